@@ -1,0 +1,1 @@
+"""kctl: consume, produce and diagnose Kafka, each call bounded by the deadline its user gave."""

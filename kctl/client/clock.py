@@ -1,0 +1,162 @@
+"""Clock and Timer: the one file that reads time.
+
+Everything else takes a `Clock`, a `Timer` or a `now_ms`. Two ways to read the same clock keep limits honest with
+whole milliseconds: an instant that *starts* something is rounded up (`start_ms`), an instant of *looking* is rounded
+down (`now_ms`). A limit measured between the two is therefore never early and less than one millisecond late.
+In virtual time both are equal. Shown by tests/unit/test_clock.py.
+"""
+
+import math
+import time
+from datetime import timedelta
+from typing import Protocol
+
+FOREVER_MS = 2**53
+"""A budget that never runs out: small enough that adding it to any instant stays an exact integer."""
+
+
+class Clock(Protocol):
+    """Where the time comes from: the system, or a test."""
+
+    def now_ms(self) -> int:
+        """Return the monotonic instant of looking, rounded down."""
+        ...
+
+    def start_ms(self) -> int:
+        """Return the monotonic instant at which something starts, rounded up."""
+        ...
+
+    def wall_ms(self) -> int:
+        """Return milliseconds since the epoch; for record timestamps and display only, it may jump."""
+        ...
+
+
+class SystemClock:
+    """The machine's own clocks."""
+
+    __slots__ = ()
+
+    def now_ms(self) -> int:
+        return time.monotonic_ns() // 1_000_000
+
+    def start_ms(self) -> int:
+        return -(-time.monotonic_ns() // 1_000_000)
+
+    def wall_ms(self) -> int:
+        return time.time_ns() // 1_000_000
+
+
+class ManualClock:
+    """Virtual time: moves only when told to."""
+
+    __slots__ = ("_now_ms", "_wall_offset_ms")
+
+    def __init__(self, now_ms: int = 0, wall_ms: int = 1_700_000_000_000) -> None:
+        self._now_ms = now_ms
+        self._wall_offset_ms = wall_ms - now_ms
+
+    def now_ms(self) -> int:
+        return self._now_ms
+
+    def start_ms(self) -> int:
+        return self._now_ms
+
+    def wall_ms(self) -> int:
+        return self._now_ms + self._wall_offset_ms
+
+    def advance(self, ms: int) -> None:
+        """Move both clocks forward by `ms` milliseconds."""
+        if ms < 0:
+            raise ValueError(f"time never goes backwards: advance({ms})")
+        self._now_ms += ms
+
+    def jump_wall(self, ms: int) -> None:
+        """Move only the wall clock by `ms`, as an operator or NTP does; monotonic time does not notice."""
+        self._wall_offset_ms += ms
+
+
+class Timer:
+    """What is left of a budget: a snapshot that moves only on `update()`.
+
+    Below the public API a budget is a `Timer`, never a number, so no budget can be spent twice. Not thread-safe: each
+    thread makes its own from the same deadline (`Timer.until`).
+
+    Source: Kafka's `common.utils.Timer`; spec/consumer-timeouts. Differs: the start is rounded up (module docstring).
+    """
+
+    __slots__ = ("_clock", "_now_ms", "deadline_at_ms", "start_at_ms", "timeout_ms")
+
+    def __init__(self, clock: Clock, timeout_ms: int) -> None:
+        if timeout_ms < 0:
+            raise ValueError(f"timeout_ms must be >= 0, not {timeout_ms}")
+        self._clock = clock
+        self.timeout_ms = min(timeout_ms, FOREVER_MS)
+        self.start_at_ms = clock.start_ms()
+        self.deadline_at_ms = self.start_at_ms + self.timeout_ms
+        self._now_ms = self.start_at_ms
+
+    @classmethod
+    def until(cls, clock: Clock, deadline_at_ms: int) -> "Timer":
+        """Return a timer that ends at `deadline_at_ms`, or at once when that has passed."""
+        timer = cls(clock, 0)
+        timer.timeout_ms = max(0, deadline_at_ms - timer.start_at_ms)
+        timer.deadline_at_ms = deadline_at_ms
+        return timer
+
+    def update(self) -> None:
+        """Move the snapshot to the present; it never goes backwards."""
+        self._now_ms = max(self._now_ms, self._clock.now_ms())
+
+    @property
+    def now_ms(self) -> int:
+        """The instant of the last update."""
+        return self._now_ms
+
+    @property
+    def remaining_ms(self) -> int:
+        return max(0, self.deadline_at_ms - self._now_ms)
+
+    @property
+    def elapsed_ms(self) -> int:
+        return self._now_ms - self.start_at_ms
+
+    @property
+    def is_expired(self) -> bool:
+        return self._now_ms >= self.deadline_at_ms
+
+    @property
+    def not_expired(self) -> bool:
+        return self._now_ms < self.deadline_at_ms
+
+    def sub(self, timeout_ms: int) -> "Timer":
+        """Return a timer of `timeout_ms` that starts now and never outlives this one."""
+        child = Timer(self._clock, timeout_ms)
+        if child.deadline_at_ms > self.deadline_at_ms:
+            child.deadline_at_ms = self.deadline_at_ms
+            child.timeout_ms = max(0, self.deadline_at_ms - child.start_at_ms)
+        return child
+
+    def __repr__(self) -> str:
+        return f"Timer({self.remaining_ms} of {self.timeout_ms} ms left)"
+
+
+def to_timeout_ms(timeout: "float | timedelta | None", default_ms: int, what: str = "timeout") -> int:
+    """Return the milliseconds of a public `timeout` argument.
+
+    Args:
+        timeout: seconds as int or float, a timedelta, `math.inf` for no bound, or None for the default.
+        default_ms: what None stands for.
+        what: the argument's name, for the error.
+    Raises:
+        ValueError: negative, or not a number.
+    """
+    if timeout is None:
+        return default_ms
+    seconds = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or math.isnan(seconds):
+        raise ValueError(f"{what} must be seconds (int, float or timedelta), not {timeout!r}")
+    if seconds < 0:
+        raise ValueError(f"{what} must not be negative, but is {timeout!r}")
+    if seconds >= FOREVER_MS // 1000:
+        return FOREVER_MS
+    return math.ceil(seconds * 1000)

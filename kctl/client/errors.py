@@ -1,0 +1,259 @@
+"""Every error a caller can meet, one class each; `retriable` is on the class.
+
+    KafkaError
+      BrokerError            a broker answered with an error code (table: broker_errors.py)
+      TransportError         no usable connection: DNS, refused, reset, TLS, SASL, wrong peer
+      ProtocolError          RemoteProtocolError: the peer's bytes are wrong; LocalProtocolError: we were misused
+      KafkaTimeoutError      a limit passed: which one, its value, and what it was waiting for
+      ConfigError            a property is unknown, malformed or impossible
+
+This module imports nothing of the client. Shown by tests/unit/test_errors.py.
+"""
+
+
+class KafkaError(Exception):
+    """Base of everything the client raises on purpose."""
+
+    retriable: bool = False
+
+
+class ConfigError(KafkaError):
+    """A property is unknown, malformed, out of bounds or contradicts another; the text names it."""
+
+    def __init__(self, message: str, *, key: str | None = None) -> None:
+        super().__init__(message)
+        self.key = key
+
+
+class IllegalStateError(KafkaError):
+    """The call does not fit the state of the client, for example anything after close()."""
+
+
+class InterruptError(KafkaError):
+    """The wait was interrupted by the caller."""
+
+
+class WakeupError(KafkaError):
+    """Another thread called wakeup()."""
+
+
+# --- what a broker said ---------------------------------------------------------------------------------------------
+
+
+class BrokerError(KafkaError):
+    """A broker answered with an error code.
+
+    Attributes: `code` as on the wire, `name` as Kafka spells it, `text` the broker's own words where it sent any.
+    Subclasses by code are made in broker_errors.py, which owns the table.
+    """
+
+    code: int = -1
+    name: str = "UNKNOWN_SERVER_ERROR"
+
+    def __init__(self, message: str, *, text: str | None = None) -> None:
+        super().__init__(message)
+        self.text = text
+
+
+# --- bytes that are not what they should be -------------------------------------------------------------------------
+
+
+class ProtocolError(KafkaError):
+    """The conversation is broken; the connection it happened on is closed."""
+
+
+class LocalProtocolError(ProtocolError):
+    """This side asked for something the protocol cannot express, such as a field its version lacks."""
+
+
+class RemoteProtocolError(ProtocolError):
+    """The peer sent bytes that are not valid.
+
+    Attributes: `api` and `version` of the message where known, `field` path and byte `offset` inside it,
+    `first_bytes` (up to 64) where the peer may not be Kafka at all.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        api: str | None = None,
+        version: int | None = None,
+        field: str | None = None,
+        offset: int | None = None,
+        first_bytes: bytes = b"",
+    ) -> None:
+        super().__init__(message)
+        self.api = api
+        self.version = version
+        self.field = field
+        self.offset = offset
+        self.first_bytes = first_bytes
+
+
+class CorruptBatchError(RemoteProtocolError):
+    """A record batch is damaged: wrong CRC, impossible length, undecodable compression."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        topic: str | None = None,
+        partition: int | None = None,
+        base_offset: int | None = None,
+        offset: int | None = None,
+    ) -> None:
+        super().__init__(message, offset=offset)
+        self.topic = topic
+        self.partition = partition
+        self.base_offset = base_offset
+
+
+class UnsupportedCodecError(CorruptBatchError):
+    """A batch names a compression codec that does not exist."""
+
+
+class UnsupportedVersionError(ProtocolError):
+    """The peer lacks an API, or every version of it that we speak; the text names API, need and offer."""
+
+    def __init__(self, message: str, *, api: str | None = None) -> None:
+        super().__init__(message)
+        self.api = api
+
+
+class RecordTooLargeError(KafkaError):
+    """A record is larger than a request may be."""
+
+
+# --- no usable connection -------------------------------------------------------------------------------------------
+
+
+class TransportError(KafkaError):
+    """A connection could not be made or was lost.
+
+    Attributes: `phase` (dns, tcp, tls, sasl, apiversions, ready), `host`, `port`, `address` (the IP dialled).
+    """
+
+    retriable = True
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        phase: str = "",
+        host: str = "",
+        port: int = 0,
+        address: str = "",
+        hint: str = "",
+    ) -> None:
+        super().__init__(message)
+        self.phase = phase
+        self.host = host
+        self.port = port
+        self.address = address
+        self.hint = hint
+
+
+class DnsError(TransportError):
+    """The name has no address, or the resolver failed."""
+
+
+class ConnectionRefused(TransportError):
+    """Nothing listens there, or the network says the host cannot be reached."""
+
+
+class ConnectionLost(TransportError):
+    """The peer closed or reset the connection."""
+
+
+class ConnectTimeout(TransportError):
+    """The connection was not ready within its limit (--connect-timeout)."""
+
+    def __init__(self, message: str, *, limit_ms: int = 0, elapsed_ms: int = 0, **where: object) -> None:
+        super().__init__(message, **where)  # type: ignore[arg-type]  # same keywords as TransportError
+        self.limit_ms = limit_ms
+        self.elapsed_ms = elapsed_ms
+
+
+class TlsError(TransportError):
+    """The TLS handshake failed: certificate, version, cipher or alert."""
+
+    retriable = False
+
+
+class AuthenticationError(TransportError):
+    """The broker refused who we are; never retried."""
+
+    retriable = False
+
+
+class WrongPeerError(TransportError):
+    """Whatever answers on that port is not a Kafka broker, or not with this security protocol."""
+
+    retriable = False
+
+
+# --- a limit passed -------------------------------------------------------------------------------------------------
+
+
+class KafkaTimeoutError(KafkaError):
+    """A limit passed before the call was done.
+
+    Attributes:
+        limit: the property of the limit, such as `default.api.timeout.ms`.
+        flag: the same limit on the command line.
+        timeout_ms, elapsed_ms: its value and what was measured.
+        waiting_for: what the call was waiting for when the limit passed.
+        cause: the last error met on the way, if any.
+        ledger: where the time went, one entry each.
+    """
+
+    retriable = True
+    limit = "default.api.timeout.ms"
+    flag = "--api-timeout"
+
+    def __init__(
+        self,
+        waiting_for: str,
+        *,
+        timeout_ms: int,
+        elapsed_ms: int,
+        cause: KafkaError | None = None,
+        ledger: "tuple[str, ...]" = (),
+    ) -> None:
+        self.waiting_for = waiting_for
+        self.timeout_ms = timeout_ms
+        self.elapsed_ms = elapsed_ms
+        self.cause = cause
+        self.ledger = ledger
+        text = f"{elapsed_ms} ms of {timeout_ms} ms ({self.flag}) passed while {waiting_for}"
+        if ledger:
+            text += f" [{', '.join(ledger)}]"
+        if cause is not None:
+            text += f"; last error: {cause}"
+        super().__init__(text)
+
+
+class ApiTimeout(KafkaTimeoutError):
+    """The whole call ran out of time."""
+
+
+class RequestTimeout(KafkaTimeoutError):
+    """One request was not answered in time; its connection is dropped."""
+
+    limit = "request.timeout.ms"
+    flag = "--request-timeout"
+
+
+class CloseTimeout(KafkaTimeoutError):
+    """close() ended by its deadline with work left."""
+
+    limit = "close(timeout)"
+    flag = "--close-timeout"
+
+
+class DeliveryTimeout(KafkaTimeoutError):
+    """A record was not acknowledged within delivery.timeout.ms of send()."""
+
+    limit = "delivery.timeout.ms"
+    flag = "--delivery-timeout"
