@@ -1,0 +1,168 @@
+"""What happens on the way to a ready node, as typed events: one for each attempt, phase, frame and end.
+
+The network emits them in the order in which they happen; `probe` folds them into its view, `--trace` prints them,
+tests assert them. They hold no payload and no secret. Shown by tests/unit/network and tests/sim.
+"""
+
+from collections.abc import Callable
+from enum import Enum
+from typing import NamedTuple
+
+from kctl.client.errors import KafkaError
+
+
+class Phase(Enum):
+    """The steps of a connection, in their order; the value is the word that users see."""
+
+    DNS = "dns"
+    TCP = "tcp"
+    TLS = "tls"
+    APIVERSIONS = "apiversions"
+    SASL = "sasl"
+    READY = "ready"
+
+
+class Target(NamedTuple):
+    """Which attempt an event is about.
+
+    `attempt` is unique within a client. `node_id` is negative for a bootstrap entry (-1 is the first). `address` is
+    empty while the name is being looked up.
+    """
+
+    attempt: int
+    node_id: int
+    host: str
+    port: int
+    address: str
+
+    def __str__(self) -> str:
+        where = f"{self.host}:{self.port}"
+        if self.address and self.address.rsplit(":", 1)[0].strip("[]") != self.host:
+            where += f" [{self.address.rsplit(':', 1)[0].strip('[]')}]"
+        return where
+
+
+class Started(NamedTuple):
+    """An attempt entered its first phase: a look-up (dns) or a connect (tcp)."""
+
+    at_ms: int
+    target: Target
+    phase: Phase
+    limit_ms: int
+
+
+class PhaseDone(NamedTuple):
+    """A phase succeeded after `elapsed_ms`; `detail` is what was learnt (addresses, TLS version, mechanism)."""
+
+    at_ms: int
+    target: Target
+    phase: Phase
+    elapsed_ms: int
+    detail: str
+
+
+class Ready(NamedTuple):
+    """The connection can carry requests, `elapsed_ms` after its start."""
+
+    at_ms: int
+    target: Target
+    elapsed_ms: int
+
+
+class Failed(NamedTuple):
+    """The attempt ended in `phase` with `error`."""
+
+    at_ms: int
+    target: Target
+    phase: Phase
+    elapsed_ms: int
+    error: KafkaError
+
+
+class Expired(NamedTuple):
+    """The connect limit passed in `phase`; the next candidate is tried."""
+
+    at_ms: int
+    target: Target
+    phase: Phase
+    limit_ms: int
+    elapsed_ms: int
+    error: KafkaError
+
+
+class Closed(NamedTuple):
+    """A connection was closed on purpose: `reason` is idle, lost race, request timeout or close."""
+
+    at_ms: int
+    target: Target
+    reason: str
+
+
+class Lost(NamedTuple):
+    """A ready connection was closed by the peer or the network."""
+
+    at_ms: int
+    target: Target
+    error: KafkaError
+
+
+class RequestSent(NamedTuple):
+    """A request frame was handed to the system."""
+
+    at_ms: int
+    target: Target
+    api: str
+    version: int
+    correlation_id: int
+    size_bytes: int
+
+
+class ResponseReceived(NamedTuple):
+    """The answer to a request arrived whole."""
+
+    at_ms: int
+    target: Target
+    api: str
+    version: int
+    correlation_id: int
+    size_bytes: int
+    elapsed_ms: int
+
+
+class RequestExpired(NamedTuple):
+    """A request was not answered within its limit; its connection is closed."""
+
+    at_ms: int
+    target: Target
+    api: str
+    correlation_id: int
+    limit_ms: int
+
+
+class Throttled(NamedTuple):
+    """The broker asked for a pause of `throttle_ms`; the client keeps it."""
+
+    at_ms: int
+    target: Target
+    api: str
+    throttle_ms: int
+
+
+Event = (
+    Started
+    | PhaseDone
+    | Ready
+    | Failed
+    | Expired
+    | Closed
+    | Lost
+    | RequestSent
+    | ResponseReceived
+    | RequestExpired
+    | Throttled
+)
+EventSink = Callable[[Event], None]
+
+
+def ignore_events(_: Event) -> None:
+    """Take an event and do nothing: the sink of a client that nobody watches."""
