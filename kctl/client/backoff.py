@@ -1,0 +1,35 @@
+"""ExponentialBackoff: how long to wait before attempt n.
+
+Owns Kafka's formula; knows nothing of what is retried. Shown by tests/unit/metadata/test_backoff.py.
+"""
+
+import math
+from random import Random
+
+BASE = 2
+JITTER = 0.2
+
+
+class ExponentialBackoff:
+    """Kafka's back-off: doubling from `initial_ms` to `max_ms`, spread by `jitter`, never above `max_ms`.
+
+    Only waits between attempts are spread; limits never are.
+    Source: KIP-580, Java ExponentialBackoff. Like it, a constant `initial_ms` without jitter when max_ms <= initial_ms.
+    """
+
+    __slots__ = ("_chance", "_initial_ms", "_jitter", "_max_exponent", "_max_ms")
+
+    def __init__(self, initial_ms: int, max_ms: int, chance: Random, jitter: float = JITTER) -> None:
+        self._initial_ms = initial_ms
+        self._max_ms = max_ms
+        self._jitter = jitter
+        self._chance = chance
+        self._max_exponent = math.log(max_ms / max(initial_ms, 1), BASE) if max_ms > initial_ms else 0.0
+
+    def backoff_ms(self, attempts: int) -> int:
+        """Return the wait after `attempts` earlier waits (0 gives about `initial_ms`)."""
+        if self._max_exponent == 0.0:
+            return self._initial_ms
+        exponent = min(attempts, self._max_exponent)
+        spread = self._chance.uniform(1 - self._jitter, 1 + self._jitter)
+        return min(int(spread * self._initial_ms * BASE**exponent), self._max_ms)

@@ -1,0 +1,82 @@
+"""Cluster: what one moment of metadata says about nodes, topics and partitions, as values that never change.
+
+Owns the value types and the look-ups in them; knows neither how metadata is fetched nor how old it may be.
+Shown by tests/unit/metadata/test_cluster.py.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from kctl.client.errors import BrokerError
+
+NO_NODE = -1
+"""What Kafka writes where no node is leader or controller."""
+NO_EPOCH = -1
+NO_TOPIC_ID = b"\0" * 16
+
+
+class Node(NamedTuple):
+    """A broker as clients dial it; entries of bootstrap.servers have the ids -1, -2, ..."""
+
+    node_id: int
+    host: str
+    port: int
+    rack: str | None = None
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}" if self.node_id < 0 else f"{host}:{self.port} (id {self.node_id})"
+
+
+class PartitionInfo(NamedTuple):
+    """One partition; `leader_id` is NO_NODE while it has none, and `error` then says why."""
+
+    topic: str
+    partition: int
+    leader_id: int
+    leader_epoch: int = NO_EPOCH
+    replicas: tuple[int, ...] = ()
+    isr: tuple[int, ...] = ()
+    offline_replicas: tuple[int, ...] = ()
+    error: BrokerError | None = None
+
+
+class TopicInfo(NamedTuple):
+    """One topic; with an `error` (unknown, not authorised, invalid name) it has no partitions."""
+
+    name: str
+    topic_id: bytes
+    is_internal: bool
+    error: BrokerError | None
+    partitions: Mapping[int, PartitionInfo]
+
+
+class Cluster(NamedTuple):
+    """One snapshot of the cluster's metadata."""
+
+    nodes: tuple[Node, ...] = ()
+    controller_id: int = NO_NODE
+    cluster_id: str | None = None
+    topics: Mapping[str, TopicInfo] = MappingProxyType({})
+
+    def node(self, node_id: int) -> Node | None:
+        """Return the broker with that id, or None when it is not part of this snapshot."""
+        for node in self.nodes:
+            if node.node_id == node_id:
+                return node
+        return None
+
+    def partition(self, topic: str, partition: int) -> PartitionInfo | None:
+        """Return the partition, or None when this snapshot does not know it."""
+        info = self.topics.get(topic)
+        return None if info is None else info.partitions.get(partition)
+
+    def leader_id(self, topic: str, partition: int) -> int:
+        """Return the node that leads the partition, or NO_NODE when none is known."""
+        info = self.partition(topic, partition)
+        return NO_NODE if info is None else info.leader_id
+
+    def controller(self) -> Node | None:
+        """Return the node to which cluster changes are sent, or None when none is known."""
+        return self.node(self.controller_id)
