@@ -29,6 +29,16 @@ class Node(NamedTuple):
         return f"{host}:{self.port}" if self.node_id < 0 else f"{host}:{self.port} (id {self.node_id})"
 
 
+class TopicPartition(NamedTuple):
+    """The name of one partition; written `topic-partition`, as Kafka's own tools do."""
+
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+
 class PartitionInfo(NamedTuple):
     """One partition; `leader_id` is NO_NODE while it has none, and `error` then says why."""
 
