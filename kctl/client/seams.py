@@ -31,10 +31,10 @@ class Connected(NamedTuple):
 
 
 class Received(NamedTuple):
-    """Bytes arrived on `channel`, in order; never empty."""
+    """Bytes arrived on `channel`, in order; never empty. A memoryview is valid until the next poll."""
 
     channel: int
-    data: bytes
+    data: bytes | memoryview
 
 
 class Disconnected(NamedTuple):
@@ -45,6 +45,15 @@ class Disconnected(NamedTuple):
 
 
 IoEvent = Connected | Received | Disconnected
+
+
+class SocketOptions(NamedTuple):
+    """What a client wants of its sockets; -1 leaves a buffer size to the system."""
+
+    user_timeout_ms: int
+    """How long sent bytes may stay unacknowledged by the peer's kernel."""
+    send_buffer_bytes: int = -1
+    receive_buffer_bytes: int = -1
 
 
 class Selectable(Protocol):
@@ -161,7 +170,7 @@ class Runtime(NamedTuple):
 
     clock: Clock
     driver: Driver
-    make_selector: Callable[[], Selectable]
+    make_selector: Callable[[SocketOptions], Selectable]
     resolver: Resolver
     chance: Random
     """Jitter and shuffles; never secrets."""

@@ -1,0 +1,124 @@
+"""ClusterConnectionStates: for each node its state, its back-off, its connection setup limit; and whose turn is next.
+
+Owns no connection and does no I/O: every question takes `now_ms`. Shown by
+tests/unit/network/test_cluster_connection_states.py.
+
+Source: KIP-601, Kafka's ClusterConnectionStates. Differs: a setup limit is never jittered, only the wait between
+attempts is; so "10 s" means 10 s.
+"""
+
+from random import Random
+
+from kctl.client.backoff import ExponentialBackoff
+from kctl.client.errors import KafkaError
+from kctl.client.network.states import NODE_TRANSITIONS, NodeState, moved
+
+
+class _NodeRecord:
+    """What is remembered of one node."""
+
+    __slots__ = ("deadline_at_ms", "error", "failed_attempts", "may_connect_at_ms", "setup_failures", "state")
+
+    def __init__(self) -> None:
+        self.state = NodeState.DISCONNECTED
+        self.failed_attempts = 0
+        self.setup_failures = 0
+        self.may_connect_at_ms = 0
+        self.deadline_at_ms = 0
+        self.error: KafkaError | None = None
+
+
+class ClusterConnectionStates:
+    """The per-node state table."""
+
+    def __init__(
+        self, backoff: ExponentialBackoff, *, setup_timeout_ms: int, setup_timeout_max_ms: int, chance: Random
+    ) -> None:
+        self._backoff = backoff
+        self._setup_timeout_ms = setup_timeout_ms
+        self._setup_timeout_max_ms = max(setup_timeout_ms, setup_timeout_max_ms)
+        self._records: dict[int, _NodeRecord] = {}
+        self._next_idx = chance.randrange(1 << 16)
+
+    def next_node_idx(self, node_count: int) -> int:
+        """Return whose turn it is among `node_count` candidates: round robin, from a random start.
+
+        Source: KIP-601, `nextNodeIdx`. The start is drawn once, as Kafka shuffles its bootstrap list once, so that
+        many clients do not all begin with the same node.
+        """
+        idx = self._next_idx % node_count
+        self._next_idx += 1
+        return idx
+
+    def state(self, node_id: int) -> NodeState:
+        record = self._records.get(node_id)
+        return NodeState.DISCONNECTED if record is None else record.state
+
+    def error(self, node_id: int) -> KafkaError | None:
+        """Return why the node's last attempt or connection ended; None after a success."""
+        record = self._records.get(node_id)
+        return None if record is None else record.error
+
+    def can_connect(self, node_id: int, now_ms: int) -> bool:
+        record = self._records.get(node_id)
+        if record is None:
+            return True
+        return record.state is NodeState.DISCONNECTED and now_ms >= record.may_connect_at_ms
+
+    def is_backing_off(self, node_id: int, now_ms: int) -> bool:
+        """Return whether an attempt failed and the next has to wait."""
+        record = self._records.get(node_id)
+        return record is not None and record.state is NodeState.DISCONNECTED and now_ms < record.may_connect_at_ms
+
+    def may_connect_at_ms(self, node_id: int) -> int:
+        """Return the instant from which the node may be dialled again."""
+        record = self._records.get(node_id)
+        return 0 if record is None else record.may_connect_at_ms
+
+    def setup_timeout_ms(self, node_id: int) -> int:
+        """Return the limit of the node's next attempt: doubled for each setup that failed in a row, up to the max."""
+        record = self._records.get(node_id)
+        doublings = 0 if record is None else min(record.setup_failures, 32)
+        return min(self._setup_timeout_ms << doublings, self._setup_timeout_max_ms)
+
+    def connecting(self, node_id: int, start_at_ms: int) -> int:
+        """Note that an attempt starts, and return the instant by which it has to be ready."""
+        record = self._records.setdefault(node_id, _NodeRecord())
+        record.state = moved(NODE_TRANSITIONS, record.state, NodeState.CONNECTING)
+        record.deadline_at_ms = start_at_ms + self.setup_timeout_ms(node_id)
+        return record.deadline_at_ms
+
+    def deadline_at_ms(self, node_id: int) -> int:
+        """Return the deadline of the attempt under way."""
+        return self._records[node_id].deadline_at_ms
+
+    def ready(self, node_id: int) -> None:
+        """Note that the node carries requests; its back-off and its setup limit start afresh."""
+        record = self._records[node_id]
+        record.state = moved(NODE_TRANSITIONS, record.state, NodeState.READY)
+        record.failed_attempts = record.setup_failures = 0
+        record.error = None
+
+    def disconnected(self, node_id: int, now_ms: int, error: KafkaError) -> None:
+        """Note that the attempt failed or the connection was lost; the next attempt waits.
+
+        A failed attempt doubles both the back-off and the limit of the next attempt; the loss of a ready connection
+        only starts the first back-off.
+        """
+        record = self._records[node_id]
+        if record.state is NodeState.CONNECTING:
+            record.setup_failures += 1
+        refused = not error.retriable
+        record.state = moved(NODE_TRANSITIONS, record.state, NodeState.REFUSED if refused else NodeState.DISCONNECTED)
+        record.error = error
+        record.may_connect_at_ms = now_ms + self._backoff.backoff_ms(record.failed_attempts)
+        record.failed_attempts += 1
+
+    def released(self, node_id: int) -> None:
+        """Note that we closed the connection or gave up the attempt ourselves: no failure, no back-off."""
+        record = self._records[node_id]
+        record.state = moved(NODE_TRANSITIONS, record.state, NodeState.DISCONNECTED)
+
+    def forget(self, node_id: int) -> None:
+        """Forget a node that left the cluster, or whose refusal is to be tried again."""
+        self._records.pop(node_id, None)
