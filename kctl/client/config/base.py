@@ -1,0 +1,139 @@
+"""BaseConfig: turns a mapping of Kafka property names into a typed config, or into one clear error.
+
+Owns the steps of parsing; the properties are declared in the subclasses. Shown by tests/unit/config/test_parse.py.
+"""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+from kctl.client.config.foreign import REFUSED, is_harmless, why_ignored
+from kctl.client.config.property import AnyProperty, Property, shown
+from kctl.client.errors import ConfigError
+
+
+class BaseConfig:
+    """Typed, unchangeable values of every property the class declares.
+
+    Attributes:
+        values: typed value by Kafka name, defaults included; the attributes read from here.
+        given: what the caller set by hand, by Kafka name, as written.
+        ignored: names that were accepted but do nothing here, with the reason.
+    """
+
+    __slots__ = ("given", "ignored", "values")
+
+    KIND: ClassVar[str] = "client"
+    PROPERTIES: ClassVar[dict[str, AnyProperty]] = {}
+    """Declared properties by Kafka name, inherited ones included."""
+    INSTEAD: ClassVar[dict[str, str]] = {}
+    """Properties of a base class that this kind of client lacks, with the reason."""
+
+    values: dict[str, Any]
+    given: dict[str, object]
+    ignored: dict[str, str]
+
+    def __init_subclass__(cls) -> None:
+        declared = {p.name: p for p in vars(cls).values() if isinstance(p, Property)}
+        cls.PROPERTIES = {**cls.PROPERTIES, **declared}
+
+    @classmethod
+    def parse(cls, properties: Mapping[str, object]) -> Self:
+        """Return the config that the properties describe.
+
+        Args:
+            properties: values by Kafka property name, as str or as native bool, int, float or list; None = not given.
+        Raises:
+            ConfigError: an unknown name (with the nearest known one), a value of the wrong type or out of bounds,
+                or two values that cannot both hold.
+        """
+        config = cls()
+        config.values = {name: declared.default for name, declared in cls.PROPERTIES.items()}
+        config.given = {}
+        config.ignored = {}
+        aliases = {p.alias: p for p in cls.PROPERTIES.values() if p.alias is not None}
+        for name, raw in properties.items():
+            if raw is not None:
+                config._take(name, raw, aliases)
+        config._settle()
+        return config
+
+    def is_given(self, declared: Property[Any]) -> bool:
+        """Was this property set by hand? For example `config.is_given(ClientConfig.request_timeout_ms)`."""
+        return declared.name in self.given
+
+    def to_properties(self, *, secrets: bool = False) -> dict[str, str]:
+        """Return what differs from the defaults, as a .properties file would have it.
+
+        Args: secrets: write them in full; without it they read `***`.
+        """
+        return {
+            name: declared.kind.write(self.values[name]) if secrets else declared.show(self.values[name])
+            for name, declared in self.PROPERTIES.items()
+            if self.values[name] != declared.default
+        }
+
+    def __repr__(self) -> str:
+        body = ", ".join(f"{name}={value!r}" for name, value in self.to_properties().items())
+        return f"{type(self).__name__}({body})"
+
+    # --- steps of parsing ---------------------------------------------------------------------------------------------
+
+    def _take(self, name: object, raw: object, aliases: Mapping[str, AnyProperty]) -> None:
+        if not isinstance(name, str):
+            raise ConfigError(f"a property name is a text, not {shown(name)}")
+        if name in self.INSTEAD:
+            self.ignored[name] = self.INSTEAD[name]
+            return
+        declared = self.PROPERTIES.get(name) or aliases.get(name)
+        if declared is None:
+            self._take_foreign(name, raw)
+            return
+        value = declared.read(raw, written_as=name)
+        if declared.name in self.given and self.values[declared.name] != value:
+            raise ConfigError(f"{declared.name} and {declared.alias} are the same limit but differ", key=name)
+        self.given[declared.name] = raw
+        self.values[declared.name] = value
+
+    def _take_foreign(self, name: str, raw: object) -> None:
+        if name in REFUSED:
+            if not is_harmless(name, raw):
+                raise ConfigError(f"{name}: {REFUSED[name]}", key=name)
+            return
+        reason = why_ignored(name) or self._why_not_ours(name)
+        if reason is None:
+            raise ConfigError(f"unknown property {shown(name)}{self._nearest(name)}", key=name)
+        self.ignored[name] = reason
+
+    def _why_not_ours(self, name: str) -> str | None:
+        """Say whose property it is, where another kind of client takes it; files are shared between them."""
+        from kctl.client.config import KINDS
+
+        owners = [kind.KIND for kind in KINDS if name in kind.PROPERTIES and name not in kind.INSTEAD]
+        return f"a property of the {' and the '.join(owners)}" if owners else None
+
+    def _nearest(self, name: str) -> str:
+        from difflib import get_close_matches  # 2 ms of import, wanted only here
+
+        known = [*self.PROPERTIES, *(p.alias for p in self.PROPERTIES.values() if p.alias)]
+        spelled = name.strip().lower().replace("_", ".").replace("-", ".")[:LONGEST_COMPARED]
+        found = get_close_matches(spelled, known, n=1, cutoff=0.7)
+        return f": did you mean {found[0]}?" if found else ""
+
+    def _settle(self) -> None:
+        """Derive the defaults that depend on other values and refuse values that cannot both hold."""
+
+    def _default(self, declared: Property[Any], value: object) -> None:
+        """Use `value` unless the property was given by hand."""
+        if declared.name not in self.given:
+            self.values[declared.name] = value
+
+    def _refuse(self, first: Property[Any], second: Property[Any], why: str) -> None:
+        """Raise the error that two values cannot both hold."""
+        raise ConfigError(f"{self._pair(first)} and {self._pair(second)} cannot both hold: {why}", key=first.name)
+
+    def _pair(self, declared: Property[Any]) -> str:
+        return f"{declared.name}={declared.show(self.values[declared.name])}"
+
+
+LONGEST_COMPARED = 100
+"""Characters of an unknown name that are compared with the known ones: the comparison is quadratic."""

@@ -1,0 +1,145 @@
+"""ClientConfig: what every kind of client takes; AdminConfig: the same with an admin's defaults.
+
+Defaults are those of Kafka's released 4.x clients; kctl's own are marked. Shown by tests/unit/config/.
+"""
+
+from typing import ClassVar
+
+from kctl.client.config.endpoints import SECURITY_PROTOCOLS, BootstrapServers, read_bootstrap
+from kctl.client.config.property import INT_MAX, Property, choice, duration, text, whole
+from kctl.client.config.security import SASL_MECHANISMS, SecurityConfig
+from kctl.client.errors import ConfigError
+
+
+class ClientConfig(SecurityConfig):
+    """Where the cluster is, and the limits of talking to it."""
+
+    __slots__ = ()
+
+    bootstrap_servers = Property("bootstrap.servers", BootstrapServers(), (), "First servers to ask, host:port each.")
+    client_id = text("client.id", "kctl", "Name that brokers log and count quotas by.")
+    security_protocol = choice("security.protocol", "PLAINTEXT", SECURITY_PROTOCOLS, "TLS, SASL, both or neither.")
+    client_dns_lookup = choice(
+        "client.dns.lookup",
+        "use_all_dns_ips",
+        ("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"),
+        "How names become addresses; all addresses of a name are tried.",
+    )
+
+    # --- limits -----------------------------------------------------------------------------------------------------
+    default_api_timeout_ms = whole("default.api.timeout.ms", 60_000, "Limit of one whole blocking call.")
+    request_timeout_ms = whole("request.timeout.ms", 30_000, "Limit of one request on the wire.")
+    socket_connection_setup_timeout_ms = duration(
+        "socket.connection.setup.timeout.ms",
+        10_000,
+        "Limit of DNS, TCP, TLS, ApiVersions and SASL together, doubling per failed attempt of a node.",
+        low=1,
+        alias="connections.timeout.ms",
+    )
+    socket_connection_setup_timeout_max_ms = duration(
+        "socket.connection.setup.timeout.max.ms", 30_000, "The longest that the connection limit grows.", low=1
+    )
+    connections_max_idle_ms = duration(
+        "connections.max.idle.ms", 540_000, "A connection idle for so long is closed; -1: never.", low=-1
+    )
+    bootstrap_attempt_delay_ms = duration(
+        "bootstrap.attempt.delay.ms", 100, "Head start of one candidate over the next (kctl's own property)."
+    )
+
+    # --- waits between attempts -------------------------------------------------------------------------------------
+    reconnect_backoff_ms = duration("reconnect.backoff.ms", 50, "First wait before a node is dialled again.")
+    reconnect_backoff_max_ms = duration("reconnect.backoff.max.ms", 1000, "Longest such wait.")
+    retry_backoff_ms = duration("retry.backoff.ms", 100, "First wait before a failed request is sent again.")
+    retry_backoff_max_ms = duration("retry.backoff.max.ms", 1000, "Longest such wait.")
+
+    # --- metadata ---------------------------------------------------------------------------------------------------
+    metadata_max_age_ms = duration("metadata.max.age.ms", 300_000, "Metadata is fetched anew after so long.")
+    metadata_recovery_strategy = choice(
+        "metadata.recovery.strategy",
+        "rebootstrap",
+        ("rebootstrap", "none"),
+        "Whether to start again from bootstrap.servers when no known node answers.",
+    )
+    metadata_recovery_rebootstrap_trigger_ms = duration(
+        "metadata.recovery.rebootstrap.trigger.ms", 300_000, "Time without metadata after which to do so."
+    )
+
+    # --- sockets ----------------------------------------------------------------------------------------------------
+    send_buffer_bytes = whole("send.buffer.bytes", 131_072, "SO_SNDBUF; -1: the system's own.", low=-1)
+    receive_buffer_bytes = whole("receive.buffer.bytes", 65_536, "SO_RCVBUF; -1: the system's own.", low=-1)
+    max_in_flight_requests_per_connection = whole(
+        "max.in.flight.requests.per.connection", 100, "Requests unanswered at a time on one connection.", low=1
+    )
+
+    @property
+    def api_timeout_ms(self) -> int:
+        """The limit of one blocking call, whatever the property is called for this kind of client."""
+        return self.default_api_timeout_ms
+
+    @property
+    def uses_tls(self) -> bool:
+        return self.security_protocol.endswith("SSL")
+
+    @property
+    def uses_sasl(self) -> bool:
+        return self.security_protocol.startswith("SASL")
+
+    def api_timeout_property(self) -> Property[int]:
+        """Return the property behind `api_timeout_ms`."""
+        return type(self).default_api_timeout_ms
+
+    def _settle(self) -> None:
+        kind = type(self)
+        if not self.bootstrap_servers:
+            raise ConfigError("bootstrap.servers is not set: name at least one host:port", key="bootstrap.servers")
+        self._settle_security_protocol()
+        # A first limit set by hand above the default ceiling lifts the ceiling: a limit is exactly what was asked.
+        # Differs: Java cuts the connection limit silently and turns the growing back-off off.
+        for first, longest in (
+            (kind.socket_connection_setup_timeout_ms, kind.socket_connection_setup_timeout_max_ms),
+            (kind.reconnect_backoff_ms, kind.reconnect_backoff_max_ms),
+            (kind.retry_backoff_ms, kind.retry_backoff_max_ms),
+        ):
+            if self.values[first.name] > self.values[longest.name]:
+                self._settle_ceiling(first, longest)
+        connect, api = kind.socket_connection_setup_timeout_ms, self.api_timeout_property()
+        if self._both_given(connect, api) and self.values[connect.name] > self.values[api.name]:
+            self._refuse(connect, api, "the connection would be given longer than the whole call")
+
+    def _settle_ceiling(self, first: Property[int], longest: Property[int]) -> None:
+        if self._both_given(first, longest):
+            self._refuse(first, longest, "the first must not be above the longest")
+        lower, value = (first, longest) if self.is_given(longest) else (longest, first)
+        self.values[lower.name] = self.values[value.name]
+
+    def _settle_security_protocol(self) -> None:
+        kind = type(self)
+        prefix = read_bootstrap(self.given[kind.bootstrap_servers.name])[1]
+        if prefix is not None:
+            if self.is_given(kind.security_protocol) and prefix != self.security_protocol:
+                raise ConfigError(
+                    f"bootstrap.servers says {prefix}:// but security.protocol={self.security_protocol}",
+                    key="security.protocol",
+                )
+            self._default(kind.security_protocol, prefix)
+        if self.uses_sasl and self.sasl_mechanism == "GSSAPI":
+            spoken = ", ".join(name for name in SASL_MECHANISMS if name != "GSSAPI")
+            how = "GSSAPI is not spoken" if self.is_given(kind.sasl_mechanism) else "sasl.mechanism is not set"
+            raise ConfigError(
+                f"{self.security_protocol} needs sasl.mechanism, and {how}: use one of {spoken}", key="sasl.mechanism"
+            )
+
+    def _both_given(self, first: Property[int], second: Property[int]) -> bool:
+        return self.is_given(first) and self.is_given(second)
+
+
+class AdminConfig(ClientConfig):
+    """An admin client: goes idle sooner, and repeats requests."""
+
+    __slots__ = ()
+    KIND: ClassVar[str] = "admin"
+
+    connections_max_idle_ms = duration(
+        "connections.max.idle.ms", 300_000, "A connection idle for so long is closed; -1: never.", low=-1
+    )
+    retries = whole("retries", INT_MAX, "How often a failed request is sent again within its call.")

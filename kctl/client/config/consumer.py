@@ -1,0 +1,147 @@
+"""ConsumerConfig: what a consumer takes beside the common properties. Shown by tests/unit/config/test_consumer.py."""
+
+import re
+from typing import ClassVar
+
+from kctl.client.config.common import ClientConfig
+from kctl.client.config.property import Choice, Kind, Property, choice, flag, optional_text, text, whole, words
+from kctl.client.errors import ConfigError
+
+_JAVA_ASSIGNORS = "org.apache.kafka.clients.consumer."
+ASSIGNORS = {
+    "range": "RangeAssignor",
+    "roundrobin": "RoundRobinAssignor",
+    "sticky": "StickyAssignor",
+    "cooperative-sticky": "CooperativeStickyAssignor",
+}
+"""Assignors by their name on the wire, with Java's class; either spelling is taken."""
+
+_ISO_DURATION = re.compile(
+    r"P(?=.)(?:(?P<d>[0-9]{1,9})D)?"
+    r"(?:T(?=.)(?:(?P<h>[0-9]{1,9})H)?(?:(?P<m>[0-9]{1,9})M)?(?:(?P<s>[0-9]{1,9})(?:\.(?P<f>[0-9]{1,9}))?S)?)?",
+    re.IGNORECASE,
+)
+_BY_DURATION = "by_duration:"
+
+
+class OffsetReset(Kind[str]):
+    """latest, earliest, none, or by_duration: with an ISO 8601 duration (KIP-1106)."""
+
+    accepted = "one of latest, earliest, none, by_duration:PnDTnHnMnS"
+
+    def read(self, raw: object) -> str:
+        if not isinstance(raw, str):
+            raise ValueError
+        if raw.lower() in ("latest", "earliest", "none"):
+            return raw.lower()
+        if not raw.lower().startswith(_BY_DURATION):
+            raise ValueError
+        duration = raw[len(_BY_DURATION) :].upper()
+        iso_duration_ms(duration)
+        return _BY_DURATION + duration
+
+
+def iso_duration_ms(duration: str) -> int:
+    """Return the milliseconds of an ISO 8601 duration such as PT1H30M, rounded down; ValueError for anything else."""
+    match = _ISO_DURATION.fullmatch(duration)
+    if match is None:
+        raise ValueError(f"{duration!r} is not an ISO 8601 duration such as PT1H30M")
+    days, hours, minutes, seconds = (int(match[unit] or 0) for unit in "dhms")
+    fraction_ms = int((match["f"] or "0")[:3].ljust(3, "0"))
+    return (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000 + fraction_ms
+
+
+class ConsumerConfig(ClientConfig):
+    """What to read, with whom to share it, and how much at a time."""
+
+    __slots__ = ()
+    KIND: ClassVar[str] = "consumer"
+
+    # --- group --------------------------------------------------------------------------------------------------------
+    group_id = optional_text("group.id", "Group to share the partitions and to keep offsets with.", filled=True)
+    group_instance_id = optional_text("group.instance.id", "Name of a static member (KIP-345).", filled=True)
+    group_protocol = choice("group.protocol", "classic", ("classic", "consumer"), "classic, or consumer (KIP-848).")
+    group_remote_assignor = optional_text("group.remote.assignor", "Assignor of the broker, with KIP-848.")
+    session_timeout_ms = whole("session.timeout.ms", 45_000, "A member silent for so long is removed.", low=1)
+    heartbeat_interval_ms = whole("heartbeat.interval.ms", 3_000, "Time between signs of life.", low=1)
+    max_poll_interval_ms = whole("max.poll.interval.ms", 300_000, "Longest time between two polls.", low=1)
+    partition_assignment_strategy = words(
+        "partition.assignment.strategy",
+        ("range", "cooperative-sticky"),
+        "Assignors to agree on, best first; Java's class names are taken too.",
+        Choice(
+            tuple(ASSIGNORS),
+            {prefix + java: name for name, java in ASSIGNORS.items() for prefix in ("", _JAVA_ASSIGNORS)},
+        ),
+    )
+
+    # --- offsets ------------------------------------------------------------------------------------------------------
+    auto_offset_reset: Property[str] = Property(
+        "auto.offset.reset", OffsetReset(), "latest", "Where to start without a committed offset."
+    )
+    enable_auto_commit = flag("enable.auto.commit", True, "Commit offsets in the background; false without a group.")
+    auto_commit_interval_ms = whole("auto.commit.interval.ms", 5_000, "Time between those commits.")
+    isolation_level = choice(
+        "isolation.level",
+        "read_uncommitted",
+        ("read_uncommitted", "read_committed"),
+        "Whether records of open and aborted transactions are seen.",
+    )
+
+    # --- fetching -----------------------------------------------------------------------------------------------------
+    fetch_min_bytes = whole("fetch.min.bytes", 1, "A broker waits until it has so much to answer.")
+    fetch_max_bytes = whole("fetch.max.bytes", 52_428_800, "Most bytes of one answer.")
+    max_partition_fetch_bytes = whole("max.partition.fetch.bytes", 1_048_576, "Most bytes of one partition in it.")
+    fetch_max_wait_ms = whole("fetch.max.wait.ms", 500, "Longest time that a broker waits for fetch.min.bytes.")
+    max_poll_records = whole("max.poll.records", 500, "Most records that one poll returns.", low=1)
+    check_crcs = flag("check.crcs", True, "Check the CRC of every batch.")
+    client_rack = text("client.rack", "", "Where this client is, for reading from the nearest replica (KIP-392).")
+
+    # --- topics -------------------------------------------------------------------------------------------------------
+    allow_auto_create_topics = flag("allow.auto.create.topics", True, "Asking for a topic may create it.")
+    exclude_internal_topics = flag("exclude.internal.topics", True, "A pattern does not match internal topics.")
+
+    @property
+    def auto_offset_reset_duration_ms(self) -> int | None:
+        """How far back by_duration starts, or None for the other ways."""
+        if not self.auto_offset_reset.startswith(_BY_DURATION):
+            return None
+        return iso_duration_ms(self.auto_offset_reset[len(_BY_DURATION) :])
+
+    def _settle(self) -> None:
+        super()._settle()
+        kind = type(self)
+        if self.group_id is None:
+            if self.is_given(kind.enable_auto_commit) and self.enable_auto_commit:
+                raise ConfigError("enable.auto.commit=true needs group.id, which is not set", key="enable.auto.commit")
+            self._default(kind.enable_auto_commit, False)
+        self._settle_fetch_wait()
+        self._settle_group_protocol()
+
+    def _settle_fetch_wait(self) -> None:
+        """An idle fetch must be answered before its request times out, or every quiet topic looks like a fault."""
+        kind = type(self)
+        if self._both_given(kind.fetch_max_wait_ms, kind.request_timeout_ms):
+            if self.fetch_max_wait_ms >= self.request_timeout_ms:
+                self._refuse(kind.fetch_max_wait_ms, kind.request_timeout_ms, "every idle fetch would time out")
+        else:
+            self._default(kind.fetch_max_wait_ms, min(self.fetch_max_wait_ms, self.request_timeout_ms // 2))
+            self._default(kind.request_timeout_ms, max(self.request_timeout_ms, self.fetch_max_wait_ms * 2))
+
+    def _settle_group_protocol(self) -> None:
+        kind = type(self)
+        classic = (kind.session_timeout_ms, kind.heartbeat_interval_ms, kind.partition_assignment_strategy)
+        if self.group_protocol == "consumer":
+            for declared in classic:
+                if self.is_given(declared):
+                    self._refuse(declared, kind.group_protocol, "with KIP-848 the broker decides this")
+        elif self.group_remote_assignor is not None:
+            self._refuse(kind.group_remote_assignor, kind.group_protocol, "only KIP-848 has assignors in the broker")
+        elif not self.partition_assignment_strategy:
+            raise ConfigError(
+                "partition.assignment.strategy must name at least one assignor", key="partition.assignment.strategy"
+            )
+        elif self.heartbeat_interval_ms >= self.session_timeout_ms:
+            self._refuse(
+                kind.heartbeat_interval_ms, kind.session_timeout_ms, "a heartbeat must come before the session ends"
+            )

@@ -1,0 +1,95 @@
+"""Endpoint, and the grammar of bootstrap.servers: `host:port`, `[IPv6]:port`, each with an optional `SASL_SSL://`.
+
+Shown by tests/unit/config/test_endpoints.py.
+"""
+
+import re
+from typing import NamedTuple
+
+from kctl.client.config.property import Kind, shown
+
+SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+LONGEST_HOST = 253
+HIGHEST_PORT = 65535
+
+_ENTRY = re.compile(
+    r"(?:(?P<scheme>[^:/\[\]]*)://)?"
+    r"(?:\[(?P<ipv6>[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*(?:%[\w.-]+)?)\]|(?P<host>[^\s:/@\[\]]+))"
+    r":(?P<port>[0-9]{1,5})"
+)
+_NO_PORT = re.compile(r"(?:[A-Za-z_]+://)?(?:\[[^\]]*\]|[^\s:/@\[\]]+):?")
+
+
+class Endpoint(NamedTuple):
+    """Where a broker listens; an IPv6 `host` is without its brackets."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+class BootstrapServers(Kind[tuple[Endpoint, ...]]):
+    accepted = "a comma-separated list of host:port"
+
+    def read(self, raw: object) -> tuple[Endpoint, ...]:
+        return read_bootstrap(raw)[0]
+
+    def write(self, value: tuple[Endpoint, ...]) -> str:
+        return ",".join(map(str, value))
+
+
+def read_bootstrap(raw: object) -> tuple[tuple[Endpoint, ...], str | None]:
+    """Return the endpoints of bootstrap.servers, and the security protocol that their prefixes name or None.
+
+    Raises: ValueError: saying what is wrong with which entry.
+    """
+    if isinstance(raw, str):
+        raw = raw.split(",")
+    if not isinstance(raw, list | tuple):
+        raise ValueError
+    endpoints: list[Endpoint] = []
+    protocols: list[str] = []
+    for entry in raw:
+        if not isinstance(entry, str):
+            raise ValueError(f"entry {shown(entry)} is not a text")
+        if not entry.strip():
+            continue  # Java, too, overlooks a trailing comma
+        endpoint, protocol = read_entry(entry.strip())
+        if endpoint not in endpoints:
+            endpoints.append(endpoint)
+        if protocol is not None and protocol not in protocols:
+            protocols.append(protocol)
+    if not endpoints:
+        raise ValueError("it names no server")
+    if len(protocols) > 1:
+        raise ValueError(f"its entries disagree: {' and '.join(protocols)}")
+    return tuple(endpoints), protocols[0] if protocols else None
+
+
+def read_entry(entry: str) -> tuple[Endpoint, str | None]:
+    """Return the endpoint of one entry, and the security protocol of its prefix or None.
+
+    Raises: ValueError: saying what is wrong with the entry, which it names.
+    """
+    match = _ENTRY.fullmatch(entry)
+    if match is None:
+        raise ValueError(f"entry {shown(entry)} {_why_not(entry)}")
+    scheme, port = match["scheme"], int(match["port"])
+    if scheme is not None and scheme.upper() not in SECURITY_PROTOCOLS:
+        raise ValueError(f"entry {shown(entry)}: {shown(scheme)} is none of {', '.join(SECURITY_PROTOCOLS)}")
+    if not 1 <= port <= HIGHEST_PORT:
+        raise ValueError(f"entry {shown(entry)}: a port is from 1 to {HIGHEST_PORT}")
+    host = match["ipv6"] or match["host"]
+    if len(host) > LONGEST_HOST:
+        raise ValueError(f"entry {shown(entry)}: a host name has at most {LONGEST_HOST} characters")
+    return Endpoint(host, port), scheme.upper() if scheme is not None else None
+
+
+def _why_not(entry: str) -> str:
+    if entry.count(":") > 1 and "[" not in entry and "://" not in entry:
+        return "looks like IPv6: write the address in brackets, [::1]:9092"
+    if _NO_PORT.fullmatch(entry):
+        return f"has no port: did you mean {entry.rstrip(':')}:9092?"
+    return "is not host:port"

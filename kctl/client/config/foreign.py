@@ -1,0 +1,81 @@
+"""Properties that a Java user's file may hold and that have no meaning here.
+
+Two lists: those that are accepted and ignored (the config says which, so that a front end can warn), and those that
+change the meaning of the rest of the file and are refused. Shown by tests/unit/config/test_parse.py.
+"""
+
+_JAVA_CLASS = "names a Java class, which is not run here"
+_JAVA_TLS = "chooses a part of Java's TLS, which is not used here"
+_METRICS = "belongs to Java's metrics"
+_KERBEROS = "belongs to Kerberos, which is not spoken here"
+_VALIDATION = "is used only by brokers to validate tokens"
+_SHARE = "belongs to share groups, which are not spoken here"
+
+IGNORED: dict[str, str] = {
+    "key.serializer": "keys are bytes here",
+    "value.serializer": "values are bytes here",
+    "key.deserializer": "keys are bytes here",
+    "value.deserializer": "values are bytes here",
+    "interceptor.classes": _JAVA_CLASS,
+    "metric.reporters": _METRICS,
+    "metrics.num.samples": _METRICS,
+    "metrics.recording.level": _METRICS,
+    "metrics.sample.window.ms": _METRICS,
+    "enable.metrics.push": "client telemetry is not sent",
+    "auto.include.jmx.reporter": _METRICS,
+    "sasl.client.callback.handler.class": _JAVA_CLASS,
+    "sasl.login.callback.handler.class": _JAVA_CLASS,
+    "sasl.login.class": _JAVA_CLASS,
+    "sasl.oauthbearer.jwt.retriever.class": _JAVA_CLASS,
+    "sasl.oauthbearer.jwt.validator.class": _JAVA_CLASS,
+    "sasl.kerberos.kinit.cmd": _KERBEROS,
+    "sasl.kerberos.min.time.before.relogin": _KERBEROS,
+    "sasl.kerberos.service.name": _KERBEROS,
+    "sasl.kerberos.ticket.renew.jitter": _KERBEROS,
+    "sasl.kerberos.ticket.renew.window.factor": _KERBEROS,
+    "sasl.oauthbearer.clock.skew.seconds": _VALIDATION,
+    "sasl.oauthbearer.expected.audience": _VALIDATION,
+    "sasl.oauthbearer.expected.issuer": _VALIDATION,
+    "sasl.oauthbearer.jwks.endpoint.refresh.ms": _VALIDATION,
+    "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms": _VALIDATION,
+    "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms": _VALIDATION,
+    "sasl.oauthbearer.jwks.endpoint.url": _VALIDATION,
+    "sasl.oauthbearer.scope.claim.name": _VALIDATION,
+    "sasl.oauthbearer.sub.claim.name": _VALIDATION,
+    "security.providers": _JAVA_TLS,
+    "ssl.engine.factory.class": _JAVA_CLASS,
+    "ssl.keymanager.algorithm": _JAVA_TLS,
+    "ssl.protocol": "ssl.enabled.protocols decides here",
+    "ssl.provider": _JAVA_TLS,
+    "ssl.secure.random.implementation": _JAVA_TLS,
+    "ssl.trustmanager.algorithm": _JAVA_TLS,
+    "share.acknowledgement.mode": _SHARE,
+    "share.acquire.mode": _SHARE,
+    "internal.throw.on.fetch.stable.offset.unsupported": "is internal to Java's clients",
+}
+
+IGNORED_PREFIXES: dict[str, str] = {
+    "metrics.": _METRICS,
+    "schema.registry.": "schemas are not used here",
+    "basic.auth.": "schemas are not used here",
+    "confluent.": "belongs to another vendor's clients",
+}
+
+REFUSED: dict[str, str] = {
+    "bootstrap.controllers": "controllers are not spoken to; use bootstrap.servers",
+    "config.providers": "values are not fetched from providers, so ${...} would be taken literally",
+    "transaction.two.phase.commit.enable": "two-phase commit is not spoken here",
+}
+_HARMLESS = {"transaction.two.phase.commit.enable": "false"}
+
+
+def why_ignored(name: str) -> str | None:
+    """Return the reason why a foreign property does nothing here, or None for a name that is not on the lists."""
+    if name in IGNORED:
+        return IGNORED[name]
+    return next((reason for prefix, reason in IGNORED_PREFIXES.items() if name.startswith(prefix)), None)
+
+
+def is_harmless(name: str, raw: object) -> bool:
+    """Does this value leave a refused property switched off?"""
+    return raw in ("", [], (), False) or (isinstance(raw, str) and raw.strip().lower() == _HARMLESS.get(name))

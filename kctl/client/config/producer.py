@@ -1,0 +1,152 @@
+"""ProducerConfig: what a producer takes beside the common properties. Shown by tests/unit/config/test_producer.py."""
+
+from typing import ClassVar
+
+from kctl.client.config.common import ClientConfig
+from kctl.client.config.property import (
+    INT_MAX,
+    GzipLevel,
+    Kind,
+    Property,
+    choice,
+    duration,
+    flag,
+    optional_text,
+    whole,
+)
+from kctl.client.errors import ConfigError
+
+COMPRESSIONS = ("none", "gzip", "snappy", "lz4", "zstd")
+IDEMPOTENT_IN_FLIGHT = 5
+"""Batches per partition that a broker can put back in order; more in flight could be reordered."""
+
+
+class Acks(Kind[int]):
+    """all (-1): every replica in sync; 1: the leader; 0: nobody."""
+
+    accepted = "one of all, -1, 0, 1"
+
+    def read(self, raw: object) -> int:
+        if isinstance(raw, str):
+            raw = {"all": -1, "-1": -1, "0": 0, "1": 1}.get(raw.lower())
+        if raw not in (-1, 0, 1) or not isinstance(raw, int) or isinstance(raw, bool):
+            raise ValueError
+        return raw
+
+    def write(self, value: int) -> str:
+        return "all" if value == -1 else str(value)
+
+
+class ProducerConfig(ClientConfig):
+    """How records are gathered, sent, acknowledged and repeated."""
+
+    __slots__ = ()
+    KIND: ClassVar[str] = "producer"
+    INSTEAD: ClassVar[dict[str, str]] = {"default.api.timeout.ms": "a producer's calls are bounded by max.block.ms"}
+
+    # --- acknowledgement --------------------------------------------------------------------------------------------
+    acks = Property("acks", Acks(), -1, "Who must have a record before it counts as sent.")
+    retries = whole("retries", INT_MAX, "How often a batch is sent again within delivery.timeout.ms.")
+    enable_idempotence = flag("enable.idempotence", True, "Neither repeat nor reorder records when sending again.")
+    delivery_timeout_ms = whole("delivery.timeout.ms", 120_000, "Limit of one record from send() to its ack.")
+    max_block_ms = duration("max.block.ms", 60_000, "Limit of one blocking call; a producer's API timeout.")
+    transactional_id = optional_text("transactional.id", "Name that fences older producers.", filled=True)
+    transaction_timeout_ms = whole(
+        "transaction.timeout.ms", 60_000, "A broker aborts a transaction open so long.", low=1
+    )
+
+    # --- batches ----------------------------------------------------------------------------------------------------
+    batch_size = whole("batch.size", 16_384, "Bytes of one batch; 0: a batch a record.")
+    linger_ms = duration("linger.ms", 5, "Time that a batch waits for more records.")
+    buffer_memory = duration("buffer.memory", 33_554_432, "Bytes of records that wait to be sent.")
+    max_request_size = whole("max.request.size", 1_048_576, "Most bytes of one request, and of one record.")
+    compression_type = choice("compression.type", "none", COMPRESSIONS, "Compression of batches.")
+    compression_gzip_level = Property("compression.gzip.level", GzipLevel(), -1, "Level of gzip; -1: its default.")
+    compression_lz4_level = whole("compression.lz4.level", 9, "Level of lz4.", low=1, high=17)
+    compression_zstd_level = whole("compression.zstd.level", 3, "Level of zstd.", low=-131_072, high=22)
+
+    # --- partitions -------------------------------------------------------------------------------------------------
+    partitioner_class = choice(
+        "partitioner.class",
+        "default",
+        ("default", "round_robin"),
+        "default: by key hash, else sticky; round_robin: each partition in turn. Java's class names are taken too.",
+        {
+            prefix + java: name
+            for java, name in (("RoundRobinPartitioner", "round_robin"), ("DefaultPartitioner", "default"))
+            for prefix in ("", "org.apache.kafka.clients.producer.", "org.apache.kafka.clients.producer.internals.")
+        },
+    )
+    partitioner_adaptive_partitioning_enable = flag(
+        "partitioner.adaptive.partitioning.enable", True, "Give faster brokers more of the records without a key."
+    )
+    partitioner_availability_timeout_ms = duration(
+        "partitioner.availability.timeout.ms",
+        0,
+        "Avoid partitions whose broker has not taken a batch for so long; 0: off.",
+    )
+    partitioner_ignore_keys = flag("partitioner.ignore.keys", False, "Choose partitions as if there were no keys.")
+
+    # --- sockets and metadata ---------------------------------------------------------------------------------------
+    receive_buffer_bytes = whole("receive.buffer.bytes", 32_768, "SO_RCVBUF; -1: the system's own.", low=-1)
+    max_in_flight_requests_per_connection = whole(
+        "max.in.flight.requests.per.connection", 5, "Requests unanswered at a time on one connection.", low=1
+    )
+    metadata_max_idle_ms = duration(
+        "metadata.max.idle.ms", 300_000, "A topic unused for so long is forgotten.", low=5000
+    )
+
+    @property
+    def api_timeout_ms(self) -> int:
+        return self.max_block_ms
+
+    def api_timeout_property(self) -> Property[int]:
+        return type(self).max_block_ms
+
+    def _settle(self) -> None:
+        super()._settle()
+        self._settle_delivery()
+        self._settle_idempotence()
+
+    def _settle_delivery(self) -> None:
+        """delivery.timeout.ms covers waiting in a batch and one request, unless it was given by hand alone.
+
+        Source: KIP-91. Differs: Java refuses a delivery limit below the default request limit; here it is obeyed.
+        """
+        kind = type(self)
+        needed_ms = self.linger_ms + self.request_timeout_ms
+        if self.delivery_timeout_ms >= needed_ms:
+            return
+        if not self.is_given(kind.delivery_timeout_ms):
+            self.values[kind.delivery_timeout_ms.name] = min(needed_ms, INT_MAX)
+            return
+        for declared in (kind.request_timeout_ms, kind.linger_ms):
+            if self.is_given(declared):
+                needs = f"it must cover linger.ms + request.timeout.ms = {needed_ms}"
+                self._refuse(kind.delivery_timeout_ms, declared, needs)
+
+    def _settle_idempotence(self) -> None:
+        """Refuse what would undo idempotence asked for by hand; where it was not, give it up as Java does.
+
+        Source: Java ProducerConfig (4.x): in-flight above 5 is refused even when idempotence is on by default.
+        """
+        kind = type(self)
+        undone_by: Property[int] | None = None
+        if self.acks != -1:
+            undone_by = kind.acks
+        elif self.retries == 0:
+            undone_by = kind.retries
+        if self.enable_idempotence and undone_by is not None:
+            if self.is_given(kind.enable_idempotence):
+                self._refuse(kind.enable_idempotence, undone_by, "idempotence needs acks=all and retries > 0")
+            if self.transactional_id is not None:
+                self._refuse(kind.transactional_id, undone_by, "a transaction needs acks=all and retries > 0")
+            self.values[kind.enable_idempotence.name] = False
+        if self.transactional_id is not None and not self.enable_idempotence:
+            self._refuse(kind.transactional_id, kind.enable_idempotence, "a transaction needs idempotence")
+        if self.enable_idempotence and self.max_in_flight_requests_per_connection > IDEMPOTENT_IN_FLIGHT:
+            raise ConfigError(
+                f"max.in.flight.requests.per.connection={self.max_in_flight_requests_per_connection} needs "
+                f"enable.idempotence=false: at most {IDEMPOTENT_IN_FLIGHT} can be kept in order",
+                key="max.in.flight.requests.per.connection",
+            )

@@ -1,0 +1,290 @@
+"""Property: one Kafka property declared once, and the kinds of value a property can have.
+
+A `Property` is a descriptor: on a config it reads as the typed value, on the class as the declaration itself.
+Owns conversion of single values and the wording of their errors; knows nothing of which properties exist.
+Shown by tests/unit/config/test_property.py.
+"""
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+
+from kctl.client.errors import ConfigError
+
+if TYPE_CHECKING:
+    from kctl.client.config.base import BaseConfig
+
+T = TypeVar("T")
+
+INT_MAX = 2**31 - 1
+LONG_MAX = 2**63 - 1
+LONGEST_NUMBER = 20
+"""Digits; a longer one is out of every bound, and converting it costs quadratic time."""
+LONGEST_SHOWN = 80
+
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+_DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
+
+
+class Kind(ABC, Generic[T]):
+    """How one kind of value is read and written.
+
+    `read` gets what the user wrote, a trimmed str or a native object, and raises ValueError for what it does not
+    take; `accepted` completes the sentence "takes ...".
+    """
+
+    accepted = "a text"
+
+    @abstractmethod
+    def read(self, raw: object) -> T: ...
+
+    def write(self, value: T) -> str:
+        """Return the value as a .properties file would have it, so that `read` gives it back."""
+        return str(value)
+
+
+class Whole(Kind[int]):
+    """A whole number within bounds."""
+
+    def __init__(self, low: int, high: int) -> None:
+        self.low = low
+        self.high = high
+        if high in (INT_MAX, LONG_MAX):
+            self.accepted = f"a whole number of at least {low}"
+        else:
+            self.accepted = f"a whole number from {low} to {high}"
+
+    def read(self, raw: object) -> int:
+        if isinstance(raw, str) and len(raw) <= LONGEST_NUMBER and _WHOLE.fullmatch(raw):
+            raw = int(raw)
+        if not isinstance(raw, int) or isinstance(raw, bool) or not self.low <= raw <= self.high:
+            raise ValueError
+        return raw
+
+
+class GzipLevel(Whole):
+    """1 to 9, or -1 for zlib's own default."""
+
+    def __init__(self) -> None:
+        super().__init__(-1, 9)
+        self.accepted = "-1 (the default of zlib) or a whole number from 1 to 9"
+
+    def read(self, raw: object) -> int:
+        level = super().read(raw)
+        if level == 0:
+            raise ValueError
+        return level
+
+
+class Decimal(Kind[float]):
+    """A number within bounds."""
+
+    def __init__(self, low: float, high: float) -> None:
+        self.low = low
+        self.high = high
+        self.accepted = f"a number from {low} to {high}"
+
+    def read(self, raw: object) -> float:
+        if isinstance(raw, str) and len(raw) <= LONGEST_SHOWN and _DECIMAL.fullmatch(raw):
+            raw = float(raw)
+        if not isinstance(raw, int | float) or isinstance(raw, bool) or not self.low <= raw <= self.high:
+            raise ValueError
+        return float(raw)
+
+
+class Flag(Kind[bool]):
+    """true or false."""
+
+    accepted = "true or false"
+
+    def read(self, raw: object) -> bool:
+        if isinstance(raw, bool):
+            return raw
+        if isinstance(raw, str) and raw.lower() in ("true", "false"):
+            return raw.lower() == "true"
+        raise ValueError
+
+    def write(self, value: bool) -> str:
+        return "true" if value else "false"
+
+
+class Text(Kind[str]):
+    """Any text; `filled` refuses the empty one."""
+
+    def __init__(self, *, filled: bool = False) -> None:
+        self.filled = filled
+        if filled:
+            self.accepted = "a text that is not empty"
+
+    def read(self, raw: object) -> str:
+        if not isinstance(raw, str) or (self.filled and not raw):
+            raise ValueError
+        return raw
+
+
+class OptionalText(Kind[str | None]):
+    """Any text; empty or absent means that nothing was set, unless `filled` refuses the empty one."""
+
+    def __init__(self, *, filled: bool = False) -> None:
+        self.filled = filled
+        if filled:
+            self.accepted = "a text that is not empty"
+
+    def read(self, raw: object) -> str | None:
+        if not isinstance(raw, str) or (self.filled and not raw):
+            raise ValueError
+        return raw or None
+
+    def write(self, value: str | None) -> str:
+        return value or ""
+
+
+class Choice(Kind[str]):
+    """One of a few words in any case; `spelled` maps further spellings, such as Java class names, to a word."""
+
+    def __init__(self, words: tuple[str, ...], spelled: Mapping[str, str] | None = None) -> None:
+        self._words = {word.lower(): word for word in words}
+        self._words.update({spelling.lower(): word for spelling, word in (spelled or {}).items()})
+        self.accepted = "one of " + ", ".join(words)
+
+    def read(self, raw: object) -> str:
+        word = self._words.get(raw.lower()) if isinstance(raw, str) else None
+        if word is None:
+            raise ValueError
+        return word
+
+
+class Words(Kind[tuple[str, ...]]):
+    """A list of texts: comma-separated in a str, or a native list or tuple; `each` restricts the members."""
+
+    def __init__(self, each: Kind[str] | None = None, *, filled: bool = False) -> None:
+        self.each = each or Text(filled=True)
+        self.filled = filled
+        self.accepted = f"a comma-separated list, each {self.each.accepted}"
+
+    def read(self, raw: object) -> tuple[str, ...]:
+        if isinstance(raw, str):
+            raw = raw.split(",") if raw else []
+        if not isinstance(raw, list | tuple) or (self.filled and not raw):
+            raise ValueError
+        words: list[str] = []
+        for entry in raw:
+            word = self.each.read(entry.strip() if isinstance(entry, str) else entry)
+            if word not in words:
+                words.append(word)
+        return tuple(words)
+
+    def write(self, value: tuple[str, ...]) -> str:
+        return ",".join(value)
+
+
+class Property(Generic[T]):
+    """One property: Kafka's name, its default, the kind of value, and a line on what it does.
+
+    Attributes:
+        name: as Kafka spells it, `request.timeout.ms`; `attribute` is the same in snake_case.
+        default: the typed value when nothing was given.
+        alias: a second name for the same property, or None.
+        secret: the value must never be printed.
+    """
+
+    __slots__ = ("alias", "attribute", "default", "doc", "kind", "name", "secret")
+
+    def __init__(
+        self, name: str, kind: Kind[T], default: T, doc: str, *, secret: bool = False, alias: str | None = None
+    ) -> None:
+        self.name = name
+        self.attribute = name.replace(".", "_")
+        self.kind = kind
+        self.default = default
+        self.doc = doc
+        self.secret = secret
+        self.alias = alias
+
+    @overload
+    def __get__(self, config: None, owner: type) -> "Property[T]": ...
+    @overload
+    def __get__(self, config: "BaseConfig", owner: type) -> T: ...
+    def __get__(self, config: "BaseConfig | None", owner: type) -> "Property[T] | T":
+        if config is None:
+            return self
+        value: T = config.values[self.name]
+        return value
+
+    def __set__(self, config: "BaseConfig", value: object) -> None:
+        raise AttributeError(f"{self.attribute}: a config does not change after it was parsed")
+
+    def read(self, raw: object, written_as: str | None = None) -> T:
+        """Return the typed value of what the user wrote.
+
+        Args: written_as: the name the user used, where it is an alias.
+        Raises: ConfigError: naming the property, the value unless it is secret, and what is accepted.
+        """
+        name = written_as or self.name
+        try:
+            return self.kind.read(raw.strip() if isinstance(raw, str) else raw)
+        except ValueError as e:
+            given = "the given value" if self.secret else shown(raw)
+            reason = f" ({e})" if str(e) else ""
+            raise ConfigError(f"{name} takes {self.kind.accepted}, not {given}{reason}", key=name) from None
+
+    def show(self, value: T) -> str:
+        """Return the value for people; a secret as stars."""
+        return "***" if self.secret and value else self.kind.write(value)
+
+    def __repr__(self) -> str:
+        return f"Property({self.name})"
+
+
+def shown(raw: object) -> str:
+    """Return a value quoted for an error text, cut where it is long, with control characters escaped."""
+    text = ascii(raw) if not isinstance(raw, str) else repr(raw[: LONGEST_SHOWN + 1])
+    return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "...'"
+
+
+# --- the short forms that the declarations are written in ------------------------------------------------------------
+
+
+def whole(
+    name: str, default: int, doc: str, *, low: int = 0, high: int = INT_MAX, alias: str | None = None
+) -> Property[int]:
+    return Property(name, Whole(low, high), default, doc, alias=alias)
+
+
+def duration(name: str, default_ms: int, doc: str, *, low: int = 0, alias: str | None = None) -> Property[int]:
+    """A number of milliseconds, as a Java long where Kafka has one."""
+    return Property(name, Whole(low, LONG_MAX), default_ms, doc, alias=alias)
+
+
+def decimal(name: str, default: float, doc: str, *, low: float, high: float) -> Property[float]:
+    return Property(name, Decimal(low, high), default, doc)
+
+
+def flag(name: str, default: bool, doc: str) -> Property[bool]:
+    return Property(name, Flag(), default, doc)
+
+
+def text(name: str, default: str, doc: str) -> Property[str]:
+    return Property(name, Text(), default, doc)
+
+
+def optional_text(name: str, doc: str, *, filled: bool = False) -> Property[str | None]:
+    return Property(name, OptionalText(filled=filled), None, doc)
+
+
+def secret(name: str, doc: str) -> Property[str | None]:
+    return Property(name, OptionalText(), None, doc, secret=True)
+
+
+def choice(
+    name: str, default: str, words: tuple[str, ...], doc: str, spelled: Mapping[str, str] | None = None
+) -> Property[str]:
+    return Property(name, Choice(words, spelled), default, doc)
+
+
+def words(name: str, default: tuple[str, ...], doc: str, each: Kind[str] | None = None) -> Property[tuple[str, ...]]:
+    return Property(name, Words(each), default, doc)
+
+
+AnyProperty = Property[Any]

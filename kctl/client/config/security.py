@@ -1,0 +1,89 @@
+"""The ssl.* and sasl.* properties, common to every kind of client. Shown by tests/unit/config/test_security.py."""
+
+from kctl.client.config.base import BaseConfig
+from kctl.client.config.property import (
+    Choice,
+    choice,
+    decimal,
+    duration,
+    flag,
+    optional_text,
+    secret,
+    text,
+    whole,
+    words,
+)
+
+SASL_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI")
+STORE_TYPES = ("JKS", "PKCS12", "PEM")
+TLS_VERSIONS = ("TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3")
+
+
+class SecurityConfig(BaseConfig):
+    """How to prove who the broker is, and who we are."""
+
+    __slots__ = ()
+
+    # --- TLS ----------------------------------------------------------------------------------------------------------
+    ssl_truststore_type = choice("ssl.truststore.type", "JKS", STORE_TYPES, "Format of the trust store.")
+    ssl_truststore_location = optional_text("ssl.truststore.location", "File of the certificates that are trusted.")
+    ssl_truststore_password = secret("ssl.truststore.password", "Password of a JKS or PKCS12 trust store.")
+    ssl_truststore_certificates = secret("ssl.truststore.certificates", "Trusted certificates themselves, as PEM.")
+    ssl_keystore_type = choice("ssl.keystore.type", "JKS", STORE_TYPES, "Format of the key store.")
+    ssl_keystore_location = optional_text("ssl.keystore.location", "File of our private key and certificate chain.")
+    ssl_keystore_password = secret("ssl.keystore.password", "Password of a JKS or PKCS12 key store.")
+    ssl_keystore_key = secret("ssl.keystore.key", "Our private key itself, as PEM (PKCS#8).")
+    ssl_keystore_certificate_chain = secret("ssl.keystore.certificate.chain", "Our certificate chain itself, as PEM.")
+    ssl_key_password = secret("ssl.key.password", "Password of our private key.")
+    ssl_endpoint_identification_algorithm = text(
+        "ssl.endpoint.identification.algorithm",
+        "https",
+        "https: the certificate must be for the host; empty: any host.",
+    )
+    ssl_enabled_protocols = words(
+        "ssl.enabled.protocols", ("TLSv1.2", "TLSv1.3"), "TLS versions that may be used.", Choice(TLS_VERSIONS)
+    )
+    ssl_cipher_suites = words("ssl.cipher.suites", (), "Cipher suites that may be used; empty: OpenSSL's own choice.")
+
+    # --- SASL ---------------------------------------------------------------------------------------------------------
+    sasl_mechanism = choice("sasl.mechanism", "GSSAPI", SASL_MECHANISMS, "How to authenticate (GSSAPI is not spoken).")
+    sasl_jaas_config = secret("sasl.jaas.config", "Login module and its options: user name, password, token.")
+    sasl_oauthbearer_token = secret("sasl.oauthbearer.token", "The OAuth token itself (kctl's own property).")
+    sasl_oauthbearer_token_file = optional_text(
+        "sasl.oauthbearer.token.file", "File with the OAuth token, read again at each login (kctl's own property)."
+    )
+    sasl_oauthbearer_token_endpoint_url = optional_text(
+        "sasl.oauthbearer.token.endpoint.url", "Where tokens are fetched; file: reads one from a file."
+    )
+    sasl_oauthbearer_scope = optional_text("sasl.oauthbearer.scope", "Scope asked of the token endpoint.")
+    sasl_oauthbearer_client_credentials_client_id = optional_text(
+        "sasl.oauthbearer.client.credentials.client.id", "Client id told to the token endpoint."
+    )
+    sasl_oauthbearer_client_credentials_client_secret = secret(
+        "sasl.oauthbearer.client.credentials.client.secret", "Client secret told to the token endpoint."
+    )
+    sasl_oauthbearer_header_urlencode = flag(
+        "sasl.oauthbearer.header.urlencode", False, "URL-encode client id and secret for the token endpoint."
+    )
+    sasl_login_connect_timeout_ms = duration(
+        "sasl.login.connect.timeout.ms", 10_000, "Limit of connecting to the token endpoint."
+    )
+    sasl_login_read_timeout_ms = duration(
+        "sasl.login.read.timeout.ms", 10_000, "Limit of waiting for the token endpoint's answer."
+    )
+    sasl_login_retry_backoff_ms = duration("sasl.login.retry.backoff.ms", 100, "First wait between login attempts.")
+    sasl_login_retry_backoff_max_ms = duration(
+        "sasl.login.retry.backoff.max.ms", 10_000, "Longest wait between login attempts."
+    )
+    sasl_login_refresh_buffer_seconds = whole(
+        "sasl.login.refresh.buffer.seconds", 300, "A token is renewed at least so long before its end.", high=3600
+    )
+    sasl_login_refresh_min_period_seconds = whole(
+        "sasl.login.refresh.min.period.seconds", 60, "A token is kept for at least so long.", high=900
+    )
+    sasl_login_refresh_window_factor = decimal(
+        "sasl.login.refresh.window.factor", 0.8, "Share of its life after which a token is renewed.", low=0.5, high=1.0
+    )
+    sasl_login_refresh_window_jitter = decimal(
+        "sasl.login.refresh.window.jitter", 0.05, "Random share added to that moment.", low=0.0, high=0.25
+    )
