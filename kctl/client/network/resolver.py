@@ -1,0 +1,104 @@
+"""ThreadResolver: names become addresses in a helper thread, so that a slow resolver holds up nobody.
+
+getaddrinfo cannot be bounded or stopped; a look-up that outlives the connect limit is left to end by itself and its
+answer is dropped. At most `max_threads` run at once; each ends when there is nothing left to look up. Numeric
+addresses are answered at once. Shown by tests/loopback/test_resolver.py.
+"""
+
+import socket
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from kctl.client.seams import Address, Lookup
+
+GetAddrInfo = Callable[[str, int], Sequence[Address]]
+"""Answers a look-up or raises OSError or UnicodeError; blocks as long as it likes."""
+
+
+class ThreadLookup:
+    """One look-up; written by one helper thread, read by the owner after `done`."""
+
+    __slots__ = ("addresses", "done", "error")
+
+    def __init__(self) -> None:
+        self.done = False
+        self.addresses: list[Address] = []
+        self.error: str | None = None
+
+
+class ThreadResolver:
+    """`Resolver` on the system's getaddrinfo."""
+
+    def __init__(self, get_addr_info: GetAddrInfo | None = None, *, max_threads: int = 16) -> None:
+        self._get_addr_info = get_addr_info or system_addresses
+        self._max_threads = max_threads
+        self._lock = threading.Lock()
+        self._queue: deque[tuple[str, int, ThreadLookup, Callable[[], None]]] = deque()
+        self._thread_count = 0
+
+    def lookup(self, host: str, port: int, on_done: Callable[[], None]) -> Lookup:
+        lookup = ThreadLookup()
+        numeric = numeric_address(host, port)
+        if numeric is not None:
+            lookup.addresses = [numeric]
+            lookup.done = True
+            on_done()
+            return lookup
+        with self._lock:
+            self._queue.append((host, port, lookup, on_done))
+            start = self._thread_count < self._max_threads
+            self._thread_count += start
+        if start:
+            threading.Thread(target=self._run, name="kctl-resolver", daemon=True).start()
+        return lookup
+
+    def _run(self) -> None:
+        while True:
+            with self._lock:
+                if not self._queue:
+                    self._thread_count -= 1
+                    return
+                host, port, lookup, on_done = self._queue.popleft()
+            try:
+                lookup.addresses = list(self._get_addr_info(host, port))
+                if not lookup.addresses:
+                    lookup.error = "the name has no address"
+            except (OSError, UnicodeError) as error:
+                lookup.error = _reason(error)
+            lookup.done = True
+            on_done()
+
+
+def numeric_address(host: str, port: int) -> Address | None:
+    """Return the address when `host` is an IP already, None when it is a name."""
+    for family in (socket.AF_INET, socket.AF_INET6):
+        try:
+            socket.inet_pton(family, host.partition("%")[0])
+        except (OSError, ValueError):
+            continue
+        return Address(host, port, family == socket.AF_INET6)
+    return None
+
+
+def system_addresses(host: str, port: int) -> list[Address]:
+    """Return what the system's resolver says, in its order."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
+    return [
+        Address(str(sockaddr[0]), port, family == socket.AF_INET6)
+        for family, _, _, _, sockaddr in found
+        if family in (socket.AF_INET, socket.AF_INET6)
+    ]
+
+
+def _reason(error: OSError | UnicodeError) -> str:
+    if isinstance(error, UnicodeError):
+        return "not a valid host name"
+    names = {
+        socket.EAI_NONAME: "NXDOMAIN (the name does not exist)",
+        socket.EAI_AGAIN: "the resolver did not answer (temporary failure)",
+        socket.EAI_FAIL: "the resolver failed",
+    }
+    if hasattr(socket, "EAI_NODATA"):
+        names[socket.EAI_NODATA] = "NODATA (the name has no address)"
+    return names.get(error.errno or 0, error.strerror or str(error))

@@ -1,0 +1,196 @@
+"""Selector: non-blocking sockets and one wait over all of them; the only file of the client that holds sockets.
+
+It moves bytes and reports what happened; what the bytes mean is `connection.py`, when to give up is
+`network_client.py`. Reads land in one buffer that is used again by the next poll, because freed large buffers cost
+more than decoding. Shown by tests/loopback/test_selector.py; its twin in virtual time is `kctl.sandbox.sim`.
+"""
+
+import contextlib
+import errno
+import os
+import selectors
+import socket
+from collections import deque
+
+from kctl.client.seams import Address, Connected, Disconnected, IoEvent, Received, SocketOptions
+
+_SCRATCH_BYTES = 1024 * 1024
+_READ_BYTES = 256 * 1024
+"""Most bytes taken from one channel a poll, so that a fast node does not starve the others."""
+_READ = selectors.EVENT_READ
+_WRITE = selectors.EVENT_WRITE
+_IN_PROGRESS = (errno.EINPROGRESS, errno.EWOULDBLOCK)
+
+
+class _Channel:
+    """A socket and what it still has to write."""
+
+    __slots__ = ("connected", "number", "sock", "unsent", "unsent_bytes")
+
+    def __init__(self, number: int, sock: socket.socket) -> None:
+        self.number = number
+        self.sock = sock
+        self.connected = False
+        self.unsent: deque[memoryview] = deque()
+        self.unsent_bytes = 0
+
+
+class Selector:
+    """`Selectable` on the system's sockets."""
+
+    def __init__(self, options: SocketOptions) -> None:
+        self._options = options
+        self._selector = selectors.DefaultSelector()
+        self._channels: dict[int, _Channel] = {}
+        self._ended: list[IoEvent] = []
+        """Ends that were noticed outside a poll; the next poll reports them at once."""
+        self._scratch = memoryview(bytearray(_SCRATCH_BYTES))
+        self._wake_reader, self._wake_writer = socket.socketpair()
+        for end in (self._wake_reader, self._wake_writer):
+            end.setblocking(False)
+        self._selector.register(self._wake_reader, _READ, None)
+
+    def connect(self, channel: int, address: Address) -> None:
+        try:
+            sock = socket.socket(socket.AF_INET6 if address.is_ipv6 else socket.AF_INET, socket.SOCK_STREAM)
+        except OSError as error:
+            self._ended.append(Disconnected(channel, error))
+            return
+        self._channels[channel] = entry = _Channel(channel, sock)
+        self._set_options(sock)
+        code = sock.connect_ex((address.ip, address.port))
+        if code in _IN_PROGRESS or code == 0:
+            self._selector.register(sock, _WRITE, entry)
+        else:
+            self._end(entry, OSError(code, os.strerror(code)))
+
+    def _set_options(self, sock: socket.socket) -> None:
+        sock.setblocking(False)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        if self._options.send_buffer_bytes > 0:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self._options.send_buffer_bytes)
+        if self._options.receive_buffer_bytes > 0:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, self._options.receive_buffer_bytes)
+
+    def send(self, channel: int, data: bytes) -> None:
+        entry = self._channels.get(channel)
+        if entry is None or not data:
+            return
+        entry.unsent.append(memoryview(data))
+        entry.unsent_bytes += len(data)
+        if entry.connected and len(entry.unsent) == 1:
+            self._write(entry)
+
+    def unsent_bytes(self, channel: int) -> int:
+        entry = self._channels.get(channel)
+        return 0 if entry is None else entry.unsent_bytes
+
+    def close(self, channel: int) -> None:
+        entry = self._channels.pop(channel, None)
+        if entry is not None:
+            self._drop_socket(entry)
+        self._ended = [event for event in self._ended if event.channel != channel]
+
+    def poll(self, timeout_ms: int) -> list[IoEvent]:
+        # DefaultSelector rounds a wait up to whole milliseconds; half a millisecond less keeps it from adding one.
+        wait_s = 0.0 if self._ended or timeout_ms <= 0 else (timeout_ms - 0.5) / 1000
+        happened = self._selector.select(wait_s)
+        events, self._ended = self._ended, []
+        free = 0
+        for key, mask in happened:
+            entry: _Channel | None = key.data
+            if entry is None:
+                self._drain_wakeups()
+                continue
+            if self._channels.get(entry.number) is not entry:
+                continue
+            if mask & _WRITE:
+                self._on_writable(entry, events)
+            if mask & _READ and free + _READ_BYTES <= _SCRATCH_BYTES and entry.number in self._channels:
+                free += self._read(entry, free, events)
+        if self._ended:
+            events += self._ended
+            self._ended = []
+        return events
+
+    def wakeup(self) -> None:
+        # A full pipe means that a wake-up is pending already; a closed one, that nobody waits any more.
+        with contextlib.suppress(BlockingIOError, OSError):
+            self._wake_writer.send(b"\0")
+
+    def shutdown(self) -> None:
+        for channel in list(self._channels):
+            self.close(channel)
+        self._selector.close()
+        self._wake_reader.close()
+        self._wake_writer.close()
+
+    def _drain_wakeups(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            while self._wake_reader.recv(4096):
+                pass
+
+    def _on_writable(self, entry: _Channel, events: list[IoEvent]) -> None:
+        if not entry.connected:
+            code = entry.sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+            if code:
+                self._end(entry, OSError(code, os.strerror(code)))
+                return
+            entry.connected = True
+            if hasattr(socket, "TCP_USER_TIMEOUT"):
+                entry.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, self._options.user_timeout_ms)
+            self._selector.modify(entry.sock, _READ, entry)
+            events.append(Connected(entry.number, _local_name(entry.sock)))
+        if entry.unsent:
+            self._write(entry)
+
+    def _write(self, entry: _Channel) -> None:
+        try:
+            while entry.unsent:
+                head = entry.unsent[0]
+                sent = entry.sock.send(head)
+                entry.unsent_bytes -= sent
+                if sent < len(head):
+                    entry.unsent[0] = head[sent:]
+                    break
+                entry.unsent.popleft()
+        except BlockingIOError:
+            pass
+        except OSError as error:
+            # What the peer said before it went away may still be readable, and says more than our failed write.
+            entry.unsent.clear()
+            entry.unsent_bytes = 0
+            if error.errno not in (errno.EPIPE, errno.ECONNRESET):
+                self._end(entry, error)
+                return
+        self._selector.modify(entry.sock, _READ | _WRITE if entry.unsent else _READ, entry)
+
+    def _read(self, entry: _Channel, free: int, events: list[IoEvent]) -> int:
+        try:
+            count = entry.sock.recv_into(self._scratch[free : free + _READ_BYTES])
+        except BlockingIOError:
+            return 0
+        except OSError as error:
+            self._end(entry, error)
+            return 0
+        if count == 0:
+            self._end(entry, None)
+        else:
+            events.append(Received(entry.number, self._scratch[free : free + count]))
+        return count
+
+    def _end(self, entry: _Channel, error: OSError | None) -> None:
+        del self._channels[entry.number]
+        self._drop_socket(entry)
+        self._ended.append(Disconnected(entry.number, error))
+
+    def _drop_socket(self, entry: _Channel) -> None:
+        with contextlib.suppress(KeyError, ValueError):  # not registered when connect failed at once
+            self._selector.unregister(entry.sock)
+        entry.sock.close()
+
+
+def _local_name(sock: socket.socket) -> str:
+    name = sock.getsockname()
+    return f"[{name[0]}]:{name[1]}" if sock.family == socket.AF_INET6 else f"{name[0]}:{name[1]}"

@@ -1,0 +1,108 @@
+"""The surroundings of a client in production: OS threads, sockets, the system's resolver, clock and randomness.
+
+The twin for tests is `kctl.sandbox.sim`. Shown by tests/loopback/test_system.py.
+"""
+
+import os
+import threading
+from collections.abc import Callable
+from random import Random
+
+from kctl.client.clock import Clock, SystemClock
+from kctl.client.network.resolver import ThreadResolver
+from kctl.client.network.selector import Selector
+from kctl.client.seams import Runtime, Task, Waiter
+
+_LONGEST_WAIT_MS = 3600 * 1000
+"""Locks refuse waits of centuries; longer ones are waited for in pieces."""
+
+
+class ThreadWaiter:
+    """A flag between threads."""
+
+    __slots__ = ("event",)
+
+    def __init__(self) -> None:
+        self.event = threading.Event()
+
+    def notify(self) -> None:
+        self.event.set()
+
+
+class ThreadTask:
+    """A loop in a thread of its own, a daemon: a process that ends without close() is not held back by it."""
+
+    __slots__ = ("ended", "thread")
+
+    def __init__(self, loop: Callable[[], None], name: str) -> None:
+        self.ended = ThreadWaiter()
+        self.thread = threading.Thread(target=self._run, args=(loop,), name=name, daemon=True)
+        self.thread.start()
+
+    def _run(self, loop: Callable[[], None]) -> None:
+        try:
+            loop()
+        finally:
+            self.ended.notify()
+
+    @property
+    def is_alive(self) -> bool:
+        return self.thread.is_alive()
+
+
+class ThreadDriver:
+    """`Driver` on OS threads; takes only the waiters and tasks that it made."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    def waiter(self) -> ThreadWaiter:
+        return ThreadWaiter()
+
+    def wait(self, waiter: Waiter, deadline_at_ms: int) -> bool:
+        assert isinstance(waiter, ThreadWaiter)
+        event = waiter.event
+        while not event.is_set():
+            remaining_ms = deadline_at_ms - self._clock.now_ms()
+            if remaining_ms <= 0:
+                return False
+            event.wait(min(remaining_ms, _LONGEST_WAIT_MS) / 1000)
+        event.clear()
+        return True
+
+    def spawn(self, loop: Callable[[], None], name: str) -> ThreadTask:
+        return ThreadTask(loop, name)
+
+    def join(self, task: Task, deadline_at_ms: int) -> bool:
+        assert isinstance(task, ThreadTask)
+        if not self.wait(task.ended, deadline_at_ms):
+            return False
+        task.ended.notify()  # further callers find it ended too
+        task.thread.join()  # only its last instructions are left
+        return True
+
+    def is_current(self, task: Task) -> bool:
+        assert isinstance(task, ThreadTask)
+        return task.thread is threading.current_thread()
+
+
+class SystemEntropy:
+    """`Entropy` from the operating system."""
+
+    __slots__ = ()
+
+    def token_bytes(self, count: int) -> bytes:
+        return os.urandom(count)
+
+
+def system_runtime() -> Runtime:
+    """Return the runtime of a client that nobody simulates."""
+    clock = SystemClock()
+    return Runtime(
+        clock=clock,
+        driver=ThreadDriver(clock),
+        make_selector=Selector,
+        resolver=ThreadResolver(),
+        chance=Random(),
+        entropy=SystemEntropy(),
+    )
