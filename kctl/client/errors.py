@@ -131,27 +131,19 @@ class RecordTooLargeError(KafkaError):
 class TransportError(KafkaError):
     """A connection could not be made or was lost.
 
-    Attributes: `phase` (dns, tcp, tls, sasl, apiversions, ready), `host`, `port`, `address` (the IP dialled).
+    Attributes: `phase` (dns, tcp, tls, apiversions, sasl, ready), `host`, `port`, `address` (what was dialled), all
+    empty until the network fills them in; `hint`, one thing to try.
     """
 
     retriable = True
 
-    def __init__(
-        self,
-        message: str,
-        *,
-        phase: str = "",
-        host: str = "",
-        port: int = 0,
-        address: str = "",
-        hint: str = "",
-    ) -> None:
+    def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
-        self.phase = phase
-        self.host = host
-        self.port = port
-        self.address = address
         self.hint = hint
+        self.phase = ""
+        self.host = ""
+        self.port = 0
+        self.address = ""
 
 
 class DnsError(TransportError):
@@ -169,8 +161,8 @@ class ConnectionLost(TransportError):
 class ConnectTimeout(TransportError):
     """The connection was not ready within its limit (--connect-timeout)."""
 
-    def __init__(self, message: str, *, limit_ms: int = 0, elapsed_ms: int = 0, **where: object) -> None:
-        super().__init__(message, **where)  # type: ignore[arg-type]  # same keywords as TransportError
+    def __init__(self, message: str, *, limit_ms: int, elapsed_ms: int, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
         self.limit_ms = limit_ms
         self.elapsed_ms = elapsed_ms
 

@@ -1,0 +1,102 @@
+"""What to call the end of an attempt: from the phase and what the system or the peer did, to one typed error.
+
+Pure. The words are what users see, so each says what was observed and gives one hint.
+Shown by tests/unit/network/test_connect_errors.py.
+"""
+
+import errno
+
+from kctl.client.errors import (
+    ConnectionLost,
+    ConnectionRefused,
+    ConnectTimeout,
+    KafkaError,
+    RemoteProtocolError,
+    TransportError,
+    WrongPeerError,
+)
+from kctl.client.events import Phase, Target
+from kctl.client.network.peers import is_tls, name_peer
+
+_UNREACHABLE = {
+    errno.EHOSTUNREACH: "host unreachable",
+    errno.ENETUNREACH: "network unreachable",
+    errno.EADDRNOTAVAIL: "no local address reaches it",
+    errno.EACCES: "not permitted to connect there",
+    errno.EPERM: "not permitted to connect there",
+}
+_WAITED_FOR = {
+    Phase.DNS: ("no DNS answer", "the resolver is slow, not the broker"),
+    Phase.TCP: ("no SYN-ACK", "a firewall drops packets, or the host is down"),
+    Phase.TLS: ("connected, but the TLS handshake did not finish", "an overloaded peer, or not a TLS port"),
+    Phase.APIVERSIONS: ("connected, but no ApiVersions answer", "a hung broker, or a port that is not Kafka"),
+    Phase.SASL: ("SASL did not finish", "the broker's authentication backend may hang"),
+}
+_CLOSED_HINTS = {
+    Phase.TLS: "the port may not speak TLS: try --security-protocol PLAINTEXT",
+    Phase.APIVERSIONS: "a proxy without a backend, a connection quota, or a TLS port",
+    Phase.SASL: "some mechanisms are refused without a word",
+}
+
+
+def expired(target: Target, phase: Phase, limit_ms: int, elapsed_ms: int) -> TransportError:
+    """Return the error of an attempt that was not ready within its limit."""
+    what, hint = _WAITED_FOR[phase]
+    text = f"{what} in {elapsed_ms} ms of {limit_ms} ms (--connect-timeout)"
+    return located(target, phase, ConnectTimeout(text, limit_ms=limit_ms, elapsed_ms=elapsed_ms, hint=hint))
+
+
+def lost(target: Target, phase: Phase, elapsed_ms: int, error: OSError | None, received: bytes) -> TransportError:
+    """Return the error of a connection that the peer or the system ended.
+
+    Args: error: None when the peer closed in order; received: its last bytes that were no whole frame.
+    """
+    if phase is not Phase.READY and received:
+        return wrong_peer(target, phase, received)
+    if phase is Phase.TCP:
+        return located(target, phase, _not_connected(elapsed_ms, error))
+    return located(target, phase, _closed(phase, elapsed_ms, error))
+
+
+def wrong_peer(target: Target, phase: Phase, first_bytes: bytes) -> TransportError:
+    """Return the error of a peer whose first bytes are no Kafka frame."""
+    hint = "use --security-protocol SSL (or SASL_SSL)" if is_tls(first_bytes) else "check the port"
+    return located(target, phase, WrongPeerError(f"the peer is {name_peer(first_bytes)}", hint=hint))
+
+
+def bad_bytes(target: Target, phase: Phase, error: RemoteProtocolError) -> KafkaError:
+    """Return the error of a peer whose bytes do not parse: before it was ready it may be anything."""
+    if phase is not Phase.READY and error.first_bytes:
+        return wrong_peer(target, phase, error.first_bytes)
+    error.args = (f"{target}: {error}",)
+    return error
+
+
+def located(target: Target, phase: Phase, error: TransportError) -> TransportError:
+    """Return `error` with the node in front of its text and the place filled in."""
+    error.args = (f"{target}: {error} [phase {phase.value}]",)
+    error.phase, error.host, error.port, error.address = phase.value, target.host, target.port, target.address
+    return error
+
+
+def _not_connected(elapsed_ms: int, error: OSError | None) -> TransportError:
+    code = 0 if error is None else error.errno or 0
+    if code == errno.ECONNREFUSED:
+        text = f"connection refused (RST after {elapsed_ms} ms)"
+        return ConnectionRefused(text, hint="the host is up, nothing listens on this port")
+    if code in _UNREACHABLE:
+        return ConnectionRefused(_UNREACHABLE[code], hint="routing, VPN or firewall")
+    if code == errno.ETIMEDOUT:
+        text = f"the system gave up connecting after {elapsed_ms} ms"
+        return ConnectTimeout(text, limit_ms=elapsed_ms, elapsed_ms=elapsed_ms)
+    return ConnectionRefused("the attempt ended" if error is None else error.strerror or str(error))
+
+
+def _closed(phase: Phase, elapsed_ms: int, error: OSError | None) -> TransportError:
+    if error is not None and error.errno == errno.ETIMEDOUT:
+        return ConnectionLost("what was sent stayed unacknowledged", hint="the peer or the path to it is gone")
+    if error is not None and error.errno not in (errno.ECONNRESET, errno.EPIPE):
+        return ConnectionLost(error.strerror or str(error))
+    how = "closed" if error is None else "reset"
+    when = "" if phase is Phase.READY else f" after {elapsed_ms} ms"
+    return ConnectionLost(f"the peer {how} the connection{when}", hint=_CLOSED_HINTS.get(phase, ""))
