@@ -37,6 +37,14 @@ class WakeupError(KafkaError):
     """Another thread called wakeup()."""
 
 
+class InvalidOffsetError(KafkaError):
+    """No usable position and no reset policy to find one; `partitions` as (topic, partition). Seek to go on."""
+
+    def __init__(self, message: str, *, partitions: "tuple[tuple[str, int], ...]" = ()) -> None:
+        super().__init__(message)
+        self.partitions = partitions
+
+
 # --- what a broker said ---------------------------------------------------------------------------------------------
 
 
