@@ -1,0 +1,48 @@
+"""The table of broker error codes, and the errors made from it."""
+
+import pytest
+
+from kctl.client.broker_errors import ErrorCode, broker_error, error_class
+from kctl.client.errors import BrokerError
+
+
+def test_codes_run_without_a_gap() -> None:
+    assert [int(code) for code in ErrorCode] == list(range(-1, 134))
+
+
+def test_every_text_is_a_sentence_that_fits_a_line() -> None:
+    for code in ErrorCode:
+        assert code.text.endswith("."), code.name
+        assert 5 < len(code.text) <= 100, code.name
+
+
+def test_every_code_has_a_class_of_its_own() -> None:
+    names = [error_class(code).__name__ for code in ErrorCode]
+    assert len(dict.fromkeys(names)) == len(ErrorCode)
+    assert all(name.endswith("Error") for name in names)
+
+
+def test_an_error_names_what_was_asked_and_what_came_back() -> None:
+    error = broker_error(16, "OffsetCommit of group g on node 2")
+    assert type(error) is error_class(16)
+    assert (error.code, error.name, error.retriable, error.text) == (16, "NOT_COORDINATOR", True, None)
+    assert str(error) == (
+        "OffsetCommit of group g on node 2: NOT_COORDINATOR (16): The broker asked is not the coordinator."
+    )
+
+
+def test_the_brokers_own_words_replace_ours() -> None:
+    error = broker_error(44, "CreateTopics t", "at most 3 partitions")
+    assert str(error) == "CreateTopics t: POLICY_VIOLATION (44): at most 3 partitions"
+    assert error.text == "at most 3 partitions"
+
+
+def test_a_code_newer_than_the_table_keeps_its_number_and_is_not_retried() -> None:
+    error = broker_error(4711, "Fetch")
+    assert isinstance(error, BrokerError)
+    assert (error.code, error.name, error.retriable) == (4711, "ERROR_4711", False)
+
+
+def test_a_class_can_be_caught() -> None:
+    with pytest.raises(error_class(ErrorCode.NOT_CONTROLLER)):
+        raise broker_error(41, "CreateTopics t")
