@@ -1,0 +1,50 @@
+"""The declared APIs, one module each, and a registry that imports a module when its key is asked for.
+
+Owns the way from an api key to the message classes; the sandbox and `--trace` need it, a client imports the module
+it wants. Shown by tests/unit/protocol/test_registry.py.
+"""
+
+from importlib import import_module
+from typing import cast
+
+from kctl.client.errors import UnsupportedVersionError
+from kctl.client.protocol.api.names import API_NAMES, MODULES
+from kctl.client.protocol.schema import Request, Response
+
+__all__ = ["API_NAMES", "api_name", "declared_keys", "request_class", "response_class"]
+
+_requests: dict[int, type[Request]] = {}
+
+
+def api_name(api_key: int) -> str:
+    """Kafka's name of an API, or `ApiKey(n)` for one that Kafka 4.3 does not have."""
+    return API_NAMES.get(api_key, f"ApiKey({api_key})")
+
+
+def declared_keys() -> list[int]:
+    """The api keys of all declared APIs, ascending."""
+    return sorted(MODULES)
+
+
+def request_class(api_key: int) -> type[Request]:
+    """The request class of an API.
+
+    Raises: UnsupportedVersionError: the API is not declared here.
+    """
+    found = _requests.get(api_key)
+    if found is None:
+        module = MODULES.get(api_key)
+        if module is None:
+            name = api_name(api_key)
+            raise UnsupportedVersionError(f"{name} (api key {api_key}) is not spoken here", api=name)
+        loaded = import_module(f"kctl.client.protocol.api.{module}")
+        found = _requests[api_key] = cast(type[Request], getattr(loaded, f"{API_NAMES[api_key]}Request"))
+    return found
+
+
+def response_class(api_key: int) -> type[Response]:
+    """The response class of an API.
+
+    Raises: UnsupportedVersionError: the API is not declared here.
+    """
+    return request_class(api_key).RESPONSE

@@ -1,0 +1,103 @@
+"""Encodes and decodes messages by functions compiled from their declarations, each on first use.
+
+The compiled functions only notice that something is wrong; the walker is then asked to say what, with field and
+offset. So the fast path carries no bookkeeping, and every decode failure is a RemoteProtocolError.
+Owns the cache of compiled functions; knows no header and no socket. Shown by tests/unit/protocol/test_codec.py,
+tests/fuzz/protocol and tests/conformance/protocol; timed by benchmarks/bench_codec.py.
+"""
+
+import struct
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from kctl.client.protocol import walker
+from kctl.client.protocol.decoder import compile_decoder
+from kctl.client.protocol.encoder import compile_encoder
+from kctl.client.protocol.primitives import Malformed
+from kctl.client.protocol.schema import Message
+
+M = TypeVar("M", bound=Message)
+
+FAILURES = (Malformed, struct.error, IndexError, AttributeError, TypeError, ValueError, OverflowError)
+"""All that compiled code raises on bytes or values that do not fit (ValueError includes Unicode errors)."""
+
+_decoders: dict[tuple[type[Message], int, bool], Callable[[Any, int], tuple[Any, int]]] = {}
+_encoders: dict[tuple[type[Message], int], Callable[[Any, list[bytes]], None]] = {}
+
+
+def decoder(cls: type[M], version: int, view: bool = False) -> Callable[[Any, int], tuple[M, int]]:
+    """The compiled function (buffer, position) -> (message, position after it), which raises one of FAILURES.
+
+    Args: view: for a memoryview instead of bytes.
+    Raises: LocalProtocolError: no such version.
+    """
+    function = _decoders.get((cls, version, view))
+    if function is None:
+        walker.check_version(cls, version)
+        function = _decoders[cls, version, view] = compile_decoder(cls, version, view)
+    return function
+
+
+def encoder(cls: type[Message], version: int) -> Callable[[Any, list[bytes]], None]:
+    """The compiled function (message, parts), which appends to `parts` or raises one of FAILURES.
+
+    Raises: LocalProtocolError: no such version.
+    """
+    function = _encoders.get((cls, version))
+    if function is None:
+        walker.check_version(cls, version)
+        function = _encoders[cls, version] = compile_encoder(cls, version)
+    return function
+
+
+def decode(cls: type[M], data: bytes | bytearray | memoryview, version: int, offset: int = 0) -> M:
+    """The message that `data` holds from `offset` to its end.
+
+    A memoryview or bytearray is not copied, save for the fields that are bytes.
+    Raises:
+        RemoteProtocolError: the bytes are no such message; says api, version, field path and offset.
+        LocalProtocolError: the version is not declared.
+    """
+    if not isinstance(data, bytes):
+        data = memoryview(data).cast("B")
+    function = decoder(cls, version, not isinstance(data, bytes))
+    try:
+        message, pos = function(data, offset)
+    except FAILURES:
+        pos = -1
+    if pos != len(data):
+        return walker.decode(cls, data, version, offset)  # it names field and offset
+    return message
+
+
+def decode_header(cls: type[M], data: bytes | bytearray | memoryview, version: int) -> tuple[M, int]:
+    """The message at the start of `data` and the position after it.
+
+    Raises: as `decode`.
+    """
+    if not isinstance(data, bytes):
+        data = memoryview(data).cast("B")
+    function = decoder(cls, version, not isinstance(data, bytes))
+    try:
+        return function(data, 0)
+    except FAILURES:
+        return walker.decode_header(cls, data, version)
+
+
+def encode(message: Message, version: int) -> bytes:
+    """The bytes of `message`, without any header.
+
+    Raises: LocalProtocolError: a value does not fit its type or this version; names the field.
+    """
+    return b"".join(encode_parts(message, version))
+
+
+def encode_parts(message: Message, version: int) -> list[bytes]:
+    """Like `encode`, as pieces to be joined once with what comes before them."""
+    function = encoder(type(message), version)
+    parts: list[bytes] = []
+    try:
+        function(message, parts)
+    except FAILURES:
+        parts = [walker.encode(message, version)]
+    return parts

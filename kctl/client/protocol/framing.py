@@ -1,0 +1,184 @@
+"""Frames: a size of 4 bytes, a header, a body; made and taken apart for both sides of a connection.
+
+| frame | header version | header |
+|---|---|---|
+| request, not flexible | 1 | api key int16, api version int16, correlation id int32, client id string |
+| request, flexible | 2 | the same (the client id keeps its int16 length), then a tag section |
+| response, not flexible | 0 | correlation id int32 |
+| response, flexible | 1 | the same, then a tag section |
+
+ApiVersions is the exception: its response header is always version 0, and a broker that does not know the version of
+the request answers with a body of version 0 and error 35, because neither side knows the other yet (KIP-511).
+Owns headers and sizes; knows no socket and not which request a response belongs to.
+Shown by tests/unit/protocol/test_framing.py and tests/conformance/protocol.
+"""
+
+from typing import Final, NamedTuple, TypeVar
+
+from kctl.client.errors import RemoteProtocolError, UnsupportedVersionError
+from kctl.client.protocol import codec
+from kctl.client.protocol.api import api_name, request_class
+from kctl.client.protocol.api.request_header import RequestHeader
+from kctl.client.protocol.api.response_header import ResponseHeader
+from kctl.client.protocol.schema import Message, Request, Response
+
+R = TypeVar("R", bound=Response)
+
+API_VERSIONS_KEY: Final = 18
+UNSUPPORTED_VERSION: Final = 35
+FIRST_BYTES: Final = 64
+_SIZE_BYTES: Final = 4
+
+
+class RequestPrefix(NamedTuple):
+    """What every request starts with, whatever its version."""
+
+    api_key: int
+    version: int
+    correlation_id: int
+
+
+class RequestFrame(NamedTuple):
+    """One request as a broker sees it."""
+
+    api_key: int
+    version: int
+    correlation_id: int
+    client_id: str | None
+    message: Request
+
+
+def request_header_version(cls: type[Message], version: int) -> int:
+    """The header version that goes with a request version."""
+    return 2 if version >= cls.FLEXIBLE_FROM else 1
+
+
+def response_header_version(cls: type[Response], version: int) -> int:
+    """The header version that goes with a response version."""
+    return 1 if version >= cls.FLEXIBLE_FROM and cls.API_KEY != API_VERSIONS_KEY else 0
+
+
+def encode_request(request: Request, version: int, correlation_id: int, client_id: str | None) -> bytes:
+    """The whole frame of a request, size included.
+
+    Raises: LocalProtocolError: a value does not fit its type or the version; names the field.
+    """
+    header = RequestHeader(
+        request_api_key=request.API_KEY,
+        request_api_version=version,
+        correlation_id=correlation_id,
+        client_id=client_id,
+    )
+    parts = codec.encode_parts(header, request_header_version(type(request), version))
+    return _frame(parts + codec.encode_parts(request, version))
+
+
+def encode_response(response: Response, version: int, correlation_id: int) -> bytes:
+    """The whole frame of a response, size included.
+
+    Raises: LocalProtocolError: a value does not fit its type or the version; names the field.
+    """
+    header = ResponseHeader(correlation_id=correlation_id)
+    parts = codec.encode_parts(header, response_header_version(type(response), version))
+    return _frame(parts + codec.encode_parts(response, version))
+
+
+def peek_request(frame: bytes) -> RequestPrefix:
+    """The start of a request frame (without size), readable even if its api or version is unknown.
+
+    Raises: RemoteProtocolError: the frame is shorter than that.
+    """
+    if len(frame) < 8:
+        raise RemoteProtocolError(f"request of {len(frame)} bytes, a header has at least 8", first_bytes=frame)
+    return RequestPrefix(
+        int.from_bytes(frame[:2], "big", signed=True),
+        int.from_bytes(frame[2:4], "big", signed=True),
+        int.from_bytes(frame[4:8], "big", signed=True),
+    )
+
+
+def decode_request(frame: bytes) -> RequestFrame:
+    """A request from its frame (without size), for the side that answers.
+
+    Raises:
+        UnsupportedVersionError: the api or its version is not declared; `peek_request` still tells whom to answer.
+        RemoteProtocolError: header or body is malformed.
+    """
+    prefix = peek_request(frame)
+    cls = request_class(prefix.api_key)
+    low, high = cls.VALID_VERSIONS
+    if not low <= prefix.version <= high:
+        name = api_name(prefix.api_key)
+        text = f"{name} version {prefix.version} is asked for, versions {low} to {high} are spoken here"
+        raise UnsupportedVersionError(text, api=name)
+    header, pos = codec.decode_header(RequestHeader, frame, request_header_version(cls, prefix.version))
+    return RequestFrame(*prefix, header.client_id, codec.decode(cls, frame, prefix.version, pos))
+
+
+def correlation_id_of(frame: bytes | memoryview) -> int:
+    """The correlation id of a response frame (without size).
+
+    Raises: RemoteProtocolError: the frame is shorter than that.
+    """
+    if len(frame) < 4:
+        raise RemoteProtocolError(f"response of {len(frame)} bytes, a header has at least 4", first_bytes=bytes(frame))
+    return int.from_bytes(frame[:4], "big", signed=True)
+
+
+def decode_response(response_cls: type[R], frame: bytes | bytearray | memoryview, version: int) -> tuple[int, R]:
+    """The correlation id and the message of a response frame (without size).
+
+    An ApiVersionsResponse with error 35 is read as version 0, whatever version was asked for.
+    Raises: RemoteProtocolError: header or body is malformed.
+    """
+    header, pos = codec.decode_header(ResponseHeader, frame, response_header_version(response_cls, version))
+    if response_cls.API_KEY == API_VERSIONS_KEY and int.from_bytes(frame[pos : pos + 2], "big") == UNSUPPORTED_VERSION:
+        version = 0
+    return header.correlation_id, codec.decode(response_cls, frame, version, pos)
+
+
+class FrameReader:
+    """Cuts a stream of bytes into frames; holds no more than it was fed."""
+
+    def __init__(self, max_bytes: int) -> None:
+        """Args: max_bytes: the largest frame, without its size prefix, that is let in."""
+        self.max_bytes = max_bytes
+        self._pending = bytearray()
+
+    @property
+    def pending_bytes(self) -> int:
+        """Bytes of a frame that is not complete yet, its size prefix included."""
+        return len(self._pending)
+
+    def feed(self, data: bytes | bytearray | memoryview) -> list[bytes]:
+        """The frames that `data` completes, without their size prefix.
+
+        Raises: RemoteProtocolError: a size is negative or above the limit. Its `first_bytes` are those that were taken
+            for the size and what follows, so that a peer which is not Kafka can be named. The stream is lost then:
+            every further call raises again.
+        """
+        pending = self._pending
+        pending += data
+        frames = []
+        pos = 0
+        while len(pending) - pos >= _SIZE_BYTES:
+            size = int.from_bytes(pending[pos : pos + _SIZE_BYTES], "big", signed=True)
+            if not 0 <= size <= self.max_bytes:
+                del pending[:pos]
+                raise RemoteProtocolError(
+                    f"frame of {size} bytes, 0 to {self.max_bytes} are allowed",
+                    first_bytes=bytes(pending[:FIRST_BYTES]),
+                )
+            end = pos + _SIZE_BYTES + size
+            if end > len(pending):
+                break
+            with memoryview(pending) as view:
+                frames.append(bytes(view[pos + _SIZE_BYTES : end]))
+            pos = end
+        del pending[:pos]
+        return frames
+
+
+def _frame(parts: list[bytes]) -> bytes:
+    size = sum(map(len, parts))
+    return b"".join([size.to_bytes(_SIZE_BYTES, "big"), *parts])

@@ -1,0 +1,246 @@
+"""The language of declarations: a message is a class, a field is one line.
+
+    class MetadataRequestTopic(Struct):
+        topic_id: bytes = field("uuid", "10+", default=ZERO_UUID, ignorable=True)
+        name: str | None = field("string", "0+", nullable="10+", default="")
+
+Owns what a declaration can say; knows nothing about bytes (walker.py and codec.py give it a meaning).
+The classes have slots, take keywords only, and start with Kafka's own defaults; their constructor is compiled when
+the first object is made, because a command builds few of the messages that it imports.
+Shown by tests/unit/protocol/test_schema.py.
+"""
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Final, TypeVar, dataclass_transform
+
+from kctl.client.protocol.primitives import ZERO_UUID, uuid_text
+
+__all__ = ["NEVER", "ZERO_UUID", "Field", "Message", "Request", "Response", "Struct", "Versions", "field"]
+
+NEVER: Final = 32768
+"""A version that no message reaches: `FLEXIBLE_FROM = NEVER` says that the API has no flexible version."""
+
+Versions = tuple[int, int]
+"""The first and the last version, both included; empty when the first is the greater."""
+
+NO_VERSIONS: Final[Versions] = (NEVER, -1)
+
+T = TypeVar("T")
+
+_MISSING: Final[Any] = object()
+
+
+def parse_versions(text: str) -> Versions:
+    """The range that Kafka writes as `3`, `3-7`, `3+` or `none`."""
+    if text == "none":
+        return NO_VERSIONS
+    if text.endswith("+"):
+        return int(text[:-1]), NEVER - 1
+    low, _, high = text.partition("-")
+    return int(low), int(high or low)
+
+
+class Field:
+    """One declared field; see `field` for what each attribute means."""
+
+    __slots__ = (
+        "default",
+        "factory",
+        "flexible",
+        "ignorable",
+        "is_array",
+        "kind",
+        "name",
+        "nullable",
+        "tag",
+        "tagged",
+        "versions",
+    )
+
+    def __init__(
+        self,
+        kind: "str | type[Struct]",
+        is_array: bool,
+        versions: Versions,
+        nullable: Versions,
+        default: object,
+        factory: Callable[[], object] | None,
+        ignorable: bool,
+        tag: int,
+        tagged: Versions,
+        flexible: bool,
+    ) -> None:
+        self.name = ""  # set when the class is made
+        self.kind = kind
+        self.is_array = is_array
+        self.versions = versions
+        self.nullable = nullable
+        self.default = default
+        self.factory = factory
+        self.ignorable = ignorable
+        self.tag = tag
+        self.tagged = tagged
+        self.flexible = flexible
+
+    def is_in(self, version: int) -> bool:
+        """Whether `version` carries this field at all, tagged or not."""
+        return self.versions[0] <= version <= self.versions[1]
+
+    def is_tagged_in(self, version: int) -> bool:
+        """Whether `version` carries this field in the tag section."""
+        return self.tagged[0] <= version <= self.tagged[1]
+
+    def is_nullable_in(self, version: int) -> bool:
+        """Whether the field may be None in `version`."""
+        return self.nullable[0] <= version <= self.nullable[1]
+
+    def default_value(self) -> Any:
+        """A value that the caller may keep: lists and structs are new each time."""
+        return self.default if self.factory is None else self.factory()
+
+
+def field(
+    kind: "str | type[Struct] | list[Any]",
+    versions: str,
+    *,
+    default: T = _MISSING,
+    factory: Callable[[], T] | None = None,
+    nullable: str = "none",
+    ignorable: bool = False,
+    tag: int = -1,
+    tagged: str = "none",
+    flexible: bool = True,
+) -> T:
+    """Declare one field of a struct.
+
+    Args:
+        kind: Kafka's word (`int8 int16 int32 int64 uint16 uint32 float64 bool string uuid bytes records`), a struct
+            class, or a list with one of these for an array of it.
+        versions: the versions that carry the field.
+        default: the value of a new message, and of a decoded one whose version lacks the field.
+        factory: makes the default, for lists and structs.
+        nullable: the versions in which it may be None.
+        ignorable: a version without the field drops its value in silence; otherwise only the default fits.
+        tag, tagged: its number in the tag section, and the versions in which it lives there.
+        flexible: False keeps the old string form in flexible versions (one field: the client id of a request header).
+    """
+    result: Any = Field(
+        kind[0] if isinstance(kind, list) else kind,
+        isinstance(kind, list),
+        parse_versions(versions),
+        parse_versions(nullable),
+        default,
+        factory,
+        ignorable,
+        tag,
+        parse_versions(tagged),
+        flexible,
+    )
+    return result  # type: ignore[no-any-return]  # the class body sees the value's type, the metaclass the Field
+
+
+class StructType(type):
+    """Turns the `field()` lines of a class body into slots and a FIELDS tuple."""
+
+    def __new__(mcs, name: str, bases: tuple[type, ...], body: dict[str, Any], /) -> "StructType":
+        fields = []
+        for key, value in list(body.items()):
+            if isinstance(value, Field):
+                value.name = key
+                fields.append(value)
+                del body[key]
+        body["__slots__"] = tuple(entry.name for entry in fields)
+        body["FIELDS"] = tuple(entry for entry in fields if entry.kind != "tags")
+        return super().__new__(mcs, name, bases, body)
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
+class Struct(metaclass=StructType):
+    """A group of fields; equal when all fields are equal, as are tagged fields that this side does not know."""
+
+    FIELDS: ClassVar[tuple[Field, ...]]
+
+    unknown_tagged_fields: dict[int, bytes] = field("tags", "0+", factory=dict)
+
+    def __init__(self, **values: object) -> None:
+        cls = type(self)
+        init = _compile_init(cls)
+        type.__setattr__(cls, "__init__", init)
+        init(self, **values)
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        return self.unknown_tagged_fields == getattr(other, "unknown_tagged_fields", None) and all(
+            getattr(self, entry.name) == getattr(other, entry.name) for entry in self.FIELDS
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # mutable
+
+    def __repr__(self) -> str:
+        parts = [f"{entry.name}={_show(entry, getattr(self, entry.name))}" for entry in self.FIELDS]
+        if self.unknown_tagged_fields:
+            sizes = ", ".join(f"{tag}: {len(raw)} bytes" for tag, raw in self.unknown_tagged_fields.items())
+            parts.append(f"unknown_tagged_fields={{{sizes}}}")
+        return f"{type(self).__name__}({', '.join(parts)})"
+
+
+class Message(Struct):
+    """A struct that has versions of its own."""
+
+    NAME: ClassVar[str]
+    VALID_VERSIONS: ClassVar[Versions]
+    FLEXIBLE_FROM: ClassVar[int]
+
+
+class Response(Message):
+    """What a broker answers to a request of the same API key."""
+
+    API_KEY: ClassVar[int]
+
+
+class Request(Message):
+    """What a client asks; RESPONSE is the class of the answer.
+
+    LATEST_VERSION_UNSTABLE: the last version is still being designed; it is declared but never chosen.
+    """
+
+    API_KEY: ClassVar[int]
+    RESPONSE: ClassVar[type[Response]]
+    LATEST_VERSION_UNSTABLE: ClassVar[bool] = False
+
+
+_TAGS: Final[Field] = Field("tags", False, NO_VERSIONS, NO_VERSIONS, None, dict, False, -1, NO_VERSIONS, True)
+_TAGS.name = "unknown_tagged_fields"
+
+
+def _compile_init(cls: type[Struct]) -> Callable[..., None]:
+    """The constructor of `cls` as one straight function; keyword only, unset fields get their default."""
+    namespace: dict[str, Any] = {"_missing": _MISSING}
+    arguments, body = [], []
+    for entry in (*cls.FIELDS, _TAGS):
+        name = entry.name
+        if entry.factory is None:
+            namespace[f"_default_{name}"] = entry.default
+            arguments.append(f"{name}=_default_{name}")
+            body.append(f"    self.{name} = {name}\n")
+        else:
+            namespace[f"_new_{name}"] = entry.factory
+            arguments.append(f"{name}=_missing")
+            body.append(f"    self.{name} = _new_{name}() if {name} is _missing else {name}\n")
+    source = f"def __init__(self, *, {', '.join(arguments)}):\n{''.join(body)}"
+    exec(source, namespace)  # noqa: S102 - the source is made of declared names only
+    init: Callable[..., None] = namespace["__init__"]
+    init.__qualname__ = f"{cls.__qualname__}.__init__"
+    return init
+
+
+def _show(entry: Field, value: Any) -> str:
+    """A field's value for people; bytes are shown by size only, because they may be a password or a megabyte."""
+    if value is None or isinstance(entry.kind, type):
+        return repr(value)
+    if entry.kind in ("bytes", "records"):
+        return f"<{len(value)} bytes>"
+    if entry.kind == "uuid":
+        return f"[{', '.join(map(uuid_text, value))}]" if entry.is_array else uuid_text(value)
+    return repr(value)

@@ -1,0 +1,95 @@
+"""What the two source writers share: indented lines, fresh names, and runs of adjacent fixed-width values.
+
+A run is a list of (expression, struct letter) that one `struct.Struct` packs or unpacks in one call. It grows until a
+value of unknown width comes, then `flush` writes the call. Owns no rule of the wire (decoder.py and encoder.py do).
+Shown by tests/unit/protocol/test_codec.py.
+"""
+
+import struct
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from kctl.client.protocol.primitives import Malformed
+from kctl.client.protocol.schema import Field, Struct
+
+
+class Source:
+    """Python source in the making, with the objects that it names."""
+
+    def __init__(self, version: int, flexible: bool) -> None:
+        self.version = version
+        self.flexible = flexible
+        self.names: dict[str, Any] = {"Malformed": Malformed}
+        self.lines: list[str] = []
+        self.run: list[tuple[str, str]] = []
+        self._indent = "    "
+        self._count = 0
+
+    def line(self, text: str) -> None:
+        """Add one line; a run that is open stays open, so this may not read or write the wire."""
+        self.lines.append(f"{self._indent}{text}\n")
+
+    @contextmanager
+    def block(self, head: str) -> Iterator[None]:
+        """Add `head` and indent what follows; the run is flushed on both ends."""
+        self.flush()
+        self.line(head)
+        self._indent += "    "
+        yield
+        self.flush()
+        self._indent = self._indent[:-4]
+
+    def flush(self) -> None:
+        """Write the call for the open run, if there is one."""
+        raise NotImplementedError
+
+    def fail_if(self, condition: str, reason: str) -> None:
+        """Give up when `condition` holds; the walker then says where and why."""
+        self.line(f"if {condition}: raise Malformed({reason!r})")
+
+    def fresh(self, stem: str) -> str:
+        """A local name that is not in use."""
+        self._count += 1
+        return f"{stem}{self._count}"
+
+    def name_of(self, value: Any, stem: str) -> str:
+        """A name under which the source sees `value`."""
+        for name, known in self.names.items():
+            if known is value:
+                return name
+        name = stem if stem not in self.names else f"{stem}_{len(self.names)}"
+        self.names[name] = value
+        return name
+
+    def default(self, entry: Field) -> str:
+        """An expression that makes the default of `entry`."""
+        if entry.factory is None:
+            return repr(entry.default)
+        return "[]" if entry.factory is list else f"{self.name_of(entry.factory, 'make_' + entry.name)}()"
+
+    def packer(self, letters: str) -> tuple[str, struct.Struct]:
+        """The name stem and the compiled format of a run."""
+        return "".join(letters).replace("?", "_bool_"), struct.Struct(">" + letters)
+
+    def split(self, cls: type[Struct]) -> tuple[list[Field], dict[int, Field], list[Field]]:
+        """The fields of `cls` as this version sees them: in the body, by tag, and absent."""
+        body, tagged, absent = [], {}, []
+        for entry in cls.FIELDS:
+            if entry.is_tagged_in(self.version):
+                tagged[entry.tag] = entry
+            elif entry.is_in(self.version):
+                body.append(entry)
+            else:
+                absent.append(entry)
+        return body, dict(sorted(tagged.items())), absent
+
+    def compile(self, name: str, arguments: str, filename: str) -> Callable[..., Any]:
+        """The finished function; its source is in `linecache`, so that a traceback shows the line."""
+        import linecache
+
+        source = f"def {name}({arguments}):\n{''.join(self.lines)}"
+        exec(compile(source, filename, "exec"), self.names)  # noqa: S102 - made of declared names only
+        linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+        function: Callable[..., Any] = self.names[name]
+        return function

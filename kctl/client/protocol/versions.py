@@ -1,0 +1,64 @@
+"""Which version of each API to speak with one node: the highest that both sides know.
+
+Owns the answer of a node to ApiVersions; knows nothing of how it was asked.
+Shown by tests/unit/protocol/test_versions.py.
+"""
+
+from kctl.client.errors import UnsupportedVersionError
+from kctl.client.protocol.api.api_versions import ApiVersionsResponse
+from kctl.client.protocol.schema import Request, Versions
+
+
+class NodeVersions:
+    """What one node offers: for every api key the first and the last version.
+
+    Attributes: `ranges` by api key; `features` finalized feature name -> level (metadata.version, group.version, ...).
+    """
+
+    def __init__(self, ranges: dict[int, Versions], features: dict[str, int] | None = None) -> None:
+        self.ranges = ranges
+        self.features = features or {}
+
+    @classmethod
+    def from_response(cls, response: ApiVersionsResponse) -> "NodeVersions":
+        """What the node said; the caller has looked at `error_code`."""
+        ranges = {entry.api_key: (entry.min_version, entry.max_version) for entry in response.api_keys}
+        features = {entry.name: entry.max_version_level for entry in response.finalized_features}
+        return cls(ranges, features)
+
+    def supports(self, request_cls: type[Request], at_least: int = 0) -> bool:
+        """Whether there is a common version, not below `at_least`."""
+        return self._common(request_cls, None) >= at_least
+
+    def choose(self, request_cls: type[Request], at_most: int | None = None) -> int:
+        """The highest version that the node and this side know; never one that Kafka calls unstable.
+
+        Args: at_most: a lower ceiling, for a request that cannot use the newest form.
+        Raises: UnsupportedVersionError: there is none; names the API, what is needed and what is offered.
+        """
+        version = self._common(request_cls, at_most)
+        if version >= 0:
+            return version
+        low, high = _spoken(request_cls, at_most)
+        offer = self.ranges.get(request_cls.API_KEY)
+        offered = f"versions {offer[0]} to {offer[1]}" if offer else "no version of it"
+        raise UnsupportedVersionError(
+            f"{request_cls.NAME} (api key {request_cls.API_KEY}): versions {low} to {high} are needed, "
+            f"the node offers {offered}",
+            api=request_cls.NAME,
+        )
+
+    def _common(self, request_cls: type[Request], at_most: int | None) -> int:
+        """The highest common version, or -1."""
+        low, high = _spoken(request_cls, at_most)
+        offered_low, offered_high = self.ranges.get(request_cls.API_KEY, (0, -1))
+        best = min(high, offered_high)
+        return best if best >= max(low, offered_low) else -1
+
+
+def _spoken(request_cls: type[Request], at_most: int | None) -> Versions:
+    """The versions that this side would use."""
+    low, high = request_cls.VALID_VERSIONS
+    if request_cls.LATEST_VERSION_UNSTABLE:
+        high -= 1
+    return low, high if at_most is None else min(high, at_most)

@@ -1,0 +1,255 @@
+"""The reference codec: it walks a declaration field by field, and what it does is what a declaration means.
+
+Short and slow on purpose. The compiled codec (codec.py) must give the same bytes, the same values and the same
+verdict on damaged bytes (tests/fuzz/protocol); when the compiled form meets an error it asks the walker to name the
+field and the offset. Owns the meaning of versions, null, defaults and tags; knows no socket and no header.
+Shown by tests/conformance/protocol against Kafka's own message classes.
+"""
+
+from typing import Any, TypeVar
+
+from kctl.client.errors import LocalProtocolError, RemoteProtocolError
+from kctl.client.protocol.primitives import FIXED_SIZES, Malformed, Reader, Writer
+from kctl.client.protocol.schema import Field, Message, Struct
+
+M = TypeVar("M", bound=Message)
+
+
+def decode(cls: type[M], data: bytes | memoryview, version: int, offset: int = 0) -> M:
+    """The message that `data` holds from `offset` to its end.
+
+    Raises: RemoteProtocolError: not such a message; names field and offset. LocalProtocolError: no such version.
+    """
+    message, pos = decode_header(cls, data, version, offset)
+    if pos < len(data):
+        raise _remote_error(cls, version, "", Malformed(f"{len(data) - pos} bytes after the end", pos))
+    return message
+
+
+def decode_header(cls: type[M], data: bytes | memoryview, version: int, offset: int = 0) -> tuple[M, int]:
+    """The message at `offset` and the position after it.
+
+    Raises: as `decode`.
+    """
+    check_version(cls, version)
+    walk = _Decode(Reader(data, offset), version, version >= cls.FLEXIBLE_FROM)
+    try:
+        message: M = walk.struct(cls)
+    except Malformed as error:
+        raise _remote_error(cls, version, _path(walk.path), error) from None
+    return message, walk.reader.pos
+
+
+def encode(message: Message, version: int) -> bytes:
+    """The bytes of `message`.
+
+    Raises: LocalProtocolError: a value does not fit its type or this version; names the field.
+    """
+    check_version(type(message), version)
+    walk = _Encode(Writer(), version, version >= message.FLEXIBLE_FROM)
+    try:
+        walk.struct(message)
+    except Malformed as error:
+        path = _path(walk.path)
+        name = f"{type(message).__name__} v{version}"
+        raise LocalProtocolError(f"{name}: {path + ': ' if path else ''}{error}") from None
+    return b"".join(walk.writer.parts)
+
+
+def check_version(cls: type[Message], version: int) -> None:
+    """Refuse a version that is not declared."""
+    low, high = cls.VALID_VERSIONS
+    if not low <= version <= high:
+        raise LocalProtocolError(f"{cls.__name__} has versions {low} to {high}, not {version}")
+
+
+def min_bytes(kind: str | type[Struct], version: int, flexible: bool) -> int:
+    """The least bytes that one item of an array takes; bounds how many items the bytes left can hold."""
+    if not isinstance(kind, type):
+        return FIXED_SIZES.get(kind) or (1 if flexible else 2 if kind == "string" else 4)
+    total = 1 if flexible else 0
+    for entry in kind.FIELDS:
+        if not entry.is_in(version) or entry.is_tagged_in(version):
+            continue
+        if entry.is_array:
+            total += 1 if flexible else 4
+        elif isinstance(entry.kind, type) and entry.is_nullable_in(version):
+            total += 1
+        else:
+            total += min_bytes(entry.kind, version, flexible and entry.flexible)
+    return max(total, 1)
+
+
+class _Decode:
+    """One walk over bytes; `path` says where it is, and stays there when it fails."""
+
+    def __init__(self, reader: Reader, version: int, flexible: bool) -> None:
+        self.reader = reader
+        self.version = version
+        self.flexible = flexible
+        self.path: list[str | int] = []
+
+    def struct(self, cls: type[Any]) -> Any:
+        result = cls()
+        tagged: dict[int, Field] = {}
+        for entry in cls.FIELDS:
+            if entry.is_tagged_in(self.version):
+                tagged[entry.tag] = entry
+            elif entry.is_in(self.version):
+                self.field(result, entry)
+        if self.flexible:
+            self.tags(result, tagged)
+        return result
+
+    def field(self, result: Any, entry: Field) -> None:
+        self.path.append(entry.name)
+        value = self.array(entry) if entry.is_array else self.value(entry, entry.is_nullable_in(self.version))
+        setattr(result, entry.name, value)
+        self.path.pop()
+
+    def array(self, entry: Field) -> list[Any] | None:
+        least = min_bytes(entry.kind, self.version, self.flexible)
+        count = self.reader.count(self.flexible, entry.is_nullable_in(self.version), least)
+        if count is None:
+            return None
+        items = []
+        for index in range(count):
+            self.path.append(index)
+            items.append(self.value(entry, False))
+            self.path.pop()
+        return items
+
+    def value(self, entry: Field, nullable: bool) -> Any:
+        compact = self.flexible and entry.flexible
+        if isinstance(entry.kind, type):
+            return self.nullable_struct(entry.kind) if nullable else self.struct(entry.kind)
+        if entry.kind == "string":
+            return self.reader.string(compact, nullable)
+        if entry.kind in ("bytes", "records"):
+            return self.reader.byte_string(compact, nullable)
+        return self.reader.fixed(entry.kind)
+
+    def nullable_struct(self, cls: type[Struct]) -> Any:
+        start = self.reader.pos
+        marker = self.reader.fixed("int8")
+        if marker == -1:
+            return None
+        if marker != 1:
+            raise Malformed(f"marker of a nullable struct is {marker}, not 1 or -1", start)
+        return self.struct(cls)
+
+    def tags(self, result: Any, tagged: dict[int, Field]) -> None:
+        outer = self.reader
+        last = -1
+        for _ in range(outer.uvarint()):
+            start = outer.pos
+            tag = outer.uvarint()
+            if tag <= last:
+                raise Malformed(f"tag {tag} after tag {last}", start)
+            last = tag
+            size = outer.uvarint()
+            if size > outer.left:
+                raise Malformed(f"tag {tag} of {size} bytes, {outer.left} bytes left", start)
+            if tag not in tagged:
+                result.unknown_tagged_fields[tag] = outer.take(size, "tagged field")
+                continue
+            self.reader = Reader(outer.buf, outer.pos, outer.pos + size)
+            self.field(result, tagged[tag])
+            if self.reader.left:
+                raise Malformed(f"tag {tag} has {self.reader.left} bytes too many", self.reader.pos)
+            outer.pos = self.reader.pos
+            self.reader = outer
+
+
+class _Encode:
+    """One walk over a message; `path` says where it is, and stays there when it fails."""
+
+    def __init__(self, writer: Writer, version: int, flexible: bool) -> None:
+        self.writer = writer
+        self.version = version
+        self.flexible = flexible
+        self.path: list[str | int] = []
+
+    def struct(self, value: Any) -> None:
+        tagged: dict[int, Field] = {}
+        for entry in value.FIELDS:
+            if entry.is_tagged_in(self.version):
+                tagged[entry.tag] = entry
+            elif entry.is_in(self.version):
+                self.field(entry, getattr(value, entry.name))
+            elif not entry.ignorable and getattr(value, entry.name) != entry.default_value():
+                self.path.append(entry.name)
+                raise Malformed("this version has no such field, and it is not at its default")
+        if self.flexible:
+            self.tags(value, tagged)
+        elif value.unknown_tagged_fields:
+            raise Malformed("this version has no tagged fields")
+
+    def field(self, entry: Field, value: Any) -> None:
+        self.path.append(entry.name)
+        if value is None and not entry.is_nullable_in(self.version):
+            raise Malformed("None, where this version wants a value")
+        if entry.is_array:
+            self.array(entry, value)
+        elif isinstance(entry.kind, type) and entry.is_nullable_in(self.version):
+            self.writer.fixed("int8", -1 if value is None else 1)
+            if value is not None:
+                self.value(entry, value)
+        else:
+            self.value(entry, value)
+        self.path.pop()
+
+    def array(self, entry: Field, items: Any) -> None:
+        self.writer.length("uvarint" if self.flexible else "int32", None if items is None else len(items))
+        for index, item in enumerate(items or ()):
+            self.path.append(index)
+            if item is None:
+                raise Malformed("None, where this version wants a value")
+            self.value(entry, item)
+            self.path.pop()
+
+    def value(self, entry: Field, value: Any) -> None:
+        compact = self.flexible and entry.flexible
+        if isinstance(entry.kind, type):
+            if type(value) is not entry.kind:
+                raise Malformed(f"{type(value).__name__} is no {entry.kind.__name__}")
+            self.struct(value)
+        elif entry.kind == "string":
+            self.writer.string(value, compact)
+        elif entry.kind in ("bytes", "records"):
+            self.writer.byte_string(value, compact)
+        else:
+            self.writer.fixed(entry.kind, value)
+
+    def tags(self, value: Any, tagged: dict[int, Field]) -> None:
+        raw: dict[int, bytes] = {}
+        outer = self.writer
+        for tag, entry in tagged.items():
+            item = getattr(value, entry.name)
+            if item == entry.default_value():
+                continue
+            self.writer = Writer()
+            self.field(entry, item)
+            raw[tag] = b"".join(self.writer.parts)
+        self.writer = outer
+        for tag, unknown in value.unknown_tagged_fields.items():
+            if tag in tagged:
+                raise Malformed(f"unknown_tagged_fields has tag {tag}, which is a declared field")
+            raw[tag] = unknown
+        self.writer.tags(raw)
+
+
+def _remote_error(cls: type[Message], version: int, path: str, error: Malformed) -> RemoteProtocolError:
+    where = f"{path}: " if path else ""
+    return RemoteProtocolError(
+        f"{cls.__name__} v{version}: {where}{error} (byte {error.offset})",
+        api=cls.NAME,
+        version=version,
+        field=path or None,
+        offset=error.offset,
+    )
+
+
+def _path(parts: list[str | int]) -> str:
+    """`topics[3].partitions[0].leader_id`."""
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts).lstrip(".")

@@ -1,0 +1,62 @@
+"""Write the declaration file of one or more APIs from the pinned kafka-clients jar, and the registry.
+
+`python -m tools.write_declaration Heartbeat JoinGroup` adds APIs by Kafka's names;
+`python -m tools.write_declaration --all` writes every file that is there again.
+"""
+
+import argparse
+import sys
+
+from tools.declarations import API_FOLDER, HEADER, api_names, module_text, read_definitions, snake_case
+from tools.kafka_jars import KAFKA_CLIENTS, jar
+
+
+def declared_names(definitions: dict[str, object]) -> list[str]:
+    """The names whose files are in the folder, in the order of the files."""
+    by_module = {snake_case(name.removesuffix("Request")): name.removesuffix("Request") for name in definitions}
+    by_module |= {snake_case(name): name for name in ("RequestHeader", "ResponseHeader")}
+    files = sorted(path.stem for path in API_FOLDER.glob("*.py") if path.stem not in ("__init__", "names"))
+    return [by_module[stem] for stem in files]
+
+
+def names_text(names: dict[int, str], declared: list[str]) -> str:
+    """The file `names.py`: every API by key, and the module of each declared one."""
+    known = {key: snake_case(name) for key, name in names.items() if name in declared}
+    rows = "".join(f'    {key}: "{name}",\n' for key, name in names.items())
+    modules = "".join(f'    {key}: "{module}",\n' for key, module in known.items())
+    return (
+        f'{HEADER}"""Every API of the jar by key, and the modules of those that are declared here."""\n\n'
+        f"API_NAMES = {{\n{rows}}}\n\nMODULES = {{\n{modules}}}\n"
+    )
+
+
+def expected_files(names: list[str] | None = None) -> dict[str, str]:
+    """File name -> text, for the declared APIs and those in `names`."""
+    definitions = read_definitions(jar(KAFKA_CLIENTS))
+    unknown = [name for name in names or [] if name not in definitions and f"{name}Request" not in definitions]
+    if unknown:
+        raise SystemExit(f"no such API or message in {KAFKA_CLIENTS}: {', '.join(unknown)}")
+    declared = declared_names(dict(definitions))
+    every = sorted({*declared, *(names or [])})
+    files = {f"{snake_case(name)}.py": module_text(name, definitions) for name in every}
+    files["names.py"] = names_text(api_names(definitions), every)
+    return files
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("api", nargs="*", help="Kafka's name, such as Metadata or ConsumerProtocolAssignment")
+    parser.add_argument("--all", action="store_true", help="write every declared API again")
+    options = parser.parse_args(arguments)
+    if not options.api and not options.all:
+        parser.error("name an API, or --all")
+    for name, text in expected_files(options.api).items():
+        path = API_FOLDER / name
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)
+            print(f"wrote {path}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
