@@ -1,0 +1,1 @@
+"""An in-process Kafka cluster with faults, served on sockets or in virtual time."""

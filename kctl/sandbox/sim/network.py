@@ -1,0 +1,239 @@
+"""The simulated network: who listens where, and connections whose bytes take time but are never reordered or lost.
+
+TCP is honest here: bytes of a live connection arrive late, cut into segments, or not at all after a reset. A heap
+entry only means "deliver the head of this direction", so equal instants cannot reorder a connection.
+It knows listeners only by `kctl.sandbox.seams`. Shown by tests/sim/hub/test_network.py.
+"""
+
+import errno
+import os
+from collections import deque
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+from zlib import crc32
+
+from kctl.client.seams import Address
+from kctl.sandbox.faults import OnConnect
+from kctl.sandbox.seams import Endpoint, Listener
+from kctl.sandbox.sim.hub import Hub
+from kctl.sandbox.sim.schedule import MS
+
+
+class LinkProfile(NamedTuple):
+    """How a connection carries bytes.
+
+    `latency_ms` is one way, so a connect takes twice that; `jitter_ms` is the most that is drawn on top for each
+    write; `segment_bytes` is the most that arrives in one piece, sizes being drawn (0: pieces arrive as written).
+    """
+
+    latency_ms: int = 1
+    jitter_ms: int = 0
+    segment_bytes: int = 0
+
+
+class ClientEnd(Protocol):
+    """What the network tells the side that dialled."""
+
+    def on_connected(self, local: str) -> None: ...
+
+    def on_received(self, data: bytes) -> None: ...
+
+    def on_disconnected(self, error: OSError | None) -> None: ...
+
+
+class _Direction:
+    """One way of a connection: a queue whose head is delivered at its time, never before an earlier one."""
+
+    __slots__ = ("_last_at_us", "_name", "_network", "_profile", "_queue")
+
+    def __init__(self, network: "SimNetwork", name: str, profile: LinkProfile) -> None:
+        self._network = network
+        self._name = name
+        self._profile = profile
+        self._queue: deque[tuple[str, Callable[[], None]]] = deque()
+        self._last_at_us = 0
+
+    def write(self, data: bytes, deliver: Callable[[bytes], None]) -> None:
+        for piece in self._pieces(data):
+            self.send(f"{len(piece)} bytes {crc32(piece):08x}", lambda piece=piece: deliver(piece))  # type: ignore[misc]  # a bound default
+
+    def _pieces(self, data: bytes) -> list[bytes]:
+        most = self._profile.segment_bytes
+        if most == 0:
+            return [data] if data else []
+        chance = self._network.hub.rng(f"segments.{self._name}")
+        pieces = []
+        at = 0
+        while at < len(data):
+            size = chance.randint(1, most)
+            pieces.append(data[at : at + size])
+            at += size
+        return pieces
+
+    def send(self, what: str, deliver: Callable[[], None]) -> None:
+        """Queue something that happens at the other end when its time comes."""
+        hub = self._network.hub
+        delay_us = self._profile.latency_ms * MS
+        if self._profile.jitter_ms:
+            delay_us += hub.rng(f"latency.{self._name}").randint(0, self._profile.jitter_ms) * MS
+        self._last_at_us = max(self._last_at_us, hub.now_us + delay_us)
+        self._queue.append((what, deliver))
+        hub.call_at(self._last_at_us, self._name, self._deliver_head)
+
+    def drop(self) -> None:
+        """Lose what is under way."""
+        self._queue.clear()
+
+    def _deliver_head(self) -> None:
+        if self._queue:
+            what, deliver = self._queue.popleft()
+            self._network.hub.trace(self._name, what)
+            deliver()
+
+
+class Connection:
+    """One connection, from the first SYN to the end; it is also the broker's `Wire`."""
+
+    def __init__(self, network: "SimNetwork", name: str, client: ClientEnd, address: Address) -> None:
+        profile = network.profile_of(address)
+        self._network = network
+        self._client: ClientEnd | None = client
+        self._server: Endpoint | None = None
+        self._local = f"10.255.0.1:{network.next_port()}"
+        self._up = _Direction(network, f"{name}>{address}", profile)
+        self._down = _Direction(network, f"{address}>{name}", profile)
+        self._up.send("SYN", lambda: self._arrive(address))
+
+    # --- the broker's side --------------------------------------------------------------------------------------------
+
+    def _arrive(self, address: Address) -> None:
+        listener = self._network.listener_at(address)
+        if self._client is None:
+            return
+        outcome = OnConnect.REFUSE if listener is None else listener.on_connect()
+        if outcome is OnConnect.DROP:
+            return
+        if listener is None or outcome is OnConnect.REFUSE:
+            self._end("RST", _os_error(errno.ECONNREFUSED))
+            return
+        self._down.send("SYN-ACK", self._connected)
+        if outcome is OnConnect.RESET:
+            self.reset()
+        else:
+            self._server = listener.accept(self)
+            self._network.opened(self)
+
+    def write(self, data: bytes) -> None:
+        if self._server is not None:
+            self._down.write(data, self._received)
+
+    def close(self) -> None:
+        if self._server is not None:
+            self._end("FIN", None)
+
+    def reset(self) -> None:
+        """Cut the connection; bytes under way to the client are lost, a SYN-ACK is not."""
+        if self._server is not None:
+            self._down.drop()
+        self._end("RST", _os_error(errno.ECONNRESET))
+
+    def _end(self, how: str, error: OSError | None) -> None:
+        self._forget_server()
+        self._down.send(how, lambda: self._disconnected(error))
+
+    def _forget_server(self) -> None:
+        if self._server is not None:
+            self._server = None
+            self._network.closed(self)
+
+    # --- the client's side ------------------------------------------------------------------------------------------
+
+    def _connected(self) -> None:
+        if self._client is not None:
+            self._client.on_connected(self._local)
+
+    def _received(self, data: bytes) -> None:
+        if self._client is not None:
+            self._client.on_received(data)
+
+    def _disconnected(self, error: OSError | None) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            client.on_disconnected(error)
+
+    def send(self, data: bytes) -> None:
+        """Send bytes of the client to the broker."""
+        if self._client is not None:
+            self._up.write(data, self._arrived)
+
+    def abandon(self) -> None:
+        """The client closes: nothing more reaches it; the broker learns of it in order."""
+        if self._client is not None:
+            self._client = None
+            self._down.drop()
+            self._up.send("FIN", self._client_gone)
+
+    def _arrived(self, data: bytes) -> None:
+        if self._server is not None:
+            self._server.receive(data)
+
+    def _client_gone(self) -> None:
+        server = self._server
+        self._forget_server()
+        if server is not None:
+            server.disconnected()
+
+
+class SimNetwork:
+    """All that can be dialled in one simulation."""
+
+    def __init__(self, hub: Hub, profile: LinkProfile | None = None) -> None:
+        self.hub = hub
+        self.profile = profile or LinkProfile()
+        self.profiles: dict[str, LinkProfile] = {}
+        """Profiles of single addresses, by IP; for connections made after the entry."""
+        self._listeners: dict[tuple[str, int], Listener] = {}
+        self._open: dict[Connection, None] = {}
+        self._ports = 40_000
+
+    def listen(self, ip: str, port: int, listener: Listener) -> None:
+        """Let `listener` answer for `ip:port`."""
+        self._listeners[ip, port] = listener
+
+    def stop_listening(self, ip: str, port: int) -> None:
+        """Let nobody answer for `ip:port`: connects are refused."""
+        self._listeners.pop((ip, port), None)
+
+    def listener_at(self, address: Address) -> Listener | None:
+        """Return who answers for `address`."""
+        return self._listeners.get((address.ip, address.port))
+
+    def dial(self, name: str, client: ClientEnd, address: Address) -> Connection:
+        """Start a connection of the client called `name`."""
+        return Connection(self, name, client, address)
+
+    def profile_of(self, address: Address) -> LinkProfile:
+        """Return how a new connection to `address` carries bytes."""
+        return self.profiles.get(address.ip, self.profile)
+
+    def next_port(self) -> int:
+        """Return a client port that was not used before."""
+        self._ports += 1
+        return self._ports
+
+    def opened(self, connection: Connection) -> None:
+        """Count an accepted connection."""
+        self._open[connection] = None
+
+    def closed(self, connection: Connection) -> None:
+        """Count it no more."""
+        self._open.pop(connection, None)
+
+    @property
+    def open_connections(self) -> int:
+        """How many accepted connections the brokers still hold: zero after every client has closed."""
+        return len(self._open)
+
+
+def _os_error(number: int) -> OSError:
+    return OSError(number, os.strerror(number))
