@@ -1,0 +1,101 @@
+"""Certificates for TLS listeners and clients, made fresh by `openssl` for each test session.
+
+Owns the PEM files; knows nothing of Kafka. A file with a key holds the PKCS#8 key followed by its certificate, which
+is what Kafka's PEM stores, OpenSSL and Python all read. Shown by tests/broker/test_fixtures.py.
+"""
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.brokers.toolchain import find_tool
+
+_NEW_KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
+_CA_EXTENSIONS = ("basicConstraints=critical,CA:TRUE", "keyUsage=critical,keyCertSign,cRLSign")
+_LEAF_EXTENSIONS = (
+    "basicConstraints=CA:FALSE",
+    "subjectKeyIdentifier=hash",
+    "authorityKeyIdentifier=keyid",
+    "keyUsage=critical,digitalSignature",
+    "extendedKeyUsage=serverAuth,clientAuth",
+)
+THIS_HOST = "DNS:localhost,IP:127.0.0.1"
+
+
+@dataclass(frozen=True, slots=True)
+class Certificates:
+    """Paths of PEM files."""
+
+    ca: Path
+    """The authority that signed all the others: what a client trusts."""
+    broker: Path
+    """Key and certificate of a broker on localhost and 127.0.0.1."""
+    client: Path
+    """Key and certificate of a client, for mutual TLS."""
+    expired: Path
+    """A broker's, but its last day was yesterday."""
+    wrong_host: Path
+    """A broker's, but for the name elsewhere.invalid."""
+    stranger_ca: Path
+    """Another authority, which signed none of these."""
+
+
+def make_certificates(folder: Path) -> Certificates:
+    """Return fresh certificates in `folder`, valid for some days.
+
+    Raises:
+        ToolMissing: no openssl.
+    """
+    openssl = find_tool("openssl", "openssl")
+    return Certificates(
+        ca=_authority(openssl, folder, "ca"),
+        broker=_leaf(openssl, folder, "broker", THIS_HOST),
+        client=_leaf(openssl, folder, "client", "DNS:client.invalid"),
+        expired=_leaf(openssl, folder, "expired", THIS_HOST, days=-1),
+        wrong_host=_leaf(openssl, folder, "wrong_host", "DNS:elsewhere.invalid"),
+        stranger_ca=_authority(openssl, folder, "stranger_ca"),
+    )
+
+
+def private_key(both: Path) -> str:
+    """Return the key of a file that has key and certificate, as PEM text."""
+    return _section(both, first=True)
+
+
+def certificate_chain(both: Path) -> str:
+    """Return the certificate of a file that has key and certificate, as PEM text."""
+    return _section(both, first=False)
+
+
+def _section(both: Path, first: bool) -> str:
+    end = "-----END PRIVATE KEY-----\n"
+    key, certificate = both.read_text().split(end)
+    return key + end if first else certificate
+
+
+def _authority(openssl: str, folder: Path, name: str) -> Path:
+    certificate = folder / f"{name}.pem"
+    extensions = [word for extension in _CA_EXTENSIONS for word in ("-addext", extension)]
+    subject = ["-subj", f"/CN=kctl test {name}", "-days", "30", *extensions]
+    _run([openssl, "req", "-x509", *_NEW_KEY, "-keyout", f"{folder}/{name}.key", "-out", str(certificate), *subject])
+    return certificate
+
+
+def _leaf(openssl: str, folder: Path, name: str, hosts: str, days: int = 30) -> Path:
+    """Return a file with key and certificate signed by `ca`; negative `days`: already over."""
+    key, request, signed = (folder / f"{name}.{suffix}" for suffix in ("key", "csr", "crt"))
+    extensions = folder / f"{name}.ext"
+    extensions.write_text("\n".join([*_LEAF_EXTENSIONS, f"subjectAltName={hosts}", ""]))
+    _run([openssl, "req", "-new", *_NEW_KEY, "-keyout", str(key), "-out", str(request), "-subj", f"/CN={name}"])
+    issuer = ["-CA", f"{folder}/ca.pem", "-CAkey", f"{folder}/ca.key", "-CAcreateserial", "-days", str(days)]
+    command = [openssl, "x509", "-req", "-in", str(request), "-out", str(signed), *issuer]
+    _run([*command, "-extfile", str(extensions)])
+    both = folder / f"{name}.pem"
+    both.write_text(key.read_text() + signed.read_text())
+    return both
+
+
+def _run(command: list[str]) -> None:
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30)
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(command)} failed:\n{done.stderr}")

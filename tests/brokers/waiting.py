@@ -1,0 +1,28 @@
+"""Bounded waiting for things outside this process; the only place of the fixtures that polls.
+
+Must not be used for what a test asserts about time. Shown by tests/broker/test_fixtures.py.
+"""
+
+import threading
+from collections.abc import Callable
+
+from kctl.client.clock import SystemClock, Timer
+
+
+class WaitTimeout(Exception):
+    """What was waited for did not happen within its limit."""
+
+
+def wait_until(is_done: Callable[[], bool], timeout_ms: int, what: str, interval_ms: int = 20) -> None:
+    """Return as soon as `is_done()` is true, asked every `interval_ms`.
+
+    Raises:
+        WaitTimeout: still false after `timeout_ms`; the message names `what`.
+    """
+    timer = Timer(SystemClock(), timeout_ms)
+    pause = threading.Event()
+    while not is_done():
+        timer.update()
+        if timer.is_expired:
+            raise WaitTimeout(f"{what}: not within {timeout_ms} ms")
+        pause.wait(interval_ms / 1000)

@@ -1,0 +1,148 @@
+"""The few Kafka requests that the fixtures need, written by hand so that they do not lean on what is tested.
+
+Owns one blocking exchange and three request bodies in fixed, old versions that every broker from 2.8 on takes.
+Shown by tests/broker/test_fixtures.py.
+"""
+
+import socket
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tests.brokers.ports import HOST
+
+_METADATA, _API_VERSIONS, _CREATE_TOPICS = 3, 18, 19
+_EXCHANGE_TIMEOUT_S = 10.0
+_CREATE_TIMEOUT_MS = 8_000
+
+
+class WireError(Exception):
+    """A broker answered with an error code or with something unreadable."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterView:
+    """What one node says about the cluster."""
+
+    nodes: tuple[int, ...]
+    controller: int
+    leaders: Mapping[str, Mapping[int, int]]
+    """Topic to partition to leader; a topic that the node does not know is missing; -1 is no leader."""
+
+
+def check_api_versions(port: int) -> None:
+    """Return when the node at `port` answers ApiVersions v0 without an error.
+
+    Raises:
+        OSError, WireError: it does not (yet).
+    """
+    (error,) = struct.unpack_from(">h", _exchange(port, _API_VERSIONS, 0, b""))
+    if error:
+        raise WireError(f"ApiVersions at {port}: error {error}")
+
+
+def fetch_view(port: int, *topics: str) -> ClusterView:
+    """Return the cluster as the node at `port` sees it (Metadata v1)."""
+    body = struct.pack(">i", len(topics)) + b"".join(_string(topic) for topic in topics)
+    reader = _Reader(_exchange(port, _METADATA, 1, body))
+    nodes = []
+    for _ in range(reader.int32()):
+        nodes.append(reader.int32())
+        reader.string()
+        reader.int32()
+        reader.string()
+    controller = reader.int32()
+    leaders = {}
+    for _ in range(reader.int32()):
+        error, name, _internal = reader.int16(), reader.string(), reader.int8()
+        partitions = _read_partitions(reader)
+        if not error:
+            leaders[name] = partitions
+    return ClusterView(tuple(sorted(nodes)), controller, leaders)
+
+
+def create_topic(port: int, name: str, partitions: int, replication: int, configs: Mapping[str, str]) -> None:
+    """Create a topic through the node at `port` (CreateTopics v2).
+
+    Raises:
+        WireError: refused; the message has the code and the broker's words.
+    """
+    body = struct.pack(">i", 1) + _string(name) + struct.pack(">ihii", partitions, replication, 0, len(configs))
+    body += b"".join(_string(key) + _string(value) for key, value in configs.items())
+    body += struct.pack(">i?", _CREATE_TIMEOUT_MS, False)
+    reader = _Reader(_exchange(port, _CREATE_TOPICS, 2, body))
+    reader.int32()  # throttle time
+    for _ in range(reader.int32()):
+        topic, error, message = reader.string(), reader.int16(), reader.string()
+        if error:
+            raise WireError(f"CreateTopics {topic} at {port}: error {error}: {message}")
+
+
+def _read_partitions(reader: "_Reader") -> dict[int, int]:
+    leaders = {}
+    for _ in range(reader.int32()):
+        reader.int16()
+        index = reader.int32()
+        leaders[index] = reader.int32()
+        for _ in range(2):  # replicas, in-sync replicas
+            for _ in range(reader.int32()):
+                reader.int32()
+    return leaders
+
+
+def _exchange(port: int, api_key: int, version: int, body: bytes) -> bytes:
+    """Return the response body to one request on a fresh connection."""
+    request = struct.pack(">hhi", api_key, version, 1) + _string("kctl-fixtures") + body
+    with socket.create_connection((HOST, port), timeout=_EXCHANGE_TIMEOUT_S) as connection:
+        connection.sendall(struct.pack(">i", len(request)) + request)
+        (size,) = struct.unpack(">i", _receive(connection, 4))
+        if not 4 <= size <= 1 << 24:
+            raise WireError(f"a response of {size} bytes from {port}")
+        return _receive(connection, size)[4:]
+
+
+def _receive(connection: socket.socket, size: int) -> bytes:
+    data = b""
+    while len(data) < size:
+        chunk = connection.recv(size - len(data))
+        if not chunk:
+            raise WireError(f"the connection ended after {len(data)} of {size} bytes")
+        data += chunk
+    return data
+
+
+def _string(text: str) -> bytes:
+    data = text.encode()
+    return struct.pack(">h", len(data)) + data
+
+
+class _Reader:
+    """Takes big-endian values from the front of a response."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._at = 0
+
+    def int8(self) -> int:
+        return self._take(">b", 1)
+
+    def int16(self) -> int:
+        return self._take(">h", 2)
+
+    def int32(self) -> int:
+        return self._take(">i", 4)
+
+    def string(self) -> str:
+        """Return a string; null reads as empty."""
+        length = max(0, self.int16())
+        text = self._data[self._at : self._at + length]
+        self._at += length
+        return text.decode()
+
+    def _take(self, layout: str, size: int) -> int:
+        try:
+            value: int = struct.unpack_from(layout, self._data, self._at)[0]
+        except struct.error as error:
+            raise WireError(f"the response ends at byte {len(self._data)}") from error
+        self._at += size
+        return value
