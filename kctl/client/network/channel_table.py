@@ -1,0 +1,50 @@
+"""ChannelTable: every open channel with its connection and its node, from dialling to closing.
+
+The one place that opens and closes channels, so none is leaked. Shown by tests/unit/network/test_network_client.py.
+"""
+
+from kctl.client.clock import Clock
+from kctl.client.events import Closed, EventSink
+from kctl.client.network.connection import Connection
+from kctl.client.network.idle_expiry import IdleExpiryManager
+from kctl.client.network.in_flight import InFlight
+from kctl.client.network.node_entry import NodeEntry
+from kctl.client.seams import Address, Selectable
+
+
+class ChannelTable:
+    """Open channels by number."""
+
+    def __init__(self, selector: Selectable, clock: Clock, idle_expiry: IdleExpiryManager, events: EventSink) -> None:
+        self._selector = selector
+        self._clock = clock
+        self._idle_expiry = idle_expiry
+        self._events = events
+        self._open: dict[int, tuple[NodeEntry, Connection]] = {}
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def find(self, channel: int) -> tuple[NodeEntry, Connection] | None:
+        """Return who uses the channel; None when it was closed."""
+        return self._open.get(channel)
+
+    def dial(self, entry: NodeEntry, connection: Connection, address: Address, deadline_at_ms: int) -> None:
+        """Open a channel that has to be ready by the deadline."""
+        self._open[connection.channel] = (entry, connection)
+        self._idle_expiry.connecting(connection.channel, deadline_at_ms)
+        self._selector.connect(connection.channel, address)
+
+    def flush(self, connection: Connection) -> None:
+        """Hand what the connection has to say to the selector."""
+        for data in connection.take_outgoing():
+            self._selector.send(connection.channel, data)
+
+    def close(self, connection: Connection, reason: str | None = None) -> list[InFlight]:
+        """Close the channel and return its unanswered requests; a `reason` says that it is our own doing."""
+        self._selector.close(connection.channel)
+        self._idle_expiry.forget(connection.channel)
+        del self._open[connection.channel]
+        if reason is not None:
+            self._events(Closed(self._clock.now_ms(), connection.target, reason))
+        return connection.closed()

@@ -1,0 +1,234 @@
+"""Connection: one TCP connection to one address, as bytes in and bytes out.
+
+Owns the way from the first SYN to a ready connection (TLS, ApiVersions, SASL: `handshake.py`), the framing and the
+requests in flight. It knows no socket and no time: its owner passes what arrived and the present, sends what
+`take_outgoing` returns, and closes it when a deadline passes. An error that it raises is the end of the connection.
+Shown by tests/unit/network/test_connection.py and tests/fuzz/network.
+"""
+
+from collections import deque
+from typing import NamedTuple
+
+from kctl.client.clock import FOREVER_MS
+from kctl.client.errors import KafkaError, RemoteProtocolError, TransportError
+from kctl.client.events import EventSink, Phase, PhaseDone, Ready, RequestSent, ResponseReceived, Target
+from kctl.client.network import connect_errors
+from kctl.client.network.handshake import Handshake
+from kctl.client.network.in_flight import InFlight, OnDone
+from kctl.client.network.states import CONNECTION_TRANSITIONS, ConnectionState, moved
+from kctl.client.network.transport import Transport
+from kctl.client.protocol.framing import FrameReader, decode_response, encode_request
+from kctl.client.protocol.schema import Request, Response
+from kctl.client.protocol.versions import NodeVersions
+
+_FIRST_BYTES = 64
+_PHASES = {
+    ConnectionState.TCP: Phase.TCP,
+    ConnectionState.TLS: Phase.TLS,
+    ConnectionState.APIVERSIONS: Phase.APIVERSIONS,
+    ConnectionState.SASL_HANDSHAKE: Phase.SASL,
+    ConnectionState.SASL_AUTHENTICATE: Phase.SASL,
+    ConnectionState.READY: Phase.READY,
+    ConnectionState.CLOSED: Phase.READY,
+}
+
+
+class Arrived(NamedTuple):
+    """An answer that arrived, with its request."""
+
+    request: InFlight
+    response: Response
+
+
+class Connection:
+    """One attempt at an address, and what becomes of it."""
+
+    def __init__(
+        self,
+        channel: int,
+        target: Target,
+        transport: Transport,
+        handshake: Handshake,
+        *,
+        client_id: str,
+        max_frame_bytes: int,
+        started_at_ms: int,
+        events: EventSink,
+    ) -> None:
+        self.channel = channel
+        self.target = target
+        self.state = ConnectionState.TCP
+        self.in_flight: deque[InFlight] = deque()
+        self.started_at_ms = started_at_ms
+        self.answered = 0
+        """Answers to requests of our callers, the handshake's own not counted."""
+        self._transport = transport
+        self._handshake = handshake
+        self._client_id = client_id
+        self._frames = FrameReader(max_frame_bytes)
+        self._first_bytes = b""
+        """What the peer said first, until it has proved to be a broker."""
+        self._events = events
+        self._phase_started_at_ms = started_at_ms
+        self._next_correlation_id = 0
+        self._outgoing: list[bytes] = []
+
+    @property
+    def phase(self) -> Phase:
+        return _PHASES[self.state]
+
+    @property
+    def is_ready(self) -> bool:
+        return self.state is ConnectionState.READY
+
+    @property
+    def versions(self) -> NodeVersions | None:
+        """What the node speaks, once it said so."""
+        return self._handshake.versions
+
+    def take_outgoing(self) -> list[bytes]:
+        """Return and forget the bytes to send, in order."""
+        outgoing, self._outgoing = self._outgoing, []
+        return outgoing
+
+    def next_deadline_ms(self) -> int:
+        """Return the instant at which the first request in flight expires."""
+        return min((request.deadline_at_ms for request in self.in_flight), default=FOREVER_MS)
+
+    def expired_request(self, now_ms: int) -> InFlight | None:
+        """Return a request whose time is up, if there is one."""
+        return next((request for request in self.in_flight if now_ms >= request.deadline_at_ms), None)
+
+    # --- what happens to it -------------------------------------------------------------------------------------------
+
+    def on_connected(self, local: str, now_ms: int) -> None:
+        """Go on after TCP: to TLS, or at once to the first request."""
+        self._phase_done(now_ms, local)
+        self._outgoing.append(self._transport.start())
+        if self._transport.is_secured:
+            self._ask_versions(now_ms)
+        else:
+            self._enter(ConnectionState.TLS)
+
+    def receive(self, data: bytes | memoryview, now_ms: int) -> list[Arrived]:
+        """Take bytes from the peer and return the answers that they completed.
+
+        Raises:
+            KafkaError: TLS, authentication or protocol failure; the connection is over.
+        """
+        try:
+            plain, reply = self._transport.receive(data)
+            if reply:
+                self._outgoing.append(reply)
+            if self.state is ConnectionState.TLS and self._transport.is_secured:
+                self._phase_done(now_ms, self._transport.detail)
+                self._ask_versions(now_ms)
+            if not self.is_ready:
+                self._first_bytes += bytes(plain[: _FIRST_BYTES - len(self._first_bytes)])
+            arrived = [self._on_frame(frame, now_ms) for frame in self._frames.feed(plain)] if plain else []
+        except TransportError as error:
+            raise connect_errors.located(self.target, self.phase, error) from error
+        except RemoteProtocolError as error:
+            raise connect_errors.bad_bytes(self.target, self.phase, error) from error
+        return [answer for answer in arrived if answer is not None]
+
+    def lost(self, error: OSError | None, now_ms: int) -> KafkaError:
+        """Return why the connection ended, when the peer or the system ended it."""
+        elapsed_ms = now_ms - self._phase_started_at_ms
+        unframed = self._first_bytes if self.versions is None and self._frames.pending_bytes else b""
+        return connect_errors.lost(self.target, self.phase, elapsed_ms, error, unframed)
+
+    def expired(self, limit_ms: int, now_ms: int) -> KafkaError:
+        """Return the error of a connection that was not ready by its deadline."""
+        return connect_errors.expired(self.target, self.phase, limit_ms, now_ms - self.started_at_ms)
+
+    def closed(self) -> list[InFlight]:
+        """End the connection; return the requests that will not be answered."""
+        self.state = moved(CONNECTION_TRANSITIONS, self.state, ConnectionState.CLOSED)
+        orphans = [request for request in self.in_flight if request.on_done is not None]
+        self.in_flight.clear()
+        return orphans
+
+    # --- requests -----------------------------------------------------------------------------------------------------
+
+    def send(self, request: Request, version: int, *, now_ms: int, deadline_at_ms: int, on_done: OnDone | None) -> None:
+        """Queue one request; its answer comes out of `receive`."""
+        correlation_id = self._send_frame(request, version, now_ms)
+        self.in_flight.append(
+            InFlight(
+                api=request.NAME,
+                version=version,
+                correlation_id=correlation_id,
+                response_cls=request.RESPONSE,
+                sent_at_ms=now_ms,
+                deadline_at_ms=deadline_at_ms,
+                on_done=on_done,
+            )
+        )
+
+    def send_unanswered(self, request: Request, version: int, now_ms: int) -> None:
+        """Queue a request to which brokers send no answer: Produce with acks=0."""
+        self._send_frame(request, version, now_ms)
+
+    def _send_frame(self, request: Request, version: int, now_ms: int) -> int:
+        correlation_id = self._next_correlation_id
+        self._next_correlation_id = (correlation_id + 1) & 0x7FFFFFFF
+        frame = encode_request(request, version, correlation_id, self._client_id)
+        self._events(RequestSent(now_ms, self.target, request.NAME, version, correlation_id, len(frame)))
+        self._outgoing.append(self._transport.wrap(frame))
+        return correlation_id
+
+    # --- steps --------------------------------------------------------------------------------------------------------
+
+    def _ask_versions(self, now_ms: int) -> None:
+        self._enter(ConnectionState.APIVERSIONS)
+        self._ask(now_ms)
+
+    def _ask(self, now_ms: int) -> None:
+        """Send the next request of the handshake; it lives under the connect deadline, so it has none of its own."""
+        request, version = self._handshake.next_request(self.state)
+        self.send(request, version, now_ms=now_ms, deadline_at_ms=FOREVER_MS, on_done=None)
+
+    def _on_frame(self, frame: bytes, now_ms: int) -> Arrived | None:
+        if not self.in_flight:
+            raise RemoteProtocolError("an answer to a request that was never sent", first_bytes=frame[:64])
+        request = self.in_flight[0]
+        correlation_id, response = decode_response(request.response_cls, frame, request.version)
+        if correlation_id != request.correlation_id:
+            text = f"the answer has correlation id {correlation_id}, but {request.correlation_id} was next"
+            raise RemoteProtocolError(text, api=request.api, version=request.version)
+        self.in_flight.popleft()
+        self._events(
+            ResponseReceived(
+                now_ms,
+                self.target,
+                request.api,
+                request.version,
+                correlation_id,
+                len(frame) + 4,
+                now_ms - request.sent_at_ms,
+            )
+        )
+        if request.on_done is None:
+            self._shake_hands(response, now_ms)
+            return None
+        self.answered += 1
+        return Arrived(request, response)
+
+    def _shake_hands(self, response: Response, now_ms: int) -> None:
+        old_phase = self.phase
+        new_state = self._handshake.on_response(self.state, response)
+        if _PHASES[new_state] is not old_phase:
+            self._phase_done(now_ms, self._handshake.detail(old_phase))
+        self._enter(new_state)
+        if new_state is ConnectionState.READY:
+            self._events(Ready(now_ms, self.target, now_ms - self.started_at_ms))
+        else:
+            self._ask(now_ms)
+
+    def _enter(self, state: ConnectionState) -> None:
+        self.state = moved(CONNECTION_TRANSITIONS, self.state, state)
+
+    def _phase_done(self, now_ms: int, detail: str) -> None:
+        self._events(PhaseDone(now_ms, self.target, self.phase, now_ms - self._phase_started_at_ms, detail))
+        self._phase_started_at_ms = now_ms

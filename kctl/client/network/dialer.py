@@ -1,0 +1,169 @@
+"""Dialer: makes connections. From "this node, please" to a connection that is ready or an attempt that failed.
+
+Owns the attempts under way: look-ups, the race over the addresses of a name, the connect limit. It tells the outcome
+to `ClusterConnectionStates` and to the node's entry. Shown by tests/unit/network/test_network_client.py.
+"""
+
+from kctl.client.clock import FOREVER_MS, Clock
+from kctl.client.errors import DnsError, KafkaError
+from kctl.client.events import EventSink, Expired, Failed, Phase, PhaseDone, Started, Target
+from kctl.client.network import connect_errors
+from kctl.client.network.channel_table import ChannelTable
+from kctl.client.network.cluster_connection_states import ClusterConnectionStates
+from kctl.client.network.connection import Connection
+from kctl.client.network.connection_factory import ConnectionFactory
+from kctl.client.network.idle_expiry import IdleExpiryManager
+from kctl.client.network.node_attempt import NodeAttempt
+from kctl.client.network.node_entry import NodeEntry
+from kctl.client.seams import Address, Resolver, Selectable
+
+
+class Dialer:
+    """The attempts of one client."""
+
+    def __init__(
+        self,
+        *,
+        clock: Clock,
+        selector: Selectable,
+        resolver: Resolver,
+        states: ClusterConnectionStates,
+        channels: ChannelTable,
+        factory: ConnectionFactory,
+        idle_expiry: IdleExpiryManager,
+        attempt_delay_ms: int,
+        events: EventSink,
+    ) -> None:
+        self._clock = clock
+        self._selector = selector
+        self._resolver = resolver
+        self._states = states
+        self._channels = channels
+        self._factory = factory
+        self._idle_expiry = idle_expiry
+        self._attempt_delay_ms = attempt_delay_ms
+        self._events = events
+        self._attempting: dict[int, NodeEntry] = {}
+        self._last_number = 0
+
+    @property
+    def under_way(self) -> list[NodeEntry]:
+        """The nodes with an attempt under way, in the order of their start."""
+        return list(self._attempting.values())
+
+    @property
+    def is_resolving(self) -> bool:
+        """Whether every attempt under way still waits for DNS."""
+        return all(entry.attempt is not None and entry.attempt.is_resolving for entry in self._attempting.values())
+
+    def start(self, entry: NodeEntry) -> None:
+        """Start an attempt at a node that may be dialled."""
+        node = entry.node
+        now_ms = self._clock.now_ms()
+        limit_ms = self._states.setup_timeout_ms(node.node_id)
+        deadline_at_ms = self._states.connecting(node.node_id, self._clock.start_ms())
+        self._last_number += 1
+        number = self._last_number
+        target = Target(number, node.node_id, node.host, node.port, "")
+        self._events(Started(now_ms, target, Phase.DNS, limit_ms))
+        entry.attempt = NodeAttempt(
+            self._resolver.lookup(node.host, node.port, self._selector.wakeup),
+            number=number,
+            started_at_ms=now_ms,
+            deadline_at_ms=deadline_at_ms,
+            limit_ms=limit_ms,
+            delay_ms=self._attempt_delay_ms,
+        )
+        self._attempting[node.node_id] = entry
+        self._advance(entry, entry.attempt, now_ms)
+
+    def advance(self, now_ms: int) -> None:
+        """Go on with every attempt: look-ups that ended, addresses that are due."""
+        for entry in list(self._attempting.values()):
+            if entry.attempt is not None:
+                self._advance(entry, entry.attempt, now_ms)
+
+    def next_deadline_ms(self) -> int:
+        attempts = [entry.attempt for entry in self._attempting.values() if entry.attempt is not None]
+        return min((attempt.next_deadline_ms() for attempt in attempts), default=FOREVER_MS)
+
+    def won(self, entry: NodeEntry, connection: Connection, now_ms: int) -> None:
+        """Give the node its first ready connection; hang up its other addresses."""
+        assert entry.attempt is not None
+        del entry.attempt.connecting[connection.channel]
+        self._drop_attempt(entry, "lost the race")
+        entry.connection = connection
+        self._states.ready(entry.node.node_id)
+        self._idle_expiry.connected(connection.channel, now_ms)
+
+    def failed(self, entry: NodeEntry, connection: Connection, error: KafkaError, now_ms: int) -> None:
+        """Take note that one address failed, and of the attempt when it was the last."""
+        elapsed_ms = now_ms - connection.started_at_ms
+        self._events(Failed(now_ms, connection.target, connection.phase, elapsed_ms, error))
+        self._ended(entry, connection, error, now_ms)
+
+    def expire(self, now_ms: int) -> None:
+        """Give up every connection that is not ready by its deadline."""
+        for channel in self._idle_expiry.evict_connecting(now_ms):
+            found = self._channels.find(channel)
+            if found is None:
+                continue  # closed with another address of the same node, a moment ago
+            entry, connection = found
+            assert entry.attempt is not None
+            limit_ms = entry.attempt.limit_ms
+            error = connection.expired(limit_ms, now_ms)
+            elapsed_ms = now_ms - connection.started_at_ms
+            self._events(Expired(now_ms, connection.target, connection.phase, limit_ms, elapsed_ms, error))
+            self._ended(entry, connection, error, now_ms)
+
+    def give_up(self, entry: NodeEntry, reason: str) -> None:
+        """End an attempt on our own account; the node is not to blame."""
+        if entry.attempt is not None:
+            self._drop_attempt(entry, reason)
+            self._states.released(entry.node.node_id)
+
+    def _advance(self, entry: NodeEntry, attempt: NodeAttempt, now_ms: int) -> None:
+        node = entry.node
+        target = Target(attempt.number, node.node_id, node.host, node.port, "")
+        elapsed_ms = now_ms - attempt.started_at_ms
+        lookup = attempt.ended_lookup()
+        if lookup is not None and lookup.error is not None:
+            error = connect_errors.located(target, Phase.DNS, DnsError(lookup.error, hint="check the name"))
+            self._events(Failed(now_ms, target, Phase.DNS, elapsed_ms, error))
+            self._attempt_failed(entry, error, now_ms)
+            return
+        if lookup is not None:
+            addresses = ", ".join(str(address) for address in lookup.addresses)
+            self._events(PhaseDone(now_ms, target, Phase.DNS, elapsed_ms, addresses))
+            attempt.resolved(lookup.addresses, now_ms)
+        while (address := attempt.take_due(now_ms)) is not None:
+            self._dial(entry, attempt, address, now_ms)
+        if attempt.is_resolving and now_ms >= attempt.deadline_at_ms:
+            error = connect_errors.expired(target, Phase.DNS, attempt.limit_ms, elapsed_ms)
+            self._events(Expired(now_ms, target, Phase.DNS, attempt.limit_ms, elapsed_ms, error))
+            self._attempt_failed(entry, error, now_ms)
+
+    def _dial(self, entry: NodeEntry, attempt: NodeAttempt, address: Address, now_ms: int) -> None:
+        self._last_number += 1
+        connection = self._factory.connection(
+            self._last_number, entry.node, address, attempt=attempt.number, started_at_ms=now_ms
+        )
+        attempt.connecting[connection.channel] = connection
+        self._events(Started(now_ms, connection.target, Phase.TCP, attempt.limit_ms))
+        self._channels.dial(entry, connection, address, attempt.deadline_at_ms)
+
+    def _ended(self, entry: NodeEntry, connection: Connection, error: KafkaError, now_ms: int) -> None:
+        self._channels.close(connection)
+        if entry.attempt is not None and entry.attempt.failed(connection.channel, error, now_ms):
+            self._attempt_failed(entry, error, now_ms)
+
+    def _attempt_failed(self, entry: NodeEntry, error: KafkaError, now_ms: int) -> None:
+        self._drop_attempt(entry, "another address decided")
+        self._states.disconnected(entry.node.node_id, now_ms, error)
+
+    def _drop_attempt(self, entry: NodeEntry, reason: str) -> None:
+        attempt, entry.attempt = entry.attempt, None
+        self._attempting.pop(entry.node.node_id, None)
+        if attempt is not None:
+            for connection in list(attempt.connecting.values()):
+                self._channels.close(connection, reason)

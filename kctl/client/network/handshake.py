@@ -1,0 +1,123 @@
+"""Handshake: what a new connection asks before it carries requests: ApiVersions, then SASL. Bytes never pass here.
+
+ApiVersions comes before authentication, as brokers allow, so one exchange serves the SASL requests and all later
+ones. Shown by tests/unit/network/test_handshake.py.
+
+Source: KIP-35, KIP-511, KIP-43, KIP-152. Differs: Java asks for ApiVersions a second time after SASL.
+"""
+
+from typing import TYPE_CHECKING
+
+from kctl.client.broker_errors import error_class
+from kctl.client.errors import AuthenticationError, RemoteProtocolError
+from kctl.client.events import Phase
+from kctl.client.network.states import ConnectionState
+from kctl.client.protocol.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kctl.client.protocol.schema import Request, Response
+from kctl.client.protocol.versions import NodeVersions
+from kctl.version import VERSION
+
+if TYPE_CHECKING:
+    from kctl.client.security.sasl import SaslMechanism
+
+_UNSUPPORTED_SASL_MECHANISM = 33
+_ILLEGAL_SASL_STATE = 34
+_UNSUPPORTED_VERSION = 35
+
+
+class Handshake:
+    """The conversation of one connection until it is ready."""
+
+    def __init__(self, sasl: "SaslMechanism | None") -> None:
+        """`sasl`: a fresh mechanism, or None where the listener asks for no authentication."""
+        self.versions: NodeVersions | None = None
+        self.mechanisms_offered: tuple[str, ...] = ()
+        self._sasl = sasl
+        self._token = b""
+        self._api_versions_version = ApiVersionsRequest.VALID_VERSIONS[1]
+
+    def next_request(self, state: ConnectionState) -> tuple[Request, int]:
+        """Return the request that `state` asks, and its version."""
+        if state is ConnectionState.APIVERSIONS:
+            software = {"client_software_name": "kctl", "client_software_version": VERSION}
+            if self._api_versions_version < 3:
+                software = {}
+            return ApiVersionsRequest(**software), self._api_versions_version
+        from kctl.client.protocol.api.sasl_authenticate import SaslAuthenticateRequest
+        from kctl.client.protocol.api.sasl_handshake import SaslHandshakeRequest
+
+        assert self.versions is not None
+        assert self._sasl is not None
+        if state is ConnectionState.SASL_HANDSHAKE:
+            # Version 0 is followed by bare tokens without framing; every broker since 1.0 knows version 1.
+            return SaslHandshakeRequest(mechanism=self._sasl.name), self.versions.choose(SaslHandshakeRequest)
+        request = SaslAuthenticateRequest(auth_bytes=self._token)
+        return request, self.versions.choose(SaslAuthenticateRequest)
+
+    def on_response(self, state: ConnectionState, response: Response) -> ConnectionState:
+        """Take an answer and return the state that follows.
+
+        Raises:
+            AuthenticationError: the broker refused the mechanism or the credentials, or failed to prove itself.
+            RemoteProtocolError: the broker answered ApiVersions with an error.
+        """
+        if state is ConnectionState.APIVERSIONS:
+            assert isinstance(response, ApiVersionsResponse)
+            return self._on_versions(response)
+        from kctl.client.protocol.api.sasl_authenticate import SaslAuthenticateResponse
+        from kctl.client.protocol.api.sasl_handshake import SaslHandshakeResponse
+
+        if isinstance(response, SaslHandshakeResponse):
+            return self._on_mechanism(response)
+        assert isinstance(response, SaslAuthenticateResponse)
+        return self._on_token(response)
+
+    def detail(self, phase: Phase) -> str:
+        """Return what a phase learnt, for people."""
+        if phase is Phase.SASL and self._sasl is not None:
+            return self._sasl.name
+        return f"{len(self.versions.ranges)} APIs" if phase is Phase.APIVERSIONS and self.versions is not None else ""
+
+    def _on_versions(self, response: ApiVersionsResponse) -> ConnectionState:
+        if response.error_code == _UNSUPPORTED_VERSION and self._api_versions_version > 0:
+            offered = [key.max_version for key in response.api_keys if key.api_key == ApiVersionsRequest.API_KEY]
+            newest = min([*offered, self._api_versions_version - 1])
+            self._api_versions_version = max(0, newest)
+            return ConnectionState.APIVERSIONS
+        if response.error_code != 0:
+            name = error_class(response.error_code).name
+            raise RemoteProtocolError(f"ApiVersions was answered with {name}", api="ApiVersions")
+        self.versions = NodeVersions.from_response(response)
+        return ConnectionState.READY if self._sasl is None else ConnectionState.SASL_HANDSHAKE
+
+    def _on_mechanism(self, response: Response) -> ConnectionState:
+        from kctl.client.protocol.api.sasl_handshake import SaslHandshakeResponse
+
+        assert isinstance(response, SaslHandshakeResponse)
+        assert self._sasl is not None
+        self.mechanisms_offered = tuple(response.mechanisms)
+        if response.error_code == _UNSUPPORTED_SASL_MECHANISM:
+            offer = ", ".join(self.mechanisms_offered) or "none"
+            raise AuthenticationError(
+                f"{self._sasl.name} refused; the broker offers {offer}", hint="set sasl.mechanism to one of those"
+            )
+        if response.error_code == _ILLEGAL_SASL_STATE:
+            raise AuthenticationError("this listener does no SASL", hint="use --security-protocol PLAINTEXT or SSL")
+        if response.error_code != 0:
+            raise AuthenticationError(f"SaslHandshake was answered with {error_class(response.error_code).name}")
+        self._token = self._sasl.first()
+        return ConnectionState.SASL_AUTHENTICATE
+
+    def _on_token(self, response: Response) -> ConnectionState:
+        from kctl.client.protocol.api.sasl_authenticate import SaslAuthenticateResponse
+
+        assert isinstance(response, SaslAuthenticateResponse)
+        assert self._sasl is not None
+        if response.error_code != 0:
+            words = response.error_message or error_class(response.error_code).name
+            raise AuthenticationError(f"{self._sasl.name}: {words}", hint="check user name, password and mechanism")
+        token = self._sasl.step(response.auth_bytes)
+        if token is None:
+            return ConnectionState.READY
+        self._token = token
+        return ConnectionState.SASL_AUTHENTICATE

@@ -1,0 +1,444 @@
+"""NetworkClient: nodes in, answered requests out; every wait of it is bounded and every end has a cause.
+
+Decides which node is talked to and when to give up on a request; `dialer.py` makes the connections, `connection.py`
+speaks on one, `channel_table.py` holds them. `poll` waits for the nearest of all deadlines of all of them, so each
+fires on its millisecond. Single-threaded save `wakeup`; it knows neither topics nor threads. Shown by
+tests/unit/network/test_network_client.py in virtual time and tests/loopback/test_network_client.py on sockets.
+
+Source: Kafka's NetworkClient, KIP-601. Differs: the connect deadline covers DNS and the ApiVersions answer, and is
+part of the poll's wait; nodes and addresses race.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+
+from kctl.client.backoff import ExponentialBackoff
+from kctl.client.clock import FOREVER_MS
+from kctl.client.cluster import Node
+from kctl.client.config import ClientConfig
+from kctl.client.errors import AuthenticationError, ConnectionLost, KafkaError, ProtocolError, RequestTimeout
+from kctl.client.events import EventSink, Lost, RequestExpired, Throttled, ignore_events
+from kctl.client.network.candidate_race import CandidateRace
+from kctl.client.network.channel_table import ChannelTable
+from kctl.client.network.cluster_connection_states import ClusterConnectionStates
+from kctl.client.network.connection import Arrived, Connection
+from kctl.client.network.connection_factory import ConnectionFactory
+from kctl.client.network.dialer import Dialer
+from kctl.client.network.idle_expiry import IdleExpiryManager
+from kctl.client.network.in_flight import Answer, InFlight, OnDone
+from kctl.client.network.node_entry import NodeEntry
+from kctl.client.network.states import NodeState
+from kctl.client.protocol.schema import Request, Response
+from kctl.client.protocol.versions import NodeVersions
+from kctl.client.seams import Connected, Disconnected, IoEvent, Received, Runtime, SocketOptions
+
+__all__ = ["Answer", "NetworkClient", "OnDone"]
+
+
+class NetworkClient:
+    """The connections of one client."""
+
+    def __init__(self, config: ClientConfig, runtime: Runtime, *, events: EventSink = ignore_events) -> None:
+        self.clock = runtime.clock
+        self.selector = runtime.make_selector(_socket_options(config))
+        self._events = events
+        backoff = ExponentialBackoff(config.reconnect_backoff_ms, config.reconnect_backoff_max_ms, runtime.chance)
+        self.states = ClusterConnectionStates(
+            backoff,
+            setup_timeout_ms=config.socket_connection_setup_timeout_ms,
+            setup_timeout_max_ms=config.socket_connection_setup_timeout_max_ms,
+            chance=runtime.chance,
+        )
+        self._max_in_flight = config.max_in_flight_requests_per_connection
+        self._idle_expiry = IdleExpiryManager(config.connections_max_idle_ms)
+        self._channels = ChannelTable(self.selector, self.clock, self._idle_expiry, events)
+        self._dialer = Dialer(
+            clock=self.clock,
+            selector=self.selector,
+            resolver=runtime.resolver,
+            states=self.states,
+            channels=self._channels,
+            factory=ConnectionFactory(config, runtime.entropy, events),
+            idle_expiry=self._idle_expiry,
+            attempt_delay_ms=config.bootstrap_attempt_delay_ms,
+            events=events,
+        )
+        self._race = CandidateRace(config.bootstrap_attempt_delay_ms)
+        self._entries: dict[int, NodeEntry] = {}
+        self._awaiting_backoff: dict[int, None] = {}
+        """Nodes that were asked for while backing off: the poll wakes when they may be dialled."""
+        self._done: deque[tuple[OnDone, Answer]] = deque()
+        self._is_closed = False
+
+    # --- nodes --------------------------------------------------------------------------------------------------------
+
+    def set_nodes(self, nodes: Sequence[Node]) -> None:
+        """Make `nodes` the ones to talk to; a node that left is dropped when its last request is answered."""
+        members = {node.node_id: node for node in nodes}
+        for node_id, entry in list(self._entries.items()):
+            known = members.get(node_id)
+            if known is None or (known.host, known.port) != (entry.node.host, entry.node.port):
+                entry.is_member = False
+                self._retire(entry)
+        for node_id, node in members.items():
+            present = self._entries.get(node_id)
+            if present is None:
+                self._entries[node_id] = NodeEntry(node)
+            elif present.is_member:
+                present.node = node
+            else:  # same id, new address: what is in flight on the old one is given up
+                self._hang_up(present, "the node moved")
+                self.states.forget(node_id)
+                self._entries[node_id] = NodeEntry(node)
+
+    def ready(self, node_id: int) -> bool:
+        """Return whether a request can be sent to the node now; if not, work towards it."""
+        entry = self._entries[node_id]
+        if entry.connection is not None:
+            return self._can_send(entry)
+        entry.is_wanted = True
+        now_ms = self.clock.now_ms()
+        if self.states.can_connect(node_id, now_ms):
+            self._dialer.start(entry)
+        elif self.states.is_backing_off(node_id, now_ms):
+            self._awaiting_backoff[node_id] = None
+        return False
+
+    def is_ready(self, node_id: int) -> bool:
+        """Return whether a request can be sent to the node now, and do nothing about it."""
+        entry = self._entries.get(node_id)
+        return entry is not None and entry.connection is not None and self._can_send(entry)
+
+    def in_flight_count(self, node_id: int) -> int:
+        entry = self._entries.get(node_id)
+        return len(entry.connection.in_flight) if entry is not None and entry.connection is not None else 0
+
+    def versions(self, node_id: int) -> NodeVersions | None:
+        """Return what the node speaks, while it is connected."""
+        entry = self._entries.get(node_id)
+        return entry.connection.versions if entry is not None and entry.connection is not None else None
+
+    def node_error(self, node_id: int) -> KafkaError | None:
+        """Return why the node's last attempt or connection ended; None after a success."""
+        return self.states.error(node_id)
+
+    def errors(self) -> list[KafkaError]:
+        """Return the last error of each node that has one."""
+        found = (self.states.error(node_id) for node_id in self._entries)
+        return [error for error in found if error is not None]
+
+    def fatal_error(self) -> KafkaError | None:
+        """Return an error that waiting will not cure: refused credentials, or no node that is what we asked for."""
+        refused = [node_id for node_id in self._members() if self.states.state(node_id) is NodeState.REFUSED]
+        if not refused or any(entry.connection is not None for entry in self._entries.values()):
+            return None
+        errors = [error for error in map(self.states.error, refused) if error is not None]
+        credentials = [error for error in errors if isinstance(error, AuthenticationError)]
+        if credentials:
+            return credentials[0]
+        return errors[0] if len(refused) == len(self._members()) else None
+
+    def forgive(self) -> None:
+        """Let refused nodes be dialled again: a new call of the user is a new chance."""
+        for node_id in self._entries:
+            if self.states.state(node_id) is NodeState.REFUSED:
+                self.states.forget(node_id)
+
+    def least_loaded_node(self) -> Node | None:
+        """Return the node to ask next, ready or not: KIP-601's choice.
+
+        Ready with the least in flight, else connecting, else by `next_node_idx` among those not backing off.
+        """
+        ready = self._least_loaded_ready()
+        if ready is not None:
+            return ready.node
+        members = self._members()
+        connecting = [entry for entry in members.values() if entry.attempt is not None]
+        if connecting:
+            return connecting[0].node
+        candidate = self._next_candidate()
+        return None if candidate is None else candidate.node
+
+    def any_ready_node(self) -> Node | None:
+        """Return a ready node, least loaded first; with none, start candidates one after the other until one is."""
+        ready = self._least_loaded_ready()
+        if ready is not None:
+            return ready.node
+        self._race.is_running = True
+        now_ms = self.clock.now_ms()
+        if self._race.is_due(now_ms, connecting=len(self._dialer.under_way)):
+            candidate = self._next_candidate()
+            if candidate is not None:
+                self._race.started(now_ms)
+                self._dialer.start(candidate)
+        return None
+
+    def all_unavailable(self) -> bool:
+        """Return whether every node is disconnected and backing off, or refused: time to rebootstrap (KIP-899)."""
+        now_ms = self.clock.now_ms()
+        members = self._members()
+        return bool(members) and all(
+            self.states.state(node_id) is NodeState.REFUSED or self.states.is_backing_off(node_id, now_ms)
+            for node_id in members
+        )
+
+    def activity(self) -> str:
+        """Return in a few words what the network is doing, for the ledger of a timeout."""
+        if any(entry.connection is not None and entry.connection.in_flight for entry in self._entries.values()):
+            return "waiting for an answer"
+        if self._dialer.under_way:
+            return "dns" if self._dialer.is_resolving else "connecting"
+        return "back-off"
+
+    # --- requests -----------------------------------------------------------------------------------------------------
+
+    def send(
+        self,
+        node_id: int,
+        request: Request,
+        *,
+        timeout_ms: int,
+        on_done: OnDone,
+        expect_response: bool = True,
+        max_version: int | None = None,
+    ) -> None:
+        """Send a request to a ready node; a later poll calls `on_done` exactly once.
+
+        Args:
+            timeout_ms: how long the answer may take: min(what is left of the call, request.timeout.ms).
+            expect_response: False for Produce with acks=0; `on_done` then gets neither response nor error.
+            max_version: the newest version the caller can use, if not the newest declared.
+        """
+        entry = self._entries.get(node_id)
+        connection = None if entry is None else entry.connection
+        if connection is None or connection.versions is None:
+            self._finish(on_done, Answer(node_id, None, ConnectionLost(f"node {node_id} is not connected"), -1, 0))
+            return
+        now_ms = self.clock.now_ms()
+        version = -1
+        try:
+            version = connection.versions.choose(type(request), max_version)
+            if expect_response:
+                deadline_at_ms = self.clock.start_ms() + timeout_ms
+                connection.send(request, version, now_ms=now_ms, deadline_at_ms=deadline_at_ms, on_done=on_done)
+            else:
+                connection.send_unanswered(request, version, now_ms)
+                self._finish(on_done, Answer(node_id, None, None, version, now_ms))
+        except ProtocolError as error:
+            self._finish(on_done, Answer(node_id, None, error, version, now_ms))
+            return
+        self._channels.flush(connection)
+
+    def disconnect(self, node_id: int, reason: str) -> None:
+        """Close the node's connection or attempt; its requests fail with `reason`."""
+        entry = self._entries.get(node_id)
+        if entry is not None:
+            self._hang_up(entry, reason)
+
+    # --- the poll -----------------------------------------------------------------------------------------------------
+
+    def next_deadline_ms(self) -> int:
+        """Return the nearest instant at which a poll has something to do that is no I/O."""
+        if self._done:
+            return 0
+        now_ms = self.clock.now_ms()
+        nearest = min(self._idle_expiry.next_deadline_ms(), self._dialer.next_deadline_ms())
+        for entry in self._entries.values():
+            if entry.connection is not None:
+                nearest = min(nearest, entry.connection.next_deadline_ms())
+            if entry.throttled_until_ms > now_ms:
+                nearest = min(nearest, entry.throttled_until_ms)
+        waits = [self.states.may_connect_at_ms(node_id) for node_id in self._awaiting_backoff]
+        return min([nearest, self._race_deadline_ms(now_ms), *waits])
+
+    def poll(self, timeout_ms: int) -> None:
+        """Do the I/O that is ready and call back for the requests that ended.
+
+        Waits until there is I/O, a wake-up, `timeout_ms` (0 never waits) or `next_deadline_ms`, whichever is first.
+        """
+        self._dialer.advance(self.clock.now_ms())
+        now_ms = self.clock.now_ms()
+        wait_ms = max(0, min(timeout_ms, self.next_deadline_ms() - now_ms))
+        self._race.is_running = False
+        self._awaiting_backoff.clear()
+        happened = self.selector.poll(wait_ms)
+        now_ms = self.clock.now_ms()
+        for event in happened:
+            self._on_io(event, now_ms)
+        self._expire(now_ms)
+        self._dialer.advance(now_ms)
+        self._sweep()
+        for _ in range(len(self._done)):
+            on_done, answer = self._done.popleft()
+            on_done(answer)
+
+    def wakeup(self) -> None:
+        """End the present or next poll; any thread may call it."""
+        self.selector.wakeup()
+
+    def close(self) -> None:
+        """Close everything; requests in flight fail, and their callbacks run here. Idempotent."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        for entry in self._entries.values():
+            self._hang_up(entry, "the client was closed")
+        self.selector.shutdown()
+        while self._done:
+            on_done, answer = self._done.popleft()
+            on_done(answer)
+
+    # --- what a poll finds --------------------------------------------------------------------------------------------
+
+    def _on_io(self, event: IoEvent, now_ms: int) -> None:
+        found = self._channels.find(event.channel)
+        if found is None:
+            return  # closed by an earlier event of this very poll
+        entry, connection = found
+        if isinstance(event, Disconnected):
+            self._end(entry, connection, connection.lost(event.error, now_ms), now_ms)
+            return
+        was_ready = connection.is_ready
+        arrived: list[Arrived] = []
+        try:
+            if isinstance(event, Connected):
+                connection.on_connected(event.local, now_ms)
+            elif isinstance(event, Received):
+                arrived = connection.receive(event.data, now_ms)
+        except KafkaError as error:
+            self._channels.flush(connection)
+            self._end(entry, connection, error, now_ms)
+            return
+        self._idle_expiry.used(connection.channel, now_ms)
+        for request, response in arrived:
+            self._on_answer(entry, connection, request, response, now_ms)
+        self._channels.flush(connection)
+        if connection.is_ready and not was_ready:
+            self._won(entry, connection, now_ms)
+
+    def _on_answer(
+        self, entry: NodeEntry, connection: Connection, request: InFlight, response: Response, now_ms: int
+    ) -> None:
+        throttle_ms: int = getattr(response, "throttle_time_ms", 0)
+        if throttle_ms > 0:
+            entry.throttled_until_ms = max(entry.throttled_until_ms, now_ms + throttle_ms)
+            self._events(Throttled(now_ms, connection.target, request.api, throttle_ms))
+        assert request.on_done is not None
+        self._finish(request.on_done, Answer(entry.node.node_id, response, None, request.version, now_ms))
+
+    def _expire(self, now_ms: int) -> None:
+        """Give up everything whose time is up: connections not ready, requests not answered, idle connections."""
+        self._dialer.expire(now_ms)
+        for entry in list(self._entries.values()):
+            if entry.connection is not None:
+                request = entry.connection.expired_request(now_ms)
+                if request is not None:
+                    self._request_expired(entry, entry.connection, request, now_ms)
+        for channel in self._idle_expiry.evict_idle(now_ms):
+            found = self._channels.find(channel)
+            assert found is not None
+            entry, connection = found
+            if connection.in_flight:
+                self._idle_expiry.lru_connected[channel] = now_ms
+            else:
+                self._hang_up(entry, "idle")
+
+    def _request_expired(self, entry: NodeEntry, connection: Connection, request: InFlight, now_ms: int) -> None:
+        limit_ms = request.deadline_at_ms - request.sent_at_ms
+        self._events(RequestExpired(now_ms, connection.target, request.api, request.correlation_id, limit_ms))
+        waiting_for = f"waiting for the {request.api} answer of {connection.target}"
+        error = RequestTimeout(waiting_for, timeout_ms=limit_ms, elapsed_ms=now_ms - request.sent_at_ms)
+        self._end(entry, connection, error, now_ms)
+
+    def _end(self, entry: NodeEntry, connection: Connection, error: KafkaError, now_ms: int) -> None:
+        """Take note of a connection that ended with an error."""
+        if entry.connection is not connection:
+            self._dialer.failed(entry, connection, error, now_ms)
+            return
+        self._events(Lost(now_ms, connection.target, error))
+        entry.connection = None
+        orphans = self._channels.close(connection)
+        self.states.disconnected(entry.node.node_id, now_ms, error)
+        self._fail(orphans, entry.node.node_id, error)
+
+    def _won(self, entry: NodeEntry, connection: Connection, now_ms: int) -> None:
+        """Keep the first connection that is ready, and hang up the nodes that only ran along in the race."""
+        self._dialer.won(entry, connection, now_ms)
+        for other in self._dialer.under_way:
+            if not other.is_wanted:
+                self._dialer.give_up(other, "lost the race")
+
+    def _fail(self, orphans: list[InFlight], node_id: int, error: KafkaError) -> None:
+        now_ms = self.clock.now_ms()
+        for request in orphans:
+            assert request.on_done is not None
+            self._finish(request.on_done, Answer(node_id, None, error, request.version, now_ms))
+
+    # --- small steps --------------------------------------------------------------------------------------------------
+
+    def _members(self) -> dict[int, NodeEntry]:
+        return {node_id: entry for node_id, entry in self._entries.items() if entry.is_member}
+
+    def _can_send(self, entry: NodeEntry) -> bool:
+        assert entry.connection is not None
+        if self.clock.now_ms() < entry.throttled_until_ms:
+            return False
+        return len(entry.connection.in_flight) < self._max_in_flight
+
+    def _least_loaded_ready(self) -> NodeEntry | None:
+        ready = [e for e in self._members().values() if e.connection is not None and self._can_send(e)]
+        return min(ready, key=lambda e: len(e.connection.in_flight) if e.connection else 0, default=None)
+
+    def _next_candidate(self) -> NodeEntry | None:
+        """Return whose turn it is among the nodes that may be dialled now."""
+        members = list(self._members().values())
+        now_ms = self.clock.now_ms()
+        for _ in members:
+            entry = members[self.states.next_node_idx(len(members))]
+            if entry.connection is None and self.states.can_connect(entry.node.node_id, now_ms):
+                return entry
+        return None
+
+    def _race_deadline_ms(self, now_ms: int) -> int:
+        if not self._race.is_running:
+            return FOREVER_MS
+        idle = [node_id for node_id in self._members() if self.states.state(node_id) is NodeState.DISCONNECTED]
+        may_start = any(self.states.can_connect(node_id, now_ms) for node_id in idle)
+        backed_off = [at for node_id in idle if (at := self.states.may_connect_at_ms(node_id)) > now_ms]
+        return min([self._race.next_deadline_ms(may_start=may_start), *backed_off])
+
+    def _finish(self, on_done: OnDone, answer: Answer) -> None:
+        self._done.append((on_done, answer))
+
+    def _hang_up(self, entry: NodeEntry, reason: str) -> None:
+        """Close the connection or the attempt of a node on our own account: no failure of the node."""
+        self._dialer.give_up(entry, reason)
+        if entry.connection is not None:
+            connection, entry.connection = entry.connection, None
+            orphans = self._channels.close(connection, reason)
+            self.states.released(entry.node.node_id)
+            error = ConnectionLost(f"{connection.target}: connection closed: {reason}")
+            self._fail(orphans, entry.node.node_id, error)
+
+    def _retire(self, entry: NodeEntry) -> None:
+        if entry.connection is None or not entry.connection.in_flight:
+            self._hang_up(entry, "left the cluster")
+
+    def _sweep(self) -> None:
+        """Drop nodes that left and have nothing in flight."""
+        gone = [node_id for node_id, entry in self._entries.items() if not entry.is_member]
+        for node_id in gone:
+            self._retire(self._entries[node_id])
+            if self._entries[node_id].connection is None:
+                del self._entries[node_id]
+                self.states.forget(node_id)
+
+
+def _socket_options(config: ClientConfig) -> SocketOptions:
+    """Return the socket options; buffers stay the system's own (which grow by themselves) unless set by hand."""
+    kind = type(config)
+    return SocketOptions(
+        user_timeout_ms=config.request_timeout_ms,
+        send_buffer_bytes=config.send_buffer_bytes if config.is_given(kind.send_buffer_bytes) else -1,
+        receive_buffer_bytes=config.receive_buffer_bytes if config.is_given(kind.receive_buffer_bytes) else -1,
+    )

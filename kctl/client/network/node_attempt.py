@@ -1,0 +1,64 @@
+"""NodeAttempt: one try to reach a node, over the look-up of its name and all its addresses, under one limit.
+
+Pure bookkeeping: `network_client.py` does what it says. Shown by tests/unit/network/test_node_attempt.py.
+"""
+
+from kctl.client.clock import FOREVER_MS
+from kctl.client.errors import KafkaError
+from kctl.client.network.address_race import AddressRace
+from kctl.client.network.connection import Connection
+from kctl.client.seams import Address, Lookup
+
+
+class NodeAttempt:
+    """From the first look-up until one address is ready or none is left."""
+
+    def __init__(
+        self, lookup: Lookup, *, number: int, started_at_ms: int, deadline_at_ms: int, limit_ms: int, delay_ms: int
+    ) -> None:
+        self.number = number
+        self.limit_ms = limit_ms
+        self.started_at_ms = started_at_ms
+        self.deadline_at_ms = deadline_at_ms
+        self.connecting: dict[int, Connection] = {}
+        """Channel to connection, those under way."""
+        self.last_error: KafkaError | None = None
+        self._delay_ms = delay_ms
+        self._lookup: Lookup | None = lookup
+        self._race: AddressRace | None = None
+
+    @property
+    def is_resolving(self) -> bool:
+        return self._race is None
+
+    def ended_lookup(self) -> Lookup | None:
+        """Return the look-up when it has ended since the last call."""
+        if self._lookup is None or not self._lookup.done:
+            return None
+        lookup, self._lookup = self._lookup, None
+        return lookup
+
+    def resolved(self, addresses: list[Address], now_ms: int) -> None:
+        """Start the race over what the name turned out to be."""
+        self._race = AddressRace(addresses, self._delay_ms, now_ms)
+
+    def take_due(self, now_ms: int) -> Address | None:
+        """Return the address to dial now, if one is due."""
+        return None if self._race is None else self._race.take_due(now_ms)
+
+    def failed(self, channel: int, error: KafkaError, now_ms: int) -> bool:
+        """Note that one address failed; return whether the whole attempt has."""
+        self.connecting.pop(channel, None)
+        self.last_error = error
+        if not error.retriable or now_ms >= self.deadline_at_ms:
+            return True
+        if self.connecting or self._race is None:
+            return False
+        self._race.all_failed(now_ms)
+        return self._race.is_exhausted
+
+    def next_deadline_ms(self) -> int:
+        """Return the instant at which something is due that is no I/O: an address to dial, or the end of DNS."""
+        if self._race is None:
+            return self.deadline_at_ms
+        return min(self._race.next_deadline_ms(), self.deadline_at_ms if not self.connecting else FOREVER_MS)

@@ -1,0 +1,78 @@
+"""How frames become bytes on a connection: as they are, or inside TLS. Bytes in, bytes out, no socket.
+
+Shown by tests/unit/network/test_transport.py.
+"""
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from kctl.client.security.tls import TlsChannel
+
+
+class Transport(Protocol):
+    """One direction pair of a connection."""
+
+    @property
+    def is_secured(self) -> bool:
+        """Whether application bytes may flow."""
+        ...
+
+    @property
+    def detail(self) -> str:
+        """What was agreed, for people; empty when there was nothing to agree."""
+        ...
+
+    def start(self) -> bytes:
+        """Return the first bytes to send once the connection stands."""
+        ...
+
+    def receive(self, data: bytes | memoryview) -> tuple[bytes | memoryview, bytes]:
+        """Return (application bytes that arrived, bytes to send back)."""
+        ...
+
+    def wrap(self, data: bytes) -> bytes:
+        """Return application bytes as they go on the wire."""
+        ...
+
+
+class PlainTransport:
+    """Bytes as they are."""
+
+    is_secured = True
+    detail = ""
+
+    def start(self) -> bytes:
+        return b""
+
+    def receive(self, data: bytes | memoryview) -> tuple[bytes | memoryview, bytes]:
+        return data, b""
+
+    def wrap(self, data: bytes) -> bytes:
+        return data
+
+
+class TlsTransport:
+    """Bytes inside a TLS channel; what goes wrong in it raises TlsError."""
+
+    def __init__(self, channel: "TlsChannel") -> None:
+        self._channel = channel
+        self.is_secured = False
+
+    @property
+    def detail(self) -> str:
+        return f"{self._channel.version} {self._channel.cipher}" if self.is_secured else ""
+
+    def start(self) -> bytes:
+        self.is_secured = self._channel.handshake()
+        return self._channel.pending_out()
+
+    def receive(self, data: bytes | memoryview) -> tuple[bytes | memoryview, bytes]:
+        self._channel.receive(bytes(data))
+        if not self.is_secured:
+            self.is_secured = self._channel.handshake()
+        plain = self._channel.read() if self.is_secured else b""
+        return plain, self._channel.pending_out()
+
+    def wrap(self, data: bytes) -> bytes:
+        self._channel.write(data)
+        return self._channel.pending_out()
