@@ -1,4 +1,4 @@
-"""Encodes and decodes messages by functions compiled from their declarations, each on first use.
+"""Encodes and decodes messages by functions compiled from their declarations when they are first worth it.
 
 The compiled functions only notice that something is wrong; the walker is then asked to say what, with field and
 offset. So the fast path carries no bookkeeping, and every decode failure is a RemoteProtocolError.
@@ -21,6 +21,12 @@ M = TypeVar("M", bound=Message)
 FAILURES = (Malformed, struct.error, IndexError, AttributeError, TypeError, ValueError, OverflowError)
 """All that compiled code raises on bytes or values that do not fit (ValueError includes Unicode errors)."""
 
+WALKED_USES = 2
+WALKED_BYTES = 1024
+"""The first uses of a small message are walked, because compiling costs more than they do: most messages of a short
+command come once or twice."""
+
+_walked: dict[tuple[type[Message], int, str], int] = {}
 _decoders: dict[tuple[type[Message], int, bool], Callable[[Any, int], tuple[Any, int]]] = {}
 _encoders: dict[tuple[type[Message], int], Callable[[Any, list[bytes]], None]] = {}
 
@@ -60,6 +66,8 @@ def decode(cls: type[M], data: bytes | bytearray | memoryview, version: int, off
     """
     if not isinstance(data, bytes):
         data = memoryview(data).cast("B")
+    if len(data) - offset <= WALKED_BYTES and _is_rare(cls, version, "decode"):
+        return walker.decode(cls, data, version, offset)
     function = decoder(cls, version, not isinstance(data, bytes))
     try:
         message, pos = function(data, offset)
@@ -77,6 +85,8 @@ def decode_header(cls: type[M], data: bytes | bytearray | memoryview, version: i
     """
     if not isinstance(data, bytes):
         data = memoryview(data).cast("B")
+    if _is_rare(cls, version, "decode"):
+        return walker.decode_header(cls, data, version)
     function = decoder(cls, version, not isinstance(data, bytes))
     try:
         return function(data, 0)
@@ -94,6 +104,8 @@ def encode(message: Message, version: int) -> bytes:
 
 def encode_parts(message: Message, version: int) -> list[bytes]:
     """Like `encode`, as pieces to be joined once with what comes before them."""
+    if _is_rare(type(message), version, "encode"):
+        return [walker.encode(message, version)]
     function = encoder(type(message), version)
     parts: list[bytes] = []
     try:
@@ -101,3 +113,12 @@ def encode_parts(message: Message, version: int) -> list[bytes]:
     except FAILURES:
         parts = [walker.encode(message, version)]
     return parts
+
+
+def _is_rare(cls: type[Message], version: int, direction: str) -> bool:
+    """Count one use; whether it is among the first few."""
+    key = (cls, version, direction)
+    uses = _walked.get(key, 0)
+    if uses < WALKED_USES:
+        _walked[key] = uses + 1
+    return uses < WALKED_USES

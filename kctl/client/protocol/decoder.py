@@ -6,13 +6,12 @@ count is read as one byte and only re-read as a varint when its high bit is set.
 Must do exactly what walker.py does, which tests/fuzz/protocol checks.
 """
 
-import struct
 from collections.abc import Callable
 from typing import Any
 
 from kctl.client.protocol.primitives import FIXED_FORMATS, FIXED_SIZES, MAX_STRING_BYTES, Malformed, read_uvarint
 from kctl.client.protocol.schema import Field, Message, Struct
-from kctl.client.protocol.source import Source
+from kctl.client.protocol.source import Repeated, Source
 from kctl.client.protocol.walker import min_bytes
 
 
@@ -58,11 +57,24 @@ class _Decoder(Source):
         if not self.flexible:
             self.line(f"{var}.unknown_tagged_fields = {{}}")
         for entry in (*absent, *tagged.values()):
-            self.line(f"{var}.{entry.name} = {self.default(entry)}")
+            self.default(entry, f"{var}.{entry.name}")
         for entry in body:
             self.field(entry, f"{var}.{entry.name}")
         if self.flexible:
             self.tags(tagged, var)
+
+    def default(self, entry: Field, target: str) -> None:
+        """Set the default of a field that the bytes do not have; nested structs are made in place, it is faster."""
+        if entry.factory is None:
+            self.line(f"{target} = {entry.default!r}")
+        elif entry.is_array:
+            self.line(f"{target} = []")
+        else:
+            cls, var = self.struct_of(entry), self.fresh("o")
+            self.line(f"{target} = {var} = new({self.name_of(cls, cls.__name__)})")
+            self.line(f"{var}.unknown_tagged_fields = {{}}")
+            for inner in cls.FIELDS:
+                self.default(inner, f"{var}.{inner.name}")
 
     def field(self, entry: Field, target: str) -> None:
         nullable = entry.is_nullable_in(self.version)
@@ -142,10 +154,10 @@ class _Decoder(Source):
         least = min_bytes(entry.kind, self.version, self.flexible)
         self.fail_if(f"{count} < 0 or {count} * {least} > size - p", "array count")
         if isinstance(entry.kind, str) and entry.kind in FIXED_FORMATS and entry.kind != "uuid":
-            self.names["unpack_from"] = struct.unpack_from
-            letter, width = FIXED_FORMATS[entry.kind], FIXED_SIZES[entry.kind]
-            self.line(f'{target} = list(unpack_from(f">{{{count}}}{letter}", buf, p))')
-            self.line(f"p += {count} * {width}")
+            name = f"unpack_{entry.kind}s"
+            self.names[name] = Repeated(FIXED_FORMATS[entry.kind], "unpack_from")
+            self.line(f"{target} = list({name}[{count}](buf, p))")
+            self.line(f"p += {count} * {FIXED_SIZES[entry.kind]}")
             return
         items, add, item = self.fresh("items"), self.fresh("add"), self.fresh("o")
         self.line(f"{target} = {items} = []")

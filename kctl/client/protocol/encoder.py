@@ -5,13 +5,12 @@ Large byte fields are appended as they are, so a batch is copied once, when the 
 Must do exactly what walker.py does, which tests/fuzz/protocol checks.
 """
 
-import struct
 from collections.abc import Callable
 from typing import Any
 
 from kctl.client.protocol.primitives import FIXED_FORMATS, MAX_STRING_BYTES, SMALL_UVARINTS, tag_section, uvarint
 from kctl.client.protocol.schema import Field, Message, Struct
-from kctl.client.protocol.source import Source
+from kctl.client.protocol.source import Repeated, Source
 
 
 def compile_encoder(cls: type[Message], version: int) -> Callable[[Any, list[bytes]], None]:
@@ -30,7 +29,7 @@ class _Encoder(Source):
     def __init__(self, version: int, flexible: bool) -> None:
         super().__init__(version, flexible)
         self.names |= {"UVARINTS": SMALL_UVARINTS, "uvarint": uvarint, "tag_section": tag_section}
-        self.names |= {"pack": struct.pack, "add_unknown": _add_unknown}
+        self.names["add_unknown"] = _add_unknown
         self.writer = "w"
 
     def flush(self) -> None:
@@ -51,7 +50,7 @@ class _Encoder(Source):
         body, tagged, absent = self.split(cls)
         for entry in absent:
             if not entry.ignorable:
-                self.fail_if(f"{var}.{entry.name} != {self.default(entry)}", f"no {entry.name} in this version")
+                self.fail_if(self.is_set(entry, f"{var}.{entry.name}"), f"no {entry.name} in this version")
         for entry in body:
             self.field(entry, f"{var}.{entry.name}")
         if self.flexible:
@@ -75,8 +74,9 @@ class _Encoder(Source):
     def value(self, entry: Field, value: str, nullable: bool) -> None:
         """One value that is no array and no struct that may be null."""
         if isinstance(entry.kind, type):
-            var = self.fresh("o")
-            self.line(f"{var} = {value}")
+            var = value if value.isidentifier() else self.fresh("o")
+            if var != value:
+                self.line(f"{var} = {value}")
             self.fail_if(f"type({var}) is not {self.name_of(entry.kind, entry.kind.__name__)}", "struct")
             self.struct(entry.kind, var)
         elif entry.kind == "uuid":
@@ -125,7 +125,9 @@ class _Encoder(Source):
             self.line(f"{count} = len({items})")
         self.length(count, self.flexible, "i")
         if isinstance(entry.kind, str) and entry.kind in FIXED_FORMATS and entry.kind != "uuid":
-            self.line(f'{self.writer}(pack(f">{{len({items})}}{FIXED_FORMATS[entry.kind]}", *{items}))')
+            name = f"pack_{entry.kind}s"
+            self.names[name] = Repeated(FIXED_FORMATS[entry.kind], "pack")
+            self.line(f"{self.writer}({name}[len({items})](*{items}))")
             return
         item = self.fresh("o")
         with self.block(f"for {item} in {items}:"):
@@ -140,7 +142,7 @@ class _Encoder(Source):
         self.line(f"{section} = {{}}")
         for number, entry in tagged.items():
             value = f"{var}.{entry.name}"
-            with self.block(f"if {value} != {self.default(entry)}:"):
+            with self.block(f"if {self.is_set(entry, value)}:"):
                 parts = self.fresh("parts")
                 self.writer = f"{parts}.append"
                 self.line(f"{parts} = []")

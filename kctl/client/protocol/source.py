@@ -14,6 +14,23 @@ from kctl.client.protocol.primitives import Malformed
 from kctl.client.protocol.schema import Field, Struct
 
 
+class Repeated(dict[int, Callable[..., Any]]):
+    """Packs or unpacks so many values of one type: the call for a count, made when first asked for."""
+
+    KEPT = 64
+
+    def __init__(self, letter: str, call: str) -> None:
+        super().__init__()
+        self.letter = letter
+        self.call = call
+
+    def __missing__(self, count: int) -> Callable[..., Any]:
+        call: Callable[..., Any] = getattr(struct.Struct(f">{count}{self.letter}"), self.call)
+        if count <= self.KEPT:
+            self[count] = call
+        return call
+
+
 class Source:
     """Python source in the making, with the objects that it names."""
 
@@ -62,15 +79,24 @@ class Source:
         self.names[name] = value
         return name
 
-    def default(self, entry: Field) -> str:
-        """An expression that makes the default of `entry`."""
+    def is_set(self, entry: Field, value: str) -> str:
+        """A condition that holds when `value` is not the default of `entry`."""
         if entry.factory is None:
-            return repr(entry.default)
-        return "[]" if entry.factory is list else f"{self.name_of(entry.factory, 'make_' + entry.name)}()"
+            return f"{value} is not None" if entry.default is None else f"{value} != {entry.default!r}"
+        if entry.is_array:
+            return f"{value} != []"
+        inner = [self.is_set(part, f"{value}.{part.name}") for part in self.struct_of(entry).FIELDS]
+        return f"({' or '.join([*inner, f'{value}.unknown_tagged_fields'])})"
+
+    @staticmethod
+    def struct_of(entry: Field) -> type[Struct]:
+        """The struct class of a field that has one."""
+        assert isinstance(entry.kind, type)
+        return entry.kind
 
     def packer(self, letters: str) -> tuple[str, struct.Struct]:
         """The name stem and the compiled format of a run."""
-        return "".join(letters).replace("?", "_bool_"), struct.Struct(">" + letters)
+        return letters.replace("?", "_bool_"), struct.Struct(">" + letters)
 
     def split(self, cls: type[Struct]) -> tuple[list[Field], dict[int, Field], list[Field]]:
         """The fields of `cls` as this version sees them: in the body, by tag, and absent."""
