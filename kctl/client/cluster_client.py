@@ -1,0 +1,139 @@
+"""ClusterClient: connections and metadata kept up together; what consumer, producer and admin stand on.
+
+Owns the order of the two within one poll, the wait of callers without a thread of their own, and the record of where
+time went. Single-threaded save `wakeup`. Shown by tests/unit/metadata/test_cluster_client.py.
+"""
+
+from collections.abc import Callable
+
+from kctl.client.backoff import ExponentialBackoff
+from kctl.client.clock import Timer
+from kctl.client.config import ClientConfig
+from kctl.client.errors import ApiTimeout, KafkaError
+from kctl.client.events import EventSink, ignore_events
+from kctl.client.metadata import Metadata
+from kctl.client.metadata_updater import MetadataUpdater
+from kctl.client.network.in_flight import OnDone
+from kctl.client.network.network_client import NetworkClient
+from kctl.client.protocol.schema import Request
+from kctl.client.seams import Runtime
+
+LedgerMark = dict[str, int]
+"""A moment of the ledger, to tell later where the time since then went."""
+
+
+class ClusterClient:
+    """One client's view of a cluster.
+
+    Args:
+        auto_create_topics: whether asking for a topic of interest may create it (where the broker allows that).
+    """
+
+    def __init__(
+        self,
+        config: ClientConfig,
+        runtime: Runtime,
+        *,
+        events: EventSink = ignore_events,
+        auto_create_topics: bool = False,
+    ) -> None:
+        self.clock = runtime.clock
+        self.network = NetworkClient(config, runtime, events=events)
+        self.metadata = Metadata(
+            max_age_ms=config.metadata_max_age_ms,
+            backoff=ExponentialBackoff(config.retry_backoff_ms, config.retry_backoff_max_ms, runtime.chance),
+            auto_create_topics=auto_create_topics,
+        )
+        self._updater = MetadataUpdater(config, self.network, self.metadata, self.clock)
+        self._spent_ms: LedgerMark = {}
+
+    def poll(self, timeout_ms: int) -> None:
+        """Keep up the metadata, do the I/O that is ready, call back for the requests that ended.
+
+        Args: timeout_ms: upper bound of the wait; 0 never waits. It ends earlier for I/O, a wake-up or any deadline.
+        """
+        now_ms = self.clock.now_ms()
+        wait_ms = max(0, min(timeout_ms, self._updater.run(now_ms) - now_ms))
+        activity = "metadata" if self._updater.is_in_flight else self.network.activity()
+        self.network.poll(wait_ms)
+        spent_ms = self.clock.now_ms() - now_ms
+        if spent_ms:
+            self._spent_ms[activity] = self._spent_ms.get(activity, 0) + spent_ms
+
+    def send(
+        self,
+        node_id: int,
+        request: Request,
+        *,
+        timeout_ms: int,
+        on_done: OnDone,
+        expect_response: bool = True,
+        max_version: int | None = None,
+    ) -> None:
+        """Send to a ready node; see `NetworkClient.send`."""
+        self.network.send(
+            node_id,
+            request,
+            timeout_ms=timeout_ms,
+            on_done=on_done,
+            expect_response=expect_response,
+            max_version=max_version,
+        )
+
+    def wait_until(
+        self,
+        condition: Callable[[], bool],
+        timer: Timer,
+        waiting_for: str,
+        *,
+        since: LedgerMark | None = None,
+    ) -> None:
+        """Poll until `condition` holds: the wait of a caller that has no network thread.
+
+        Args:
+            timer: what is left of the whole call; its elapsed time and limit go into the error.
+            waiting_for: completes "... passed while" in that error.
+            since: the ledger when the call began, if this is not its first wait.
+        Raises:
+            ApiTimeout: with the ledger and the last error met on the way.
+            TransportError: at once, when no wait can help (credentials refused, not a Kafka broker).
+        """
+        since = self.ledger_mark() if since is None else since
+        while not condition():
+            fatal = self.network.fatal_error()
+            if fatal is not None:
+                raise fatal
+            timer.update()
+            if timer.is_expired:
+                raise ApiTimeout(
+                    waiting_for,
+                    timeout_ms=timer.timeout_ms,
+                    elapsed_ms=timer.elapsed_ms,
+                    cause=self.last_error(),
+                    ledger=self.ledger_since(since),
+                )
+            self.poll(timer.remaining_ms)
+
+    def last_error(self) -> KafkaError | None:
+        """Return what went wrong most recently: with the metadata, else with a node."""
+        if self.metadata.last_error is not None:
+            return self.metadata.last_error
+        errors = self.network.errors()
+        return errors[-1] if errors else None
+
+    def ledger_mark(self) -> LedgerMark:
+        """Return the ledger as it is now, for `ledger_since`."""
+        return dict(self._spent_ms)
+
+    def ledger_since(self, mark: LedgerMark) -> tuple[str, ...]:
+        """Return where the time since the mark went, largest first: `("connecting 4000 ms", "metadata 12 ms")`."""
+        spent = {activity: ms - mark.get(activity, 0) for activity, ms in self._spent_ms.items()}
+        return tuple(f"{activity} {ms} ms" for activity, ms in sorted(spent.items(), key=lambda item: -item[1]) if ms)
+
+    def wakeup(self) -> None:
+        """End the present or next poll; any thread may call it."""
+        self.network.wakeup()
+
+    def close(self) -> None:
+        """Close every connection; requests in flight fail, and their callbacks run here. Idempotent."""
+        self.network.close()

@@ -1,0 +1,254 @@
+"""Metadata: what is known of the cluster, which topics are of interest, and when to ask again.
+
+Owns the merging of answers into snapshots, leader epochs and the waits between refreshes. Does no I/O: whoever sends
+the request (metadata_updater.py) asks `due_at_ms`, then `begin`, and reports with `take` or `failed`.
+Shown by tests/unit/metadata/test_metadata.py.
+"""
+
+from collections.abc import Iterable
+
+from kctl.client.backoff import ExponentialBackoff
+from kctl.client.broker_errors import STALE_METADATA, ErrorCode, broker_error
+from kctl.client.clock import FOREVER_MS
+from kctl.client.cluster import NO_EPOCH, NO_NODE, NO_TOPIC_ID, Cluster, Node, PartitionInfo, TopicInfo
+from kctl.client.errors import KafkaError, RemoteProtocolError
+from kctl.client.protocol.api.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+
+
+class Metadata:
+    """The newest snapshot of the cluster, and its upkeep.
+
+    Nothing is asked until something is wanted: topics, or `request_update()`. From then on the snapshot is refreshed
+    every `max_age_ms`, and sooner while something in it is missing or was reported as stale.
+
+    Attributes:
+        cluster: the newest snapshot; safe to read from any thread.
+        version: how many answers made it.
+        last_error: why the latest refresh failed; None after a success.
+        failing_since_ms: when the first of the refreshes that failed in a row ended; None after a success.
+
+    Source: KIP-320 and KIP-516 for epochs and ids, KIP-580 for the waits; Java's Metadata.
+    """
+
+    def __init__(self, *, max_age_ms: int, backoff: ExponentialBackoff, auto_create_topics: bool = False) -> None:
+        self.cluster = Cluster()
+        self.version = 0
+        self.last_error: KafkaError | None = None
+        self.failing_since_ms: int | None = None
+        self._max_age_ms = max_age_ms
+        self._backoff = backoff
+        self._auto_create_topics = auto_create_topics
+        self._wants_all = False
+        self._wanted: dict[str, None] = {}
+        self._unseen: dict[str, None] = {}
+        """Wanted topics that no answer has been about yet."""
+        self._asked: dict[str, None] | None = None
+        """Topics of a partial request under way; None: the request was a full one."""
+        self._update_requested = False
+        self._expires_at_ms = FOREVER_MS
+        self._not_before_ms = 0
+        self._fruitless = 0
+        """Refreshes in a row that failed or left something missing."""
+        self._epochs: dict[tuple[str, int], tuple[bytes, int]] = {}
+
+    # --- what is of interest ----------------------------------------------------------------------------------------
+
+    def want_topics(self, names: Iterable[str]) -> None:
+        """Be interested in exactly these topics from now on; new ones are asked for at once."""
+        wanted = dict.fromkeys(names)
+        self._wants_all = False
+        forgotten = [name for name in self._wanted if name not in wanted]
+        self._wanted = {name: None for name in self._wanted if name in wanted}
+        self._unseen = {name: None for name in self._unseen if name in wanted}
+        if forgotten:
+            kept = {name: info for name, info in self.cluster.topics.items() if name in wanted}
+            self.cluster = self.cluster._replace(topics=kept)
+            self._epochs = {key: epoch for key, epoch in self._epochs.items() if key[0] in wanted}
+        for name in wanted:
+            self.add_topic(name)
+
+    def add_topic(self, name: str) -> None:
+        """Be interested in this topic as well."""
+        if name in self._wanted:
+            return
+        self._wanted[name] = None
+        if self._wants_all:
+            return
+        self._unseen[name] = None
+        self._hurry()
+
+    def want_all_topics(self) -> None:
+        """Be interested in every topic of the cluster."""
+        if not self._wants_all:
+            self._wants_all = True
+            self._update_requested = True
+            self._hurry()
+
+    def request_update(self) -> None:
+        """Refresh as soon as the back-off allows: something in the snapshot has turned out to be stale."""
+        self._update_requested = True
+
+    def saw_leader_epoch(self, topic: str, partition: int, leader_epoch: int) -> bool:
+        """Note a leader epoch met elsewhere (a fetch, a commit); when it is news, refresh and return True.
+
+        Source: KIP-320, `updateLastSeenEpochIfNewer`.
+        """
+        topic_id, known = self._epochs.get((topic, partition), (NO_TOPIC_ID, NO_EPOCH))
+        if leader_epoch <= known:
+            return False
+        self._epochs[topic, partition] = (topic_id, leader_epoch)
+        self.request_update()
+        return True
+
+    # --- when to ask ------------------------------------------------------------------------------------------------
+
+    def due_at_ms(self) -> int:
+        """Return the instant from which the next refresh should be sent; a past one means now."""
+        if self._update_requested or self._unseen:
+            return self._not_before_ms
+        return max(self._expires_at_ms, self._not_before_ms)
+
+    def begin(self, now_ms: int) -> MetadataRequest:
+        """Return the request that is due: for topics not seen yet alone, or for everything of interest."""
+        is_full = self._update_requested or not self._unseen or now_ms >= self._expires_at_ms
+        self._asked = None if is_full else dict(self._unseen)
+        if is_full:
+            self._update_requested = False
+        return MetadataRequest(topics=self._request_topics(), allow_auto_topic_creation=self._auto_create_topics)
+
+    def _request_topics(self) -> list[MetadataRequestTopic] | None:
+        if self._wants_all and self._asked is None:
+            return None
+        names = self._wanted if self._asked is None else self._asked
+        return [MetadataRequestTopic(name=name) for name in names]
+
+    # --- how it ended -----------------------------------------------------------------------------------------------
+
+    def failed(self, error: KafkaError, now_ms: int) -> None:
+        """Note that the refresh brought nothing; it is repeated after the back-off."""
+        self.last_error = error
+        if self.failing_since_ms is None:
+            self.failing_since_ms = now_ms
+        if self._asked is None:
+            self._update_requested = True
+        self._wait(now_ms, fruitless=True)
+
+    def take(self, response: MetadataResponse, now_ms: int) -> bool:
+        """Make the answer the newest snapshot; return False when it was a failure after all (see `last_error`)."""
+        if response.error_code:
+            self.failed(broker_error(response.error_code, "Metadata"), now_ms)
+            return False
+        if not response.brokers:
+            self.failed(RemoteProtocolError("the answer names no broker", api="Metadata"), now_ms)
+            return False
+        answered = [self._topic(topic) for topic in response.topics if topic.name is not None]
+        self._merge(response, answered)
+        self.version += 1
+        self.last_error = None
+        self.failing_since_ms = None
+        if self._asked is None:
+            self._expires_at_ms = now_ms + self._max_age_ms
+        missing = any(_is_missing(self.cluster.topics[info.name]) for info in answered if info.name in self._wanted)
+        if missing:
+            self._update_requested = True
+        self._wait(now_ms, fruitless=missing)
+        return True
+
+    def rebootstrapped(self) -> None:
+        """Forget nodes and leaders, which are to be learnt anew; topics and epochs stay."""
+        self.cluster = _reachable(self.cluster._replace(nodes=(), controller_id=NO_NODE))
+        self.failing_since_ms = None
+        self._update_requested = True
+        self._hurry()
+
+    def _merge(self, response: MetadataResponse, answered: list[TopicInfo]) -> None:
+        topics = {} if self._asked is None else dict(self.cluster.topics)
+        for info in answered:
+            if self._wants_all or info.name in self._wanted:
+                topics[info.name] = info
+                self._unseen.pop(info.name, None)
+        self.cluster = _reachable(
+            Cluster(
+                nodes=tuple(Node(broker.node_id, broker.host, broker.port, broker.rack) for broker in response.brokers),
+                controller_id=response.controller_id,
+                cluster_id=response.cluster_id,
+                topics=topics,
+            )
+        )
+
+    def _topic(self, answer: MetadataResponseTopic) -> TopicInfo:
+        name = answer.name or ""
+        error = broker_error(answer.error_code, f"Metadata of topic {name}") if answer.error_code else None
+        partitions = [] if error else [self._partition(name, answer.topic_id, part) for part in answer.partitions]
+        return TopicInfo(
+            name,
+            answer.topic_id,
+            answer.is_internal,
+            error,
+            {info.partition: info for info in sorted(partitions, key=lambda info: info.partition)},
+        )
+
+    def _partition(self, topic: str, topic_id: bytes, answer: MetadataResponsePartition) -> PartitionInfo:
+        """Return what the answer says, or what was known when the answer is older (a broker that lags behind)."""
+        index = answer.partition_index
+        known_id, known_epoch = self._epochs.get((topic, index), (NO_TOPIC_ID, NO_EPOCH))
+        is_same_topic = NO_TOPIC_ID in (known_id, topic_id) or known_id == topic_id
+        if is_same_topic and NO_EPOCH < answer.leader_epoch < known_epoch:
+            known = self.cluster.partition(topic, index)
+            if known is None or known.leader_epoch < known_epoch:
+                return _leaderless(PartitionInfo(topic, index, NO_NODE), "its new leader is not known yet")
+            return known
+        if answer.leader_epoch != NO_EPOCH:
+            self._epochs[topic, index] = (topic_id, answer.leader_epoch)
+        return PartitionInfo(
+            topic,
+            index,
+            answer.leader_id,
+            answer.leader_epoch,
+            tuple(answer.replica_nodes),
+            tuple(answer.isr_nodes),
+            tuple(answer.offline_replicas),
+            broker_error(answer.error_code, f"Metadata of {topic}-{index}") if answer.error_code else None,
+        )
+
+    def _wait(self, now_ms: int, *, fruitless: bool) -> None:
+        """Keep at least one back-off between two refreshes, more while they bring nothing."""
+        self._not_before_ms = now_ms + self._backoff.backoff_ms(self._fruitless if fruitless else 0)
+        self._fruitless = self._fruitless + 1 if fruitless else 0
+
+    def _hurry(self) -> None:
+        """Let the next refresh go at once: it asks for something new."""
+        self._not_before_ms = 0
+        self._fruitless = 0
+
+
+def _reachable(cluster: Cluster) -> Cluster:
+    """Return the snapshot without leaders that are none of its nodes: nobody could dial them."""
+    node_ids = {node.node_id for node in cluster.nodes}
+    topics = {}
+    for name, topic in cluster.topics.items():
+        lost = [
+            info for info in topic.partitions.values() if info.leader_id != NO_NODE and info.leader_id not in node_ids
+        ]
+        if lost:
+            changed = {info.partition: _leaderless(info, f"node {info.leader_id} is not reachable") for info in lost}
+            topic = topic._replace(partitions={**topic.partitions, **changed})
+        topics[name] = topic
+    return cluster._replace(topics=topics)
+
+
+def _leaderless(info: PartitionInfo, why: str) -> PartitionInfo:
+    error = broker_error(ErrorCode.LEADER_NOT_AVAILABLE, f"{info.topic}-{info.partition}", why)
+    return info._replace(leader_id=NO_NODE, error=error)
+
+
+def _is_missing(info: TopicInfo) -> bool:
+    """Return whether asking again may bring a leader or a topic that this answer lacks."""
+    errors = [info.error, *(part.error for part in info.partitions.values())]
+    return any(error is not None and error.code in STALE_METADATA for error in errors)

@@ -1,0 +1,104 @@
+"""MetadataUpdater: sends the metadata requests that are due, to any node, and starts again from bootstrap.servers.
+
+Owns the one metadata request in flight and the decision to rebootstrap; what is due and what an answer means is
+metadata.py's. Shown by tests/unit/metadata/test_metadata_updater.py.
+"""
+
+from collections.abc import Sequence
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.clock import FOREVER_MS, Clock
+from kctl.client.cluster import Node
+from kctl.client.config import ClientConfig
+from kctl.client.errors import BrokerError, KafkaError, RemoteProtocolError
+from kctl.client.metadata import Metadata
+from kctl.client.network.in_flight import Answer
+from kctl.client.network.network_client import NetworkClient
+from kctl.client.protocol.api.metadata import MetadataResponse
+
+
+class MetadataUpdater:
+    """The upkeep of a `Metadata` over a `NetworkClient`.
+
+    Source: KIP-899 and KIP-1102 (rebootstrap). Differs: the trigger of KIP-1102 counts from the first refresh that
+    failed, not from the last that succeeded, so that a rarely refreshed client is not thrown off by its first failure.
+    """
+
+    def __init__(self, config: ClientConfig, network: NetworkClient, metadata: Metadata, clock: Clock) -> None:
+        self._network = network
+        self._metadata = metadata
+        self._clock = clock
+        self._request_timeout_ms = config.request_timeout_ms
+        self._may_rebootstrap = config.metadata_recovery_strategy == "rebootstrap"
+        self._trigger_ms = config.metadata_recovery_rebootstrap_trigger_ms
+        self._bootstrap = bootstrap_nodes(config)
+        self._nodes: Sequence[Node] = self._bootstrap
+        self.is_in_flight = False
+        network.set_nodes(self._bootstrap)
+
+    def run(self, now_ms: int) -> int:
+        """Do what is due, and return the instant at which to run again; I/O may come earlier."""
+        if self.is_in_flight:
+            return FOREVER_MS
+        self._rebootstrap_if_due(now_ms)
+        due_at_ms = self._metadata.due_at_ms()
+        if due_at_ms > now_ms:
+            return due_at_ms
+        node = self._network.any_ready_node()
+        if node is not None:
+            self._send(node, now_ms)
+            return FOREVER_MS
+        if self._network.all_unavailable():
+            if self._may_rebootstrap and self._nodes is not self._bootstrap:
+                self._rebootstrap()
+                return now_ms
+            self._note_failure(now_ms)
+        return self._trigger_at_ms()
+
+    def _send(self, node: Node, now_ms: int) -> None:
+        self.is_in_flight = True
+        request = self._metadata.begin(now_ms)
+        self._network.send(node.node_id, request, timeout_ms=self._request_timeout_ms, on_done=self._on_done)
+
+    def _on_done(self, answer: Answer) -> None:
+        self.is_in_flight = False
+        now_ms = self._clock.now_ms()
+        if isinstance(answer.response, MetadataResponse):
+            if self._metadata.take(answer.response, now_ms):
+                self._nodes = self._metadata.cluster.nodes
+                self._network.set_nodes(self._nodes)
+            elif _asks_to_rebootstrap(self._metadata.last_error) and self._may_rebootstrap:
+                self._rebootstrap()
+        else:
+            self._metadata.failed(answer.error or RemoteProtocolError("no answer", api="Metadata"), now_ms)
+
+    # --- starting again -----------------------------------------------------------------------------------------------
+
+    def _note_failure(self, now_ms: int) -> None:
+        """A refresh that finds no node at all has failed too, though nothing could be sent."""
+        if self._metadata.failing_since_ms is None:
+            self._metadata.failing_since_ms = now_ms
+
+    def _trigger_at_ms(self) -> int:
+        failing_since_ms = self._metadata.failing_since_ms
+        if not self._may_rebootstrap or failing_since_ms is None or self._nodes is self._bootstrap:
+            return FOREVER_MS
+        return failing_since_ms + self._trigger_ms
+
+    def _rebootstrap_if_due(self, now_ms: int) -> None:
+        if now_ms >= self._trigger_at_ms():
+            self._rebootstrap()
+
+    def _rebootstrap(self) -> None:
+        self._nodes = self._bootstrap
+        self._metadata.rebootstrapped()
+        self._network.set_nodes(self._bootstrap)
+
+
+def bootstrap_nodes(config: ClientConfig) -> tuple[Node, ...]:
+    """Return the entries of bootstrap.servers as nodes with the ids -1, -2, ..."""
+    return tuple(Node(-1 - i, entry.host, entry.port) for i, entry in enumerate(config.bootstrap_servers))
+
+
+def _asks_to_rebootstrap(error: KafkaError | None) -> bool:
+    return isinstance(error, BrokerError) and error.code == ErrorCode.REBOOTSTRAP_REQUIRED

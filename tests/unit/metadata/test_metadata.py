@@ -1,0 +1,203 @@
+from random import Random
+
+from kctl.client.backoff import ExponentialBackoff
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.clock import FOREVER_MS
+from kctl.client.cluster import NO_NODE
+from kctl.client.errors import ConnectionLost
+from kctl.client.metadata import Metadata
+from kctl.client.protocol.api.metadata import MetadataRequest
+from tests.unit.metadata.answers import answer, leader, leaderless, topic
+
+MAX_AGE_MS = 300_000
+OLD_ID, NEW_ID = b"\1" * 16, b"\2" * 16
+
+
+def new_metadata(*topics: str, auto_create: bool = False) -> Metadata:
+    """100 ms back-off, doubling to 1 s, without jitter."""
+    backoff = ExponentialBackoff(100, 1000, Random(), jitter=0.0)
+    metadata = Metadata(max_age_ms=MAX_AGE_MS, backoff=backoff, auto_create_topics=auto_create)
+    metadata.want_topics(topics)
+    return metadata
+
+
+def names(request: MetadataRequest) -> list[str | None] | None:
+    return None if request.topics is None else [entry.name for entry in request.topics]
+
+
+def test_asks_nothing_until_something_is_wanted() -> None:
+    metadata = new_metadata()
+    assert metadata.due_at_ms() == FOREVER_MS
+    metadata.add_topic("t")
+    assert metadata.due_at_ms() == 0
+
+
+def test_a_new_topic_is_asked_for_alone_and_the_rest_is_kept() -> None:
+    metadata = new_metadata("a")
+    assert names(metadata.begin(0)) == ["a"]
+    assert metadata.take(answer(topic("a", leader(0, 1))), 0)
+    metadata.add_topic("b")
+    assert metadata.due_at_ms() == 0
+    assert names(metadata.begin(10)) == ["b"]
+    assert metadata.take(answer(topic("b", leader(0, 2))), 10)
+    assert list(metadata.cluster.topics) == ["a", "b"]
+    assert metadata.version == 2
+
+
+def test_everything_of_interest_is_refreshed_when_it_is_too_old() -> None:
+    metadata = new_metadata("a", "b")
+    metadata.begin(0)
+    metadata.take(answer(topic("a", leader(0, 1)), topic("b", leader(0, 1))), 0)
+    metadata.request_update()
+    metadata.begin(100)
+    metadata.take(answer(topic("a", leader(0, 1)), topic("b", leader(0, 1))), 100)
+    assert metadata.due_at_ms() == 100 + MAX_AGE_MS
+    assert names(metadata.begin(100 + MAX_AGE_MS)) == ["a", "b"]
+
+
+def test_a_refresh_asked_for_while_one_is_under_way_follows_it() -> None:
+    metadata = new_metadata("a")
+    metadata.begin(0)
+    metadata.request_update()
+    metadata.take(answer(topic("a", leader(0, 1))), 5)
+    assert metadata.due_at_ms() == 105  # one back-off between any two refreshes
+
+
+def test_back_off_doubles_while_a_topic_has_no_leader_and_starts_afresh_after() -> None:
+    metadata = new_metadata("a")
+    now_ms, gaps = 0, []
+    for _ in range(6):
+        metadata.begin(now_ms)
+        metadata.take(answer(topic("a", leaderless(0))), now_ms)
+        gaps.append(metadata.due_at_ms() - now_ms)
+        now_ms = metadata.due_at_ms()
+    assert gaps == [100, 200, 400, 800, 1000, 1000]
+    metadata.begin(now_ms)
+    metadata.take(answer(topic("a", leader(0, 1))), now_ms)
+    metadata.request_update()
+    assert metadata.due_at_ms() - now_ms == 100
+
+
+def test_failures_back_off_and_are_remembered_until_a_success() -> None:
+    metadata = new_metadata("a")
+    lost = ConnectionLost("gone")
+    metadata.begin(0)
+    metadata.failed(lost, 7)
+    assert metadata.last_error is lost
+    assert metadata.due_at_ms() == 107
+    metadata.begin(107)
+    metadata.failed(lost, 110)
+    assert metadata.failing_since_ms == 7
+    assert metadata.due_at_ms() == 310
+    metadata.begin(310)
+    assert metadata.take(answer(topic("a", leader(0, 1))), 311)
+    assert (metadata.last_error, metadata.failing_since_ms) == (None, None)
+
+
+def test_an_answer_without_brokers_or_with_an_error_is_a_failure() -> None:
+    metadata = new_metadata("a")
+    metadata.begin(0)
+    assert not metadata.take(answer(topic("a"), nodes=()), 0)
+    assert "no broker" in str(metadata.last_error)
+    metadata.begin(100)
+    assert not metadata.take(answer(error=ErrorCode.REBOOTSTRAP_REQUIRED), 100)
+    assert metadata.version == 0
+
+
+def test_an_older_leader_epoch_never_replaces_a_newer_one() -> None:
+    metadata = new_metadata("a")
+    metadata.begin(0)
+    metadata.take(answer(topic("a", leader(0, 2, epoch=5), topic_id=OLD_ID)), 0)
+    metadata.begin(0)
+    metadata.take(answer(topic("a", leader(0, 1, epoch=4), topic_id=OLD_ID)), 0)
+    assert metadata.cluster.leader_id("a", 0) == 2
+    metadata.begin(0)
+    metadata.take(answer(topic("a", leader(0, 1, epoch=6), topic_id=OLD_ID)), 0)
+    assert metadata.cluster.leader_id("a", 0) == 1
+
+
+def test_a_topic_made_anew_starts_its_epochs_anew() -> None:
+    metadata = new_metadata("a")
+    metadata.begin(0)
+    metadata.take(answer(topic("a", leader(0, 2, epoch=5), topic_id=OLD_ID)), 0)
+    metadata.begin(0)
+    metadata.take(answer(topic("a", leader(0, 1, epoch=0), topic_id=NEW_ID)), 0)
+    info = metadata.cluster.partition("a", 0)
+    assert info is not None
+    assert (info.leader_id, info.leader_epoch) == (1, 0)
+
+
+def test_an_epoch_met_elsewhere_makes_older_answers_useless() -> None:
+    metadata = new_metadata("a")
+    metadata.begin(0)
+    metadata.take(answer(topic("a", leader(0, 2, epoch=5))), 0)
+    assert not metadata.saw_leader_epoch("a", 0, 5)
+    assert metadata.saw_leader_epoch("a", 0, 7)
+    assert metadata.due_at_ms() == 100
+    metadata.begin(100)
+    metadata.take(answer(topic("a", leader(0, 2, epoch=6))), 100)
+    assert metadata.cluster.leader_id("a", 0) == NO_NODE
+    assert metadata.due_at_ms() == 200  # still wanted: the answer lacked the new leader
+
+
+def test_topic_errors_are_kept_with_the_topic() -> None:
+    metadata = new_metadata("secret", "odd", "none")
+    metadata.begin(0)
+    metadata.take(
+        answer(
+            topic("secret", error=ErrorCode.TOPIC_AUTHORIZATION_FAILED),
+            topic("odd", error=ErrorCode.INVALID_TOPIC_EXCEPTION),
+            topic("none", error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        ),
+        0,
+    )
+    errors = {name: info.error.name if info.error else "" for name, info in metadata.cluster.topics.items()}
+    assert errors == {
+        "secret": "TOPIC_AUTHORIZATION_FAILED",
+        "odd": "INVALID_TOPIC_EXCEPTION",
+        "none": "UNKNOWN_TOPIC_OR_PARTITION",
+    }
+    assert metadata.due_at_ms() == 100  # the unknown one may yet come; the others alone would wait for their age
+
+
+def test_a_leader_that_nobody_could_dial_is_no_leader() -> None:
+    metadata = new_metadata("a")
+    metadata.begin(0)
+    metadata.take(answer(topic("a", leader(0, 9)), nodes=(1,)), 0)
+    assert metadata.cluster.leader_id("a", 0) == NO_NODE
+    assert metadata.due_at_ms() == 100
+
+
+def test_topics_no_longer_wanted_are_forgotten() -> None:
+    metadata = new_metadata("a", "b")
+    metadata.begin(0)
+    metadata.take(answer(topic("a", leader(0, 1)), topic("b", leader(0, 1))), 0)
+    metadata.want_topics(["b"])
+    assert list(metadata.cluster.topics) == ["b"]
+    assert names(metadata.begin(MAX_AGE_MS)) == ["b"]
+
+
+def test_all_topics_are_asked_for_with_null_and_kept() -> None:
+    metadata = new_metadata()
+    metadata.want_all_topics()
+    assert names(metadata.begin(0)) is None
+    metadata.take(answer(topic("a", leader(0, 1)), topic("b", leader(0, 1))), 0)
+    assert list(metadata.cluster.topics) == ["a", "b"]
+
+
+def test_only_who_says_so_creates_topics_by_asking() -> None:
+    assert not new_metadata("a").begin(0).allow_auto_topic_creation
+    assert new_metadata("a", auto_create=True).begin(0).allow_auto_topic_creation
+
+
+def test_rebootstrap_forgets_nodes_and_leaders_but_no_epoch() -> None:
+    metadata = new_metadata("a")
+    metadata.begin(0)
+    metadata.take(answer(topic("a", leader(0, 2, epoch=5))), 0)
+    metadata.rebootstrapped()
+    assert metadata.cluster.nodes == ()
+    assert metadata.cluster.leader_id("a", 0) == NO_NODE
+    assert metadata.due_at_ms() == 0
+    metadata.begin(1)
+    metadata.take(answer(topic("a", leader(0, 1, epoch=4))), 1)
+    assert metadata.cluster.leader_id("a", 0) == NO_NODE
