@@ -1,0 +1,108 @@
+"""The connection setup limit in virtual time: exact in each phase; doubled per failure; never jittered."""
+
+import pytest
+
+from kctl.client.clock import FOREVER_MS
+from kctl.client.errors import ConnectionRefused, ConnectTimeout
+from kctl.client.events import Expired, Failed, Phase, Started
+from kctl.sandbox.faults import Fault
+from kctl.sandbox.sim import Hub
+from tests.sim.network.bench import Bench
+
+LIMIT = {"socket_connection_setup_timeout_ms": 1000, "socket_connection_setup_timeout_max_ms": 3000}
+
+
+@pytest.mark.parametrize(
+    ("fault", "phase"),
+    [(Fault.BLACKHOLE, Phase.TCP), (Fault.SILENCE, Phase.APIVERSIONS), (Fault.FREEZE, Phase.APIVERSIONS)],
+)
+def test_expires_on_its_millisecond(fault: Fault, phase: Phase) -> None:
+    with Hub() as hub:
+        bench = Bench(hub, **LIMIT)
+        bench.nodes[0].faults.start(fault)
+        assert not bench.connect(until_ms=1000)
+        (expired,) = bench.seen(Expired)
+        assert (expired.at_ms, expired.elapsed_ms, expired.limit_ms, expired.phase) == (1000, 1000, 1000, phase)
+        assert isinstance(expired.error, ConnectTimeout)
+        assert bench.client.node_error(-1) is expired.error
+        assert "1000 ms of 1000 ms (--connect-timeout)" in str(expired.error)
+        bench.client.close()
+        hub.run(hub.now_ms + 10)
+        assert bench.network.open_connections == 0
+
+
+def test_a_slow_resolver_is_under_the_same_limit() -> None:
+    with Hub() as hub:
+        bench = Bench(hub, bootstrap_servers="slow.example:9092", **LIMIT)
+        bench.resolver.add("slow.example", ["10.0.0.1"], delay_ms=5000)
+        assert not bench.connect(until_ms=1000)
+        (expired,) = bench.seen(Expired)
+        assert (expired.at_ms, expired.phase) == (1000, Phase.DNS)
+
+
+def test_time_spent_in_dns_is_taken_from_the_rest() -> None:
+    with Hub() as hub:
+        bench = Bench(hub, bootstrap_servers="slow.example:9092", **LIMIT)
+        bench.resolver.add("slow.example", ["10.0.0.1"], delay_ms=600)
+        bench.nodes[0].faults.start(Fault.BLACKHOLE)
+        assert not bench.connect(until_ms=1000)
+        assert [(expired.at_ms, expired.phase) for expired in bench.seen(Expired)] == [(1000, Phase.TCP)]
+
+
+def test_the_limit_doubles_per_failed_attempt_up_to_its_max_and_starts_afresh_after_a_success() -> None:
+    with Hub() as hub:
+        bench = Bench(hub, **LIMIT)
+        node = bench.nodes[0]
+        node.faults.start(Fault.BLACKHOLE)
+        bench.connect(until_ms=9_900)
+        assert [expired.limit_ms for expired in bench.seen(Expired)] == [1000, 2000, 3000, 3000]
+        for expired, started in zip(bench.seen(Expired), dns_starts(bench), strict=False):
+            assert expired.at_ms == started.at_ms + expired.limit_ms
+        node.faults.heal()
+        assert bench.connect(until_ms=20_000)
+        bench.client.disconnect(-1, "test")
+        node.faults.start(Fault.BLACKHOLE)
+        bench.connect(until_ms=hub.now_ms + 1000)
+        assert bench.seen(Expired)[-1].limit_ms == 1000
+
+
+def test_all_connections_that_expire_together_are_evicted_in_one_poll() -> None:
+    with Hub() as hub:
+        bench = Bench(hub, 8, **LIMIT)
+        for node in bench.nodes:
+            node.faults.start(Fault.BLACKHOLE)
+        for number in range(1, 9):
+            bench.client.ready(-number)
+        bench.poll_until(lambda: bool(bench.seen(Expired)), until_ms=5000)
+        assert [expired.at_ms for expired in bench.seen(Expired)] == [1000] * 8
+
+
+def test_the_poll_waits_for_the_connect_deadline_and_for_nothing_less() -> None:
+    with Hub() as hub:
+        bench = Bench(hub, **LIMIT)
+        bench.nodes[0].faults.start(Fault.BLACKHOLE)
+        bench.client.ready(-1)
+        bench.client.poll(FOREVER_MS)
+        while not bench.seen(Expired):
+            bench.client.poll(FOREVER_MS)
+            bench.polls += 1
+        assert hub.now_ms == 1000
+        assert bench.polls <= 3
+
+
+def test_a_refused_node_is_dialled_again_after_the_back_off_only() -> None:
+    with Hub() as hub:
+        bench = Bench(hub, reconnect_backoff_ms=50, reconnect_backoff_max_ms=1000)
+        bench.nodes[0].faults.start(Fault.REFUSE)
+        bench.connect(until_ms=5000)
+        assert isinstance(bench.client.node_error(-1), ConnectionRefused)
+        failed = [event.at_ms for event in bench.seen(Failed)]
+        again = [event.at_ms for event in dns_starts(bench)][1:]
+        waits = [start - end for start, end in zip(again, failed, strict=False)]
+        for wait, base in zip(waits, (50, 100, 200, 400, 800), strict=False):
+            assert 0.8 * base - 1 <= wait <= 1.2 * base
+        assert bench.polls < 60
+
+
+def dns_starts(bench: Bench) -> list[Started]:
+    return [event for event in bench.seen(Started) if event.phase is Phase.DNS]

@@ -1,0 +1,78 @@
+"""Races over bootstrap nodes and over the addresses of one name: the living wins soon, the losers are closed."""
+
+import pytest
+
+from kctl.client.events import Closed, Failed, Ready, Started
+from kctl.sandbox.faults import Fault
+from kctl.sandbox.sim import Hub
+from tests.sim.network.bench import Bench, is_metadata
+
+
+@pytest.mark.parametrize("fault", [Fault.BLACKHOLE, Fault.SILENCE, Fault.REFUSE, Fault.RESET, Fault.RESET_ON_REQUEST])
+@pytest.mark.parametrize("dead", [1, 3, 7])
+def test_one_living_node_among_dead_ones_answers_soon(fault: Fault, dead: int) -> None:
+    for seed in range(20):
+        with Hub(seed) as hub:
+            bench = Bench(hub, dead + 1)
+            for node in bench.nodes[:-1]:
+                node.faults.start(fault)
+            assert is_metadata(bench.fetch_metadata())
+            assert hub.now_ms <= 100 * (dead + 1) + 10
+            bench.client.close()
+            hub.run(hub.now_ms + 1000)
+            assert bench.network.open_connections == 0
+
+
+def test_with_the_first_healthy_no_other_node_is_dialled() -> None:
+    with Hub() as hub:
+        bench = Bench(hub, 4)
+        assert is_metadata(bench.fetch_metadata())
+        assert len({event.target.node_id for event in bench.seen(Started)}) == 1
+
+
+def test_losers_are_closed_and_not_blamed() -> None:
+    with Hub(3) as hub:
+        bench = Bench(hub, 3)
+        for node in bench.nodes[:2]:
+            node.faults.start(Fault.BLACKHOLE)
+        assert bench.connect_any()
+        losers = [event for event in bench.seen(Closed) if event.reason == "lost the race"]
+        assert {loser.target.node_id for loser in losers} == {event.target.node_id for event in bench.seen(Started)} - {
+            -3
+        }
+        assert bench.client.errors() == []
+
+
+def test_a_node_that_is_needed_itself_goes_on_when_another_wins() -> None:
+    with Hub() as hub:
+        bench = Bench(hub, 2)
+        bench.network.profiles["10.0.0.2"] = bench.network.profile._replace(latency_ms=300)
+        bench.client.ready(-2)
+        assert bench.connect_any()
+        assert bench.connect(-2)
+        assert [ready.target.node_id for ready in bench.seen(Ready)] == [-1, -2]
+
+
+def test_a_dead_ipv6_does_not_hide_a_live_ipv4() -> None:
+    with Hub() as hub:
+        bench = Bench(hub, bootstrap_servers="both.example:9092")
+        bench.resolver.add("both.example", ["fd00::1", "fd00::2", "10.0.0.1"])
+        for ip in ("fd00::1", "fd00::2"):
+            blackhole = type(bench.nodes[0])()
+            blackhole.faults.start(Fault.BLACKHOLE)
+            bench.network.listen(ip, 9092, blackhole)
+        assert bench.connect(-1)
+        (ready,) = bench.seen(Ready)
+        assert ready.target.address == "10.0.0.1:9092"
+        assert hub.now_ms == 104  # one head start of 100 ms, then a connect and an exchange of 1 ms each way
+        dialled = [event.target.address for event in bench.seen(Started) if event.target.address]
+        assert dialled == ["[fd00::1]:9092", "10.0.0.1:9092"]
+
+
+def test_an_address_that_fails_at_once_costs_no_head_start() -> None:
+    with Hub() as hub:
+        bench = Bench(hub, bootstrap_servers="two.example:9092")
+        bench.resolver.add("two.example", ["10.0.0.9", "10.0.0.1"])
+        assert bench.connect(-1)
+        assert len(bench.seen(Failed)) == 1
+        assert hub.now_ms == 6

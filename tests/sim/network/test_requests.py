@@ -1,0 +1,126 @@
+"""Requests in virtual time: answered, expired on their millisecond, failed with their connection; idle connections."""
+
+from kctl.client.cluster import Node
+from kctl.client.errors import ConnectionLost, RequestTimeout, UnsupportedVersionError
+from kctl.client.events import Closed, Lost, RequestExpired, RequestSent, ResponseReceived, Throttled
+from kctl.client.network.network_client import Answer
+from kctl.client.protocol.api.api_versions import ApiVersionsRequest
+from kctl.client.protocol.api.metadata import MetadataResponse
+from kctl.client.protocol.api.produce import ProduceRequest
+from kctl.client.protocol.framing import RequestFrame
+from kctl.client.protocol.schema import Response
+from kctl.sandbox.faults import Fault
+from kctl.sandbox.sim import Hub
+from tests.sim.network.bench import Bench, is_metadata
+from tests.sim.network.scripted_node import answer_well
+
+
+def test_an_answer_comes_back_with_its_version_and_its_events() -> None:
+    with Hub() as hub:
+        bench = Bench(hub)
+        bench.connect()
+        answers = bench.ask()
+        bench.poll_until(lambda: bool(answers), until_ms=1000)
+        assert is_metadata(answers[0].response)
+        assert answers[0].version == 13
+        sent, received = bench.seen(RequestSent)[-1], bench.seen(ResponseReceived)[-1]
+        assert sent.correlation_id == received.correlation_id
+        assert (sent.api, received.elapsed_ms) == ("Metadata", 2)
+
+
+def test_a_request_expires_on_its_millisecond_and_takes_its_connection_along() -> None:
+    with Hub() as hub:
+        bench = Bench(hub)
+        bench.connect()
+        bench.nodes[0].faults.start(Fault.SILENCE)
+        start_ms = hub.now_ms
+        first, second = bench.ask(timeout_ms=700), bench.ask(timeout_ms=900)
+        bench.poll_until(lambda: bool(first and second), until_ms=5000)
+        assert hub.now_ms == start_ms + 700
+        assert isinstance(first[0].error, RequestTimeout)
+        assert (first[0].error.timeout_ms, first[0].error.elapsed_ms) == (700, 700)
+        assert isinstance(second[0].error, RequestTimeout)
+        assert [event.limit_ms for event in bench.seen(RequestExpired)] == [700]
+        assert not bench.client.is_ready(-1)
+        hub.run(hub.now_ms + 10)
+        assert bench.network.open_connections == 0
+
+
+def test_requests_fail_when_their_connection_is_reset() -> None:
+    with Hub() as hub:
+        bench = Bench(hub)
+        bench.connect()
+        bench.nodes[0].faults.start(Fault.RESET_ON_REQUEST)
+        answers = bench.ask()
+        bench.poll_until(lambda: bool(answers), until_ms=5000)
+        assert isinstance(answers[0].error, ConnectionLost)
+        assert len(bench.seen(Lost)) == 1
+
+
+def test_closing_the_client_answers_what_is_in_flight() -> None:
+    with Hub() as hub:
+        bench = Bench(hub)
+        bench.connect()
+        answers = bench.ask()
+        bench.client.close()
+        bench.client.close()
+        assert isinstance(answers[0].error, ConnectionLost)
+
+
+def test_an_api_that_the_node_lacks_is_told_through_the_answer() -> None:
+    with Hub() as hub:
+        bench = Bench(hub)
+        bench.connect()
+        answers: list[Answer] = []
+        bench.client.send(-1, ProduceRequest(), timeout_ms=1000, on_done=answers.append)
+        assert answers == []
+        bench.client.poll(0)
+        assert isinstance(answers[0].error, UnsupportedVersionError)
+        assert "Produce" in str(answers[0].error)
+
+
+def test_a_throttled_node_is_left_alone_for_as_long_as_it_asked() -> None:
+    def answer(request: RequestFrame) -> Response:
+        if request.api_key == ApiVersionsRequest.API_KEY:
+            return answer_well(request)
+        return MetadataResponse(throttle_time_ms=250)
+
+    with Hub() as hub:
+        bench = Bench(hub)
+        bench.nodes[0].answer = answer
+        bench.connect()
+        answers = bench.ask()
+        bench.poll_until(lambda: bool(answers), until_ms=1000)
+        answered_at_ms = hub.now_ms
+        assert [event.throttle_ms for event in bench.seen(Throttled)] == [250]
+        assert not bench.client.ready(-1)
+        assert bench.connect(until_ms=5000)
+        assert hub.now_ms == answered_at_ms + 250
+
+
+def test_idle_connections_are_closed_all_in_one_poll_and_used_ones_stay() -> None:
+    with Hub() as hub:
+        bench = Bench(hub, 3, connections_max_idle_ms=10_000)
+        for number in (1, 2, 3):
+            bench.connect(-number)
+        hub.sleep_ms(5_000)
+        answers = bench.ask(-3)
+        bench.poll_until(lambda: bool(answers), until_ms=hub.now_ms + 100)
+        bench.poll_until(lambda: len(bench.seen(Closed)) >= 2, until_ms=60_000)
+        assert [(event.target.node_id, event.reason) for event in bench.seen(Closed)] == [(-1, "idle"), (-2, "idle")]
+        assert 10_000 <= hub.now_ms <= 10_020
+        assert bench.client.is_ready(-3)
+        assert bench.client.errors() == []
+
+
+def test_a_node_that_left_keeps_its_connection_until_its_last_answer() -> None:
+    with Hub() as hub:
+        bench = Bench(hub)
+        bench.connect()
+        answers = bench.ask()
+        bench.client.set_nodes([Node(1, "10.0.0.1", 9092)])
+        bench.poll_until(lambda: bool(answers), until_ms=1000)
+        assert is_metadata(answers[0].response)
+        bench.client.poll(0)
+        assert [event.reason for event in bench.seen(Closed)] == ["left the cluster"]
+        assert bench.connect(1)
