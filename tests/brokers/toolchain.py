@@ -84,7 +84,7 @@ def kafka_jars(version: str) -> Path:
         command = [maven, "-q", "-B", "-f", str(pom), "dependency:copy-dependencies"]
         _run([*command, f"-DoutputDirectory={folder}"], FETCH_TIMEOUT_S, f"fetching Kafka {version}")
 
-    return _cached(f"kafka-{version}", fetch)
+    return cached(f"kafka-{version}", fetch)
 
 
 def kafka_class_path(version: str) -> str:
@@ -113,7 +113,7 @@ def compiled_class_path(source: Path, version: str = NEWEST_KAFKA) -> str:
         command = [javac, "-Xlint:all,-processing,-classfile,-path", "-Werror", "-d", str(folder)]
         _run([*command, "-cp", class_path, str(source)], COMPILE_TIMEOUT_S, f"compiling {source.name}")
 
-    return os.pathsep.join([str(_cached(f"classes-{source.stem}-{version}-{digest}", build)), class_path])
+    return os.pathsep.join([str(cached(f"classes-{source.stem}-{version}-{digest}", build)), class_path])
 
 
 def java_command(class_path: str, main: str, *arguments: str) -> list[str]:
@@ -122,8 +122,11 @@ def java_command(class_path: str, main: str, *arguments: str) -> list[str]:
     return [java, *JVM_OPTIONS, *_LOG_OPTIONS, "-cp", class_path, main, *arguments]
 
 
-def _cached(name: str, make: Callable[[Path], None]) -> Path:
-    """Return cache folder `name`; `make` fills it the first time, in one process of all that ask."""
+def cached(name: str, make: Callable[[Path], None]) -> Path:
+    """Return cache folder `name`; `make` fills it the first time, in one process of all that ask.
+
+    What `make` raises goes on, and nothing is kept.
+    """
     entry = cache_dir() / name
     if entry.is_dir():
         return entry

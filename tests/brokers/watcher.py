@@ -50,11 +50,13 @@ def _wait_gone(groups: list[int]) -> None:
 
 
 def _is_alive(group: int) -> bool:
+    """True while the leader of the group runs; one that is dead but not yet reaped by its parent does not count."""
     try:
         os.killpg(group, 0)
-    except ProcessLookupError:
+        with open(f"/proc/{group}/stat") as stat:
+            return stat.read().rpartition(")")[2].split()[0] != "Z"
+    except (ProcessLookupError, FileNotFoundError):
         return False
-    return True
 
 
 if __name__ == "__main__":

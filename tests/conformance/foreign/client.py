@@ -35,6 +35,11 @@ class ForeignClient(Protocol):
         """The compression types that it can produce."""
         ...
 
+    @property
+    def sends_null_headers(self) -> bool:
+        """False: it refuses a header whose value is None (all can read them)."""
+        ...
+
     def require(self) -> None:
         """Return when the client is installed; raise `ToolMissing` when not."""
         ...
@@ -81,12 +86,14 @@ class ExchangeClient:
         name: for messages.
         command: returns the start of the command line, raises `ToolMissing` where something is not installed. The rest
             is `produce|consume|list TOPIC key=value...`; `list` ignores the topic.
+        sends_null_headers: see `ForeignClient`.
     """
 
     codecs = ("none", "gzip", "snappy", "lz4", "zstd")
 
-    def __init__(self, name: str, command: Callable[[], list[str]]) -> None:
+    def __init__(self, name: str, command: Callable[[], list[str]], sends_null_headers: bool = True) -> None:
         self.name = name
+        self.sends_null_headers = sends_null_headers
         self._command = command
 
     def require(self) -> None:
@@ -147,7 +154,7 @@ def run_bounded(what: str, command: Sequence[str], data: bytes, deadline_s: floa
     Raises:
         ForeignClientError: it failed or was killed at the deadline; no process of its group is left.
     """
-    environment = os.environ | {"PYTHONPATH": str(PROJECT), "PYTHONWARNINGS": "default"}
+    environment = os.environ | {"PYTHONPATH": str(PROJECT)}
     with subprocess.Popen(
         command,
         stdin=subprocess.PIPE,

@@ -2,4 +2,6 @@
 
 from tests.conformance.foreign.python_client import python_client
 
-KAFKA_PYTHON = python_client("kafka-python", "kafka", "tests.conformance.foreign.kafka_python_exchange")
+KAFKA_PYTHON = python_client(
+    "kafka-python", "kafka", "tests.conformance.foreign.kafka_python_exchange", sends_null_headers=False
+)

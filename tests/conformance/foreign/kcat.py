@@ -23,6 +23,7 @@ class Kcat:
 
     name = "kcat"
     codecs = ("none", "gzip", "snappy", "lz4", "zstd")
+    sends_null_headers = True
 
     def require(self) -> None:
         """See `ForeignClient`."""

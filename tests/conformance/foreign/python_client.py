@@ -8,15 +8,16 @@ from tests.brokers.toolchain import ToolMissing
 from tests.conformance.foreign.client import ExchangeClient
 
 
-def python_client(package: str, module: str, program: str) -> ExchangeClient:
+def python_client(package: str, module: str, program: str, sends_null_headers: bool = True) -> ExchangeClient:
     """Return a client.
 
     Args:
         package: the distribution's name.
         module: its import name.
         program: the module of ours that uses it.
+        sends_null_headers: see `ForeignClient`.
     """
-    return ExchangeClient(package, partial(_command, package, module, program))
+    return ExchangeClient(package, partial(_command, package, module, program), sends_null_headers)
 
 
 def _command(package: str, module: str, program: str) -> list[str]:

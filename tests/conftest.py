@@ -1,0 +1,3 @@
+"""What all tests share: the fixtures of the real brokers."""
+
+pytest_plugins = ["tests.brokers.plugin"]
