@@ -133,6 +133,15 @@ class RecordTooLargeError(KafkaError):
     """A record is larger than a request may be."""
 
 
+class UndeliveredError(KafkaError):
+    """Records that were sent are not delivered: how many, and why the first of them is not (`cause`)."""
+
+    def __init__(self, undelivered: int, cause: KafkaError) -> None:
+        super().__init__(f"{undelivered} record{'' if undelivered == 1 else 's'} not delivered; the first: {cause}")
+        self.undelivered = undelivered
+        self.cause = cause
+
+
 # --- no usable connection -------------------------------------------------------------------------------------------
 
 
@@ -257,3 +266,24 @@ class DeliveryTimeout(KafkaTimeoutError):
 
     limit = "delivery.timeout.ms"
     flag = "--delivery-timeout"
+
+
+class MaxBlockTimeout(ApiTimeout):
+    """A call of the producer ran out of time: metadata or buffer.memory did not come within max.block.ms."""
+
+    limit = "max.block.ms"
+
+
+class ResultTimeout(KafkaTimeoutError):
+    """The record's fate was not known within the timeout of `result()`; the record itself goes on."""
+
+    limit = "result(timeout)"
+    flag = "timeout of result()"
+
+
+class FlushTimeout(KafkaTimeoutError):
+    """flush() ended by its deadline; `undelivered` records are outstanding or have failed."""
+
+    limit = "flush(timeout)"
+    flag = "timeout of flush()"
+    undelivered = 0

@@ -91,7 +91,7 @@ def test_failures_back_off_and_are_remembered_until_a_success() -> None:
     assert metadata.due_at_ms() == 310
     metadata.begin(310)
     assert metadata.take(answer(topic("a", leader(0, 1))), 311)
-    assert (metadata.last_error, metadata.failing_since_ms) == (None, None)
+    assert [metadata.last_error, metadata.failing_since_ms] == [None, None]
 
 
 def test_an_answer_without_brokers_or_with_an_error_is_a_failure() -> None:

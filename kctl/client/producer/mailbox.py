@@ -1,0 +1,194 @@
+"""Mailbox: all that application threads and the network loop share, and how they wake each other.
+
+Application threads put events in; the loop takes them out, in order, and raises the waiter that an event carries.
+Every piece of state behind the events belongs to the loop alone. Waiting is always: post, look, wait.
+Shown by tests/unit/producer/test_mailbox.py and, with threads, tests/loopback/producer.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from typing import ClassVar, NamedTuple
+
+from kctl.client.clock import Clock, Timer
+from kctl.client.errors import (
+    FlushTimeout,
+    IllegalStateError,
+    KafkaError,
+    KafkaTimeoutError,
+    MaxBlockTimeout,
+    ResultTimeout,
+)
+from kctl.client.producer.future import SendFuture
+from kctl.client.seams import Driver, Task, Waiter
+
+LOOP_GRACE_MS = 100
+"""How much longer than its deadline a caller waits for the loop's own word on it, which tells why.
+
+The loop ends every wait on its millisecond; only a callback that blocks the loop makes a caller use the grace.
+"""
+
+
+class WatchFuture(NamedTuple):
+    """Raise the waiter when the future is done."""
+
+    future: SendFuture
+    waiter: Waiter
+
+
+class Reply:
+    """Something that the loop answers by a deadline: `is_done`, then `error` or none."""
+
+    __slots__ = ("error", "is_done", "timer", "waiter")
+
+    LIMIT: ClassVar[type[KafkaTimeoutError]] = KafkaTimeoutError
+
+    def __init__(self, timer: Timer, waiter: Waiter) -> None:
+        self.timer = timer
+        self.waiter = waiter
+        self.is_done = False
+        self.error: KafkaError | None = None
+
+    def finish(self, error: KafkaError | None = None) -> None:
+        """Answer, and wake who asked; the loop only."""
+        self.error = error
+        self.is_done = True
+        self.waiter.notify()
+
+    def timed_out(
+        self, waiting_for: str, cause: KafkaError | None = None, ledger: tuple[str, ...] = ()
+    ) -> KafkaTimeoutError:
+        """Return the error for a wait that reached its limit."""
+        self.timer.update()
+        elapsed_ms = self.timer.elapsed_ms
+        limit_ms = self.timer.timeout_ms
+        return self.LIMIT(waiting_for, timeout_ms=limit_ms, elapsed_ms=elapsed_ms, cause=cause, ledger=ledger)
+
+
+class TopicWait(Reply):
+    """Wait until the topic's partitions are known."""
+
+    __slots__ = ("topic",)
+
+    LIMIT = MaxBlockTimeout
+
+    def __init__(self, topic: str, timer: Timer, waiter: Waiter) -> None:
+        super().__init__(timer, waiter)
+        self.topic = topic
+
+
+class FlushMark(Reply):
+    """Send everything before this mark without lingering, and answer when all of it is done."""
+
+    __slots__ = ()
+
+    LIMIT = FlushTimeout
+
+
+class CloseMark(NamedTuple):
+    """Deliver what there is until the deadline, then fail the rest."""
+
+    deadline_at_ms: int
+    timeout_ms: int
+
+
+Event = SendFuture | WatchFuture | TopicWait | FlushMark | CloseMark
+
+
+class Mailbox:
+    """The events from application threads to the loop.
+
+    Attributes:
+        task: the loop, once spawned.
+        is_finished: set by the loop when it takes no more events; what is posted later is the poster's to undo.
+    """
+
+    def __init__(self, clock: Clock, driver: Driver, wakeup: Callable[[], None]) -> None:
+        self.clock = clock
+        self.driver = driver
+        self.task: Task | None = None
+        self.is_finished = False
+        self._events: deque[Event] = deque()
+        self._wakeup = wakeup
+        self._is_loop_asleep = False
+
+    # --- application side ---------------------------------------------------------------------------------------------
+
+    def post(self, event: Event) -> None:
+        """Hand an event to the loop; any thread."""
+        self._events.append(event)
+        if self._is_loop_asleep:
+            self._is_loop_asleep = False
+            self._wakeup()
+
+    def nudge(self) -> bool:
+        """Let the loop look around at once; return whether there is one."""
+        self._is_loop_asleep = False
+        self._wakeup()
+        return not self.is_finished
+
+    def take_back(self, event: Event) -> bool:
+        """Take out an event that the loop, finished since, has not taken; return whether it was still there."""
+        while True:
+            try:
+                self._events.remove(event)
+            except ValueError:
+                return False
+            except IndexError:  # the loop is taking its last events at this moment
+                continue
+            return True
+
+    def ask(self, reply: Reply) -> None:
+        """Post a reply, wait until the loop has answered it, and raise its error if there is one."""
+        assert isinstance(reply, TopicWait | FlushMark)
+        self.post(reply)
+        deadline_at_ms = reply.timer.deadline_at_ms + LOOP_GRACE_MS
+        while not reply.is_done:
+            if self.is_finished and self.take_back(reply):
+                raise IllegalStateError("the producer is closed")
+            if not self.driver.wait(reply.waiter, deadline_at_ms) and not reply.is_done:
+                raise reply.timed_out("a callback is holding up the network loop")
+        if reply.error is not None:
+            raise reply.error
+
+    def wait_for(self, future: SendFuture, timeout_ms: int) -> None:
+        """Wait until the future is done.
+
+        Raises:
+            ResultTimeout: the timeout has passed first.
+            IllegalStateError: called on the loop itself.
+        """
+        if self.is_on_loop():
+            raise IllegalStateError("a callback must not wait for a record: the wait would hold up its own answer")
+        timer = Timer(self.clock, timeout_ms)
+        waiter = self.driver.waiter()
+        self.post(WatchFuture(future, waiter))
+        while future.outcome is None:
+            if not self.driver.wait(waiter, timer.deadline_at_ms) and future.outcome is None:
+                timer.update()
+                raise ResultTimeout(
+                    f"the record to {future.topic} is being delivered",
+                    timeout_ms=timeout_ms,
+                    elapsed_ms=timer.elapsed_ms,
+                )
+
+    def is_on_loop(self) -> bool:
+        """Return whether the caller runs on the loop, that is, in a callback."""
+        return self.task is not None and self.driver.is_current(self.task)
+
+    # --- loop side ----------------------------------------------------------------------------------------------------
+
+    def take(self) -> Event | None:
+        """Return the next event, or None."""
+        try:
+            return self._events.popleft()
+        except IndexError:
+            return None
+
+    def may_sleep(self) -> bool:
+        """Say that the loop is about to wait for a wake-up; False when there are events to take first."""
+        self._is_loop_asleep = True
+        return not self._events
+
+    def awake(self) -> None:
+        """Say that the loop looks at its events by itself: no wake-up is needed."""
+        self._is_loop_asleep = False
