@@ -21,7 +21,7 @@ def decode(cls: type[M], data: bytes | memoryview, version: int, offset: int = 0
     Raises: RemoteProtocolError: not such a message; names field and offset. LocalProtocolError: no such version.
     """
     message, pos = decode_header(cls, data, version, offset)
-    if pos < len(data):
+    if pos != len(data):
         raise _remote_error(cls, version, "", Malformed(f"{len(data) - pos} bytes after the end", pos))
     return message
 

@@ -1,0 +1,79 @@
+"""Random messages of every declared class and version, for the fuzz and conformance tests."""
+
+import pkgutil
+from importlib import import_module
+from random import Random
+from typing import Any
+
+from kctl.client.protocol import api
+from kctl.client.protocol.primitives import FIXED_FORMATS
+from kctl.client.protocol.schema import Field, Message, Request, Response, Struct
+
+BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
+TEXTS = ("", "a", "topic-1", "\0", "naïve", "日本", "🦀🦀", "é" * 70, "x" * 126, "x" * 127, "x" * 128, "y" * 300)
+FIRST_UNKNOWN_TAG = 50
+
+
+def every_message() -> list[type[Message]]:
+    """All message classes in kctl/client/protocol/api, requests and responses and headers."""
+    found = []
+    for module in pkgutil.iter_modules(api.__path__):
+        for value in vars(import_module(f"{api.__name__}.{module.name}")).values():
+            is_message = isinstance(value, type) and issubclass(value, Message)
+            if is_message and value not in (Message, Request, Response):
+                found.append(value)
+    return found
+
+
+def every_version() -> list[tuple[type[Message], int]]:
+    """Every declared (message, version)."""
+    return [
+        (cls, version) for cls in every_message() for version in range(cls.VALID_VERSIONS[0], cls.VALID_VERSIONS[1] + 1)
+    ]
+
+
+def random_message(rng: Random, cls: type[Message], version: int) -> Any:
+    """A message whose fields are all within `version`; absent ones are at their default."""
+    return _struct(rng, cls, version, version >= cls.FLEXIBLE_FROM)
+
+
+def _struct(rng: Random, cls: type[Struct], version: int, flexible: bool) -> Any:
+    result: Any = cls()
+    for entry in cls.FIELDS:
+        stays_default = entry.is_tagged_in(version) and rng.random() < 0.5
+        if entry.is_in(version) and not stays_default:
+            setattr(result, entry.name, _field(rng, entry, version, flexible))
+    if flexible and rng.random() < 0.2:
+        for _ in range(rng.choice((1, 2, 2, 130))):
+            tag = rng.choice((rng.randrange(FIRST_UNKNOWN_TAG, 1000), rng.randrange(FIRST_UNKNOWN_TAG, 1 << 31)))
+            result.unknown_tagged_fields[tag] = rng.randbytes(rng.choice((0, 1, 3, 130)))
+    return result
+
+
+def _field(rng: Random, entry: Field, version: int, flexible: bool) -> Any:
+    if entry.is_nullable_in(version) and rng.random() < 0.25:
+        return None
+    if not entry.is_array:
+        return _value(rng, entry.kind, version, flexible)
+    is_fixed = entry.kind in FIXED_FORMATS
+    count = rng.choice((0, 1, 2, 2, 130) if is_fixed else (0, 1, 1, 2))
+    return [_value(rng, entry.kind, version, flexible) for _ in range(count)]
+
+
+def _value(rng: Random, kind: str | type[Struct], version: int, flexible: bool) -> Any:
+    if isinstance(kind, type):
+        return _struct(rng, kind, version, flexible)
+    if kind == "string":
+        return rng.choice(TEXTS)
+    if kind in ("bytes", "records"):
+        return rng.randbytes(rng.choice((0, 1, 5, 126, 127, 128, 300)))
+    if kind == "uuid":
+        return rng.choice((bytes(16), rng.randbytes(16)))
+    if kind == "bool":
+        return rng.random() < 0.5
+    if kind == "float64":
+        return rng.choice((0.0, -1.5, rng.random()))
+    if kind.startswith("uint"):
+        return rng.choice((0, 1, (1 << int(kind[4:])) - 1))
+    bits = BITS[kind]
+    return rng.choice((0, 1, -1, -(1 << bits - 1), (1 << bits - 1) - 1, rng.randrange(1 << bits - 1)))

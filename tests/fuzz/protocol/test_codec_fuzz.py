@@ -1,0 +1,117 @@
+"""Every declared message and version: the compiled codec and the walker agree on all bytes, good and bad."""
+
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kctl.client.errors import RemoteProtocolError
+from kctl.client.protocol import codec, walker
+from kctl.client.protocol.schema import Message
+from tests.fuzz.protocol.messages import every_version, random_message
+
+EVERY = pytest.mark.parametrize(
+    ("cls", "version"),
+    [pytest.param(cls, version, id=f"{cls.__name__}-v{version}") for cls, version in every_version()],
+)
+SEEDS = st.integers(min_value=0, max_value=2**32)
+EDGES = (0, 1, 2, 0x7F, 0x80, 0x81, 0xFF)
+REFUSED = "refused"
+
+
+def compiled(cls: type[Message], version: int, data: bytes | memoryview) -> Any:
+    """What the compiled function makes of the start of `data`; an exception outside FAILURES fails the test."""
+    try:
+        return codec.decoder(cls, version, isinstance(data, memoryview))(data, 0)
+    except codec.FAILURES:
+        return REFUSED
+
+
+def walked(cls: type[Message], version: int, data: bytes) -> Any:
+    """What the walker makes of the start of `data`; an exception other than RemoteProtocolError fails the test."""
+    try:
+        return walker.decode_header(cls, data, version)
+    except RemoteProtocolError as caught:
+        error = caught
+    assert error.api == cls.NAME
+    assert error.version == version
+    assert error.offset is not None
+    assert 0 <= error.offset <= len(data)
+    return REFUSED
+
+
+def agree(cls: type[Message], version: int, data: bytes) -> Any:
+    """Assert that all decoders say the same; the message, when `data` is one from its start to its end."""
+    expected = walked(cls, version, data)
+    assert compiled(cls, version, data) == expected
+    assert compiled(cls, version, memoryview(data)) == expected
+    if expected is REFUSED or expected[1] != len(data):
+        with pytest.raises(RemoteProtocolError):
+            codec.decode(cls, data, version)
+        return REFUSED
+    assert codec.decode(cls, data, version) == expected[0]
+    return expected[0]
+
+
+def mutate(rng: Random, data: bytes) -> bytes:
+    """`data` with one to three bytes changed, put in or taken out."""
+    result = bytearray(data)
+    for _ in range(rng.randrange(1, 4)):
+        at = rng.randrange(len(result) + 1)
+        kind = rng.randrange(4)
+        if kind == 0:
+            result[at:at] = bytes([rng.choice(EDGES)])
+        elif kind == 1:
+            del result[at : at + 1]
+        elif kind == 2:
+            result[at : at + 1] = bytes([rng.choice(EDGES)])
+        else:
+            result[at : at + 4] = rng.choice(
+                (b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff", b"\x00\x00\x00\x05", b"\xff\xff")
+            )
+    return bytes(result)
+
+
+@EVERY
+@settings(max_examples=8, deadline=None, database=None)
+@given(seed=SEEDS)
+def test_what_is_written_is_read_back(cls: type[Message], version: int, seed: int) -> None:
+    message = random_message(Random(seed), cls, version)
+    parts: list[bytes] = []
+    codec.encoder(cls, version)(message, parts)
+    data = b"".join(parts)
+    assert walker.encode(message, version) == data
+    assert agree(cls, version, data) == message
+
+
+@EVERY
+@settings(max_examples=2, deadline=None, database=None)
+@given(seed=SEEDS)
+def test_cut_anywhere_is_refused(cls: type[Message], version: int, seed: int) -> None:
+    data = walker.encode(random_message(Random(seed), cls, version), version)
+    step = 1 + len(data) // 400
+    for end in range(0, len(data), step):
+        assert agree(cls, version, data[:end]) is REFUSED
+    assert agree(cls, version, data + b"\0") is REFUSED
+
+
+@EVERY
+@settings(max_examples=15, deadline=None, database=None)
+@given(seed=SEEDS)
+def test_mutated_bytes_get_one_verdict(cls: type[Message], version: int, seed: int) -> None:
+    rng = Random(seed)
+    data = walker.encode(random_message(rng, cls, version), version)
+    for _ in range(4):
+        verdict = agree(cls, version, mutate(rng, data))
+        if verdict is not REFUSED:
+            again = walker.encode(verdict, version)
+            assert agree(cls, version, again) == verdict
+
+
+@EVERY
+@settings(max_examples=8, deadline=None, database=None)
+@given(data=st.binary(max_size=60))
+def test_garbage_is_a_remote_protocol_error_or_a_message(cls: type[Message], version: int, data: bytes) -> None:
+    agree(cls, version, data)
