@@ -1,0 +1,22 @@
+"""The `kctl` command: answers `--version` at once, and hands everything else to `kctl.cli.app`.
+
+It must import nothing heavy before it knows what is asked. Shown by tests/cli/test_start_up.py.
+"""
+
+import sys
+
+from kctl.version import VERSION
+
+
+def main() -> int:
+    """Run the command line of this process and return its exit code."""
+    if sys.argv[1:] in (["--version"], ["-V"]):
+        sys.stdout.write(f"kctl {VERSION}\n")
+        return 0
+    from kctl.cli.app import main as run_app
+
+    return run_app()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,163 @@
+"""The root of the command line: which commands there are, and how a run ends.
+
+Each command lives in a module of its own that is imported when it is called, so that `kctl --help` imports none of
+them. Shown by tests/cli.
+"""
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import click
+import typer
+from typer.core import TyperGroup
+
+from kctl.cli.data_out import OutputClosed
+from kctl.cli.environment import Environment, system_environment
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import SECRETS, Failure, explain
+from kctl.cli.interrupts import Interrupted, Interrupts
+from kctl.version import VERSION
+
+
+class Entry(NamedTuple):
+    """A command: the module that holds its `app`, and the line of `kctl --help`."""
+
+    module: str
+    summary: str
+
+
+COMMANDS = {
+    "consume": Entry("kctl.cli.consume", "Print the records of topics."),
+    "produce": Entry("kctl.cli.produce", "Send lines to a topic, a record each."),
+    "probe": Entry("kctl.cli.probe", "Try every address of every node and show each phase."),
+    "topics": Entry("kctl.cli.topics", "List, describe, create and delete topics."),
+    "sandbox": Entry("kctl.cli.sandbox", "Run a Kafka cluster inside this process, to try things on."),
+}
+
+HELP = """Consume, produce and diagnose Kafka.
+
+Every call ends by the deadline you gave, and says what it was waiting for.
+`kctl COMMAND --help` shows the options of a command."""
+
+
+class RootGroup(TyperGroup):
+    """The commands by name; imports one when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        entry = COMMANDS.get(cmd_name)
+        if entry is None:
+            return None
+        app: typer.Typer = importlib.import_module(entry.module).app
+        command = typer.main.get_command(app)
+        command.name = cmd_name
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise click.UsageError(f"No such command '{args[0]}'.{_nearest(args[0])}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
+        with formatter.section("Exit codes"):
+            formatter.write_dl([(str(int(code)), code.text) for code in ExitCode])
+
+
+def _nearest(name: str) -> str:
+    from difflib import get_close_matches  # wanted only here
+
+    found = get_close_matches(name, COMMANDS, n=1)
+    return f" Did you mean '{found[0]}'?" if found else f" There are: {', '.join(COMMANDS)}."
+
+
+root = typer.Typer(
+    cls=RootGroup,
+    help=HELP,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        click.echo(f"kctl {VERSION}")
+        raise typer.Exit
+
+
+@root.callback()
+def _options(
+    _version: bool = typer.Option(
+        False, "--version", "-V", callback=_print_version, is_eager=True, help="Show the version and exit."
+    ),
+) -> None:
+    pass
+
+
+def main() -> int:
+    """Run the command line of this process and return its exit code."""
+    environment = system_environment()
+    Interrupts(stdout_is_tty=environment.stdout_is_tty).install()
+    code = run(sys.argv[1:], environment)
+    _forget_closed_streams()
+    return code
+
+
+def run(arguments: Sequence[str], environment: Environment) -> int:
+    """Run one command line and return its exit code; whatever happens, it is told in one line and a hint."""
+    shared: dict[str, Any] = {}
+    try:
+        with typer.main.get_command(root).make_context("kctl", list(arguments), obj=environment) as ctx:
+            shared = ctx.meta
+            code: int = ctx.command.invoke(ctx)
+            return code
+    except click.exceptions.NoArgsIsHelpError as e:
+        environment.say(e.format_message())
+        return ExitCode.USAGE
+    except click.exceptions.Exit as e:
+        return e.exit_code
+    except (OutputClosed, BrokenPipeError):
+        return ExitCode.OK
+    except Interrupted as e:
+        environment.say(f"kctl: {e}")
+        return e.code
+    except Exception as e:  # noqa: BLE001 - the last line of defence: a user never sees a bare traceback
+        return _report(e, explain(e, shared.get(SECRETS, ())), environment, verbose=_is_verbose(arguments))
+
+
+def _is_verbose(arguments: Sequence[str]) -> bool:
+    return "-v" in arguments or "--verbose" in arguments
+
+
+def _report(error: Exception, failure: Failure, environment: Environment, *, verbose: bool) -> int:
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    environment.say(f"{context.command_path if context is not None else 'kctl'}: {failure.message}")
+    if failure.hint:
+        environment.say(f"hint: {failure.hint}")
+    if context is not None:
+        environment.say(f"hint: {context.command_path} --help shows the options")
+    if failure.code is ExitCode.UNEXPECTED and verbose:
+        import traceback  # 5 ms of import, wanted only here
+
+        environment.say("".join(traceback.format_exception(error)))
+    return failure.code
+
+
+def _forget_closed_streams() -> None:
+    """Keep the interpreter from complaining at its end that a stream was closed under it."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -1,0 +1,79 @@
+"""DataOut: the one way of a command's data to stdout; gathered, and flushed when big, when idle and at the end.
+
+Shown by tests/unit/cli/test_data_out.py and tests/cli/test_closed_pipe.py.
+"""
+
+import select
+from typing import Protocol
+
+FLUSH_BYTES = 64 * 1024
+
+
+class OutputClosed(Exception):
+    """Whoever read our stdout has left; there is nothing more to do, and nothing to say."""
+
+
+class RawStream(Protocol):
+    """An unbuffered stream: a write may take a part, or None where it would have to wait."""
+
+    def write(self, data: memoryview, /) -> int | None: ...
+
+    def fileno(self) -> int: ...
+
+
+class DataOut:
+    """A buffer before an unbuffered stream."""
+
+    def __init__(self, stream: RawStream, *, flush_bytes: int = FLUSH_BYTES) -> None:
+        self._stream = stream
+        self._flush_bytes = flush_bytes
+        self._pending: list[bytes] = []
+        self._pending_bytes = 0
+
+    def write(self, data: bytes) -> None:
+        """Take `data`; written at once when enough has gathered.
+
+        Raises: OutputClosed: the reader has left.
+        """
+        self._pending.append(data)
+        self._pending_bytes += len(data)
+        if self._pending_bytes >= self._flush_bytes:
+            self.flush()
+
+    def write_line(self, text: str) -> None:
+        """Take one line of text."""
+        self.write(text.encode("utf-8", "surrogateescape") + b"\n")
+
+    def flush(self) -> None:
+        """Write whatever has gathered.
+
+        Raises: OutputClosed: the reader has left.
+        """
+        if not self._pending:
+            return
+        data = memoryview(b"".join(self._pending))
+        self._pending.clear()
+        self._pending_bytes = 0
+        try:
+            while data:
+                written = self._stream.write(data)
+                if written is None:  # somebody made the stream non-blocking, and it is full
+                    select.select([], [self._stream], [])
+                else:
+                    data = data[written:]
+        except BrokenPipeError:
+            raise OutputClosed from None
+
+    def check_reader(self) -> None:
+        """Notice without writing that the reader has left, so that an idle command ends too.
+
+        Raises: OutputClosed: the reader has left.
+        """
+        try:
+            descriptor = self._stream.fileno()
+        except OSError:
+            return  # a stream in memory has no reader that could leave
+        poll = select.poll()
+        poll.register(descriptor, 0)
+        if any(event & select.POLLERR for _, event in poll.poll(0)):
+            raise OutputClosed

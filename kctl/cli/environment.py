@@ -1,0 +1,62 @@
+"""Environment: what a command takes from the process around it. Tests hand in their own.
+
+Nothing else in `kctl/cli` reads sys.stdin, sys.stdout, sys.stderr or os.environ.
+Shown by tests/unit/cli/test_environment.py.
+"""
+
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from typing import BinaryIO, NamedTuple, TextIO
+
+from kctl.cli.data_out import RawStream
+from kctl.client.clock import Clock, SystemClock
+
+NARROWEST = 20
+
+
+class Environment(NamedTuple):
+    """The streams, the terminal and the variables of one run."""
+
+    stdin: BinaryIO
+    stdout: RawStream
+    """Data and nothing else; unbuffered."""
+    stderr: TextIO
+    """Everything said to people."""
+    environ: Mapping[str, str]
+    clock: Clock
+    stdin_is_tty: bool = False
+    stdout_is_tty: bool = False
+    stderr_is_tty: bool = False
+    columns: int = 80
+
+    @property
+    def colour(self) -> bool:
+        """Whether stdout may be coloured (https://no-color.org)."""
+        return self.stdout_is_tty and not self.environ.get("NO_COLOR") and self.environ.get("TERM") != "dumb"
+
+    @property
+    def can_redraw(self) -> bool:
+        """Whether stdout is a terminal on which a view can be painted over."""
+        return self.stdout_is_tty and self.environ.get("TERM") != "dumb"
+
+    def say(self, line: str) -> None:
+        """Tell people something, on stderr."""
+        self.stderr.write(line + "\n")
+        self.stderr.flush()
+
+
+def system_environment() -> Environment:
+    """Return the environment of this process."""
+    return Environment(
+        stdin=sys.stdin.buffer,
+        stdout=open(1, "wb", buffering=0, closefd=False),
+        stderr=sys.stderr,
+        environ=os.environ,
+        clock=SystemClock(),
+        stdin_is_tty=sys.stdin.isatty(),
+        stdout_is_tty=sys.stdout.isatty(),
+        stderr_is_tty=sys.stderr.isatty(),
+        columns=max(NARROWEST, shutil.get_terminal_size().columns),
+    )

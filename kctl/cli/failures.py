@@ -1,0 +1,179 @@
+"""From an exception to what the user sees: one line, a hint, and the exit code of the cause. The only place of that.
+
+Shown by tests/unit/cli/test_failures.py, which holds every class of `kctl.client.errors` to have its code.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import click
+
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.formats.terminal import harmless_text
+from kctl.client import errors
+
+SECRETS = "kctl.cli.secrets"
+"""Key in click's shared `meta` under which a run keeps the values that no message may hold."""
+
+
+class CommandError(Exception):
+    """A command cannot do what it was asked, for a reason the client has no error for."""
+
+    def __init__(self, code: ExitCode, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.hint = hint
+
+
+class Failure(NamedTuple):
+    """How a command ended badly."""
+
+    code: ExitCode
+    message: str
+    hint: str = ""
+
+
+CODES: dict[type[BaseException], ExitCode] = {
+    errors.KafkaError: ExitCode.UNEXPECTED,
+    errors.ConfigError: ExitCode.USAGE,
+    errors.IllegalStateError: ExitCode.UNEXPECTED,
+    errors.InterruptError: ExitCode.SIGINT,
+    errors.WakeupError: ExitCode.UNEXPECTED,
+    errors.InvalidOffsetError: ExitCode.DATA,
+    errors.BrokerError: ExitCode.UNEXPECTED,
+    errors.ProtocolError: ExitCode.WRONG_PEER,
+    errors.LocalProtocolError: ExitCode.UNEXPECTED,
+    errors.RemoteProtocolError: ExitCode.WRONG_PEER,
+    errors.CorruptBatchError: ExitCode.DATA,
+    errors.UnsupportedCodecError: ExitCode.DATA,
+    errors.UnsupportedVersionError: ExitCode.WRONG_PEER,
+    errors.RecordTooLargeError: ExitCode.DATA,
+    errors.TransportError: ExitCode.REFUSED,
+    errors.DnsError: ExitCode.DNS,
+    errors.ConnectionRefused: ExitCode.REFUSED,
+    errors.ConnectionLost: ExitCode.REFUSED,
+    errors.ConnectTimeout: ExitCode.CONNECT_TIMEOUT,
+    errors.TlsError: ExitCode.TLS,
+    errors.AuthenticationError: ExitCode.AUTHENTICATION,
+    errors.WrongPeerError: ExitCode.WRONG_PEER,
+    errors.KafkaTimeoutError: ExitCode.API_TIMEOUT,
+    errors.ApiTimeout: ExitCode.API_TIMEOUT,
+    errors.RequestTimeout: ExitCode.REQUEST_TIMEOUT,
+    errors.CloseTimeout: ExitCode.CLOSE_TIMEOUT,
+    errors.MaxBlockTimeout: ExitCode.API_TIMEOUT,
+    errors.ResultTimeout: ExitCode.API_TIMEOUT,
+    errors.FlushTimeout: ExitCode.UNDELIVERED,
+    errors.DeliveryTimeout: ExitCode.UNDELIVERED,
+    errors.UndeliveredError: ExitCode.UNDELIVERED,
+}
+
+_BROKER_CODES: dict[ExitCode, tuple[str, ...]] = {
+    ExitCode.USAGE: (
+        "INVALID_TOPIC_EXCEPTION",
+        "TOPIC_ALREADY_EXISTS",
+        "INVALID_PARTITIONS",
+        "INVALID_REPLICATION_FACTOR",
+        "INVALID_REPLICA_ASSIGNMENT",
+        "INVALID_CONFIG",
+        "INVALID_REQUEST",
+        "POLICY_VIOLATION",
+        "INVALID_GROUP_ID",
+        "INVALID_SESSION_TIMEOUT",
+        "INVALID_REQUIRED_ACKS",
+        "INVALID_TRANSACTION_TIMEOUT",
+    ),
+    ExitCode.AUTHENTICATION: ("UNSUPPORTED_SASL_MECHANISM", "ILLEGAL_SASL_STATE", "SASL_AUTHENTICATION_FAILED"),
+    ExitCode.WRONG_PEER: ("UNSUPPORTED_VERSION", "MISMATCHED_ENDPOINT_TYPE", "UNSUPPORTED_ENDPOINT_TYPE"),
+    ExitCode.ADVERTISED_ADDRESS: ("INCONSISTENT_CLUSTER_ID",),
+    ExitCode.NOT_ABLE_YET: (
+        "LEADER_NOT_AVAILABLE",
+        "NOT_LEADER_OR_FOLLOWER",
+        "BROKER_NOT_AVAILABLE",
+        "REPLICA_NOT_AVAILABLE",
+        "COORDINATOR_LOAD_IN_PROGRESS",
+        "COORDINATOR_NOT_AVAILABLE",
+        "NOT_COORDINATOR",
+        "NOT_CONTROLLER",
+        "NOT_ENOUGH_REPLICAS",
+        "NOT_ENOUGH_REPLICAS_AFTER_APPEND",
+        "KAFKA_STORAGE_ERROR",
+        "REQUEST_TIMED_OUT",
+        "FENCED_LEADER_EPOCH",
+        "UNKNOWN_LEADER_EPOCH",
+        "OFFSET_NOT_AVAILABLE",
+        "THROTTLING_QUOTA_EXCEEDED",
+    ),
+    ExitCode.UNKNOWN_RESOURCE: (
+        "UNKNOWN_TOPIC_OR_PARTITION",
+        "UNKNOWN_TOPIC_ID",
+        "GROUP_ID_NOT_FOUND",
+        "TRANSACTIONAL_ID_NOT_FOUND",
+        "RESOURCE_NOT_FOUND",
+    ),
+    ExitCode.DATA: (
+        "CORRUPT_MESSAGE",
+        "MESSAGE_TOO_LARGE",
+        "RECORD_LIST_TOO_LARGE",
+        "INVALID_RECORD",
+        "INVALID_TIMESTAMP",
+        "OFFSET_OUT_OF_RANGE",
+        "UNSUPPORTED_COMPRESSION_TYPE",
+        "UNSUPPORTED_FOR_MESSAGE_FORMAT",
+    ),
+}
+BROKER_CODES = {name: code for code, names in _BROKER_CODES.items() for name in names}
+"""Exit codes of broker errors by Kafka's name; the others are unexpected, or not authorised by their name."""
+
+HINTS: dict[ExitCode, str] = {
+    ExitCode.DNS: "check the name, and the search domain of the resolver",
+    ExitCode.NOT_AUTHORISED: "the principal of this connection needs an ACL for that",
+}
+
+
+def exit_code(error: BaseException) -> ExitCode:
+    """Return the code of the cause: a timeout that knows what blocked it has the code of that."""
+    if isinstance(error, CommandError):
+        return error.code
+    if isinstance(error, errors.BrokerError):
+        return _broker_code(error.name)
+    if isinstance(error, errors.ApiTimeout) and error.cause is not None:
+        blocked_by = exit_code(error.cause)
+        return ExitCode.API_TIMEOUT if blocked_by is ExitCode.UNEXPECTED else blocked_by
+    for kind in type(error).__mro__:
+        if kind in CODES:
+            return CODES[kind]
+    return ExitCode.USAGE if isinstance(error, click.UsageError) else ExitCode.UNEXPECTED
+
+
+def _broker_code(name: str) -> ExitCode:
+    if name.endswith("AUTHORIZATION_FAILED"):
+        return ExitCode.NOT_AUTHORISED
+    return BROKER_CODES.get(name, ExitCode.UNEXPECTED)
+
+
+def explain(error: BaseException, secrets: Iterable[str] = ()) -> Failure:
+    """Return what to tell the user of an error.
+
+    Args: secrets: values that must not appear, whatever an error text holds.
+    """
+    code = exit_code(error)
+    if isinstance(error, click.ClickException):
+        message = error.format_message()
+    elif isinstance(error, errors.KafkaError | CommandError):
+        message = str(error)
+    else:
+        message = f"unexpected error, which is a bug: {type(error).__name__}: {error}"
+    for secret in secrets:
+        if secret:
+            message = message.replace(secret, "***")
+    return Failure(code, harmless_text(message), _hint(error, code))
+
+
+def _hint(error: BaseException, code: ExitCode) -> str:
+    if isinstance(error, CommandError):
+        return error.hint
+    if isinstance(error, errors.KafkaTimeoutError) and error.cause is not None:
+        return _hint(error.cause, code)
+    if isinstance(error, errors.TransportError) and error.hint:
+        return error.hint
+    return HINTS.get(code, "")

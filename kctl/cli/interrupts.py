@@ -1,0 +1,46 @@
+"""Ctrl-C and SIGTERM: the first stops the command, which then closes within its limit; the second leaves at once.
+
+Shown by tests/cli/test_interrupts.py.
+"""
+
+import os
+import signal
+from types import FrameType
+
+from kctl.cli.exit_codes import ExitCode
+
+_CODES = {signal.SIGINT: ExitCode.SIGINT, signal.SIGTERM: ExitCode.SIGTERM}
+_SHOW_CURSOR = b"\x1b[?25h"
+
+
+class Interrupted(BaseException):
+    """A signal asked the command to end; raised in the main thread, wherever it is.
+
+    Not an Exception, as KeyboardInterrupt is not: nothing that handles errors must take it for one.
+    """
+
+    def __init__(self, code: ExitCode) -> None:
+        super().__init__(code.text)
+        self.code = code
+
+
+class Interrupts:
+    """Turns the first signal into `Interrupted` and the second into an immediate end."""
+
+    def __init__(self, *, stdout_is_tty: bool) -> None:
+        self._stdout_is_tty = stdout_is_tty
+        self._seen = False
+
+    def install(self) -> None:
+        """Take over SIGINT and SIGTERM of this process."""
+        for number in _CODES:
+            signal.signal(number, self._on_signal)
+
+    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
+        code = _CODES[signal.Signals(number)]
+        if self._seen:
+            if self._stdout_is_tty:
+                os.write(1, _SHOW_CURSOR)  # a live view may have hidden it
+            os._exit(code)
+        self._seen = True
+        raise Interrupted(code)

@@ -1,0 +1,172 @@
+"""The options that every command shares, declared once, and what they come to.
+
+`@with_common` gives a command all of them: its first parameter receives a `Common`.
+Shown by tests/unit/cli/test_options.py.
+"""
+
+import inspect
+from collections.abc import Callable
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import click
+import typer
+
+from kctl.cli.durations import parse_duration_ms
+from kctl.cli.environment import Environment
+from kctl.cli.failures import SECRETS
+from kctl.cli.settings import Setting, Settings, merge_settings, unknown_variables
+from kctl.client.config import ClientConfig
+
+DEFAULT_CLOSE_MS = 30_000
+
+
+class Output(Enum):
+    """The shapes in which a command can print its data."""
+
+    TABLE = "table"
+    JSON = "json"
+    JSONL = "jsonl"
+
+
+class DurationType(click.ParamType):  # type: ignore[type-arg]  # generic only in the newest click
+    """A duration with its unit, as milliseconds."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        try:
+            return parse_duration_ms(value)
+        except ValueError as e:
+            self.fail(str(e), param, ctx)
+
+
+class Common(NamedTuple):
+    """What the shared options came to."""
+
+    environment: Environment
+    settings: Settings
+    close_timeout_ms: int
+    output: Output | None
+    quiet: bool
+    verbose: bool
+
+    @property
+    def close_timeout_s(self) -> float:
+        return self.close_timeout_ms / 1000
+
+    def choose_output(self, *offered: Output) -> Output:
+        """Return the shape to print: the one asked for, else the first offered.
+
+        Raises: click.UsageError: the command does not offer what was asked for.
+        """
+        if self.output is None:
+            return offered[0]
+        if self.output not in offered:
+            words = ", ".join(shape.value for shape in offered)
+            raise click.UsageError(f"--output {self.output.value}: this command offers {words}.")
+        return self.output
+
+    def say(self, line: str) -> None:
+        """Tell people something on stderr, unless --quiet."""
+        if not self.quiet:
+            self.environment.say(line)
+
+    def note_ignored(self, config: ClientConfig) -> None:
+        """Tell which of the properties do nothing here: those of -X always, those of files and variables with -v."""
+        for name, reason in config.ignored.items():
+            setting = self.settings.by_name.get(name)
+            if setting is not None and (
+                setting.origin == "-X" or (self.verbose and not setting.origin.startswith("--"))
+            ):
+                self.say(f"kctl: note: {setting.origin} {name} does nothing here: {reason}")
+
+
+def _duration(*names: str, text: str) -> Any:
+    return typer.Option(*names, click_type=DurationType(), metavar="DURATION", help=text)
+
+
+def common(
+    ctx: typer.Context,
+    bootstrap: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--bootstrap",
+            "-b",
+            metavar="HOST:PORT",
+            help="First servers to ask, with commas or repeated; else $KCTL_BOOTSTRAP_SERVERS or -X bootstrap.servers.",
+        ),
+    ] = None,
+    api_timeout: Annotated[int | None, _duration("--api-timeout", text="Limit of one whole call (60s).")] = None,
+    connect_timeout: Annotated[
+        int | None,
+        _duration("--connect-timeout", text="Limit of DNS, TCP, TLS and SASL together (10s)."),
+    ] = None,
+    request_timeout: Annotated[
+        int | None, _duration("--request-timeout", text="Limit of one request on the wire (30s).")
+    ] = None,
+    close_timeout: Annotated[int | None, _duration("--close-timeout", text="Limit of closing down (30s).")] = None,
+    security_protocol: Annotated[
+        str | None,
+        typer.Option("--security-protocol", metavar="NAME", help="PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL."),
+    ] = None,
+    override: Annotated[
+        list[str] | None,
+        typer.Option("-X", metavar="KEY=VALUE", help="Any Kafka client property, by its official name; repeatable."),
+    ] = None,
+    command_config: Annotated[
+        Path | None,
+        typer.Option("--command-config", metavar="FILE", help="A .properties file, as of Kafka's own tools."),
+    ] = None,
+    output: Annotated[Output | None, typer.Option("--output", help="Shape of the data on stdout.")] = None,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Say nothing but errors on stderr.")] = False,
+    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Say more on stderr.")] = False,
+) -> Common:
+    """Return what the shared options came to: their declaration and their meaning in one place."""
+    environment: Environment = ctx.obj
+    flags = {
+        "default.api.timeout.ms": _limit("--api-timeout", api_timeout),
+        "max.block.ms": _limit("--api-timeout", api_timeout),
+        "socket.connection.setup.timeout.ms": _limit("--connect-timeout", connect_timeout),
+        "request.timeout.ms": _limit("--request-timeout", request_timeout),
+        "security.protocol": Setting(security_protocol, "--security-protocol") if security_protocol else None,
+        "bootstrap.servers": Setting(",".join(bootstrap), "--bootstrap") if bootstrap else None,
+    }
+    given = {name: setting for name, setting in flags.items() if setting is not None}
+    settings = merge_settings(given, override or (), environment.environ, command_config)
+    ctx.meta[SECRETS] = settings.secrets
+    shared = Common(
+        environment=environment,
+        settings=settings,
+        close_timeout_ms=DEFAULT_CLOSE_MS if close_timeout is None else close_timeout,
+        output=output,
+        quiet=quiet,
+        verbose=verbose,
+    )
+    for variable in unknown_variables(environment.environ):
+        shared.say(f"kctl: note: ${variable} names no property and does nothing")
+    return shared
+
+
+def _limit(flag: str, limit_ms: int | None) -> Setting | None:
+    return None if limit_ms is None else Setting(str(limit_ms), flag)
+
+
+def with_common(command: Callable[..., int]) -> Callable[..., int]:
+    """Return the command with the shared options after its own; its first parameter becomes the `Common`."""
+    shared = inspect.signature(common).parameters
+    own = list(inspect.signature(command).parameters.values())[1:]
+
+    def call(**given: Any) -> int:
+        merged = common(*(given.pop(name) for name in shared))
+        return command(merged, **given)
+
+    parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (*own, *shared.values())]
+    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # typer reads the options from it
+    call.__annotations__ = {p.name: p.annotation for p in parameters}
+    call.__doc__ = command.__doc__
+    call.__name__ = command.__name__
+    return call

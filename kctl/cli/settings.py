@@ -1,0 +1,140 @@
+"""Settings: the Kafka properties of one call, merged from everywhere a user can put them, with their origin.
+
+Precedence, high to low: flag, -X, KCTL_* variable, --command-config file, the client's default.
+Knows names and origins; the values are judged by `kctl.client.config`. Shown by tests/unit/cli/test_settings.py.
+"""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from kctl.client.config import KINDS, ClientConfig
+from kctl.client.config.property import AnyProperty
+from kctl.client.errors import ConfigError
+from kctl.client.properties import LARGEST_FILE_BYTES, read_properties
+
+ENVIRONMENT_PREFIX = "KCTL_"
+NOT_PROPERTIES = ("KCTL_PURE",)
+"""Variables of kctl's own that are no Kafka property."""
+
+Config = TypeVar("Config", bound=ClientConfig)
+
+KNOWN: dict[str, AnyProperty] = {
+    name: declared
+    for kind in KINDS
+    for declared in kind.PROPERTIES.values()
+    for name in (declared.name, declared.alias)
+    if name is not None
+}
+"""Every property of any kind of client, by each of its names."""
+
+
+class Setting(NamedTuple):
+    """One value as written, and where it was written: `--api-timeout`, `-X`, `$KCTL_ACKS`, a file's name."""
+
+    value: str
+    origin: str
+
+
+class Settings(NamedTuple):
+    """The merged settings, by Kafka property name."""
+
+    by_name: Mapping[str, Setting]
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The values that must never be printed."""
+        return tuple(setting.value for name, setting in self.by_name.items() if name in KNOWN and KNOWN[name].secret)
+
+    def parse(self, kind: type[Config]) -> Config:
+        """Return the typed config of one kind of client.
+
+        Raises: ConfigError: as the client words it, with the place where the value was written.
+        """
+        try:
+            return kind.parse({name: setting.value for name, setting in self.by_name.items()})
+        except ConfigError as e:
+            setting = self.by_name.get(e.key or "")
+            if setting is None or str(e).startswith(setting.origin):
+                raise
+            raise ConfigError(f"{setting.origin}: {e}", key=e.key) from None
+
+
+def merge_settings(
+    flags: Mapping[str, Setting],
+    overrides: Iterable[str],
+    environ: Mapping[str, str],
+    command_config: Path | None,
+) -> Settings:
+    """Return the settings of one call.
+
+    Args:
+        flags: by property name, of the flags that were given.
+        overrides: the `key=value` texts of -X, in their order; the last of a name wins.
+        command_config: a Java .properties file, or None.
+    Raises:
+        ConfigError: a malformed or secret -X, an unreadable or malformed file.
+    """
+    merged: dict[str, Setting] = {}
+    for layer in (_of_file(command_config), _of_environment(environ), _of_overrides(overrides), dict(flags)):
+        for name, setting in layer.items():
+            declared = KNOWN.get(name)
+            merged[declared.name if declared is not None else name] = setting
+    return Settings(merged)
+
+
+def unknown_variables(environ: Mapping[str, str]) -> list[str]:
+    """Return the KCTL_* variables that mean nothing to kctl, in order.
+
+    They are told and not refused: a container platform makes such names itself (KCTL_SERVICE_HOST) where a service is
+    called kctl.
+    """
+    return sorted(
+        name
+        for name in environ
+        if name.startswith(ENVIRONMENT_PREFIX) and name not in NOT_PROPERTIES and _property_of_variable(name) is None
+    )
+
+
+def _of_file(path: Path | None) -> dict[str, Setting]:
+    if path is None:
+        return {}
+    try:
+        with path.open("rb") as file:
+            content = file.read(LARGEST_FILE_BYTES + 1)
+    except OSError as e:
+        raise ConfigError(f"--command-config {path}: {e.strerror}") from None
+    return {name: Setting(value, str(path)) for name, value in read_properties(content, str(path)).items()}
+
+
+def _of_environment(environ: Mapping[str, str]) -> dict[str, Setting]:
+    found: dict[str, Setting] = {}
+    for variable, value in environ.items():
+        if variable.startswith(ENVIRONMENT_PREFIX):
+            name = _property_of_variable(variable)
+            if name is not None:
+                found[name] = Setting(value, f"${variable}")
+    return found
+
+
+def _property_of_variable(variable: str) -> str | None:
+    name = variable.removeprefix(ENVIRONMENT_PREFIX).lower().replace("_", ".")
+    return name if name in KNOWN else None
+
+
+def _of_overrides(overrides: Iterable[str]) -> dict[str, Setting]:
+    found: dict[str, Setting] = {}
+    for text in overrides:
+        name, equals, value = text.partition("=")
+        name = name.strip()
+        if not name or not equals:
+            raise ConfigError(f"-X takes key=value, such as -X client.id=me, not {name[:80]!r}")
+        if name in KNOWN and KNOWN[name].secret:
+            variable = ENVIRONMENT_PREFIX + name.upper().replace(".", "_")
+            raise ConfigError(
+                f"-X {name}: a secret on the command line can be read by every user of this machine; "
+                f"put it into a file for --command-config, or into ${variable}",
+                key=name,
+            )
+        found[name] = Setting(value, "-X")
+    return found

@@ -1,0 +1,1 @@
+"""What `probe` shows: events folded into a state, the state drawn. Pure: no I/O, time is handed in."""

@@ -1,0 +1,40 @@
+"""What a terminal gets to see of bytes from elsewhere."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kctl.cli.formats.terminal import harmless_bytes, harmless_text
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"plain text", b"plain text"),
+        (b"two\nlines\t.", b"two\nlines\t."),
+        ("höflich ✓".encode(), "höflich ✓".encode()),
+        (b"\x1b[2J", b"\\x1b[2J"),
+        (b"\x1b]0;title\x07", b"\\x1b]0;title\\x07"),
+        (b"a\rb", b"a\\x0db"),
+        (b"\x7f", b"\\x7f"),
+        ("\x9b31m".encode(), b"\\x9b31m"),
+        (b"\xff\xfe", b"\\xff\\xfe"),
+        ("\u202eevil".encode(), b"\\u202eevil"),
+        ("a\u2028b".encode(), b"a\\u2028b"),
+    ],
+)
+def test_shows(data: bytes, expected: bytes) -> None:
+    assert harmless_bytes(data) == expected
+
+
+@given(st.binary(max_size=200))
+def test_nothing_that_steers_gets_through(data: bytes) -> None:
+    shown = harmless_bytes(data).decode()
+    assert not [c for c in shown if unicodedata.category(c) == "Cc" and c not in "\n\t"]
+
+
+@given(st.text(alphabet=st.characters(categories=["L", "N", "P", "S", "Zs"])))
+def test_ordinary_text_is_untouched(text: str) -> None:
+    assert harmless_text(text) == text

@@ -1,0 +1,36 @@
+"""The exit codes are a promise to scripts: none may change its meaning."""
+
+from kctl.cli.exit_codes import ExitCode
+
+PROMISED = {
+    "OK": 0,
+    "UNEXPECTED": 1,
+    "USAGE": 2,
+    "DEGRADED": 3,
+    "DNS": 10,
+    "REFUSED": 11,
+    "CONNECT_TIMEOUT": 12,
+    "TLS": 13,
+    "AUTHENTICATION": 14,
+    "WRONG_PEER": 15,
+    "REQUEST_TIMEOUT": 16,
+    "API_TIMEOUT": 17,
+    "ADVERTISED_ADDRESS": 18,
+    "NOT_ABLE_YET": 19,
+    "UNDELIVERED": 20,
+    "CLOSE_TIMEOUT": 21,
+    "NOT_AUTHORISED": 22,
+    "UNKNOWN_RESOURCE": 23,
+    "DATA": 24,
+    "SIGINT": 130,
+    "SIGTERM": 143,
+}
+
+
+def test_numbers_are_those_promised() -> None:
+    assert {code.name: int(code) for code in ExitCode} == PROMISED
+
+
+def test_each_has_a_text_of_its_own() -> None:
+    assert len({code.text for code in ExitCode}) == len(ExitCode)
+    assert all(code.text for code in ExitCode)

@@ -1,0 +1,88 @@
+"""From exceptions to exit codes and lines: complete, by cause, and without secrets."""
+
+import inspect
+
+import click
+import pytest
+
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import BROKER_CODES, CODES, CommandError, exit_code, explain
+from kctl.client import errors
+from kctl.client.broker_errors import ErrorCode, broker_error
+
+
+def test_every_error_class_of_the_client_has_its_code() -> None:
+    declared = {
+        kind
+        for _, kind in inspect.getmembers(errors, inspect.isclass)
+        if issubclass(kind, errors.KafkaError) and kind.__module__ == errors.__name__
+    }
+    assert declared == set(CODES)
+
+
+def test_every_broker_error_named_exists() -> None:
+    assert set(BROKER_CODES) <= set(ErrorCode.__members__)
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ExitCode.UNKNOWN_RESOURCE),
+        (ErrorCode.TOPIC_AUTHORIZATION_FAILED, ExitCode.NOT_AUTHORISED),
+        (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, ExitCode.NOT_AUTHORISED),
+        (ErrorCode.LEADER_NOT_AVAILABLE, ExitCode.NOT_ABLE_YET),
+        (ErrorCode.MESSAGE_TOO_LARGE, ExitCode.DATA),
+        (ErrorCode.SASL_AUTHENTICATION_FAILED, ExitCode.AUTHENTICATION),
+        (ErrorCode.TOPIC_ALREADY_EXISTS, ExitCode.USAGE),
+        (ErrorCode.UNKNOWN_SERVER_ERROR, ExitCode.UNEXPECTED),
+        (12_345, ExitCode.UNEXPECTED),
+    ],
+)
+def test_broker_errors(code: int, expected: ExitCode) -> None:
+    assert exit_code(broker_error(code, "Metadata")) is expected
+
+
+def _api_timeout(cause: errors.KafkaError | None) -> errors.ApiTimeout:
+    return errors.ApiTimeout("waiting for metadata", timeout_ms=1000, elapsed_ms=1000, cause=cause)
+
+
+def test_api_timeout_without_a_cause_is_its_own() -> None:
+    assert exit_code(_api_timeout(None)) is ExitCode.API_TIMEOUT
+
+
+@pytest.mark.parametrize(
+    ("cause", "expected"),
+    [
+        (errors.ConnectionRefused("x"), ExitCode.REFUSED),
+        (errors.ConnectTimeout("x", limit_ms=1, elapsed_ms=1), ExitCode.CONNECT_TIMEOUT),
+        (errors.RequestTimeout("x", timeout_ms=1, elapsed_ms=1), ExitCode.REQUEST_TIMEOUT),
+        (errors.IllegalStateError("x"), ExitCode.API_TIMEOUT),
+    ],
+)
+def test_api_timeout_has_the_code_of_what_blocked_it(cause: errors.KafkaError, expected: ExitCode) -> None:
+    assert exit_code(_api_timeout(cause)) is expected
+
+
+def test_the_hint_is_that_of_the_cause() -> None:
+    cause = errors.ConnectionRefused("refused", hint="nothing listens on this port")
+    assert explain(_api_timeout(cause)).hint == "nothing listens on this port"
+
+
+def test_a_command_error_says_what_it_was_made_with() -> None:
+    failure = explain(CommandError(ExitCode.UNDELIVERED, "3 records", "look at the broker"))
+    assert failure == (ExitCode.UNDELIVERED, "3 records", "look at the broker")
+
+
+def test_usage() -> None:
+    assert explain(click.UsageError("no such option")) == (ExitCode.USAGE, "no such option", "")
+
+
+def test_a_bug_is_named_one() -> None:
+    failure = explain(ZeroDivisionError("division by zero"))
+    assert failure.code is ExitCode.UNEXPECTED
+    assert "ZeroDivisionError: division by zero" in failure.message
+
+
+def test_secrets_and_control_characters_never_show() -> None:
+    failure = explain(errors.AuthenticationError("refused 's3cret' \x1b[2Jhere"), secrets=["s3cret", ""])
+    assert failure.message == "refused '***' \\x1b[2Jhere"

@@ -1,0 +1,102 @@
+"""The shared options: one declaration, the same on every command."""
+
+import io
+from typing import Annotated, Any
+
+import click
+import pytest
+import typer
+
+from kctl.cli.environment import Environment
+from kctl.cli.options import DEFAULT_CLOSE_MS, Common, Output, with_common
+from kctl.cli.settings import Setting
+from kctl.client.clock import ManualClock
+from kctl.client.config import AdminConfig, ConsumerConfig, ProducerConfig
+
+
+def _parse(*arguments: str, environ: dict[str, str] | None = None) -> tuple[Common, dict[str, Any], io.StringIO]:
+    taken: list[tuple[Common, dict[str, Any]]] = []
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+    @app.command()
+    @with_common
+    def command(common: Common, own: Annotated[str, typer.Option("--own")] = "mine") -> int:
+        """Do nothing."""
+        taken.append((common, {"own": own}))
+        return 0
+
+    stderr = io.StringIO()
+    environment = Environment(io.BytesIO(), io.BytesIO(), stderr, environ or {}, ManualClock())
+    with typer.main.get_command(app).make_context("command", list(arguments), obj=environment) as ctx:
+        ctx.command.invoke(ctx)
+    return *taken[0], stderr
+
+
+def test_nothing_given() -> None:
+    common, own, _ = _parse()
+    assert dict(common.settings.by_name) == {}
+    assert (common.close_timeout_ms, common.output, common.quiet, common.verbose) == (
+        DEFAULT_CLOSE_MS, None, False, False,
+    )  # fmt: skip
+    assert own == {"own": "mine"}
+
+
+def test_everything_given() -> None:
+    common, own, _ = _parse(
+        "-b", "a:1,b:2", "--bootstrap", "c:3", "--api-timeout", "5s", "--connect-timeout", "500ms",
+        "--request-timeout", "1m", "--close-timeout", "2s", "--security-protocol", "SSL", "-X", "client.id=me",
+        "--output", "jsonl", "-q", "-v", "--own", "other",
+    )  # fmt: skip
+    assert dict(common.settings.by_name) == {
+        "bootstrap.servers": Setting("a:1,b:2,c:3", "--bootstrap"),
+        "default.api.timeout.ms": Setting("5000", "--api-timeout"),
+        "max.block.ms": Setting("5000", "--api-timeout"),
+        "socket.connection.setup.timeout.ms": Setting("500", "--connect-timeout"),
+        "request.timeout.ms": Setting("60000", "--request-timeout"),
+        "security.protocol": Setting("SSL", "--security-protocol"),
+        "client.id": Setting("me", "-X"),
+    }
+    assert (common.close_timeout_ms, common.output, common.quiet, common.verbose) == (2000, Output.JSONL, True, True)
+    assert own == {"own": "other"}
+
+
+@pytest.mark.parametrize("kind", [ConsumerConfig, ProducerConfig, AdminConfig])
+def test_limits_reach_every_kind_of_client(kind: type[AdminConfig]) -> None:
+    common, _, _ = _parse("-b", "a:1", "--api-timeout", "5s", "--connect-timeout", "2s", "--request-timeout", "3s")
+    config = common.settings.parse(kind)
+    assert config.api_timeout_ms == 5000
+    assert config.socket_connection_setup_timeout_ms == 2000
+    assert config.request_timeout_ms == 3000
+
+
+@pytest.mark.parametrize("flag", ["--api-timeout", "--connect-timeout", "--request-timeout", "--close-timeout"])
+def test_a_bare_number_is_refused(flag: str) -> None:
+    with pytest.raises(click.BadParameter) as e:
+        _parse(flag, "5")
+    assert flag in e.value.format_message()
+    assert "5s for seconds or 5ms for milliseconds" in e.value.format_message()
+
+
+def test_output_is_chosen_among_what_a_command_offers() -> None:
+    common, _, _ = _parse()
+    assert common.choose_output(Output.TABLE, Output.JSON) is Output.TABLE
+    common, _, _ = _parse("--output", "json")
+    assert common.choose_output(Output.TABLE, Output.JSON) is Output.JSON
+    with pytest.raises(click.UsageError, match="--output json: this command offers jsonl"):
+        common.choose_output(Output.JSONL)
+
+
+def test_variables_without_meaning_are_told_unless_quiet() -> None:
+    _, _, stderr = _parse(environ={"KCTL_ACK": "1"})
+    assert "$KCTL_ACK names no property" in stderr.getvalue()
+    _, _, stderr = _parse("-q", environ={"KCTL_ACK": "1"})
+    assert stderr.getvalue() == ""
+
+
+def test_properties_that_do_nothing_here_are_told() -> None:
+    common, _, stderr = _parse("-b", "a:1", "-X", "acks=1", "--api-timeout", "5s", environ={"KCTL_LINGER_MS": "1"})
+    common.note_ignored(common.settings.parse(ConsumerConfig))
+    assert stderr.getvalue() == "kctl: note: -X acks does nothing here: a property of the producer\n"
+    common, _, stderr = _parse("-b", "a:1", "-v", environ={"KCTL_LINGER_MS": "1"})
+    common.note_ignored(common.settings.parse(ConsumerConfig))
+    assert "$KCTL_LINGER_MS linger.ms does nothing here" in stderr.getvalue()

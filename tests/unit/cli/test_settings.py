@@ -1,0 +1,87 @@
+"""Where a setting comes from, who wins, and what is refused."""
+
+from pathlib import Path
+
+import pytest
+
+from kctl.cli.settings import Setting, merge_settings, unknown_variables
+from kctl.client.config import AdminConfig, ConsumerConfig
+from kctl.client.errors import ConfigError
+
+SERVERS = {"bootstrap.servers": Setting("a:9092", "--bootstrap")}
+
+
+def test_precedence(tmp_path: Path) -> None:
+    file = tmp_path / "client.properties"
+    file.write_text("client.id=file\ngroup.id=file\nrequest.timeout.ms=1\nacks=1\n")
+    settings = merge_settings(
+        {"request.timeout.ms": Setting("4", "--request-timeout")},
+        ["group.id=X", "request.timeout.ms=3"],
+        {"KCTL_CLIENT_ID": "env", "KCTL_GROUP_ID": "env", "KCTL_REQUEST_TIMEOUT_MS": "2"},
+        file,
+    )
+    assert settings.by_name == {
+        "client.id": Setting("env", "$KCTL_CLIENT_ID"),
+        "group.id": Setting("X", "-X"),
+        "request.timeout.ms": Setting("4", "--request-timeout"),
+        "acks": Setting("1", str(file)),
+    }
+
+
+def test_the_last_override_wins_and_may_hold_an_equals_sign() -> None:
+    settings = merge_settings({}, ["client.id=a", "client.id=b=c"], {}, None)
+    assert settings.by_name["client.id"].value == "b=c"
+
+
+def test_a_flag_beats_the_alias_of_its_property() -> None:
+    flags = SERVERS | {"socket.connection.setup.timeout.ms": Setting("2000", "--connect-timeout")}
+    config = merge_settings(flags, ["connections.timeout.ms=1000"], {}, None).parse(AdminConfig)
+    assert config.socket_connection_setup_timeout_ms == 2000
+
+
+@pytest.mark.parametrize("text", ["", "client.id", "=x", "  =x"])
+def test_malformed_override(text: str) -> None:
+    with pytest.raises(ConfigError, match="-X takes key=value"):
+        merge_settings({}, [text], {}, None)
+
+
+@pytest.mark.parametrize("name", ["sasl.jaas.config", "ssl.key.password", "ssl.keystore.key"])
+def test_a_secret_on_the_command_line_is_refused_and_not_repeated(name: str) -> None:
+    with pytest.raises(ConfigError) as e:
+        merge_settings({}, [f"{name}=hunter2"], {}, None)
+    assert "hunter2" not in str(e.value)
+    assert f"$KCTL_{name.upper().replace('.', '_')}" in str(e.value)
+
+
+def test_secrets_are_known_as_such() -> None:
+    settings = merge_settings(SERVERS, [], {"KCTL_SSL_KEY_PASSWORD": "hunter2"}, None)
+    assert settings.secrets == ("hunter2",)
+
+
+def test_errors_name_where_the_value_was_written(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"^-X: request.timeout.ms takes"):
+        merge_settings(SERVERS, ["request.timeout.ms=soon"], {}, None).parse(ConsumerConfig)
+    with pytest.raises(ConfigError, match=r"^\$KCTL_REQUEST_TIMEOUT_MS: request.timeout.ms takes"):
+        merge_settings(SERVERS, [], {"KCTL_REQUEST_TIMEOUT_MS": "soon"}, None).parse(ConsumerConfig)
+
+
+def test_an_unknown_property_is_refused_with_the_nearest() -> None:
+    with pytest.raises(
+        ConfigError, match=r"^-X: unknown property 'request.timeot.ms': did you mean request.timeout.ms"
+    ):
+        merge_settings(SERVERS, ["request.timeot.ms=1"], {}, None).parse(ConsumerConfig)
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="No such file"):
+        merge_settings({}, [], {}, tmp_path / "none")
+    with pytest.raises(ConfigError, match="Is a directory"):
+        merge_settings({}, [], {}, tmp_path)
+    endless = Path("/dev/zero")
+    with pytest.raises(ConfigError, match="more than"):
+        merge_settings({}, [], {}, endless)
+
+
+def test_variables_that_mean_nothing_are_found() -> None:
+    environ = {"KCTL_PURE": "1", "KCTL_ACKS": "1", "KCTL_SERVICE_HOST": "10.0.0.1", "HOME": "/"}
+    assert unknown_variables(environ) == ["KCTL_SERVICE_HOST"]
