@@ -225,3 +225,8 @@ def _class_of(code: int) -> type[BrokerError]:
     spelled = known.name.title().replace("_", "").removesuffix("Error").removesuffix("Exception") + "Error"
     fields = {"code": code, "name": known.name, "retriable": known.retriable, "__doc__": known.text}
     return type(spelled, (BrokerError,), fields)
+
+
+def error_name(code: int) -> str:
+    """Return how Kafka spells a code: `NOT_COORDINATOR` for 16, `ERROR_4711` for one that is not in the table."""
+    return _BY_CODE[code].name if code in _BY_CODE else f"ERROR_{code}"

@@ -1,0 +1,95 @@
+"""SASL, the client's side: a mechanism turns the broker's bytes into ours. No socket, no frames, no clock of its own.
+
+    mechanism = mechanism_from_config(config, entropy, host)
+    send(mechanism.first())
+    while not mechanism.complete:
+        answer = mechanism.step(receive())      # None: nothing to send, the broker has proved what it must
+
+Each mechanism has a file; server.py is the other side, for the sandbox. Shown by tests/unit/security/.
+"""
+
+from typing import TYPE_CHECKING, Protocol
+
+from kctl.client.clock import Clock, SystemClock
+from kctl.client.config import ClientConfig
+from kctl.client.errors import ConfigError
+from kctl.client.seams import Entropy
+from kctl.client.security.jaas import KEY, JaasEntry, read_jaas
+
+if TYPE_CHECKING:
+    from kctl.client.security.sasl.oauthbearer import TokenSource
+
+__all__ = ["SaslMechanism", "mechanism_from_config"]
+
+
+class SaslMechanism(Protocol):
+    """One authentication under way; used once."""
+
+    @property
+    def name(self) -> str:
+        """The mechanism as SaslHandshake names it."""
+        ...
+
+    @property
+    def complete(self) -> bool:
+        """Whether both sides have said all there is to say."""
+        ...
+
+    def first(self) -> bytes:
+        """Return what we send first."""
+        ...
+
+    def step(self, challenge: bytes) -> bytes | None:
+        """Take what the broker sent and return our answer, or None when we are done.
+
+        Raises: AuthenticationError: the broker refused us, did not prove itself, or sent nonsense.
+        """
+        ...
+
+
+def mechanism_from_config(
+    config: ClientConfig,
+    entropy: Entropy,
+    host: str = "",
+    *,
+    clock: Clock | None = None,
+    token_source: "TokenSource | None" = None,
+) -> SaslMechanism:
+    """Return a fresh mechanism for one connection to `host`.
+
+    Args:
+        clock: for the times inside an unsecured OAUTHBEARER token.
+        token_source: gives the OAUTHBEARER token; goes before what the config says.
+    Raises:
+        ConfigError: the mechanism is not spoken, or what it needs is missing from the config.
+    """
+    name = config.sasl_mechanism
+    if name == "OAUTHBEARER":
+        from kctl.client.security.sasl.oauthbearer import OauthBearerClient, token_source_from_config
+
+        entry = _entry(config, "OAuthBearerLoginModule") if config.sasl_jaas_config else None
+        source = token_source or token_source_from_config(config, entry, clock or SystemClock())
+        return OauthBearerClient(source)
+    if name == "PLAIN":
+        from kctl.client.security.sasl.plain import PlainClient
+
+        entry = _entry(config, "PlainLoginModule")
+        return PlainClient(entry.require("username"), entry.require("password"))
+    if name in ("SCRAM-SHA-256", "SCRAM-SHA-512"):
+        from kctl.client.security.sasl.scram import ScramClient
+
+        entry = _entry(config, "ScramLoginModule")
+        is_token = entry.options.get("tokenauth", "").lower() == "true"
+        return ScramClient(name, entry.require("username"), entry.require("password"), entropy, is_token=is_token)
+    raise ConfigError(f"sasl.mechanism={name} is not spoken, asked for by {host or 'the config'}", key="sasl.mechanism")
+
+
+def _entry(config: ClientConfig, module: str) -> JaasEntry:
+    """Return the JAAS entry, which must be for the module of the mechanism."""
+    if config.sasl_jaas_config is None:
+        raise ConfigError(f"sasl.mechanism={config.sasl_mechanism} needs {KEY} with a {module}", key=KEY)
+    entry = read_jaas(config.sasl_jaas_config)
+    if entry.module != module:
+        # The name itself is not repeated: with a misplaced quote it could be anything.
+        raise ConfigError(f"{KEY}: sasl.mechanism={config.sasl_mechanism} needs the login module {module}", key=KEY)
+    return entry

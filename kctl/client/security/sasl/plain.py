@@ -1,0 +1,25 @@
+"""PLAIN (RFC 4616): user name and password in one message. Shown by tests/unit/security/test_plain.py."""
+
+from kctl.client.errors import AuthenticationError, ConfigError
+
+
+class PlainClient:
+    """The client's side."""
+
+    name = "PLAIN"
+
+    def __init__(self, username: str, password: str) -> None:
+        """Raises: ConfigError: a name or password holds the NUL that separates them."""
+        if "\0" in username or "\0" in password:
+            raise ConfigError("sasl.jaas.config: PLAIN cannot carry a NUL", key="sasl.jaas.config")
+        self._message = b"\0" + username.encode() + b"\0" + password.encode()
+        self.complete = False
+
+    def first(self) -> bytes:
+        return self._message
+
+    def step(self, challenge: bytes) -> bytes | None:
+        if self.complete or challenge:
+            raise AuthenticationError("PLAIN: the broker sent more than PLAIN has to say")
+        self.complete = True
+        return None
