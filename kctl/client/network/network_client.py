@@ -40,7 +40,7 @@ class NetworkClient:
 
     def __init__(self, config: ClientConfig, runtime: Runtime, *, events: EventSink = ignore_events) -> None:
         self.clock = runtime.clock
-        self.selector = runtime.make_selector(_socket_options(config))
+        self.selector = runtime.make_selector(socket_options(config))
         self._events = events
         backoff = ExponentialBackoff(config.reconnect_backoff_ms, config.reconnect_backoff_max_ms, runtime.chance)
         self.states = ClusterConnectionStates(
@@ -434,7 +434,7 @@ class NetworkClient:
                 self.states.forget(node_id)
 
 
-def _socket_options(config: ClientConfig) -> SocketOptions:
+def socket_options(config: ClientConfig) -> SocketOptions:
     """Return the socket options; buffers stay the system's own (which grow by themselves) unless set by hand."""
     kind = type(config)
     return SocketOptions(

@@ -1,0 +1,164 @@
+"""The selector on real sockets of the loopback interface; order and causes, no clock."""
+
+import contextlib
+import errno
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from kctl.client.network.selector import Selector
+from kctl.client.seams import Address, Connected, Disconnected, IoEvent, Received, SocketOptions
+
+PATIENCE_MS = 10_000
+
+
+@pytest.fixture
+def selector() -> Iterator[Selector]:
+    selector = Selector(SocketOptions(user_timeout_ms=30_000))
+    yield selector
+    selector.shutdown()
+
+
+@pytest.fixture
+def server() -> Iterator[socket.socket]:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(PATIENCE_MS / 1000)
+        yield server
+
+
+def address_of(server: socket.socket) -> Address:
+    return Address("127.0.0.1", server.getsockname()[1])
+
+
+def next_events(selector: Selector) -> list[IoEvent]:
+    for _ in range(100):
+        events = selector.poll(PATIENCE_MS)
+        if events:
+            return events
+    raise AssertionError("nothing happened")
+
+
+def connect(selector: Selector, server: socket.socket, channel: int = 1) -> socket.socket:
+    selector.connect(channel, address_of(server))
+    peer, _ = server.accept()
+    assert isinstance(next_events(selector)[0], Connected)
+    return peer
+
+
+def read_all(selector: Selector, count: int) -> bytes:
+    data = b""
+    while len(data) < count:
+        for event in next_events(selector):
+            assert isinstance(event, Received)
+            data += event.data
+    return data
+
+
+def test_bytes_go_both_ways(selector: Selector, server: socket.socket) -> None:
+    with connect(selector, server) as peer:
+        selector.send(1, b"hello")
+        assert peer.recv(100) == b"hello"
+        peer.sendall(b"world")
+        assert read_all(selector, 5) == b"world"
+
+
+def test_megabytes_go_through_a_peer_that_reads_late(selector: Selector, server: socket.socket) -> None:
+    sent = bytes(range(256)) * (64 * 1024)
+    with connect(selector, server) as peer:
+        selector.send(1, sent)
+        selector.send(1, b"the end")
+        assert selector.unsent_bytes(1) > 0
+        peer.setblocking(False)
+        got = bytearray()
+        while len(got) < len(sent) + 7:
+            selector.poll(0)
+            try:
+                got += peer.recv(1 << 20)
+            except BlockingIOError:
+                selector.poll(1)
+        assert got == sent + b"the end"
+        assert selector.unsent_bytes(1) == 0
+
+
+def test_large_answers_of_several_channels_arrive_whole(selector: Selector, server: socket.socket) -> None:
+    peers = {channel: connect(selector, server, channel) for channel in (1, 2, 3, 4, 5, 6)}
+    wanted = {channel: bytes([channel]) * 3_000_000 for channel in peers}
+    got: dict[int, bytearray] = {channel: bytearray() for channel in peers}
+    unsent = {channel: memoryview(data) for channel, data in wanted.items()}
+    while any(len(got[channel]) < len(wanted[channel]) for channel in peers):
+        for channel, peer in peers.items():
+            if unsent[channel]:
+                peer.setblocking(False)
+                with contextlib.suppress(BlockingIOError):
+                    unsent[channel] = unsent[channel][peer.send(unsent[channel]) :]
+        for event in selector.poll(1):
+            assert isinstance(event, Received)
+            got[event.channel] += event.data
+    assert all(got[channel] == wanted[channel] for channel in peers)
+    for peer in peers.values():
+        peer.close()
+
+
+def test_a_closed_port_is_refused(selector: Selector) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        selector.connect(1, address_of(unused))
+        (event,) = next_events(selector)
+    assert isinstance(event, Disconnected)
+    assert event.error is not None
+    assert event.error.errno == errno.ECONNREFUSED
+
+
+def test_an_end_comes_after_the_bytes_before_it(selector: Selector, server: socket.socket) -> None:
+    peer = connect(selector, server)
+    peer.sendall(b"last words")
+    peer.close()
+    events = next_events(selector)
+    while not isinstance(events[-1], Disconnected):
+        events += next_events(selector)
+    assert b"".join(bytes(event.data) for event in events if isinstance(event, Received)) == b"last words"
+    assert events[-1] == Disconnected(1, None)
+
+
+def test_last_words_are_read_although_our_own_write_failed(selector: Selector, server: socket.socket) -> None:
+    peer = connect(selector, server)
+    peer.sendall(b"last words")
+    peer.shutdown(socket.SHUT_RDWR)
+    peer.close()
+    selector.send(1, b"x")
+    selector.send(1, b"y")
+    events = next_events(selector)
+    assert isinstance(events[0], Received)
+
+
+def test_a_reset_has_its_error(selector: Selector, server: socket.socket) -> None:
+    peer = connect(selector, server)
+    peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+    peer.close()
+    (event,) = next_events(selector)
+    assert isinstance(event, Disconnected)
+    assert event.error is not None
+    assert event.error.errno == errno.ECONNRESET
+
+
+def test_a_closed_channel_says_nothing_more(selector: Selector, server: socket.socket) -> None:
+    with connect(selector, server) as peer:
+        peer.sendall(b"unheard")
+        selector.close(1)
+        selector.close(1)
+        selector.send(1, b"into the void")
+        selector.wakeup()
+        assert selector.poll(PATIENCE_MS) == []
+
+
+def test_wakeups_before_and_during_a_poll_end_it(selector: Selector) -> None:
+    for _ in range(3):
+        selector.wakeup()
+    assert selector.poll(PATIENCE_MS) == []
+    assert selector.poll(0) == []
+
+
+def test_wakeup_after_shutdown_is_harmless(selector: Selector) -> None:
+    selector.shutdown()
+    selector.wakeup()

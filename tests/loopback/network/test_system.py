@@ -1,0 +1,87 @@
+"""Resolver threads and the thread driver: names, failures, flags; nothing left running."""
+
+import threading
+
+import pytest
+
+from kctl.client.clock import FOREVER_MS, SystemClock
+from kctl.client.network.resolver import ThreadResolver, numeric_address
+from kctl.client.network.system import ThreadDriver, system_runtime
+from kctl.client.seams import Address, Lookup
+
+PATIENCE_S = 10
+
+
+def resolve(resolver: ThreadResolver, host: str) -> Lookup:
+    ended = threading.Event()
+    lookup = resolver.lookup(host, 9092, ended.set)
+    assert ended.wait(PATIENCE_S)
+    assert lookup.done
+    return lookup
+
+
+def test_numeric_addresses_need_no_thread() -> None:
+    before = threading.active_count()
+    assert resolve(ThreadResolver(), "127.0.0.1").addresses == [Address("127.0.0.1", 9092)]
+    assert resolve(ThreadResolver(), "::1").addresses == [Address("::1", 9092, True)]
+    assert threading.active_count() == before
+    assert numeric_address("localhost", 1) is None
+
+
+def test_names_are_looked_up() -> None:
+    assert Address("127.0.0.1", 9092) in resolve(ThreadResolver(), "localhost").addresses
+
+
+@pytest.mark.parametrize("host", ["no-such-host.invalid", "x" * 300, "bad..name"])
+def test_what_does_not_resolve_says_why(host: str) -> None:
+    lookup = resolve(ThreadResolver(), host)
+    assert lookup.error
+    assert lookup.addresses == []
+
+
+def test_a_hanging_resolver_holds_up_only_its_own_threads() -> None:
+    release = threading.Event()
+
+    def slow(host: str, port: int) -> list[Address]:
+        release.wait(PATIENCE_S)
+        return [Address(host, port)]
+
+    resolver = ThreadResolver(slow, max_threads=2)
+    ended = [threading.Event() for _ in range(5)]
+    lookups = [resolver.lookup(f"slow-{n}", 1, ended[n].set) for n in range(5)]
+    running = [thread for thread in threading.enumerate() if thread.name == "kctl-resolver"]
+    assert len(running) == 2
+    assert not any(lookup.done for lookup in lookups)
+    release.set()
+    assert all(event.wait(PATIENCE_S) for event in ended)
+    for thread in running:
+        thread.join(PATIENCE_S)
+        assert not thread.is_alive()
+
+
+def test_a_flag_raised_before_the_wait_is_seen_once() -> None:
+    driver = ThreadDriver(SystemClock())
+    waiter = driver.waiter()
+    waiter.notify()
+    assert driver.wait(waiter, 0)
+    assert not driver.wait(waiter, 0)
+
+
+def test_a_loop_wakes_its_caller_and_ends() -> None:
+    runtime = system_runtime()
+    driver = runtime.driver
+    started, release = driver.waiter(), driver.waiter()
+
+    def loop() -> None:
+        started.notify()
+        driver.wait(release, FOREVER_MS)
+
+    task = driver.spawn(loop, "kctl-test")
+    assert driver.wait(started, FOREVER_MS)
+    assert task.is_alive
+    assert not driver.is_current(task)
+    assert not driver.join(task, runtime.clock.now_ms())
+    release.notify()
+    assert driver.join(task, FOREVER_MS)
+    assert driver.join(task, FOREVER_MS)
+    assert not task.is_alive

@@ -1,0 +1,28 @@
+"""AddressRace: order, head starts, and no waiting where all have failed."""
+
+from kctl.client.clock import FOREVER_MS
+from kctl.client.network.address_race import AddressRace, interleave
+from kctl.client.seams import Address
+
+V4 = [Address(f"10.0.0.{n}", 9092) for n in (1, 2, 3)]
+V6 = [Address(f"fd00::{n}", 9092, True) for n in (1, 2)]
+
+
+def test_families_take_turns_the_first_one_first() -> None:
+    assert interleave([*V6, *V4]) == [V6[0], V4[0], V6[1], V4[1], V4[2]]
+    assert interleave([*V4, *V6]) == [V4[0], V6[0], V4[1], V6[1], V4[2]]
+    assert interleave([V4[0], V4[0]]) == [V4[0]]
+    assert interleave([]) == []
+
+
+def test_each_further_address_waits_for_its_head_start() -> None:
+    race = AddressRace(V4, 100, 1000)
+    assert race.take_due(1000) == V4[0]
+    assert race.take_due(1000) is None
+    assert race.next_deadline_ms() == 1100
+    assert race.take_due(1099) is None
+    assert race.take_due(1100) == V4[1]
+    race.all_failed(1105)
+    assert race.take_due(1105) == V4[2]
+    assert race.is_exhausted
+    assert race.next_deadline_ms() == FOREVER_MS
