@@ -1,0 +1,69 @@
+# `make` lists the tasks. The environment in .venv is made by whatever needs it first.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+PYTEST := $(BIN)/python -m pytest -q
+# Modules with a compiled twin are tested both ways.
+TWO_WAY := tests/unit/records tests/fuzz/records
+
+.PHONY: help run test check format lint types layers generated unit sim fuzz loopback cli broker conformance bench clean
+
+help:  ## list the tasks
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
+
+$(READY): pyproject.toml setup.py
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+run: $(READY)  ## start a sandbox cluster, produce to it, consume from it, probe it
+	@PATH="$(abspath $(BIN)):$$PATH" bash tools/first_run.sh
+
+test: check fuzz loopback cli broker conformance  ## every tier; starts real brokers itself
+	@echo "all tiers passed"
+
+check: format lint types layers generated unit sim  ## what every commit passes, in under a minute
+
+format: $(READY)
+	$(BIN)/ruff format --check --quiet .
+
+lint: $(READY)
+	$(BIN)/ruff check --quiet .
+
+types: $(READY)
+	$(BIN)/mypy
+
+layers: $(READY)
+	$(BIN)/lint-imports --no-logo 2>/dev/null || $(BIN)/lint-imports
+
+generated: $(READY)  ## files that are made from others are up to date
+
+unit: $(READY)  ## no socket, no sleep
+	$(PYTEST) tests/unit
+	KCTL_PURE=1 $(PYTEST) tests/unit/records
+
+sim: $(READY)  ## client and sandbox in virtual time
+	$(PYTEST) tests/sim
+
+fuzz: $(READY)  ## every decoder, cut and mutated, compiled and not
+	$(PYTEST) tests/fuzz
+	KCTL_PURE=1 $(PYTEST) tests/fuzz/records
+
+loopback: $(READY)  ## real sockets, own faults
+	$(PYTEST) tests/loopback
+
+cli: $(READY)  ## whole processes
+	$(PYTEST) tests/cli
+
+broker: $(READY)  ## real Kafka: newest, 3.9 and 2.8 (Java 17 and Maven)
+	$(PYTEST) tests/broker
+
+conformance: $(READY)  ## bytes and outcomes against the Java client and others
+	$(PYTEST) tests/conformance
+
+bench: $(READY)  ## measurements, each with what it compares to
+	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+
+clean:  ## remove the environment and what was built
+	rm -rf $(VENV) build dist *.egg-info
