@@ -1,11 +1,11 @@
 """The grammar of `consume -f`: text in, a list of parts out. What is not understood is shown with a caret.
 
     %t topic      %p partition   %o offset    %d timestamp (ms)   %i count of records so far   %% a percent sign
-    %k key        %v value       %h headers (name=value, joined by commas; a null value has no equals sign)
-    %T %K %V      lengths of topic, key and value in bytes (-1: null)      %H number of headers
+    %k key        %v value       %h headers (name=value, joined by commas)
+    %T %K %V      lengths of topic, key and value in bytes      %H number of headers
     \\n \\t \\r \\0 \\\\ \\xNN
 
-Verbs are those of rpk and kcl. Knows no records: plan.py and pieces.py carry a template out.
+Verbs are those of rpk and kcl. Knows no records: plans.py carries a template out.
 Shown by tests/unit/cli/formats/test_template.py.
 """
 

@@ -3,7 +3,7 @@
 The objects are a promise to scripts: fields are added, never renamed. Shown by tests/unit/cli/view/test_probe_log.py.
 """
 
-from typing import Any
+from typing import Any, TypeGuard
 
 from kctl.cli.durations import show_duration
 from kctl.cli.exit_codes import ExitCode
@@ -25,7 +25,7 @@ _NAMES: dict[type[Told], str] = {
 }
 
 
-def is_told(event: Event) -> bool:
+def is_told(event: Event) -> TypeGuard[Told]:
     """Return whether a probe says something about this event."""
     return isinstance(event, Told)
 

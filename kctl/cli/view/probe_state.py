@@ -86,6 +86,18 @@ def phases_of(*, uses_tls: bool, uses_sasl: bool) -> tuple[Phase, ...]:
     return (Phase.DNS, Phase.TCP, *(phase for phase, used in between if used), Phase.READY)
 
 
+def summary(state: ProbeState) -> str:
+    """Return the state in a few words: `2 of 3 addresses ready, 1 failed`."""
+    ready, failed = state.count(Outcome.READY), state.count(Outcome.FAILED, Outcome.EXPIRED)
+    running = state.count(Outcome.RUNNING)
+    words = f"{ready} of {len(state.rows)} addresses ready"
+    if failed:
+        words += f", {failed} failed"
+    if running:
+        words += f", {running} under way"
+    return words
+
+
 def fold(state: ProbeState, event: Event) -> ProbeState:
     """Return the state after `event`; events that are not about attempts change nothing."""
     if isinstance(event, Started):

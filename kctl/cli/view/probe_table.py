@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from kctl.cli.formats.terminal import harmless_text
-from kctl.cli.view.probe_state import Outcome, ProbeState, Row
+from kctl.cli.view.probe_state import Outcome, ProbeState, Row, summary
 from kctl.client.errors import TransportError
 from kctl.client.events import Phase
 
@@ -29,18 +29,6 @@ def draw(state: ProbeState, now_ms: int, columns: int) -> RenderableType:
     rows = state.rows
     body = _table(state, rows, now_ms) if columns >= TABLE_COLUMNS else _lines(state, rows, now_ms)
     return Group(body, Text(summary(state)))
-
-
-def summary(state: ProbeState) -> str:
-    """Return the state in a few words: `2 of 3 addresses ready, 1 failed`."""
-    ready, failed = state.count(Outcome.READY), state.count(Outcome.FAILED, Outcome.EXPIRED)
-    running = state.count(Outcome.RUNNING)
-    words = f"{ready} of {len(state.rows)} addresses ready"
-    if failed:
-        words += f", {failed} failed"
-    if running:
-        words += f", {running} under way"
-    return words
 
 
 def _table(state: ProbeState, rows: tuple[Row, ...], now_ms: int) -> RenderableType:

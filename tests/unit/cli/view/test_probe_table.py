@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from kctl.cli.view.probe_state import ProbeState
-from kctl.cli.view.probe_table import draw, summary
+from kctl.cli.view.probe_state import ProbeState, summary
+from kctl.cli.view.probe_table import draw
 from tests.unit.cli.view.scenario import NOW_MS, PLAN, folded
 
 FRAMES = Path(__file__).parent / "frames"
