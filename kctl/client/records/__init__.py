@@ -1,0 +1,57 @@
+"""Records: batches decoded and encoded. Bytes in, bytes out; no socket, no time.
+
+Reading one partition of a fetch response::
+
+    reader = decode_batches(data, topic="t", partition=0, fetch_offset=7, aborted=None)
+    while chunk := reader.records(500):          # list[Record]; or: while not reader.exhausted: reader.output(plan)
+        ...
+    reader.next_offset                           # where the next fetch starts
+    if reader.whole_batches == 0 and reader.cut_batch_bytes: ...   # the fetch must be at least this large
+
+`aborted` is None for read_uncommitted, and for read_committed the fetch response's list of AbortedTransaction (an empty
+list when it has none). Records at or after `stop_offset`, or before `fetch_offset`, are not given. Control batches are
+never given out as records: `reader.markers` has them. Damage raises CorruptBatchError (UnsupportedCodecError for an
+unknown codec), after the records before it were given out.
+
+Writing::
+
+    builder = RecordBatchBuilder("zstd", batch_size_bytes=16384)
+    builder.try_append(key, value, [("name", b"value")], timestamp_ms)     # offset in the batch; None: full
+    builder.set_producer_state(producer_id, epoch, base_sequence)          # when idempotent
+    builder.build()                                                        # bytes of a whole batch, CRC set
+
+Output bytes without record objects: `OutputPlan([OutputField("key"), b"\\t", OutputField("value"), b"\\n"])`.
+For brokers: split_batches, stamp_batch, control_batch.
+
+Importing this loads no codec library. Shown by tests/unit/records and tests/fuzz/records.
+"""
+
+from kctl.client.records._hot import is_compiled
+from kctl.client.records._hot.builder import RecordBatchBuilder
+from kctl.client.records._hot.exits import FIELD_NAMES, OutputField, OutputPlan
+from kctl.client.records._hot.record import BatchInfo, Header, Record
+from kctl.client.records.batch import BATCH_OVERHEAD_BYTES, stamp_batch
+from kctl.client.records.reader import BatchReader, split_batches
+from kctl.client.records.transactions import AbortedTransaction, ControlMarker, control_batch
+
+decode_batches = BatchReader
+"""A reader of the records bytes of one partition; see BatchReader for its arguments and what they mean."""
+
+__all__ = [
+    "BATCH_OVERHEAD_BYTES",
+    "FIELD_NAMES",
+    "AbortedTransaction",
+    "BatchInfo",
+    "BatchReader",
+    "ControlMarker",
+    "Header",
+    "OutputField",
+    "OutputPlan",
+    "Record",
+    "RecordBatchBuilder",
+    "control_batch",
+    "decode_batches",
+    "is_compiled",
+    "split_batches",
+    "stamp_batch",
+]

@@ -1,0 +1,234 @@
+"""Encodes records: one record into parts, and RecordBatchBuilder, which makes a whole batch of version 2.
+
+Owns the written format and its exact size. Compression and CRC are called once per batch. Must not know of requests.
+Source: https://kafka.apache.org/documentation/#recordbatch.
+Shown by tests/unit/records/test_builder.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, final
+
+from kctl.client.errors import LocalProtocolError, RecordTooLargeError
+from kctl.client.records._hot.record import Header
+from kctl.client.records._hot.varint import varint
+from kctl.client.records.batch import BATCH_OVERHEAD_BYTES, TRANSACTIONAL, encode_batch
+from kctl.client.records.compression import CODEC_IDS, compress
+
+if TYPE_CHECKING:
+    from mypy_extensions import i64, mypyc_attr
+else:
+
+    def mypyc_attr(**_flags):
+        """What the decorator is without the compiler: nothing."""
+        return lambda cls: cls
+
+
+MAX_RECORD_BYTES: Final = (1 << 31) - 1 - 49
+"""A batch's length field has 31 bits and counts 49 bytes of header."""
+_NULL: Final = b"\x01"
+_ZERO: Final = b"\x00"
+
+
+def append_record(
+    parts: list[bytes],
+    offset_delta: i64,
+    timestamp_delta: i64,
+    key: bytes | None,
+    value: bytes | None,
+    headers: Sequence[Header],
+    room: i64,
+) -> i64:
+    """Append one record to `parts`: the bytes it takes, or 0, and nothing appended, when that is more than `room`."""
+    timestamp_bytes = varint(timestamp_delta)
+    offset_bytes = varint(offset_delta)
+    key_size = _NULL if key is None else varint(len(key))
+    value_size = _NULL if value is None else varint(len(value))
+    size: i64 = 1 + len(timestamp_bytes) + len(offset_bytes) + len(key_size) + len(value_size)
+    if key is not None:
+        size += len(key)
+    if value is not None:
+        size += len(value)
+    header_parts: list[bytes] | None = None
+    if len(headers) == 0:
+        size += 1
+    else:
+        header_parts = _header_parts(headers)
+        for part in header_parts:
+            size += len(part)
+    if size > MAX_RECORD_BYTES:
+        raise RecordTooLargeError(f"a record of {size} bytes: a batch holds {MAX_RECORD_BYTES}")
+    size_bytes = varint(size)
+    size += len(size_bytes)
+    if size > room:
+        return 0
+    parts.append(size_bytes)
+    parts.append(_ZERO)
+    parts.append(timestamp_bytes)
+    parts.append(offset_bytes)
+    parts.append(key_size)
+    if key is not None:
+        parts.append(key)
+    parts.append(value_size)
+    if value is not None:
+        parts.append(value)
+    if header_parts is None:
+        parts.append(_ZERO)
+    else:
+        parts.extend(header_parts)
+    return size
+
+
+def _header_parts(headers: Sequence[Header]) -> list[bytes]:
+    parts = [varint(len(headers))]
+    for name, value in headers:
+        name_bytes = name.encode("utf-8", "surrogateescape")
+        parts.append(varint(len(name_bytes)))
+        parts.append(name_bytes)
+        if value is None:
+            parts.append(_NULL)
+        else:
+            parts.append(varint(len(value)))
+            parts.append(value)
+    return parts
+
+
+@final
+@mypyc_attr(acyclic=True)
+class RecordBatchBuilder:
+    """Collects records of one partition and makes a batch of version 2 of them.
+
+    Args:
+        compression: none, gzip, snappy, lz4 or zstd.
+        level: the codec's own scale, None for its default; snappy has none.
+        batch_size_bytes: the batch is full when a further record would make it larger (batch.size).
+        producer_id, producer_epoch, base_sequence, transactional: see set_producer_state().
+        expected_ratio: compressed size over plain size that the fullness check assumes; 1.0 never overshoots.
+    """
+
+    __slots__ = (
+        "_body",
+        "_expected_ratio",
+        "_parts",
+        "_records_bytes",
+        "_room",
+        "base_sequence",
+        "base_timestamp_ms",
+        "compression",
+        "level",
+        "max_timestamp_ms",
+        "producer_epoch",
+        "producer_id",
+        "record_count",
+        "transactional",
+    )
+
+    def __init__(
+        self,
+        compression: str = "none",
+        level: int | None = None,
+        batch_size_bytes: int = 16384,
+        producer_id: int = -1,
+        producer_epoch: int = -1,
+        base_sequence: int = -1,
+        transactional: bool = False,
+        expected_ratio: float = 1.0,
+    ) -> None:
+        if compression not in CODEC_IDS:
+            raise LocalProtocolError(f"compression {compression!r} is none of {', '.join(CODEC_IDS)}")
+        self.compression = compression
+        self.level = level
+        self.record_count: i64 = 0
+        self.base_timestamp_ms: i64 = -1
+        self.max_timestamp_ms: i64 = -1
+        self._expected_ratio: float = expected_ratio if compression != "none" else 1.0
+        self._room: i64 = int((batch_size_bytes - BATCH_OVERHEAD_BYTES) / self._expected_ratio)
+        self._records_bytes: i64 = 0
+        self._parts: list[bytes] = []
+        self._body: bytes | None = None
+        self.set_producer_state(producer_id, producer_epoch, base_sequence, transactional)
+
+    def set_producer_state(
+        self, producer_id: int, producer_epoch: int, base_sequence: int, transactional: bool = False
+    ) -> None:
+        """Name the idempotent or transactional producer; may change until, and between, calls of build()."""
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.base_sequence = base_sequence
+        self.transactional = transactional
+
+    def try_append(
+        self, key: bytes | None, value: bytes | None, headers: Sequence[Header], timestamp_ms: i64
+    ) -> int | None:
+        """The record's offset within the batch, or None when the batch has no room for it.
+
+        The first record always fits. Keeps references to key and value, copies nothing until build().
+
+        Raises: LocalProtocolError after build(), or for a timestamp below -1 (-1 is "none"); RecordTooLargeError beyond
+            what a batch can express.
+        """
+        if self._body is not None:
+            raise LocalProtocolError("the batch is built: it takes no more records")
+        if timestamp_ms < -1:
+            raise LocalProtocolError(f"timestamp {timestamp_ms} is negative")
+        number = self.record_count
+        if number == 0:
+            self.base_timestamp_ms = timestamp_ms
+        size = append_record(
+            self._parts,
+            number,
+            timestamp_ms - self.base_timestamp_ms,
+            key,
+            value,
+            headers,
+            self._room if number > 0 else MAX_RECORD_BYTES + 5,
+        )
+        if size == 0:
+            return None
+        self._room -= size
+        self._records_bytes += size
+        self.record_count = number + 1
+        if timestamp_ms > self.max_timestamp_ms:
+            self.max_timestamp_ms = timestamp_ms
+        return number
+
+    @property
+    def size_bytes(self) -> int:
+        """The batch's size: exact without compression or after build(), before that by the expected ratio."""
+        if self._body is not None:
+            return BATCH_OVERHEAD_BYTES + len(self._body)
+        if self.compression == "none":
+            return BATCH_OVERHEAD_BYTES + self._records_bytes
+        return BATCH_OVERHEAD_BYTES + int(int(self._records_bytes) * self._expected_ratio)
+
+    @property
+    def ratio(self) -> float:
+        """What compression made of the records, compressed over plain size; 1.0 before build()."""
+        if self._body is None or self._records_bytes == 0:
+            return 1.0
+        return len(self._body) / self._records_bytes
+
+    def build(self) -> bytes:
+        """The whole batch, CRC set, base offset 0. Compresses once; a further call only writes a new header.
+
+        Raises LocalProtocolError without a record.
+        """
+        if self.record_count == 0:
+            raise LocalProtocolError("a batch without records")
+        body = self._body
+        if body is None:
+            body = compress(self.compression, b"".join(self._parts), self.level)
+            self._body = body
+            self._parts = []
+        return encode_batch(
+            body,
+            attributes=CODEC_IDS[self.compression] | (TRANSACTIONAL if self.transactional else 0),
+            record_count=self.record_count,
+            last_offset_delta=self.record_count - 1,
+            base_timestamp_ms=self.base_timestamp_ms,
+            max_timestamp_ms=self.max_timestamp_ms,
+            producer_id=self.producer_id,
+            producer_epoch=self.producer_epoch,
+            base_sequence=self.base_sequence,
+        )

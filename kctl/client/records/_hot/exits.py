@@ -1,0 +1,211 @@
+"""The ways out of a batch: record objects, and output bytes by a plan. None passes through another.
+
+Owns the loops that run once per record. Must not know of fetches, template grammars (the CLI parses those) or files.
+A third way out, Arrow columns, would be one more loop over the same cursor.
+Shown by tests/unit/records/test_decode.py and test_output_plan.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final, final
+
+from kctl.client.errors import LocalProtocolError
+from kctl.client.records._hot.cursor import RecordCursor
+from kctl.client.records._hot.record import BatchInfo, Header, Record, parse_headers
+from kctl.client.records._hot.varint import FieldError
+
+if TYPE_CHECKING:
+    from mypy_extensions import i64
+
+
+def read_records(cursor: RecordCursor, out: list[Record], limit: i64) -> None:
+    """Append up to `limit` records to `out`."""
+    batch = cursor.batch
+    while limit > 0 and cursor.advance():
+        out.append(
+            Record(batch, cursor.offset, cursor.timestamp_ms, cursor.key(), cursor.value(), cursor.raw_headers())
+        )
+        cursor.took()
+        limit -= 1
+
+
+def read_values(cursor: RecordCursor, out: list[bytes], null: bytes, limit: i64) -> None:
+    """Append the values of up to `limit` records to `out`, `null` for a null value."""
+    while limit > 0 and cursor.advance():
+        value = cursor.value()
+        out.append(null if value is None else value)
+        cursor.took()
+        limit -= 1
+
+
+LITERAL: Final = 0
+KEY: Final = 1
+VALUE: Final = 2
+HEADERS: Final = 3
+OFFSET: Final = 4
+TIMESTAMP: Final = 5
+KEY_SIZE: Final = 6
+VALUE_SIZE: Final = 7
+HEADER_COUNT: Final = 8
+COUNT: Final = 9
+
+_RECORD_FIELDS: Final[dict[str, int]] = {
+    "key": KEY,
+    "value": VALUE,
+    "headers": HEADERS,
+    "offset": OFFSET,
+    "timestamp": TIMESTAMP,
+    "key_size": KEY_SIZE,
+    "value_size": VALUE_SIZE,
+    "header_count": HEADER_COUNT,
+    "count": COUNT,
+}
+_BATCH_FIELDS: Final[dict[str, Callable[[BatchInfo], str | int]]] = {
+    "topic": lambda batch: batch.topic,
+    "topic_size": lambda batch: len(batch.topic.encode()),
+    "partition": lambda batch: batch.partition,
+    "leader_epoch": lambda batch: batch.leader_epoch,
+    "timestamp_type": lambda batch: batch.timestamp_type,
+    "compression": lambda batch: batch.compression,
+    "producer_id": lambda batch: batch.producer_id,
+    "producer_epoch": lambda batch: batch.producer_epoch,
+}
+FIELD_NAMES: Final = (*_RECORD_FIELDS, *_BATCH_FIELDS)
+"""What an output plan can show of a record."""
+
+
+@final
+class OutputField:
+    """One field of a record in an output plan.
+
+    Args:
+        name: one of FIELD_NAMES. `count` numbers the records given out, from 1.
+        convert: makes the output bytes of the field's value: bytes or None for key and value, a tuple of headers, text
+            or a number for the rest. Without it text and numbers are written plainly, headers as `name=value,...`.
+    """
+
+    def __init__(self, name: str, convert: Callable[[Any], bytes] | None = None) -> None:
+        if name not in FIELD_NAMES:
+            raise LocalProtocolError(f"{name!r} is not a field of a record: {', '.join(FIELD_NAMES)}")
+        self.name = name
+        self.convert = convert
+
+
+@final
+class Step:
+    """A literal, or one field by its code: what the loop goes through for each record."""
+
+    def __init__(self, code: i64, literal: bytes, convert: Callable[[Any], bytes] | None) -> None:
+        self.code = code
+        self.literal = literal
+        self.convert = convert
+
+
+@final
+class OutputPlan:
+    """How a record becomes output bytes; made once, run over many batches.
+
+    Args:
+        parts: literal bytes and fields, in the order of output.
+        null: what a null key, value or header value is written as.
+    """
+
+    def __init__(self, parts: Sequence[bytes | OutputField], null: bytes = b"") -> None:
+        self.parts = list(parts)
+        self.null = null
+        self.value_separator: bytes | None = _value_separator(self.parts)
+
+    def steps_for(self, batch: BatchInfo) -> list[Step]:
+        """The plan with all that is the same for the whole batch written out, and neighbouring literals joined."""
+        steps: list[Step] = []
+        literal = b""
+        for part in self.parts:
+            if isinstance(part, bytes):
+                literal += part
+            elif part.name in _BATCH_FIELDS:
+                literal += _plain(_BATCH_FIELDS[part.name](batch), part.convert)
+            else:
+                if literal:
+                    steps.append(Step(LITERAL, literal, None))
+                    literal = b""
+                steps.append(Step(_RECORD_FIELDS[part.name], b"", part.convert))
+        if literal:
+            steps.append(Step(LITERAL, literal, None))
+        return steps
+
+
+def _value_separator(parts: list[bytes | OutputField]) -> bytes | None:
+    """What stands between values when the plan is only values and that, such as `%v\\n`; else None."""
+    if not parts or len(parts) > 2:
+        return None
+    first = parts[0]
+    last = parts[1] if len(parts) == 2 else b""
+    if isinstance(first, OutputField) and first.name == "value" and first.convert is None and isinstance(last, bytes):
+        return last
+    return None
+
+
+def read_output(cursor: RecordCursor, plan: OutputPlan, out: list[bytes], limit: i64, count: i64) -> None:
+    """Append the output of up to `limit` records to `out`; `count` records were given out before."""
+    steps = plan.steps_for(cursor.batch)
+    wants_headers = any(step.code in (HEADERS, HEADER_COUNT) for step in steps)
+    headers: tuple[Header, ...] = ()
+    while limit > 0 and cursor.advance():
+        if wants_headers:
+            headers = _headers(cursor)
+        count += 1
+        for step in steps:
+            out.append(_render(step, cursor, headers, plan.null, count))
+        cursor.took()
+        limit -= 1
+
+
+def _headers(cursor: RecordCursor) -> tuple[Header, ...]:
+    try:
+        return parse_headers(cursor.raw_headers())
+    except (IndexError, FieldError) as error:
+        raise cursor.damaged(f"headers: {error}") from None
+
+
+def _render(step: Step, cursor: RecordCursor, headers: tuple[Header, ...], null: bytes, count: i64) -> bytes:
+    """The output bytes of one step."""
+    code = step.code
+    convert = step.convert
+    if code == LITERAL:
+        return step.literal
+    if code in (KEY, VALUE):
+        data = cursor.key() if code == KEY else cursor.value()
+        if convert is not None:
+            return convert(data)
+        return null if data is None else data
+    if code == HEADERS:
+        return convert(headers) if convert is not None else _plain_headers(headers, null)
+    return _plain(_number(code, cursor, headers, count), convert)
+
+
+def _number(code: i64, cursor: RecordCursor, headers: tuple[Header, ...], count: i64) -> int:
+    """The value of a field that is a number; the size of a null is 0."""
+    if code == OFFSET:
+        return cursor.offset
+    if code == TIMESTAMP:
+        return cursor.timestamp_ms
+    if code == KEY_SIZE:
+        return max(cursor.key_size, 0)
+    if code == VALUE_SIZE:
+        return max(cursor.value_size, 0)
+    if code == HEADER_COUNT:
+        return len(headers)
+    return count
+
+
+def _plain(value: str | int, convert: Callable[[Any], bytes] | None) -> bytes:
+    if convert is not None:
+        return convert(value)
+    return str(value).encode()
+
+
+def _plain_headers(headers: tuple[Header, ...], null: bytes) -> bytes:
+    return b",".join(
+        [name.encode("utf-8", "surrogateescape") + b"=" + (null if value is None else value) for name, value in headers]
+    )

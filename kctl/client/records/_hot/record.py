@@ -1,0 +1,195 @@
+"""What a decoded record is: Record, and BatchInfo, which all records of a batch share.
+
+Neither holds the fetched bytes, so keeping one record keeps only that record. Must not know how they were read.
+Shown by tests/unit/records/test_decode.py.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, final
+
+from kctl.client.errors import CorruptBatchError
+from kctl.client.records._hot.varint import FieldError, size_field
+
+if TYPE_CHECKING:
+    from mypy_extensions import i64, mypyc_attr
+else:
+
+    def mypyc_attr(**_flags):
+        """What the decorator is without the compiler: nothing."""
+        return lambda cls: cls
+
+
+Header = tuple[str, bytes | None]
+"""A header's name and value. Names may repeat; a value may be null, which is not the same as empty."""
+
+CREATE_TIME: Final = "create_time"
+LOG_APPEND_TIME: Final = "log_append_time"
+NO_TIMESTAMP_TYPE: Final = "none"
+"""Version 0 messages have no timestamp at all: it reads -1."""
+
+
+@final
+@mypyc_attr(acyclic=True)
+class BatchInfo:
+    """What the header of a batch says; for version 0 and 1, what one message or wrapper message says.
+
+    Attributes: `topic` and `partition` as the caller named them; the rest as Kafka's record format names it.
+    `max_timestamp_ms` is the log append time where `timestamp_type` says so.
+    """
+
+    __slots__ = (
+        "base_offset",
+        "base_sequence",
+        "base_timestamp_ms",
+        "compression",
+        "is_control",
+        "is_transactional",
+        "last_offset",
+        "leader_epoch",
+        "magic",
+        "max_timestamp_ms",
+        "partition",
+        "producer_epoch",
+        "producer_id",
+        "record_count",
+        "timestamp_type",
+        "topic",
+    )
+
+    def __init__(
+        self,
+        topic: str,
+        partition: int,
+        magic: int,
+        base_offset: i64,
+        last_offset: i64,
+        record_count: int,
+        base_timestamp_ms: i64,
+        max_timestamp_ms: i64,
+        timestamp_type: str = CREATE_TIME,
+        compression: str = "none",
+        leader_epoch: int = -1,
+        producer_id: i64 = -1,
+        producer_epoch: int = -1,
+        base_sequence: int = -1,
+        is_transactional: bool = False,
+        is_control: bool = False,
+    ) -> None:
+        self.topic = topic
+        self.partition = partition
+        self.magic = magic
+        self.base_offset = base_offset
+        self.last_offset = last_offset
+        self.record_count = record_count
+        self.base_timestamp_ms = base_timestamp_ms
+        self.max_timestamp_ms = max_timestamp_ms
+        self.timestamp_type = timestamp_type
+        self.compression = compression
+        self.leader_epoch = leader_epoch
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.base_sequence = base_sequence
+        self.is_transactional = is_transactional
+        self.is_control = is_control
+
+    def damaged(self, cause: str, position: str) -> CorruptBatchError:
+        """The error for a record of this batch; `position` says which byte of what."""
+        return CorruptBatchError(
+            f"{self.topic}-{self.partition}, batch at offset {self.base_offset}, {position}: {cause}",
+            topic=self.topic,
+            partition=self.partition,
+            base_offset=self.base_offset,
+        )
+
+
+@final
+@mypyc_attr(acyclic=True)
+class Record:
+    """One record of a topic.
+
+    Attributes: `offset`, `timestamp_ms`, `key`, `value`, `headers` (decoded when first asked for), `batch`, and through
+    it `topic`, `partition`, `leader_epoch`, `timestamp_type`. Null and empty differ: null is None.
+    """
+
+    __slots__ = ("_headers", "batch", "key", "offset", "timestamp_ms", "value")
+
+    def __init__(
+        self,
+        batch: BatchInfo,
+        offset: i64,
+        timestamp_ms: i64,
+        key: bytes | None,
+        value: bytes | None,
+        raw_headers: bytes,
+    ) -> None:
+        self.batch = batch
+        self.offset = offset
+        self.timestamp_ms = timestamp_ms
+        self.key = key
+        self.value = value
+        self._headers: bytes | tuple[Header, ...] = raw_headers
+
+    @property
+    def topic(self) -> str:
+        """The topic's name."""
+        return self.batch.topic
+
+    @property
+    def partition(self) -> int:
+        """The partition's number."""
+        return self.batch.partition
+
+    @property
+    def leader_epoch(self) -> int:
+        """The epoch of the leader that wrote the batch, -1 where unknown (KIP-320)."""
+        return self.batch.leader_epoch
+
+    @property
+    def timestamp_type(self) -> str:
+        """`create_time`, `log_append_time`, or `none` for messages older than timestamps."""
+        return self.batch.timestamp_type
+
+    @property
+    def headers(self) -> tuple[Header, ...]:
+        """All headers in their order, duplicates and nulls kept.
+
+        Raises CorruptBatchError where the headers' bytes are damaged.
+        Differs: a name that is not UTF-8 keeps its bytes (surrogateescape); Java replaces them.
+        """
+        headers = self._headers
+        if isinstance(headers, bytes):
+            try:
+                headers = parse_headers(headers)
+            except (IndexError, FieldError) as error:
+                raise self.batch.damaged(f"headers: {error}", f"record at offset {self.offset}") from None
+            self._headers = headers
+        return headers
+
+    def __repr__(self) -> str:
+        return f"Record({self.topic}-{self.partition}@{self.offset}, key={self.key!r}, value={self.value!r})"
+
+
+def parse_headers(raw: bytes) -> tuple[Header, ...]:
+    """The headers in a record's header section; IndexError or FieldError where it is damaged."""
+    if not raw:
+        return ()
+    limit: i64 = len(raw)
+    count, pos = size_field(raw, 0, limit)
+    headers: list[Header] = []
+    while count > 0:
+        size, pos = size_field(raw, pos, limit)
+        if size < 0:
+            raise FieldError("a header without a name")
+        name = raw[pos : pos + size].decode("utf-8", "surrogateescape")
+        pos += size
+        size, pos = size_field(raw, pos, limit)
+        if size < 0:
+            headers.append((name, None))
+        else:
+            headers.append((name, raw[pos : pos + size]))
+            pos += size
+        count -= 1
+    if count < 0 or pos != limit:
+        raise FieldError(f"{count} more headers in {limit - pos} more bytes")
+    return tuple(headers)

@@ -1,0 +1,106 @@
+"""Variable-length integers: seven bits a byte, least significant first, signs folded in by zigzag.
+
+Callers read the first byte themselves, since nearly every number has one byte, and come here for the rest.
+A byte past the end is an IndexError: the caller owns the batch and says where it was cut.
+Source: https://protobuf.dev/programming-guides/encoding/ (varint, ZigZag), as Kafka's record format uses it.
+Shown by tests/unit/records/test_varint.py.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from mypy_extensions import i64
+
+
+class FieldError(ValueError):
+    """A field cannot be what it says; whoever knows the batch makes a CorruptBatchError of it."""
+
+
+def varint_rest(buf: bytes, pos: i64, first: i64) -> tuple[i64, i64]:
+    """The unsigned 32-bit number that starts with `first` and goes on at `pos`, and the position after it.
+
+    It is still zigzag: an odd number is negative. Raises FieldError beyond 32 bits.
+    """
+    number: i64 = first & 0x7F
+    shift: i64 = 7
+    while shift < 35:
+        byte: i64 = buf[pos]
+        pos += 1
+        number |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            if number > 0xFFFFFFFF:
+                break
+            return number, pos
+        shift += 7
+    raise FieldError("a number has more than 32 bits")
+
+
+def varlong_rest(buf: bytes, pos: i64, first: i64) -> tuple[i64, i64]:
+    """The signed 64-bit number that starts with `first` and goes on at `pos`, and the position after it.
+
+    The 64th bit is kept apart, so that nothing here exceeds a signed 64-bit integer. Raises FieldError beyond 64 bits.
+    """
+    number: i64 = first & 0x7F
+    shift: i64 = 7
+    top: i64 = 0
+    while True:
+        byte: i64 = buf[pos]
+        pos += 1
+        if shift == 63:
+            if byte > 1:
+                raise FieldError("a number has more than 64 bits")
+            top = byte << 62
+            break
+        number |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            break
+        shift += 7
+    return ((number >> 1) | top) ^ -(number & 1), pos
+
+
+def size_field(buf: bytes, pos: i64, limit: i64) -> tuple[i64, i64]:
+    """The length at `pos`, -1 for null, and the position after it.
+
+    Raises FieldError for any other negative length and for one that goes beyond `limit`.
+    """
+    size: i64 = buf[pos]
+    pos += 1
+    if size >= 0x80:
+        size, pos = varint_rest(buf, pos, size)
+    if size & 1:
+        if size != 1:
+            raise FieldError(f"negative length {-(size >> 1) - 1}")
+        return -1, pos
+    size >>= 1
+    if size > limit - pos:
+        raise FieldError(f"length {size} where {limit - pos} bytes are left")
+    return size, pos
+
+
+def encode_varint(number: i64) -> bytes:
+    """The zigzag varint of a signed 64-bit number."""
+    # Without a shift left, which would leave 64 bits: the lowest seven bits carry six of the number and its sign.
+    sign: i64 = 1 if number < 0 else 0
+    magnitude: i64 = -(number + 1) if number < 0 else number
+    byte: i64 = ((magnitude & 0x3F) << 1) | sign
+    magnitude >>= 6
+    out: list[int] = []
+    while magnitude > 0:
+        out.append(byte | 0x80)
+        byte = magnitude & 0x7F
+        magnitude >>= 7
+    out.append(byte)
+    return bytes(out)
+
+
+SMALL: Final[list[bytes]] = [encode_varint(number) for number in range(2048)]
+"""The varints of the small non-negative numbers: most lengths and deltas, without making an object each."""
+
+
+def varint(number: i64) -> bytes:
+    """The zigzag varint of a signed 64-bit number, from the table where it is small."""
+    if 0 <= number < 2048:
+        return SMALL[number]
+    return encode_varint(number)

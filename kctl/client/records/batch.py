@@ -1,0 +1,163 @@
+"""The header of a version 2 batch: read, written, and stamped as a broker does.
+
+Owns the header's layout, its limits and its CRC. Must not know the records inside (the hot path) or the messages of
+versions 0 and 1 (legacy.py). Source: https://kafka.apache.org/documentation/#recordbatch.
+Shown by tests/unit/records/test_batch.py.
+"""
+
+from struct import Struct
+from typing import Final, NamedTuple
+
+from kctl.client.errors import CorruptBatchError, UnsupportedCodecError
+from kctl.client.records._hot.record import CREATE_TIME, LOG_APPEND_TIME, BatchInfo
+from kctl.client.records.compression import codec_name
+from kctl.client.records.crc import crc32c
+
+FRAME: Final = Struct(">qi")
+"""Base offset and length: what batches of every version start with."""
+FRAME_BYTES: Final = 12
+MAGIC_AT: Final = 16
+BATCH_OVERHEAD_BYTES: Final = 61
+"""The header of a batch, before its first record."""
+CHECKED_AT: Final = 21
+"""Where the bytes under the CRC start."""
+RECORDS_AT: Final = BATCH_OVERHEAD_BYTES - CHECKED_AT
+LOG_APPEND: Final = 0x08
+TRANSACTIONAL: Final = 0x10
+CONTROL: Final = 0x20
+
+_BEFORE_CRC: Final = Struct(">qiib")
+_CRC: Final = Struct(">I")
+_CHECKED: Final = Struct(">hiqqqhii")
+_CODEC_MASK: Final = 0x07
+_MAX_BASE_OFFSET: Final = (1 << 63) - (1 << 32)
+
+
+class Source(NamedTuple):
+    """Whose bytes these are; for errors and for the records' topic and partition."""
+
+    topic: str
+    partition: int
+
+    def damaged(self, cause: str, base_offset: int, position: int) -> CorruptBatchError:
+        """The error for a batch that starts at byte `position`."""
+        return CorruptBatchError(
+            f"{self.topic}-{self.partition}, batch at offset {base_offset}, byte {position} of the records: {cause}",
+            topic=self.topic,
+            partition=self.partition,
+            base_offset=base_offset,
+            offset=position,
+        )
+
+    def unknown_codec(self, codec_id: int, base_offset: int, position: int) -> UnsupportedCodecError:
+        """The error for a batch compressed in a way that does not exist (yet)."""
+        return UnsupportedCodecError(
+            f"{self.topic}-{self.partition}, batch at offset {base_offset}, byte {position} of the records: "
+            f"compression codec {codec_id} is unknown",
+            topic=self.topic,
+            partition=self.partition,
+            base_offset=base_offset,
+            offset=position,
+        )
+
+
+class Checked(NamedTuple):
+    """A batch whose header was read: what it says, and the bytes from the attributes to the batch's end."""
+
+    info: BatchInfo
+    checked: bytes
+    """The records start at byte RECORDS_AT of it, compressed if `info.compression` says so."""
+
+
+def read_batch(source: Source, data: bytes, at: int, end: int, *, check_crcs: bool) -> Checked:
+    """The version 2 batch that lies at `data[at:end]`.
+
+    Raises: CorruptBatchError for a wrong CRC or an impossible header; UnsupportedCodecError for an unknown codec.
+    """
+    base_offset, _, leader_epoch, magic = _BEFORE_CRC.unpack_from(data, at)
+    if end - at < BATCH_OVERHEAD_BYTES:
+        raise source.damaged(f"length {end - at} is shorter than a batch's header", base_offset, at)
+    checked = data[at + CHECKED_AT : end]
+    if check_crcs:
+        (expected,) = _CRC.unpack_from(data, at + CHECKED_AT - 4)
+        actual = crc32c(checked)
+        if actual != expected:
+            raise source.damaged(f"CRC is {actual:08x}, the header says {expected:08x}", base_offset, at)
+    attributes, last_delta, base_timestamp, max_timestamp, producer_id, epoch, sequence, count = _CHECKED.unpack_from(
+        checked
+    )
+    if not 0 <= base_offset < _MAX_BASE_OFFSET:
+        raise source.damaged("base offset is out of range", base_offset, at)
+    if last_delta < 0 or not 0 <= count <= last_delta + 1:
+        raise source.damaged(f"{count} records with last offset delta {last_delta}", base_offset, at)
+    if count == 0 and len(checked) != RECORDS_AT:
+        raise source.damaged(
+            f"{len(checked) - RECORDS_AT} bytes of records in a batch without records", base_offset, at
+        )
+    compression = codec_name(attributes & _CODEC_MASK)
+    if compression is None:
+        raise source.unknown_codec(attributes & _CODEC_MASK, base_offset, at)
+    info = BatchInfo(
+        source.topic,
+        source.partition,
+        magic,
+        base_offset,
+        base_offset + last_delta,
+        count,
+        base_timestamp,
+        max_timestamp,
+        LOG_APPEND_TIME if attributes & LOG_APPEND else CREATE_TIME,
+        compression,
+        leader_epoch,
+        producer_id,
+        epoch,
+        sequence,
+        bool(attributes & TRANSACTIONAL),
+        bool(attributes & CONTROL),
+    )
+    return Checked(info, checked)
+
+
+def encode_batch(
+    body: bytes,
+    *,
+    attributes: int,
+    record_count: int,
+    last_offset_delta: int,
+    base_timestamp_ms: int,
+    max_timestamp_ms: int,
+    producer_id: int = -1,
+    producer_epoch: int = -1,
+    base_sequence: int = -1,
+    base_offset: int = 0,
+    leader_epoch: int = -1,
+) -> bytes:
+    """A whole batch around `body`, the encoded records, compressed as `attributes` say."""
+    head = _CHECKED.pack(
+        attributes,
+        last_offset_delta,
+        base_timestamp_ms,
+        max_timestamp_ms,
+        producer_id,
+        producer_epoch,
+        base_sequence,
+        record_count,
+    )
+    length = BATCH_OVERHEAD_BYTES - FRAME_BYTES + len(body)
+    before = _BEFORE_CRC.pack(base_offset, length, leader_epoch, 2)
+    return b"".join((before, _CRC.pack(crc32c(head, body)), head, body))
+
+
+def stamp_batch(batch: bytes, base_offset: int, leader_epoch: int, log_append_time_ms: int | None = None) -> bytes:
+    """The version 2 batch as a broker stores it: with its offset and leader epoch, and maybe the time of appending.
+
+    The records' own bytes stay; a log append time replaces every record's timestamp for whoever reads it.
+    """
+    _, length, _, magic = _BEFORE_CRC.unpack_from(batch)
+    before = _BEFORE_CRC.pack(base_offset, length, leader_epoch, magic)
+    if log_append_time_ms is None:
+        return before + batch[MAGIC_AT + 1 :]
+    attributes, last_delta, base_timestamp, _, *rest = _CHECKED.unpack_from(batch, CHECKED_AT)
+    head = _CHECKED.pack(attributes | LOG_APPEND, last_delta, base_timestamp, log_append_time_ms, *rest)
+    body = batch[BATCH_OVERHEAD_BYTES:]
+    return b"".join((before, _CRC.pack(crc32c(head, body)), head, body))

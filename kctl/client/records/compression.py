@@ -1,0 +1,152 @@
+"""The codecs of batches, with the decompressed size bounded.
+
+Owns codec ids and names, framing (xerial for snappy, independent blocks for lz4) and the import of cramjam, made when
+the first compressed batch appears. Must not know batches: its errors say what was wrong, the caller says where.
+Source: KIP-110 (zstd); https://github.com/xerial/snappy-java (its stream); https://github.com/lz4/lz4 (its frame).
+Shown by tests/unit/records/test_compression.py.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+CODEC_IDS: Final[dict[str, int]] = {"none": 0, "gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
+_CODEC_NAMES: Final = tuple(CODEC_IDS)
+
+DEFAULT_MAX_DECOMPRESSED_BYTES: Final = 256 * 1024 * 1024
+"""What one batch may become unless the caller says otherwise."""
+
+_XERIAL_MAGIC: Final = b"\x82SNAPPY\x00"
+_XERIAL_HEADER: Final = _XERIAL_MAGIC + (1).to_bytes(4, "big") + (1).to_bytes(4, "big")
+_XERIAL_BLOCK_BYTES: Final = 32 * 1024
+_SNAPPY_MAX_RATIO: Final = 22
+"""The densest snappy element writes 64 bytes and takes 3."""
+_CAPACITY_TOO_SMALL: Final = "failed to write whole buffer"
+"""How cramjam says that the output has no room; a test holds it to that."""
+
+
+class DecompressionError(Exception):
+    """The compressed bytes are damaged, or become more than the limit."""
+
+
+def codec_name(codec_id: int) -> str | None:
+    """The codec's name, None where it is unknown."""
+    return _CODEC_NAMES[codec_id] if codec_id < len(_CODEC_NAMES) else None
+
+
+def compress(codec: str, data: bytes, level: int | None = None) -> bytes:
+    """The bytes as Kafka's own clients would read them; `level` in the codec's own scale, None for its default."""
+    if codec == "none":
+        return data
+    import cramjam
+
+    if codec == "gzip":
+        return bytes(cramjam.gzip.compress(data, 6 if level is None else level))
+    if codec == "zstd":
+        return bytes(cramjam.zstd.compress(data, 3 if level is None else level))
+    if codec == "lz4":
+        # Independent blocks: Java's reader refuses linked ones, which are the default elsewhere.
+        compressor = cramjam.lz4.Compressor(level=1 if level is None else level, block_linked=False)
+        compressor.compress(data)
+        return bytes(compressor.finish())
+    parts = [_XERIAL_HEADER]
+    for start in range(0, len(data), _XERIAL_BLOCK_BYTES):
+        block = bytes(cramjam.snappy.compress_raw(data[start : start + _XERIAL_BLOCK_BYTES]))
+        parts.append(len(block).to_bytes(4, "big"))
+        parts.append(block)
+    return b"".join(parts)
+
+
+def decompress(codec: str, data: memoryview, max_bytes: int) -> bytes:
+    """The plain bytes; at most `max_bytes` of them are ever made.
+
+    Raises: DecompressionError where the data is damaged, ends early, or would become more than `max_bytes`.
+    """
+    if codec == "none":
+        return bytes(data)
+    if codec == "gzip":
+        return _gunzip(data, max_bytes)
+    import cramjam
+
+    try:
+        if codec == "snappy":
+            return _unsnappy(bytes(data), max_bytes)
+        return _grow(codec, data, max_bytes)
+    except cramjam.DecompressionError as error:
+        raise DecompressionError(f"{codec}: {error}") from None
+
+
+def _too_large(codec: str, max_bytes: int) -> DecompressionError:
+    return DecompressionError(f"{codec}: more than the {max_bytes} bytes that a batch may become")
+
+
+def _gunzip(data: memoryview, max_bytes: int) -> bytes:
+    """The plain bytes of one gzip member after the other."""
+    import zlib
+
+    parts: list[bytes] = []
+    rest: bytes | memoryview = data
+    while len(rest):
+        member = zlib.decompressobj(wbits=31)
+        try:
+            part = member.decompress(rest, max_bytes + 1)
+        except zlib.error as error:
+            raise DecompressionError(f"gzip: {error}") from None
+        if len(part) > max_bytes:
+            raise _too_large("gzip", max_bytes)
+        if not member.eof:
+            raise DecompressionError("gzip: the compressed bytes end early")
+        max_bytes -= len(part)
+        parts.append(part)
+        rest = member.unused_data
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _unsnappy(data: bytes, max_bytes: int) -> bytes:
+    """The plain bytes of xerial's blocks, or of one raw block as some clients write it."""
+    import cramjam
+
+    blocks = _xerial_blocks(data) if data.startswith(_XERIAL_MAGIC) else iter((data,))
+    left = max_bytes
+    parts: list[bytes] = []
+    for block in blocks:
+        size = cramjam.snappy.decompress_raw_len(block)
+        if size > left:
+            raise _too_large("snappy", max_bytes)
+        if size > len(block) * _SNAPPY_MAX_RATIO:
+            raise DecompressionError(f"snappy: a block of {len(block)} bytes cannot hold {size}")
+        left -= size
+        parts.append(bytes(cramjam.snappy.decompress_raw(block)))
+    return b"".join(parts)
+
+
+def _xerial_blocks(data: bytes) -> Iterator[bytes]:
+    pos = len(_XERIAL_HEADER)
+    if pos > len(data):
+        raise DecompressionError("snappy: the compressed bytes end early")
+    while pos < len(data):
+        size = int.from_bytes(data[pos : pos + 4], "big", signed=True)
+        pos += 4
+        if not 0 < size <= len(data) - pos:
+            raise DecompressionError(f"snappy: a block of {size} bytes with {len(data) - pos} left")
+        yield data[pos : pos + size]
+        pos += size
+
+
+def _grow(codec: str, data: memoryview, max_bytes: int) -> bytes:
+    """The plain bytes of a codec whose frames need not say how much they become: tried with more and more room."""
+    import cramjam
+
+    decompress_into = cramjam.lz4.decompress_into if codec == "lz4" else cramjam.zstd.decompress_into
+    capacity = min(max_bytes, max(64 * 1024, 4 * len(data)))
+    while True:
+        out = bytearray(capacity)
+        try:
+            size = decompress_into(data, out)
+        except cramjam.DecompressionError as error:
+            if str(error) != _CAPACITY_TOO_SMALL:
+                raise
+        else:
+            return bytes(memoryview(out)[:size])
+        if capacity == max_bytes:
+            raise _too_large(codec, max_bytes)
+        capacity = min(max_bytes, 4 * capacity)

@@ -1,0 +1,239 @@
+"""Reads the records bytes of one partition in a fetch response: batch after batch, through the exit the caller picks.
+
+Owns the walk along the batches, what is left out (control batches, aborted transactions, offsets outside the wanted
+range) and the position after it. Must not know requests or connections. Shown by tests/unit/records/test_reader.py.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, NamedTuple
+
+from kctl.client.errors import CorruptBatchError
+from kctl.client.records._hot.cursor import RecordCursor
+from kctl.client.records._hot.exits import OutputPlan, read_output, read_records, read_values
+from kctl.client.records._hot.record import BatchInfo, Record
+from kctl.client.records.batch import CHECKED_AT, FRAME, FRAME_BYTES, MAGIC_AT, RECORDS_AT, Source, read_batch
+from kctl.client.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES, DecompressionError, decompress
+from kctl.client.records.legacy import read_message
+from kctl.client.records.transactions import AbortedFilter, AbortedTransaction, ControlMarker, read_marker
+
+MAX_OFFSET: Final = (1 << 63) - 1
+CHUNK_RECORDS: Final = 500
+_SHORTEST_BATCH_BYTES: Final = FRAME_BYTES + 14
+
+
+class Frame(NamedTuple):
+    """Where a batch lies in the bytes; `end` is beyond them when the batch is cut."""
+
+    at: int
+    end: int
+    base_offset: int
+
+
+class BatchReader:
+    """The records of one partition of a fetch, in offset order.
+
+    Damage found after some records of a chunk is raised by the next call, so that no record before it is lost; from
+    then on every call raises it.
+
+    Attributes:
+        next_offset: where to go on: after the last record given; after everything in the bytes once `exhausted`.
+        exhausted: True when the wanted records are all given out. An empty chunk alone does not say so.
+        count: records given out so far.
+        aborted_records: records left out because their transaction was aborted.
+        markers: the control records passed so far.
+        whole_batches: batches seen so far that are whole.
+        cut_batch_bytes: once at the end of the bytes, the size of the batch that was cut there, else 0. A cut batch is
+            normal at the end of a fetch; with `whole_batches == 0` the fetch has to be made larger.
+    """
+
+    def __init__(
+        self,
+        data: bytes,
+        *,
+        topic: str = "",
+        partition: int = -1,
+        fetch_offset: int = 0,
+        stop_offset: int = MAX_OFFSET,
+        check_crcs: bool = True,
+        aborted: Iterable[AbortedTransaction] | None = None,
+        max_decompressed_bytes: int = DEFAULT_MAX_DECOMPRESSED_BYTES,
+    ) -> None:
+        self.next_offset = fetch_offset
+        self.exhausted = False
+        self.count = 0
+        self.aborted_records = 0
+        self.markers: list[ControlMarker] = []
+        self.whole_batches = 0
+        self.cut_batch_bytes = 0
+        self._data = data
+        self._at = 0
+        self._source = Source(topic, partition)
+        self._stop_offset = stop_offset
+        self._check_crcs = check_crcs
+        self._aborted = None if aborted is None else AbortedFilter(aborted)
+        self._max_decompressed_bytes = max_decompressed_bytes
+        self._cursor: RecordCursor | None = None
+        self._error: CorruptBatchError | None = None
+
+    def records(self, max_records: int = CHUNK_RECORDS) -> list[Record]:
+        """The next records, at most `max_records`; empty when exhausted.
+
+        Raises: CorruptBatchError for damaged bytes, UnsupportedCodecError for an unknown codec.
+        """
+        out: list[Record] = []
+        self._read(max_records, lambda cursor, room: read_records(cursor, out, room))
+        return out
+
+    def output(self, plan: OutputPlan, max_records: int = CHUNK_RECORDS) -> bytes:
+        """The output bytes of the next records, at most `max_records` of them, without making record objects.
+
+        Raises: as records().
+        """
+        out: list[bytes] = []
+        separator = plan.value_separator
+        if separator is None:
+            self._read(max_records, lambda cursor, room: read_output(cursor, plan, out, room, self.count))
+            return b"".join(out)
+        self._read(max_records, lambda cursor, room: read_values(cursor, out, plan.null, room))
+        out.append(b"")
+        return separator.join(out)
+
+    def __iter__(self) -> Iterator[list[Record]]:
+        """Chunks of records until exhausted."""
+        while chunk := self.records():
+            yield chunk
+
+    def _read(self, max_records: int, take: Callable[[RecordCursor, int], None]) -> None:
+        """Let `take` read from one cursor after the other until it has `max_records` or the end is reached."""
+        if self._error is not None:
+            raise self._error
+        wanted = self.count + max_records
+        before = self.count
+        try:
+            while self.count < wanted and not self.exhausted:
+                cursor = self._cursor or self._next_cursor()
+                if cursor is not None:
+                    self._take(cursor, wanted - self.count, take)
+        except CorruptBatchError as error:
+            self._error = error
+            if self.count == before:
+                raise
+
+    def _take(self, cursor: RecordCursor, room: int, take: Callable[[RecordCursor, int], None]) -> None:
+        """Read from the cursor; afterwards it is the current one, or done and passed."""
+        self._cursor = cursor
+        already = cursor.given
+        try:
+            take(cursor, room)
+        finally:
+            given = cursor.given - already
+            self.count += given
+            if given:
+                self.next_offset = cursor.next_offset
+        if cursor.is_done:
+            self._cursor = None
+            self._pass(cursor.batch)
+        elif given < room:
+            self._stop()
+
+    def _pass(self, batch: BatchInfo) -> None:
+        self.next_offset = max(self.next_offset, batch.last_offset + 1)
+
+    def _stop(self) -> None:
+        self.next_offset = max(self.next_offset, self._stop_offset)
+        self.exhausted = True
+
+    def _next_cursor(self) -> RecordCursor | None:
+        """A cursor over the next batch; None when it has nothing to give or there is no further batch."""
+        frame = next_frame(self._source, self._data, self._at)
+        if frame is None or frame.end > len(self._data):
+            self.cut_batch_bytes = 0 if frame is None else frame.end - frame.at
+            self.exhausted = True
+            return None
+        cursor = self._open(frame)
+        self._at = frame.end
+        self.whole_batches += 1
+        batch = cursor.batch
+        if batch.base_offset >= self._stop_offset:
+            self._stop()
+            return None
+        hidden = self._aborted is not None and self._aborted.hides(batch)
+        if batch.is_control:
+            self._read_markers(cursor)
+        elif hidden:
+            self.aborted_records += batch.record_count
+        elif batch.last_offset >= self.next_offset:
+            return cursor
+        self._pass(batch)
+        return None
+
+    def _open(self, frame: Frame) -> RecordCursor:
+        """A cursor over the batch in the frame, decompressed."""
+        data, source = self._data, self._source
+        if data[frame.at + MAGIC_AT] != 2:
+            message = read_message(
+                source,
+                data,
+                frame.at,
+                frame.end,
+                check_crcs=self._check_crcs,
+                max_decompressed_bytes=self._max_decompressed_bytes,
+            )
+            return RecordCursor(message.info, message.records, 0, self.next_offset, self._stop_offset, -1)
+        batch = read_batch(source, data, frame.at, frame.end, check_crcs=self._check_crcs)
+        info = batch.info
+        if info.compression == "none" or info.record_count == 0:
+            origin = frame.at + CHECKED_AT
+            return RecordCursor(info, batch.checked, RECORDS_AT, self.next_offset, self._stop_offset, origin)
+        try:
+            plain = decompress(info.compression, memoryview(batch.checked)[RECORDS_AT:], self._max_decompressed_bytes)
+        except DecompressionError as error:
+            raise source.damaged(str(error), info.base_offset, frame.at) from error
+        return RecordCursor(info, plain, 0, self.next_offset, self._stop_offset, -1)
+
+    def _read_markers(self, cursor: RecordCursor) -> None:
+        """Note the records of a control batch, which are never given out."""
+        records: list[Record] = []
+        read_records(cursor, records, cursor.batch.record_count)
+        for record in records:
+            marker = read_marker(record)
+            self.markers.append(marker)
+            if self._aborted is not None:
+                self._aborted.ended(marker)
+
+
+def next_frame(source: Source, data: bytes, at: int) -> Frame | None:
+    """Where the batch at `at` lies, None when not even its length is there.
+
+    Raises: CorruptBatchError for a length that no batch can have, and for an unknown version.
+    """
+    if len(data) - at < FRAME_BYTES:
+        return None
+    base_offset, length = FRAME.unpack_from(data, at)
+    if length < _SHORTEST_BATCH_BYTES - FRAME_BYTES:
+        raise source.damaged(f"batch length {length}", base_offset, at)
+    if len(data) - at > MAGIC_AT and data[at + MAGIC_AT] > 2:
+        raise source.damaged(f"version {data[at + MAGIC_AT]} of the record format is unknown", base_offset, at)
+    return Frame(at, at + FRAME_BYTES + length, base_offset)
+
+
+def split_batches(
+    data: bytes, *, topic: str = "", partition: int = -1, check_crcs: bool = True
+) -> list[tuple[BatchInfo, bytes]]:
+    """Every version 2 batch in the records bytes of a produce request, with what its header says.
+
+    Raises: CorruptBatchError also for a cut batch and for versions 0 and 1, which nobody may produce any more.
+    """
+    source = Source(topic, partition)
+    batches: list[tuple[BatchInfo, bytes]] = []
+    at = 0
+    while at < len(data):
+        frame = next_frame(source, data, at)
+        if frame is None or frame.end > len(data):
+            raise source.damaged(f"a batch is cut after {len(data) - at} bytes", -1, at)
+        if data[at + MAGIC_AT] != 2:
+            raise source.damaged(f"version {data[at + MAGIC_AT]} of the record format", frame.base_offset, at)
+        info = read_batch(source, data, at, frame.end, check_crcs=check_crcs).info
+        batches.append((info, data[at : frame.end]))
+        at = frame.end
+    return batches

@@ -1,0 +1,97 @@
+"""What transactions do to a fetch: the markers that end them, and which batches an aborted one hides.
+
+Owns the control record format and the walk along the aborted list of a fetch response. Must not know how records look.
+Source: KIP-98; https://kafka.apache.org/documentation/#controlbatch. Shown by tests/unit/records/test_transactions.py.
+"""
+
+from collections.abc import Iterable
+from operator import attrgetter
+from struct import Struct
+from typing import Final, NamedTuple
+
+from kctl.client.records._hot.builder import append_record
+from kctl.client.records._hot.record import BatchInfo, Record
+from kctl.client.records.batch import CONTROL, TRANSACTIONAL, encode_batch
+
+_KEY: Final = Struct(">hh")
+_VALUE: Final = Struct(">hi")
+_KINDS: Final = {0: "abort", 1: "commit"}
+
+
+class AbortedTransaction(NamedTuple):
+    """An entry of a fetch response: this producer's records from this offset on, up to its marker, were aborted."""
+
+    producer_id: int
+    first_offset: int
+
+
+class ControlMarker(NamedTuple):
+    """A control record. `kind` is commit, abort, or `type N` for one that ends no transaction."""
+
+    offset: int
+    producer_id: int
+    producer_epoch: int
+    kind: str
+    coordinator_epoch: int
+
+
+def read_marker(record: Record) -> ControlMarker:
+    """What the record of a control batch says. Raises CorruptBatchError where it says nothing sensible."""
+    key, value, batch = record.key or b"", record.value or b"", record.batch
+    if len(key) < _KEY.size:
+        raise batch.damaged(f"a control record's key has {len(key)} bytes", f"record at offset {record.offset}")
+    _, type_id = _KEY.unpack_from(key)
+    kind = _KINDS.get(type_id)
+    if kind is None:
+        return ControlMarker(record.offset, batch.producer_id, batch.producer_epoch, f"type {type_id}", -1)
+    if len(value) < _VALUE.size:
+        raise batch.damaged(f"a marker's value has {len(value)} bytes", f"record at offset {record.offset}")
+    _, coordinator_epoch = _VALUE.unpack_from(value)
+    return ControlMarker(record.offset, batch.producer_id, batch.producer_epoch, kind, coordinator_epoch)
+
+
+def control_batch(
+    *,
+    producer_id: int,
+    producer_epoch: int,
+    commit: bool,
+    timestamp_ms: int,
+    base_offset: int = 0,
+    leader_epoch: int = -1,
+    coordinator_epoch: int = 0,
+) -> bytes:
+    """The batch with which a broker ends a transaction."""
+    parts: list[bytes] = []
+    key, value = _KEY.pack(0, int(commit)), _VALUE.pack(0, coordinator_epoch)
+    append_record(parts, 0, 0, key, value, (), 1 << 16)
+    return encode_batch(
+        b"".join(parts),
+        attributes=TRANSACTIONAL | CONTROL,
+        record_count=1,
+        last_offset_delta=0,
+        base_timestamp_ms=timestamp_ms,
+        max_timestamp_ms=timestamp_ms,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        base_offset=base_offset,
+        leader_epoch=leader_epoch,
+    )
+
+
+class AbortedFilter:
+    """Which batches read_committed hides, told batch by batch in offset order."""
+
+    def __init__(self, aborted: Iterable[AbortedTransaction]) -> None:
+        self._coming = sorted(aborted, key=attrgetter("first_offset"), reverse=True)
+        self._open: set[int] = set()
+
+    def hides(self, batch: BatchInfo) -> bool:
+        """True when the batch belongs to an aborted transaction."""
+        while self._coming and self._coming[-1].first_offset <= batch.last_offset:
+            self._open.add(self._coming.pop().producer_id)
+        return batch.is_transactional and not batch.is_control and batch.producer_id in self._open
+
+    def ended(self, marker: ControlMarker) -> None:
+        """An abort marker: what the producer writes after it is another transaction."""
+        if marker.kind == "abort":
+            self._open.discard(marker.producer_id)

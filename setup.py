@@ -1,0 +1,38 @@
+"""Builds the one compiled package, kctl/client/records/_hot, with mypyc.
+
+The extension is optional: without a C compiler or mypy, or with KCTL_PURE=1, the same sources run as plain Python.
+Everything else about the distribution is in pyproject.toml.
+"""
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from setuptools import setup
+
+HOT = "kctl/client/records/_hot"
+MODULES = ("varint", "record", "cursor", "exits", "builder")
+
+
+def hot_extensions() -> list[Any]:
+    """setuptools' extension modules, none when they are not wanted or mypyc is not there."""
+    if os.environ.get("KCTL_PURE") == "1":
+        return []
+    try:
+        from mypyc.build import mypycify
+    except ImportError:
+        sys.stderr.write("mypyc is not installed: the record codec runs as plain Python\n")
+        return []
+    extensions = mypycify(
+        [str(Path(HOT, f"{name}.py")) for name in MODULES],
+        opt_level="3",
+        debug_level="0",
+        group_name=f"{HOT.replace('/', '.')}.native",
+    )
+    for extension in extensions:
+        extension.optional = True
+    return list(extensions)
+
+
+setup(ext_modules=hot_extensions())
