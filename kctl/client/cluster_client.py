@@ -54,7 +54,7 @@ class ClusterClient:
         """
         now_ms = self.clock.now_ms()
         wait_ms = max(0, min(timeout_ms, self._updater.run(now_ms) - now_ms))
-        activity = "metadata" if self._updater.is_in_flight else self.network.activity()
+        activity = self.activity()
         self.network.poll(wait_ms)
         spent_ms = self.clock.now_ms() - now_ms
         if spent_ms:
@@ -121,14 +121,21 @@ class ClusterClient:
         errors = self.network.errors()
         return errors[-1] if errors else None
 
+    def activity(self) -> str:
+        """Return in a few words what the time is being spent on now."""
+        return "metadata" if self._updater.is_in_flight else self.network.activity()
+
     def ledger_mark(self) -> LedgerMark:
         """Return the ledger as it is now, for `ledger_since`."""
         return dict(self._spent_ms)
 
     def ledger_since(self, mark: LedgerMark) -> tuple[str, ...]:
         """Return where the time since the mark went, largest first: `("connecting 4000 ms", "metadata 12 ms")`."""
-        spent = {activity: ms - mark.get(activity, 0) for activity, ms in self._spent_ms.items()}
-        return tuple(f"{activity} {ms} ms" for activity, ms in sorted(spent.items(), key=lambda item: -item[1]) if ms)
+        return ledger_text(self.spent_since(mark))
+
+    def spent_since(self, mark: LedgerMark) -> dict[str, int]:
+        """Return the milliseconds since the mark by what they were spent on, up to the end of the last poll."""
+        return {activity: ms - mark.get(activity, 0) for activity, ms in self._spent_ms.items()}
 
     def wakeup(self) -> None:
         """End the present or next poll; any thread may call it."""
@@ -137,3 +144,8 @@ class ClusterClient:
     def close(self) -> None:
         """Close every connection; requests in flight fail, and their callbacks run here. Idempotent."""
         self.network.close()
+
+
+def ledger_text(spent_ms: LedgerMark) -> tuple[str, ...]:
+    """Return times by activity in words, largest first."""
+    return tuple(f"{activity} {ms} ms" for activity, ms in sorted(spent_ms.items(), key=lambda item: -item[1]) if ms)
