@@ -35,6 +35,11 @@ class ChannelTable:
         self._idle_expiry.connecting(connection.channel, deadline_at_ms)
         self._selector.connect(connection.channel, address)
 
+    def handed_over(self, connection: Connection, entry: NodeEntry) -> None:
+        """Note that the channel belongs to another node from now on."""
+        connection.target = connection.target._replace(node_id=entry.node.node_id)
+        self._open[connection.channel] = (entry, connection)
+
     def flush(self, connection: Connection) -> None:
         """Hand what the connection has to say to the selector."""
         for data in connection.take_outgoing():

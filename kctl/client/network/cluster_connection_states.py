@@ -119,6 +119,10 @@ class ClusterConnectionStates:
         record = self._records[node_id]
         record.state = moved(NODE_TRANSITIONS, record.state, NodeState.DISCONNECTED)
 
+    def renamed(self, old_id: int, new_id: int) -> None:
+        """Carry over what is known of a node to the id under which it is known from now on."""
+        self._records[new_id] = self._records.pop(old_id)
+
     def forget(self, node_id: int) -> None:
         """Forget a node that left the cluster, or whose refusal is to be tried again."""
         self._records.pop(node_id, None)

@@ -73,12 +73,17 @@ class NetworkClient:
     # --- nodes --------------------------------------------------------------------------------------------------------
 
     def set_nodes(self, nodes: Sequence[Node]) -> None:
-        """Make `nodes` the ones to talk to; a node that left is dropped when its last request is answered."""
+        """Make `nodes` the ones to talk to; a node that left is dropped when its last request is answered.
+
+        Differs: a connection to a bootstrap entry is kept for the node that advertises the very same host and port;
+        Java makes a second one.
+        """
         members = {node.node_id: node for node in nodes}
         for node_id, entry in list(self._entries.items()):
             known = members.get(node_id)
             if known is None or (known.host, known.port) != (entry.node.host, entry.node.port):
                 entry.is_member = False
+                self._hand_over(entry, members)
                 self._retire(entry)
         for node_id, node in members.items():
             present = self._entries.get(node_id)
@@ -419,6 +424,20 @@ class NetworkClient:
             self.states.released(entry.node.node_id)
             error = ConnectionLost(f"{connection.target}: connection closed: {reason}")
             self._fail(orphans, entry.node.node_id, error)
+
+    def _hand_over(self, entry: NodeEntry, members: dict[int, Node]) -> None:
+        """Give the connection of a node that left to a new one at the same place."""
+        connection = entry.connection
+        for node in members.values():
+            if connection is None or node.node_id in self._entries:
+                continue
+            if (node.host, node.port) == (entry.node.host, entry.node.port):
+                heir = self._entries[node.node_id] = NodeEntry(node)
+                heir.connection, entry.connection = connection, None
+                heir.throttled_until_ms = entry.throttled_until_ms
+                self.states.renamed(entry.node.node_id, node.node_id)
+                self._channels.handed_over(connection, heir)
+                return
 
     def _retire(self, entry: NodeEntry) -> None:
         if entry.connection is None or not entry.connection.in_flight:

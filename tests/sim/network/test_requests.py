@@ -118,9 +118,23 @@ def test_a_node_that_left_keeps_its_connection_until_its_last_answer() -> None:
         bench = Bench(hub)
         bench.connect()
         answers = bench.ask()
-        bench.client.set_nodes([Node(1, "10.0.0.1", 9092)])
+        bench.client.set_nodes([Node(1, "10.0.0.2", 9092)])
         bench.poll_until(lambda: bool(answers), until_ms=1000)
         assert is_metadata(answers[0].response)
         bench.client.poll(0)
         assert [event.reason for event in bench.seen(Closed)] == ["left the cluster"]
-        assert bench.connect(1)
+        assert not bench.client.is_ready(-1)
+
+
+def test_the_bootstrap_connection_serves_the_node_that_is_at_the_same_place() -> None:
+    with Hub() as hub:
+        bench = Bench(hub, 2)
+        bench.connect(-1)
+        answers = bench.ask(-1)
+        bench.client.set_nodes([Node(7, "10.0.0.1", 9092), Node(8, "10.0.0.2", 9092)])
+        assert bench.client.is_ready(7)
+        bench.poll_until(lambda: bool(answers), until_ms=1000)
+        assert (answers[0].node_id, is_metadata(answers[0].response)) == (7, True)
+        assert bench.seen(Closed) == []
+        bench.client.disconnect(7, "test")
+        assert bench.connect(7)
