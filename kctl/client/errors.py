@@ -100,7 +100,11 @@ class RemoteProtocolError(ProtocolError):
 
 
 class CorruptBatchError(RemoteProtocolError):
-    """A record batch is damaged: wrong CRC, impossible length, undecodable compression."""
+    """A record batch is damaged: wrong CRC, impossible length, undecodable compression.
+
+    Attributes: `topic` and `partition`, `base_offset` of the batch, `offset` of the byte in what was fetched, and
+    `resume_offset`, where a consumer that leaves the batch out goes on; each None where it is not known.
+    """
 
     def __init__(
         self,
@@ -110,8 +114,10 @@ class CorruptBatchError(RemoteProtocolError):
         partition: int | None = None,
         base_offset: int | None = None,
         offset: int | None = None,
+        resume_offset: int | None = None,
     ) -> None:
         super().__init__(message, offset=offset)
+        self.resume_offset = resume_offset
         self.topic = topic
         self.partition = partition
         self.base_offset = base_offset
@@ -188,6 +194,52 @@ class TlsError(TransportError):
     """The TLS handshake failed: certificate, version, cipher or alert."""
 
     retriable = False
+
+
+class CertificateError(TlsError):
+    """The peer's certificate was refused; `presented` describes the chain it sent, leaf first."""
+
+    def __init__(self, message: str, *, presented: "tuple[str, ...]" = (), hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.presented = presented
+
+
+class CertificateExpired(CertificateError):
+    """It was valid until a day in the past."""
+
+
+class CertificateNotYetValid(CertificateError):
+    """It is valid from a day in the future; or our clock is wrong."""
+
+
+class HostnameMismatch(CertificateError):
+    """It is for other hosts than the one asked for."""
+
+
+class UntrustedCertificate(CertificateError):
+    """Nobody we trust has issued it."""
+
+
+class NoCommonTls(TlsError):
+    """No TLS version or no cipher suite that both sides would use."""
+
+
+class TlsAlert(TlsError):
+    """The peer ended TLS with an alert, whose name is `alert`."""
+
+    def __init__(self, message: str, *, alert: str = "", hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.alert = alert
+
+
+class ClientCertificateRefused(TlsAlert):
+    """The peer wants a client certificate, or another one than ours."""
+
+
+class TlsClosed(TlsError):
+    """The peer closed the connection in the middle of TLS."""
+
+    retriable = True
 
 
 class AuthenticationError(TransportError):
