@@ -1,0 +1,73 @@
+"""PeerCertificate: what people want to know of a certificate. Shown by tests/unit/security/test_tls_channel.py."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from ssl import SSLObject
+
+_SHORT = {"commonName": "CN", "organizationName": "O", "organizationalUnitName": "OU", "countryName": "C"}
+
+
+class PeerCertificate(NamedTuple):
+    """A certificate as the peer presented it; nothing here says that it can be trusted.
+
+    Attributes:
+        subject, issuer: distinguished names, `CN=localhost, O=example`.
+        not_before_ms, not_after_ms: when it is valid, since the epoch.
+        not_before, not_after: the same as dates, `2026-11-20`.
+        names: the host names and addresses it is for.
+    """
+
+    subject: str
+    issuer: str
+    not_before_ms: int
+    not_after_ms: int
+    not_before: str
+    not_after: str
+    names: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.subject}, issuer {self.issuer}"
+
+
+def presented_chain(tls: "SSLObject") -> tuple[PeerCertificate, ...]:
+    """Return the peer's chain, leaf first, also where it was refused; empty when it presented none.
+
+    Python's public call answers only after a handshake that succeeded. The private one under it has been there since
+    3.10; where it is missing, an error says less but is the same error.
+    """
+    chain = getattr(getattr(tls, "_sslobj", None), "get_unverified_chain", None)
+    return tuple(_described(certificate.get_info()) for certificate in (chain() if chain else None) or ())
+
+
+def _described(info: Mapping[str, Any]) -> PeerCertificate:
+    from ssl import cert_time_to_seconds
+
+    not_before, not_after = info["notBefore"], info["notAfter"]
+    return PeerCertificate(
+        _name(info.get("subject", ())),
+        _name(info.get("issuer", ())),
+        cert_time_to_seconds(not_before) * 1000,
+        cert_time_to_seconds(not_after) * 1000,
+        _date(not_before),
+        _date(not_after),
+        tuple(name for kind, name in info.get("subjectAltName", ()) if kind in ("DNS", "IP Address")),
+    )
+
+
+def _name(parts: tuple[tuple[tuple[str, str], ...], ...]) -> str:
+    pairs = [f"{_SHORT.get(kind, kind)}={_plain(value)}" for part in parts for kind, value in part]
+    return ", ".join(pairs) or "(no name)"
+
+
+def _plain(value: str) -> str:
+    """Escape what could steer a terminal: the peer chose these bytes."""
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in value[:200])
+
+
+def _date(text: str) -> str:
+    """Return `2026-11-20` of OpenSSL's `Nov 20 14:01:35 2026 GMT`."""
+    month, day, _, year, _ = text.split()
+    months = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+    return f"{year}-{months.index(month) + 1:02}-{int(day):02}"

@@ -1,0 +1,181 @@
+"""TlsChannel: one TLS connection between two buffers. What goes in and out of the network is the caller's business.
+
+Knows nothing of sockets, deadlines or Kafka. Shown by tests/unit/security/test_tls_channel.py: two channels back to
+back, every kind of failure, and bytes cut anywhere.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from kctl.client.errors import RemoteProtocolError, TlsClosed, TlsError
+
+if TYPE_CHECKING:
+    import ssl
+
+    from kctl.client.security.tls.certificates import PeerCertificate
+
+READ_BYTES = 16_384
+"""A TLS record holds no more, so a larger buffer is never filled by one read."""
+FIRST_BYTES = 64
+_RECORD_TYPES = range(20, 25)
+_RECORD_MAJOR_VERSION = 3
+
+
+class TlsChannel:
+    """One side of a TLS connection.
+
+    After every call that may have produced bytes for the peer (`handshake`, `receive` + `read`, `write`, `shutdown`,
+    and also after an error, when there is an alert), send what `pending_out` returns.
+    """
+
+    def __init__(self, context: "ssl.SSLContext", server_hostname: str = "", server_side: bool = False) -> None:
+        """
+        Args: server_hostname: whose certificate we want, and the name we ask for (SNI); not for the server's side.
+        Raises: TlsError: it cannot be the name of a host.
+        """
+        import ssl
+
+        # In a certificate, names have no trailing dot and addresses no zone.
+        self._host = server_hostname.partition("%")[0].removesuffix(".")
+        self._incoming = ssl.MemoryBIO()
+        self._outgoing = ssl.MemoryBIO()
+        name = None if server_side else self._host or None
+        if name is None and context.check_hostname:
+            raise TlsError(f"{server_hostname!r} is no name to ask a certificate for")
+        try:
+            self._tls = context.wrap_bio(self._incoming, self._outgoing, server_side, name)
+        except (ValueError, TypeError) as e:
+            raise TlsError(f"{self._host!r} is no name to ask a certificate for: {e}") from None
+        self._first_bytes = b""
+        self._failure: TlsError | None = None
+        self.is_established = False
+        self.is_closed_by_peer = False
+
+    # --- bytes of the network -----------------------------------------------------------------------------------------
+
+    def receive(self, data: "bytes | bytearray | memoryview") -> None:
+        """Take bytes that came from the peer.
+
+        Raises: RemoteProtocolError: the very first of them are not TLS; they are in `first_bytes`.
+        """
+        if len(self._first_bytes) < FIRST_BYTES and not self.is_established:
+            self._first_bytes += bytes(data[: FIRST_BYTES - len(self._first_bytes)])
+            self._check_first_bytes()
+        self._incoming.write(data)
+
+    def receive_eof(self) -> None:
+        """Take note that the peer has closed the connection: the next `handshake` or `read` tells."""
+        self._incoming.write_eof()
+
+    def pending_out(self) -> bytes:
+        """Return the bytes to send to the peer, b"" when there are none."""
+        return self._outgoing.read() if self._outgoing.pending else b""
+
+    # --- bytes of the application -------------------------------------------------------------------------------------
+
+    def handshake(self) -> bool:
+        """Go on with the handshake as far as the received bytes allow; return whether it is done.
+
+        Raises: TlsError: a subclass for each cause; the channel is of no further use.
+        """
+        if not self.is_established:
+            self.is_established = self._attempt(self._tls.do_handshake)
+        return self.is_established
+
+    def read(self) -> bytes:
+        """Return the application bytes received so far, b"" when there are none yet or the peer has ended.
+
+        Raises: TlsError: a damaged record, an alert, or a connection cut without TLS's own ending.
+        """
+        import ssl
+
+        if self._failure is not None:
+            raise self._failure
+        parts: list[bytes] = []
+        while True:
+            try:
+                part = self._tls.read(READ_BYTES)
+            except ssl.SSLWantReadError:
+                break
+            except ssl.SSLZeroReturnError:
+                self.is_closed_by_peer = True
+                break
+            except ssl.SSLError as e:
+                failure = self._fail(e)
+                if parts:
+                    break  # these bytes are whole and authentic; the next read tells of the failure
+                raise failure from e
+            if not part:
+                self.is_closed_by_peer = True
+                break
+            parts.append(part)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def write(self, data: "bytes | bytearray | memoryview") -> None:
+        """Encrypt all of `data` for the peer.
+
+        Raises: TlsError: the handshake is not done, or the channel has failed.
+        """
+        if not self.is_established:
+            raise TlsError("nothing can be written before the TLS handshake is done")
+        if data:
+            self._attempt(lambda: self._tls.write(data))
+
+    def shutdown(self) -> None:
+        """Say to the peer that nothing follows. Never fails: the connection is going away."""
+        import ssl
+
+        if self.is_established and self._failure is None:
+            try:
+                self._tls.unwrap()
+            except ssl.SSLError:
+                return  # the peer's own ending is not awaited
+
+    # --- what was agreed ----------------------------------------------------------------------------------------------
+
+    @property
+    def version(self) -> str:
+        """`TLSv1.3`; empty before the handshake is done."""
+        return self._tls.version() or "" if self.is_established else ""
+
+    @property
+    def cipher(self) -> str:
+        """`TLS_AES_256_GCM_SHA384`; empty before the handshake is done."""
+        cipher = self._tls.cipher() if self.is_established else None
+        return cipher[0] if cipher else ""
+
+    def peer_chain(self) -> "tuple[PeerCertificate, ...]":
+        """Return what the peer presented, leaf first, also after it was refused; empty when there is nothing."""
+        from kctl.client.security.tls.certificates import presented_chain
+
+        return presented_chain(self._tls)
+
+    # --- failures -----------------------------------------------------------------------------------------------------
+
+    def _attempt(self, step: Callable[[], object]) -> bool:
+        """Do one step and return True, or False when bytes of the peer are missing."""
+        import ssl
+
+        if self._failure is not None:
+            raise self._failure
+        try:
+            step()
+        except ssl.SSLWantReadError:
+            return False
+        except ssl.SSLError as e:
+            raise self._fail(e) from e
+        return True
+
+    def _fail(self, error: "ssl.SSLError") -> TlsError:
+        from kctl.client.security.tls.failures import tls_error
+
+        self._failure = tls_error(error, self._host, self.peer_chain())
+        if isinstance(self._failure, TlsClosed) and not self.is_established:
+            self._failure.hint = "the port may not speak TLS: try security.protocol PLAINTEXT"
+        return self._failure
+
+    def _check_first_bytes(self) -> None:
+        """A record of TLS begins with its type and with major version 3; anything else is another protocol."""
+        first = self._first_bytes
+        if first and (first[0] not in _RECORD_TYPES or (len(first) > 1 and first[1] != _RECORD_MAJOR_VERSION)):
+            raise RemoteProtocolError("the peer does not speak TLS", first_bytes=first)

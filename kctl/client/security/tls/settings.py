@@ -1,0 +1,272 @@
+"""TlsSettings: everything that the ssl.* properties say, checked once; and the contexts made of it.
+
+Shown by tests/unit/security/test_tls_settings.py.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from kctl.client.config import ClientConfig
+from kctl.client.config.security import TLS_VERSIONS
+from kctl.client.errors import ConfigError
+from kctl.client.security.tls.stores import read_store
+
+if TYPE_CHECKING:
+    import ssl
+
+_IANA_SUITE = re.compile(
+    r"TLS_(?:(?P<kx>ECDHE_RSA|ECDHE_ECDSA|DHE_RSA|RSA)_WITH_)"
+    r"(?:AES_(?P<bits>128|256)_(?P<mode>GCM|CBC)_(?P<hash>SHA(?:256|384)?)|(?P<chacha>CHACHA20_POLY1305)_SHA256)"
+)
+_TLS13_SUITE = re.compile(r"TLS_(?:AES|CHACHA20)_[A-Z0-9_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class TlsSettings:
+    """What a client needs to make TLS connections.
+
+    Attributes:
+        trusted_pem: certificates to trust, or None for those of the system.
+        key_pem, key_password: our private key and certificate chain, where we have them.
+        checks_hostname: whether the certificate must be for the host that was asked for.
+        oldest, newest: TLS versions.
+        ciphers: for TLS 1.2 and older, in OpenSSL's spelling; empty for OpenSSL's own choice.
+    """
+
+    trusted_pem: str | None = field(default=None, repr=False)
+    key_pem: str | None = field(default=None, repr=False)
+    key_password: str | None = field(default=None, repr=False)
+    checks_hostname: bool = True
+    oldest: str = "TLSv1.2"
+    newest: str = "TLSv1.3"
+    ciphers: str = ""
+
+    @classmethod
+    def from_config(cls, config: ClientConfig) -> "TlsSettings":
+        """Return the settings of a config, with the files read and proved usable.
+
+        Raises: ConfigError: naming the property that is wrong.
+        """
+        algorithm = config.ssl_endpoint_identification_algorithm
+        if algorithm.lower() not in ("", "https"):
+            name = "ssl.endpoint.identification.algorithm"
+            raise ConfigError(f"{name} is https or empty, not {algorithm!r}", key=name)
+        oldest, newest = _versions(config.ssl_enabled_protocols)
+        ciphers, oldest, newest = _ciphers(config.ssl_cipher_suites, oldest, newest)
+        settings = cls(
+            trusted_pem=_trusted(config),
+            key_pem=_key(config),
+            key_password=config.ssl_key_password,
+            checks_hostname=bool(algorithm),
+            oldest=oldest,
+            newest=newest,
+            ciphers=ciphers,
+        )
+        settings._context(verify=True)
+        return settings
+
+    def context(self, *, verify: bool = True) -> "ssl.SSLContext":
+        """Return a context for client connections.
+
+        Args: verify: False takes any certificate, to look at one that is refused; never for real use.
+        Raises: ConfigError: OpenSSL refuses a certificate, key, password or cipher.
+        """
+        context = self._context(verify=verify)
+        if self.trusted_pem is None:
+            context.load_default_certs()  # takes tens of milliseconds, so not where the files are only proved usable
+        return context
+
+    def _context(self, *, verify: bool) -> "ssl.SSLContext":
+        import ssl
+
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = self.checks_hostname and verify
+        context.verify_mode = ssl.CERT_REQUIRED if verify else ssl.CERT_NONE
+        _set_versions(context, self.oldest, self.newest)
+        if self.ciphers:
+            _set_ciphers(context, self.ciphers)
+        if self.trusted_pem is not None:
+            _load_trusted(context, self.trusted_pem)
+        if self.key_pem is not None:
+            _load_key(context, self.key_pem, self.key_password)
+        return context
+
+
+def server_context(
+    certificate_pem: str,
+    *,
+    client_ca_pem: str | None = None,
+    oldest: str = "TLSv1.2",
+    newest: str = "TLSv1.3",
+    ciphers: str = "",
+) -> "ssl.SSLContext":
+    """Return a context for the server's side, for the sandbox.
+
+    Args:
+        certificate_pem: private key and certificate chain.
+        client_ca_pem: whose client certificates are required; None asks for none.
+    """
+    import ssl
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    _set_versions(context, oldest, newest)
+    if ciphers:
+        _set_ciphers(context, ciphers)
+    _load_key(context, certificate_pem, None)
+    if client_ca_pem is not None:
+        context.verify_mode = ssl.CERT_REQUIRED
+        _load_trusted(context, client_ca_pem)
+    return context
+
+
+# --- from properties --------------------------------------------------------------------------------------------------
+
+
+def _trusted(config: ClientConfig) -> str | None:
+    location, kind = ClientConfig.ssl_truststore_location, ClientConfig.ssl_truststore_type
+    inline = config.ssl_truststore_certificates
+    if inline is not None and config.ssl_truststore_location is not None:
+        raise ConfigError(f"{location.name} and ssl.truststore.certificates exclude each other", key=location.name)
+    return inline or read_store(config, location, kind, has_key=False)
+
+
+def _key(config: ClientConfig) -> str | None:
+    location, kind = ClientConfig.ssl_keystore_location, ClientConfig.ssl_keystore_type
+    key, chain = config.ssl_keystore_key, config.ssl_keystore_certificate_chain
+    if (key is None) != (chain is None):
+        missing = "ssl.keystore.key" if key is None else "ssl.keystore.certificate.chain"
+        raise ConfigError(f"{missing} is missing: key and certificate chain go together", key=missing)
+    if key is None or chain is None:
+        return read_store(config, location, kind, has_key=True)
+    if config.ssl_keystore_location is not None:
+        raise ConfigError(f"{location.name} and ssl.keystore.key exclude each other", key=location.name)
+    return f"{key}\n{chain}\n"
+
+
+def _versions(enabled: tuple[str, ...]) -> tuple[str, str]:
+    """Return the oldest and the newest of the enabled versions, between which none may be missing."""
+    name = "ssl.enabled.protocols"
+    if not enabled:
+        raise ConfigError(f"{name} must name at least one version", key=name)
+    places = sorted(TLS_VERSIONS.index(version) for version in enabled)
+    if len(places) != places[-1] - places[0] + 1:
+        raise ConfigError(f"{name}={','.join(enabled)} leaves out a version in between", key=name)
+    return TLS_VERSIONS[places[0]], TLS_VERSIONS[places[-1]]
+
+
+def _ciphers(suites: tuple[str, ...], oldest: str, newest: str) -> tuple[str, str, str]:
+    """Return OpenSSL's cipher list, and the versions narrowed to those that the suites are for.
+
+    Differs: Python cannot narrow down the suites of TLS 1.3; naming one allows all of them.
+    """
+    if not suites:
+        return "", oldest, newest
+    older = [_openssl_name(suite) for suite in suites if not _TLS13_SUITE.fullmatch(suite)]
+    if not older:
+        oldest = "TLSv1.3"
+    elif len(older) == len(suites) and newest == "TLSv1.3":
+        newest = "TLSv1.2"
+    if TLS_VERSIONS.index(oldest) > TLS_VERSIONS.index(newest):
+        name = "ssl.cipher.suites"
+        raise ConfigError(f"{name}: none of the suites is for a version in ssl.enabled.protocols", key=name)
+    return ":".join(older), oldest, newest
+
+
+def _openssl_name(suite: str) -> str:
+    """Return OpenSSL's name of a suite: ECDHE-RSA-AES128-GCM-SHA256 of TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256."""
+    match = _IANA_SUITE.fullmatch(suite)
+    if match is None:
+        if suite.startswith("TLS_") or not re.fullmatch(r"[A-Z0-9-]{1,64}", suite):
+            raise ConfigError(f"ssl.cipher.suites: {suite!r} is not known here", key="ssl.cipher.suites")
+        return suite
+    exchange = "" if match["kx"] == "RSA" else match["kx"].replace("_", "-") + "-"
+    if match["chacha"]:
+        return exchange + "CHACHA20-POLY1305"
+    mode = "GCM-" if match["mode"] == "GCM" else ""
+    return f"{exchange}AES{match['bits']}-{mode}{match['hash']}"
+
+
+# --- into a context ---------------------------------------------------------------------------------------------------
+
+
+def _set_versions(context: "ssl.SSLContext", oldest: str, newest: str) -> None:
+    import ssl
+
+    versions = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
+    if newest not in versions:
+        name = "ssl.enabled.protocols"
+        raise ConfigError(f"{name}: {newest} is too old to be used; enable TLSv1.2 or TLSv1.3", key=name)
+    context.maximum_version = versions[newest]
+    context.minimum_version = versions.get(oldest, ssl.TLSVersion.MINIMUM_SUPPORTED)
+    context.options |= ssl.OP_NO_RENEGOTIATION
+
+
+def _set_ciphers(context: "ssl.SSLContext", ciphers: str) -> None:
+    import ssl
+
+    wanted = ciphers.split(":")
+    try:
+        context.set_ciphers(ciphers)
+        known = [cipher["name"] for cipher in context.get_ciphers()]
+    except ssl.SSLError:
+        known = []
+    # OpenSSL overlooks what it does not know, and takes words such as ALL for many.
+    unknown = [name for name in wanted if name not in known]
+    if unknown:
+        raise ConfigError(f"ssl.cipher.suites: OpenSSL does not know {', '.join(unknown)}", key="ssl.cipher.suites")
+
+
+def _load_trusted(context: "ssl.SSLContext", pem: str) -> None:
+    import ssl
+
+    try:
+        context.load_verify_locations(cadata=_only_certificates(pem))
+    except (ssl.SSLError, ValueError):
+        raise ConfigError(
+            "ssl.truststore.location or ssl.truststore.certificates holds no usable certificate",
+            key="ssl.truststore.location",
+        ) from None
+
+
+def _only_certificates(pem: str) -> str:
+    """Drop keys and comments, which may be in any encoding: OpenSSL takes the certificates as ASCII."""
+    found = re.findall(r"-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]*-----END CERTIFICATE-----", pem)
+    return "\n".join(found)
+
+
+def _load_key(context: "ssl.SSLContext", pem: str, password: str | None) -> None:
+    import ssl
+
+    with _as_file(pem) as path:
+        try:
+            # A password must be given even where there is none: without it OpenSSL would ask on the terminal.
+            context.load_cert_chain(path, password=password or "")
+        except ssl.SSLError as e:
+            raise _key_error(e, pem, password) from None
+
+
+def _key_error(error: "ssl.SSLError", pem: str, password: str | None) -> ConfigError:
+    name = "ssl.keystore.location or ssl.keystore.key"
+    if "ENCRYPTED" in pem and error.reason != "KEY_VALUES_MISMATCH":
+        why = "ssl.key.password does not open" if password else "ssl.key.password is not set, and it is needed for"
+        return ConfigError(f"{why} the encrypted private key of {name}", key="ssl.key.password")
+    if error.reason == "KEY_VALUES_MISMATCH":
+        return ConfigError(f"{name}: private key and certificate do not belong together", key="ssl.keystore.location")
+    needs = "it must hold a private key and a certificate chain, both PEM"
+    return ConfigError(f"{name} cannot be used: {needs}", key="ssl.keystore.location")
+
+
+@contextmanager
+def _as_file(content: str) -> Iterator[str]:
+    """Give the content a path for as long as OpenSSL needs one: in memory, so that no key is written to a disk."""
+    descriptor = os.memfd_create("pem", os.MFD_CLOEXEC)
+    try:
+        with os.fdopen(os.dup(descriptor), "w", encoding="utf-8") as file:
+            file.write(content)
+        yield f"/proc/self/fd/{descriptor}"
+    finally:
+        os.close(descriptor)

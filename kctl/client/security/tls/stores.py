@@ -1,0 +1,80 @@
+"""What ssl.truststore.* and ssl.keystore.* point at, as PEM; and the way out for stores that Python cannot read.
+
+Owns reading and recognising; errors name the property and never show what is inside. Shown by
+tests/unit/security/test_tls_settings.py.
+"""
+
+import shlex
+from pathlib import Path
+
+from kctl.client.config import ClientConfig, Property
+from kctl.client.errors import ConfigError
+
+MAX_STORE_BYTES = 8 * 1024 * 1024
+_JAVA_MAGIC = {b"\xfe\xed\xfe\xed": "JKS", b"\xce\xce\xce\xce": "JCEKS"}
+_DER_SEQUENCE = 0x30
+_PEM_BEGIN = b"-----BEGIN "
+
+
+def read_store(
+    config: ClientConfig, location: Property[str | None], store_type: Property[str], *, has_key: bool
+) -> str | None:
+    """Return the PEM file that `location` names, or None where it names none.
+
+    A file that is PEM is taken as such unless another type was asked for by hand.
+    Args: has_key: it is a key store, which changes how a Java store is converted.
+    Raises: ConfigError: it cannot be read, is no PEM, or is a Java store: with the command that converts it.
+    Source: KIP-651. Differs: JKS and PKCS12 are not read; PEM needs no ssl.*store.type.
+    """
+    path = config.values[location.name]
+    if path is None:
+        return None
+    content = _read(path, location)
+    wanted = config.values[store_type.name]
+    if _PEM_BEGIN in content:
+        if config.is_given(store_type) and wanted != "PEM":
+            raise ConfigError(f"{location.name}={path} is PEM: set {store_type.name}=PEM", key=store_type.name)
+        try:
+            return content.decode()
+        except UnicodeDecodeError:
+            raise ConfigError(f"{location.name}={path} is not a PEM file: it is not UTF-8", key=location.name) from None
+    kind = _java_kind(content)
+    if kind is None:
+        raise ConfigError(f"{location.name}={path} is neither PEM nor a Java store", key=location.name)
+    raise ConfigError(
+        f"{location.name}={path} is {kind}, which cannot be read here: convert it with\n"
+        f"  {_conversion(path, kind, has_key=has_key)}\n"
+        f"and set {location.name}={path}.pem {store_type.name}=PEM" + (" ssl.key.password=..." if has_key else ""),
+        key=location.name,
+    )
+
+
+def _read(path: str, location: Property[str | None]) -> bytes:
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(MAX_STORE_BYTES + 1)
+    except (OSError, ValueError) as e:
+        why = e.strerror if isinstance(e, OSError) else "not a path"
+        raise ConfigError(f"{location.name}={path} cannot be read: {why}", key=location.name) from e
+    if len(content) > MAX_STORE_BYTES:
+        raise ConfigError(f"{location.name}={path} is larger than {MAX_STORE_BYTES} bytes", key=location.name)
+    return content
+
+
+def _java_kind(content: bytes) -> str | None:
+    """Return JKS, JCEKS or PKCS12, or None when it is neither."""
+    if content[:1] == bytes([_DER_SEQUENCE]):
+        return "PKCS12"
+    return _JAVA_MAGIC.get(content[:4])
+
+
+def _conversion(path: str, kind: str, *, has_key: bool) -> str:
+    """Return the command that turns a Java store into PEM; it asks for the passwords itself."""
+    source, pem, p12 = shlex.quote(path), shlex.quote(path + ".pem"), shlex.quote(path + ".p12")
+    if not has_key:
+        return f"keytool -list -rfc -keystore {source} > {pem}"
+    to_pem = "openssl pkcs12 -in {} -out " + pem
+    if kind == "PKCS12":
+        return to_pem.format(source)
+    to_p12 = f"keytool -importkeystore -srckeystore {source} -destkeystore {p12} -deststoretype PKCS12"
+    return f"{to_p12} && {to_pem.format(p12)}"
