@@ -1,0 +1,196 @@
+"""Connection: from the first byte to ready, answers in order, and an end for everything that does not fit."""
+
+import pytest
+
+from kctl.client.errors import AuthenticationError, KafkaError, RemoteProtocolError, WrongPeerError
+from kctl.client.events import Phase, PhaseDone, Ready
+from kctl.client.network.states import ConnectionState
+from kctl.client.protocol.api.api_versions import ApiVersionsRequest
+from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse
+from kctl.client.protocol.api.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
+from kctl.client.protocol.api.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+from kctl.client.protocol.framing import RequestFrame
+from kctl.client.protocol.schema import Response
+from kctl.client.security.sasl.plain import PlainClient
+from tests.unit.network.wired import Wired, answer_well, api_versions
+
+
+def send(wired: Wired, *, deadline_at_ms: int = 1000) -> RequestFrame:
+    wired.connection.send(MetadataRequest(), 9, now_ms=0, deadline_at_ms=deadline_at_ms, on_done=lambda _: None)
+    (request,) = wired.sent()
+    return request
+
+
+def test_the_way_to_ready_is_told_phase_by_phase() -> None:
+    wired = Wired()
+    wired.connection.on_connected("10.0.0.1:1", 5)
+    assert wired.connection.state is ConnectionState.APIVERSIONS
+    wired.serve(now_ms=12)
+    assert [type(event) for event in wired.events if isinstance(event, PhaseDone | Ready)] == [
+        PhaseDone,
+        PhaseDone,
+        Ready,
+    ]
+    phases = [(event.phase, event.elapsed_ms) for event in wired.events if isinstance(event, PhaseDone)]
+    assert phases == [(Phase.TCP, 5), (Phase.APIVERSIONS, 7)]
+    assert wired.connection.versions is not None
+
+
+def test_an_older_broker_is_asked_again_in_a_version_it_knows() -> None:
+    wired = Wired()
+    wired.connection.on_connected("", 0)
+    (first,) = wired.sent()
+    wired.connection.receive(wired.reply(first, api_versions(error_code=35)), 0)
+    (second,) = wired.sent()
+    assert (first.api_key, second.api_key) == (18, 18)
+    assert second.version < first.version
+    wired.connection.receive(wired.reply(second, answer_well(second)), 0)
+    assert wired.connection.is_ready
+
+
+def test_a_broker_that_never_accepts_a_version_is_an_error_not_a_loop() -> None:
+    wired = Wired()
+    wired.connection.on_connected("", 0)
+    with pytest.raises(RemoteProtocolError, match="UNSUPPORTED_VERSION"):
+        wired.serve(lambda _: api_versions(error_code=35))
+
+
+def test_answers_may_come_byte_by_byte() -> None:
+    wired = Wired()
+    wired.make_ready()
+    data = wired.reply(send(wired), MetadataResponse(cluster_id="x"))
+    arrived = [answer for byte in data for answer in wired.connection.receive(bytes([byte]), 3)]
+    assert [answer.response for answer in arrived] == [MetadataResponse(cluster_id="x")]
+    assert wired.connection.answered == 1
+
+
+def test_several_answers_may_come_in_one_piece() -> None:
+    wired = Wired()
+    wired.make_ready()
+    requests = [send(wired) for _ in range(3)]
+    data = b"".join(wired.reply(request, MetadataResponse(cluster_id=str(n))) for n, request in enumerate(requests))
+    arrived = wired.connection.receive(data, 3)
+    assert [answer.response.cluster_id for answer in arrived if isinstance(answer.response, MetadataResponse)] == [
+        "0",
+        "1",
+        "2",
+    ]
+
+
+def test_an_answer_to_another_request_ends_the_connection() -> None:
+    wired = Wired()
+    wired.make_ready()
+    first = send(wired)
+    second = send(wired)
+    assert first.correlation_id != second.correlation_id
+    with pytest.raises(RemoteProtocolError, match="correlation id"):
+        wired.connection.receive(wired.reply(second, MetadataResponse()), 0)
+
+
+def test_an_answer_that_nobody_asked_for_ends_the_connection() -> None:
+    wired = Wired()
+    wired.make_ready()
+    request = send(wired)
+    data = wired.reply(request, MetadataResponse())
+    wired.connection.receive(data, 0)
+    with pytest.raises(RemoteProtocolError, match="never sent"):
+        wired.connection.receive(data, 0)
+
+
+def test_a_broken_answer_names_node_and_api() -> None:
+    wired = Wired()
+    wired.make_ready()
+    data = bytearray(wired.reply(send(wired), MetadataResponse(cluster_id="x")))
+    del data[-3:]
+    data[3] -= 3
+    with pytest.raises(RemoteProtocolError, match=r"broker.example:9092 \[10.0.0.7\]: .*Metadata") as caught:
+        wired.connection.receive(bytes(data), 0)
+    assert caught.value.api is not None
+    assert caught.value.api.startswith("Metadata")
+
+
+@pytest.mark.parametrize(
+    ("said", "named"), [(b"HTTP/1.1 400 Bad Request\r\n\r\n", "HTTP"), (bytes.fromhex("15030300020250"), "TLS")]
+)
+def test_a_peer_that_is_no_broker_is_named(said: bytes, named: str) -> None:
+    wired = Wired()
+    wired.connection.on_connected("", 0)
+    with pytest.raises(WrongPeerError, match=named):
+        wired.connection.receive(said, 0)
+
+
+def test_a_peer_that_greets_and_hangs_up_is_named() -> None:
+    wired = Wired()
+    wired.connection.on_connected("", 0)
+    with pytest.raises(WrongPeerError, match="SMTP"):
+        wired.connection.receive(b"220 mail.example\r\n", 0)
+
+
+def test_few_bytes_and_a_hang_up_are_kept_for_the_name() -> None:
+    wired = Wired()
+    wired.connection.on_connected("", 0)
+    wired.connection.receive(b"+OK", 0)
+    assert "POP3" in str(wired.connection.lost(None, 2))
+
+
+def test_the_first_request_to_expire_is_the_next_deadline() -> None:
+    wired = Wired()
+    wired.make_ready()
+    send(wired, deadline_at_ms=900)
+    send(wired, deadline_at_ms=500)
+    assert wired.connection.next_deadline_ms() == 500
+    assert wired.connection.expired_request(499) is None
+    expired = wired.connection.expired_request(500)
+    assert expired is not None
+    assert expired.deadline_at_ms == 500
+    assert len(wired.connection.closed()) == 2
+
+
+# --- SASL -------------------------------------------------------------------------------------------------------------
+
+
+def sasl_answer(request: RequestFrame, *, handshake: int = 0, authenticate: int = 0, words: str = "") -> Response:
+    if request.api_key == SaslHandshakeRequest.API_KEY:
+        return SaslHandshakeResponse(error_code=handshake, mechanisms=["SCRAM-SHA-256", "OAUTHBEARER"])
+    if request.api_key == SaslAuthenticateRequest.API_KEY:
+        return SaslAuthenticateResponse(error_code=authenticate, error_message=words or None)
+    return answer_well(request)
+
+
+def start_sasl() -> Wired:
+    wired = Wired(sasl=PlainClient("alice", "canary-secret"))
+    wired.connection.on_connected("", 0)
+    return wired
+
+
+def test_sasl_comes_after_api_versions_and_ends_ready() -> None:
+    wired = start_sasl()
+    wired.serve(sasl_answer)
+    assert wired.connection.is_ready
+    phases = [event.phase for event in wired.events if isinstance(event, PhaseDone)]
+    assert phases == [Phase.TCP, Phase.APIVERSIONS, Phase.SASL]
+
+
+@pytest.mark.parametrize(
+    ("handshake", "authenticate", "words", "match"),
+    [
+        (33, 0, "", "PLAIN refused; the broker offers SCRAM-SHA-256, OAUTHBEARER"),
+        (34, 0, "", "does no SASL"),
+        (0, 58, "Authentication failed: Invalid username", "PLAIN: Authentication failed: Invalid username"),
+        (0, 58, "", "SASL_AUTHENTICATION_FAILED"),
+    ],
+)
+def test_a_refusal_repeats_what_the_broker_said(handshake: int, authenticate: int, words: str, match: str) -> None:
+    wired = start_sasl()
+    with pytest.raises(AuthenticationError, match=match) as caught:
+        wired.serve(lambda r: sasl_answer(r, handshake=handshake, authenticate=authenticate, words=words))
+    assert not caught.value.retriable
+    assert caught.value.phase == "sasl"
+    assert "canary-secret" not in str(caught.value)
+
+
+def test_api_versions_comes_before_any_credential() -> None:
+    wired = start_sasl()
+    (first,) = wired.sent()
+    assert isinstance(first.message, ApiVersionsRequest)
+    assert issubclass(AuthenticationError, KafkaError)
