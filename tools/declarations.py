@@ -46,10 +46,17 @@ def read_definitions(jar: Path) -> dict[str, Definition]:
     return definitions
 
 
+def api_of(name: str) -> str:
+    """The API that a request or response belongs to; any other message stands for itself."""
+    for suffix in ("Request", "Response"):
+        name = name.removesuffix(suffix)
+    return name
+
+
 def api_names(definitions: dict[str, Definition]) -> dict[int, str]:
     """Every API of the jar by key."""
     requests = [entry for entry in definitions.values() if entry["type"] == "request"]
-    return dict(sorted((entry["apiKey"], entry["name"].removesuffix("Request")) for entry in requests))
+    return dict(sorted((entry["apiKey"], api_of(entry["name"])) for entry in requests))
 
 
 def module_text(api: str, definitions: dict[str, Definition]) -> str:

@@ -7,14 +7,22 @@
 import argparse
 import sys
 
-from tools.declarations import API_FOLDER, HEADER, api_names, module_text, read_definitions, snake_case
+from tools.declarations import (
+    API_FOLDER,
+    HEADER,
+    Definition,
+    api_names,
+    api_of,
+    module_text,
+    read_definitions,
+    snake_case,
+)
 from tools.kafka_jars import KAFKA_CLIENTS, jar
 
 
-def declared_names(definitions: dict[str, object]) -> list[str]:
+def declared_names(definitions: dict[str, Definition]) -> list[str]:
     """The names whose files are in the folder, in the order of the files."""
-    by_module = {snake_case(name.removesuffix("Request")): name.removesuffix("Request") for name in definitions}
-    by_module |= {snake_case(name): name for name in ("RequestHeader", "ResponseHeader")}
+    by_module = {snake_case(name): name for name in map(api_of, definitions)}
     files = sorted(path.stem for path in API_FOLDER.glob("*.py") if path.stem not in ("__init__", "names"))
     return [by_module[stem] for stem in files]
 
@@ -33,11 +41,11 @@ def names_text(names: dict[int, str], declared: list[str]) -> str:
 def expected_files(names: list[str] | None = None) -> dict[str, str]:
     """File name -> text, for the declared APIs and those in `names`."""
     definitions = read_definitions(jar(KAFKA_CLIENTS))
-    unknown = [name for name in names or [] if name not in definitions and f"{name}Request" not in definitions]
-    if unknown:
-        raise SystemExit(f"no such API or message in {KAFKA_CLIENTS}: {', '.join(unknown)}")
-    declared = declared_names(dict(definitions))
-    every = sorted({*declared, *(names or [])})
+    known = {api_of(name) for name in definitions}
+    wanted = {api_of(name) for name in names or []}
+    if wanted - known:
+        raise SystemExit(f"no such API or message in {KAFKA_CLIENTS}: {', '.join(sorted(wanted - known))}")
+    every = sorted({*declared_names(definitions), *wanted})
     files = {f"{snake_case(name)}.py": module_text(name, definitions) for name in every}
     files["names.py"] = names_text(api_names(definitions), every)
     return files

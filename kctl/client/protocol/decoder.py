@@ -9,7 +9,14 @@ Must do exactly what walker.py does, which tests/fuzz/protocol checks.
 from collections.abc import Callable
 from typing import Any
 
-from kctl.client.protocol.primitives import FIXED_FORMATS, FIXED_SIZES, MAX_STRING_BYTES, Malformed, read_uvarint
+from kctl.client.protocol.primitives import (
+    FIXED_FORMATS,
+    FIXED_SIZES,
+    MAX_STRING_BYTES,
+    MAX_TAG,
+    Malformed,
+    read_uvarint,
+)
 from kctl.client.protocol.schema import Field, Message, Struct
 from kctl.client.protocol.source import Repeated, Source
 from kctl.client.protocol.walker import min_bytes
@@ -201,7 +208,7 @@ def _read_tag(buf: bytes | memoryview, pos: int, size: int, last: int) -> tuple[
     """A tag and where its value ends and starts; tags ascend."""
     tag, pos = read_uvarint(buf, pos)
     length, pos = read_uvarint(buf, pos)
-    if tag <= last or pos + length > size:
+    if not last < tag <= MAX_TAG or pos + length > size:
         raise Malformed("tag")
     return tag, pos + length, pos
 

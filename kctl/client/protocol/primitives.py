@@ -19,6 +19,8 @@ from typing import Final
 
 ZERO_UUID: Final = bytes(16)
 MAX_STRING_BYTES: Final = 0x7FFF
+MAX_TAG: Final = 0x7FFF_FFFE
+"""Kafka keeps tags in an int32 and its greatest value for itself."""
 
 FIXED_FORMATS: Final[dict[str, str]] = {
     "bool": "?",
@@ -236,6 +238,8 @@ def tag_section(tagged: dict[int, bytes]) -> bytes:
     """The bytes of a tag section, in ascending order of tags."""
     parts = [uvarint(len(tagged))]
     for tag in sorted(tagged):
+        if not 0 <= tag <= MAX_TAG:
+            raise Malformed(f"tag {tag} is not between 0 and {MAX_TAG}")
         raw = tagged[tag]
         parts += (uvarint(tag), uvarint(len(raw)), raw)
     return b"".join(parts)

@@ -9,7 +9,7 @@ Shown by tests/conformance/protocol against Kafka's own message classes.
 from typing import Any, TypeVar
 
 from kctl.client.errors import LocalProtocolError, RemoteProtocolError
-from kctl.client.protocol.primitives import FIXED_SIZES, Malformed, Reader, Writer
+from kctl.client.protocol.primitives import FIXED_SIZES, MAX_TAG, Malformed, Reader, Writer
 from kctl.client.protocol.schema import Field, Message, Struct
 
 M = TypeVar("M", bound=Message)
@@ -144,8 +144,8 @@ class _Decode:
         for _ in range(outer.uvarint()):
             start = outer.pos
             tag = outer.uvarint()
-            if tag <= last:
-                raise Malformed(f"tag {tag} after tag {last}", start)
+            if not last < tag <= MAX_TAG:
+                raise Malformed(f"tag {tag} after tag {last}" if tag <= last else f"tag {tag}", start)
             last = tag
             size = outer.uvarint()
             if size > outer.left:

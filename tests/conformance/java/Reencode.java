@@ -35,10 +35,18 @@ public class Reencode {
         return key.requestHeaderVersion(version) + " " + key.responseHeaderVersion(version);
     }
 
+    private static Class<?> type(String name) throws ClassNotFoundException {
+        try {
+            return Class.forName(PACKAGE + name + "Data");
+        } catch (ClassNotFoundException error) {
+            return Class.forName(PACKAGE + name); // what is no request, response or header has no suffix
+        }
+    }
+
     private static String message(String[] words) throws Exception {
         short version = Short.parseShort(words[1]);
         ByteBuffer input = ByteBuffer.wrap(HexFormat.of().parseHex(words[2]));
-        Class<?> type = Class.forName(PACKAGE + words[0] + "Data");
+        Class<?> type = type(words[0]);
         Message message;
         try {
             message = (Message) type.getConstructor(Readable.class, short.class)
@@ -52,7 +60,7 @@ public class Reencode {
         ObjectSerializationCache cache = new ObjectSerializationCache();
         ByteBuffer output = ByteBuffer.allocate(message.size(cache, version));
         message.write(new ByteBufferAccessor(output), cache, version);
-        Class<?> converter = Class.forName(PACKAGE + words[0] + "DataJsonConverter");
+        Class<?> converter = Class.forName(type.getName() + "JsonConverter");
         JsonNode json = (JsonNode) converter.getMethod("write", type, short.class, boolean.class)
             .invoke(null, message, version, false);
         return HexFormat.of().formatHex(output.array(), 0, output.position()) + " " + json;

@@ -3,33 +3,53 @@
 import pkgutil
 from importlib import import_module
 from random import Random
+from types import ModuleType
 from typing import Any
 
 from kctl.client.protocol import api
-from kctl.client.protocol.primitives import FIXED_FORMATS
+from kctl.client.protocol.primitives import FIXED_FORMATS, MAX_TAG
 from kctl.client.protocol.schema import Field, Message, Request, Response, Struct
 
 BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 TEXTS = ("", "a", "topic-1", "\0", "naïve", "日本", "🦀🦀", "é" * 70, "x" * 126, "x" * 127, "x" * 128, "y" * 300)
 FIRST_UNKNOWN_TAG = 50
-
-
-def every_message() -> list[type[Message]]:
-    """All message classes in kctl/client/protocol/api, requests and responses and headers."""
-    found = []
-    for module in pkgutil.iter_modules(api.__path__):
-        for value in vars(import_module(f"{api.__name__}.{module.name}")).values():
-            is_message = isinstance(value, type) and issubclass(value, Message)
-            if is_message and value not in (Message, Request, Response):
-                found.append(value)
-    return found
+EDGES = (0, 1, 2, 0x7F, 0x80, 0x81, 0xFF)
 
 
 def every_version() -> list[tuple[type[Message], int]]:
-    """Every declared (message, version)."""
-    return [
-        (cls, version) for cls in every_message() for version in range(cls.VALID_VERSIONS[0], cls.VALID_VERSIONS[1] + 1)
-    ]
+    """Every (message, version) that is declared in kctl/client/protocol/api, headers included."""
+    modules = [import_module(f"{api.__name__}.{module.name}") for module in pkgutil.iter_modules(api.__path__)]
+    return versions_of([cls for module in modules for cls in messages_of(module)])
+
+
+def messages_of(module: ModuleType) -> list[type[Message]]:
+    """The message classes that a declaration file defines."""
+    classes = [value for value in vars(module).values() if isinstance(value, type) and issubclass(value, Message)]
+    return [cls for cls in classes if cls not in (Message, Request, Response)]
+
+
+def versions_of(classes: list[type[Message]]) -> list[tuple[type[Message], int]]:
+    """Every valid (message, version)."""
+    return [(cls, version) for cls in classes for version in range(cls.VALID_VERSIONS[0], cls.VALID_VERSIONS[1] + 1)]
+
+
+def mutate(rng: Random, data: bytes) -> bytes:
+    """`data` with one to three bytes changed, put in or taken out."""
+    result = bytearray(data)
+    for _ in range(rng.randrange(1, 4)):
+        at = rng.randrange(len(result) + 1)
+        kind = rng.randrange(4)
+        if kind == 0:
+            result[at:at] = bytes([rng.choice(EDGES)])
+        elif kind == 1:
+            del result[at : at + 1]
+        elif kind == 2:
+            result[at : at + 1] = bytes([rng.choice(EDGES)])
+        else:
+            result[at : at + 4] = rng.choice(
+                (b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff", b"\x00\x00\x00\x05", b"\xff\xff")
+            )
+    return bytes(result)
 
 
 def random_message(rng: Random, cls: type[Message], version: int) -> Any:
@@ -45,7 +65,7 @@ def _struct(rng: Random, cls: type[Struct], version: int, flexible: bool) -> Any
             setattr(result, entry.name, _field(rng, entry, version, flexible))
     if flexible and rng.random() < 0.2:
         for _ in range(rng.choice((1, 2, 2, 130))):
-            tag = rng.choice((rng.randrange(FIRST_UNKNOWN_TAG, 1000), rng.randrange(FIRST_UNKNOWN_TAG, 1 << 31)))
+            tag = rng.choice((rng.randrange(FIRST_UNKNOWN_TAG, 1000), rng.randrange(FIRST_UNKNOWN_TAG, MAX_TAG + 1)))
             result.unknown_tagged_fields[tag] = rng.randbytes(rng.choice((0, 1, 3, 130)))
     return result
 

@@ -10,14 +10,13 @@ from hypothesis import strategies as st
 from kctl.client.errors import RemoteProtocolError
 from kctl.client.protocol import codec, walker
 from kctl.client.protocol.schema import Message
-from tests.fuzz.protocol.messages import every_version, random_message
+from tests.fuzz.protocol.messages import every_version, mutate, random_message
 
 EVERY = pytest.mark.parametrize(
     ("cls", "version"),
     [pytest.param(cls, version, id=f"{cls.__name__}-v{version}") for cls, version in every_version()],
 )
 SEEDS = st.integers(min_value=0, max_value=2**32)
-EDGES = (0, 1, 2, 0x7F, 0x80, 0x81, 0xFF)
 REFUSED = "refused"
 
 
@@ -53,25 +52,6 @@ def agree(cls: type[Message], version: int, data: bytes) -> Any:
         return REFUSED
     assert codec.decode(cls, data, version) == expected[0]
     return expected[0]
-
-
-def mutate(rng: Random, data: bytes) -> bytes:
-    """`data` with one to three bytes changed, put in or taken out."""
-    result = bytearray(data)
-    for _ in range(rng.randrange(1, 4)):
-        at = rng.randrange(len(result) + 1)
-        kind = rng.randrange(4)
-        if kind == 0:
-            result[at:at] = bytes([rng.choice(EDGES)])
-        elif kind == 1:
-            del result[at : at + 1]
-        elif kind == 2:
-            result[at : at + 1] = bytes([rng.choice(EDGES)])
-        else:
-            result[at : at + 4] = rng.choice(
-                (b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff", b"\x00\x00\x00\x05", b"\xff\xff")
-            )
-    return bytes(result)
 
 
 @EVERY
