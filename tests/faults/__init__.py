@@ -1,0 +1,1 @@
+"""Peers that are not what a client hopes for, on real loopback sockets; used by tests and benchmarks."""
