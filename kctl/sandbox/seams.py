@@ -49,6 +49,10 @@ class Wire(Protocol):
         """Cut the connection at once; what was written may be lost."""
         ...
 
+    def pause_reading(self, is_paused: bool) -> None:
+        """Leave further bytes of the client in the socket, or read on."""
+        ...
+
 
 class Endpoint(Protocol):
     """The broker's end of one connection, fed by whoever owns the socket."""
@@ -58,7 +62,7 @@ class Endpoint(Protocol):
         ...
 
     def disconnected(self) -> None:
-        """Take note that the client is gone."""
+        """Take note that the client is gone. Idempotent."""
         ...
 
 

@@ -137,6 +137,9 @@ class Connection:
             self._down.drop()
         self._end("RST", _os_error(errno.ECONNRESET))
 
+    def pause_reading(self, is_paused: bool) -> None:
+        """Change nothing: the simulated kernel takes everything at once."""
+
     def _end(self, how: str, error: OSError | None) -> None:
         self._forget_server()
         self._down.send(how, lambda: self._disconnected(error))

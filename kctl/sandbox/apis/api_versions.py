@@ -1,0 +1,45 @@
+"""ApiVersions: what this node speaks."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.protocol.api.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
+from kctl.sandbox.call import Call, Handler
+
+_offered: list[ApiVersion] = []
+
+
+def offer(handlers: Iterable[Handler[Any]]) -> None:
+    """Take note of all that is spoken here."""
+    _offered[:] = [
+        ApiVersion(
+            api_key=handler.request.API_KEY,
+            min_version=handler.first if handler.advertised_from is None else handler.advertised_from,
+            max_version=handler.last,
+        )
+        for handler in handlers
+    ]
+
+
+def response(code: ErrorCode = ErrorCode.NONE) -> ApiVersionsResponse:
+    """Return the answer; with UNSUPPORTED_VERSION it is sent as version 0, which every client can read (KIP-511)."""
+    return ApiVersionsResponse(error_code=code, api_keys=list(_offered))
+
+
+def _answer(call: Call, request: ApiVersionsRequest) -> ApiVersionsResponse:
+    named = all(_is_software_word(text) for text in (request.client_software_name, request.client_software_version))
+    return response(ErrorCode.NONE if call.version < 3 or named else ErrorCode.INVALID_REQUEST)
+
+
+def _is_software_word(text: str) -> bool:
+    """Return whether KIP-511 allows it: letters, digits, dots and dashes, the first and last one no dot or dash."""
+    return (
+        bool(text)
+        and text.isascii()
+        and text.replace(".", "a").replace("-", "a").isalnum()
+        and (text[0].isalnum() and text[-1].isalnum())
+    )
+
+
+HANDLER = Handler(ApiVersionsRequest, 0, 4, _answer)

@@ -1,0 +1,57 @@
+"""CreateTopics: each topic of the request on its own."""
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.protocol.api.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfigs,
+    CreatableTopicResult,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+from kctl.sandbox.call import Call, Handler
+from kctl.sandbox.cluster import TopicRefused
+
+_DYNAMIC_TOPIC_CONFIG = 1
+
+
+def _answer(call: Call, request: CreateTopicsRequest) -> CreateTopicsResponse:
+    names = [topic.name for topic in request.topics]
+    return CreateTopicsResponse(
+        topics=[
+            _refused(topic, ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+            if names.count(topic.name) > 1
+            else _create(call, topic, validate_only=request.validate_only)
+            for topic in request.topics
+        ]
+    )
+
+
+def _create(call: Call, asked: CreatableTopic, *, validate_only: bool) -> CreatableTopicResult:
+    partitions, replicas = asked.num_partitions, asked.replication_factor
+    if asked.assignments:
+        if (partitions, replicas) != (-1, -1):
+            return _refused(asked, ErrorCode.INVALID_REQUEST, "both counts and an assignment of replicas")
+        partitions, replicas = len(asked.assignments), len(asked.assignments[0].broker_ids)
+    properties = {config.name: config.value for config in asked.configs if config.value is not None}
+    try:
+        topic = call.cluster.create_topic(asked.name, partitions, replicas, properties, validate_only=validate_only)
+    except TopicRefused as error:
+        return _refused(asked, error.code, str(error))
+    return CreatableTopicResult(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        error_message=None,
+        num_partitions=len(topic.partitions),
+        replication_factor=len(topic.partitions[0].replicas),
+        configs=[
+            CreatableTopicConfigs(name=name, value=value, config_source=_DYNAMIC_TOPIC_CONFIG)
+            for name, value in topic.properties.items()
+        ],
+    )
+
+
+def _refused(asked: CreatableTopic, code: ErrorCode, message: str) -> CreatableTopicResult:
+    return CreatableTopicResult(name=asked.name, error_code=code, error_message=message)
+
+
+HANDLER = Handler(CreateTopicsRequest, 2, 7, _answer)

@@ -1,0 +1,32 @@
+"""DescribeCluster: the nodes, as an admin client asks for them."""
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.protocol.api.describe_cluster import (
+    DescribeClusterBroker,
+    DescribeClusterRequest,
+    DescribeClusterResponse,
+)
+from kctl.sandbox.call import Call, Handler
+
+_BROKERS = 1
+
+
+def _answer(call: Call, request: DescribeClusterRequest) -> DescribeClusterResponse:
+    cluster = call.cluster
+    if request.endpoint_type != _BROKERS:
+        return DescribeClusterResponse(
+            error_code=ErrorCode.MISMATCHED_ENDPOINT_TYPE,
+            error_message="this is a broker, not a controller",
+            endpoint_type=_BROKERS,
+        )
+    return DescribeClusterResponse(
+        cluster_id=cluster.settings.cluster_id,
+        controller_id=cluster.controller_id,
+        brokers=[
+            DescribeClusterBroker(broker_id=node.node_id, host=node.host, port=node.port, rack=node.rack)
+            for node in cluster.nodes.values()
+        ],
+    )
+
+
+HANDLER = Handler(DescribeClusterRequest, 0, 2, _answer)

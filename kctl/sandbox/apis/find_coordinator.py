@@ -1,0 +1,31 @@
+"""FindCoordinator: the node that looks after a group or a transaction."""
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.protocol.api.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
+from kctl.sandbox.call import Call, Handler
+
+_GROUP, _TRANSACTION = 0, 1
+_MANY_KEYS_FROM = 4
+
+
+def _answer(call: Call, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
+    if call.version >= _MANY_KEYS_FROM:
+        found = [_coordinator(call, request.key_type, key) for key in request.coordinator_keys]
+        return FindCoordinatorResponse(coordinators=found)
+    one = _coordinator(call, request.key_type, request.key)
+    return FindCoordinatorResponse(
+        error_code=one.error_code, error_message=one.error_message, node_id=one.node_id, host=one.host, port=one.port
+    )
+
+
+def _coordinator(call: Call, key_type: int, key: str) -> Coordinator:
+    if key_type not in (_GROUP, _TRANSACTION):
+        text = f"key type {key_type}: groups (0) and transactions (1) have coordinators here"
+        return Coordinator(
+            key=key, node_id=-1, host="", port=-1, error_code=ErrorCode.INVALID_REQUEST, error_message=text
+        )
+    node = call.cluster.coordinator_of(key)
+    return Coordinator(key=key, node_id=node.node_id, host=node.host, port=node.port, error_message=None)
+
+
+HANDLER = Handler(FindCoordinatorRequest, 0, 6, _answer)

@@ -1,0 +1,76 @@
+"""ListOffsets: the earliest, the latest, the first at or after a time, the one with the greatest timestamp."""
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.protocol.api.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+from kctl.sandbox.call import Call, Handler, epoch_error
+from kctl.sandbox.cluster import Partition
+from kctl.sandbox.log import PartitionLog
+from kctl.sandbox.timestamps import first_at_or_after, greatest
+
+LATEST = -1
+EARLIEST = -2
+MAX_TIMESTAMP = -3
+EARLIEST_LOCAL = -4
+LATEST_TIERED = -5
+EARLIEST_PENDING_UPLOAD = -6
+_EPOCHS_FROM = 4
+_FIRST_VERSION = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
+
+
+def _answer(call: Call, request: ListOffsetsRequest) -> ListOffsetsResponse:
+    return ListOffsetsResponse(
+        topics=[
+            ListOffsetsTopicResponse(
+                name=topic.name, partitions=[_partition(call, topic.name, asked) for asked in topic.partitions]
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def _partition(call: Call, topic: str, asked: ListOffsetsPartition) -> ListOffsetsPartitionResponse:
+    partition = call.led_partition(topic, asked.partition_index)
+    if isinstance(partition, ErrorCode):
+        return _refused(asked, partition)
+    code = epoch_error(partition, asked.current_leader_epoch)
+    if code is ErrorCode.NONE and call.version < _FIRST_VERSION.get(asked.timestamp, 0):
+        code = ErrorCode.UNSUPPORTED_VERSION
+    if code is not ErrorCode.NONE:
+        return _refused(asked, code)
+    return _found(call, partition, asked)
+
+
+def _found(call: Call, partition: Partition, asked: ListOffsetsPartition) -> ListOffsetsPartitionResponse:
+    offset, timestamp = _look_up(partition.log, asked.timestamp)
+    return ListOffsetsPartitionResponse(
+        partition_index=asked.partition_index,
+        offset=offset,
+        timestamp=timestamp,
+        leader_epoch=partition.leader_epoch if offset >= 0 and call.version >= _EPOCHS_FROM else -1,
+    )
+
+
+def _look_up(log: PartitionLog, timestamp: int) -> tuple[int, int]:
+    """Return an offset and the timestamp of its record; -1 stands for none."""
+    if timestamp in (EARLIEST, EARLIEST_LOCAL):
+        return log.start_offset, -1
+    if timestamp == LATEST:
+        return log.end_offset, -1
+    if timestamp == MAX_TIMESTAMP:
+        return greatest(log)
+    if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
+        return -1, -1
+    return first_at_or_after(log, timestamp)
+
+
+def _refused(asked: ListOffsetsPartition, code: ErrorCode) -> ListOffsetsPartitionResponse:
+    return ListOffsetsPartitionResponse(partition_index=asked.partition_index, error_code=code)
+
+
+HANDLER = Handler(ListOffsetsRequest, 1, 11, _answer)

@@ -1,0 +1,84 @@
+"""Metadata: nodes, topics, leaders; creates topics where client and cluster allow it."""
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.protocol.api.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+from kctl.client.protocol.schema import ZERO_UUID
+from kctl.sandbox.call import Call, Handler
+from kctl.sandbox.cluster import Partition, Topic, TopicRefused, is_topic_name
+
+_ALL_TOPIC_OPERATIONS = 0b1101_1111_1000
+"""Read, write, create, delete, alter, describe, describe and alter configs: bit numbers of Kafka's AclOperation."""
+
+
+def _answer(call: Call, request: MetadataRequest) -> MetadataResponse:
+    cluster = call.cluster
+    if request.topics is None or (call.version == 0 and not request.topics):
+        topics = [_topic(topic) for topic in cluster.topics.values()]
+    else:
+        topics = [_asked(call, request, asked) for asked in request.topics]
+    if request.include_topic_authorized_operations:
+        for topic in topics:
+            topic.topic_authorized_operations = _ALL_TOPIC_OPERATIONS
+    return MetadataResponse(
+        brokers=[
+            MetadataResponseBroker(node_id=node.node_id, host=node.host, port=node.port, rack=node.rack)
+            for node in cluster.nodes.values()
+        ],
+        cluster_id=cluster.settings.cluster_id,
+        controller_id=cluster.controller_id,
+        topics=topics,
+    )
+
+
+def _asked(call: Call, request: MetadataRequest, asked: MetadataRequestTopic) -> MetadataResponseTopic:
+    if asked.name is None or asked.topic_id != ZERO_UUID:
+        topic = call.cluster.topic_of_id(asked.topic_id)
+        if topic is not None:
+            return _topic(topic)
+        name = None if call.version >= 12 else ""
+        return MetadataResponseTopic(error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=name, topic_id=asked.topic_id)
+    topic = call.cluster.topics.get(asked.name)
+    if topic is not None:
+        return _topic(topic)
+    return MetadataResponseTopic(error_code=_unknown(call, request, asked.name), name=asked.name)
+
+
+def _unknown(call: Call, request: MetadataRequest, name: str) -> ErrorCode:
+    """Return the error of a topic that does not exist. As in KRaft, the request that creates it does not see it yet."""
+    if not is_topic_name(name):
+        return ErrorCode.INVALID_TOPIC_EXCEPTION
+    may_create = call.version < 4 or request.allow_auto_topic_creation
+    if may_create and call.cluster.settings.auto_create_topics_enable:
+        try:
+            call.cluster.create_topic(name)
+        except TopicRefused as error:
+            return error.code
+    return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def _topic(topic: Topic) -> MetadataResponseTopic:
+    return MetadataResponseTopic(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        partitions=[_partition(partition) for partition in topic.partitions.values()],
+    )
+
+
+def _partition(partition: Partition) -> MetadataResponsePartition:
+    return MetadataResponsePartition(
+        partition_index=partition.index,
+        leader_id=partition.leader_id,
+        leader_epoch=partition.leader_epoch,
+        replica_nodes=list(partition.replicas),
+        isr_nodes=list(partition.replicas),
+    )
+
+
+HANDLER = Handler(MetadataRequest, 0, 13, _answer)

@@ -1,0 +1,131 @@
+"""OffsetFetch: what a group has committed; one group up to version 7, several from 8 on, topic ids from 10 on."""
+
+from collections.abc import Iterable
+from itertools import groupby
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.protocol.api.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
+    OffsetFetchResponse,
+    OffsetFetchResponseGroup,
+    OffsetFetchResponsePartition,
+    OffsetFetchResponsePartitions,
+    OffsetFetchResponseTopic,
+    OffsetFetchResponseTopics,
+)
+from kctl.client.protocol.schema import ZERO_UUID
+from kctl.sandbox.call import Call, Handler
+from kctl.sandbox.cluster import CommittedOffset
+
+_GROUP_ERRORS_FROM = 2
+_MANY_GROUPS_FROM = 8
+_TOPIC_IDS_FROM = 10
+_NOTHING = CommittedOffset(-1, -1, "")
+
+
+def _answer(call: Call, request: OffsetFetchRequest) -> OffsetFetchResponse:
+    if call.version >= _MANY_GROUPS_FROM:
+        return OffsetFetchResponse(groups=[_group(call, group) for group in request.groups])
+    code = _group_error(call, request.group_id)
+    if code is not ErrorCode.NONE:
+        return _old_refusal(call, request, code)
+    if request.topics is None:
+        asked = _all_of(call, request.group_id)
+    else:
+        asked = [(topic.name, topic.partition_indexes) for topic in request.topics]
+    return OffsetFetchResponse(
+        topics=[
+            OffsetFetchResponseTopic(
+                name=name, partitions=[_old_partition(call, request.group_id, name, index) for index in indexes]
+            )
+            for name, indexes in asked
+        ]
+    )
+
+
+def _old_refusal(call: Call, request: OffsetFetchRequest, code: ErrorCode) -> OffsetFetchResponse:
+    if call.version >= _GROUP_ERRORS_FROM:
+        return OffsetFetchResponse(error_code=code)
+    return OffsetFetchResponse(
+        topics=[
+            OffsetFetchResponseTopic(
+                name=topic.name,
+                partitions=[
+                    OffsetFetchResponsePartition(partition_index=index, committed_offset=-1, error_code=code)
+                    for index in topic.partition_indexes
+                ],
+            )
+            for topic in request.topics or ()
+        ]
+    )
+
+
+def _group_error(call: Call, group_id: str) -> ErrorCode:
+    if call.cluster.coordinator_of(group_id) is not call.node:
+        return ErrorCode.NOT_COORDINATOR
+    return ErrorCode.NONE
+
+
+def _all_of(call: Call, group_id: str) -> list[tuple[str, list[int]]]:
+    committed = sorted(call.cluster.offsets.get(group_id, {}))
+    return [(name, [index for _, index in keys]) for name, keys in groupby(committed, key=lambda key: key[0])]
+
+
+def _committed(call: Call, group_id: str, topic: str, index: int) -> CommittedOffset:
+    return call.cluster.offsets.get(group_id, {}).get((topic, index), _NOTHING)
+
+
+def _old_partition(call: Call, group_id: str, topic: str, index: int) -> OffsetFetchResponsePartition:
+    found = _committed(call, group_id, topic, index)
+    return OffsetFetchResponsePartition(
+        partition_index=index,
+        committed_offset=found.offset,
+        committed_leader_epoch=found.leader_epoch,
+        metadata=found.metadata,
+    )
+
+
+def _group(call: Call, asked: OffsetFetchRequestGroup) -> OffsetFetchResponseGroup:
+    code = _group_error(call, asked.group_id)
+    if code is not ErrorCode.NONE:
+        return OffsetFetchResponseGroup(group_id=asked.group_id, error_code=code)
+    if asked.topics is None:
+        topics = [_topic(call, asked.group_id, name, indexes) for name, indexes in _all_of(call, asked.group_id)]
+    else:
+        topics = [_asked_topic(call, asked.group_id, topic) for topic in asked.topics]
+    return OffsetFetchResponseGroup(group_id=asked.group_id, topics=topics)
+
+
+def _asked_topic(call: Call, group_id: str, asked: OffsetFetchRequestTopics) -> OffsetFetchResponseTopics:
+    if call.version < _TOPIC_IDS_FROM:
+        return _topic(call, group_id, asked.name, asked.partition_indexes)
+    topic = call.cluster.topic_of_id(asked.topic_id)
+    if topic is not None:
+        return _topic(call, group_id, topic.name, asked.partition_indexes)
+    refused = [
+        OffsetFetchResponsePartitions(partition_index=index, committed_offset=-1, error_code=ErrorCode.UNKNOWN_TOPIC_ID)
+        for index in asked.partition_indexes
+    ]
+    return OffsetFetchResponseTopics(topic_id=asked.topic_id, partitions=refused)
+
+
+def _topic(call: Call, group_id: str, name: str, indexes: Iterable[int]) -> OffsetFetchResponseTopics:
+    topic = call.cluster.topics.get(name)
+    partitions = []
+    for index in indexes:
+        found = _committed(call, group_id, name, index)
+        partitions.append(
+            OffsetFetchResponsePartitions(
+                partition_index=index,
+                committed_offset=found.offset,
+                committed_leader_epoch=found.leader_epoch,
+                metadata=found.metadata,
+            )
+        )
+    topic_id = ZERO_UUID if topic is None else topic.topic_id
+    return OffsetFetchResponseTopics(name=name, topic_id=topic_id, partitions=partitions)
+
+
+HANDLER = Handler(OffsetFetchRequest, 1, 10, _answer)

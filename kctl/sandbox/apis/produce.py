@@ -1,0 +1,85 @@
+"""Produce: appends one batch a partition; errors are per partition."""
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.protocol.api.produce import (
+    LeaderIdAndEpoch,
+    NodeEndpoint,
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+    TopicProduceResponse,
+)
+from kctl.sandbox.batches import BatchRefused
+from kctl.sandbox.call import Call, Handler
+
+_ACKS = (-1, 0, 1)
+
+
+def _answer(call: Call, request: ProduceRequest) -> ProduceResponse | None:
+    response = ProduceResponse(responses=[_topic(call, request, data) for data in request.topic_data])
+    if request.acks == 0:
+        call.answer(None)
+        return None
+    _name_leaders(call, response)
+    return response
+
+
+def _topic(call: Call, request: ProduceRequest, data: TopicProduceData) -> TopicProduceResponse:
+    name: str | None = data.name
+    missing = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if call.version >= 13:
+        topic = call.cluster.topic_of_id(data.topic_id)
+        name = None if topic is None else topic.name
+        missing = ErrorCode.UNKNOWN_TOPIC_ID
+    return TopicProduceResponse(
+        name=data.name,
+        topic_id=data.topic_id,
+        partition_responses=[
+            _refused(partition.index, missing) if name is None else _partition(call, request, name, partition)
+            for partition in data.partition_data
+        ],
+    )
+
+
+def _partition(call: Call, request: ProduceRequest, topic: str, data: PartitionProduceData) -> PartitionProduceResponse:
+    if request.acks not in _ACKS:
+        return _refused(data.index, ErrorCode.INVALID_REQUIRED_ACKS)
+    partition = call.led_partition(topic, data.index)
+    if isinstance(partition, ErrorCode):
+        return _refused(data.index, partition)
+    try:
+        appended = partition.log.append(data.records, partition.leader_epoch, call.cluster.scheduler.wall_ms())
+    except BatchRefused as error:
+        return _refused(data.index, error.code, str(error))
+    return PartitionProduceResponse(
+        index=data.index,
+        base_offset=appended.base_offset,
+        log_append_time_ms=appended.append_time_ms,
+        log_start_offset=partition.log.start_offset,
+    )
+
+
+def _refused(index: int, code: ErrorCode, message: str | None = None) -> PartitionProduceResponse:
+    return PartitionProduceResponse(index=index, error_code=code, base_offset=-1, error_message=message)
+
+
+def _name_leaders(call: Call, response: ProduceResponse) -> None:
+    """Tell a client that asked the wrong node who leads, from version 10 on (KIP-951)."""
+    leaders: dict[int, None] = {}
+    for topic in response.responses:
+        for answer in topic.partition_responses:
+            partition = call.cluster.partition(topic.name, answer.index)
+            if call.version < 10 or partition is None or answer.error_code != ErrorCode.NOT_LEADER_OR_FOLLOWER:
+                continue
+            answer.current_leader = LeaderIdAndEpoch(leader_id=partition.leader_id, leader_epoch=partition.leader_epoch)
+            leaders[partition.leader_id] = None
+    nodes = [call.cluster.nodes[node_id] for node_id in leaders]
+    response.node_endpoints = [
+        NodeEndpoint(node_id=node.node_id, host=node.host, port=node.port, rack=node.rack) for node in nodes
+    ]
+
+
+HANDLER = Handler(ProduceRequest, 3, 13, _answer, advertised_from=0)
+"""Advertised from 0 like Kafka 4's: librdkafka takes a higher start for a broker that cannot compress (KIP-896)."""

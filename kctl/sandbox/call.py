@@ -1,0 +1,80 @@
+"""One request under way, and what a handler of an API is.
+
+A handler gets the call and the request and returns the response. One that cannot answer yet returns None and calls
+`Call.answer` later; one that never answers calls `Call.answer(None)`. Shown by tests/unit/sandbox/apis.
+"""
+
+from collections.abc import Callable
+from typing import Generic, NamedTuple, TypeVar
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.protocol.schema import Request, Response
+from kctl.sandbox.cluster import Cluster, ClusterNode, Partition
+from kctl.sandbox.identity import Identity
+
+Q = TypeVar("Q", bound=Request)
+
+
+class Call:
+    """One request, as its handler sees it."""
+
+    __slots__ = ("_answer", "client_id", "cluster", "identity", "is_abandoned", "node", "on_abandoned", "version")
+
+    def __init__(
+        self,
+        node: ClusterNode,
+        cluster: Cluster,
+        identity: Identity,
+        version: int,
+        client_id: str | None,
+        answer: Callable[[Response | None], None],
+    ) -> None:
+        self.node = node
+        self.cluster = cluster
+        self.identity = identity
+        self.version = version
+        self.client_id = client_id
+        self.is_abandoned = False
+        self.on_abandoned: Callable[[], None] | None = None
+        self._answer = answer
+
+    def answer(self, response: Response | None) -> None:
+        """End the call with `response`, or without any."""
+        self._answer(response)
+
+    def abandon(self) -> None:
+        """The client is gone: stop waiting on its behalf."""
+        self.is_abandoned = True
+        if self.on_abandoned is not None:
+            self.on_abandoned()
+
+    def led_partition(self, topic: str, index: int) -> Partition | ErrorCode:
+        """Return the partition if this node leads it, or else the error that says why not."""
+        partition = self.cluster.partition(topic, index)
+        if partition is None:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if partition.leader_id != self.node.node_id:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return partition
+
+
+class Handler(NamedTuple, Generic[Q]):
+    """An API of the sandbox: its request, the versions it answers, and how.
+
+    `advertised_from` is the lowest version that ApiVersions names, where that is below `first`.
+    """
+
+    request: type[Q]
+    first: int
+    last: int
+    handle: Callable[[Call, Q], Response | None]
+    advertised_from: int | None = None
+
+
+def epoch_error(partition: Partition, epoch_of_client: int) -> ErrorCode:
+    """Return what is wrong with the leader epoch that a client believes in; -1 claims nothing. Source: KIP-320."""
+    if epoch_of_client == -1 or epoch_of_client == partition.leader_epoch:
+        return ErrorCode.NONE
+    if epoch_of_client < partition.leader_epoch:
+        return ErrorCode.FENCED_LEADER_EPOCH
+    return ErrorCode.UNKNOWN_LEADER_EPOCH

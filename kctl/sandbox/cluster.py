@@ -1,0 +1,226 @@
+"""The cluster: nodes, topics, who leads what, committed offsets, producer ids. State that all nodes share.
+
+It does no I/O and knows no protocol; time comes from the scheduler that whoever runs it hands over. Shown by
+tests/unit/sandbox/test_cluster.py.
+"""
+
+import re
+from hashlib import blake2b
+from typing import NamedTuple
+from zlib import crc32
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.errors import IllegalStateError
+from kctl.sandbox.faults import NodeFaults
+from kctl.sandbox.log import PartitionLog
+from kctl.sandbox.seams import Scheduler
+from kctl.sandbox.settings import ClusterSettings, InvalidSetting, topic_settings
+
+MAX_PARTITIONS = 10_000
+"""The most partitions of one topic: a request must not make the sandbox allocate without bound."""
+_TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+
+
+class TopicRefused(Exception):
+    """A topic is not created; `code` is what the client is told."""
+
+    def __init__(self, code: ErrorCode, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class ClusterNode:
+    """One broker: its address as advertised, and its faults."""
+
+    __slots__ = ("faults", "host", "node_id", "port", "rack")
+
+    def __init__(self, node_id: int, host: str, port: int, rack: str | None = None) -> None:
+        self.node_id = node_id
+        self.host = host
+        self.port = port
+        self.rack = rack
+        self.faults = NodeFaults()
+
+
+class Partition:
+    """One partition: its log and who leads it."""
+
+    __slots__ = ("index", "leader_epoch", "leader_id", "log", "replicas", "topic_name")
+
+    def __init__(self, topic_name: str, index: int, replicas: tuple[int, ...], log: PartitionLog) -> None:
+        self.topic_name = topic_name
+        self.index = index
+        self.replicas = replicas
+        self.leader_id = replicas[0]
+        self.leader_epoch = 0
+        self.log = log
+
+
+class Topic(NamedTuple):
+    """One topic."""
+
+    name: str
+    topic_id: bytes
+    properties: dict[str, str]
+    partitions: dict[int, Partition]
+
+
+class CommittedOffset(NamedTuple):
+    """What a group committed for a partition."""
+
+    offset: int
+    leader_epoch: int
+    metadata: str | None
+
+
+class Cluster:
+    """What all nodes share."""
+
+    def __init__(self, nodes: list[ClusterNode], settings: ClusterSettings | None = None) -> None:
+        if not nodes:
+            raise ValueError("a cluster has at least one node")
+        self.settings = settings or ClusterSettings()
+        self.nodes = {node.node_id: node for node in nodes}
+        self.topics: dict[str, Topic] = {}
+        self.offsets: dict[str, dict[tuple[str, int], CommittedOffset]] = {}
+        self._topics_by_id: dict[bytes, str] = {}
+        self._topics_made = 0
+        self._next_producer_id = 1_000
+        self._scheduler: Scheduler | None = None
+
+    @property
+    def scheduler(self) -> Scheduler:
+        """Where time comes from.
+
+        Raises:
+            IllegalStateError: nobody runs the cluster yet.
+        """
+        if self._scheduler is None:
+            raise IllegalStateError("the sandbox is neither served on sockets nor attached to a simulation")
+        return self._scheduler
+
+    def run_on(self, scheduler: Scheduler) -> None:
+        """Take time from `scheduler` from now on.
+
+        Raises:
+            IllegalStateError: somebody else runs the cluster.
+        """
+        if self._scheduler is not None:
+            raise IllegalStateError("the sandbox is already served or attached")
+        self._scheduler = scheduler
+
+    @property
+    def controller_id(self) -> int:
+        """The node that is named as controller."""
+        return next(iter(self.nodes))
+
+    # --- topics -----------------------------------------------------------------------------------------------------
+
+    def create_topic(
+        self,
+        name: str,
+        partitions: int = -1,
+        replication_factor: int = -1,
+        properties: dict[str, str] | None = None,
+        *,
+        validate_only: bool = False,
+    ) -> Topic:
+        """Create a topic and return it; -1 takes the cluster's default.
+
+        Raises:
+            TopicRefused: it exists, or name, counts or properties are not possible.
+        """
+        count = self.settings.num_partitions if partitions == -1 else partitions
+        replicas = self.settings.default_replication_factor if replication_factor == -1 else replication_factor
+        properties = dict(properties or {})
+        self._check_new_topic(name, count, replicas)
+        try:
+            settings = topic_settings(properties, self.settings)
+        except InvalidSetting as error:
+            raise TopicRefused(ErrorCode.INVALID_CONFIG, str(error)) from error
+        made = {
+            index: Partition(name, index, self._replicas(index, replicas), PartitionLog(settings))
+            for index in range(count)
+        }
+        topic = Topic(name, self._new_topic_id(name), properties, made)
+        if not validate_only:
+            self._topics_made += 1
+            self.topics[name] = topic
+            self._topics_by_id[topic.topic_id] = name
+        return topic
+
+    def _check_new_topic(self, name: str, count: int, replicas: int) -> None:
+        if not is_topic_name(name):
+            raise TopicRefused(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{name[:260]!r} is no name for a topic")
+        if name in self.topics:
+            raise TopicRefused(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+        if not 1 <= count <= MAX_PARTITIONS:
+            raise TopicRefused(ErrorCode.INVALID_PARTITIONS, f"{count} partitions, 1 to {MAX_PARTITIONS} are possible")
+        if not 1 <= replicas <= len(self.nodes):
+            text = f"replication factor {replicas} with {len(self.nodes)} nodes"
+            raise TopicRefused(ErrorCode.INVALID_REPLICATION_FACTOR, text)
+
+    def _replicas(self, index: int, count: int) -> tuple[int, ...]:
+        ids = list(self.nodes)
+        first = self._topics_made + index
+        return tuple(ids[(first + step) % len(ids)] for step in range(count))
+
+    def _new_topic_id(self, name: str) -> bytes:
+        # A version 4 uuid in form, but the same in each run: ids must not depend on chance that nobody seeded.
+        seed = f"{self.settings.cluster_id}/{self._topics_made}/{name}"
+        digest = bytearray(blake2b(seed.encode(), digest_size=16).digest())
+        digest[6] = digest[6] & 0x0F | 0x40
+        digest[8] = digest[8] & 0x3F | 0x80
+        return bytes(digest)
+
+    def delete_topic(self, name: str) -> None:
+        """Delete the topic.
+
+        Raises:
+            KeyError: there is none.
+        """
+        topic = self.topics.pop(name)
+        del self._topics_by_id[topic.topic_id]
+        for committed in self.offsets.values():
+            for index in topic.partitions:
+                committed.pop((name, index), None)
+
+    def topic_of_id(self, topic_id: bytes) -> Topic | None:
+        """Return the topic of an id, or None."""
+        name = self._topics_by_id.get(topic_id)
+        return None if name is None else self.topics[name]
+
+    def partition(self, topic: str, index: int) -> Partition | None:
+        """Return a partition, or None."""
+        found = self.topics.get(topic)
+        return None if found is None else found.partitions.get(index)
+
+    def move_leader(self, topic: str, index: int, node_id: int) -> None:
+        """Let `node_id` lead the partition, with a new leader epoch.
+
+        Raises:
+            KeyError: no such topic, partition or node.
+        """
+        partition = self.topics[topic].partitions[index]
+        node = self.nodes[node_id]
+        partition.leader_id = node.node_id
+        partition.leader_epoch += 1
+        if node_id not in partition.replicas:
+            partition.replicas = (node_id, *partition.replicas[1:])
+
+    # --- groups and producers ---------------------------------------------------------------------------------------
+
+    def coordinator_of(self, key: str) -> ClusterNode:
+        """Return the node that coordinates the group or transaction called `key`."""
+        ids = list(self.nodes)
+        return self.nodes[ids[crc32(key.encode()) % len(ids)]]
+
+    def new_producer_id(self) -> int:
+        """Return a producer id that nobody had before."""
+        self._next_producer_id += 1
+        return self._next_producer_id - 1
+
+
+def is_topic_name(name: str) -> bool:
+    """Return whether Kafka allows the name."""
+    return _TOPIC_NAME.fullmatch(name) is not None and name not in (".", "..")

@@ -1,0 +1,171 @@
+"""The broker's end of one connection: bytes in, bytes out, one request at a time and in order.
+
+It owns framing and the choice of the handler; TLS and faults of raw bytes lie outside. It does no I/O: `Wire` takes
+what it says, and time comes from the cluster's scheduler. Bytes that are not Kafka end the connection, never the node.
+Shown by tests/unit/sandbox/test_connection.py.
+"""
+
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.errors import ProtocolError, RemoteProtocolError
+from kctl.client.protocol.api import api_name
+from kctl.client.protocol.api.api_versions import ApiVersionsRequest
+from kctl.client.protocol.api.sasl_authenticate import SaslAuthenticateRequest
+from kctl.client.protocol.api.sasl_handshake import SaslHandshakeRequest
+from kctl.client.protocol.framing import FrameReader, RequestPrefix, decode_request, encode_response, peek_request
+from kctl.client.protocol.schema import Response
+from kctl.sandbox.apis import HANDLERS, api_versions
+from kctl.sandbox.call import Call, Handler
+from kctl.sandbox.identity import Identity
+
+if TYPE_CHECKING:
+    from kctl.sandbox.node import NodeListener
+    from kctl.sandbox.seams import Wire
+
+_BEFORE_AUTHENTICATION_MAX_BYTES = 524_288
+"""sasl.server.max.receive.size: strangers get no large buffers."""
+_BACKLOG = 64
+"""Requests read ahead of the one that is answered; more stay in the socket."""
+_OPEN_TO_STRANGERS = (ApiVersionsRequest.API_KEY, SaslHandshakeRequest.API_KEY, SaslAuthenticateRequest.API_KEY)
+
+
+class BrokerConnection:
+    """One client of one node."""
+
+    def __init__(self, listener: "NodeListener", wire: "Wire", identity: Identity) -> None:
+        self._listener = listener
+        self._wire = wire
+        self._identity = identity
+        self._faults = listener.node.faults
+        self._max_bytes = listener.cluster.settings.socket_request_max_bytes
+        is_open = identity.is_authenticated
+        self._reader = FrameReader(self._max_bytes if is_open else _BEFORE_AUTHENTICATION_MAX_BYTES)
+        self._frames: deque[bytes] = deque()
+        self._call: Call | None = None
+        self._is_closed = False
+        self._is_serving = False
+        self._is_paused = False
+
+    # --- bytes in ---------------------------------------------------------------------------------------------------
+
+    def receive(self, data: bytes) -> None:
+        """Take bytes from the client."""
+        if self._is_closed:
+            return
+        try:
+            self._frames.extend(self._reader.feed(data))
+        except RemoteProtocolError as error:
+            self._refuse(f"{error}, begins with {error.first_bytes[:16]!r}")
+            return
+        self._serve()
+
+    def disconnected(self) -> None:
+        """The client is gone."""
+        self._end("")
+
+    # --- requests ---------------------------------------------------------------------------------------------------
+
+    def _serve(self) -> None:
+        """Answer waiting requests until one has to wait. Not re-entrant: a late answer comes from outside."""
+        if self._is_serving:
+            return
+        self._is_serving = True
+        try:
+            while self._frames and self._call is None and not self._is_closed and not self._faults.is_frozen:
+                self._serve_one(self._frames.popleft())
+        finally:
+            self._is_serving = False
+        self._pace()
+
+    def _pace(self) -> None:
+        """Let a client that sends faster than it is answered wait in its own socket."""
+        is_full = len(self._frames) > _BACKLOG
+        if is_full != self._is_paused and not self._is_closed:
+            self._is_paused = is_full
+            self._wire.pause_reading(is_full)
+
+    def _serve_one(self, frame: bytes) -> None:
+        try:
+            prefix = peek_request(frame)
+            handler = HANDLERS.get(prefix.api_key)
+            if handler is None or not handler.first <= prefix.version <= handler.last:
+                self._unsupported(prefix)
+                return
+            if not self._identity.is_authenticated and prefix.api_key not in _OPEN_TO_STRANGERS:
+                self._refuse(f"{api_name(prefix.api_key)} before authentication")
+                return
+            request = decode_request(frame)
+        except ProtocolError as error:
+            self._refuse(str(error))
+            return
+        self._begin(handler, prefix, request.client_id, request.message)
+
+    def _begin(self, handler: Handler[Any], prefix: RequestPrefix, client_id: str | None, message: object) -> None:
+        listener = self._listener
+
+        def answer(response: Response | None) -> None:
+            if self._call is call:
+                self._answered(prefix, response)
+
+        call = Call(listener.node, listener.cluster, self._identity, prefix.version, client_id, answer)
+        self._call = call
+        response = handler.handle(call, message)
+        if response is not None:
+            call.answer(response)
+
+    def _unsupported(self, prefix: RequestPrefix) -> None:
+        if prefix.api_key != ApiVersionsRequest.API_KEY:
+            self._refuse(f"{api_name(prefix.api_key)} version {prefix.version} is not spoken here")
+            return
+        response = api_versions.response(ErrorCode.UNSUPPORTED_VERSION)
+        self._wire.write(encode_response(response, 0, prefix.correlation_id))
+
+    # --- bytes out --------------------------------------------------------------------------------------------------
+
+    def _answered(self, prefix: RequestPrefix, response: Response | None) -> None:
+        if response is None:
+            self._done()
+            return
+        data = encode_response(response, prefix.version, prefix.correlation_id)
+        delay_ms = self._faults.delay_ms
+        if delay_ms:
+            self._listener.cluster.scheduler.call_later(delay_ms, lambda: self._leave(data))
+        else:
+            self._leave(data)
+
+    def _leave(self, data: bytes) -> None:
+        if self._is_closed:
+            return
+        self._wire.write(data)
+        if self._identity.is_refused:
+            self._refuse("authentication failed")
+            return
+        if self._identity.is_authenticated:
+            self._reader.max_bytes = self._max_bytes
+        self._done()
+
+    def _done(self) -> None:
+        self._call = None
+        self._serve()
+
+    def thaw(self) -> None:
+        """Go on with requests that waited for the node to move again."""
+        self._serve()
+
+    # --- the end ----------------------------------------------------------------------------------------------------
+
+    def _refuse(self, why: str) -> None:
+        self._end(why)
+        self._wire.close()
+
+    def _end(self, why: str) -> None:
+        if self._is_closed:
+            return
+        self._is_closed = True
+        self._frames.clear()
+        call, self._call = self._call, None
+        if call is not None:
+            call.abandon()
+        self._listener.forget(self, why)

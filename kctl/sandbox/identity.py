@@ -1,0 +1,116 @@
+"""Who is on the other end of a connection: the SASL exchange, seen from the broker.
+
+It owns which mechanisms and users a listener has. Bytes in, bytes out; the APIs sasl_handshake and sasl_authenticate
+carry them. Shown by tests/unit/sandbox/apis/test_sasl.py.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from hashlib import blake2b
+from typing import NamedTuple
+
+from kctl.client.errors import AuthenticationError
+from kctl.client.seams import Entropy
+from kctl.client.security.sasl.server import (
+    OauthBearerServer,
+    PlainServer,
+    SaslServer,
+    ScramCredential,
+    ScramServer,
+    unsecured_user,
+)
+
+MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
+
+
+class SaslUsers(NamedTuple):
+    """The mechanisms of a listener and the passwords of its users; OAUTHBEARER takes any unsecured token."""
+
+    passwords: Mapping[str, str]
+    mechanisms: tuple[str, ...] = MECHANISMS
+
+    def server_for(self, mechanism: str, entropy: Entropy, wall_ms: Callable[[], int]) -> SaslServer:
+        """Return the broker's side of one authentication."""
+        if mechanism == "PLAIN":
+            return PlainServer(self.passwords)
+        if mechanism == "OAUTHBEARER":
+            return OauthBearerServer(lambda token: unsecured_user(token, wall_ms()))
+        return ScramServer(mechanism, _Credentials(mechanism, self.passwords), entropy)
+
+
+class _Credentials(Mapping[str, ScramCredential]):
+    """SCRAM credentials made when a user is first asked for, since each costs milliseconds."""
+
+    def __init__(self, mechanism: str, passwords: Mapping[str, str]) -> None:
+        self._mechanism = mechanism
+        self._passwords = passwords
+        self._made: dict[str, ScramCredential] = {}
+
+    def __getitem__(self, user: str) -> ScramCredential:
+        if user not in self._made:
+            salt = blake2b(f"{self._mechanism}/{user}".encode(), digest_size=16).digest()
+            self._made[user] = ScramCredential.from_password(self._mechanism, self._passwords[user], salt)
+        return self._made[user]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._passwords)
+
+    def __len__(self) -> int:
+        return len(self._passwords)
+
+
+class Identity:
+    """The authentication of one connection."""
+
+    def __init__(self, users: SaslUsers | None, entropy: Entropy, wall_ms: Callable[[], int]) -> None:
+        self._users = users
+        self._entropy = entropy
+        self._wall_ms = wall_ms
+        self._server: SaslServer | None = None
+        self.is_refused = False
+
+    @property
+    def is_authenticated(self) -> bool:
+        """Whether any API may be called."""
+        return self._users is None or (self._server is not None and self._server.done)
+
+    @property
+    def user(self) -> str:
+        """Who it is; empty without authentication."""
+        return "" if self._server is None else self._server.user
+
+    @property
+    def mechanisms(self) -> tuple[str, ...]:
+        """What the listener offers."""
+        return () if self._users is None else self._users.mechanisms
+
+    @property
+    def expects_handshake(self) -> bool:
+        """Whether a SaslHandshake may come now."""
+        return self._users is not None and self._server is None
+
+    @property
+    def expects_token(self) -> bool:
+        """Whether a SaslAuthenticate may come now."""
+        return self._server is not None and not self._server.done and not self.is_refused
+
+    def begin(self, mechanism: str) -> bool:
+        """Choose a mechanism; False when the listener does not have it, which ends the conversation."""
+        if self._users is None or mechanism not in self._users.mechanisms:
+            self.is_refused = True
+            return False
+        self._server = self._users.server_for(mechanism, self._entropy, self._wall_ms)
+        return True
+
+    def step(self, token: bytes) -> bytes:
+        """Take a message of the client and return the answer.
+
+        Raises:
+            AuthenticationError: the client is refused; the conversation ends.
+        """
+        if self._server is None:
+            raise AuthenticationError("SaslAuthenticate before SaslHandshake")
+        try:
+            return self._server.step(token)
+        except AuthenticationError:
+            self.is_refused = True
+            raise

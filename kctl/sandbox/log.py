@@ -1,0 +1,158 @@
+"""The log of one partition: batches in order of their offsets, and who waits for more.
+
+One copy serves all replicas, so whatever is appended is committed: the high watermark is the end of the log. It knows
+no protocol and no time. Shown by tests/unit/sandbox/test_log.py.
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable
+from itertools import pairwise
+from typing import NamedTuple
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.sandbox.batches import BatchHeader, BatchRefused, appended, header_of, produced_batch
+from kctl.sandbox.producers import Appended, ProducerStates
+from kctl.sandbox.record_walk import check_records
+from kctl.sandbox.settings import TopicSettings
+
+
+class OffsetOutOfRange(Exception):
+    """The log has no such offset."""
+
+
+class StoredBatch(NamedTuple):
+    """One batch of the log."""
+
+    header: BatchHeader
+    data: bytes
+
+
+class PartitionLog:
+    """Batches, each with its offsets assigned."""
+
+    def __init__(self, settings: TopicSettings) -> None:
+        self.settings = settings
+        self.start_offset = 0
+        self.end_offset = 0
+        self._batches: list[StoredBatch] = []
+        self._base_offsets: list[int] = []
+        self._producers = ProducerStates()
+        self._watchers: dict[int, Callable[[], None]] = {}
+        self._watches = 0
+
+    # --- writing ----------------------------------------------------------------------------------------------------
+
+    def append(self, records: bytes | None, leader_epoch: int, wall_ms: int) -> Appended:
+        """Append the one batch in `records` and return where it is; a repeated one is not appended again.
+
+        Args:
+            records: what a produce request carries for the partition.
+            leader_epoch: the epoch of the leader that appends.
+            wall_ms: the broker's clock.
+        Raises:
+            BatchRefused: the batch is damaged, too large, from the future, or out of sequence.
+        """
+        header = produced_batch(records)
+        assert records is not None
+        if len(records) > self.settings.max_message_bytes:
+            text = f"batch of {len(records)} bytes, the topic takes {self.settings.max_message_bytes}"
+            raise BatchRefused(ErrorCode.MESSAGE_TOO_LARGE, text)
+        check_records(header, records)
+        append_time_ms = wall_ms if self.settings.is_log_append_time else -1
+        if append_time_ms < 0 and header.max_timestamp_ms > wall_ms + self.settings.timestamp_after_max_ms:
+            text = f"timestamp {header.max_timestamp_ms} is too far ahead of the broker's {wall_ms}"
+            raise BatchRefused(ErrorCode.INVALID_TIMESTAMP, text)
+        known = self._producers.check(header)
+        if known is not None:
+            return known
+        return self._store(records, header, leader_epoch, append_time_ms)
+
+    def _store(self, records: bytes, header: BatchHeader, leader_epoch: int, append_time_ms: int) -> Appended:
+        base_offset = self.end_offset
+        data = appended(records, base_offset, leader_epoch, append_time_ms if append_time_ms >= 0 else None)
+        self._batches.append(StoredBatch(header_of(data), data))
+        self._base_offsets.append(base_offset)
+        self.end_offset = base_offset + header.last_offset_delta + 1
+        self._producers.remember(header, base_offset, append_time_ms)
+        for watcher in list(self._watchers.values()):
+            watcher()
+        return Appended(base_offset, append_time_ms)
+
+    def delete_records(self, before_offset: int) -> None:
+        """Let the log start at `before_offset`, as retention does; batches wholly below it are gone.
+
+        Raises:
+            OffsetOutOfRange: it is beyond the end.
+        """
+        if before_offset > self.end_offset:
+            raise OffsetOutOfRange(f"offset {before_offset} of a log that ends at {self.end_offset}")
+        self.start_offset = max(self.start_offset, before_offset)
+        kept = [batch for batch in self._batches if batch.header.last_offset >= self.start_offset]
+        self._batches = kept
+        self._base_offsets = [batch.header.base_offset for batch in kept]
+
+    # --- reading ----------------------------------------------------------------------------------------------------
+
+    def batches_from(self, offset: int) -> list[StoredBatch]:
+        """Return the batches from the one that holds `offset` on.
+
+        Raises:
+            OffsetOutOfRange: the offset is below the start or beyond the end.
+        """
+        if not self.start_offset <= offset <= self.end_offset:
+            raise OffsetOutOfRange(f"offset {offset} of a log from {self.start_offset} to {self.end_offset}")
+        if offset == self.end_offset:
+            return []
+        return self._batches[max(0, bisect_right(self._base_offsets, offset) - 1) :]
+
+    def read(self, offset: int, max_bytes: int, *, at_least_one: bool) -> bytes:
+        """Return up to `max_bytes` of batches from the one that holds `offset` on; the last may be cut, as in Kafka.
+
+        Args:
+            offset: where to start.
+            max_bytes: the most to return.
+            at_least_one: return the first batch whole even when it is larger; otherwise nothing is returned then.
+        Raises:
+            OffsetOutOfRange: the offset is below the start or beyond the end.
+        """
+        batches = self.batches_from(offset)
+        if not batches:
+            return b""
+        first_bytes = len(batches[0].data)
+        if first_bytes > max_bytes:
+            return batches[0].data if at_least_one else b""
+        parts: list[bytes] = []
+        left = max_bytes
+        for batch in batches:
+            parts.append(batch.data[:left])
+            left -= len(parts[-1])
+            if left == 0:
+                break
+        return b"".join(parts)
+
+    @property
+    def batches(self) -> tuple[StoredBatch, ...]:
+        """All batches, for those who check a run from outside."""
+        return tuple(self._batches)
+
+    # --- waiting ----------------------------------------------------------------------------------------------------
+
+    def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
+        """Have `watcher` called after each append; returns the function that ends this."""
+        self._watches += 1
+        number = self._watches
+        self._watchers[number] = watcher
+
+        def stop() -> None:
+            self._watchers.pop(number, None)
+
+        return stop
+
+    @property
+    def watchers(self) -> int:
+        """How many wait for an append."""
+        return len(self._watchers)
+
+    def is_contiguous(self) -> bool:
+        """Return whether each batch starts where the one before it ends: an invariant for tests."""
+        return all(one.header.last_offset + 1 == two.header.base_offset for one, two in pairwise(self._batches))

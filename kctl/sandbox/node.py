@@ -1,0 +1,87 @@
+"""A node as those see it who accept connections for it: layers each with faults, TLS, SASL and the protocol.
+
+Shown by tests/unit/sandbox/test_connection.py and, on both transports, tests/loopback/sandbox and tests/sim/sandbox.
+"""
+
+from collections import deque
+from typing import TYPE_CHECKING, NamedTuple
+
+from kctl.client.seams import Entropy
+from kctl.sandbox.cluster import Cluster, ClusterNode
+from kctl.sandbox.connection import BrokerConnection
+from kctl.sandbox.faults import OnConnect
+from kctl.sandbox.faulty_wire import FaultyWire
+from kctl.sandbox.identity import Identity, SaslUsers
+from kctl.sandbox.seams import Endpoint, Wire
+
+if TYPE_CHECKING:
+    import ssl
+
+_REMEMBERED = 1_000
+
+
+class ListenerSecurity(NamedTuple):
+    """What a listener asks of its clients; nothing makes it PLAINTEXT."""
+
+    tls: "ssl.SSLContext | None" = None
+    users: SaslUsers | None = None
+
+    @property
+    def protocol(self) -> str:
+        """Kafka's name of it: PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL."""
+        channel = "PLAINTEXT" if self.tls is None else "SSL"
+        return channel if self.users is None else f"SASL_{channel}"
+
+
+class NodeListener:
+    """Accepts the connections of one node and passes changes of its faults on to them."""
+
+    def __init__(self, cluster: Cluster, node: ClusterNode, security: ListenerSecurity, entropy: Entropy) -> None:
+        self.cluster = cluster
+        self.node = node
+        self.refused: deque[str] = deque(maxlen=_REMEMBERED)
+        """Why connections were closed by this side, the latest last."""
+        self._security = security
+        self._entropy = entropy
+        self._connections: dict[BrokerConnection, FaultyWire] = {}
+        node.faults.on_change(self._faults_changed)
+
+    def on_connect(self) -> OnConnect:
+        """Return what happens to a connection attempt made now."""
+        return self.node.faults.on_connect
+
+    def accept(self, wire: Wire) -> Endpoint:
+        """Return the broker's end of a new connection."""
+        made: list[BrokerConnection] = []
+
+        def protocol(inner_wire: Wire) -> Endpoint:
+            identity = Identity(self._security.users, self._entropy, self.cluster.scheduler.wall_ms)
+            made.append(BrokerConnection(self, inner_wire, identity))
+            return made[0]
+
+        def tls(outer_wire: Wire) -> Endpoint:
+            from kctl.sandbox.tls import TlsEnd
+
+            assert self._security.tls is not None
+            return TlsEnd(self._security.tls, outer_wire, protocol, self.refused.append)
+
+        outermost = FaultyWire(self.node.faults, wire, protocol if self._security.tls is None else tls)
+        self._connections[made[0]] = outermost
+        return outermost
+
+    def forget(self, connection: BrokerConnection, why: str) -> None:
+        """Take note that a connection has ended; `why` is empty when the client ended it."""
+        self._connections.pop(connection, None)
+        if why:
+            self.refused.append(why)
+
+    @property
+    def open_connections(self) -> int:
+        """How many clients are connected."""
+        return len(self._connections)
+
+    def _faults_changed(self) -> None:
+        if not self.node.faults.is_frozen:
+            for connection, wire in list(self._connections.items()):
+                wire.thaw()
+                connection.thaw()

@@ -1,0 +1,197 @@
+"""Sandbox: what its users hold. It is run on sockets (`serve`) or in virtual time (`attach`), and told what to do.
+
+    with Sandbox(nodes=3, topics={"t": 3}).serve() as served:      # sockets, one thread
+        use(served.bootstrap)
+        served.sandbox.start_fault(2, Fault.BLACKHOLE)
+
+    bootstrap = Sandbox(nodes=3).attach(network)                    # inside a simulation
+
+Everything here may be called from any thread: it is carried out by whoever runs the cluster.
+Shown by tests/loopback/sandbox and tests/sim/sandbox.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from kctl.client.seams import Entropy
+from kctl.sandbox.cluster import Cluster, ClusterNode
+from kctl.sandbox.faults import Fault
+from kctl.sandbox.node import ListenerSecurity, NodeListener
+from kctl.sandbox.seams import Scheduler
+from kctl.sandbox.settings import ClusterSettings
+
+if TYPE_CHECKING:
+    from kctl.sandbox.server import ServedSandbox
+    from kctl.sandbox.sim.network import SimNetwork
+    from kctl.sandbox.sim.resolver import SimResolver
+
+T = TypeVar("T")
+
+_KAFKA_PORT = 9092
+MAX_NODES = 250
+
+
+class Sandbox:
+    """A Kafka cluster in this process."""
+
+    def __init__(
+        self,
+        nodes: int = 3,
+        *,
+        topics: Mapping[str, int] | None = None,
+        settings: ClusterSettings | None = None,
+        security: ListenerSecurity | None = None,
+        racks: Sequence[str] | None = None,
+    ) -> None:
+        """Make the cluster; nothing runs yet.
+
+        Args:
+            nodes: how many; their ids are 1 to that.
+            topics: topics to start with, and their numbers of partitions.
+            settings: broker properties.
+            security: what listeners ask of clients; PLAINTEXT by default.
+            racks: the rack of each node.
+        """
+        if not 1 <= nodes <= MAX_NODES:
+            raise ValueError(f"nodes must be 1 to {MAX_NODES}, not {nodes}")
+        if racks is not None and len(racks) != nodes:
+            raise ValueError(f"{len(racks)} racks for {nodes} nodes")
+        rack_of = dict(enumerate(racks or (), start=1))
+        self.cluster = Cluster(
+            [ClusterNode(node_id, "", 0, rack_of.get(node_id)) for node_id in range(1, nodes + 1)], settings
+        )
+        self.security = security or ListenerSecurity()
+        self.listeners: dict[int, NodeListener] = {}
+        """By node id, once the cluster runs."""
+        self._carry_out: Callable[[Callable[[], None]], None] = _at_once
+        for name, partitions in (topics or {}).items():
+            self.cluster.create_topic(name, partitions)
+
+    # --- running ----------------------------------------------------------------------------------------------------
+
+    def serve(self, *, host: str = "127.0.0.1", port: int = 0, advertised_host: str | None = None) -> "ServedSandbox":
+        """Serve all nodes on sockets, in a thread of their own, and return the handle that ends it.
+
+        Args:
+            host: the address to listen on.
+            port: node i listens on `port` + i - 1; 0 lets the system choose.
+            advertised_host: what clients are told to connect to; `host` by default.
+        Raises:
+            OSError: an address cannot be listened on.
+        """
+        from kctl.sandbox.server import ServedSandbox
+
+        return ServedSandbox(self, host, port, advertised_host or host)
+
+    def attach(self, network: "SimNetwork", resolver: "SimResolver | None" = None) -> str:
+        """Let all nodes listen in a simulation and return its bootstrap.servers.
+
+        Node i is 10.0.0.i:9092; with a `resolver` it is advertised as node-i, a name that the resolver learns.
+        """
+        from kctl.sandbox.sim.runtime import HubScheduler, SimEntropy
+
+        for node in self.cluster.nodes.values():
+            ip = f"10.0.0.{node.node_id}"
+            node.host, node.port = ip, _KAFKA_PORT
+            if resolver is not None:
+                node.host = f"node-{node.node_id}"
+                resolver.add(node.host, [ip])
+        self.run_on(HubScheduler(network.hub, "sandbox"), SimEntropy(network.hub, "sandbox"))
+        for node_id, listener in self.listeners.items():
+            network.listen(f"10.0.0.{node_id}", _KAFKA_PORT, listener)
+        return self.bootstrap
+
+    def run_on(
+        self,
+        scheduler: Scheduler,
+        entropy: Entropy,
+        carry_out: Callable[[Callable[[], None]], None] | None = None,
+    ) -> None:
+        """Make the listeners of all nodes; for those who bring sockets or a simulation.
+
+        Args:
+            scheduler: time for the cluster.
+            entropy: nonces.
+            carry_out: runs a function where the cluster runs and returns when it has; at once by default.
+        Raises:
+            IllegalStateError: somebody else runs the cluster.
+        """
+        self.cluster.run_on(scheduler)
+        self._carry_out = carry_out or _at_once
+        self.listeners = {
+            node.node_id: NodeListener(self.cluster, node, self.security, entropy)
+            for node in self.cluster.nodes.values()
+        }
+
+    @property
+    def bootstrap(self) -> str:
+        """The advertised addresses of all nodes, as bootstrap.servers wants them."""
+        return ",".join(
+            f"[{node.host}]:{node.port}" if ":" in node.host else f"{node.host}:{node.port}"
+            for node in self.cluster.nodes.values()
+        )
+
+    # --- what can be done to it -------------------------------------------------------------------------------------
+
+    def _do(self, action: Callable[[], T]) -> T:
+        results: list[T] = []
+        self._carry_out(lambda: results.append(action()))
+        return results[0]
+
+    def create_topic(
+        self, name: str, partitions: int = 1, replication_factor: int = 1, properties: dict[str, str] | None = None
+    ) -> None:
+        """Create a topic.
+
+        Raises:
+            TopicRefused: it exists, or name, counts or properties are not possible.
+        """
+        self._do(lambda: self.cluster.create_topic(name, partitions, replication_factor, properties))
+
+    def move_leader(self, topic: str, partition: int, node_id: int) -> None:
+        """Let another node lead a partition, with a new leader epoch."""
+        self._do(lambda: self.cluster.move_leader(topic, partition, node_id))
+
+    def delete_records(self, topic: str, partition: int, before_offset: int) -> None:
+        """Let a partition start at `before_offset`, as retention does."""
+        self._do(lambda: self.cluster.topics[topic].partitions[partition].log.delete_records(before_offset))
+
+    def advertise(self, node_id: int, host: str, port: int) -> None:
+        """Tell clients another address of a node than the one it listens on."""
+
+        def change() -> None:
+            node = self.cluster.nodes[node_id]
+            node.host, node.port = host, port
+
+        self._do(change)
+
+    def start_fault(self, node_id: int, fault: Fault, *, ms: int = 0) -> None:
+        """Switch a fault of a node on; `ms` is the delay of `Fault.DELAY`.
+
+        Raises:
+            KeyError: no such node.
+            ValueError: `ms` does not fit the fault.
+        """
+        self._do(lambda: self.cluster.nodes[node_id].faults.start(fault, ms=ms))
+
+    def stop_fault(self, node_id: int, fault: Fault) -> None:
+        """Switch a fault of a node off."""
+        self._do(lambda: self.cluster.nodes[node_id].faults.stop(fault))
+
+    def heal(self, node_id: int | None = None) -> None:
+        """Switch all faults of a node off, or of all nodes."""
+
+        def change() -> None:
+            for node in self.cluster.nodes.values():
+                if node_id in (None, node.node_id):
+                    node.faults.heal()
+
+        self._do(change)
+
+    def end_offset(self, topic: str, partition: int) -> int:
+        """Return the offset that the next record will have."""
+        return self._do(lambda: self.cluster.topics[topic].partitions[partition].log.end_offset)
+
+
+def _at_once(action: Callable[[], None]) -> None:
+    action()

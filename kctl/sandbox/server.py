@@ -1,0 +1,165 @@
+"""The sandbox on real sockets: all nodes in one thread.
+
+    with Sandbox(nodes=3).serve() as served:
+        served.bootstrap                         # 127.0.0.1:40001,127.0.0.1:40002,...
+
+`run_until_signal` is the same for a command: it says that it is ready, and ends on SIGINT or SIGTERM.
+Shown by tests/loopback/sandbox.
+"""
+
+import secrets
+import signal
+import socket
+from collections.abc import Callable
+from threading import Event
+from types import FrameType, TracebackType
+from typing import Self
+
+from kctl.sandbox.listening_socket import ListeningSocket, bound_socket
+from kctl.sandbox.node import NodeListener
+from kctl.sandbox.sandbox import Sandbox
+from kctl.sandbox.socket_loop import SocketLoop
+from kctl.sandbox.socket_wire import SocketWire, reset_socket
+
+
+class SandboxFailure(Exception):
+    """The sandbox itself made a mistake while it served; its cause is the first of them."""
+
+
+class SystemEntropy:
+    """The system's randomness."""
+
+    __slots__ = ()
+
+    def token_bytes(self, count: int) -> bytes:
+        return secrets.token_bytes(count)
+
+
+class ServedSandbox:
+    """A sandbox that listens, until `stop`."""
+
+    def __init__(self, sandbox: Sandbox, host: str, port: int, advertised_host: str) -> None:
+        """Listen and start the thread; see `Sandbox.serve`."""
+        self.sandbox = sandbox
+        self._loop = SocketLoop("kctl-sandbox")
+        self._wires: dict[SocketWire, None] = {}
+        self._sockets: dict[int, ListeningSocket] = {}
+        self._is_stopped = False
+        bound = _bind_all(list(sandbox.cluster.nodes), host, port)
+        for node_id, sock in bound.items():
+            node = sandbox.cluster.nodes[node_id]
+            node.host, node.port = advertised_host, sock.getsockname()[1]
+        sandbox.run_on(self._loop, SystemEntropy(), self._loop.carry_out)
+        for node_id, sock in bound.items():
+            self._listen(sandbox.listeners[node_id], sock)
+        self._loop.start()
+
+    def _listen(self, listener: NodeListener, sock: socket.socket) -> None:
+        listening = ListeningSocket(self._loop, sock, lambda accepted: self._accepted(listener, accepted))
+        self._sockets[listener.node.node_id] = listening
+        listener.node.faults.on_change(lambda: listening.follow(listener.on_connect()))
+        listening.follow(listener.on_connect())
+
+    def _accepted(self, listener: NodeListener, sock: socket.socket) -> None:
+        wire = SocketWire(self._loop, sock, self._closed)
+        self._wires[wire] = None
+        wire.begin(listener.accept(wire))
+
+    def _closed(self, wire: SocketWire) -> None:
+        self._wires.pop(wire, None)
+
+    @property
+    def bootstrap(self) -> str:
+        """bootstrap.servers of the whole cluster, as advertised."""
+        return self.sandbox.bootstrap
+
+    def listens_on(self, node_id: int) -> tuple[str, int]:
+        """Return host and port that a node listens on, whatever it advertises."""
+        listening = self._sockets[node_id]
+        return listening.host, listening.port
+
+    @property
+    def open_connections(self) -> int:
+        """How many accepted sockets are open."""
+        return len(self._wires)
+
+    def stop(self) -> None:
+        """Close every socket and end the thread. Idempotent.
+
+        Raises:
+            SandboxFailure: something went wrong inside of the sandbox while it served.
+        """
+        if self._is_stopped:
+            return
+        self._is_stopped = True
+        self._loop.carry_out(self._close_all)
+        self._loop.stop()
+        if self._loop.failures:
+            raise SandboxFailure(f"{len(self._loop.failures)} failures") from self._loop.failures[0]
+
+    def _close_all(self) -> None:
+        for listening in self._sockets.values():
+            listening.close()
+        for wire in list(self._wires):
+            wire.abandon()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+def _bind_all(node_ids: list[int], host: str, port: int) -> dict[int, socket.socket]:
+    bound: dict[int, socket.socket] = {}
+    try:
+        for step, node_id in enumerate(node_ids):
+            bound[node_id] = bound_socket(host, port + step if port else 0)
+    except OSError:
+        for sock in bound.values():
+            reset_socket(sock)
+        raise
+    return bound
+
+
+def run_until_signal(
+    sandbox: Sandbox,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    advertised_host: str | None = None,
+    on_ready: Callable[[ServedSandbox], None],
+) -> signal.Signals:
+    """Serve until SIGINT or SIGTERM and return which; only the main thread may call it.
+
+    Args:
+        sandbox: what to serve.
+        host, port, advertised_host: as for `Sandbox.serve`.
+        on_ready: called once connections are accepted; `ready_line` is what to print.
+    Raises:
+        OSError: an address cannot be listened on.
+        SandboxFailure: something went wrong inside of the sandbox.
+    """
+    stopped_by: list[signal.Signals] = []
+    stop = Event()
+
+    def on_signal(number: int, _: FrameType | None) -> None:
+        stopped_by.append(signal.Signals(number))
+        stop.set()
+
+    before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        with sandbox.serve(host=host, port=port, advertised_host=advertised_host) as served:
+            on_ready(served)
+            stop.wait()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return stopped_by[0]
+
+
+def ready_line(served: ServedSandbox) -> str:
+    """Return the one line that says the sandbox is up and where: `ready 127.0.0.1:9092,127.0.0.1:9093`."""
+    return f"ready {served.bootstrap}"

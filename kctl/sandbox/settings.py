@@ -1,0 +1,98 @@
+"""What a broker of the sandbox is configured to; the names are Kafka's broker and topic properties.
+
+Shown by tests/unit/sandbox/test_topics.py.
+"""
+
+from typing import NamedTuple
+
+
+class ClusterSettings(NamedTuple):
+    """Broker properties that the sandbox knows; the defaults are Kafka's unless said."""
+
+    auto_create_topics_enable: bool = True
+    num_partitions: int = 1
+    default_replication_factor: int = 1
+    message_max_bytes: int = 1_048_588
+    socket_request_max_bytes: int = 104_857_600
+    cluster_id: str = "kctl-sandbox-000000000"
+
+
+TOPIC_PROPERTIES = frozenset(
+    {
+        "cleanup.policy",
+        "compression.gzip.level",
+        "compression.lz4.level",
+        "compression.type",
+        "compression.zstd.level",
+        "delete.retention.ms",
+        "file.delete.delay.ms",
+        "flush.messages",
+        "flush.ms",
+        "follower.replication.throttled.replicas",
+        "index.interval.bytes",
+        "leader.replication.throttled.replicas",
+        "local.retention.bytes",
+        "local.retention.ms",
+        "max.compaction.lag.ms",
+        "max.message.bytes",
+        "message.timestamp.after.max.ms",
+        "message.timestamp.before.max.ms",
+        "message.timestamp.type",
+        "min.cleanable.dirty.ratio",
+        "min.compaction.lag.ms",
+        "min.insync.replicas",
+        "preallocate",
+        "remote.log.copy.disable",
+        "remote.log.delete.on.disable",
+        "remote.storage.enable",
+        "retention.bytes",
+        "retention.ms",
+        "segment.bytes",
+        "segment.index.bytes",
+        "segment.jitter.ms",
+        "segment.ms",
+        "unclean.leader.election.enable",
+    }
+)
+"""Every property a topic may be created with. Those that `TopicSettings` lacks are kept and have no effect."""
+
+
+class TopicSettings(NamedTuple):
+    """Topic properties that have an effect here."""
+
+    max_message_bytes: int
+    is_log_append_time: bool = False
+    timestamp_after_max_ms: int = 3_600_000
+    """How far ahead of the broker's clock a record's timestamp may be."""
+
+
+class InvalidSetting(Exception):
+    """A topic property is unknown or has an impossible value; the text names it."""
+
+
+def topic_settings(properties: dict[str, str], cluster: ClusterSettings) -> TopicSettings:
+    """Return what `properties` of a topic amount to.
+
+    Raises:
+        InvalidSetting: unknown property, or a value it cannot have.
+    """
+    for name in properties:
+        if name not in TOPIC_PROPERTIES:
+            raise InvalidSetting(f"Unknown topic config name: {name}")
+    kind = properties.get("message.timestamp.type", "CreateTime")
+    if kind not in ("CreateTime", "LogAppendTime"):
+        raise InvalidSetting(f"message.timestamp.type must be CreateTime or LogAppendTime, not {kind!r}")
+    return TopicSettings(
+        max_message_bytes=_whole(properties, "max.message.bytes", cluster.message_max_bytes),
+        is_log_append_time=kind == "LogAppendTime",
+        timestamp_after_max_ms=_whole(properties, "message.timestamp.after.max.ms", 3_600_000),
+    )
+
+
+def _whole(properties: dict[str, str], name: str, default: int) -> int:
+    text = properties.get(name)
+    if text is None:
+        return default
+    if not (text.isascii() and text.isdigit() and len(text) <= 19):
+        raise InvalidSetting(f"{name} must be a number of at least 0, not {text!r}")
+    return int(text)

@@ -1,0 +1,173 @@
+"""A loop in one thread over sockets, timers and functions handed in from other threads.
+
+It is the sandbox's own, apart from the client's selector, so that a mistake there is not repeated here. It knows
+nothing of Kafka. Shown by tests/loopback/sandbox/test_socket_loop.py.
+"""
+
+import heapq
+import selectors
+import socket
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from itertools import count
+from threading import Thread, current_thread
+
+from kctl.client.clock import Clock, SystemClock
+
+
+class SocketLoopError(Exception):
+    """The loop has ended; nothing can be carried out any more."""
+
+
+class LoopTimer:
+    """Something that will happen, and may be called off."""
+
+    __slots__ = ("action", "is_cancelled")
+
+    def __init__(self, action: Callable[[], None]) -> None:
+        self.action = action
+        self.is_cancelled = False
+
+    def cancel(self) -> None:
+        """Call it off. Idempotent."""
+        self.is_cancelled = True
+
+
+class SocketLoop:
+    """The loop; it also is the core's `Scheduler`."""
+
+    def __init__(self, name: str, clock: Clock | None = None) -> None:
+        self.failures: list[BaseException] = []
+        """What went wrong inside handlers and timers; each is a mistake of the sandbox."""
+        self._clock = clock or SystemClock()
+        self._selector = selectors.DefaultSelector()
+        self._timers: list[tuple[int, int, LoopTimer]] = []
+        self._numbers = count()
+        self._posted: deque[tuple[Callable[[], None], Future[None]]] = deque()
+        self._reader, self._writer = socket.socketpair()
+        self._reader.setblocking(False)
+        self._writer.setblocking(False)
+        self._selector.register(self._reader, selectors.EVENT_READ, self._drain)
+        self._is_stopping = False
+        self._is_over = False
+        self._thread = Thread(target=self._run, name=name, daemon=True)
+
+    # --- from any thread --------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def carry_out(self, action: Callable[[], None]) -> None:
+        """Run `action` inside the loop and return when it has run.
+
+        Raises:
+            SocketLoopError: the loop has ended.
+            Exception: whatever `action` raised.
+        """
+        if current_thread() is self._thread:
+            action()
+            return
+        future: Future[None] = Future()
+        self._posted.append((action, future))
+        self._wake()
+        if self._is_over:
+            self._refuse_posted()
+        future.result()
+
+    def stop(self) -> None:
+        """End the loop and its thread; idempotent. Sockets of others stay theirs to close."""
+        self._is_stopping = True
+        self._wake()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _wake(self) -> None:
+        try:
+            self._writer.send(b"\0")
+        except (BlockingIOError, OSError):
+            return  # full: it is awake already; closed: it has ended
+
+    # --- inside the loop --------------------------------------------------------------------------------------------
+
+    def now_ms(self) -> int:
+        """Return the monotonic instant."""
+        return self._clock.now_ms()
+
+    def wall_ms(self) -> int:
+        """Return milliseconds since the epoch."""
+        return self._clock.wall_ms()
+
+    def call_later(self, delay_ms: int, action: Callable[[], None]) -> LoopTimer:
+        """Call `action` once, not before `delay_ms` have passed."""
+        timer = LoopTimer(action)
+        heapq.heappush(self._timers, (self._clock.start_ms() + delay_ms, next(self._numbers), timer))
+        return timer
+
+    def watch(self, sock: socket.socket, events: int, on_ready: Callable[[int], None]) -> None:
+        """Call `on_ready` with the events that are ready; `events` 0 watches no longer."""
+        is_known = sock.fileno() in self._selector.get_map()
+        if events == 0:
+            if is_known:
+                self._selector.unregister(sock)
+        elif is_known:
+            self._selector.modify(sock, events, on_ready)
+        else:
+            self._selector.register(sock, events, on_ready)
+
+    def guard(self, action: Callable[[], None]) -> bool:
+        """Run `action`; an error is kept in `failures`, so that one connection cannot end the loop. True if it ran."""
+        try:
+            action()
+        except Exception as error:  # noqa: BLE001  # kept, and raised again when the sandbox is stopped
+            self.failures.append(error)
+            return False
+        return True
+
+    def _drain(self, _: int) -> None:
+        while self._reader.recv(4096) == b"\0" * 4096:
+            pass
+
+    def _run(self) -> None:
+        try:
+            while not self._is_stopping:
+                for key, events in self._selector.select(self._patience_s()):
+                    if key.fileobj.fileno() >= 0:  # type: ignore[union-attr]  # only sockets are registered here
+                        self.guard(lambda key=key, events=events: key.data(events))  # type: ignore[misc]  # bound defaults
+                self._run_due()
+                self._run_posted()
+        finally:
+            self._is_over = True
+            self._refuse_posted()
+            self._selector.close()
+            self._reader.close()
+            self._writer.close()
+
+    def _patience_s(self) -> float | None:
+        while self._timers and self._timers[0][2].is_cancelled:
+            heapq.heappop(self._timers)
+        if not self._timers:
+            return None
+        return max(0, self._timers[0][0] - self._clock.now_ms()) / 1000
+
+    def _run_due(self) -> None:
+        now_ms = self._clock.now_ms()
+        while self._timers and self._timers[0][0] <= now_ms:
+            timer = heapq.heappop(self._timers)[2]
+            if not timer.is_cancelled:
+                self.guard(timer.action)
+
+    def _run_posted(self) -> None:
+        while self._posted:
+            action, future = self._posted.popleft()
+            try:
+                action()
+            except BaseException as error:  # noqa: BLE001  # it belongs to the thread that asked
+                future.set_exception(error)
+            else:
+                future.set_result(None)
+
+    def _refuse_posted(self) -> None:
+        while self._posted:
+            self._posted.popleft()[1].set_exception(SocketLoopError("the sandbox has been stopped"))

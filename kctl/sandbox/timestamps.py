@@ -1,0 +1,32 @@
+"""Offsets by time: what ListOffsets asks of a log.
+
+Shown by tests/unit/sandbox/test_timestamps.py.
+"""
+
+from collections.abc import Iterator
+
+from kctl.sandbox.log import PartitionLog
+from kctl.sandbox.record_walk import walk
+
+_NONE = (-1, -1)
+
+
+def _stamped(log: PartitionLog, at_least_ms: int | None) -> Iterator[tuple[int, int]]:
+    """Yield offset and timestamp of the records of batches that reach `at_least_ms`."""
+    for header, data in log.batches:
+        if at_least_ms is not None and header.max_timestamp_ms < at_least_ms:
+            continue
+        for offset_delta, timestamp in walk(header, data):
+            offset = header.base_offset + offset_delta
+            if offset >= log.start_offset:
+                yield offset, header.max_timestamp_ms if header.is_log_append_time else timestamp
+
+
+def first_at_or_after(log: PartitionLog, timestamp_ms: int) -> tuple[int, int]:
+    """Return offset and timestamp of the first record not older than `timestamp_ms`, or -1 and -1."""
+    return next((found for found in _stamped(log, timestamp_ms) if found[1] >= timestamp_ms), _NONE)
+
+
+def greatest(log: PartitionLog) -> tuple[int, int]:
+    """Return offset and timestamp of the record with the greatest timestamp, the first of several, or -1 and -1."""
+    return max(_stamped(log, None), key=lambda found: found[1], default=_NONE)

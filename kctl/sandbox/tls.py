@@ -1,0 +1,73 @@
+"""TLS on the broker's end of a connection: plain bytes inside, records outside.
+
+Shown by tests/loopback/sandbox/test_security.py.
+"""
+
+import ssl
+from collections.abc import Callable
+
+from kctl.client.errors import RemoteProtocolError, TlsError
+from kctl.client.security.tls import TlsChannel
+from kctl.sandbox.seams import Endpoint, Wire
+
+
+class TlsEnd:
+    """An `Endpoint` to the transport, a `Wire` to the broker's end."""
+
+    def __init__(
+        self,
+        context: ssl.SSLContext,
+        wire: Wire,
+        make_inner: Callable[[Wire], Endpoint],
+        on_refused: Callable[[str], None],
+    ) -> None:
+        self._channel = TlsChannel(context, server_side=True)
+        self._wire = wire
+        self._on_refused = on_refused
+        self._inner = make_inner(self)
+
+    def receive(self, data: bytes) -> None:
+        """Take TLS records of the client."""
+        try:
+            self._channel.receive(data)
+            plain = self._channel.read() if self._channel.handshake() else b""
+        except (TlsError, RemoteProtocolError) as error:
+            self._flush()
+            self._on_refused(str(error))
+            self._inner.disconnected()
+            self._wire.close()
+            return
+        self._flush()
+        if plain:
+            self._inner.receive(plain)
+        if self._channel.is_closed_by_peer:
+            self._inner.disconnected()
+            self._wire.close()
+
+    def disconnected(self) -> None:
+        """The client is gone."""
+        self._inner.disconnected()
+
+    def write(self, data: bytes) -> None:
+        """Encrypt bytes for the client."""
+        self._channel.write(data)
+        self._flush()
+
+    def close(self) -> None:
+        """Say goodbye in TLS, then close."""
+        self._channel.shutdown()
+        self._flush()
+        self._wire.close()
+
+    def reset(self) -> None:
+        """Cut the connection at once."""
+        self._wire.reset()
+
+    def pause_reading(self, is_paused: bool) -> None:
+        """Leave further bytes of the client in the socket, or read on."""
+        self._wire.pause_reading(is_paused)
+
+    def _flush(self) -> None:
+        out = self._channel.pending_out()
+        if out:
+            self._wire.write(out)
