@@ -149,18 +149,23 @@ class StructType(type):
                 value.name = key
                 fields.append(value)
                 del body[key]
-        body["__slots__"] = tuple(entry.name for entry in fields)
-        body["FIELDS"] = tuple(entry for entry in fields if entry.kind != "tags")
+        body.setdefault("__slots__", tuple(entry.name for entry in fields))
+        body["FIELDS"] = tuple(fields)
         return super().__new__(mcs, name, bases, body)
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
 class Struct(metaclass=StructType):
-    """A group of fields; equal when all fields are equal, as are tagged fields that this side does not know."""
+    """A group of fields; equal when all fields are equal, as are tagged fields that this side does not know.
+
+    Attributes: `unknown_tagged_fields` by tag, empty at first; kept when a decoded message is encoded again.
+    A declared struct is not meant to be subclassed.
+    """
+
+    __slots__ = ("unknown_tagged_fields",)
 
     FIELDS: ClassVar[tuple[Field, ...]]
-
-    unknown_tagged_fields: dict[int, bytes] = field("tags", "0+", factory=dict)
+    unknown_tagged_fields: dict[int, bytes]
 
     def __init__(self, **values: object) -> None:
         cls = type(self)
@@ -210,15 +215,12 @@ class Request(Message):
     LATEST_VERSION_UNSTABLE: ClassVar[bool] = False
 
 
-_TAGS: Final[Field] = Field("tags", False, NO_VERSIONS, NO_VERSIONS, None, dict, False, -1, NO_VERSIONS, True)
-_TAGS.name = "unknown_tagged_fields"
-
-
 def _compile_init(cls: type[Struct]) -> Callable[..., None]:
     """The constructor of `cls` as one straight function; keyword only, unset fields get their default."""
     namespace: dict[str, Any] = {"_missing": _MISSING}
-    arguments, body = [], []
-    for entry in (*cls.FIELDS, _TAGS):
+    arguments = ["*"] if cls.FIELDS else []
+    body = ["    self.unknown_tagged_fields = {}\n"]
+    for entry in cls.FIELDS:
         name = entry.name
         if entry.factory is None:
             namespace[f"_default_{name}"] = entry.default
@@ -228,7 +230,7 @@ def _compile_init(cls: type[Struct]) -> Callable[..., None]:
             namespace[f"_new_{name}"] = entry.factory
             arguments.append(f"{name}=_missing")
             body.append(f"    self.{name} = _new_{name}() if {name} is _missing else {name}\n")
-    source = f"def __init__(self, *, {', '.join(arguments)}):\n{''.join(body)}"
+    source = f"def __init__({', '.join(['self', *arguments])}):\n{''.join(body)}"
     exec(source, namespace)  # noqa: S102 - the source is made of declared names only
     init: Callable[..., None] = namespace["__init__"]
     init.__qualname__ = f"{cls.__qualname__}.__init__"

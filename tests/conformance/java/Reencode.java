@@ -14,7 +14,8 @@ import org.apache.kafka.common.protocol.Readable;
 /**
  * Reads lines `message version hex`, decodes each with the message class of that name, and answers a line
  * `hex json`: the same message encoded again, and what the class's own JSON converter makes of it. `ERROR text` when
- * the class refuses the bytes. A line `header key version` is answered by the request and response header versions.
+ * the class refuses the bytes. A line `header key version` is answered by the request and response header versions,
+ * `default message version` by the hex of a new message.
  */
 public class Reencode {
     private static final String PACKAGE = "org.apache.kafka.common.message.";
@@ -24,7 +25,11 @@ public class Reencode {
         PrintStream out = new PrintStream(System.out, false, "UTF-8");
         for (String line = in.readLine(); line != null; line = in.readLine()) {
             String[] words = line.split(" ", -1);
-            out.println(words[0].equals("header") ? header(words) : message(words));
+            out.println(switch (words[0]) {
+                case "header" -> header(words);
+                case "default" -> fresh(words);
+                default -> message(words);
+            });
         }
         out.flush();
     }
@@ -43,6 +48,17 @@ public class Reencode {
         }
     }
 
+    private static String fresh(String[] words) throws Exception {
+        return encode((Message) type(words[1]).getConstructor().newInstance(), Short.parseShort(words[2]));
+    }
+
+    private static String encode(Message message, short version) {
+        ObjectSerializationCache cache = new ObjectSerializationCache();
+        ByteBuffer output = ByteBuffer.allocate(message.size(cache, version));
+        message.write(new ByteBufferAccessor(output), cache, version);
+        return HexFormat.of().formatHex(output.array(), 0, output.position());
+    }
+
     private static String message(String[] words) throws Exception {
         short version = Short.parseShort(words[1]);
         ByteBuffer input = ByteBuffer.wrap(HexFormat.of().parseHex(words[2]));
@@ -57,12 +73,9 @@ public class Reencode {
         if (input.hasRemaining()) {
             return "ERROR " + input.remaining() + " bytes left";
         }
-        ObjectSerializationCache cache = new ObjectSerializationCache();
-        ByteBuffer output = ByteBuffer.allocate(message.size(cache, version));
-        message.write(new ByteBufferAccessor(output), cache, version);
         Class<?> converter = Class.forName(type.getName() + "JsonConverter");
         JsonNode json = (JsonNode) converter.getMethod("write", type, short.class, boolean.class)
             .invoke(null, message, version, false);
-        return HexFormat.of().formatHex(output.array(), 0, output.position()) + " " + json;
+        return encode(message, version) + " " + json;
     }
 }

@@ -69,7 +69,9 @@ def test_every_declared_message_and_version() -> None:
 
 
 def test_defaults_are_those_of_kafka() -> None:
-    ask_java([(cls(), version) for cls, version in DECLARED])
+    answers = java([f"default {cls.__name__} {version}" for cls, version in DECLARED])
+    for (cls, version), answer in zip(DECLARED, answers, strict=True):
+        assert walker.encode(cls(), version).hex() == answer, f"{cls.__name__} v{version}"
 
 
 def test_every_message_of_the_jar() -> None:

@@ -1,0 +1,246 @@
+"""Golden bytes, the errors that name field and offset, and when a codec is compiled.
+
+Equality with the walker and with Kafka is shown by tests/fuzz/protocol and tests/conformance/protocol.
+"""
+
+import linecache
+from typing import Any, TypeVar
+
+import pytest
+
+from kctl.client.errors import LocalProtocolError, RemoteProtocolError
+from kctl.client.protocol import codec, walker
+from kctl.client.protocol.api.api_versions import ApiVersion, ApiVersionsResponse
+from kctl.client.protocol.api.create_topics import CreatableTopic, CreateTopicsRequest
+from kctl.client.protocol.api.fetch import (
+    FetchableTopicResponse,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+    PartitionData,
+)
+from kctl.client.protocol.api.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+    MetadataResponseBroker,
+)
+from kctl.client.protocol.api.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from kctl.client.protocol.schema import Message, field
+
+
+def compiled(message: Message, version: int) -> bytes:
+    """The bytes that the compiled encoder makes."""
+    parts: list[bytes] = []
+    codec.encoder(type(message), version)(message, parts)
+    return b"".join(parts)
+
+
+M = TypeVar("M", bound=Message)
+
+
+def tagged(message: M, tag: int, raw: bytes) -> M:
+    """The message with an unknown tagged field."""
+    message.unknown_tagged_fields[tag] = raw
+    return message
+
+
+GOLDEN: list[tuple[Message, int, str]] = [
+    (MetadataRequest(topics=None), 1, "ffffffff"),
+    (MetadataRequest(topics=[]), 0, "00000000"),
+    (MetadataRequest(topics=[MetadataRequestTopic(name="ab")]), 4, "00000001 0002 6162 01"),
+    (MetadataRequest(topics=None), 9, "00 01 00 00 00"),
+    (MetadataRequest(topics=[MetadataRequestTopic(name=None)]), 12, "02" + "00" * 16 + "00 00 01 00 00"),
+    (ApiVersionsResponse(api_keys=[ApiVersion(api_key=18, max_version=4)]), 0, "0000 00000001 0012 0000 0004"),
+    (
+        tagged(ApiVersionsResponse(finalized_features_epoch=7), 9, b"xy"),
+        3,
+        "0000 01 00000000 02 01 08 0000000000000007 09 02 7879",
+    ),
+]
+
+
+@pytest.mark.parametrize(("message", "version", "data"), GOLDEN)
+def test_golden_bytes(message: Message, version: int, data: str) -> None:
+    raw = bytes.fromhex(data)
+    assert compiled(message, version) == raw
+    assert codec.encode(message, version) == raw
+    assert codec.decode(type(message), raw, version) == message
+    assert codec.decoder(type(message), version)(raw, 0) == (message, len(raw))
+
+
+@pytest.mark.parametrize("wrap", [bytes, bytearray, memoryview])
+def test_any_buffer_is_read_and_its_bytes_are_copied_out(wrap: Any) -> None:
+    data = PartitionData(records=b"r" * 2000)
+    message = FetchResponse(responses=[FetchableTopicResponse(topic="é", partitions=[data])])
+    raw = codec.encode(message, 11)
+    for _ in range(4):
+        again = codec.decode(FetchResponse, wrap(raw), 11)
+        assert again == message
+        assert type(again.responses[0].partitions[0].records) is bytes
+
+
+def test_offset_skips_what_is_before() -> None:
+    raw = codec.encode(MetadataRequest(topics=None), 9)
+    assert codec.decode(MetadataRequest, b"header" + raw, 9, 6) == MetadataRequest(topics=None)
+
+
+@pytest.mark.parametrize("use", range(4))
+def test_a_bad_field_is_named_whether_walked_or_compiled(use: int) -> None:
+    message = MetadataResponse(brokers=[MetadataResponseBroker(host="a"), MetadataResponseBroker(host="bcd")])
+    raw = b"###" + codec.encode(message, 1)
+    at = raw.index(b"\0\3bcd")
+    with pytest.raises(RemoteProtocolError) as caught:
+        codec.decode(MetadataResponse, raw[:at] + b"\x7f\xff" + raw[at + 2 :], 1, 3)
+    error = caught.value
+    assert (error.api, error.version, error.field, error.offset) == ("Metadata", 1, "brokers[1].host", at + 2)
+    left = len(raw) - at - 2
+    assert str(error) == (
+        f"MetadataResponse v1: brokers[1].host: string of 32767 bytes, {left} bytes left (byte {at + 2})"
+    )
+
+
+def test_bytes_after_the_end_are_an_error() -> None:
+    raw = codec.encode(MetadataRequest(topics=None), 1)
+    for _ in range(4):
+        with pytest.raises(RemoteProtocolError, match=r"MetadataRequest v1: 2 bytes after the end \(byte 4\)"):
+            codec.decode(MetadataRequest, raw + b"ab", 1)
+
+
+HOSTILE = {
+    "array of 2147483647 items, 4 bytes left": "7fffffff 00000000",
+    "array of length -2": "fffffffe",
+    "int32 of 4 bytes, 2 bytes left|length of array of 4 bytes, 2 bytes left": "0000",
+}
+
+
+@pytest.mark.parametrize(("reason", "data"), HOSTILE.items())
+def test_hostile_arrays(reason: str, data: str) -> None:
+    for _ in range(4):
+        with pytest.raises(RemoteProtocolError, match=reason):
+            codec.decode(MetadataRequest, bytes.fromhex(data), 1)
+
+
+@pytest.mark.parametrize(
+    ("tags", "reason"),
+    [
+        ("02 3c00 3c00", "tag 60 after tag 60"),
+        ("02 3d00 3c00", "tag 60 after tag 61"),
+        ("01 3c05 00", "tag 60 of 5 bytes, 1 bytes left"),
+        ("01 ffffffff0700", "tag 2147483647"),
+        ("01 0109 0000000000000007 00", "tag 1 has 1 bytes too many"),
+        ("01 0107 00000000000000", "finalized_features_epoch: int64 of 8 bytes, 7 bytes left"),
+        ("ffffffff0f", "varint cut off"),
+    ],
+)
+def test_hostile_tags(tags: str, reason: str) -> None:
+    data = bytes.fromhex("0000 01 00000000" + tags)
+    with pytest.raises(codec.FAILURES):
+        codec.decoder(ApiVersionsResponse, 3)(data, 0)
+    with pytest.raises(RemoteProtocolError, match=reason):
+        codec.decode(ApiVersionsResponse, data, 3)
+
+
+def test_a_field_that_the_version_lacks_must_be_at_its_default() -> None:
+    request = MetadataRequest(allow_auto_topic_creation=False)
+    for _ in range(4):
+        with pytest.raises(
+            LocalProtocolError, match="MetadataRequest v3: allow_auto_topic_creation: this version has no"
+        ):
+            codec.encode(request, 3)
+    assert codec.encode(request, 4)
+
+
+def test_an_ignorable_field_that_the_version_lacks_is_dropped() -> None:
+    request = FetchRequest(rack_id="r", topics=[FetchTopic(topic="t", topic_id=b"i" * 16)])
+    for _ in range(4):
+        assert codec.encode(request, 10) == codec.encode(FetchRequest(topics=[FetchTopic(topic="t")]), 10)
+
+
+WRONG: list[tuple[Message, int, str]] = [
+    (MetadataRequest(topics=None), 0, "topics: None"),
+    (MetadataRequest(topics=[MetadataRequestTopic(name=None)]), 9, r"topics\[0\].name: None"),
+    (MetadataRequest(topics=[MetadataRequestTopic(topic_id=b"short")]), 12, r"topics\[0\].topic_id: a uuid is 16"),
+    (MetadataRequest(topics=["t"]), 9, r"topics\[0\]: str is no MetadataRequestTopic"),  # type: ignore[list-item]
+    (tagged(MetadataRequest(), 60, b""), 8, "no tagged fields"),
+    (tagged(ApiVersionsResponse(), 0, b""), 3, "tag 0, which is a declared field"),
+    (ApiVersionsResponse(throttle_time_ms=2**31), 1, "throttle_time_ms: 2147483648 is no int32"),
+    (ApiVersionsResponse(error_code="x"), 1, "error_code: 'x' is no int16"),  # type: ignore[arg-type]
+    (CreateTopicsRequest(topics=[CreatableTopic(name="x" * 32768)]), 5, r"topics\[0\].name: string of 32768 bytes"),
+    (CreateTopicsRequest(topics=[CreatableTopic(name=b"x")]), 5, r"topics\[0\].name: b'x' is no"),  # type: ignore[arg-type]
+    (CreateTopicsRequest(topics=[CreatableTopic(name="\udcff")]), 2, r"topics\[0\].name: '\\udcff' is no"),
+    (
+        ProduceRequest(topic_data=[TopicProduceData(partition_data=[PartitionProduceData(records="text")])]),  # type: ignore[arg-type]
+        9,
+        r"topic_data\[0\].partition_data\[0\].records: str is not bytes",
+    ),
+]
+
+
+@pytest.mark.parametrize(("message", "version", "reason"), WRONG)
+def test_values_that_do_not_fit_name_their_field(message: Message, version: int, reason: str) -> None:
+    with pytest.raises(codec.FAILURES):
+        compiled(message, version)
+    with pytest.raises(LocalProtocolError, match=f"{type(message).__name__} v{version}: .*{reason}"):
+        codec.encode(message, version)
+    for _ in range(3):
+        with pytest.raises(LocalProtocolError):
+            codec.encode(message, version)
+
+
+@pytest.mark.parametrize("version", [-1, 14])
+def test_versions_that_are_not_declared_are_refused(version: int) -> None:
+    reason = f"MetadataRequest has versions 0 to 13, not {version}"
+    with pytest.raises(LocalProtocolError, match=reason):
+        codec.encode(MetadataRequest(), version)
+    with pytest.raises(LocalProtocolError, match=reason):
+        codec.decode(MetadataRequest, b"", version)
+    with pytest.raises(LocalProtocolError, match=reason):
+        codec.decoder(MetadataRequest, version)
+
+
+def test_a_record_batch_is_passed_on_without_a_copy() -> None:
+    records = bytes(100_000)
+    data = [PartitionProduceData(records=records)]
+    codec.encoder(ProduceRequest, 9)
+    for _ in range(codec.WALKED_USES):
+        codec.encode(ProduceRequest(), 9)
+    parts = codec.encode_parts(ProduceRequest(topic_data=[TopicProduceData(partition_data=data)]), 9)
+    assert any(part is records for part in parts)
+
+
+class Probe(Message):
+    """Declared here so that its codecs are not compiled by another test."""
+
+    NAME = "Probe"
+    VALID_VERSIONS = (0, 0)
+    FLEXIBLE_FROM = 0
+
+    texts: list[str] = field(["string"], "0+", factory=list)
+
+
+def test_small_and_rare_messages_are_walked_and_others_compiled() -> None:
+    raw = walker.encode(Probe(texts=["a"]), 0)
+    for _ in range(codec.WALKED_USES):
+        codec.decode(Probe, raw, 0)
+        codec.encode(Probe(), 0)
+    assert not any("Probe_v0" in name for name in linecache.cache)
+    codec.decode(Probe, raw, 0)
+    codec.encode(Probe(), 0)
+    assert {"<kctl decode Probe_v0 bytes>", "<kctl encode Probe_v0>"} <= set(linecache.cache)
+
+
+def test_a_large_message_is_compiled_at_once() -> None:
+    raw = walker.encode(Large(text="x" * codec.WALKED_BYTES), 0)
+    codec.decode(Large, raw, 0)
+    assert "<kctl decode Large_v0 bytes>" in linecache.cache
+
+
+class Large(Message):
+    """Declared here for the same reason."""
+
+    NAME = "Large"
+    VALID_VERSIONS = (0, 0)
+    FLEXIBLE_FROM = 0
+
+    text: str = field("string", "0+", default="")
