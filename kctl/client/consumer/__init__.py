@@ -1,0 +1,15 @@
+"""The consumer: reads records of assigned partitions.
+
+    consumer.py        the blocking API, on the application thread
+    subscription.py    what is assigned, and the position in each partition      application
+    fetched_data.py    what was fetched and not yet delivered                    application
+    network_link.py    the application's end of the two queues; all its waiting  application
+    events.py          the frozen events in the two queues: all that is shared
+    network_loop.py    owns the sockets and the request managers                 network
+    managers/          fetch, offsets, topics: one kind of question each         network
+    chunk.py           what one fetch brought of one partition, undecoded
+
+A record's way: the fetch manager asks a leader, walks the headers of what came and hands it over as a chunk; the
+application decodes it in poll and moves the position past it. Every decision about a partition (assign, seek, reset)
+gets a number, the epoch; what answers an older one is dropped.
+"""

@@ -1,0 +1,115 @@
+"""FetchedChunk: what one fetch brought of one partition, undecoded, with the position that goes with it.
+
+Owns the value, the walk over batch headers that finds where the next fetch starts, and the way into the decoder.
+Shown by tests/unit/consumer/test_chunk.py.
+"""
+
+from struct import Struct
+from typing import NamedTuple
+
+from kctl.client.cluster import TopicPartition
+from kctl.client.records import AbortedTransaction, BatchReader
+
+MAX_OFFSET = 2**63 - 1
+
+
+class FetchedChunk(NamedTuple):
+    """Raw record batches of one partition.
+
+    Attributes:
+        epoch: the decision of the application that this answers (see events.py).
+        fetch_offset: records before it were not asked for, though the first batch may hold some.
+        next_offset: the position after the whole chunk; past compacted gaps and control batches.
+        data: whole batches as they lie in the log.
+        aborted_transactions: those that touch the data; None with read_uncommitted.
+        check_crcs: whether the reader checks them.
+        high_watermark, log_start_offset: the partition's ends at that time, -1 where not told.
+    """
+
+    topic_partition: TopicPartition
+    epoch: int
+    fetch_offset: int
+    next_offset: int
+    data: bytes
+    aborted_transactions: tuple[AbortedTransaction, ...] | None = None
+    check_crcs: bool = True
+    high_watermark: int = -1
+    log_start_offset: int = -1
+
+    @property
+    def topic(self) -> str:
+        return self.topic_partition.topic
+
+    @property
+    def partition(self) -> int:
+        return self.topic_partition.partition
+
+    def reader(self, stop_offset: int = MAX_OFFSET) -> BatchReader:
+        """Return a decoder of the chunk's records up to `stop_offset`: as objects, or as output bytes by a plan."""
+        return BatchReader(
+            self.data,
+            topic=self.topic,
+            partition=self.partition,
+            fetch_offset=self.fetch_offset,
+            stop_offset=stop_offset,
+            check_crcs=self.check_crcs,
+            aborted=self.aborted_transactions,
+        )
+
+
+class BatchWalk(NamedTuple):
+    """What the headers of some batches say: the offset after the last whole one, and where that one ends."""
+
+    next_offset: int
+    end: int
+    damage: str = ""
+    """Why the walk ended before the data did, where that is not a batch cut short."""
+
+
+_BASE_OFFSET_AND_LENGTH = Struct(">qi")
+_LAST_OFFSET_DELTA = Struct(">i")
+_LENGTH_FROM = 12
+"""The length of a batch counts the bytes after itself."""
+_MAGIC_AT = 16
+_LAST_OFFSET_DELTA_AT = 23
+_SHORTEST_V2 = 61
+_SHORTEST_V0 = 26
+
+
+def walk_batches(data: bytes, fetch_offset: int) -> BatchWalk:
+    """Return where the batches in `data` end, reading nothing but their headers.
+
+    Source: message formats 0 to 2. In a batch (v2) the last offset is base offset + last offset delta; in a message
+    of v0 and v1, compressed or not, the leading offset is the last one.
+    """
+    next_offset, at, size = fetch_offset, 0, len(data)
+    while at + _LAST_OFFSET_DELTA_AT < size:
+        base_offset, length = _BASE_OFFSET_AND_LENGTH.unpack_from(data, at)
+        end = at + _LENGTH_FROM + length
+        magic = data[at + _MAGIC_AT]
+        if magic > 2 or base_offset < 0 or length + _LENGTH_FROM < (_SHORTEST_V2 if magic == 2 else _SHORTEST_V0):
+            return BatchWalk(next_offset, at, f"impossible batch header at byte {at} (length {length}, magic {magic})")
+        if end > size:
+            break
+        last = base_offset + (_LAST_OFFSET_DELTA.unpack_from(data, at + _LAST_OFFSET_DELTA_AT)[0] if magic == 2 else 0)
+        if last < base_offset or last < next_offset - 1:
+            return BatchWalk(next_offset, at, f"the batch at byte {at} ends at offset {last}, before {next_offset - 1}")
+        next_offset, at = last + 1, end
+    return BatchWalk(next_offset, at)
+
+
+def offset_after(data: bytes, base_offset: int) -> int:
+    """Return the offset after the batch that holds `base_offset`, by the headers; `base_offset + 1` if none does."""
+    at = 0
+    while at < len(data):
+        header = data[at : at + _LENGTH_FROM]
+        if len(header) < _LENGTH_FROM:
+            break
+        length = _BASE_OFFSET_AND_LENGTH.unpack(header)[1]
+        if length < 0:
+            break
+        walk = walk_batches(data[at : at + _LENGTH_FROM + length], -1)
+        if walk.next_offset > base_offset:
+            return walk.next_offset
+        at += _LENGTH_FROM + length
+    return base_offset + 1

@@ -1,0 +1,189 @@
+"""The frozen events between the application thread and the network loop: all that the two ever share.
+
+Owns the types alone. `ToNetwork` travels one way, `ToApplication` the other, each in order, each through one deque.
+An `epoch` numbers every decision of the application about a partition (assign, seek, reset); what the network says
+about an older epoch is dropped, so nothing that was fetched before a seek can be delivered after it.
+Shown by tests/unit/consumer.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from kctl.client.cluster import NO_EPOCH, PartitionInfo, TopicPartition
+from kctl.client.cluster_client import ledger_text
+from kctl.client.consumer.chunk import FetchedChunk
+from kctl.client.errors import KafkaError
+
+EARLIEST_TIMESTAMP = -2
+LATEST_TIMESTAMP = -1
+"""Timestamps that ListOffsets reads as the first and the next offset of a partition."""
+
+
+class OffsetAndTimestamp(NamedTuple):
+    """An offset found by time: the first record at or after what was asked, and that record's timestamp."""
+
+    offset: int
+    timestamp_ms: int
+    leader_epoch: int = NO_EPOCH
+
+
+# --- application to network -----------------------------------------------------------------------------------------
+
+
+class StartFetch(NamedTuple):
+    """Fetch this partition from `offset` on; replaces whatever was asked for it before."""
+
+    topic_partition: TopicPartition
+    epoch: int
+    offset: int
+
+
+class ResolvePosition(NamedTuple):
+    """Find where the partition starts; stop fetching it until then."""
+
+    topic_partition: TopicPartition
+    epoch: int
+    timestamp_ms: int
+
+
+class Forget(NamedTuple):
+    """The partition is not assigned any more."""
+
+    topic_partition: TopicPartition
+
+
+class Pause(NamedTuple):
+    """Stop or go on fetching, keeping what is there."""
+
+    topic_partition: TopicPartition
+    paused: bool
+
+
+class Consumed(NamedTuple):
+    """The application is done with `size_bytes` of what it was handed, so as much may be fetched again."""
+
+    topic_partition: TopicPartition
+    epoch: int
+    size_bytes: int
+
+
+class AskTopics(NamedTuple):
+    """Look up topics (None: all of them) and answer with `TopicsAnswer`."""
+
+    call_id: int
+    topics: tuple[str, ...] | None
+    deadline_at_ms: int
+
+
+class AskOffsets(NamedTuple):
+    """Look up offsets by timestamp and answer with `OffsetsAnswer`."""
+
+    call_id: int
+    timestamps: tuple[tuple[TopicPartition, int], ...]
+    deadline_at_ms: int
+
+
+class AbandonCall(NamedTuple):
+    """Nobody waits for that call any more."""
+
+    call_id: int
+
+
+class TryAgain(NamedTuple):
+    """The application has raised the error that no broker lets us in; it wants another attempt."""
+
+
+class Stop(NamedTuple):
+    """Close everything by the deadline and end the loop."""
+
+    deadline_at_ms: int
+
+
+ToNetwork = (
+    StartFetch | ResolvePosition | Forget | Pause | Consumed | AskTopics | AskOffsets | AbandonCall | TryAgain | Stop
+)
+
+
+# --- network to application -----------------------------------------------------------------------------------------
+
+
+class Fetched(NamedTuple):
+    """Data of one partition, in offset order."""
+
+    chunk: FetchedChunk
+
+
+class PartitionFailed(NamedTuple):
+    """Nothing more comes for the partition until the application decides: `offset` is where it stopped."""
+
+    topic_partition: TopicPartition
+    epoch: int
+    offset: int
+    error: KafkaError
+
+
+class PositionResolved(NamedTuple):
+    """Where the partition starts."""
+
+    topic_partition: TopicPartition
+    epoch: int
+    offset: int
+
+
+class Waiting(NamedTuple):
+    """Why nothing comes from the partition right now; an empty reason means that data flows."""
+
+    topic_partition: TopicPartition
+    epoch: int
+    reason: str
+
+
+TopicsAnswer = Mapping[str, tuple[PartitionInfo, ...]]
+OffsetsAnswer = Mapping[TopicPartition, OffsetAndTimestamp | None]
+
+
+class CallDone(NamedTuple):
+    """The outcome of an `Ask...`: exactly one of `result` and `error`."""
+
+    call_id: int
+    result: TopicsAnswer | OffsetsAnswer | None
+    error: KafkaError | None
+
+
+class CallProgress(NamedTuple):
+    """How an unfinished call stands, kept up to date for its timeout error.
+
+    Attributes:
+        waiting_for: completes "... passed while".
+        cause: the last error on the way.
+        spent_ms: where the call's time went until `at_ms`, by activity.
+        activity: what the time since `at_ms` goes to.
+    """
+
+    call_id: int
+    waiting_for: str
+    cause: KafkaError | None
+    spent_ms: Mapping[str, int]
+    activity: str
+    at_ms: int
+
+    def ledger(self, now_ms: int) -> tuple[str, ...]:
+        """Return where the call's time went, in words."""
+        spent_ms = dict(self.spent_ms)
+        spent_ms[self.activity] = spent_ms.get(self.activity, 0) + now_ms - self.at_ms
+        return ledger_text(spent_ms)
+
+
+class NetworkFailed(NamedTuple):
+    """No broker lets us in, for a reason that waiting does not cure; None: that is over."""
+
+    error: KafkaError | None
+
+
+class LoopEnded(NamedTuple):
+    """The last event: the loop has closed its sockets."""
+
+
+ToApplication = (
+    Fetched | PartitionFailed | PositionResolved | Waiting | CallDone | CallProgress | NetworkFailed | LoopEnded
+)

@@ -1,0 +1,13 @@
+"""Request managers: the network side of the consumer, one kind of question each.
+
+A manager owns its state, does no I/O and is polled by the network loop: `poll(now)` answers with the requests to send
+now and the next instant at which it wants to be asked again. Answers come back through `on_done` of each request.
+Each manager decides itself what it retries.
+"""
+
+from kctl.client.consumer.managers.fetch import FetchManager
+from kctl.client.consumer.managers.offsets import OffsetsManager
+from kctl.client.consumer.managers.requests import CallManager, Outgoing, Poll, RequestManager
+from kctl.client.consumer.managers.topics import TopicsManager
+
+__all__ = ["CallManager", "FetchManager", "OffsetsManager", "Outgoing", "Poll", "RequestManager", "TopicsManager"]

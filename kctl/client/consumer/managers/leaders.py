@@ -1,0 +1,84 @@
+"""Leaders: which node to ask about a partition, and why there may be none.
+
+Reads the metadata and asks for newer when what it finds is not enough; owns no partition state.
+Shown by tests/unit/consumer/test_fetch_manager.py and test_offsets_manager.py.
+"""
+
+from kctl.client.broker_errors import ErrorCode, broker_error
+from kctl.client.cluster import NO_TOPIC_ID, PartitionInfo, TopicPartition
+from kctl.client.cluster_client import ClusterClient
+from kctl.client.errors import BrokerError, KafkaError
+
+
+class Leaders:
+    """The consumer's view of who leads what."""
+
+    def __init__(self, client: ClusterClient) -> None:
+        self._client = client
+
+    def find(self, topic_partition: TopicPartition) -> PartitionInfo | None:
+        """Return the partition with its leader; None when there is none, and newer metadata is then asked for."""
+        cluster = self._client.metadata.cluster
+        info = cluster.partition(*topic_partition)
+        if info is None or cluster.node(info.leader_id) is None:
+            self.refresh()
+            return None
+        return info
+
+    def refresh(self) -> None:
+        """Ask for newer metadata: an answer showed that ours is stale."""
+        self._client.metadata.request_update()
+
+    def why_none(self, topic_partition: TopicPartition) -> KafkaError | None:
+        """Return why `find` finds nothing; None while no metadata has told about the topic yet."""
+        topic, partition = topic_partition
+        found = self._client.metadata.cluster.topics.get(topic)
+        if found is None:
+            return None
+        if found.error is not None:
+            return found.error
+        info = found.partitions.get(partition)
+        if info is None:
+            return missing_partition(topic_partition, len(found.partitions))
+        return info.error or broker_error(ErrorCode.LEADER_NOT_AVAILABLE, str(topic_partition))
+
+    def topic_id(self, topic: str) -> bytes:
+        found = self._client.metadata.cluster.topics.get(topic)
+        return NO_TOPIC_ID if found is None else found.topic_id
+
+    def name_of(self, node_id: int) -> str:
+        """Return `host:port (id n)` of a broker."""
+        node = self._client.metadata.cluster.node(node_id)
+        return f"node {node_id}" if node is None else str(node)
+
+    def is_ready(self, node_id: int) -> bool:
+        """Return whether a request can be sent to the node now; starts to connect where it cannot."""
+        return self._client.network.ready(node_id)
+
+    @property
+    def version(self) -> int:
+        """The number of metadata updates so far."""
+        return self._client.metadata.version
+
+    def not_ready_reason(self, node_id: int, error: KafkaError | None) -> str:
+        """Say why a request to the node has to wait."""
+        state = "is being connected" if error is None else f"cannot be reached: {error}"
+        return f"leader {self.name_of(node_id)} {state}"
+
+    def why_not_ready(self, node_id: int) -> KafkaError | None:
+        """Return why the last connection to the node failed, or None."""
+        return self._client.network.node_error(node_id)
+
+
+def missing_partition(topic_partition: TopicPartition, count: int) -> BrokerError:
+    """Return the error for a partition number that the topic does not have."""
+    has = f"the topic has {count} partition{'' if count == 1 else 's'}"
+    return broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, str(topic_partition), has)
+
+
+def may_pass(error: KafkaError) -> bool:
+    """Return whether asking again can help.
+
+    Source: Java's fetcher and offset lookup, which also try again after UNKNOWN_SERVER_ERROR.
+    """
+    return error.retriable or (isinstance(error, BrokerError) and error.code == ErrorCode.UNKNOWN_SERVER_ERROR)

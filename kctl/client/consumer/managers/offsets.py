@@ -1,0 +1,269 @@
+"""OffsetsManager: finds offsets by timestamp, at the leader of each partition, again until the caller's deadline.
+
+Serves two askers: calls (`end_offsets` and its kin) with a deadline, and positions of assigned partitions, which have
+none. Owns the open queries; knows nothing of fetching. Shown by tests/unit/consumer/test_offsets_manager.py.
+"""
+
+from collections.abc import Callable, Iterator
+from random import Random
+
+from kctl.client.backoff import ExponentialBackoff
+from kctl.client.broker_errors import ErrorCode, broker_error
+from kctl.client.clock import FOREVER_MS
+from kctl.client.cluster import PartitionInfo, TopicPartition
+from kctl.client.config import ConsumerConfig
+from kctl.client.consumer.events import (
+    LATEST_TIMESTAMP,
+    AskOffsets,
+    CallDone,
+    OffsetAndTimestamp,
+    PartitionFailed,
+    PositionResolved,
+    ResolvePosition,
+    ToApplication,
+    Waiting,
+)
+from kctl.client.consumer.managers.leaders import Leaders, may_pass
+from kctl.client.consumer.managers.requests import Outgoing, Poll, Progress
+from kctl.client.errors import BrokerError, KafkaError
+from kctl.client.network.in_flight import Answer
+from kctl.client.protocol.api.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopic,
+)
+
+NOT_FOUND = -1
+"""The offset in an answer when no record is at or after the timestamp."""
+POSITIONS = 0
+"""The `call_id` of queries for positions; real calls count from 1."""
+
+
+class OffsetQuery:
+    """One partition's open question."""
+
+    __slots__ = (
+        "attempts", "call_id", "epoch", "error", "in_flight", "reason", "retry_at_ms", "timestamp_ms", "topic_partition"
+    )  # fmt: skip
+
+    def __init__(self, call_id: int, topic_partition: TopicPartition, timestamp_ms: int, epoch: int = 0) -> None:
+        self.call_id = call_id
+        self.topic_partition = topic_partition
+        self.timestamp_ms = timestamp_ms
+        self.epoch = epoch
+        self.attempts = 0
+        self.retry_at_ms = 0
+        self.in_flight = False
+        self.error: KafkaError | None = None
+        self.reason = ""
+
+
+class OpenCall:
+    """One blocking call: its queries that are still open and what was found so far."""
+
+    __slots__ = ("asked_at_version", "deadline_at_ms", "found", "queries")
+
+    def __init__(self, deadline_at_ms: int, queries: list[OffsetQuery], asked_at_version: int) -> None:
+        self.asked_at_version = asked_at_version
+        self.deadline_at_ms = deadline_at_ms
+        self.queries = {query.topic_partition: query for query in queries}
+        self.found: dict[TopicPartition, OffsetAndTimestamp | None] = {}
+
+
+class OffsetsManager:
+    """Open questions about offsets, grouped by leader."""
+
+    def __init__(
+        self, config: ConsumerConfig, leaders: Leaders, chance: Random, report: Callable[[ToApplication], None]
+    ) -> None:
+        self._config = config
+        self._leaders = leaders
+        self._report = report
+        self._backoff = ExponentialBackoff(config.retry_backoff_ms, config.retry_backoff_max_ms, chance)
+        self._isolation_level = int(config.isolation_level == "read_committed")
+        self._calls: dict[int, OpenCall] = {POSITIONS: OpenCall(FOREVER_MS, [], 0)}
+
+    # --- questions --------------------------------------------------------------------------------------------------
+
+    def ask(self, question: AskOffsets) -> None:
+        queries = [OffsetQuery(question.call_id, tp, timestamp_ms) for tp, timestamp_ms in question.timestamps]
+        self._calls[question.call_id] = OpenCall(question.deadline_at_ms, queries, self._leaders.version)
+
+    def resolve(self, event: ResolvePosition) -> None:
+        """Look for the position of an assigned partition; an older look-up of the same is dropped."""
+        query = OffsetQuery(POSITIONS, event.topic_partition, event.timestamp_ms, event.epoch)
+        self._calls[POSITIONS].queries[event.topic_partition] = query
+
+    def forget(self, topic_partition: TopicPartition) -> None:
+        """Drop the look-up of that partition's position, if there is one."""
+        self._calls[POSITIONS].queries.pop(topic_partition, None)
+
+    def abandon(self, call_id: int) -> None:
+        self._calls.pop(call_id, None)
+
+    def progress(self, call_id: int) -> Progress | None:
+        call = self._calls.get(call_id)
+        if call is None:
+            return None
+        query = next(iter(call.queries.values()))
+        others = f" and {len(call.queries) - 1} more" if len(call.queries) > 1 else ""
+        return Progress(f"waiting for the offset of {query.topic_partition}{others}", query.error)
+
+    @property
+    def topics(self) -> Iterator[str]:
+        """The topics that open queries need metadata of."""
+        return (tp.topic for call in self._calls.values() for tp in call.queries)
+
+    # --- requests ---------------------------------------------------------------------------------------------------
+
+    def poll(self, now_ms: int) -> Poll:
+        for call_id in [call_id for call_id, call in self._calls.items() if now_ms >= call.deadline_at_ms]:
+            self.abandon(call_id)
+        requests: list[Outgoing] = []
+        deadline_at_ms = FOREVER_MS
+        for call_id, call in list(self._calls.items()):
+            requests += self._requests_of(call, now_ms)
+            if call_id in self._calls:
+                waits = [q.retry_at_ms for q in call.queries.values() if q.retry_at_ms > now_ms]
+                deadline_at_ms = min(deadline_at_ms, call.deadline_at_ms, *waits)
+        return Poll(requests, deadline_at_ms)
+
+    def _requests_of(self, call: OpenCall, now_ms: int) -> list[Outgoing]:
+        """Return one request for each ready leader of the call's waiting queries."""
+        by_leader: dict[int, list[tuple[OffsetQuery, PartitionInfo]]] = {}
+        for query in list(call.queries.values()):
+            if query.in_flight or query.retry_at_ms > now_ms:
+                continue
+            info = self._leaders.find(query.topic_partition)
+            if info is None:
+                self._no_leader(query)
+            else:
+                by_leader.setdefault(info.leader_id, []).append((query, info))
+        requests = []
+        for node_id, entries in by_leader.items():
+            if self._leaders.is_ready(node_id):
+                requests.append(self._request(node_id, entries, call.deadline_at_ms - now_ms))
+            else:
+                self._not_ready(node_id, [query for query, _ in entries])
+        return requests
+
+    def _request(self, node_id: int, entries: list[tuple[OffsetQuery, PartitionInfo]], remaining_ms: int) -> Outgoing:
+        by_topic: dict[str, list[ListOffsetsPartition]] = {}
+        for query, info in entries:
+            query.in_flight = True
+            by_topic.setdefault(info.topic, []).append(
+                ListOffsetsPartition(
+                    partition_index=info.partition,
+                    current_leader_epoch=info.leader_epoch,
+                    timestamp=query.timestamp_ms,
+                )
+            )
+        request = ListOffsetsRequest(
+            replica_id=-1,
+            isolation_level=self._isolation_level,
+            topics=[ListOffsetsTopic(name=topic, partitions=partitions) for topic, partitions in by_topic.items()],
+        )
+        queries = {query.topic_partition: query for query, _ in entries}
+        timeout_ms = min(remaining_ms, self._config.request_timeout_ms)
+        return Outgoing(node_id, request, timeout_ms, lambda answer: self._on_answer(queries, answer))
+
+    # --- answers ----------------------------------------------------------------------------------------------------
+
+    def _on_answer(self, queries: dict[TopicPartition, OffsetQuery], answer: Answer) -> None:
+        open_queries = {tp: query for tp, query in queries.items() if self._is_open(query)}
+        for query in open_queries.values():
+            query.in_flight = False
+        if isinstance(answer.response, ListOffsetsResponse):
+            for topic in answer.response.topics:
+                for partition in topic.partitions:
+                    asked = open_queries.pop(TopicPartition(topic.name, partition.partition_index), None)
+                    if asked is not None:
+                        self._on_partition(asked, partition, answer.received_at_ms)
+        for tp, query in open_queries.items():
+            left_out = broker_error(ErrorCode.UNKNOWN_SERVER_ERROR, f"ListOffsets of {tp}", "not in the answer")
+            self._on_error(query, answer.error or left_out, answer.received_at_ms)
+
+    def _on_partition(self, query: OffsetQuery, partition: ListOffsetsPartitionResponse, now_ms: int) -> None:
+        if partition.error_code != 0:
+            what = f"ListOffsets of {query.topic_partition}"
+            self._on_error(query, broker_error(partition.error_code, what), now_ms)
+        elif partition.offset == NOT_FOUND:
+            self._on_found(query, None)
+        else:
+            found = OffsetAndTimestamp(partition.offset, partition.timestamp, partition.leader_epoch)
+            self._on_found(query, found)
+
+    def _on_found(self, query: OffsetQuery, found: OffsetAndTimestamp | None) -> None:
+        tp = query.topic_partition
+        call = self._calls[query.call_id]
+        if query.call_id != POSITIONS:
+            del call.queries[tp]
+            call.found[tp] = found
+            if not call.queries:
+                self.abandon(query.call_id)
+                self._report(CallDone(query.call_id, call.found, None))
+        elif found is None:
+            # No record is that young, so a position by time is the end of the partition.
+            call.queries[tp] = OffsetQuery(POSITIONS, tp, LATEST_TIMESTAMP, query.epoch)
+        else:
+            del call.queries[tp]
+            self._report(PositionResolved(tp, query.epoch, found.offset))
+
+    # --- what goes wrong --------------------------------------------------------------------------------------------
+
+    def _on_error(self, query: OffsetQuery, error: KafkaError, now_ms: int) -> None:
+        """Retry what may pass, with newer metadata; end the question for what will not."""
+        if not may_pass(error):
+            self._fail(query, error)
+            return
+        self._leaders.refresh()
+        query.retry_at_ms = now_ms + self._backoff.backoff_ms(query.attempts)
+        query.attempts += 1
+        self._wait(query, error, str(error))
+
+    def _no_leader(self, query: OffsetQuery) -> None:
+        error = self._leaders.why_none(query.topic_partition)
+        if error is not None and (not may_pass(error) or self._is_surely_unknown(query, error)):
+            self._fail(query, error)
+        else:
+            self._wait(query, error, "waiting for metadata" if error is None else str(error))
+
+    def _is_surely_unknown(self, query: OffsetQuery, error: KafkaError) -> bool:
+        """Return whether metadata fetched since the call began says that the partition does not exist.
+
+        Differs: Java asks again until the call's deadline; a position is waited for here too.
+        """
+        return (
+            query.call_id != POSITIONS
+            and isinstance(error, BrokerError)
+            and error.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            and self._leaders.version > self._calls[query.call_id].asked_at_version
+        )
+
+    def _not_ready(self, node_id: int, queries: list[OffsetQuery]) -> None:
+        error = self._leaders.why_not_ready(node_id)
+        for query in queries:
+            if error is not None and not may_pass(error):
+                self._fail(query, error)
+            else:
+                self._wait(query, error, self._leaders.not_ready_reason(node_id, error))
+
+    def _wait(self, query: OffsetQuery, error: KafkaError | None, reason: str) -> None:
+        query.error = error or query.error
+        if query.call_id == POSITIONS and query.reason != reason:
+            query.reason = reason
+            self._report(Waiting(query.topic_partition, query.epoch, f"looking for the position: {reason}"))
+
+    def _fail(self, query: OffsetQuery, error: KafkaError) -> None:
+        if query.call_id != POSITIONS:
+            self.abandon(query.call_id)
+            self._report(CallDone(query.call_id, None, error))
+        else:
+            self.forget(query.topic_partition)
+            self._report(PartitionFailed(query.topic_partition, query.epoch, NOT_FOUND, error))
+
+    def _is_open(self, query: OffsetQuery) -> bool:
+        call = self._calls.get(query.call_id)
+        return call is not None and call.queries.get(query.topic_partition) is query

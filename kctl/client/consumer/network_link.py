@@ -1,0 +1,173 @@
+"""NetworkLink: the application's end of the two queues, and the only place where a consumer's call blocks.
+
+Owns the open call and the wake-up flag; knows nothing of partitions. Waiting is always: look, then wait for the flag.
+Shown by tests/unit/consumer/test_network_link.py.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable
+
+from kctl.client.clock import Timer
+from kctl.client.consumer.events import (
+    AbandonCall,
+    AskOffsets,
+    AskTopics,
+    CallDone,
+    CallProgress,
+    LoopEnded,
+    NetworkFailed,
+    Stop,
+    ToApplication,
+    ToNetwork,
+    TryAgain,
+)
+from kctl.client.errors import ApiTimeout, IllegalStateError, KafkaError, WakeupError
+from kctl.client.seams import Driver, Task, Waiter
+
+
+class NetworkLink:
+    """What the application thread uses to talk to the network loop.
+
+    Args: on_event: takes what is not about calls, in order, on the application thread.
+    """
+
+    def __init__(
+        self,
+        driver: Driver,
+        waiter: Waiter,
+        *,
+        outbox: deque[ToNetwork],
+        inbox: deque[ToApplication],
+        wake_network: Callable[[], None],
+        on_event: Callable[[ToApplication], None],
+    ) -> None:
+        self._driver = driver
+        self._waiter = waiter
+        self._outbox = outbox
+        self._inbox = inbox
+        self._wake_network = wake_network
+        self._on_event = on_event
+        self._last_call_id = 0
+        self._done: CallDone | None = None
+        self._progress: CallProgress | None = None
+        self._fatal_error: KafkaError | None = None
+        self._has_ended = False
+        self._is_woken = False
+
+    # --- one way ----------------------------------------------------------------------------------------------------
+
+    def post(self, events: Iterable[ToNetwork]) -> None:
+        """Hand events to the network loop; without any, it is left asleep."""
+        before = len(self._outbox)
+        self._outbox.extend(events)
+        if len(self._outbox) > before or before:
+            self._wake_network()
+
+    def post_quietly(self, event: ToNetwork) -> None:
+        """Hand over an event that can wait for the next one or for the loop's next turn."""
+        self._outbox.append(event)
+
+    # --- the other --------------------------------------------------------------------------------------------------
+
+    def look(self) -> None:
+        """Take everything the network has said so far.
+
+        Raises:
+            WakeupError: wakeup() was called since the last look.
+            AuthenticationError, WrongPeerError, ...: no broker lets us in, and waiting does not cure that.
+        """
+        self.drain()
+        if self._is_woken:
+            self._is_woken = False
+            raise WakeupError("wakeup() was called")
+        if self._fatal_error is not None:
+            error, self._fatal_error = self._fatal_error, None
+            self.post([TryAgain()])
+            raise error
+        if self._has_ended:
+            raise IllegalStateError("the network loop of this consumer has ended")
+
+    def drain(self) -> None:
+        """Take everything the network has said so far and raise nothing."""
+        while self._inbox:
+            self._take(self._inbox.popleft())
+
+    def wait(self, timer: Timer) -> bool:
+        """Wait for news until the timer's end; return False when that has come."""
+        timer.update()
+        if timer.is_expired:
+            return False
+        self._driver.wait(self._waiter, timer.deadline_at_ms)
+        return True
+
+    def wakeup(self) -> None:
+        """Make the present or next call raise WakeupError; any thread."""
+        self._is_woken = True
+        self._waiter.notify()
+
+    # --- calls ------------------------------------------------------------------------------------------------------
+
+    def ask(self, question: Callable[[int], AskTopics | AskOffsets], timer: Timer) -> object:
+        """Ask the network and return its result.
+
+        Raises: ApiTimeout when the timer ends first, what `look` raises, and what the network answers.
+        """
+        self._last_call_id += 1
+        call_id = self._last_call_id
+        self._done = self._progress = None
+        self.post([question(call_id)])
+        try:
+            self.wait_until(self._is_answered, timer, "waiting for the network loop to take the call")
+        finally:
+            done, self._done, self._progress = self._done, None, None
+            if done is None:
+                self.post([AbandonCall(call_id)])
+        return _result(done)
+
+    def wait_until(self, is_done: Callable[[], bool], timer: Timer, waiting_for: str) -> None:
+        """Wait until the condition holds, or raise ApiTimeout saying what it waited for."""
+        self.look()
+        while not is_done():
+            if not self.wait(timer):
+                raise self._timeout(timer, waiting_for)
+            self.look()
+
+    def _is_answered(self) -> bool:
+        return self._done is not None
+
+    def _timeout(self, timer: Timer, waiting_for: str) -> ApiTimeout:
+        progress = self._progress
+        return ApiTimeout(
+            waiting_for if progress is None else progress.waiting_for,
+            timeout_ms=timer.timeout_ms,
+            elapsed_ms=timer.elapsed_ms,
+            cause=None if progress is None else progress.cause,
+            ledger=() if progress is None else progress.ledger(timer.now_ms),
+        )
+
+    def stop(self, task: Task, timer: Timer) -> bool:
+        """Tell the loop to end and wait for that; return whether it has ended within the timer."""
+        self.post([Stop(timer.deadline_at_ms)])
+        return self._driver.join(task, timer.deadline_at_ms)
+
+    def _take(self, event: ToApplication) -> None:
+        match event:
+            case CallDone():
+                if event.call_id == self._last_call_id:
+                    self._done = event
+            case CallProgress():
+                if event.call_id == self._last_call_id:
+                    self._progress = event
+            case NetworkFailed(error):
+                self._fatal_error = error
+            case LoopEnded():
+                self._has_ended = True
+            case _:
+                self._on_event(event)
+
+
+def _result(done: CallDone | None) -> object:
+    assert done is not None
+    if done.error is not None:
+        raise done.error
+    return done.result

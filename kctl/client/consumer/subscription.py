@@ -1,0 +1,171 @@
+"""Subscription: what is assigned, and where the application stands in each partition.
+
+Owned by the application thread. Knows nothing of brokers: it decides *what* is wanted (`changes` for the network),
+never how it is got. Shown by tests/unit/consumer/test_subscription.py.
+"""
+
+from collections.abc import Iterable, Iterator
+from enum import Enum
+
+from kctl.client.cluster import TopicPartition
+from kctl.client.consumer.events import Forget, Pause, ResolvePosition, StartFetch, ToNetwork
+from kctl.client.errors import IllegalStateError
+
+
+class Stage(Enum):
+    """Where a partition stands between being assigned and delivering."""
+
+    UNPOSITIONED = "no position, and nobody looks for one yet"
+    RESOLVING = "the network looks for the position"
+    POSITIONED = "the position is known, but not yet told to the network"
+    FETCHING = "the network fetches from the position on"
+
+
+class PartitionState:
+    """One assigned partition."""
+
+    __slots__ = ("epoch", "paused", "position", "reset_timestamp_ms", "stage", "waiting")
+
+    def __init__(self, epoch: int) -> None:
+        self.epoch = epoch
+        self.position: int | None = None
+        self.reset_timestamp_ms: int | None = None
+        """Where to start by an explicit seek; None: the reset policy decides."""
+        self.paused = False
+        self.stage = Stage.UNPOSITIONED
+        self.waiting = ""
+
+
+class Subscription:
+    """The assigned partitions in the order of their assignment.
+
+    Attributes: has_reset_policy: auto.offset.reset is not `none`, so a position can always be found.
+    """
+
+    def __init__(self, *, has_reset_policy: bool = True) -> None:
+        self.has_reset_policy = has_reset_policy
+        self._partitions: dict[TopicPartition, PartitionState] = {}
+        self._unsettled: dict[TopicPartition, None] = {}
+        self._changes: list[ToNetwork] = []
+        self._last_epoch = 0
+
+    # --- what is there ----------------------------------------------------------------------------------------------
+
+    def __iter__(self) -> Iterator[TopicPartition]:
+        return iter(self._partitions)
+
+    def __contains__(self, topic_partition: TopicPartition) -> bool:
+        return topic_partition in self._partitions
+
+    @property
+    def assignment(self) -> list[TopicPartition]:
+        return list(self._partitions)
+
+    @property
+    def paused(self) -> list[TopicPartition]:
+        return [tp for tp, state in self._partitions.items() if state.paused]
+
+    def state(self, topic_partition: TopicPartition) -> PartitionState:
+        """Return the state of an assigned partition, or raise IllegalStateError."""
+        state = self._partitions.get(topic_partition)
+        if state is None:
+            raise IllegalStateError(f"{topic_partition} is not assigned to this consumer")
+        return state
+
+    def current(self, topic_partition: TopicPartition, epoch: int) -> PartitionState | None:
+        """Return the state that an event of this epoch is about, or None when the event is out of date."""
+        state = self._partitions.get(topic_partition)
+        return state if state is not None and state.epoch == epoch else None
+
+    # --- decisions of the application -------------------------------------------------------------------------------
+
+    def assign(self, topic_partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
+        """Make this the assignment and return what was dropped; partitions that stay keep position and pause."""
+        wanted = dict.fromkeys(topic_partitions)
+        dropped = [tp for tp in self._partitions if tp not in wanted]
+        self._changes += [Forget(tp) for tp in dropped]
+        self._partitions = {tp: self._partitions.get(tp) or PartitionState(self._next_epoch()) for tp in wanted}
+        self._unsettled = {tp: None for tp, state in self._partitions.items() if state.stage is not Stage.FETCHING}
+        return dropped
+
+    def seek(self, topic_partition: TopicPartition, offset: int) -> None:
+        """Go on from `offset`; what was fetched before is out of date from now on."""
+        state = self._restart(topic_partition)
+        state.position = offset
+        state.stage = Stage.POSITIONED
+
+    def reset(self, topic_partition: TopicPartition, timestamp_ms: int | None) -> None:
+        """Forget the position; find it anew by timestamp, or by the policy where that is None."""
+        state = self._restart(topic_partition)
+        state.position = None
+        state.reset_timestamp_ms = timestamp_ms
+        state.stage = Stage.UNPOSITIONED
+
+    def refetch(self, topic_partition: TopicPartition) -> None:
+        """Fetch from the position again, after an error ended the last attempt."""
+        state = self._restart(topic_partition)
+        state.stage = Stage.UNPOSITIONED if state.position is None else Stage.POSITIONED
+
+    def set_paused(self, topic_partition: TopicPartition, paused: bool) -> None:
+        state = self.state(topic_partition)
+        if state.paused != paused:
+            state.paused = paused
+            if state.stage is Stage.FETCHING:
+                self._changes.append(Pause(topic_partition, paused))
+
+    # --- what the network said --------------------------------------------------------------------------------------
+
+    def resolved(self, topic_partition: TopicPartition, epoch: int, offset: int) -> None:
+        """Take the position that was looked for, unless a later decision made it obsolete."""
+        state = self.current(topic_partition, epoch)
+        if state is not None:
+            state.position = offset
+            state.stage = Stage.POSITIONED
+            self._unsettled[topic_partition] = None
+
+    # --- towards the network ----------------------------------------------------------------------------------------
+
+    def take_changes(self, reset_policy_timestamp_ms: int | None) -> list[ToNetwork]:
+        """Return what the network must be told since the last call.
+
+        Called when data is wanted, not when it is decided, so that assign() followed by seek() looks up no offset.
+        Partitions for which neither a seek nor the policy (None: `none`) says where to start are left `unpositioned`.
+        """
+        for tp in list(self._unsettled):
+            state = self._partitions[tp]
+            if state.stage is Stage.POSITIONED:
+                self._start(tp, state)
+            elif state.stage is Stage.UNPOSITIONED:
+                self._resolve(tp, state, reset_policy_timestamp_ms)
+        changes, self._changes = self._changes, []
+        return changes
+
+    @property
+    def unpositioned(self) -> list[TopicPartition]:
+        """The partitions that nobody can find a position for."""
+        return [tp for tp in self._unsettled if self._partitions[tp].stage is Stage.UNPOSITIONED]
+
+    def _start(self, topic_partition: TopicPartition, state: PartitionState) -> None:
+        assert state.position is not None
+        del self._unsettled[topic_partition]
+        state.stage = Stage.FETCHING
+        self._changes.append(StartFetch(topic_partition, state.epoch, state.position))
+        if state.paused:
+            self._changes.append(Pause(topic_partition, True))
+
+    def _resolve(self, topic_partition: TopicPartition, state: PartitionState, policy_timestamp_ms: int | None) -> None:
+        timestamp_ms = policy_timestamp_ms if state.reset_timestamp_ms is None else state.reset_timestamp_ms
+        if timestamp_ms is not None:
+            state.stage = Stage.RESOLVING
+            self._changes.append(ResolvePosition(topic_partition, state.epoch, timestamp_ms))
+
+    def _restart(self, topic_partition: TopicPartition) -> PartitionState:
+        state = self.state(topic_partition)
+        state.epoch = self._next_epoch()
+        state.waiting = ""
+        self._unsettled[topic_partition] = None
+        return state
+
+    def _next_epoch(self) -> int:
+        self._last_epoch += 1
+        return self._last_epoch

@@ -1,0 +1,113 @@
+"""A cluster client without a network, and the batches and answers that the tests feed to request managers."""
+
+from random import Random
+from typing import cast
+
+from kctl.client.backoff import ExponentialBackoff
+from kctl.client.cluster import Cluster, Node, PartitionInfo, TopicInfo, TopicPartition
+from kctl.client.cluster_client import ClusterClient
+from kctl.client.config import ConsumerConfig
+from kctl.client.consumer.events import ToApplication
+from kctl.client.consumer.managers.requests import Outgoing
+from kctl.client.errors import BrokerError, KafkaError
+from kctl.client.metadata import Metadata
+from kctl.client.network.in_flight import Answer
+from kctl.client.protocol.schema import Response
+from kctl.client.records import RecordBatchBuilder, stamp_batch
+from kctl.client.records.crc import crc32c
+
+T0 = TopicPartition("t", 0)
+T1 = TopicPartition("t", 1)
+T2 = TopicPartition("t", 2)
+TOPIC_ID = bytes(range(16))
+
+
+def config(**properties: object) -> ConsumerConfig:
+    """A consumer's config; `retry_backoff_ms=50` stands for retry.backoff.ms. Back-offs are constant: no jitter."""
+    given = {name.replace("_", "."): value for name, value in properties.items()}
+    return ConsumerConfig.parse(
+        {"bootstrap.servers": "a:1", "retry.backoff.ms": 100, "retry.backoff.max.ms": 100, **given}
+    )
+
+
+def topic(name: str, leaders: list[int], *, topic_id: bytes = TOPIC_ID, error: BrokerError | None = None) -> TopicInfo:
+    """A topic whose partition i is led by leaders[i]."""
+    partitions = {i: PartitionInfo(name, i, leader, leader_epoch=7) for i, leader in enumerate(leaders)}
+    return TopicInfo(name, topic_id, False, error, partitions)
+
+
+class FakeNetwork:
+    """Every node is ready, unless it is in `down`."""
+
+    def __init__(self) -> None:
+        self.down: dict[int, KafkaError | None] = {}
+
+    def ready(self, node_id: int) -> bool:
+        return node_id not in self.down
+
+    def node_error(self, node_id: int) -> KafkaError | None:
+        return self.down.get(node_id)
+
+    def any_ready_node(self) -> Node | None:
+        ready = [node_id for node_id in (1, 2, 3) if node_id not in self.down]
+        return Node(ready[0], f"host{ready[0]}", 9092) if ready else None
+
+
+class FakeClient:
+    """Metadata that the test writes, and a `FakeNetwork`."""
+
+    def __init__(self, *topics: TopicInfo) -> None:
+        self.network = FakeNetwork()
+        self.metadata = Metadata(max_age_ms=300_000, backoff=ExponentialBackoff(100, 100, Random(0)))
+        self.know(*topics)
+
+    def know(self, *topics: TopicInfo) -> None:
+        """Take an update of the metadata."""
+        nodes = tuple(Node(i, f"host{i}", 9092) for i in (1, 2, 3))
+        self.metadata.cluster = Cluster(nodes=nodes, topics={each.name: each for each in topics})
+        self.metadata.version += 1
+        self.metadata.begin(0)  # whatever update was requested is under way with this
+
+    @property
+    def is_refresh_wanted(self) -> bool:
+        return self.metadata.due_at_ms() == 0
+
+    def last_error(self) -> KafkaError | None:
+        return None
+
+    def as_client(self) -> ClusterClient:
+        return cast(ClusterClient, self)
+
+
+class Reports(list[ToApplication]):
+    """What was reported to the application, taken by kind."""
+
+    def take(self) -> list[ToApplication]:
+        taken = list(self)
+        self.clear()
+        return taken
+
+
+def chance() -> Random:
+    return Random(1)
+
+
+def batch(base_offset: int, count: int, *, gap: int = 0, value_bytes: int = 5) -> bytes:
+    """A batch of `count` records from `base_offset` on, whose header says that `gap` more were compacted away."""
+    builder = RecordBatchBuilder()
+    for i in range(count):
+        assert builder.try_append(None, b"%05d" % (base_offset + i) + bytes(value_bytes - 5), [], 1000) is not None
+    built = bytearray(stamp_batch(builder.build(), base_offset, 7))
+    built[23:27] = (count - 1 + gap).to_bytes(4, "big")
+    built[17:21] = crc32c(bytes(built[21:])).to_bytes(4, "big")
+    return bytes(built)
+
+
+def answer(request: Outgoing, response: Response, at_ms: int = 0) -> None:
+    """Give a request its answer."""
+    request.on_done(Answer(request.node_id, response, None, 12, at_ms))
+
+
+def fail(request: Outgoing, error: KafkaError, at_ms: int = 0) -> None:
+    """Let a request end without an answer."""
+    request.on_done(Answer(request.node_id, None, error, -1, at_ms))

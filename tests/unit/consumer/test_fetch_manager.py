@@ -1,0 +1,299 @@
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.cluster import NO_NODE, NO_TOPIC_ID, TopicPartition
+from kctl.client.consumer.events import Fetched, PartitionFailed, StartFetch, Waiting
+from kctl.client.consumer.managers.fetch import FetchManager
+from kctl.client.consumer.managers.leaders import Leaders
+from kctl.client.consumer.managers.requests import Outgoing
+from kctl.client.errors import AuthenticationError, ConnectionLost, ConnectionRefused
+from kctl.client.protocol.api.fetch import (
+    AbortedTransaction,
+    FetchableTopicResponse,
+    FetchRequest,
+    FetchResponse,
+    PartitionData,
+)
+from tests.unit.consumer.fakes import (
+    T0,
+    T1,
+    T2,
+    TOPIC_ID,
+    FakeClient,
+    Reports,
+    answer,
+    batch,
+    chance,
+    config,
+    fail,
+    topic,
+)
+
+
+class Desk:
+    """A fetch manager with the partitions of topic t assigned from offset 0, epochs 1, 2, ..."""
+
+    def __init__(
+        self, client: FakeClient, *assigned: TopicPartition, prefetch_bytes: int = 1 << 26, **props: object
+    ) -> None:
+        self.client = client
+        self.reports = Reports()
+        leaders = Leaders(client.as_client())
+        self.manager = FetchManager(config(**props), leaders, chance(), self.reports.append, prefetch_bytes)
+        for epoch, tp in enumerate(assigned, start=1):
+            self.manager.start(StartFetch(tp, epoch, 0))
+
+    def requests(self, now_ms: int = 0) -> list[Outgoing]:
+        return self.manager.poll(now_ms).requests
+
+    def request(self, now_ms: int = 0) -> Outgoing:
+        [request] = self.requests(now_ms)
+        return request
+
+    def waiting(self) -> list[str]:
+        return [event.reason for event in self.reports.take() if isinstance(event, Waiting)]
+
+
+def asked(request: Outgoing) -> list[tuple[str, int, int]]:
+    """What a fetch asks for: topic, partition, offset."""
+    message = request.request
+    assert isinstance(message, FetchRequest)
+    return [(t.topic, p.partition, p.fetch_offset) for t in message.topics for p in t.partitions]
+
+
+def message(request: Outgoing) -> FetchRequest:
+    assert isinstance(request.request, FetchRequest)
+    return request.request
+
+
+def brings(*partitions: PartitionData, error_code: int = 0) -> FetchResponse:
+    return FetchResponse(
+        error_code=error_code,
+        responses=[FetchableTopicResponse(topic_id=TOPIC_ID, partitions=list(partitions))],
+    )
+
+
+def data(index: int, records: bytes, *, end: int = 100) -> PartitionData:
+    return PartitionData(partition_index=index, records=records, high_watermark=end, last_stable_offset=end)
+
+
+def error(index: int, code: int) -> PartitionData:
+    return PartitionData(partition_index=index, error_code=code)
+
+
+def test_one_fetch_in_flight_at_each_leader() -> None:
+    desk = Desk(FakeClient(topic("t", [1, 2, 1])), T0, T1, T2)
+    requests = desk.requests()
+    assert {request.node_id: asked(request) for request in requests} == {
+        1: [("t", 0, 0), ("t", 2, 0)],
+        2: [("t", 1, 0)],
+    }
+    assert desk.requests() == []
+
+
+def test_a_fetch_says_what_the_config_wants() -> None:
+    desk = Desk(
+        FakeClient(topic("t", [1])), T0,
+        fetch_min_bytes=9, fetch_max_wait_ms=77, max_partition_fetch_bytes=1000, isolation_level="read_committed",
+        request_timeout_ms=5000,
+    )  # fmt: skip
+    request = desk.request()
+    sent = message(request)
+    assert (sent.min_bytes, sent.max_wait_ms, sent.max_bytes, sent.isolation_level) == (9, 77, 1000, 1)
+    assert sent.topics[0].topic_id == TOPIC_ID
+    assert sent.topics[0].partitions[0].current_leader_epoch == 7
+    assert (request.timeout_ms, request.max_version) == (5000, None)
+
+
+def test_without_topic_ids_the_last_version_with_names_is_asked_for() -> None:
+    assert Desk(FakeClient(topic("t", [1], topic_id=NO_TOPIC_ID)), T0).request().max_version == 12
+
+
+def test_data_is_handed_over_undecoded_and_the_next_fetch_goes_on_behind_it() -> None:
+    desk = Desk(FakeClient(topic("t", [1])), T0)
+    records = batch(0, 3, gap=4) + batch(7, 2)
+    answer(desk.request(), brings(data(0, records + batch(9, 1)[:30])))
+    [fetched] = desk.reports.take()
+    assert isinstance(fetched, Fetched)
+    chunk = fetched.chunk
+    assert (chunk.topic_partition, chunk.epoch, chunk.fetch_offset, chunk.next_offset) == (T0, 1, 0, 9)
+    assert chunk.data == records
+    assert chunk.aborted_transactions is None
+    assert asked(desk.request()) == [("t", 0, 9)]
+
+
+def test_aborted_transactions_go_with_the_data() -> None:
+    desk = Desk(FakeClient(topic("t", [1])), T0, isolation_level="read_committed")
+    part = data(0, batch(0, 1))
+    part.aborted_transactions = [AbortedTransaction(producer_id=5, first_offset=0)]
+    answer(desk.request(), brings(part))
+    [fetched] = desk.reports.take()
+    assert isinstance(fetched, Fetched)
+    assert fetched.chunk.aborted_transactions == ((5, 0),)
+
+
+def test_what_was_in_flight_before_a_seek_is_dropped() -> None:
+    desk = Desk(FakeClient(topic("t", [1])), T0)
+    request = desk.request()
+    desk.manager.start(StartFetch(T0, 2, 50))
+    assert desk.requests() == [], "one fetch at a time, even now"
+    answer(request, brings(data(0, batch(0, 1))))
+    assert desk.reports.take() == []
+    assert asked(desk.request()) == [("t", 0, 50)]
+
+
+def test_what_is_not_assigned_any_more_is_dropped() -> None:
+    desk = Desk(FakeClient(topic("t", [1])), T0)
+    request = desk.request()
+    desk.manager.forget(T0)
+    answer(request, brings(data(0, batch(0, 1))))
+    assert desk.reports.take() == []
+    assert desk.requests() == []
+
+
+def test_a_full_partition_waits_until_its_data_is_consumed() -> None:
+    desk = Desk(FakeClient(topic("t", [1, 1])), T0, T1, max_partition_fetch_bytes=100)
+    big = batch(0, 1, value_bytes=200)
+    answer(desk.request(), brings(data(0, big), data(1, b"", end=0)))
+    request = desk.request()
+    assert asked(request) == [("t", 1, 0)]
+    assert message(request).max_wait_ms == 20, "the full partition must not wait for the quiet one"
+    answer(request, brings(data(1, b"", end=0)))
+    desk.manager.consumed(T0, 1, len(big))
+    assert asked(desk.request()) == [("t", 1, 0), ("t", 0, 1)]
+
+
+def test_the_budget_bounds_what_is_held_and_in_flight() -> None:
+    client = FakeClient(topic("t", [1, 2]))
+    desk = Desk(client, T0, T1, max_partition_fetch_bytes=1000, prefetch_bytes=1200)
+    one, two = desk.requests()
+    assert message(one).max_bytes + message(two).max_bytes <= 1200
+    big = batch(0, 1, value_bytes=900)
+    answer(one, brings(data(0, big)))
+    answer(two, brings(data(1, big)))
+    assert desk.requests() == []
+    desk.manager.consumed(T0, 1, len(big))
+    assert [asked(request) for request in desk.requests()] == [[("t", 0, 1)]]
+
+
+def test_paused_partitions_are_not_fetched_and_do_not_hold_the_budget() -> None:
+    desk = Desk(FakeClient(topic("t", [1, 1])), T0, T1, max_partition_fetch_bytes=1000, prefetch_bytes=1000)
+    answer(desk.request(), brings(data(0, batch(0, 1, value_bytes=990)), data(1, b"", end=0)))
+    assert desk.requests() == []
+    desk.manager.set_paused(T0, True)
+    assert asked(desk.request()) == [("t", 1, 0)]
+
+
+def test_a_partition_that_brought_data_is_asked_last() -> None:
+    desk = Desk(FakeClient(topic("t", [1, 1, 1])), T0, T1, T2)
+    answer(desk.request(), brings(data(0, batch(0, 1)), data(1, b"", end=0), data(2, b"", end=0)))
+    assert asked(desk.request()) == [("t", 1, 0), ("t", 2, 0), ("t", 0, 1)]
+
+
+def test_a_leader_that_moved_is_found_by_newer_metadata() -> None:
+    client = FakeClient(topic("t", [1]))
+    desk = Desk(client, T0)
+    answer(desk.request(), brings(error(0, ErrorCode.NOT_LEADER_OR_FOLLOWER)), at_ms=1000)
+    assert client.is_refresh_wanted
+    assert desk.manager.poll(1000).next_deadline_at_ms == 1100
+    assert desk.requests(1099) == []
+    client.know(topic("t", [2]))
+    request = desk.request(1100)
+    assert (request.node_id, asked(request)) == (2, [("t", 0, 0)])
+
+
+def test_fenced_and_unknown_epochs_refresh_the_metadata() -> None:
+    for code in (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.UNKNOWN_LEADER_EPOCH, ErrorCode.UNKNOWN_TOPIC_ID):
+        client = FakeClient(topic("t", [1]))
+        desk = Desk(client, T0)
+        answer(desk.request(), brings(error(0, code)))
+        assert client.is_refresh_wanted
+        assert [code.name in reason for reason in desk.waiting()] == [True]
+
+
+def test_a_lost_connection_is_retried_after_the_back_off() -> None:
+    desk = Desk(FakeClient(topic("t", [1])), T0)
+    fail(desk.request(), ConnectionLost("reset"), at_ms=5)
+    assert desk.waiting() == ["reset"]
+    assert desk.requests(104) == []
+    assert asked(desk.request(105)) == [("t", 0, 0)]
+
+
+def test_what_waiting_does_not_cure_stops_the_partition_until_the_application_decides() -> None:
+    for code in (ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.OFFSET_OUT_OF_RANGE, ErrorCode.CORRUPT_MESSAGE):
+        desk = Desk(FakeClient(topic("t", [1])), T0)
+        answer(desk.request(), brings(error(0, code)))
+        [failed] = desk.reports.take()
+        assert isinstance(failed, PartitionFailed)
+        assert (failed.topic_partition, failed.epoch, failed.offset) == (T0, 1, 0)
+        assert code.name in str(failed.error)
+        assert desk.requests(10_000) == []
+        desk.manager.start(StartFetch(T0, 2, 9))
+        assert asked(desk.request(10_000)) == [("t", 0, 9)]
+
+
+def test_damage_is_reported_behind_what_is_whole() -> None:
+    desk = Desk(FakeClient(topic("t", [1])), T0)
+    bad = bytearray(batch(2, 1))
+    bad[16] = 9
+    answer(desk.request(), brings(data(0, batch(0, 2) + bytes(bad))))
+    fetched, failed = desk.reports.take()
+    assert isinstance(fetched, Fetched)
+    assert fetched.chunk.data == batch(0, 2)
+    assert isinstance(failed, PartitionFailed)
+    assert "t-0 is damaged at or after offset 2" in str(failed.error)
+
+
+def test_a_fetch_without_a_whole_batch_is_an_error_not_a_loop() -> None:
+    desk = Desk(FakeClient(topic("t", [1])), T0)
+    answer(desk.request(), brings(data(0, batch(0, 1)[:20])))
+    [failed] = desk.reports.take()
+    assert isinstance(failed, PartitionFailed)
+    assert "no whole batch" in str(failed.error)
+
+
+def test_a_partition_that_the_answer_leaves_out_is_asked_again_after_a_wait() -> None:
+    desk = Desk(FakeClient(topic("t", [1])), T0)
+    answer(desk.request(), brings())
+    assert desk.requests(99) == []
+    assert len(desk.requests(100)) == 1
+
+
+def test_an_error_of_the_whole_answer_concerns_every_partition() -> None:
+    desk = Desk(FakeClient(topic("t", [1, 1])), T0, T1)
+    answer(desk.request(), brings(error_code=ErrorCode.KAFKA_STORAGE_ERROR))
+    assert len(desk.waiting()) == 2
+
+
+def test_why_nothing_arrives() -> None:
+    client = FakeClient()
+    desk = Desk(client, T0)
+    assert desk.requests() == []
+    assert desk.waiting() == ["waiting for metadata"]
+    client.know(topic("t", [NO_NODE]))
+    assert desk.requests() == []
+    assert "LEADER_NOT_AVAILABLE" in desk.waiting()[0]
+    client.know(topic("u", [1]), topic("t", []))
+    assert desk.requests() == []
+    assert "the topic has 0 partitions" in desk.waiting()[0]
+    client.know(topic("t", [1]))
+    client.network.down[1] = ConnectionRefused("refused")
+    assert desk.requests() == []
+    assert desk.waiting() == ["leader host1:9092 (id 1) cannot be reached: refused"]
+    del client.network.down[1]
+    answer(desk.request(), brings(data(0, b"", end=0)))
+    assert desk.waiting() == ["at the end, offset 0"]
+    part = data(0, b"", end=9)
+    part.last_stable_offset = 0
+    answer(desk.request(), brings(part))
+    assert desk.waiting() == ["an open transaction begins at offset 0"]
+    answer(desk.request(), brings(data(0, batch(0, 1))))
+    assert desk.waiting() == [""]
+
+
+def test_refused_credentials_at_the_leader_are_raised() -> None:
+    client = FakeClient(topic("t", [1]))
+    client.network.down[1] = AuthenticationError("wrong password")
+    desk = Desk(client, T0)
+    assert desk.requests() == []
+    [failed] = desk.reports.take()
+    assert isinstance(failed, PartitionFailed)
+    assert str(failed.error) == "wrong password"

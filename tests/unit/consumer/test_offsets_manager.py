@@ -1,0 +1,184 @@
+from kctl.client.broker_errors import ErrorCode, broker_error
+from kctl.client.cluster import NO_NODE
+from kctl.client.consumer.events import (
+    EARLIEST_TIMESTAMP,
+    LATEST_TIMESTAMP,
+    AskOffsets,
+    CallDone,
+    OffsetAndTimestamp,
+    PartitionFailed,
+    PositionResolved,
+    ResolvePosition,
+    Waiting,
+)
+from kctl.client.consumer.managers.leaders import Leaders
+from kctl.client.consumer.managers.offsets import OffsetsManager
+from kctl.client.consumer.managers.requests import Outgoing
+from kctl.client.errors import ConnectionLost
+from kctl.client.protocol.api.list_offsets import (
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+from tests.unit.consumer.fakes import T0, T1, FakeClient, Reports, answer, chance, config, fail, topic
+
+
+class Desk:
+    """An offsets manager with nothing asked yet."""
+
+    def __init__(self, client: FakeClient, **props: object) -> None:
+        self.client = client
+        self.reports = Reports()
+        self.manager = OffsetsManager(config(**props), Leaders(client.as_client()), chance(), self.reports.append)
+
+    def ask(self, deadline_at_ms: int = 1000) -> None:
+        self.manager.ask(AskOffsets(1, ((T0, LATEST_TIMESTAMP), (T1, 1234)), deadline_at_ms))
+
+    def requests(self, now_ms: int = 0) -> list[Outgoing]:
+        return self.manager.poll(now_ms).requests
+
+
+def found(index: int, offset: int, code: int = 0) -> ListOffsetsResponse:
+    each = ListOffsetsPartitionResponse(
+        partition_index=index, error_code=code, offset=offset, timestamp=5, leader_epoch=7
+    )
+    return ListOffsetsResponse(topics=[ListOffsetsTopicResponse(name="t", partitions=[each])])
+
+
+def test_each_leader_is_asked_once_and_the_call_ends_with_the_last_answer() -> None:
+    desk = Desk(FakeClient(topic("t", [1, 2])), isolation_level="read_committed", request_timeout_ms=700)
+    desk.ask()
+    one, two = desk.requests()
+    assert (one.node_id, two.node_id, one.timeout_ms) == (1, 2, 700)
+    assert isinstance(two.request, ListOffsetsRequest)
+    [part] = two.request.topics[0].partitions
+    assert (part.partition_index, part.timestamp, part.current_leader_epoch) == (1, 1234, 7)
+    assert (two.request.isolation_level, two.request.replica_id) == (1, -1)
+    assert desk.requests() == []
+    answer(one, found(0, 10))
+    assert desk.reports.take() == []
+    answer(two, found(1, -1))
+    assert desk.reports.take() == [CallDone(1, {T0: OffsetAndTimestamp(10, 5, 7), T1: None}, None)]
+    assert desk.manager.poll(0).next_deadline_at_ms > 10**9
+
+
+def test_a_request_never_outlives_its_call() -> None:
+    desk = Desk(FakeClient(topic("t", [1, 1])))
+    desk.ask(deadline_at_ms=300)
+    [request] = desk.requests(now_ms=100)
+    assert request.timeout_ms == 200
+
+
+def test_a_leader_that_moved_is_asked_again_within_the_call() -> None:
+    client = FakeClient(topic("t", [1, 1]))
+    desk = Desk(client)
+    desk.ask()
+    [request] = desk.requests()
+    answer(request, found(0, -1, ErrorCode.NOT_LEADER_OR_FOLLOWER), at_ms=10)
+    assert client.is_refresh_wanted
+    client.know(topic("t", [2, 1]))
+    again = desk.requests(110)
+    assert [request.node_id for request in again] == [2, 1], "t-1 was left out of the first answer"
+    for each, index in zip(again, (0, 1), strict=True):
+        answer(each, found(index, 4), at_ms=120)
+    assert isinstance(desk.reports.take()[0], CallDone)
+
+
+def test_progress_names_the_partition_and_the_last_error() -> None:
+    desk = Desk(FakeClient(topic("t", [1, 1])))
+    desk.ask()
+    fail(desk.requests()[0], ConnectionLost("reset by peer"))
+    progress = desk.manager.progress(1)
+    assert progress is not None
+    assert progress.waiting_for == "waiting for the offset of t-0 and 1 more"
+    assert str(progress.cause) == "reset by peer"
+
+
+def test_what_waiting_does_not_cure_ends_the_call_at_once() -> None:
+    desk = Desk(FakeClient(topic("t", [1, 2])))
+    desk.ask()
+    one, two = desk.requests()
+    answer(one, found(0, -1, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+    [done] = desk.reports.take()
+    assert isinstance(done, CallDone)
+    assert "TOPIC_AUTHORIZATION_FAILED" in str(done.error)
+    answer(two, found(1, 4))
+    assert desk.reports.take() == []
+
+
+def test_a_partition_that_newer_metadata_does_not_know_ends_the_call() -> None:
+    client = FakeClient(topic("t", [1]))
+    desk = Desk(client)
+    desk.ask()
+    assert len(desk.requests()) == 1
+    assert desk.reports.take() == [], "what we know may be old"
+    client.know(topic("t", [1]))
+    assert desk.requests(1) == []
+    [done] = desk.reports.take()
+    assert isinstance(done, CallDone)
+    assert "t-1: UNKNOWN_TOPIC_OR_PARTITION (3): the topic has 1 partition" in str(done.error)
+
+
+def test_a_call_is_forgotten_at_its_deadline() -> None:
+    desk = Desk(FakeClient(topic("t", [NO_NODE, NO_NODE])))
+    desk.ask(deadline_at_ms=500)
+    assert desk.manager.poll(499).next_deadline_at_ms == 500
+    assert desk.manager.progress(1) is not None
+    desk.manager.poll(500)
+    assert desk.manager.progress(1) is None
+    assert desk.reports.take() == []
+
+
+def test_positions_of_many_partitions_travel_in_one_request() -> None:
+    desk = Desk(FakeClient(topic("t", [1, 1])))
+    desk.manager.resolve(ResolvePosition(T0, 1, EARLIEST_TIMESTAMP))
+    desk.manager.resolve(ResolvePosition(T1, 2, LATEST_TIMESTAMP))
+    [request] = desk.requests()
+    answer(request, found(0, 3))
+    assert desk.reports.take()[0] == PositionResolved(T0, 1, 3)
+
+
+def test_a_time_after_the_last_record_means_the_end() -> None:
+    desk = Desk(FakeClient(topic("t", [1])))
+    desk.manager.resolve(ResolvePosition(T0, 1, 999_999))
+    [request] = desk.requests()
+    answer(request, found(0, -1))
+    [again] = desk.requests()
+    assert isinstance(again.request, ListOffsetsRequest)
+    assert again.request.topics[0].partitions[0].timestamp == LATEST_TIMESTAMP
+    answer(again, found(0, 17))
+    assert desk.reports.take() == [PositionResolved(T0, 1, 17)]
+
+
+def test_an_older_look_up_of_a_position_is_dropped() -> None:
+    desk = Desk(FakeClient(topic("t", [1])))
+    desk.manager.resolve(ResolvePosition(T0, 1, EARLIEST_TIMESTAMP))
+    [request] = desk.requests()
+    desk.manager.resolve(ResolvePosition(T0, 2, LATEST_TIMESTAMP))
+    answer(request, found(0, 3))
+    assert desk.reports.take() == []
+    desk.manager.forget(T0)
+    assert desk.requests() == []
+
+
+def test_an_unknown_topic_is_waited_for_with_the_reason() -> None:
+    unknown = topic("t", [], error=broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "Metadata of topic t"))
+    desk = Desk(FakeClient(unknown))
+    desk.manager.resolve(ResolvePosition(T0, 1, EARLIEST_TIMESTAMP))
+    for now_ms in range(3):
+        desk.client.know(unknown)
+        assert desk.requests(now_ms) == []
+    [waiting] = desk.reports.take()
+    assert isinstance(waiting, Waiting)
+    assert waiting.reason.startswith("looking for the position: Metadata of topic t: UNKNOWN_TOPIC_OR_PARTITION")
+
+
+def test_a_topic_that_is_not_ours_to_read_is_raised() -> None:
+    forbidden = topic("t", [], error=broker_error(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Metadata of topic t"))
+    desk = Desk(FakeClient(forbidden))
+    desk.manager.resolve(ResolvePosition(T0, 1, EARLIEST_TIMESTAMP))
+    desk.requests()
+    [failed] = desk.reports.take()
+    assert isinstance(failed, PartitionFailed)
+    assert failed.epoch == 1

@@ -1,0 +1,95 @@
+import pytest
+
+from kctl.client.consumer.events import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, Forget, Pause, ResolvePosition, StartFetch
+from kctl.client.consumer.subscription import Subscription
+from kctl.client.errors import IllegalStateError
+from tests.unit.consumer.fakes import T0, T1, T2
+
+
+def fetching(offset: int = 5) -> Subscription:
+    """A subscription to T0, being fetched from `offset` on."""
+    subscription = Subscription()
+    subscription.assign([T0])
+    subscription.seek(T0, offset)
+    subscription.take_changes(None)
+    return subscription
+
+
+def test_a_position_is_looked_up_by_the_policy() -> None:
+    subscription = Subscription()
+    subscription.assign([T0, T1])
+    assert subscription.take_changes(LATEST_TIMESTAMP) == [ResolvePosition(T0, 1, -1), ResolvePosition(T1, 2, -1)]
+    assert subscription.take_changes(LATEST_TIMESTAMP) == []
+    subscription.resolved(T0, 1, 42)
+    assert subscription.take_changes(LATEST_TIMESTAMP) == [StartFetch(T0, 1, 42)]
+
+
+def test_assign_then_seek_looks_up_nothing() -> None:
+    subscription = Subscription()
+    subscription.assign([T0])
+    subscription.seek(T0, 5)
+    assert subscription.take_changes(LATEST_TIMESTAMP) == [StartFetch(T0, 2, 5)]
+
+
+def test_a_look_up_that_was_overtaken_by_a_seek_is_ignored() -> None:
+    subscription = Subscription()
+    subscription.assign([T0])
+    [resolve] = subscription.take_changes(LATEST_TIMESTAMP)
+    assert isinstance(resolve, ResolvePosition)
+    subscription.seek(T0, 5)
+    subscription.resolved(T0, resolve.epoch, 42)
+    assert subscription.state(T0).position == 5
+
+
+def test_partitions_that_stay_assigned_keep_their_position_and_fetch() -> None:
+    subscription = fetching(5)
+    assert subscription.assign([T1, T0]) == []
+    assert subscription.take_changes(EARLIEST_TIMESTAMP) == [ResolvePosition(T1, 3, EARLIEST_TIMESTAMP)]
+    assert subscription.state(T0).position == 5
+    assert subscription.assignment == [T1, T0]
+
+
+def test_dropped_partitions_are_forgotten_and_start_anew_when_they_return() -> None:
+    subscription = fetching()
+    assert subscription.assign([T2]) == [T0]
+    assert Forget(T0) in subscription.take_changes(EARLIEST_TIMESTAMP)
+    subscription.assign([T0])
+    assert subscription.state(T0).position is None
+
+
+def test_without_a_policy_a_partition_stays_unpositioned() -> None:
+    subscription = Subscription()
+    subscription.assign([T0, T1])
+    subscription.seek(T1, 3)
+    assert subscription.take_changes(None) == [StartFetch(T1, 3, 3)]
+    assert subscription.unpositioned == [T0]
+
+
+def test_an_explicit_seek_to_an_end_needs_no_policy() -> None:
+    subscription = fetching()
+    subscription.reset(T0, EARLIEST_TIMESTAMP)
+    assert subscription.take_changes(None) == [ResolvePosition(T0, 3, EARLIEST_TIMESTAMP)]
+    assert subscription.unpositioned == []
+
+
+def test_refetch_keeps_the_position_under_a_new_epoch() -> None:
+    subscription = fetching(5)
+    subscription.refetch(T0)
+    assert subscription.take_changes(None) == [StartFetch(T0, 3, 5)]
+    assert subscription.current(T0, 2) is None
+    assert subscription.current(T0, 3) is subscription.state(T0)
+
+
+def test_pause_is_told_once_and_again_with_a_new_fetch() -> None:
+    subscription = fetching(5)
+    subscription.set_paused(T0, True)
+    subscription.set_paused(T0, True)
+    assert subscription.take_changes(None) == [Pause(T0, True)]
+    subscription.seek(T0, 9)
+    assert subscription.take_changes(None) == [StartFetch(T0, 3, 9), Pause(T0, True)]
+    assert subscription.paused == [T0]
+
+
+def test_what_is_not_assigned_is_refused() -> None:
+    with pytest.raises(IllegalStateError, match="t-1 is not assigned"):
+        fetching().seek(T1, 0)
