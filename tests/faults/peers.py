@@ -95,7 +95,7 @@ def talking(talk: Callable[[socket.socket], None]) -> Iterator[str]:
 
 def closes_at_once() -> contextlib.AbstractContextManager[str]:
     """Accepts and closes in order (FIN)."""
-    return talking(lambda connection: None)
+    return talking(lambda _: None)
 
 
 def resets() -> contextlib.AbstractContextManager[str]:
