@@ -65,15 +65,16 @@ class Reply:
 
 
 class TopicWait(Reply):
-    """Wait until the topic's partitions are known."""
+    """Wait until the topic's partitions are known; with a `partition`, until that one is or is known not to be."""
 
-    __slots__ = ("topic",)
+    __slots__ = ("partition", "topic")
 
     LIMIT = MaxBlockTimeout
 
-    def __init__(self, topic: str, timer: Timer, waiter: Waiter) -> None:
+    def __init__(self, topic: str, partition: int | None, timer: Timer, waiter: Waiter) -> None:
         super().__init__(timer, waiter)
         self.topic = topic
+        self.partition = partition
 
 
 class FlushMark(Reply):
@@ -187,6 +188,10 @@ class Mailbox:
     def may_sleep(self) -> bool:
         """Say that the loop is about to wait for a wake-up; False when there are events to take first."""
         self._is_loop_asleep = True
+        return not self._events
+
+    @property
+    def is_empty(self) -> bool:
         return not self._events
 
     def awake(self) -> None:

@@ -1,0 +1,94 @@
+"""Batch: records of one partition that travel together, encoded once and sent until their fate is known.
+
+A batch is frozen when it is first sent: every repeat carries the same bytes, so that a broker can recognise it.
+Its records keep their own deadlines. Owned by the network loop. Shown by tests/unit/producer/test_batch.py.
+"""
+
+from kctl.client.clock import FOREVER_MS
+from kctl.client.errors import KafkaError
+from kctl.client.producer.future import Outcome, SendFuture
+
+
+class Batch:
+    """The frozen batch.
+
+    Attributes:
+        data: the encoded batch.
+        plain_bytes: its size before compression.
+        base_sequence: of its first record; -1 without idempotence.
+        attempts: how often it was sent.
+        node_id: to which node it was last sent; None before.
+        is_in_flight: sent, and neither answered nor lost.
+        may_be_written: an earlier attempt ended without telling whether the broker wrote it.
+        retry_at_ms: not sent again before.
+        last_error: why the last attempt failed.
+    """
+
+    __slots__ = (
+        "_next_expiry",
+        "attempts",
+        "base_sequence",
+        "data",
+        "is_in_flight",
+        "last_error",
+        "may_be_written",
+        "node_id",
+        "plain_bytes",
+        "records",
+        "retry_at_ms",
+    )
+
+    def __init__(self, records: list[SendFuture], data: bytes, base_sequence: int, plain_bytes: int) -> None:
+        self.plain_bytes = plain_bytes
+        self.records = records
+        self.data = data
+        self.base_sequence = base_sequence
+        self.attempts = 0
+        self.node_id: int | None = None
+        self.is_in_flight = False
+        self.may_be_written = False
+        self.retry_at_ms = 0
+        self.last_error: KafkaError | None = None
+        self._next_expiry = 0
+        """Index of the first record that has not expired."""
+
+    def sent(self, node_id: int) -> None:
+        self.attempts += 1
+        self.node_id = node_id
+        self.is_in_flight = True
+
+    def to_retry(self, error: KafkaError, retry_at_ms: int) -> None:
+        """Note why the attempt failed and when to send again."""
+        self.last_error = error
+        self.retry_at_ms = retry_at_ms
+
+    def expires_at_ms(self, delivery_timeout_ms: int) -> int:
+        """Return the deadline of the next record to expire."""
+        if self._next_expiry >= len(self.records):
+            return FOREVER_MS
+        return self.records[self._next_expiry].created_at_ms + delivery_timeout_ms
+
+    def take_expired(self, now_ms: int, delivery_timeout_ms: int) -> list[SendFuture]:
+        """Return the records whose deadline has passed since the last call; each is returned once.
+
+        Differs: in Java the whole batch expires with its first record, so later records fail early.
+        """
+        first = self._next_expiry
+        while self._next_expiry < len(self.records):
+            if self.records[self._next_expiry].created_at_ms + delivery_timeout_ms > now_ms:
+                break
+            self._next_expiry += 1
+        return self.records[first : self._next_expiry]
+
+    @property
+    def is_expired(self) -> bool:
+        """Whether no record is left that anyone waits for."""
+        return self._next_expiry >= len(self.records)
+
+    def pending(self) -> list[SendFuture]:
+        """Return the records that have not expired."""
+        return self.records[self._next_expiry :]
+
+    def failure(self, error: KafkaError) -> Outcome:
+        """Return the outcome of failing now: unknown when some attempt may have been written."""
+        return Outcome(error=error, is_unknown=self.is_in_flight or self.may_be_written)

@@ -1,0 +1,185 @@
+"""Deliveries: every accepted record is counted in once and out once, with what became of it.
+
+Owns the counts behind flush() and CloseResult, and the completion of futures: memory back, waiters woken, callbacks
+called. Owned by the network loop. Shown by tests/unit/producer/test_deliveries.py.
+"""
+
+import logging
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from kctl.client.clock import FOREVER_MS
+from kctl.client.cluster import TopicPartition
+from kctl.client.errors import FlushTimeout, KafkaError, UndeliveredError
+from kctl.client.producer.buffer_memory import BufferMemory
+from kctl.client.producer.future import FlushGroup, Outcome, SendFuture
+from kctl.client.producer.mailbox import FlushMark
+
+logger = logging.getLogger("kctl.producer")
+
+
+class PartitionResult(NamedTuple):
+    """What became of one partition's records; `error` is why the first undelivered one is not delivered."""
+
+    delivered: int = 0
+    failed: int = 0
+    unknown: int = 0
+    error: KafkaError | None = None
+
+
+class CloseResult(NamedTuple):
+    """What became of every record that the producer ever accepted.
+
+    Attributes:
+        delivered: acknowledged as acks asks (acks=0: handed to the connection).
+        failed: certainly not written.
+        unknown: sent, but no answer told whether it was written.
+        partitions: the same by partition; the partition is -1 for records that never got one.
+    """
+
+    delivered: int
+    failed: int
+    unknown: int
+    partitions: Mapping[TopicPartition, PartitionResult]
+
+    @property
+    def undelivered(self) -> int:
+        return self.failed + self.unknown
+
+
+class Deliveries:
+    """The records that are not done, in groups between flushes, and the counts of those that are."""
+
+    def __init__(self, memory: BufferMemory) -> None:
+        self._memory = memory
+        self._groups: deque[FlushGroup] = deque([FlushGroup()])
+        """Oldest first; records join the last one."""
+        self._flushes: deque[tuple[FlushMark, FlushGroup]] = deque()
+        """Flushes under way and the last group that each waits for."""
+        self._results: dict[TopicPartition, PartitionResult] = {}
+        self.outstanding = 0
+
+    @property
+    def is_flushing(self) -> bool:
+        return bool(self._flushes)
+
+    def accept(self, record: SendFuture) -> None:
+        """Count a record in."""
+        group = self._groups[-1]
+        group.outstanding += 1
+        record.group = group
+        self.outstanding += 1
+
+    def finish(self, records: Sequence[SendFuture], outcome: Outcome) -> None:
+        """Complete records of one partition, in their order; counted before any callback runs."""
+        if not records:
+            return
+        size_bytes = 0
+        for record in records:
+            assert record.outcome is None, "a record is completed once"
+            record.outcome = outcome
+            size_bytes += record.size_bytes
+            self._count_out(record, outcome)
+        self._count(records[0].topic_partition, len(records), outcome)
+        self.outstanding -= len(records)
+        self._memory.give(size_bytes)
+        self._finish_flushes()
+        for record in records:
+            self._tell(record)
+
+    def _count_out(self, record: SendFuture, outcome: Outcome) -> None:
+        group = record.group
+        assert group is not None
+        group.outstanding -= 1
+        if outcome.error is not None:
+            group.failed += 1
+            group.first_error = group.first_error or outcome.error
+
+    def _count(self, key: TopicPartition, count: int, outcome: Outcome) -> None:
+        result = self._results.get(key, PartitionResult())
+        if outcome.error is None:
+            result = result._replace(delivered=result.delivered + count)
+        elif outcome.is_unknown:
+            result = result._replace(unknown=result.unknown + count, error=result.error or outcome.error)
+        else:
+            result = result._replace(failed=result.failed + count, error=result.error or outcome.error)
+        self._results[key] = result
+
+    @staticmethod
+    def _tell(record: SendFuture) -> None:
+        if record.waiters is not None:
+            for waiter in record.waiters:
+                waiter.notify()
+            record.waiters = None
+        if record.callback is not None:
+            try:
+                record.callback(record)
+            except Exception:
+                logger.exception("the callback of %r raised; the producer goes on", record)
+            record.callback = None
+
+    # --- flush --------------------------------------------------------------------------------------------------------
+
+    def flush(self, mark: FlushMark) -> None:
+        """Answer the mark when every record accepted so far is done."""
+        self._flushes.append((mark, self._groups[-1]))
+        self._groups.append(FlushGroup())
+        self._finish_flushes()
+
+    def expire_flushes(self, now_ms: int, cause: KafkaError | None, ledger: tuple[str, ...]) -> None:
+        """End the flushes whose deadline has passed, each with the number of records that are not delivered."""
+        for mark, last in [entry for entry in self._flushes if entry[0].timer.deadline_at_ms <= now_ms]:
+            outstanding, failed, _ = self._take_report(last)
+            waiting_for = f"{outstanding} record{'' if outstanding == 1 else 's'} waited for an acknowledgement"
+            if failed:
+                waiting_for += f" ({failed} more failed)"
+            error = mark.timed_out(waiting_for, cause, ledger)
+            assert isinstance(error, FlushTimeout)
+            error.undelivered = outstanding + failed
+            self._flushes.remove((mark, last))
+            mark.finish(error)
+
+    def next_flush_deadline_ms(self) -> int:
+        return min((mark.timer.deadline_at_ms for mark, _ in self._flushes), default=FOREVER_MS)
+
+    def _finish_flushes(self) -> None:
+        while self._flushes and not any(group.outstanding for group in self._groups_to(self._flushes[0][1])):
+            mark, last = self._flushes.popleft()
+            _, failed, error = self._take_report(last)
+            mark.finish(UndeliveredError(failed, error) if error is not None else None)
+
+    def _groups_to(self, last: FlushGroup) -> list[FlushGroup]:
+        groups = list(self._groups)
+        return groups[: groups.index(last) + 1] if last in groups else []
+
+    def _take_report(self, last: FlushGroup) -> tuple[int, int, KafkaError | None]:
+        """Return outstanding, failed and first error up to a group; each failure is reported by one flush."""
+        outstanding = failed = 0
+        error: KafkaError | None = None
+        for group in self._groups_to(last):
+            outstanding += group.outstanding
+            failed += group.failed
+            error = error or group.first_error
+            group.failed, group.first_error = 0, None
+        while len(self._groups) > 1 and self._is_spent(self._groups[0]):
+            self._groups.popleft()
+        return outstanding, failed, error
+
+    def _is_spent(self, group: FlushGroup) -> bool:
+        return not group.outstanding and not group.failed and all(last is not group for _, last in self._flushes)
+
+    # --- the account --------------------------------------------------------------------------------------------------
+
+    def result(self, outstanding: Mapping[TopicPartition, tuple[int, int]]) -> CloseResult:
+        """Return the counts, those of records that are outstanding included: (failed, unknown) by partition."""
+        parts = dict(self._results)
+        for key, (failed, unknown) in outstanding.items():
+            part = parts.get(key, PartitionResult())
+            parts[key] = part._replace(failed=part.failed + failed, unknown=part.unknown + unknown)
+        return CloseResult(
+            sum(part.delivered for part in parts.values()),
+            sum(part.failed for part in parts.values()),
+            sum(part.unknown for part in parts.values()),
+            parts,
+        )

@@ -1,0 +1,75 @@
+"""ProducerIdentity: the producer id that idempotence needs, fetched once and again when it is used up.
+
+Owned by the network loop. Shown by tests/unit/producer/test_identity.py.
+
+Source: KIP-98; without a transactional.id any broker hands out an id.
+"""
+
+from kctl.client.backoff import ExponentialBackoff
+from kctl.client.broker_errors import broker_error
+from kctl.client.clock import FOREVER_MS
+from kctl.client.cluster_client import ClusterClient
+from kctl.client.errors import KafkaError, RemoteProtocolError
+from kctl.client.network.in_flight import Answer
+from kctl.client.producer.sequences import NO_PRODUCER_ID, PartitionSequence
+from kctl.client.protocol.api.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+
+
+class ProducerIdentity:
+    """The producer id, once there is one.
+
+    Attributes: `error`: why there will be none, or None; `last_error`: why the latest try failed.
+    """
+
+    def __init__(self, client: ClusterClient, backoff: ExponentialBackoff, request_timeout_ms: int) -> None:
+        self.error: KafkaError | None = None
+        self.last_error: KafkaError | None = None
+        self._client = client
+        self._backoff = backoff
+        self._request_timeout_ms = request_timeout_ms
+        self._producer_id = NO_PRODUCER_ID
+        self._epoch = -1
+        self._is_asking = False
+        self._attempts = 0
+        self._not_before_ms = 0
+
+    def equip(self, sequence: PartitionSequence) -> bool:
+        """Give the partition the producer id; return whether it has one that can be used."""
+        if self._producer_id == NO_PRODUCER_ID:
+            return False
+        if sequence.is_used_up and sequence.producer_id == self._producer_id:
+            self._producer_id = NO_PRODUCER_ID  # the next one starts this partition's epochs anew
+            return False
+        if sequence.producer_id == NO_PRODUCER_ID or sequence.is_used_up:
+            sequence.adopt(self._producer_id, self._epoch)
+        return True
+
+    def run(self, now_ms: int) -> int:
+        """Ask for an id if that is due and possible; return when to run again at the latest."""
+        if self._is_asking or self.error is not None or self._producer_id != NO_PRODUCER_ID:
+            return FOREVER_MS
+        if now_ms < self._not_before_ms:
+            return self._not_before_ms
+        node = self._client.network.any_ready_node()
+        if node is None:
+            return FOREVER_MS
+        self._is_asking = True
+        request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=2**31 - 1)
+        self._client.send(node.node_id, request, timeout_ms=self._request_timeout_ms, on_done=self._on_done)
+        return FOREVER_MS
+
+    def _on_done(self, answer: Answer) -> None:
+        self._is_asking = False
+        response = answer.response
+        if isinstance(response, InitProducerIdResponse) and response.error_code == 0:
+            self._producer_id, self._epoch = response.producer_id, response.producer_epoch
+            self._attempts, self.last_error = 0, None
+            return
+        error = answer.error or RemoteProtocolError("no answer", api="InitProducerId")
+        if isinstance(response, InitProducerIdResponse):
+            error = broker_error(response.error_code, "InitProducerId")
+        self.last_error = error
+        if not error.retriable:
+            self.error = error
+        self._not_before_ms = self._client.clock.now_ms() + self._backoff.backoff_ms(self._attempts)
+        self._attempts += 1

@@ -1,0 +1,101 @@
+"""One Produce request: which batches it carries, and what the answer says about each. Pure.
+
+Shown by tests/unit/producer/test_produce_calls.py.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kctl.client.broker_errors import ErrorCode, broker_error
+from kctl.client.cluster import NO_TOPIC_ID, Cluster
+from kctl.client.errors import KafkaError, RemoteProtocolError
+from kctl.client.producer.accumulator import PartitionQueue
+from kctl.client.producer.batch import Batch
+from kctl.client.producer.future import Outcome
+from kctl.client.protocol.api.produce import (
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
+
+NAMED_TOPICS_VERSION = 12
+"""The last version that names topics; later ones carry their ids alone."""
+
+_MAYBE_WRITTEN = frozenset(
+    {ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND, ErrorCode.UNKNOWN_SERVER_ERROR}
+)
+"""Codes after which the batch may be in the log all the same."""
+
+
+class Sent(NamedTuple):
+    """One batch in a request, and the queue that it belongs to."""
+
+    queue: PartitionQueue
+    batch: Batch
+
+
+class Verdict(NamedTuple):
+    """What an answer says about one batch: an outcome, or an error to judge."""
+
+    outcome: Outcome | None
+    error: KafkaError | None = None
+    code: int = 0
+    is_maybe_written: bool = False
+
+
+def produce_request(entries: Sequence[Sent], cluster: Cluster, acks: int, timeout_ms: int) -> ProduceRequest:
+    """Return the request that carries these batches, topics in order of first appearance."""
+    topics: dict[str, TopicProduceData] = {}
+    for queue, batch in entries:
+        topic, partition = queue.topic_partition
+        data = topics.get(topic)
+        if data is None:
+            info = cluster.topics.get(topic)
+            topic_id = NO_TOPIC_ID if info is None else info.topic_id
+            data = topics[topic] = TopicProduceData(name=topic, topic_id=topic_id)
+        data.partition_data.append(PartitionProduceData(index=partition, records=batch.data))
+    return ProduceRequest(acks=acks, timeout_ms=timeout_ms, topic_data=list(topics.values()))
+
+
+def max_version(request: ProduceRequest) -> int | None:
+    """Return the newest version that can carry the request: topic ids may be unknown."""
+    return NAMED_TOPICS_VERSION if any(topic.topic_id == NO_TOPIC_ID for topic in request.topic_data) else None
+
+
+def verdicts(
+    entries: Sequence[Sent], request: ProduceRequest, response: ProduceResponse, version: int, node_id: int
+) -> list[Verdict]:
+    """Return what the answer says about each batch, in the order of `entries`."""
+    names = {topic.topic_id: topic.name for topic in request.topic_data}
+    found: dict[tuple[str, int], PartitionProduceResponse] = {}
+    for topic in response.responses:
+        name = topic.name if version <= NAMED_TOPICS_VERSION else names.get(topic.topic_id, "")
+        for part in topic.partition_responses:
+            found[name, part.index] = part
+    return [_verdict(entry, found.get(entry.queue.topic_partition), node_id) for entry in entries]
+
+
+def _verdict(entry: Sent, answer: PartitionProduceResponse | None, node_id: int) -> Verdict:
+    topic, partition = entry.queue.topic_partition
+    what = f"Produce to {topic}-{partition} on node {node_id}"
+    if answer is None:
+        error = RemoteProtocolError(f"{what}: the answer says nothing about it", api="Produce")
+        return Verdict(None, error, is_maybe_written=True)
+    code = answer.error_code
+    if code == ErrorCode.NONE:
+        return Verdict(Outcome(None, answer.base_offset, answer.log_append_time_ms))
+    if code == ErrorCode.DUPLICATE_SEQUENCE_NUMBER:
+        return Verdict(Outcome())
+    return Verdict(None, broker_error(code, what, _words(answer)), code, code in _MAYBE_WRITTEN)
+
+
+def _words(answer: PartitionProduceResponse) -> str | None:
+    """Return the broker's own words: on the batch, else on the first record it refused (KIP-467)."""
+    if answer.error_message:
+        return answer.error_message
+    for entry in answer.record_errors:
+        if entry.batch_index_error_message:
+            return f"record {entry.batch_index}: {entry.batch_index_error_message}"
+    return None

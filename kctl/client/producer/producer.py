@@ -1,0 +1,227 @@
+"""Producer: the public face. Each call ends by its deadline; every record's fate is told exactly once.
+
+Owns what happens on the application's threads: checks, memory, hand-over and waiting. The rest is the network loop's
+(sender.py). Shown by tests/unit/producer/test_producer.py, tests/sim/producer and, with threads, tests/loopback.
+"""
+
+import logging
+from collections.abc import Mapping
+from datetime import timedelta
+from types import TracebackType
+from typing import Self
+
+from kctl.client.clock import FOREVER_MS, Timer, to_timeout_ms
+from kctl.client.cluster import PartitionInfo
+from kctl.client.cluster_client import ClusterClient
+from kctl.client.config import ProducerConfig
+from kctl.client.errors import CloseTimeout, ConfigError, IllegalStateError, MaxBlockTimeout, RecordTooLargeError
+from kctl.client.events import EventSink, ignore_events
+from kctl.client.network.system import system_runtime
+from kctl.client.producer.buffer_memory import BufferMemory
+from kctl.client.producer.deliveries import CloseResult
+from kctl.client.producer.future import NO_PARTITION, Callback, SendFuture
+from kctl.client.producer.mailbox import LOOP_GRACE_MS, CloseMark, FlushMark, Mailbox, TopicWait
+from kctl.client.producer.record import Headers, ProducerRecord, check_record, upper_bound_bytes
+from kctl.client.producer.sender import Sender
+from kctl.client.seams import Runtime
+
+logger = logging.getLogger("kctl.producer")
+
+
+class Producer:
+    """Sends records to topics; safe to use from several threads.
+
+    Args:
+        config: Kafka property names and values; `bootstrap.servers` is required.
+        runtime: the surroundings; None is the real ones.
+        events: told of every connection attempt.
+    Raises:
+        ConfigError: a property is unknown, malformed or impossible.
+    """
+
+    def __init__(
+        self, config: Mapping[str, object], runtime: Runtime | None = None, *, events: EventSink = ignore_events
+    ) -> None:
+        self.config = ProducerConfig.parse(config)
+        if self.config.transactional_id is not None:
+            raise ConfigError("transactional.id: this producer has no transactions yet", key="transactional.id")
+        runtime = runtime or system_runtime()
+        self._clock = runtime.clock
+        self._driver = runtime.driver
+        self._client = ClusterClient(self.config, runtime, events=events, auto_create_topics=True)
+        self._mailbox = Mailbox(runtime.clock, runtime.driver, self._client.wakeup)
+        self._memory = BufferMemory(self.config.buffer_memory, runtime.driver)
+        self._sender = Sender(self.config, runtime, self._client, self._mailbox, self._memory)
+        self._max_record_bytes = min(self.config.max_request_size, self.config.buffer_memory)
+        self._is_closing = False
+        self._result: CloseResult | None = None
+        self._task = runtime.driver.spawn(self._sender.run, "producer")
+        self._mailbox.task = self._task
+
+    # --- sending ------------------------------------------------------------------------------------------------------
+
+    def send(
+        self,
+        topic: str | ProducerRecord,
+        value: bytes | None = None,
+        key: bytes | None = None,
+        partition: int | None = None,
+        headers: Headers = (),
+        timestamp_ms: int | None = None,
+        callback: Callback | None = None,
+    ) -> SendFuture:
+        """Return the future of one record, once it is accepted.
+
+        Blocks at most max.block.ms, for the topic's metadata and for buffer.memory; on the network loop (in a
+        callback) it never blocks. From acceptance on the record has delivery.timeout.ms.
+
+        Args:
+            topic: its name, or a whole ProducerRecord in place of all that follows but `callback`.
+            partition: None lets the key choose (equal to the Java client), or the producer.
+            timestamp_ms: since the epoch; None is now.
+            callback: called on the network loop with the finished future.
+        Raises:
+            MaxBlockTimeout: the record is not accepted: no metadata, or no memory.
+            RecordTooLargeError: larger than max.request.size or buffer.memory.
+            BrokerError: the topic is invalid, not allowed, or has no such partition.
+            TransportError: no wait can help, for example refused credentials.
+            IllegalStateError: the producer is closed.
+            TypeError, ValueError: an argument that no record can have.
+        """
+        record = topic
+        if not isinstance(record, ProducerRecord):
+            record = ProducerRecord(record, value, key, partition, headers, timestamp_ms)
+        if self._is_closing:
+            raise IllegalStateError("the producer is closed")
+        check_record(record)
+        created_at_ms = self._clock.start_ms()
+        size_bytes = self._size_of(record)
+        if not self._is_known(record.topic, record.partition):
+            self._wait_for_topic(record.topic, record.partition, Timer(self._clock, self.config.max_block_ms))
+        if not self._memory.try_take(size_bytes):
+            self._wait_for_memory(size_bytes, created_at_ms)
+        future = SendFuture(
+            self._mailbox,
+            record.topic,
+            NO_PARTITION if record.partition is None else record.partition,
+            record.key,
+            record.value,
+            record.headers,
+            self._clock.wall_ms() if record.timestamp_ms is None else record.timestamp_ms,
+            self._clock.start_ms(),
+            size_bytes,
+            callback,
+        )
+        self._mailbox.post(future)
+        if self._mailbox.is_finished and self._mailbox.take_back(future):
+            raise IllegalStateError("the producer is closed")
+        return future
+
+    def _size_of(self, record: ProducerRecord) -> int:
+        size_bytes = upper_bound_bytes(record.key, record.value, record.headers)
+        if size_bytes > self._max_record_bytes:
+            limit = "max.request.size" if self.config.max_request_size <= self.config.buffer_memory else "buffer.memory"
+            raise RecordTooLargeError(
+                f"a record of up to {size_bytes} bytes to {record.topic}: {limit} is {self._max_record_bytes}"
+            )
+        return size_bytes
+
+    def _is_known(self, topic: str, partition: int | None) -> bool:
+        info = self._client.metadata.cluster.topics.get(topic)
+        return info is not None and bool(info.partitions) and (partition is None or partition in info.partitions)
+
+    def _wait_for_topic(self, topic: str, partition: int | None, timer: Timer) -> None:
+        wait = TopicWait(topic, partition, timer, self._driver.waiter())
+        if self._mailbox.is_on_loop():
+            self._mailbox.post(wait)
+            raise wait.timed_out(f"the metadata of topic {topic} is missing, and a callback must not wait for it")
+        self._mailbox.ask(wait)
+
+    def _wait_for_memory(self, size_bytes: int, began_at_ms: int) -> None:
+        """Wait for buffer.memory, until max.block.ms after `began_at_ms`."""
+        deadline_at_ms = began_at_ms + self.config.max_block_ms
+        if not self._mailbox.is_on_loop() and self._memory.take(size_bytes, deadline_at_ms, self._mailbox.nudge):
+            return
+        if self._mailbox.is_finished:
+            raise IllegalStateError("the producer was closed while this call waited for buffer.memory")
+        raise MaxBlockTimeout(
+            f"{size_bytes} bytes of buffer.memory are not free ({self._memory.used_bytes} of "
+            f"{self._memory.total_bytes} wait to be acknowledged)",
+            timeout_ms=self.config.max_block_ms,
+            elapsed_ms=max(0, self._clock.now_ms() - began_at_ms),
+            cause=self._client.metadata.last_error,
+        )
+
+    def flush(self, timeout: float | timedelta | None = None) -> None:
+        """Send everything without lingering; return when every record sent before this call is delivered.
+
+        Args: timeout: seconds; None waits until each record is delivered or has reached its own deadline.
+        Raises:
+            FlushTimeout: `undelivered` tells how many records are outstanding or have failed.
+            UndeliveredError: none is outstanding, but `undelivered` records have failed since the last flush.
+            IllegalStateError: called in a callback, where the wait would hold up its own end; or after close.
+        """
+        if self._mailbox.is_on_loop():
+            raise IllegalStateError("a callback must not flush: the wait would hold up its own end")
+        if self._is_closing:
+            raise IllegalStateError("the producer is closed")
+        timer = Timer(self._clock, to_timeout_ms(timeout, FOREVER_MS))
+        self._mailbox.ask(FlushMark(timer, self._driver.waiter()))
+
+    def partitions_for(self, topic: str, timeout: float | timedelta | None = None) -> list[PartitionInfo]:
+        """Return the topic's partitions by number.
+
+        Args: timeout: seconds; None is max.block.ms.
+        Raises: as `send`.
+        """
+        if self._is_closing:
+            raise IllegalStateError("the producer is closed")
+        if not self._is_known(topic, None):
+            timer = Timer(self._clock, to_timeout_ms(timeout, self.config.max_block_ms))
+            self._wait_for_topic(topic, None, timer)
+        return list(self._client.metadata.cluster.topics[topic].partitions.values())
+
+    # --- the end ------------------------------------------------------------------------------------------------------
+
+    def close(self, timeout: float | timedelta | None = None) -> CloseResult:
+        """Deliver what there is until the deadline, fail the rest, and release threads and sockets.
+
+        Idempotent; of several calls the earliest deadline counts. In a callback it logs an error and acts as 0.
+
+        Args: timeout: seconds; 0 fails everything at once, None waits for each record's own deadline.
+        Returns: what became of every record ever sent.
+        Raises:
+            ValueError: negative.
+            CloseTimeout: a callback is holding up the network loop; it ends when that callback does.
+        Source: KIP-15. Differs: the wait for the thread is bounded too.
+        """
+        timeout_ms = to_timeout_ms(timeout, FOREVER_MS)
+        timer = Timer(self._clock, timeout_ms)
+        self._is_closing = True
+        if self._mailbox.is_on_loop():
+            logger.error("close() called in a callback: everything outstanding fails at once, as with close(0)")
+            self._mailbox.post(CloseMark(timer.start_at_ms, 0))
+            return self._sender.result()
+        self._mailbox.post(CloseMark(timer.deadline_at_ms, timeout_ms))
+        if not self._driver.join(self._task, timer.deadline_at_ms + LOOP_GRACE_MS):
+            timer.update()
+            raise CloseTimeout(
+                "a callback is holding up the network loop", timeout_ms=timeout_ms, elapsed_ms=timer.elapsed_ms
+            )
+        return self._sender.result()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close; after an error in the block without waiting for what is outstanding.
+
+        Raises: UndeliveredError: the block ended well, but not every record was delivered.
+        """
+        try:
+            if kind is None and not self._is_closing:
+                self.flush()
+        finally:
+            self.close(0)

@@ -1,0 +1,181 @@
+"""Sender: the producer's network loop. Takes events, sends what is due, completes what is done, ends by its deadline.
+
+Owns the order of these steps and the life of the loop; queues, deliveries, intake and identity each own their state,
+and all of it belongs to this loop alone. Shown by tests/unit/producer/test_sender.py and tests/sim/producer.
+"""
+
+from kctl.client.backoff import ExponentialBackoff
+from kctl.client.clock import FOREVER_MS
+from kctl.client.cluster_client import ClusterClient
+from kctl.client.config import ProducerConfig
+from kctl.client.errors import CloseTimeout, IllegalStateError, KafkaError
+from kctl.client.producer.accumulator import Accumulator
+from kctl.client.producer.batch_sender import BatchSender
+from kctl.client.producer.buffer_memory import BufferMemory
+from kctl.client.producer.deliveries import CloseResult, Deliveries
+from kctl.client.producer.future import Outcome, SendFuture
+from kctl.client.producer.identity import ProducerIdentity
+from kctl.client.producer.intake import Intake
+from kctl.client.producer.mailbox import CloseMark, Event, FlushMark, Mailbox, TopicWait, WatchFuture
+from kctl.client.producer.partitioner import Partitioner
+from kctl.client.seams import Runtime
+
+EVENTS_PER_TURN = 500
+"""So many records are taken before the network is looked at again: a full mailbox must not hold up answers."""
+
+
+class Sender:
+    """The loop of one producer."""
+
+    def __init__(
+        self, config: ProducerConfig, runtime: Runtime, client: ClusterClient, mailbox: Mailbox, memory: BufferMemory
+    ) -> None:
+        self._client = client
+        self._clock = runtime.clock
+        self._mailbox = mailbox
+        self._memory = memory
+        self._delivery_timeout_ms = config.delivery_timeout_ms
+        backoff = ExponentialBackoff(config.retry_backoff_ms, config.retry_backoff_max_ms, runtime.chance)
+        self._accumulator = Accumulator(config)
+        self._deliveries = Deliveries(memory)
+        self._intake = Intake(client, Partitioner(config, runtime.chance), self._accumulator, self._deliveries)
+        identity = ProducerIdentity(client, backoff, config.request_timeout_ms) if config.enable_idempotence else None
+        self._identity = identity
+        self._batches = BatchSender(config, client, self._accumulator, self._deliveries, identity, backoff)
+        self._close: CloseMark | None = None
+        self._is_over = False
+        self._flush_ledger = client.ledger_mark()
+
+    # --- the loop -----------------------------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Run until closed. However it ends, every record and every wait is answered and no socket is left."""
+        cause: KafkaError = IllegalStateError("the producer's network loop has failed; the log of its thread says why")
+        try:
+            while not self._is_over:
+                self.turn()
+            cause = IllegalStateError("the producer is closed")
+        finally:
+            self._finish(cause)
+
+    def turn(self) -> None:
+        """Do everything that is due, then wait for I/O, a wake-up or the next deadline."""
+        self._mailbox.awake()
+        has_more = self._take_events()
+        now_ms = self._clock.now_ms()
+        self._intake.look_again()
+        self._expire(now_ms)
+        self._fail_if_hopeless()
+        self._advance_close(now_ms)
+        if self._is_over:
+            return
+        self._accumulator.is_hurried = (
+            self._close is not None or self._deliveries.is_flushing or self._memory.is_awaited
+        )
+        wait_until_ms = min(self._batches.run(now_ms), self._next_deadline_ms())
+        if has_more or not self._mailbox.may_sleep():
+            wait_until_ms = now_ms
+        self._client.poll(max(0, wait_until_ms - now_ms))
+
+    def _take_events(self) -> bool:
+        """Take what the mailbox holds; return whether there may be more."""
+        take, intake = self._mailbox.take, self._intake.take
+        for _ in range(EVENTS_PER_TURN):
+            event = take()
+            if event is None:
+                return False
+            if type(event) is SendFuture:
+                intake(event)
+            else:
+                self._take_other(event)
+        return True
+
+    def _take_other(self, event: Event) -> None:
+        match event:
+            case WatchFuture(future, waiter):
+                if future.done():
+                    waiter.notify()
+                else:
+                    future.waiters = [*(future.waiters or ()), waiter]
+            case TopicWait():
+                self._intake.ask(event)
+            case FlushMark():
+                self._flush_ledger = self._client.ledger_mark()
+                self._deliveries.flush(event)
+            case CloseMark():
+                if self._close is None or event.deadline_at_ms < self._close.deadline_at_ms:
+                    self._close = event
+
+    def _next_deadline_ms(self) -> int:
+        return min(
+            self._intake.next_deadline_ms(self._delivery_timeout_ms),
+            self._deliveries.next_flush_deadline_ms(),
+            FOREVER_MS if self._close is None else self._close.deadline_at_ms,
+        )
+
+    # --- limits -------------------------------------------------------------------------------------------------------
+
+    def _expire(self, now_ms: int) -> None:
+        for record in self._intake.take_expired(now_ms, self._delivery_timeout_ms):
+            error = self._batches.delivery_timeout(
+                record, now_ms, f"topic {record.topic} was not in the metadata", None
+            )
+            self._deliveries.finish([record], Outcome(error))
+        self._batches.expire(now_ms)
+        self._intake.expire(now_ms)
+        if now_ms >= self._deliveries.next_flush_deadline_ms():
+            ledger = self._client.ledger_since(self._flush_ledger)
+            self._deliveries.expire_flushes(now_ms, self._client.last_error(), ledger)
+
+    def _fail_if_hopeless(self) -> None:
+        """Fail everything at once when no wait can help: refused credentials, no right to produce."""
+        error = self._client.network.fatal_error()
+        if error is None and self._identity is not None:
+            error = self._identity.error
+        if error is None or not (self._deliveries.outstanding or self._intake.is_asked):
+            return
+        self._fail_records(error)
+        self._intake.fail_waits(error)
+        self._client.network.forgive()
+        if self._identity is not None:
+            self._identity.error = None
+
+    def _fail_records(self, error: KafkaError) -> None:
+        for record in self._intake.take_all():
+            self._deliveries.finish([record], Outcome(error))
+        self._batches.fail_all(error)
+
+    # --- the end ------------------------------------------------------------------------------------------------------
+
+    def _advance_close(self, now_ms: int) -> None:
+        """Once closing: end when all is delivered, or fail the rest at the deadline. Source: KIP-15."""
+        if self._close is None:
+            return
+        if now_ms >= self._close.deadline_at_ms:
+            self._fail_records(self._close_error(self._close))
+            self._is_over = True
+        elif not self._deliveries.outstanding and self._mailbox.is_empty:
+            self._is_over = True
+
+    def _close_error(self, close: CloseMark) -> KafkaError:
+        waiting_for = "the record waited for an acknowledgement and the producer was closed"
+        return CloseTimeout(
+            waiting_for, timeout_ms=close.timeout_ms, elapsed_ms=close.timeout_ms, cause=self._client.last_error()
+        )
+
+    def _finish(self, cause: KafkaError) -> None:
+        """Close the sockets, then answer whatever is left: nobody may wait for a loop that has ended."""
+        self._client.close()
+        self._mailbox.is_finished = True
+        while (event := self._mailbox.take()) is not None:
+            if isinstance(event, SendFuture):
+                self._intake.take(event)
+            else:
+                self._take_other(event)
+        self._fail_records(cause)
+        self._intake.fail_waits(cause)
+        self._memory.wake_all()
+
+    def result(self) -> CloseResult:
+        """Return the counts, as if what is outstanding failed at this moment; on the loop, or after its end."""
+        return self._deliveries.result(self._batches.outstanding())
