@@ -127,6 +127,7 @@ class Connection:
                 self._first_bytes += bytes(plain[: _FIRST_BYTES - len(self._first_bytes)])
             arrived = [self._on_frame(frame, now_ms) for frame in self._frames.feed(plain)] if plain else []
         except TransportError as error:
+            self._outgoing.append(self._transport.parting())
             raise connect_errors.located(self.target, self.phase, error) from error
         except RemoteProtocolError as error:
             raise connect_errors.bad_bytes(self.target, self.phase, error) from error

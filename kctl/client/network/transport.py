@@ -34,6 +34,10 @@ class Transport(Protocol):
         """Return application bytes as they go on the wire."""
         ...
 
+    def parting(self) -> bytes:
+        """Return what is to be sent after a failure: a TLS alert tells the peer why we hang up."""
+        ...
+
 
 class PlainTransport:
     """Bytes as they are."""
@@ -49,6 +53,9 @@ class PlainTransport:
 
     def wrap(self, data: bytes) -> bytes:
         return data
+
+    def parting(self) -> bytes:
+        return b""
 
 
 class TlsTransport:
@@ -75,4 +82,7 @@ class TlsTransport:
 
     def wrap(self, data: bytes) -> bytes:
         self._channel.write(data)
+        return self._channel.pending_out()
+
+    def parting(self) -> bytes:
         return self._channel.pending_out()
