@@ -41,7 +41,7 @@ class BaseConfig:
         """Return the config that the properties describe.
 
         Args:
-            properties: values by Kafka property name, as str or as native bool, int, float or list; None = not given.
+            properties: values by Kafka property name, as str or as native bool, int or list; None = not given.
         Raises:
             ConfigError: an unknown name (with the nearest known one), a value of the wrong type or out of bounds,
                 or two values that cannot both hold.

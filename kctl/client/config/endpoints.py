@@ -17,6 +17,7 @@ _ENTRY = re.compile(
     r"(?:\[(?P<ipv6>[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*(?:%[\w.-]+)?)\]|(?P<host>[^\s:/@\[\]]+))"
     r":(?P<port>[0-9]{1,5})"
 )
+_BARE_IPV6 = re.compile(r"[0-9A-Fa-f:.]+(%[\w.-]+)?(:[0-9]+)?")
 _NO_PORT = re.compile(r"(?:[A-Za-z_]+://)?(?:\[[^\]]*\]|[^\s:/@\[\]]+):?")
 
 
@@ -88,7 +89,7 @@ def read_entry(entry: str) -> tuple[Endpoint, str | None]:
 
 
 def _why_not(entry: str) -> str:
-    if entry.count(":") > 1 and "[" not in entry and "://" not in entry:
+    if entry.count(":") > 1 and _BARE_IPV6.fullmatch(entry):
         return "looks like IPv6: write the address in brackets, [::1]:9092"
     if _NO_PORT.fullmatch(entry):
         return f"has no port: did you mean {entry.rstrip(':')}:9092?"

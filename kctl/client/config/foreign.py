@@ -9,6 +9,8 @@ _JAVA_TLS = "chooses a part of Java's TLS, which is not used here"
 _METRICS = "belongs to Java's metrics"
 _KERBEROS = "belongs to Kerberos, which is not spoken here"
 _VALIDATION = "is used only by brokers to validate tokens"
+_ENDPOINT = "belongs to token endpoints, which are not asked here"
+_LOGIN = "a token is read anew at each login"
 _SHARE = "belongs to share groups, which are not spoken here"
 
 IGNORED: dict[str, str] = {
@@ -42,6 +44,18 @@ IGNORED: dict[str, str] = {
     "sasl.oauthbearer.jwks.endpoint.url": _VALIDATION,
     "sasl.oauthbearer.scope.claim.name": _VALIDATION,
     "sasl.oauthbearer.sub.claim.name": _VALIDATION,
+    "sasl.oauthbearer.scope": _ENDPOINT,
+    "sasl.oauthbearer.client.credentials.client.id": _ENDPOINT,
+    "sasl.oauthbearer.client.credentials.client.secret": _ENDPOINT,
+    "sasl.oauthbearer.header.urlencode": _ENDPOINT,
+    "sasl.login.connect.timeout.ms": _ENDPOINT,
+    "sasl.login.read.timeout.ms": _ENDPOINT,
+    "sasl.login.retry.backoff.ms": _ENDPOINT,
+    "sasl.login.retry.backoff.max.ms": _ENDPOINT,
+    "sasl.login.refresh.buffer.seconds": _LOGIN,
+    "sasl.login.refresh.min.period.seconds": _LOGIN,
+    "sasl.login.refresh.window.factor": _LOGIN,
+    "sasl.login.refresh.window.jitter": _LOGIN,
     "security.providers": _JAVA_TLS,
     "ssl.engine.factory.class": _JAVA_CLASS,
     "ssl.keymanager.algorithm": _JAVA_TLS,
@@ -56,6 +70,7 @@ IGNORED: dict[str, str] = {
 
 IGNORED_PREFIXES: dict[str, str] = {
     "metrics.": _METRICS,
+    "sasl.oauthbearer.assertion.": _ENDPOINT,
     "schema.registry.": "schemas are not used here",
     "basic.auth.": "schemas are not used here",
     "confluent.": "belongs to another vendor's clients",

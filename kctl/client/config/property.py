@@ -8,7 +8,7 @@ Shown by tests/unit/config/test_property.py.
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Never, TypeVar, overload
 
 from kctl.client.errors import ConfigError
 
@@ -24,7 +24,6 @@ LONGEST_NUMBER = 20
 LONGEST_SHOWN = 80
 
 _WHOLE = re.compile(r"[+-]?[0-9]+")
-_DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 
 
 class Kind(ABC, Generic[T]):
@@ -75,22 +74,6 @@ class GzipLevel(Whole):
         if level == 0:
             raise ValueError
         return level
-
-
-class Decimal(Kind[float]):
-    """A number within bounds."""
-
-    def __init__(self, low: float, high: float) -> None:
-        self.low = low
-        self.high = high
-        self.accepted = f"a number from {low} to {high}"
-
-    def read(self, raw: object) -> float:
-        if isinstance(raw, str) and len(raw) <= LONGEST_SHOWN and _DECIMAL.fullmatch(raw):
-            raw = float(raw)
-        if not isinstance(raw, int | float) or isinstance(raw, bool) or not self.low <= raw <= self.high:
-            raise ValueError
-        return float(raw)
 
 
 class Flag(Kind[bool]):
@@ -212,7 +195,7 @@ class Property(Generic[T]):
         value: T = config.values[self.name]
         return value
 
-    def __set__(self, config: "BaseConfig", value: object) -> None:
+    def __set__(self, config: "BaseConfig", value: Never) -> None:
         raise AttributeError(f"{self.attribute}: a config does not change after it was parsed")
 
     def read(self, raw: object, written_as: str | None = None) -> T:
@@ -255,10 +238,6 @@ def whole(
 def duration(name: str, default_ms: int, doc: str, *, low: int = 0, alias: str | None = None) -> Property[int]:
     """A number of milliseconds, as a Java long where Kafka has one."""
     return Property(name, Whole(low, LONG_MAX), default_ms, doc, alias=alias)
-
-
-def decimal(name: str, default: float, doc: str, *, low: float, high: float) -> Property[float]:
-    return Property(name, Decimal(low, high), default, doc)
 
 
 def flag(name: str, default: bool, doc: str) -> Property[bool]:

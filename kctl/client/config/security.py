@@ -1,18 +1,7 @@
 """The ssl.* and sasl.* properties, common to every kind of client. Shown by tests/unit/config/test_security.py."""
 
 from kctl.client.config.base import BaseConfig
-from kctl.client.config.property import (
-    Choice,
-    choice,
-    decimal,
-    duration,
-    flag,
-    optional_text,
-    secret,
-    text,
-    whole,
-    words,
-)
+from kctl.client.config.property import Choice, choice, optional_text, secret, text, words
 
 SASL_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI")
 STORE_TYPES = ("JKS", "PKCS12", "PEM")
@@ -54,36 +43,4 @@ class SecurityConfig(BaseConfig):
     )
     sasl_oauthbearer_token_endpoint_url = optional_text(
         "sasl.oauthbearer.token.endpoint.url", "Where tokens are fetched; file: reads one from a file."
-    )
-    sasl_oauthbearer_scope = optional_text("sasl.oauthbearer.scope", "Scope asked of the token endpoint.")
-    sasl_oauthbearer_client_credentials_client_id = optional_text(
-        "sasl.oauthbearer.client.credentials.client.id", "Client id told to the token endpoint."
-    )
-    sasl_oauthbearer_client_credentials_client_secret = secret(
-        "sasl.oauthbearer.client.credentials.client.secret", "Client secret told to the token endpoint."
-    )
-    sasl_oauthbearer_header_urlencode = flag(
-        "sasl.oauthbearer.header.urlencode", False, "URL-encode client id and secret for the token endpoint."
-    )
-    sasl_login_connect_timeout_ms = duration(
-        "sasl.login.connect.timeout.ms", 10_000, "Limit of connecting to the token endpoint."
-    )
-    sasl_login_read_timeout_ms = duration(
-        "sasl.login.read.timeout.ms", 10_000, "Limit of waiting for the token endpoint's answer."
-    )
-    sasl_login_retry_backoff_ms = duration("sasl.login.retry.backoff.ms", 100, "First wait between login attempts.")
-    sasl_login_retry_backoff_max_ms = duration(
-        "sasl.login.retry.backoff.max.ms", 10_000, "Longest wait between login attempts."
-    )
-    sasl_login_refresh_buffer_seconds = whole(
-        "sasl.login.refresh.buffer.seconds", 300, "A token is renewed at least so long before its end.", high=3600
-    )
-    sasl_login_refresh_min_period_seconds = whole(
-        "sasl.login.refresh.min.period.seconds", 60, "A token is kept for at least so long.", high=900
-    )
-    sasl_login_refresh_window_factor = decimal(
-        "sasl.login.refresh.window.factor", 0.8, "Share of its life after which a token is renewed.", low=0.5, high=1.0
-    )
-    sasl_login_refresh_window_jitter = decimal(
-        "sasl.login.refresh.window.jitter", 0.05, "Random share added to that moment.", low=0.0, high=0.25
     )

@@ -1,0 +1,56 @@
+"""bootstrap.servers."""
+
+import re
+
+import pytest
+
+from kctl.client.config.endpoints import Endpoint, read_bootstrap
+
+
+@pytest.mark.parametrize(
+    ("text", "endpoints", "protocol"),
+    [
+        ("a:9092", [("a", 9092)], None),
+        (" a:1 , b.example.:65535,", [("a", 1), ("b.example.", 65535)], None),
+        ("[::1]:9092,[fe80::1%eth0]:1", [("::1", 9092), ("fe80::1%eth0", 1)], None),
+        ("SASL_SSL://a:1,sasl_ssl://b:2", [("a", 1), ("b", 2)], "SASL_SSL"),
+        ("PLAINTEXT://[::1]:1", [("::1", 1)], "PLAINTEXT"),
+        ("SSL://a:1,b:2", [("a", 1), ("b", 2)], "SSL"),
+        ("a:1,a:1", [("a", 1)], None),
+        ("bücher.example:1", [("bücher.example", 1)], None),
+        ("under_score:1", [("under_score", 1)], None),
+    ],
+)
+def test_what_is_taken(text: str, endpoints: list[tuple[str, int]], protocol: str | None) -> None:
+    expected = tuple(Endpoint(host, port) for host, port in endpoints)
+    assert read_bootstrap(text) == (expected, protocol)
+    assert read_bootstrap(text.split(",")) == (expected, protocol)
+    assert read_bootstrap(",".join(map(str, expected))) == (expected, None)
+
+
+@pytest.mark.parametrize(
+    ("raw", "error"),
+    [
+        ("a", "entry 'a' has no port: did you mean a:9092?"),
+        ("a:", "entry 'a:' has no port: did you mean a:9092?"),
+        ("[::1]", "entry '[::1]' has no port: did you mean [::1]:9092?"),
+        ("SSL://a", "entry 'SSL://a' has no port: did you mean SSL://a:9092?"),
+        ("b:1,::1:9092", "entry '::1:9092' looks like IPv6: write the address in brackets, [::1]:9092"),
+        ("a:0", "entry 'a:0': a port is from 1 to 65535"),
+        ("a:65536", "entry 'a:65536': a port is from 1 to 65535"),
+        ("a:123456", "entry 'a:123456' is not host:port"),
+        ("a:b", "entry 'a:b' is not host:port"),
+        (":9092", "entry ':9092' is not host:port"),
+        ("http://a:80", "entry 'http://a:80': 'http' is none of PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL"),
+        ("u:p@a:1", "entry 'u:p@a:1' is not host:port"),
+        ("a b:1", "entry 'a b:1' is not host:port"),
+        ("SSL://a:1,PLAINTEXT://b:2", "its entries disagree: SSL and PLAINTEXT"),
+        ("", "it names no server"),
+        (" , ", "it names no server"),
+        (["a:1", 2], "entry 2 is not a text"),
+        ("x" * 254 + ":1", f"entry '{'x' * 79}...': a host name has at most 253 characters"),
+    ],
+)
+def test_what_is_refused(raw: object, error: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(error)}$"):
+        read_bootstrap(raw)

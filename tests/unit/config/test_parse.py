@@ -1,0 +1,185 @@
+"""Parsing a whole config: names, aliases, what is ignored and what is refused, and that secrets stay secret."""
+
+import subprocess
+import sys
+
+import pytest
+
+from kctl.client.config import KINDS, AdminConfig, ClientConfig, ConsumerConfig, ProducerConfig
+from kctl.client.config.foreign import IGNORED, REFUSED
+from kctl.client.errors import ConfigError
+
+HERE: dict[str, object] = {"bootstrap.servers": "a:9092"}
+
+
+def test_defaults_and_types() -> None:
+    config = ConsumerConfig.parse(HERE)
+    assert config.request_timeout_ms == 30_000
+    assert config.bootstrap_attempt_delay_ms == 100
+    assert config.check_crcs is True
+    assert config.partition_assignment_strategy == ("range", "cooperative-sticky")
+    assert [str(endpoint) for endpoint in config.bootstrap_servers] == ["a:9092"]
+    assert config.given == HERE
+    assert config.ignored == {}
+
+
+def test_kinds_differ_in_their_defaults() -> None:
+    kinds = {kind.KIND: kind.parse(HERE) for kind in KINDS}
+    assert [config.connections_max_idle_ms for config in kinds.values()] == [540_000, 540_000, 300_000]
+    assert [config.receive_buffer_bytes for config in kinds.values()] == [65_536, 32_768, 65_536]
+    assert [config.api_timeout_ms for config in kinds.values()] == [60_000] * 3
+    assert list(kinds) == ["consumer", "producer", "admin"]
+
+
+def test_values_as_text_and_as_native_types() -> None:
+    written = {"request.timeout.ms": "5000", "check.crcs": "false", "partition.assignment.strategy": "sticky,range"}
+    native = {"request.timeout.ms": 5000, "check.crcs": False, "partition.assignment.strategy": ["sticky", "range"]}
+    assert ConsumerConfig.parse({**HERE, **written}).values == ConsumerConfig.parse({**HERE, **native}).values
+
+
+def test_none_is_not_given() -> None:
+    config = ClientConfig.parse({**HERE, "request.timeout.ms": None})
+    assert not config.is_given(ClientConfig.request_timeout_ms)
+    assert config.request_timeout_ms == 30_000
+
+
+def test_a_config_does_not_change() -> None:
+    config = ClientConfig.parse(HERE)
+    with pytest.raises(AttributeError, match="does not change"):
+        config.request_timeout_ms = 1  # type: ignore[assignment]  # what the test is about
+    with pytest.raises(AttributeError):
+        config.nonsense = 1  # type: ignore[attr-defined]  # what the test is about
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [
+        ("requst.timeout.ms", "request.timeout.ms"),
+        ("request_timeout_ms", "request.timeout.ms"),
+        ("REQUEST.TIMEOUT.MS", "request.timeout.ms"),
+        ("bootstrap.server", "bootstrap.servers"),
+        ("connection.timeout.ms", "connections.timeout.ms"),
+        ("group.ids", "group.id"),
+    ],
+)
+def test_an_unknown_name_offers_the_nearest(name: str, nearest: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        ConsumerConfig.parse({**HERE, name: "1"})
+    assert str(caught.value) == f"unknown property {name!r}: did you mean {nearest}?"
+    assert caught.value.key == name
+
+
+def test_a_name_like_no_other() -> None:
+    with pytest.raises(ConfigError, match=r"^unknown property 'zzz'$"):
+        ConsumerConfig.parse({**HERE, "zzz": "1"})
+    with pytest.raises(ConfigError, match="a property name is a text, not 5"):
+        ConsumerConfig.parse({**HERE, 5: "1"})  # type: ignore[dict-item]  # what the test is about
+    with pytest.raises(ConfigError, match="unknown property 'xx"):
+        ConsumerConfig.parse({**HERE, "x" * 1_000_000: "1"})
+
+
+def test_properties_of_other_clients_are_ignored_and_told() -> None:
+    shared = {**HERE, "acks": "all", "group.id": "g", "retries": "3", "key.serializer": "org.X", "metrics.x": "1"}
+    assert ConsumerConfig.parse(shared).ignored == {
+        "acks": "a property of the producer",
+        "retries": "a property of the producer and the admin",
+        "key.serializer": "keys are bytes here",
+        "metrics.x": "belongs to Java's metrics",
+    }
+    assert ProducerConfig.parse(shared).ignored.keys() == {"group.id", "key.serializer", "metrics.x"}
+    assert AdminConfig.parse(shared).ignored.keys() == {"acks", "group.id", "key.serializer", "metrics.x"}
+
+
+def test_a_producer_has_another_api_timeout() -> None:
+    config = ProducerConfig.parse({**HERE, "default.api.timeout.ms": 5, "max.block.ms": 70_000})
+    assert config.ignored == {"default.api.timeout.ms": "a producer's calls are bounded by max.block.ms"}
+    assert config.api_timeout_ms == 70_000
+    assert config.api_timeout_property().name == "max.block.ms"
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_would_change_the_meaning_of_the_rest_is_refused(name: str) -> None:
+    with pytest.raises(ConfigError, match=f"^{name}: "):
+        ConsumerConfig.parse({**HERE, name: "true"})
+    ConsumerConfig.parse({**HERE, name: ""})
+    assert ProducerConfig.parse({**HERE, "transaction.two.phase.commit.enable": "False"}).ignored == {}
+
+
+def test_the_lists_of_foreign_properties_hold_none_of_ours() -> None:
+    for kind in KINDS:
+        assert not kind.PROPERTIES.keys() & {*IGNORED, *REFUSED}
+
+
+def test_bootstrap_servers_are_needed() -> None:
+    with pytest.raises(ConfigError, match=r"bootstrap.servers is not set"):
+        ClientConfig.parse({})
+    with pytest.raises(ConfigError, match=r"bootstrap.servers takes a comma-separated list .*it names no server"):
+        ClientConfig.parse({"bootstrap.servers": ""})
+
+
+def test_an_alias_is_the_same_property() -> None:
+    config = ClientConfig.parse({**HERE, "connections.timeout.ms": "2000"})
+    assert config.socket_connection_setup_timeout_ms == 2000
+    assert config.is_given(ClientConfig.socket_connection_setup_timeout_ms)
+    both = {"connections.timeout.ms": "2000", "socket.connection.setup.timeout.ms": 2000}
+    assert ClientConfig.parse({**HERE, **both}).socket_connection_setup_timeout_ms == 2000
+    with pytest.raises(ConfigError, match="are the same limit but differ"):
+        ClientConfig.parse({**HERE, **both, "connections.timeout.ms": "3000"})
+    with pytest.raises(ConfigError, match=r"^connections.timeout.ms takes a whole number of at least 1, not '0'"):
+        ClientConfig.parse({**HERE, "connections.timeout.ms": "0"})
+
+
+def test_connecting_cannot_take_longer_than_the_whole_call() -> None:
+    with pytest.raises(ConfigError) as caught:
+        ClientConfig.parse({**HERE, "connections.timeout.ms": "3000", "default.api.timeout.ms": "2000"})
+    assert str(caught.value) == (
+        "socket.connection.setup.timeout.ms=3000 and default.api.timeout.ms=2000 cannot both hold: "
+        "the connection would be given longer than the whole call"
+    )
+    with pytest.raises(ConfigError, match=r"max.block.ms=2000 cannot both hold"):
+        ProducerConfig.parse({**HERE, "connections.timeout.ms": "3000", "max.block.ms": "2000"})
+    # One of them alone is no contradiction: the call's limit cuts the other.
+    assert ClientConfig.parse({**HERE, "default.api.timeout.ms": "2000"}).api_timeout_ms == 2000
+
+
+@pytest.mark.parametrize("name", ["socket.connection.setup.timeout", "reconnect.backoff", "retry.backoff"])
+def test_a_first_limit_and_its_ceiling(name: str) -> None:
+    first, ceiling = f"{name}.ms", f"{name}.max.ms"
+    config = ClientConfig.parse({**HERE, first: 50_000})
+    assert (config.values[first], config.values[ceiling]) == (50_000, 50_000)
+    config = ClientConfig.parse({**HERE, ceiling: 10})
+    assert (config.values[first], config.values[ceiling]) == (10, 10)
+    with pytest.raises(ConfigError, match=f"{first}=11 and {ceiling}=10 cannot both hold"):
+        ClientConfig.parse({**HERE, first: 11, ceiling: 10})
+
+
+def test_secrets_are_never_shown() -> None:
+    secrets = {
+        "ssl.key.password": "hunter2",
+        "ssl.keystore.key": "hunter2",
+        "ssl.truststore.password": "hunter2",
+        "sasl.jaas.config": "hunter2",
+        "sasl.oauthbearer.token": "hunter2",
+    }
+    config = ClientConfig.parse({**HERE, **secrets})
+    assert "hunter2" not in repr(config)
+    assert "sasl.jaas.config='***'" in repr(config)
+    assert config.to_properties()["ssl.key.password"] == "***"
+    assert config.to_properties(secrets=True)["ssl.key.password"] == "hunter2"
+
+
+def test_a_config_can_be_written_and_read_again() -> None:
+    config = ProducerConfig.parse({**HERE, "acks": 1, "linger.ms": 7, "compression.type": "ZSTD", "client.id": ""})
+    written = config.to_properties(secrets=True)
+    assert written["compression.type"] == "zstd"
+    assert ProducerConfig.parse(dict(written)).values == config.values
+
+
+def test_reading_a_config_imports_neither_ssl_nor_difflib() -> None:
+    code = (
+        "import sys; from kctl.client.config import ConsumerConfig; import kctl.client.security.tls;"
+        "ConsumerConfig.parse({'bootstrap.servers': 'a:1'});"
+        "print([name for name in ('ssl', 'difflib', 'socket', 'dataclasses') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() in ("[]", "['dataclasses']")

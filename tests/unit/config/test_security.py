@@ -1,0 +1,36 @@
+"""security.protocol, and what goes with it."""
+
+import pytest
+
+from kctl.client.config import ClientConfig
+from kctl.client.errors import ConfigError
+
+
+def parse(**properties: str) -> ClientConfig:
+    given = {name.replace("_", "."): value for name, value in properties.items()}
+    return ClientConfig.parse({"bootstrap.servers": "a:1", **given})
+
+
+@pytest.mark.parametrize(
+    ("protocol", "tls", "sasl"),
+    [("PLAINTEXT", False, False), ("ssl", True, False), ("SASL_PLAINTEXT", False, True), ("sasl_ssl", True, True)],
+)
+def test_what_a_protocol_uses(protocol: str, tls: bool, sasl: bool) -> None:
+    config = parse(security_protocol=protocol, sasl_mechanism="PLAIN")
+    assert (config.security_protocol, config.uses_tls, config.uses_sasl) == (protocol.upper(), tls, sasl)
+
+
+def test_the_prefix_of_a_server_sets_the_protocol() -> None:
+    assert parse(bootstrap_servers="SSL://a:1").security_protocol == "SSL"
+    assert parse(bootstrap_servers="SSL://a:1", security_protocol="ssl").security_protocol == "SSL"
+    with pytest.raises(ConfigError, match=r"says SSL:// but security.protocol=PLAINTEXT"):
+        parse(bootstrap_servers="SSL://a:1", security_protocol="PLAINTEXT")
+
+
+def test_sasl_needs_a_mechanism_that_is_spoken() -> None:
+    with pytest.raises(ConfigError, match=r"sasl.mechanism is not set: use one of PLAIN, SCRAM-SHA-256"):
+        parse(security_protocol="SASL_SSL")
+    with pytest.raises(ConfigError, match="GSSAPI is not spoken: use one of"):
+        parse(security_protocol="SASL_SSL", sasl_mechanism="GSSAPI")
+    assert parse(security_protocol="SASL_SSL", sasl_mechanism="scram-sha-512").sasl_mechanism == "SCRAM-SHA-512"
+    assert not parse(sasl_mechanism="GSSAPI").uses_sasl
