@@ -4,9 +4,8 @@ import pytest
 
 from tests.brokers import wire
 from tests.brokers.cluster import KafkaCluster
-from tests.brokers.plugin import give_up
+from tests.brokers.requirements import have
 from tests.brokers.security import every_way_in
-from tests.brokers.toolchain import ToolMissing
 from tests.brokers.waiting import wait_until
 from tests.conformance.foreign import (
     BINARY_CLIENTS,
@@ -17,6 +16,7 @@ from tests.conformance.foreign import (
     ForeignClient,
     ForeignClientError,
     ForeignRecord,
+    contents,
 )
 
 FENCED_WITHIN_MS = 40_000
@@ -33,17 +33,9 @@ def name_of(client: ForeignClient) -> str:
 
 
 def need(client: ForeignClient) -> ForeignClient:
-    """Return the client, or skip (on CI: fail) with the reason."""
-    try:
-        client.require()
-    except ToolMissing as error:
-        give_up(str(error))
+    """Return the client, or give up where it is not installed."""
+    have(client.require)
     return client
-
-
-def sent(records: list[ForeignRecord]) -> list[tuple[object, ...]]:
-    """Return what of records must survive the way through the log."""
-    return [(record.partition, record.key, record.value, record.headers, record.timestamp_ms) for record in records]
 
 
 @pytest.mark.parametrize(("listener", "mechanism"), every_way_in())
@@ -89,7 +81,24 @@ def test_all_clients_read_what_one_wrote(any_kafka: KafkaCluster, producer: Fore
     records = RECORDS if producer.sends_null_headers else RECORDS[1:]
     need(producer).produce(any_kafka.bootstrap(), topic, records, codec="gzip")
     for consumer in BINARY_CLIENTS:
-        assert sent(need(consumer).consume(any_kafka.bootstrap(), topic, len(records))) == sent(records)
+        assert contents(need(consumer).consume(any_kafka.bootstrap(), topic, len(records))) == contents(records)
+
+
+@pytest.mark.parametrize("producer", BINARY_CLIENTS, ids=name_of)
+def test_every_codec_goes_from_each_client_to_all(kafka_newest: KafkaCluster, producer: ForeignClient) -> None:
+    topic = kafka_newest.create_topic(configs={"max.message.bytes": "2097152"})
+    bootstrap = kafka_newest.bootstrap()
+    wanted = []
+    for at, codec in enumerate(need(producer).codecs):
+        megabyte = codec.encode().ljust(8, b".") * (1 << 17)
+        records = [
+            ForeignRecord(codec.encode(), b"k", (("h", b"1"), ("h", b"1")), timestamp_ms=1_600_000_000_000 + at),
+            ForeignRecord(megabyte, None, timestamp_ms=1_600_000_000_000),
+        ]
+        producer.produce(bootstrap, topic, records, codec)
+        wanted += records
+    for consumer in BINARY_CLIENTS:
+        assert contents(need(consumer).consume(bootstrap, topic, len(wanted))) == contents(wanted)
 
 
 def test_kcat_writes_and_reads_what_it_can(kafka_newest: KafkaCluster) -> None:
@@ -124,8 +133,8 @@ def test_an_aborted_transaction_is_hidden_from_the_committed_view(
     need(client).produce(bootstrap, topic, aborted, properties={**transaction, "exchange.abort": "true"})
     client.produce(bootstrap, topic, committed, properties=transaction)
     for reader in BINARY_CLIENTS:
-        assert sent(need(reader).consume(bootstrap, topic, 3)) == sent(aborted + committed)
-        assert sent(reader.consume(bootstrap, topic, 2, "read_committed")) == sent(committed)
+        assert contents(need(reader).consume(bootstrap, topic, 3)) == contents(aborted + committed)
+        assert contents(reader.consume(bootstrap, topic, 2, "read_committed")) == contents(committed)
 
 
 def test_a_frozen_leader_is_replaced_and_comes_back(kafka_three: KafkaCluster) -> None:
@@ -152,7 +161,7 @@ def test_a_killed_node_keeps_its_records(kafka_three: KafkaCluster) -> None:
     with pytest.raises(ConnectionRefusedError):
         wire.check_api_versions(node.ports["PLAINTEXT"])
     node.start()
-    assert sent(CONFLUENT.consume(kafka_three.bootstrap(), topic, len(RECORDS))) == sent(RECORDS)
+    assert contents(CONFLUENT.consume(kafka_three.bootstrap(), topic, len(RECORDS))) == contents(RECORDS)
 
 
 def test_the_tools_of_a_version_run(any_kafka: KafkaCluster) -> None:
@@ -162,10 +171,7 @@ def test_the_tools_of_a_version_run(any_kafka: KafkaCluster) -> None:
 
 
 def test_a_node_that_cannot_start_says_why() -> None:
-    try:
-        cluster = KafkaCluster("4.3.1", broker_properties={"num.network.threads": "none"})
-    except ToolMissing as error:
-        give_up(str(error))
+    cluster = have(lambda: KafkaCluster("4.3.1", broker_properties={"num.network.threads": "none"}))
     try:
         cluster.launch()
         with pytest.raises(Exception, match=r"num\.network\.threads") as caught:

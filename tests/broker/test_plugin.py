@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.brokers.plugin import give_up
-from tests.brokers.toolchain import ToolMissing, find_tool
+from tests.brokers.requirements import have
+from tests.brokers.toolchain import find_tool
 from tests.brokers.waiting import wait_until
 from tests.conformance.foreign.client import PROJECT
 
@@ -18,7 +18,8 @@ GONE_WITHIN_MS = 20_000
 RUN_TIMEOUT_S = 180
 
 HANGING = """
-import os, threading
+import os, signal, threading
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job inherits "ignore"
 def test_hangs(kafka_newest):
     words = f"{kafka_newest.folder} {kafka_newest.node(1).process.pid}"
     with open(os.environ["TOLD"] + ".new", "w") as told:
@@ -54,10 +55,7 @@ def run(command: list[str], env: dict[str, str]) -> subprocess.CompletedProcess[
 
 
 def need_java() -> None:
-    try:
-        find_tool("java", "openjdk-17-jdk-headless")
-    except ToolMissing as error:
-        give_up(str(error))
+    have(lambda: find_tool("java", "openjdk-17-jdk-headless"))
 
 
 def test_without_java_a_test_is_skipped_with_the_reason(tmp_path: Path) -> None:
@@ -98,6 +96,10 @@ def test_a_pytest_ended_by_a_signal_leaves_no_broker_and_no_folder(tmp_path: Pat
         assert Path("/proc", pid).exists()
         assert Path(folder).exists()
         process.send_signal(number)
+        try:
+            process.wait(GONE_WITHIN_MS / 1000)
+        finally:
+            process.kill()
     wait_until(lambda: not is_running(pid), GONE_WITHIN_MS, f"end of broker {pid}")
     wait_until(lambda: not Path(folder).exists(), GONE_WITHIN_MS, f"removal of {folder}")
 

@@ -1,8 +1,8 @@
 """pytest fixtures: real Kafka clusters, each started at first use and shared by the whole session.
 
-Owns the fixtures' names, what a missing tool means (a skip with its reason; a failure where CI is set) and the kept
-logs of a failed session. Run these tests in one process: with several pytest-xdist workers each would start clusters
-of its own, which is safe but slow. Shown by tests/broker/test_fixtures.py and tests/broker/test_plugin.py.
+Owns the fixtures' names and the kept logs of a failed session. Run these tests in one process: with several workers of
+pytest-xdist each would start clusters of its own, which is safe but slow. Shown by tests/broker/test_fixtures.py and
+tests/broker/test_plugin.py.
 
 | fixture | what |
 |---|---|
@@ -12,26 +12,18 @@ of its own, which is safe but slow. Shown by tests/broker/test_fixtures.py and t
 | `any_kafka` | the three single nodes in turn |
 """
 
-import os
 from collections.abc import Callable, Iterator
-from typing import NoReturn
 
 import pytest
 
 from tests.brokers.cluster import KafkaCluster
+from tests.brokers.requirements import give_up
 from tests.brokers.toolchain import NEWEST_KAFKA, ToolMissing
 
 SINGLE_VERSIONS = (NEWEST_KAFKA, "3.9.1", "2.8.2")
 
 _kept_logs = pytest.StashKey[list[str]]()
 _Clusters = Callable[[str, int], KafkaCluster]
-
-
-def give_up(reason: str) -> NoReturn:
-    """Skip the test that lacks something, or fail it where CI is set: there nothing of the real peers is skipped."""
-    if os.environ.get("CI", "").lower() in ("1", "true", "yes"):
-        pytest.fail(f"CI must have everything: {reason}", pytrace=False)
-    pytest.skip(reason)
 
 
 @pytest.fixture(scope="session")

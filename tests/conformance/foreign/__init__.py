@@ -9,7 +9,7 @@ from tests.conformance.foreign.confluent import CONFLUENT
 from tests.conformance.foreign.java import JAVA
 from tests.conformance.foreign.kafka_python import KAFKA_PYTHON
 from tests.conformance.foreign.kcat import KCAT
-from tests.conformance.foreign.record import ForeignRecord
+from tests.conformance.foreign.record import ForeignRecord, contents
 
 EVERY_CLIENT: tuple[ForeignClient, ...] = (JAVA, KAFKA_PYTHON, CONFLUENT, KCAT)
 BINARY_CLIENTS: tuple[ForeignClient, ...] = (JAVA, KAFKA_PYTHON, CONFLUENT)
@@ -26,4 +26,5 @@ __all__ = [
     "ForeignClientError",
     "ForeignRecord",
     "Isolation",
+    "contents",
 ]

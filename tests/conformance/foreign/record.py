@@ -24,6 +24,11 @@ class ForeignRecord:
     offset: int | None = None
     """None only on the way out."""
 
+    @property
+    def content(self) -> tuple[int, bytes | None, bytes | None, Headers, int | None]:
+        """What must survive the way through the log: partition, key, value, headers, timestamp."""
+        return self.partition, self.key, self.value, self.headers, self.timestamp_ms
+
     def to_line(self) -> str:
         """Return the record as one JSON line."""
         fields = {
@@ -48,6 +53,11 @@ class ForeignRecord:
             timestamp_ms=fields["timestamp"],
             offset=fields["offset"],
         )
+
+
+def contents(records: Iterable[ForeignRecord]) -> list[object]:
+    """Return the content of each, to compare what was sent with what was read."""
+    return [record.content for record in records]
 
 
 def in_log_order(records: Iterable[ForeignRecord]) -> list[ForeignRecord]:
