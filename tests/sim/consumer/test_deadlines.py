@@ -1,0 +1,187 @@
+"""Every blocking call under every fault ends on its millisecond, says what it waited for, and close keeps its word."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from kctl.client.cluster import TopicPartition
+from kctl.client.consumer.consumer import Consumer, ConsumerRecord
+from kctl.client.errors import ApiTimeout
+from kctl.sandbox import Fault
+from kctl.sandbox.sim import Hub
+from tests.sim.consumer.scene import Scene
+
+T = [TopicPartition("t", i) for i in range(3)]
+
+CALLS: dict[str, Callable[[Consumer, float], object]] = {
+    "partitions_for": lambda consumer, timeout: consumer.partitions_for("t", timeout=timeout),
+    "list_topics": lambda consumer, timeout: consumer.list_topics(timeout=timeout),
+    "beginning_offsets": lambda consumer, timeout: consumer.beginning_offsets(T, timeout=timeout),
+    "end_offsets": lambda consumer, timeout: consumer.end_offsets(T, timeout=timeout),
+    "offsets_for_times": lambda consumer, timeout: consumer.offsets_for_times({T[0]: 5}, timeout=timeout),
+    "position": lambda consumer, timeout: consumer.position(T[0], timeout=timeout),
+}
+FAULTS = [Fault.BLACKHOLE, Fault.REFUSE, Fault.RESET, Fault.SILENCE, Fault.FREEZE, Fault.RESET_ON_REQUEST]
+
+
+@pytest.fixture
+def scene() -> Iterator[Scene]:
+    with Hub(seed=5) as hub:
+        yield Scene(hub)
+
+
+def break_all(scene: Scene, fault: Fault) -> None:
+    for node_id in (1, 2, 3):
+        scene.sandbox.start_fault(node_id, fault)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("call", CALLS)
+def test_a_call_ends_on_its_deadline_with_every_node_broken(scene: Scene, fault: Fault, call: str) -> None:
+    def body() -> None:
+        break_all(scene, fault)
+        with scene.consumer(default_api_timeout_ms=30_000) as consumer:
+            consumer.assign(T)
+            for timeout in (0.0, 0.001, 0.25, 12.345):
+                before_ms = scene.hub.now_ms
+                with pytest.raises(ApiTimeout) as caught:
+                    CALLS[call](consumer, timeout)
+                assert scene.hub.now_ms - before_ms == round(timeout * 1000)
+                error = caught.value
+                assert (error.timeout_ms, error.elapsed_ms) == (round(timeout * 1000),) * 2
+                assert error.waiting_for.startswith("waiting for")
+            spent = [int(entry.split()[-2]) for entry in error.ledger]
+            assert abs(sum(spent) - 12_345) <= 1, error.ledger
+            assert scene.elapsed_ms(lambda: consumer.poll(timeout=1.5)) == 1500
+
+    scene.run(body)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("call", CALLS)
+def test_a_call_ends_on_its_deadline_when_nodes_break_later(scene: Scene, fault: Fault, call: str) -> None:
+    def body() -> None:
+        with scene.consumer() as consumer:
+            consumer.assign(T)
+            consumer.poll(timeout=0.2)
+            consumer.seek_to_beginning()  # so that position() has to ask
+            break_all(scene, fault)
+            before_ms = scene.hub.now_ms
+            try:
+                CALLS[call](consumer, 3.0)
+            except ApiTimeout:
+                assert scene.hub.now_ms - before_ms == 3000
+            else:
+                # Faults of new connections leave the open ones alone.
+                assert fault in (Fault.BLACKHOLE, Fault.REFUSE, Fault.RESET)
+            assert scene.elapsed_ms(lambda: consumer.poll(timeout=0.777)) == 777
+
+    scene.run(body)
+
+
+def test_a_call_succeeds_when_the_fault_ends_in_time(scene: Scene) -> None:
+    def body() -> None:
+        break_all(scene, Fault.REFUSE)
+        scene.hub.call_later_ms(2000, "healer", scene.sandbox.heal)
+        with scene.consumer() as consumer:
+            elapsed_ms = scene.elapsed_ms(lambda: consumer.end_offsets(T, timeout=10))
+            assert 2000 <= elapsed_ms < 3500
+
+    scene.run(body)
+
+
+def test_one_frozen_leader_leaves_the_others_flowing(scene: Scene) -> None:
+    def body() -> None:
+        for i in range(3):
+            scene.write(i, 10)
+        with scene.consumer(request_timeout_ms=5000) as consumer:
+            consumer.assign(T)
+            assert len(drain_all(consumer)) == 30
+            frozen = scene.leader(0)
+            scene.sandbox.start_fault(frozen, Fault.FREEZE)
+            for i in range(3):
+                scene.write(i, 10, first=10)
+            assert {record.partition for record in drain_all(consumer)} == {1, 2}
+            consumer.poll(timeout=20)
+            assert "leader" in consumer.waiting_for()[T[0]]
+            with pytest.raises(ApiTimeout, match="waiting for the offset of t-0") as caught:
+                consumer.end_offsets(T, timeout=7)
+            assert caught.value.elapsed_ms == 7000
+            scene.sandbox.heal()
+            assert {record.partition for record in drain_all(consumer, timeout=40)} == {0}
+
+    scene.run(body)
+
+
+def drain_all(consumer: Consumer, timeout: float = 2) -> list[ConsumerRecord]:
+    """Poll until nothing comes for `timeout`."""
+    records: list[ConsumerRecord] = []
+    while got := consumer.poll(timeout=timeout):
+        records += got
+    return records
+
+
+def test_the_first_poll_with_three_of_four_nodes_blackholed_is_quick() -> None:
+    with Hub(seed=9) as hub:
+        scene = Scene(hub, nodes=4, partitions=1)
+
+        def body() -> None:
+            scene.write(0, 1)
+            for node_id in range(1, 5):
+                if node_id != scene.leader(0):
+                    scene.sandbox.start_fault(node_id, Fault.BLACKHOLE)
+            with scene.consumer() as consumer:
+                consumer.assign([T[0]])
+                assert scene.elapsed_ms(lambda: consumer.poll(timeout=10)) < 500
+
+        scene.run(body)
+
+
+@pytest.mark.parametrize("fault", [None, *FAULTS])
+@pytest.mark.parametrize("timeout", [0.0, 0.5, 30.0])
+def test_close_leaves_nothing_behind(scene: Scene, fault: Fault | None, timeout: float) -> None:
+    def body() -> None:
+        scene.write(0, 10)
+        consumer = scene.consumer()
+        consumer.assign(T)
+        consumer.poll(timeout=0.5)
+        if fault is not None:
+            break_all(scene, fault)
+        consumer.poll(timeout=0.1)
+        before_ms = scene.hub.now_ms
+        result = consumer.close(timeout)
+        assert scene.hub.now_ms - before_ms == 0, "nothing has to be waited for without a group"
+        assert (result.committed, result.left_group) == (None, None)
+        assert consumer.close() is result
+        scene.hub.sleep_ms(10)  # the nodes hear of it
+        assert result.expired_in is None or timeout == 0
+
+    scene.run(body)
+    assert scene.network.open_connections == 0
+
+
+def test_a_closed_consumer_says_nothing_more() -> None:
+    with Hub(seed=6) as hub:
+        scene = Scene(hub)
+
+        def body() -> None:
+            consumer = scene.consumer()
+            consumer.assign(T)
+            consumer.poll(timeout=0.3)
+            consumer.close()
+            scene.hub.sleep_ms(5)
+            assert scene.network.open_connections == 0
+
+        scene.run(body)
+
+
+def test_an_idle_consumer_does_not_spin(scene: Scene) -> None:
+    def body() -> int:
+        with scene.consumer() as consumer:
+            consumer.assign(T)
+            consumer.poll(timeout=2)
+            before = scene.hub.steps
+            consumer.poll(timeout=10)
+            return scene.hub.steps - before
+
+    assert scene.run(body) < 2000, "more than 200 steps a virtual second"
