@@ -17,6 +17,8 @@ from kctl.client.seams import Address, Connected, Disconnected, IoEvent, Receive
 _SCRATCH_BYTES = 1024 * 1024
 _READ_BYTES = 256 * 1024
 """Most bytes taken from one channel a poll, so that a fast node does not starve the others."""
+_LONGEST_WAIT_MS = 3600 * 1000
+"""The system refuses waits of centuries; a poll may end early, its caller looks at the time anyway."""
 _READ = selectors.EVENT_READ
 _WRITE = selectors.EVENT_WRITE
 _IN_PROGRESS = (errno.EINPROGRESS, errno.EWOULDBLOCK)
@@ -94,7 +96,7 @@ class Selector:
 
     def poll(self, timeout_ms: int) -> list[IoEvent]:
         # DefaultSelector rounds a wait up to whole milliseconds; half a millisecond less keeps it from adding one.
-        wait_s = 0.0 if self._ended or timeout_ms <= 0 else (timeout_ms - 0.5) / 1000
+        wait_s = 0.0 if self._ended or timeout_ms <= 0 else (min(timeout_ms, _LONGEST_WAIT_MS) - 0.5) / 1000
         happened = self._selector.select(wait_s)
         events, self._ended = self._ended, []
         free = 0
