@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import click
 import typer
+import typer.core
 from typer.core import TyperGroup
 
 from kctl.cli.data_out import OutputClosed
@@ -20,6 +21,8 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import SECRETS, Failure, explain
 from kctl.cli.interrupts import Interrupted, Interrupts
 from kctl.version import VERSION
+
+typer.core.HAS_RICH = False  # its help is plain; with rich typer would import it (30 ms) to escape brackets
 
 
 class Entry(NamedTuple):

@@ -8,7 +8,8 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping
-from typing import BinaryIO, NamedTuple, TextIO
+from io import BufferedIOBase
+from typing import NamedTuple, TextIO
 
 from kctl.cli.data_out import RawStream
 from kctl.client.clock import Clock, SystemClock
@@ -19,7 +20,7 @@ NARROWEST = 20
 class Environment(NamedTuple):
     """The streams, the terminal and the variables of one run."""
 
-    stdin: BinaryIO
+    stdin: BufferedIOBase
     stdout: RawStream
     """Data and nothing else; unbuffered."""
     stderr: TextIO
@@ -49,14 +50,24 @@ class Environment(NamedTuple):
 
 def system_environment() -> Environment:
     """Return the environment of this process."""
+    _open_what_is_closed()
     return Environment(
-        stdin=sys.stdin.buffer,
+        stdin=open(0, "rb", closefd=False),
         stdout=open(1, "wb", buffering=0, closefd=False),
-        stderr=sys.stderr,
+        stderr=sys.stderr or open(2, "w", closefd=False),
         environ=os.environ,
         clock=SystemClock(),
-        stdin_is_tty=sys.stdin.isatty(),
-        stdout_is_tty=sys.stdout.isatty(),
-        stderr_is_tty=sys.stderr.isatty(),
+        stdin_is_tty=os.isatty(0),
+        stdout_is_tty=os.isatty(1),
+        stderr_is_tty=os.isatty(2),
         columns=max(NARROWEST, shutil.get_terminal_size().columns),
     )
+
+
+def _open_what_is_closed() -> None:
+    """Put /dev/null where our caller closed a stream; a socket opened later would take its place and get our output."""
+    for descriptor in (0, 1, 2):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest free number, which is this one

@@ -70,6 +70,11 @@ class Common(NamedTuple):
             raise click.UsageError(f"--output {self.output.value}: this command offers {words}.")
         return self.output
 
+    def refuse_output(self) -> None:
+        """Raise click.UsageError when --output was given to a command that prints no data."""
+        if self.output is not None:
+            raise click.UsageError(f"--output {self.output.value}: this command prints no data.")
+
     def say(self, line: str) -> None:
         """Tell people something on stderr, unless --quiet."""
         if not self.quiet:

@@ -23,7 +23,7 @@ from kctl.client.network.system import system_runtime
 REDRAW_MS = 50
 """How often a live view moves on while nothing happens."""
 
-app = typer.Typer(rich_markup_mode=None)
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
 @app.command()

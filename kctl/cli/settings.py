@@ -46,6 +46,14 @@ class Settings(NamedTuple):
         """The values that must never be printed."""
         return tuple(setting.value for name, setting in self.by_name.items() if name in KNOWN and KNOWN[name].secret)
 
+    def with_defaults(self, defaults: Mapping[str, str]) -> "Settings":
+        """Return settings in which `defaults` fill the places that the user left open."""
+        return Settings({name: Setting(value, "kctl") for name, value in defaults.items()} | dict(self.by_name))
+
+    def with_flags(self, flags: Mapping[str, Setting | None]) -> "Settings":
+        """Return settings with further flags, which win; None is a flag that was not given."""
+        return Settings(dict(self.by_name) | {name: setting for name, setting in flags.items() if setting is not None})
+
     def parse(self, kind: type[Config]) -> Config:
         """Return the typed config of one kind of client.
 

@@ -78,6 +78,15 @@ def parse_template(text: str) -> Template:
     return tuple(parts)
 
 
+def parse_literal(text: str) -> bytes:
+    """Return the bytes of a text with the escapes of a template, in which % means itself.
+
+    Raises: TemplateError: an unknown escape.
+    """
+    parts = parse_template(text.replace("%", "%%"))
+    return b"".join(part for part in parts if isinstance(part, bytes))
+
+
 def _read_verb(text: str, position: int) -> tuple[Part, int]:
     letter = text[position + 1 : position + 2]
     if letter == "%":

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kctl.cli.formats.template import Template, TemplateError, Verb, parse_template
+from kctl.cli.formats.template import Template, TemplateError, Verb, parse_literal, parse_template
 
 
 @pytest.mark.parametrize(
@@ -71,3 +71,9 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     except TemplateError:
         return
     assert all(part != b"" for part in parts)
+
+
+def test_literals() -> None:
+    assert parse_literal("\\t|%v\\x00é") == "\t|%v\0é".encode()
+    with pytest.raises(TemplateError, match="unknown escape"):
+        parse_literal("\\q")
