@@ -24,14 +24,21 @@ def hot_extensions() -> list[Any]:
     except ImportError:
         sys.stderr.write("mypyc is not installed: the record codec runs as plain Python\n")
         return []
-    extensions = mypycify(
-        [str(Path(HOT, f"{name}.py")) for name in MODULES],
-        opt_level="3",
-        debug_level="0",
-        group_name=f"{HOT.replace('/', '.')}.native",
-    )
+    try:
+        extensions = mypycify(
+            [str(Path(HOT, f"{name}.py")) for name in MODULES],
+            opt_level="3",
+            debug_level="0",
+            group_name=f"{HOT.replace('/', '.')}.native",
+        )
+    except SystemExit:
+        sys.stderr.write("mypyc cannot compile the record codec (see above): it runs as plain Python\n")
+        return []
     for extension in extensions:
         extension.optional = True
+        if sys.platform != "win32":
+            # Lets the C compiler inline one hot function into the other: nobody replaces them at load time.
+            extension.extra_compile_args.append("-fvisibility=hidden")
     return list(extensions)
 
 

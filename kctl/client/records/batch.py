@@ -21,7 +21,6 @@ BATCH_OVERHEAD_BYTES: Final = 61
 """The header of a batch, before its first record."""
 CHECKED_AT: Final = 21
 """Where the bytes under the CRC start."""
-RECORDS_AT: Final = BATCH_OVERHEAD_BYTES - CHECKED_AT
 LOG_APPEND: Final = 0x08
 TRANSACTIONAL: Final = 0x10
 CONTROL: Final = 0x20
@@ -61,43 +60,33 @@ class Source(NamedTuple):
         )
 
 
-class Checked(NamedTuple):
-    """A batch whose header was read: what it says, and the bytes from the attributes to the batch's end."""
-
-    info: BatchInfo
-    checked: bytes
-    """The records start at byte RECORDS_AT of it, compressed if `info.compression` says so."""
-
-
-def read_batch(source: Source, data: bytes, at: int, end: int, *, check_crcs: bool) -> Checked:
-    """The version 2 batch that lies at `data[at:end]`.
+def read_batch(source: Source, data: bytes, at: int, end: int, *, check_crcs: bool) -> BatchInfo:
+    """What the header of the version 2 batch at `data[at:end]` says; its records start BATCH_OVERHEAD_BYTES later.
 
     Raises: CorruptBatchError for a wrong CRC or an impossible header; UnsupportedCodecError for an unknown codec.
     """
     base_offset, _, leader_epoch, magic = _BEFORE_CRC.unpack_from(data, at)
     if end - at < BATCH_OVERHEAD_BYTES:
         raise source.damaged(f"length {end - at} is shorter than a batch's header", base_offset, at)
-    checked = data[at + CHECKED_AT : end]
     if check_crcs:
         (expected,) = _CRC.unpack_from(data, at + CHECKED_AT - 4)
-        actual = crc32c(checked)
+        actual = crc32c(data[at + CHECKED_AT : end])
         if actual != expected:
             raise source.damaged(f"CRC is {actual:08x}, the header says {expected:08x}", base_offset, at)
     attributes, last_delta, base_timestamp, max_timestamp, producer_id, epoch, sequence, count = _CHECKED.unpack_from(
-        checked
+        data, at + CHECKED_AT
     )
     if not 0 <= base_offset < _MAX_BASE_OFFSET:
         raise source.damaged("base offset is out of range", base_offset, at)
     if last_delta < 0 or not 0 <= count <= last_delta + 1:
         raise source.damaged(f"{count} records with last offset delta {last_delta}", base_offset, at)
-    if count == 0 and len(checked) != RECORDS_AT:
-        raise source.damaged(
-            f"{len(checked) - RECORDS_AT} bytes of records in a batch without records", base_offset, at
-        )
+    surplus = end - at - BATCH_OVERHEAD_BYTES
+    if count == 0 and surplus:
+        raise source.damaged(f"{surplus} bytes of records in a batch without records", base_offset, at)
     compression = codec_name(attributes & _CODEC_MASK)
     if compression is None:
         raise source.unknown_codec(attributes & _CODEC_MASK, base_offset, at)
-    info = BatchInfo(
+    return BatchInfo(
         source.topic,
         source.partition,
         magic,
@@ -115,7 +104,6 @@ def read_batch(source: Source, data: bytes, at: int, end: int, *, check_crcs: bo
         bool(attributes & TRANSACTIONAL),
         bool(attributes & CONTROL),
     )
-    return Checked(info, checked)
 
 
 def encode_batch(

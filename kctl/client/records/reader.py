@@ -11,7 +11,7 @@ from kctl.client.errors import CorruptBatchError
 from kctl.client.records._hot.cursor import RecordCursor
 from kctl.client.records._hot.exits import OutputPlan, read_output, read_records, read_values
 from kctl.client.records._hot.record import BatchInfo, Record
-from kctl.client.records.batch import CHECKED_AT, FRAME, FRAME_BYTES, MAGIC_AT, RECORDS_AT, Source, read_batch
+from kctl.client.records.batch import BATCH_OVERHEAD_BYTES, FRAME, FRAME_BYTES, MAGIC_AT, Source, read_batch
 from kctl.client.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES, DecompressionError, decompress
 from kctl.client.records.legacy import read_message
 from kctl.client.records.transactions import AbortedFilter, AbortedTransaction, ControlMarker, read_marker
@@ -169,27 +169,24 @@ class BatchReader:
 
     def _open(self, frame: Frame) -> RecordCursor:
         """A cursor over the batch in the frame, decompressed."""
-        data, source = self._data, self._source
+        data, source, limit = self._data, self._source, self._max_decompressed_bytes
         if data[frame.at + MAGIC_AT] != 2:
             message = read_message(
-                source,
-                data,
-                frame.at,
-                frame.end,
-                check_crcs=self._check_crcs,
-                max_decompressed_bytes=self._max_decompressed_bytes,
+                source, data, frame.at, frame.end, check_crcs=self._check_crcs, max_decompressed_bytes=limit
             )
-            return RecordCursor(message.info, message.records, 0, self.next_offset, self._stop_offset, -1)
-        batch = read_batch(source, data, frame.at, frame.end, check_crcs=self._check_crcs)
-        info = batch.info
+            return self._cursor_over(message.info, message.records)
+        info = read_batch(source, data, frame.at, frame.end, check_crcs=self._check_crcs)
+        records_at = frame.at + BATCH_OVERHEAD_BYTES
         if info.compression == "none" or info.record_count == 0:
-            origin = frame.at + CHECKED_AT
-            return RecordCursor(info, batch.checked, RECORDS_AT, self.next_offset, self._stop_offset, origin)
+            return RecordCursor(info, data, records_at, frame.end, self.next_offset, self._stop_offset, False)
         try:
-            plain = decompress(info.compression, memoryview(batch.checked)[RECORDS_AT:], self._max_decompressed_bytes)
+            plain = decompress(info.compression, memoryview(data)[records_at : frame.end], limit)
         except DecompressionError as error:
             raise source.damaged(str(error), info.base_offset, frame.at) from error
-        return RecordCursor(info, plain, 0, self.next_offset, self._stop_offset, -1)
+        return self._cursor_over(info, plain)
+
+    def _cursor_over(self, info: BatchInfo, plain: bytes) -> RecordCursor:
+        return RecordCursor(info, plain, 0, len(plain), self.next_offset, self._stop_offset, True)
 
     def _read_markers(self, cursor: RecordCursor) -> None:
         """Note the records of a control batch, which are never given out."""
@@ -233,7 +230,7 @@ def split_batches(
             raise source.damaged(f"a batch is cut after {len(data) - at} bytes", -1, at)
         if data[at + MAGIC_AT] != 2:
             raise source.damaged(f"version {data[at + MAGIC_AT]} of the record format", frame.base_offset, at)
-        info = read_batch(source, data, at, frame.end, check_crcs=check_crcs).info
+        info = read_batch(source, data, at, frame.end, check_crcs=check_crcs)
         batches.append((info, data[at : frame.end]))
         at = frame.end
     return batches

@@ -8,27 +8,21 @@ Shown by tests/unit/records/test_builder.py.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, final
+from typing import Final, final
 
 from kctl.client.errors import LocalProtocolError, RecordTooLargeError
+from kctl.client.records._hot.native_types import i64, mypyc_attr
 from kctl.client.records._hot.record import Header
 from kctl.client.records._hot.varint import varint
 from kctl.client.records.batch import BATCH_OVERHEAD_BYTES, TRANSACTIONAL, encode_batch
 from kctl.client.records.compression import CODEC_IDS, compress
 
-if TYPE_CHECKING:
-    from mypy_extensions import i64, mypyc_attr
-else:
-
-    def mypyc_attr(**_flags):
-        """What the decorator is without the compiler: nothing."""
-        return lambda cls: cls
-
-
 MAX_RECORD_BYTES: Final = (1 << 31) - 1 - 49
 """A batch's length field has 31 bits and counts 49 bytes of header."""
 _NULL: Final = b"\x01"
 _ZERO: Final = b"\x00"
+_SMALL_TIMES: Final[list[bytes]] = [_ZERO + varint(number) for number in range(2048)]
+"""A record's attributes, which are none, and its timestamp delta, while that is small: joined here, not each time."""
 
 
 def append_record(
@@ -41,22 +35,18 @@ def append_record(
     room: i64,
 ) -> i64:
     """Append one record to `parts`: the bytes it takes, or 0, and nothing appended, when that is more than `room`."""
-    timestamp_bytes = varint(timestamp_delta)
+    if 0 <= timestamp_delta < 2048:
+        timestamp_bytes = _SMALL_TIMES[timestamp_delta]
+    else:
+        timestamp_bytes = _ZERO + varint(timestamp_delta)
     offset_bytes = varint(offset_delta)
     key_size = _NULL if key is None else varint(len(key))
+    key_bytes = key or b""
     value_size = _NULL if value is None else varint(len(value))
-    size: i64 = 1 + len(timestamp_bytes) + len(offset_bytes) + len(key_size) + len(value_size)
-    if key is not None:
-        size += len(key)
-    if value is not None:
-        size += len(value)
-    header_parts: list[bytes] | None = None
-    if len(headers) == 0:
-        size += 1
-    else:
-        header_parts = _header_parts(headers)
-        for part in header_parts:
-            size += len(part)
+    value_bytes = value or b""
+    header_bytes = _ZERO if len(headers) == 0 else _encode_headers(headers)
+    size: i64 = len(timestamp_bytes) + len(offset_bytes) + len(key_size) + len(key_bytes)
+    size += len(value_size) + len(value_bytes) + len(header_bytes)
     if size > MAX_RECORD_BYTES:
         raise RecordTooLargeError(f"a record of {size} bytes: a batch holds {MAX_RECORD_BYTES}")
     size_bytes = varint(size)
@@ -64,26 +54,23 @@ def append_record(
     if size > room:
         return 0
     parts.append(size_bytes)
-    parts.append(_ZERO)
     parts.append(timestamp_bytes)
     parts.append(offset_bytes)
     parts.append(key_size)
-    if key is not None:
-        parts.append(key)
+    parts.append(key_bytes)
     parts.append(value_size)
-    if value is not None:
-        parts.append(value)
-    if header_parts is None:
-        parts.append(_ZERO)
-    else:
-        parts.extend(header_parts)
+    parts.append(value_bytes)
+    parts.append(header_bytes)
     return size
 
 
-def _header_parts(headers: Sequence[Header]) -> list[bytes]:
+def _encode_headers(headers: Sequence[Header]) -> bytes:
     parts = [varint(len(headers))]
     for name, value in headers:
-        name_bytes = name.encode("utf-8", "surrogateescape")
+        try:
+            name_bytes = name.encode("utf-8", "surrogateescape")
+        except UnicodeEncodeError as error:
+            raise LocalProtocolError(f"header name {name!r} is not text: {error.reason}") from None
         parts.append(varint(len(name_bytes)))
         parts.append(name_bytes)
         if value is None:
@@ -91,7 +78,7 @@ def _header_parts(headers: Sequence[Header]) -> list[bytes]:
         else:
             parts.append(varint(len(value)))
             parts.append(value)
-    return parts
+    return b"".join(parts)
 
 
 @final

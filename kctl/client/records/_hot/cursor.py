@@ -7,20 +7,12 @@ Source: https://kafka.apache.org/documentation/#record. Shown by tests/unit/reco
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, final
+from typing import Final, final
 
 from kctl.client.errors import CorruptBatchError
+from kctl.client.records._hot.native_types import i64, mypyc_attr
 from kctl.client.records._hot.record import LOG_APPEND_TIME, BatchInfo
 from kctl.client.records._hot.varint import FieldError, size_field, varint_rest, varlong_rest
-
-if TYPE_CHECKING:
-    from mypy_extensions import i64, mypyc_attr
-else:
-
-    def mypyc_attr(**_flags):
-        """What the decorator is without the compiler: nothing."""
-        return lambda cls: cls
-
 
 HALF_RANGE: Final = 1 << 62
 """Two numbers within this add up within 64 bits."""
@@ -38,18 +30,20 @@ class RecordCursor:
 
     Args:
         batch: what the header said.
-        buf, pos: the bytes that end with the batch's last record, and where its first record starts.
+        buf, pos, limit: the bytes, and where in them the records start and end.
         start_offset, stop_offset: records before the first and from the second on are not given.
-        origin: the position of `buf` in the fetched bytes, -1 where `buf` is decompressed bytes.
+        decompressed: whether `buf` was decompressed; only for saying where damage is.
 
-    Attributes: `given` records were taken by an exit, and `next_offset` follows the last of them.
+    Attributes: `given`, the number of records that advance() came to; the fields of the last of them.
     """
 
     __slots__ = (
+        "_decompressed",
         "_delta",
         "_fixed_time",
         "_half_range",
         "_left",
+        "_limit",
         "_pos",
         "_start_delta",
         "_stop_delta",
@@ -60,22 +54,27 @@ class RecordCursor:
         "headers_at",
         "key_at",
         "key_size",
-        "next_offset",
         "offset",
-        "origin",
         "timestamp_ms",
         "value_at",
         "value_size",
     )
 
     def __init__(
-        self, batch: BatchInfo, buf: bytes, pos: i64, start_offset: i64, stop_offset: i64, origin: i64
+        self,
+        batch: BatchInfo,
+        buf: bytes,
+        pos: i64,
+        limit: i64,
+        start_offset: i64,
+        stop_offset: i64,
+        decompressed: bool,
     ) -> None:
         self.batch = batch
         self.buf = buf
-        self.origin = origin
+        self._limit = limit
+        self._decompressed = decompressed
         self.given: i64 = 0
-        self.next_offset: i64 = start_offset
         self.offset: i64 = -1
         self.timestamp_ms: i64 = -1
         self.key_at: i64 = 0
@@ -100,6 +99,7 @@ class RecordCursor:
                 if not self._parse():
                     return False
                 if self._delta >= self._start_delta:
+                    self.given += 1
                     return True
         except FieldError as error:
             raise self.damaged(str(error)) from None
@@ -107,10 +107,15 @@ class RecordCursor:
             raise self.damaged("the batch ends inside the record") from None
         return False
 
-    def took(self) -> None:
-        """Count the record as given out."""
-        self.given += 1
-        self.next_offset = self.offset + 1
+    def give_back(self) -> None:
+        """The record at hand was not given out after all."""
+        self.given -= 1
+        self.offset -= 1
+
+    @property
+    def next_offset(self) -> int:
+        """Where to go on after the last record given; meaningful once one was."""
+        return self.offset + 1
 
     @property
     def is_done(self) -> bool:
@@ -120,7 +125,7 @@ class RecordCursor:
     def _parse(self) -> bool:
         """Read the record at `_pos`; False, and stay there, when it is beyond the stop offset."""
         buf = self.buf
-        size, pos = size_field(buf, self._pos, len(buf))
+        size, pos = size_field(buf, self._pos, self._limit)
         end = pos + size
         pos += 1  # the record's attributes: none is defined
 
@@ -176,8 +181,8 @@ class RecordCursor:
             raise FieldError(f"{end - headers_at - 1} bytes after the fields of the record")
         if delta <= self._delta or delta > self.batch.last_offset - self.batch.base_offset:
             raise FieldError(f"offset delta {delta} after {self._delta}, last offset {self.batch.last_offset}")
-        if self._left == 1 and end != len(self.buf):
-            raise FieldError(f"{len(self.buf) - end} bytes after the last of {self.batch.record_count} records")
+        if self._left == 1 and end != self._limit:
+            raise FieldError(f"{self._limit - end} bytes after the last of {self.batch.record_count} records")
 
     def key(self) -> bytes | None:
         """The record's key."""
@@ -199,8 +204,8 @@ class RecordCursor:
 
     def damaged(self, cause: str) -> CorruptBatchError:
         """The error for the record at hand."""
-        if self.origin < 0:
+        if self._decompressed:
             return self.batch.damaged(cause, f"byte {self._pos} of the decompressed records")
-        error = self.batch.damaged(cause, f"byte {self.origin + self._pos} of the records")
-        error.offset = self.origin + self._pos
+        error = self.batch.damaged(cause, f"byte {self._pos} of the records")
+        error.offset = self._pos
         return error

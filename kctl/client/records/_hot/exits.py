@@ -8,15 +8,13 @@ Shown by tests/unit/records/test_decode.py and test_output_plan.py.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import Any, Final, final
 
 from kctl.client.errors import LocalProtocolError
 from kctl.client.records._hot.cursor import RecordCursor
+from kctl.client.records._hot.native_types import i64
 from kctl.client.records._hot.record import BatchInfo, Header, Record, parse_headers
 from kctl.client.records._hot.varint import FieldError
-
-if TYPE_CHECKING:
-    from mypy_extensions import i64
 
 
 def read_records(cursor: RecordCursor, out: list[Record], limit: i64) -> None:
@@ -26,7 +24,6 @@ def read_records(cursor: RecordCursor, out: list[Record], limit: i64) -> None:
         out.append(
             Record(batch, cursor.offset, cursor.timestamp_ms, cursor.key(), cursor.value(), cursor.raw_headers())
         )
-        cursor.took()
         limit -= 1
 
 
@@ -35,7 +32,6 @@ def read_values(cursor: RecordCursor, out: list[bytes], null: bytes, limit: i64)
     while limit > 0 and cursor.advance():
         value = cursor.value()
         out.append(null if value is None else value)
-        cursor.took()
         limit -= 1
 
 
@@ -157,7 +153,6 @@ def read_output(cursor: RecordCursor, plan: OutputPlan, out: list[bytes], limit:
         count += 1
         for step in steps:
             out.append(_render(step, cursor, headers, plan.null, count))
-        cursor.took()
         limit -= 1
 
 
@@ -165,6 +160,7 @@ def _headers(cursor: RecordCursor) -> tuple[Header, ...]:
     try:
         return parse_headers(cursor.raw_headers())
     except (IndexError, FieldError) as error:
+        cursor.give_back()
         raise cursor.damaged(f"headers: {error}") from None
 
 

@@ -6,19 +6,11 @@ Shown by tests/unit/records/test_decode.py.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, final
+from typing import Final, final
 
 from kctl.client.errors import CorruptBatchError
+from kctl.client.records._hot.native_types import i64, mypyc_attr
 from kctl.client.records._hot.varint import FieldError, size_field
-
-if TYPE_CHECKING:
-    from mypy_extensions import i64, mypyc_attr
-else:
-
-    def mypyc_attr(**_flags):
-        """What the decorator is without the compiler: nothing."""
-        return lambda cls: cls
-
 
 Header = tuple[str, bytes | None]
 """A header's name and value. Names may repeat; a value may be null, which is not the same as empty."""

@@ -8,10 +8,9 @@ Shown by tests/unit/records/test_varint.py.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from mypy_extensions import i64
+from kctl.client.records._hot.native_types import i64
 
 
 class FieldError(ValueError):
