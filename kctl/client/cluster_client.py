@@ -87,6 +87,7 @@ class ClusterClient:
         waiting_for: str,
         *,
         since: LedgerMark | None = None,
+        cause: KafkaError | None = None,
     ) -> None:
         """Poll until `condition` holds: the wait of a caller that has no network thread.
 
@@ -94,6 +95,7 @@ class ClusterClient:
             timer: what is left of the whole call; its elapsed time and limit go into the error.
             waiting_for: completes "... passed while" in that error.
             since: the ledger when the call began, if this is not its first wait.
+            cause: what went wrong earlier in the call; without it the last error of metadata or nodes is named.
         Raises:
             ApiTimeout: with the ledger and the last error met on the way.
             TransportError: at once, when no wait can help (credentials refused, not a Kafka broker).
@@ -109,7 +111,7 @@ class ClusterClient:
                     waiting_for,
                     timeout_ms=timer.timeout_ms,
                     elapsed_ms=timer.elapsed_ms,
-                    cause=self.last_error(),
+                    cause=cause or self.last_error(),
                     ledger=self.ledger_since(since),
                 )
             self.poll(timer.remaining_ms)

@@ -147,7 +147,7 @@ class Metadata:
         if not response.brokers:
             self.failed(RemoteProtocolError("the answer names no broker", api="Metadata"), now_ms)
             return False
-        answered = [self._topic(topic) for topic in response.topics if topic.name is not None]
+        answered = [self._newest(topic) for topic in topics_in(response)]
         self._merge(response, answered)
         self.version += 1
         self.last_error = None
@@ -175,47 +175,30 @@ class Metadata:
                 self._unseen.pop(info.name, None)
         self.cluster = _reachable(
             Cluster(
-                nodes=tuple(Node(broker.node_id, broker.host, broker.port, broker.rack) for broker in response.brokers),
+                nodes=nodes_in(response),
                 controller_id=response.controller_id,
                 cluster_id=response.cluster_id,
                 topics=topics,
             )
         )
 
-    def _topic(self, answer: MetadataResponseTopic) -> TopicInfo:
-        name = answer.name or ""
-        error = broker_error(answer.error_code, f"Metadata of topic {name}") if answer.error_code else None
-        partitions = [] if error else [self._partition(name, answer.topic_id, part) for part in answer.partitions]
-        return TopicInfo(
-            name,
-            answer.topic_id,
-            answer.is_internal,
-            error,
-            {info.partition: info for info in sorted(partitions, key=lambda info: info.partition)},
-        )
+    def _newest(self, topic: TopicInfo) -> TopicInfo:
+        """Return the topic with what was known already where the answer is older (a broker that lags behind)."""
+        partitions = {number: self._newest_partition(topic, info) for number, info in topic.partitions.items()}
+        return topic._replace(partitions=partitions)
 
-    def _partition(self, topic: str, topic_id: bytes, answer: MetadataResponsePartition) -> PartitionInfo:
-        """Return what the answer says, or what was known when the answer is older (a broker that lags behind)."""
-        index = answer.partition_index
-        known_id, known_epoch = self._epochs.get((topic, index), (NO_TOPIC_ID, NO_EPOCH))
-        is_same_topic = NO_TOPIC_ID in (known_id, topic_id) or known_id == topic_id
-        if is_same_topic and NO_EPOCH < answer.leader_epoch < known_epoch:
-            known = self.cluster.partition(topic, index)
+    def _newest_partition(self, topic: TopicInfo, info: PartitionInfo) -> PartitionInfo:
+        key = (topic.name, info.partition)
+        known_id, known_epoch = self._epochs.get(key, (NO_TOPIC_ID, NO_EPOCH))
+        is_same_topic = NO_TOPIC_ID in (known_id, topic.topic_id) or known_id == topic.topic_id
+        if is_same_topic and NO_EPOCH < info.leader_epoch < known_epoch:
+            known = self.cluster.partition(*key)
             if known is None or known.leader_epoch < known_epoch:
-                return _leaderless(PartitionInfo(topic, index, NO_NODE), "its new leader is not known yet")
+                return _leaderless(info, "its new leader is not known yet")
             return known
-        if answer.leader_epoch != NO_EPOCH:
-            self._epochs[topic, index] = (topic_id, answer.leader_epoch)
-        return PartitionInfo(
-            topic,
-            index,
-            answer.leader_id,
-            answer.leader_epoch,
-            tuple(answer.replica_nodes),
-            tuple(answer.isr_nodes),
-            tuple(answer.offline_replicas),
-            broker_error(answer.error_code, f"Metadata of {topic}-{index}") if answer.error_code else None,
-        )
+        if info.leader_epoch != NO_EPOCH:
+            self._epochs[key] = (topic.topic_id, info.leader_epoch)
+        return info
 
     def _wait(self, now_ms: int, *, fruitless: bool) -> None:
         """Keep at least one back-off between two refreshes, more while they bring nothing."""
@@ -226,6 +209,42 @@ class Metadata:
         """Let the next refresh go at once: it asks for something new."""
         self._not_before_ms = 0
         self._fruitless = 0
+
+
+def nodes_in(response: MetadataResponse) -> tuple[Node, ...]:
+    """Return the brokers that an answer names."""
+    return tuple(Node(broker.node_id, broker.host, broker.port, broker.rack) for broker in response.brokers)
+
+
+def topics_in(response: MetadataResponse) -> list[TopicInfo]:
+    """Return the topics that an answer is about, each as the answer has it."""
+    return [_topic(topic, topic.name) for topic in response.topics if topic.name is not None]
+
+
+def _topic(answer: MetadataResponseTopic, name: str) -> TopicInfo:
+    error = broker_error(answer.error_code, f"Metadata of topic {name}") if answer.error_code else None
+    partitions = [] if error else sorted(answer.partitions, key=lambda part: part.partition_index)
+    return TopicInfo(
+        name,
+        answer.topic_id,
+        answer.is_internal,
+        error,
+        {part.partition_index: _partition(name, part) for part in partitions},
+    )
+
+
+def _partition(topic: str, answer: MetadataResponsePartition) -> PartitionInfo:
+    index, code = answer.partition_index, answer.error_code
+    return PartitionInfo(
+        topic,
+        index,
+        answer.leader_id,
+        answer.leader_epoch,
+        tuple(answer.replica_nodes),
+        tuple(answer.isr_nodes),
+        tuple(answer.offline_replicas),
+        broker_error(code, f"Metadata of {topic}-{index}") if code else None,
+    )
 
 
 def _reachable(cluster: Cluster) -> Cluster:

@@ -1,0 +1,23 @@
+"""Administration of a cluster: `Admin(config)`.
+
+admin.py is the face, call.py one bounded call; then one file a resource.
+"""
+
+from kctl.client.admin.admin import Admin
+from kctl.client.admin.cluster_description import ClusterDescription
+from kctl.client.admin.offsets import EARLIEST, LATEST, MAX_TIMESTAMP, ListedOffset
+from kctl.client.admin.results import Results
+from kctl.client.admin.topics import CreatedTopic, NewTopic, TopicListing
+
+__all__ = [
+    "EARLIEST",
+    "LATEST",
+    "MAX_TIMESTAMP",
+    "Admin",
+    "ClusterDescription",
+    "CreatedTopic",
+    "ListedOffset",
+    "NewTopic",
+    "Results",
+    "TopicListing",
+]

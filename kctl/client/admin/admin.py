@@ -1,0 +1,131 @@
+"""Admin: the public face of cluster administration; every call is bounded and done on the caller's own thread.
+
+Owns the connections and the arguments; one file per resource does the work. Shown by tests/unit/admin and
+tests/sim/admin.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from types import TracebackType
+from typing import Self
+
+from kctl.client.admin import cluster_description, offsets, topics
+from kctl.client.admin.call import Call
+from kctl.client.admin.cluster_description import ClusterDescription
+from kctl.client.admin.offsets import ISOLATION_LEVELS, ListedOffset, OffsetsQuestion
+from kctl.client.admin.results import Results
+from kctl.client.admin.topics import CreatedTopic, NewTopic, TopicListing
+from kctl.client.backoff import ExponentialBackoff
+from kctl.client.clock import to_timeout_ms
+from kctl.client.cluster import TopicInfo, TopicPartition
+from kctl.client.cluster_client import ClusterClient
+from kctl.client.config import AdminConfig
+from kctl.client.errors import IllegalStateError
+from kctl.client.events import EventSink, ignore_events
+from kctl.client.network.system import system_runtime
+from kctl.client.seams import Runtime
+
+Timeout = float | timedelta | None
+
+
+class Admin:
+    """Administers a cluster. Not thread-safe: it has no thread of its own and works inside the calls.
+
+    Every call takes `timeout` in seconds; None is default.api.timeout.ms. Errors that may pass are asked again until
+    then. A call as a whole raises ApiTimeout when nothing was answered in time, and at once what no wait can cure;
+    calls about several items return `Results` with the fate of each.
+
+    Args:
+        config: Kafka property names and values; `bootstrap.servers` is required.
+        runtime: the surroundings; None is the real ones.
+        events: told of every connection attempt.
+    Raises: ConfigError: a property is unknown, malformed or impossible.
+    """
+
+    def __init__(
+        self, config: Mapping[str, object], runtime: Runtime | None = None, *, events: EventSink = ignore_events
+    ) -> None:
+        self.config = AdminConfig.parse(config)
+        runtime = runtime or system_runtime()
+        self._client = ClusterClient(self.config, runtime, events=events)
+        self._backoff = ExponentialBackoff(
+            self.config.retry_backoff_ms, self.config.retry_backoff_max_ms, runtime.chance
+        )
+        self._is_closed = False
+
+    def _call(self, what: str, timeout: Timeout) -> Call:
+        if self._is_closed:
+            raise IllegalStateError("the admin client is closed")
+        return Call(
+            self._client,
+            self._backoff,
+            timeout_ms=to_timeout_ms(timeout, self.config.default_api_timeout_ms),
+            request_timeout_ms=self.config.request_timeout_ms,
+            retries=self.config.retries,
+            what=what,
+        )
+
+    # --- topics -------------------------------------------------------------------------------------------------------
+
+    def create_topics(
+        self, new_topics: Sequence[NewTopic], *, validate_only: bool = False, timeout: Timeout = None
+    ) -> Results[str, CreatedTopic]:
+        """Create topics and return each as it was created; with `validate_only` as it would be."""
+        return topics.create_topics(self._call("creating topics", timeout), new_topics, validate_only=validate_only)
+
+    def delete_topics(self, names: Sequence[str], *, timeout: Timeout = None) -> Results[str, None]:
+        """Delete topics."""
+        return topics.delete_topics(self._call("deleting topics", timeout), names)
+
+    def list_topics(self, *, include_internal: bool = False, timeout: Timeout = None) -> dict[str, TopicListing]:
+        """Return every topic that may be seen, sorted by name."""
+        return topics.list_topics(self._call("listing topics", timeout), include_internal=include_internal)
+
+    def describe_topics(self, names: Sequence[str], *, timeout: Timeout = None) -> Results[str, TopicInfo]:
+        """Return topics with their partitions, leaders and replicas; asking creates none."""
+        return topics.describe_topics(self._call("describing topics", timeout), names)
+
+    # --- cluster ------------------------------------------------------------------------------------------------------
+
+    def describe_cluster(self, *, timeout: Timeout = None) -> ClusterDescription:
+        """Return the cluster's id, nodes and controller."""
+        return cluster_description.describe_cluster(self._call("describing the cluster", timeout))
+
+    # --- offsets ------------------------------------------------------------------------------------------------------
+
+    def list_offsets(
+        self,
+        specs: Mapping[TopicPartition, int],
+        *,
+        isolation_level: str = "read_uncommitted",
+        timeout: Timeout = None,
+    ) -> Results[TopicPartition, ListedOffset]:
+        """Return one offset of each partition.
+
+        Args:
+            specs: for each partition `offsets.LATEST`, `EARLIEST`, `MAX_TIMESTAMP`, or milliseconds since the epoch
+                for the first record at or after that time.
+            isolation_level: with `read_committed` the latest offset is that of the last stable record.
+        """
+        if isolation_level not in ISOLATION_LEVELS:
+            raise ValueError(f"isolation_level is one of {', '.join(ISOLATION_LEVELS)}, not {isolation_level!r}")
+        for key, spec in specs.items():
+            if spec < offsets.MAX_TIMESTAMP:
+                raise ValueError(f"{key.topic}-{key.partition}: {spec} is neither a time nor one of the named places")
+        question = OffsetsQuestion(self._call("listing offsets", timeout), specs, ISOLATION_LEVELS[isolation_level])
+        return question.run()
+
+    # --- the end ------------------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Close every connection. Idempotent."""
+        self._is_closed = True
+        self._client.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,174 @@
+"""Call: one bounded admin call: finding the node to ask, asking, and asking again until the deadline.
+
+Owns the timer, the back-off and the ledger of the call; knows no API. Shown by tests/unit/admin/test_call.py and
+tests/sim/admin.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
+
+from kctl.client.admin.results import Results
+from kctl.client.backoff import ExponentialBackoff
+from kctl.client.clock import Timer
+from kctl.client.cluster_client import ClusterClient
+from kctl.client.errors import ApiTimeout, KafkaError, RemoteProtocolError
+from kctl.client.network.in_flight import Answer
+from kctl.client.protocol.schema import Request, Response
+
+K = TypeVar("K")
+V = TypeVar("V")
+R = TypeVar("R", bound=Response)
+
+Route = Callable[[ClusterClient], int | None]
+"""Finds the node to ask: its id when a request can be sent to it now, else None, working towards that."""
+Build = Callable[[int], Request]
+"""Makes the request, given how many milliseconds the broker may take."""
+
+
+def any_node(client: ClusterClient) -> int | None:
+    """Route to whichever node is ready first."""
+    node = client.network.any_ready_node()
+    return None if node is None else node.node_id
+
+
+def controller(client: ClusterClient) -> int | None:
+    """Route to the controller, finding out first who that is."""
+    node = client.metadata.cluster.controller()
+    if node is None:
+        client.metadata.request_update()
+        return None
+    return node.node_id if is_node_ready(client, node.node_id) else None
+
+
+def is_node_ready(client: ClusterClient, node_id: int) -> bool:
+    """Return whether a request can be sent to the node now; refresh the metadata when it cannot be reached."""
+    if client.network.ready(node_id):
+        return True
+    if client.network.node_error(node_id) is not None:
+        client.metadata.request_update()
+    return False
+
+
+class Call:
+    """One call under way."""
+
+    def __init__(
+        self,
+        client: ClusterClient,
+        backoff: ExponentialBackoff,
+        *,
+        timeout_ms: int,
+        request_timeout_ms: int,
+        retries: int,
+        what: str,
+    ) -> None:
+        self.client = client
+        self.timer = Timer(client.clock, timeout_ms)
+        self.what = what
+        self._backoff = backoff
+        self._request_timeout_ms = request_timeout_ms
+        self._retries = retries
+        self._attempts = 0
+        self._since = client.ledger_mark()
+        self._last_error: KafkaError | None = None
+        client.network.forgive()
+
+    def wait_until(self, condition: Callable[[], bool], waiting_for: str) -> None:
+        """Wait within the call; see `ClusterClient.wait_until`."""
+        self.client.wait_until(
+            condition, self.timer, f"{self.what}: {waiting_for}", since=self._since, cause=self._last_error
+        )
+
+    def ask(self, route: Route, build: Build, response_type: type[R]) -> R:
+        """Return the answer of the node that the route finds, asking again after errors that may pass.
+
+        Raises:
+            ApiTimeout: no answer by the call's deadline.
+            KafkaError: an error that asking again does not cure.
+        """
+        while True:
+            answer = self._ask_once(route, build)
+            if isinstance(answer.response, response_type):
+                return answer.response
+            self.pause(answer.error or RemoteProtocolError(f"{self.what}: no answer", api=response_type.NAME))
+
+    def _ask_once(self, route: Route, build: Build) -> Answer:
+        found: list[int] = []
+
+        def is_found() -> bool:
+            node_id = route(self.client)
+            found.extend([] if node_id is None else [node_id])
+            return node_id is not None
+
+        self.wait_until(is_found, "waiting for a node to ask")
+        answers: list[Answer] = []
+        self.send(found[0], build, answers.append)
+        self.wait_until(lambda: bool(answers), f"waiting for the answer of node {found[0]}")
+        return answers[0]
+
+    def send(self, node_id: int, build: Build, on_done: Callable[[Answer], None]) -> None:
+        """Send to a ready node; the answer may take what is left of the call, but at most request.timeout.ms."""
+        self.timer.update()
+        timeout_ms = min(self.timer.remaining_ms, self._request_timeout_ms)
+        self.client.send(node_id, build(timeout_ms), timeout_ms=timeout_ms, on_done=on_done)
+
+    def pause(self, error: KafkaError) -> None:
+        """Wait for the back-off before another attempt, or raise the error if there is to be none."""
+        if not error.retriable or self._attempts >= self._retries:
+            raise error
+        self._last_error = error
+        until_ms = self.client.clock.start_ms() + self._backoff.backoff_ms(self._attempts)
+        self._attempts += 1
+        pause = Timer.until(self.client.clock, min(until_ms, self.timer.deadline_at_ms))
+        while pause.not_expired:
+            self.client.poll(pause.remaining_ms)
+            pause.update()
+        self.wait_until(lambda: not self.timer.is_expired, "waiting to ask again")
+
+    def each(
+        self,
+        keys: Iterable[K],
+        attempt: Callable[[list[K]], Mapping[K, V | KafkaError]],
+        may_pass: Callable[[KafkaError], bool],
+    ) -> Results[K, V]:
+        """Return what became of each item, attempting again those whose error may pass.
+
+        When the deadline passes after some items were answered, the others fail with the ApiTimeout each.
+        Raises: ApiTimeout: when no item was answered at all.
+        """
+        pending = list(dict.fromkeys(keys))
+        done: dict[K, V] = {}
+        failed: dict[K, KafkaError] = {}
+        while pending:
+            again: dict[K, KafkaError] = {}
+            try:
+                answers = attempt(pending)
+                for key in pending:
+                    self._sort(key, answers.get(key), done, failed, again, may_pass)
+                pending = list(again)
+                if pending:
+                    self.pause(again[pending[0]])
+            except ApiTimeout as timeout:
+                if not done and not failed:
+                    raise
+                failed.update(dict.fromkeys(pending, timeout))
+                break
+        return Results(done, failed)
+
+    def _sort(
+        self,
+        key: K,
+        answer: V | KafkaError | None,
+        done: dict[K, V],
+        failed: dict[K, KafkaError],
+        again: dict[K, KafkaError],
+        may_pass: Callable[[KafkaError], bool],
+    ) -> None:
+        if answer is None:
+            failed[key] = RemoteProtocolError(f"{self.what}: the answer says nothing about {key}")
+        elif not isinstance(answer, KafkaError):
+            done[key] = answer
+        elif may_pass(answer) and self._attempts < self._retries:
+            again[key] = answer
+        else:
+            failed[key] = answer

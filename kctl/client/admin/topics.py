@@ -1,0 +1,154 @@
+"""Topics: created, deleted, listed and described. Shown by tests/unit/admin/test_topics.py and tests/sim/admin."""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+from kctl.client.admin.call import Call, any_node, controller
+from kctl.client.admin.results import Results
+from kctl.client.broker_errors import ErrorCode, broker_error
+from kctl.client.cluster import TopicInfo
+from kctl.client.errors import BrokerError, KafkaError
+from kctl.client.metadata import topics_in
+from kctl.client.protocol.api.create_topics import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+from kctl.client.protocol.api.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
+from kctl.client.protocol.api.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+
+BROKER_DEFAULT = -1
+"""Number of partitions or replicas: what the broker is configured to."""
+
+
+class NewTopic(NamedTuple):
+    """A topic to create; `assignments` (partition to node ids) replaces both counts."""
+
+    name: str
+    num_partitions: int = BROKER_DEFAULT
+    replication_factor: int = BROKER_DEFAULT
+    assignments: Mapping[int, Sequence[int]] = MappingProxyType({})
+    configs: Mapping[str, str | None] = MappingProxyType({})
+
+
+class CreatedTopic(NamedTuple):
+    """A topic as it was created; counts are -1 where the broker does not tell."""
+
+    name: str
+    topic_id: bytes
+    num_partitions: int
+    replication_factor: int
+
+
+class TopicListing(NamedTuple):
+    """A topic's name and id."""
+
+    name: str
+    topic_id: bytes
+    is_internal: bool
+
+
+def create_topics(call: Call, topics: Sequence[NewTopic], *, validate_only: bool) -> Results[str, CreatedTopic]:
+    """Return what became of each topic, by name."""
+    wanted = {topic.name: topic for topic in topics}
+
+    def attempt(names: list[str]) -> dict[str, CreatedTopic | KafkaError]:
+        entries = [_creatable(wanted[name]) for name in names]
+        response = call.ask(
+            controller,
+            lambda timeout_ms: CreateTopicsRequest(topics=entries, timeout_ms=timeout_ms, validate_only=validate_only),
+            CreateTopicsResponse,
+        )
+        found: dict[str, CreatedTopic | KafkaError] = {}
+        for entry in response.topics:
+            error = _error(call, entry.error_code, f"CreateTopics {entry.name}", entry.error_message)
+            created = CreatedTopic(entry.name, entry.topic_id, entry.num_partitions, entry.replication_factor)
+            found[entry.name] = error or created
+        return found
+
+    return call.each(wanted, attempt, _may_pass)
+
+
+def delete_topics(call: Call, names: Sequence[str]) -> Results[str, None]:
+    """Return what became of each topic, by name."""
+
+    def attempt(pending: list[str]) -> dict[str, bool | KafkaError]:
+        response = call.ask(
+            controller,
+            lambda timeout_ms: DeleteTopicsRequest(
+                topics=[DeleteTopicState(name=name) for name in pending], topic_names=pending, timeout_ms=timeout_ms
+            ),
+            DeleteTopicsResponse,
+        )
+        return {
+            entry.name or "": _error(call, entry.error_code, f"DeleteTopics {entry.name}", entry.error_message) or True
+            for entry in response.responses
+        }
+
+    results = call.each(names, attempt, _may_pass)
+    return Results(dict.fromkeys(results.done), results.failed)
+
+
+def list_topics(call: Call, *, include_internal: bool) -> dict[str, TopicListing]:
+    """Return every topic that may be seen, sorted by name."""
+    response = call.ask(any_node, lambda _: _metadata_request(None), MetadataResponse)
+    _raise_top_level(response)
+    return {
+        info.name: TopicListing(info.name, info.topic_id, info.is_internal)
+        for info in sorted(topics_in(response), key=lambda info: info.name)
+        if include_internal or not info.is_internal
+    }
+
+
+def describe_topics(call: Call, names: Sequence[str]) -> Results[str, TopicInfo]:
+    """Return each topic with its partitions, leaders and replicas."""
+
+    def attempt(pending: list[str]) -> dict[str, TopicInfo | KafkaError]:
+        response = call.ask(any_node, lambda _: _metadata_request(pending), MetadataResponse)
+        _raise_top_level(response)
+        return {info.name: info.error or info for info in topics_in(response)}
+
+    return call.each(names, attempt, _may_pass)
+
+
+def _metadata_request(names: Sequence[str] | None) -> MetadataRequest:
+    topics = None if names is None else [MetadataRequestTopic(name=name) for name in names]
+    return MetadataRequest(topics=topics, allow_auto_topic_creation=False)
+
+
+def _raise_top_level(response: MetadataResponse) -> None:
+    if response.error_code:
+        raise broker_error(response.error_code, "Metadata")
+
+
+def _creatable(topic: NewTopic) -> CreatableTopic:
+    return CreatableTopic(
+        name=topic.name,
+        num_partitions=BROKER_DEFAULT if topic.assignments else topic.num_partitions,
+        replication_factor=BROKER_DEFAULT if topic.assignments else topic.replication_factor,
+        assignments=[
+            CreatableReplicaAssignment(partition_index=partition, broker_ids=list(node_ids))
+            for partition, node_ids in topic.assignments.items()
+        ],
+        configs=[CreatableTopicConfig(name=name, value=value) for name, value in topic.configs.items()],
+    )
+
+
+def _error(call: Call, code: int, what: str, text: str | None) -> BrokerError | None:
+    """Return the error of one item, or None; after one about the controller, find out anew who that is."""
+    if code == ErrorCode.NONE:
+        return None
+    if code == ErrorCode.NOT_CONTROLLER:
+        call.client.metadata.request_update()
+    return broker_error(code, what, text or None)
+
+
+def _may_pass(error: KafkaError) -> bool:
+    """Return whether to ask again. Other retriable errors are answers: the change may go on without us."""
+    return isinstance(error, BrokerError) and error.code in _PASSING
+
+
+_PASSING = frozenset({ErrorCode.NOT_CONTROLLER, ErrorCode.THROTTLING_QUOTA_EXCEEDED, ErrorCode.LEADER_NOT_AVAILABLE})
