@@ -248,6 +248,12 @@ class AuthenticationError(TransportError):
     retriable = False
 
 
+class SaslRequired(AuthenticationError):
+    """The broker hung up on the first request of a client without SASL; tried again, as a restart looks the same."""
+
+    retriable = True
+
+
 class WrongPeerError(TransportError):
     """Whatever answers on that port is not a Kafka broker, or not with this security protocol."""
 

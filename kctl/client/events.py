@@ -19,6 +19,8 @@ class Phase(Enum):
     TLS = "tls"
     APIVERSIONS = "apiversions"
     SASL = "sasl"
+    METADATA = "metadata"
+    """Only a probe waits for it: the first real request."""
     READY = "ready"
 
 

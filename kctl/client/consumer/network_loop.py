@@ -44,7 +44,10 @@ class OpenCall(NamedTuple):
 
 
 class NetworkLoop:
-    """Runs until `Stop`; `inbox` and `outbox` are the only things shared with the application."""
+    """Runs until `Stop`; `inbox` and `outbox` are the only things shared with the application.
+
+    Attributes: open_calls: the application's calls that are neither answered nor abandoned, by id.
+    """
 
     def __init__(
         self,
@@ -66,7 +69,7 @@ class NetworkLoop:
         self._offsets = OffsetsManager(config, leaders, chance, self._report)
         self._fetch = FetchManager(config, leaders, chance, self._report, prefetch_bytes)
         self._managers: tuple[RequestManager, ...] = (self._topics, self._offsets, self._fetch)
-        self._open_calls: dict[int, OpenCall] = {}
+        self.open_calls: dict[int, OpenCall] = {}
         self._fatal_error: KafkaError | None = None
         self._has_news = False
         self._is_stopping = False
@@ -129,10 +132,10 @@ class NetworkLoop:
             case Pause():
                 self._fetch.set_paused(*event)
             case AskTopics():
-                self._open_calls[event.call_id] = OpenCall(self._topics, self._client.ledger_mark())
+                self.open_calls[event.call_id] = OpenCall(self._topics, self._client.ledger_mark())
                 self._topics.ask(event)
             case AskOffsets():
-                self._open_calls[event.call_id] = OpenCall(self._offsets, self._client.ledger_mark())
+                self.open_calls[event.call_id] = OpenCall(self._offsets, self._client.ledger_mark())
                 self._offsets.ask(event)
             case AbandonCall(call_id):
                 self._close_call(call_id)
@@ -143,7 +146,7 @@ class NetworkLoop:
                 self._is_stopping = True
 
     def _close_call(self, call_id: int) -> None:
-        call = self._open_calls.pop(call_id, None)
+        call = self.open_calls.pop(call_id, None)
         if call is not None:
             call.manager.abandon(call_id)
 
@@ -163,7 +166,7 @@ class NetworkLoop:
             self._fatal_error = error
             self._report(NetworkFailed(error))
         now_ms = self._client.clock.now_ms()
-        for call_id, call in self._open_calls.items():
+        for call_id, call in self.open_calls.items():
             progress = call.manager.progress(call_id)
             if progress is not None:
                 spent_ms = self._client.spent_since(call.ledger_mark)

@@ -12,6 +12,7 @@ from kctl.client.errors import (
     ConnectTimeout,
     KafkaError,
     RemoteProtocolError,
+    SaslRequired,
     TransportError,
     WrongPeerError,
 )
@@ -56,6 +57,12 @@ def lost(target: Target, phase: Phase, elapsed_ms: int, error: OSError | None, r
     if phase is Phase.TCP:
         return located(target, phase, _not_connected(elapsed_ms, error))
     return located(target, phase, _closed(phase, elapsed_ms, error))
+
+
+def closed_on_first_request(target: Target, api: str) -> TransportError:
+    """Return the error of a peer that answered ApiVersions and hung up on the first request that needs a user."""
+    text = f"ApiVersions was answered, but the peer closed the connection on the first request ({api})"
+    return located(target, Phase.READY, SaslRequired(text, hint="the listener probably wants SASL"))
 
 
 def wrong_peer(target: Target, phase: Phase, first_bytes: bytes) -> TransportError:

@@ -7,7 +7,7 @@ Shown by tests/unit/network/test_connection.py and tests/fuzz/network.
 """
 
 from collections import deque
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kctl.client.clock import FOREVER_MS
 from kctl.client.errors import KafkaError, RemoteProtocolError, TransportError
@@ -20,6 +20,9 @@ from kctl.client.network.transport import Transport
 from kctl.client.protocol.framing import FrameReader, decode_response, encode_request
 from kctl.client.protocol.schema import Request, Response
 from kctl.client.protocol.versions import NodeVersions
+
+if TYPE_CHECKING:
+    from kctl.client.security.tls import TlsChannel
 
 _FIRST_BYTES = 64
 _PHASES = {
@@ -69,6 +72,8 @@ class Connection:
         self._first_bytes = b""
         """What the peer said first, until it has proved to be a broker."""
         self._events = events
+        self.phases_ms: dict[Phase, int] = {}
+        """The phases that were passed, with their milliseconds."""
         self._phase_started_at_ms = started_at_ms
         self._next_correlation_id = 0
         self._outgoing: list[bytes] = []
@@ -85,6 +90,15 @@ class Connection:
     def versions(self) -> NodeVersions | None:
         """What the node speaks, once it said so."""
         return self._handshake.versions
+
+    @property
+    def mechanisms_offered(self) -> tuple[str, ...]:
+        """The SASL mechanisms that the node takes, once it was asked; also where it refused ours."""
+        return self._handshake.mechanisms_offered
+
+    def tls_channel(self) -> "TlsChannel | None":
+        """Return the TLS channel, to look at what was presented and agreed; None without TLS."""
+        return self._transport.channel
 
     def take_outgoing(self) -> list[bytes]:
         """Return and forget the bytes to send, in order."""
@@ -137,6 +151,8 @@ class Connection:
         """Return why the connection ended, when the peer or the system ended it."""
         elapsed_ms = now_ms - self._phase_started_at_ms
         unframed = self._first_bytes if self.versions is None and self._frames.pending_bytes else b""
+        if self.is_ready and self.answered == 0 and self.in_flight and error is None and not self._handshake.uses_sasl:
+            return connect_errors.closed_on_first_request(self.target, self.in_flight[0].api)
         return connect_errors.lost(self.target, self.phase, elapsed_ms, error, unframed)
 
     def expired(self, limit_ms: int, now_ms: int) -> KafkaError:
@@ -231,5 +247,7 @@ class Connection:
         self.state = moved(CONNECTION_TRANSITIONS, self.state, state)
 
     def _phase_done(self, now_ms: int, detail: str) -> None:
-        self._events(PhaseDone(now_ms, self.target, self.phase, now_ms - self._phase_started_at_ms, detail))
+        elapsed_ms = now_ms - self._phase_started_at_ms
+        self.phases_ms[self.phase] = elapsed_ms
+        self._events(PhaseDone(now_ms, self.target, self.phase, elapsed_ms, detail))
         self._phase_started_at_ms = now_ms

@@ -25,10 +25,12 @@ MAX_FRAME_BYTES = 100 * 1024 * 1024
 class ConnectionFactory:
     """Makes connections that are not dialled yet."""
 
-    def __init__(self, config: ClientConfig, entropy: Entropy, events: EventSink) -> None:
+    def __init__(self, config: ClientConfig, entropy: Entropy, events: EventSink, *, sni: str | None = None) -> None:
+        """`sni`: the name to ask TLS peers for, instead of the one that was dialled."""
         self._config = config
         self._entropy = entropy
         self._events = events
+        self._sni = sni
         fetch_max_bytes: int = config.values.get("fetch.max.bytes", 0)
         self._max_frame_bytes = max(MAX_FRAME_BYTES, fetch_max_bytes)
         self._tls_context: SSLContext | None = None
@@ -37,13 +39,26 @@ class ConnectionFactory:
 
             self._tls_context = TlsSettings.from_config(config).context()
 
-    def connection(self, channel: int, node: Node, address: Address, *, attempt: int, started_at_ms: int) -> Connection:
-        """Return a connection to `address`, in state TCP."""
+    def connection(
+        self,
+        channel: int,
+        node: Node,
+        address: Address,
+        *,
+        attempt: int,
+        started_at_ms: int,
+        instead: str | None = None,
+    ) -> Connection:
+        """Return a connection to `address`, in state TCP.
+
+        Args: instead: another security protocol than the configured one, to find out whether the peer speaks it; no
+            credentials are sent and no certificate is checked then.
+        """
         return Connection(
             channel,
             Target(attempt, node.node_id, node.host, node.port, str(address)),
-            self._transport(node.host),
-            Handshake(self._mechanism(node.host)),
+            self._transport(node.host) if instead is None else self._other_transport(node.host, instead),
+            Handshake(self._mechanism(node.host) if instead is None else None),
             client_id=self._config.client_id,
             max_frame_bytes=self._max_frame_bytes,
             started_at_ms=started_at_ms,
@@ -51,11 +66,19 @@ class ConnectionFactory:
         )
 
     def _transport(self, host: str) -> Transport:
-        if self._tls_context is None:
+        return PlainTransport() if self._tls_context is None else self._tls(host, self._tls_context)
+
+    def _other_transport(self, host: str, protocol: str) -> Transport:
+        if not protocol.endswith("SSL"):
             return PlainTransport()
+        from kctl.client.security.tls import TlsSettings
+
+        return self._tls(host, TlsSettings.from_config(self._config).context(verify=False))
+
+    def _tls(self, host: str, context: "SSLContext") -> Transport:
         from kctl.client.security.tls import TlsChannel
 
-        return TlsTransport(TlsChannel(self._tls_context, host))
+        return TlsTransport(TlsChannel(context, self._sni or host))
 
     def _mechanism(self, host: str) -> "SaslMechanism | None":
         if not self._config.uses_sasl:

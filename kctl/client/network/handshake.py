@@ -36,6 +36,10 @@ class Handshake:
         self._token = b""
         self._api_versions_version = ApiVersionsRequest.VALID_VERSIONS[1]
 
+    @property
+    def uses_sasl(self) -> bool:
+        return self._sasl is not None
+
     def next_request(self, state: ConnectionState) -> tuple[Request, int]:
         """Return the request that `state` asks, and its version."""
         if state is ConnectionState.APIVERSIONS:

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 class Transport(Protocol):
     """One direction pair of a connection."""
 
+    channel: "TlsChannel | None"
+    """The TLS channel inside, if there is one."""
+
     @property
     def is_secured(self) -> bool:
         """Whether application bytes may flow."""
@@ -44,6 +47,7 @@ class PlainTransport:
 
     is_secured = True
     detail = ""
+    channel: "TlsChannel | None" = None
 
     def start(self) -> bytes:
         return b""
@@ -62,6 +66,7 @@ class TlsTransport:
     """Bytes inside a TLS channel; what goes wrong in it raises TlsError."""
 
     def __init__(self, channel: "TlsChannel") -> None:
+        self.channel: TlsChannel | None = channel
         self._channel = channel
         self.is_secured = False
 

@@ -106,6 +106,7 @@ MODULES = {
     19: "create_topics",
     20: "delete_topics",
     22: "init_producer_id",
+    32: "describe_configs",
     36: "sasl_authenticate",
     60: "describe_cluster",
 }

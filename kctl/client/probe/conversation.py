@@ -1,0 +1,110 @@
+"""Conversation: what a probe asks a node that is ready, one question after the other. No I/O of its own.
+
+1. Metadata without topics: cluster id, controller and brokers, as this node sees them.
+2. The node's own id, by asking for the configuration of a broker that cannot exist: the refusal names the one that
+   answers. Brokers tell nobody who they are otherwise before Kafka 4.4; without the right to describe configurations
+   the id stays unknown.
+3. The coordinator of a group, where one was named.
+
+Shown by tests/sim/probe and, with real brokers, tests/broker/test_probe.py.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+
+from kctl.client.broker_errors import ErrorCode, broker_error
+from kctl.client.cluster import Node
+from kctl.client.network.connection import Connection
+from kctl.client.network.in_flight import Answer
+from kctl.client.probe.report import AddressReport, ClusterView, CoordinatorReport
+from kctl.client.protocol.api.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResponse,
+)
+from kctl.client.protocol.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse
+from kctl.client.protocol.schema import Request, Response
+
+_BROKER = 4
+_NO_SUCH_BROKER = "-2"
+_EXPECTED_ID = re.compile(r"expected (\d+)")
+_GROUP = 0
+
+
+class Conversation:
+    """The questions to one node."""
+
+    def __init__(
+        self,
+        report: AddressReport,
+        connection: Connection,
+        on_brokers: Callable[[Sequence[Node]], None],
+        group: str | None,
+    ) -> None:
+        self.coordinator: CoordinatorReport | None = None
+        self._report = report
+        self._connection = connection
+        self._on_brokers = on_brokers
+        self._group = group
+        self._questions: list[Request] = [MetadataRequest(topics=[], allow_auto_topic_creation=False)]
+        resource = DescribeConfigsResource(resource_type=_BROKER, resource_name=_NO_SUCH_BROKER, configuration_keys=[])
+        self._questions.append(DescribeConfigsRequest(resources=[resource]))
+        if group is not None:
+            self._questions.append(FindCoordinatorRequest(key=group, key_type=_GROUP, coordinator_keys=[group]))
+
+    def ask_next(self, now_ms: int, deadline_at_ms: int) -> bool:
+        """Send the next question that the node understands; return False when there is none left."""
+        versions = self._connection.versions
+        assert versions is not None
+        while self._questions:
+            question = self._questions.pop(0)
+            if not versions.supports(type(question)):
+                continue
+            version = versions.choose(type(question))
+            if isinstance(question, FindCoordinatorRequest):
+                question = _fitting(question, version)
+            self._connection.send(
+                question, version, now_ms=now_ms, deadline_at_ms=deadline_at_ms, on_done=_answers_come_from_receive
+            )
+            return True
+        return False
+
+    def on_answer(self, response: Response, elapsed_ms: int) -> None:
+        """Take an answer into the report."""
+        if isinstance(response, MetadataResponse):
+            brokers = tuple(Node(b.node_id, b.host, b.port, b.rack) for b in response.brokers)
+            self._report.view = ClusterView(response.cluster_id, response.controller_id, brokers)
+            self._report.metadata_ms = elapsed_ms
+            self._on_brokers(brokers)
+        elif isinstance(response, DescribeConfigsResponse):
+            self._report.answers_as = _own_id(response)
+        elif isinstance(response, FindCoordinatorResponse):
+            self.coordinator = _coordinator(response, self._group or "")
+
+
+def _answers_come_from_receive(_: Answer) -> None:
+    """Do nothing: whoever feeds the connection hands the answer to `on_answer`."""
+
+
+def _fitting(request: FindCoordinatorRequest, version: int) -> FindCoordinatorRequest:
+    """Return the request in the form that its version has: one key before version 4, a list from then on."""
+    if version >= 4:
+        return FindCoordinatorRequest(key_type=request.key_type, coordinator_keys=request.coordinator_keys)
+    return FindCoordinatorRequest(key_type=request.key_type, key=request.key)
+
+
+def _own_id(response: DescribeConfigsResponse) -> int | None:
+    for result in response.results:
+        if result.error_code == ErrorCode.INVALID_REQUEST:
+            match = _EXPECTED_ID.search(result.error_message or "")
+            return int(match[1]) if match else None
+    return None
+
+
+def _coordinator(response: FindCoordinatorResponse, group: str) -> CoordinatorReport:
+    found = response.coordinators[0] if response.coordinators else response
+    if found.error_code != ErrorCode.NONE:
+        error = broker_error(found.error_code, f"FindCoordinator of group {group}", found.error_message)
+        return CoordinatorReport(group, None, error)
+    return CoordinatorReport(group, Node(found.node_id, found.host, found.port), None)

@@ -1,0 +1,358 @@
+"""Prober: one round over a list of nodes and the brokers that they advertise; nothing stops at the first winner.
+
+The same connections, limits and look-ups as the client's own (`network/connection_factory.py`, `idle_expiry.py`),
+without the races: all at once. Each address goes on alone, from its look-up to its last answer (`conversation.py`).
+It emits events while it runs and fills in reports. Shown by tests/sim/probe.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from kctl.client.clock import FOREVER_MS
+from kctl.client.cluster import Node
+from kctl.client.config import ClientConfig
+from kctl.client.errors import DnsError, KafkaError, RequestTimeout
+from kctl.client.events import (
+    Closed,
+    EventSink,
+    Expired,
+    Failed,
+    Phase,
+    PhaseDone,
+    RequestExpired,
+    Started,
+    Target,
+)
+from kctl.client.network import connect_errors
+from kctl.client.network.address_race import interleave
+from kctl.client.network.channel_table import ChannelTable
+from kctl.client.network.connection import Connection
+from kctl.client.network.connection_factory import ConnectionFactory
+from kctl.client.network.idle_expiry import IdleExpiryManager
+from kctl.client.network.network_client import socket_options
+from kctl.client.network.node_entry import NodeEntry
+from kctl.client.probe.conversation import Conversation
+from kctl.client.probe.other_protocol import other_protocol
+from kctl.client.probe.report import AddressReport, CoordinatorReport, tls_report
+from kctl.client.seams import Address, Connected, Disconnected, IoEvent, Lookup, Received, Runtime
+
+_NEVER_IDLE = -1
+
+
+class ProbeOptions(NamedTuple):
+    """What a round does beside trying the nodes it was given.
+
+    Attributes:
+        resolve: (host, port) to the addresses to use instead of asking the resolver.
+        sni: the name to ask TLS peers for, instead of the one that was dialled.
+        try_protocols: when a peer speaks TLS to a plaintext client or the other way round, try the other once.
+        follow: probe the brokers that are advertised too.
+        group: a consumer group whose coordinator is to be found.
+    """
+
+    resolve: Mapping[tuple[str, int], Sequence[Address]] = {}
+    sni: str | None = None
+    try_protocols: bool = True
+    follow: bool = True
+    group: str | None = None
+
+
+class _Name:
+    """A look-up under way."""
+
+    __slots__ = ("advertised", "deadline_at_ms", "lookup", "started_at_ms", "target")
+
+    def __init__(
+        self, target: Target, lookup: Lookup | None, started_at_ms: int, deadline_at_ms: int, *, advertised: bool
+    ) -> None:
+        self.target = target
+        self.lookup = lookup
+        self.started_at_ms = started_at_ms
+        self.deadline_at_ms = deadline_at_ms
+        self.advertised = advertised
+
+
+class _Attempt:
+    """A connection under way and the report that it fills in."""
+
+    __slots__ = ("connection", "conversation", "is_retry", "report")
+
+    def __init__(self, connection: Connection, report: AddressReport, *, is_retry: bool) -> None:
+        self.connection = connection
+        self.report = report
+        self.is_retry = is_retry
+        self.conversation: Conversation | None = None
+
+
+class Prober:
+    """One round. Poll it until `is_done`, then close it."""
+
+    def __init__(
+        self,
+        config: ClientConfig,
+        runtime: Runtime,
+        nodes: Sequence[Node],
+        *,
+        events: EventSink,
+        options: ProbeOptions | None = None,
+    ) -> None:
+        self.clock = runtime.clock
+        self.reports: list[AddressReport] = []
+        self.coordinator: CoordinatorReport | None = None
+        self._options = options or ProbeOptions()
+        self._config = config
+        self._runtime = runtime
+        self._events = events
+        self._limit_ms = config.socket_connection_setup_timeout_ms
+        self._selector = runtime.make_selector(socket_options(config))
+        self._factory = ConnectionFactory(config, runtime.entropy, events, sni=self._options.sni)
+        self._idle_expiry = IdleExpiryManager(_NEVER_IDLE)
+        self._channels = ChannelTable(self._selector, self.clock, self._idle_expiry, events)
+        self._last_number = 0
+        self._names: list[_Name] = []
+        self._attempts: dict[int, _Attempt] = {}
+        self._known: dict[tuple[str, int], None] = {}
+        """Places that are probed already, as they were written."""
+        for node in nodes:
+            self._look_up(node, advertised=False)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether every address of every node has come to its end."""
+        return not self._names and not self._attempts
+
+    def next_deadline_ms(self) -> int:
+        """Return the instant at which the next limit passes."""
+        names = min((name.deadline_at_ms for name in self._names), default=FOREVER_MS)
+        asking = min((a.connection.next_deadline_ms() for a in self._attempts.values()), default=FOREVER_MS)
+        return min(self._idle_expiry.next_deadline_ms(), names, asking)
+
+    def poll(self, timeout_ms: int) -> None:
+        """Go on: wait for I/O, a limit or `timeout_ms`, whichever is first, and tell what happened."""
+        self._advance_names(self.clock.now_ms())
+        wait_ms = max(0, min(timeout_ms, self.next_deadline_ms() - self.clock.now_ms()))
+        happened = self._selector.poll(0 if self.is_done else wait_ms)
+        now_ms = self.clock.now_ms()
+        for event in happened:
+            self._on_io(event, now_ms)
+        self._expire(now_ms)
+        self._advance_names(now_ms)
+
+    def wakeup(self) -> None:
+        """End the present or next poll; any thread may call it."""
+        self._selector.wakeup()
+
+    def close(self, reason: str = "close") -> None:
+        """Hang up everything; what is still under way is told as closed for `reason`. Idempotent."""
+        now_ms = self.clock.now_ms()
+        for name in self._names:
+            self._events(Closed(now_ms, name.target, reason))
+        for attempt in self._attempts.values():
+            self._channels.close(attempt.connection, reason)
+        self._names = []
+        self._attempts = {}
+        self._selector.shutdown()
+
+    # --- names --------------------------------------------------------------------------------------------------------
+
+    def _look_up(self, node: Node, *, advertised: bool) -> None:
+        place = (node.host, node.port)
+        if place in self._known:
+            return
+        self._known[place] = None
+        now_ms = self.clock.now_ms()
+        target = Target(self._number(), node.node_id, node.host, node.port, "")
+        self._events(Started(now_ms, target, Phase.DNS, self._limit_ms))
+        deadline_at_ms = self.clock.start_ms() + self._limit_ms
+        lookup = None
+        if place not in self._options.resolve:
+            lookup = self._runtime.resolver.lookup(node.host, node.port, self._selector.wakeup)
+        self._names.append(_Name(target, lookup, now_ms, deadline_at_ms, advertised=advertised))
+
+    def _advance_names(self, now_ms: int) -> None:
+        names, self._names = self._names, []
+        for name in names:
+            if name.lookup is None or name.lookup.done:
+                self._on_name(name, now_ms)
+            elif now_ms >= name.deadline_at_ms:
+                elapsed_ms = now_ms - name.started_at_ms
+                error = connect_errors.expired(name.target, Phase.DNS, self._limit_ms, elapsed_ms)
+                self._events(Expired(now_ms, name.target, Phase.DNS, self._limit_ms, elapsed_ms, error))
+                self._name_failed(name, error, elapsed_ms)
+            else:
+                self._names.append(name)
+
+    def _on_name(self, name: _Name, now_ms: int) -> None:
+        elapsed_ms = now_ms - name.started_at_ms
+        if name.lookup is not None and name.lookup.error is not None:
+            dns_error = DnsError(name.lookup.error, hint="check the name")
+            error = connect_errors.located(name.target, Phase.DNS, dns_error)
+            self._events(Failed(now_ms, name.target, Phase.DNS, elapsed_ms, error))
+            self._name_failed(name, error, elapsed_ms)
+            return
+        target = name.target
+        given = self._options.resolve.get((target.host, target.port), ())
+        addresses = interleave(given if name.lookup is None else name.lookup.addresses)
+        detail = ", ".join(str(address) for address in addresses)
+        self._events(PhaseDone(now_ms, target, Phase.DNS, elapsed_ms, detail))
+        for address in addresses:
+            located = target._replace(attempt=self._number(), address=str(address))
+            report = self._report(located, advertised=name.advertised, started_at_ms=name.started_at_ms)
+            report.phases_ms[Phase.DNS] = elapsed_ms
+            self._dial(report, address, name.deadline_at_ms, now_ms)
+
+    def _name_failed(self, name: _Name, error: KafkaError, elapsed_ms: int) -> None:
+        report = self._report(name.target, advertised=name.advertised, started_at_ms=name.started_at_ms)
+        report.error, report.elapsed_ms, report.is_done = error, elapsed_ms, True
+
+    def _report(self, target: Target, *, advertised: bool, started_at_ms: int) -> AddressReport:
+        report = AddressReport(target, advertised=advertised, started_at_ms=started_at_ms, limit_ms=self._limit_ms)
+        self.reports.append(report)
+        return report
+
+    # --- connections --------------------------------------------------------------------------------------------------
+
+    def _dial(
+        self,
+        report: AddressReport,
+        address: Address,
+        deadline_at_ms: int,
+        now_ms: int,
+        *,
+        instead: str | None = None,
+    ) -> None:
+        """Open a connection for a report; `instead`: the other protocol, and no credentials."""
+        target = report.target
+        node = Node(target.node_id, target.host, target.port)
+        connection = self._factory.connection(
+            self._number(), node, address, attempt=target.attempt, started_at_ms=now_ms, instead=instead
+        )
+        self._attempts[connection.channel] = _Attempt(connection, report, is_retry=instead is not None)
+        self._events(Started(now_ms, connection.target, Phase.TCP, self._limit_ms))
+        report.phase = Phase.TCP
+        self._channels.dial(NodeEntry(node), connection, address, deadline_at_ms)
+
+    def _on_io(self, event: IoEvent, now_ms: int) -> None:
+        attempt = self._attempts.get(event.channel)
+        if attempt is None:
+            return
+        connection = attempt.connection
+        if isinstance(event, Disconnected):
+            self._failed(attempt, connection.lost(event.error, now_ms), now_ms)
+            return
+        was_ready = connection.is_ready
+        try:
+            if isinstance(event, Connected):
+                connection.on_connected(event.local, now_ms)
+            elif isinstance(event, Received):
+                for request, response in connection.receive(event.data, now_ms):
+                    assert attempt.conversation is not None
+                    attempt.conversation.on_answer(response, now_ms - request.sent_at_ms)
+        except KafkaError as error:
+            self._channels.flush(connection)
+            self._failed(attempt, error, now_ms)
+            return
+        self._take_notes(attempt, now_ms)
+        if connection.is_ready:
+            self._go_on(attempt, now_ms, has_just_begun=not was_ready)
+        self._channels.flush(connection)
+
+    def _go_on(self, attempt: _Attempt, now_ms: int, *, has_just_begun: bool) -> None:
+        """Ask the next question of a connection that is ready, or be done with it."""
+        report, connection = attempt.report, attempt.connection
+        if attempt.is_retry:
+            report.works_with = other_protocol(self._config.security_protocol)
+            self._done(attempt, now_ms)
+            return
+        if has_just_begun:
+            self._idle_expiry.connected(connection.channel, now_ms)
+            attempt.conversation = Conversation(report, connection, self._on_brokers, self._ask_group())
+        conversation = attempt.conversation
+        assert conversation is not None
+        if connection.in_flight:
+            return
+        deadline_at_ms = self.clock.start_ms() + self._config.request_timeout_ms
+        if not conversation.ask_next(now_ms, deadline_at_ms):
+            if conversation.coordinator is not None:
+                self.coordinator = conversation.coordinator
+            self._done(attempt, now_ms)
+
+    def _ask_group(self) -> str | None:
+        """Return the group to ask the first node for that is ready."""
+        if self._options.group is None or self.coordinator is not None:
+            return None
+        self.coordinator = CoordinatorReport(self._options.group, None, None)
+        return self._options.group
+
+    def _on_brokers(self, brokers: Sequence[Node]) -> None:
+        if self._options.follow:
+            for broker in brokers:
+                self._look_up(broker, advertised=True)
+
+    # --- ends ---------------------------------------------------------------------------------------------------------
+
+    def _failed(self, attempt: _Attempt, error: KafkaError, now_ms: int) -> None:
+        connection = attempt.connection
+        elapsed_ms = now_ms - connection.started_at_ms
+        phase = Phase.METADATA if connection.is_ready else connection.phase
+        self._events(Failed(now_ms, connection.target, phase, elapsed_ms, error))
+        self._ended_with(attempt, error, now_ms)
+
+    def _ended_with(self, attempt: _Attempt, error: KafkaError, now_ms: int) -> None:
+        report = attempt.report
+        self._take_notes(attempt, now_ms)
+        self._done(attempt, now_ms)
+        if attempt.is_retry:
+            return
+        report.error = error
+        instead = other_protocol(self._config.security_protocol, error) if self._options.try_protocols else ""
+        if instead:
+            report.is_done = False
+            host, _, port = report.target.address.rpartition(":")
+            address = Address(host.strip("[]"), int(port), host.startswith("["))
+            self._dial(report, address, self.clock.start_ms() + self._limit_ms, now_ms, instead=instead)
+
+    def _done(self, attempt: _Attempt, now_ms: int) -> None:
+        report = attempt.report
+        report.is_done = True
+        if not attempt.is_retry:
+            report.elapsed_ms = now_ms - report.started_at_ms
+        del self._attempts[attempt.connection.channel]
+        self._channels.close(attempt.connection)
+
+    def _expire(self, now_ms: int) -> None:
+        for channel in self._idle_expiry.evict_connecting(now_ms):
+            attempt = self._attempts[channel]
+            connection = attempt.connection
+            error = connection.expired(self._limit_ms, now_ms)
+            elapsed_ms = now_ms - connection.started_at_ms
+            self._events(Expired(now_ms, connection.target, connection.phase, self._limit_ms, elapsed_ms, error))
+            self._ended_with(attempt, error, now_ms)
+        for attempt in list(self._attempts.values()):
+            request = attempt.connection.expired_request(now_ms)
+            if request is not None:
+                target = attempt.connection.target
+                limit_ms = self._config.request_timeout_ms
+                self._events(RequestExpired(now_ms, target, request.api, request.correlation_id, limit_ms))
+                waiting_for = f"waiting for the {request.api} answer of {target}"
+                elapsed_ms = now_ms - request.sent_at_ms
+                self._failed(attempt, RequestTimeout(waiting_for, timeout_ms=limit_ms, elapsed_ms=elapsed_ms), now_ms)
+
+    def _take_notes(self, attempt: _Attempt, now_ms: int) -> None:
+        """Copy what the connection knows by now into its report."""
+        if attempt.is_retry:
+            return
+        report, connection = attempt.report, attempt.connection
+        if not (attempt.conversation is not None and connection.is_ready):
+            report.phase = connection.phase
+        report.phases_ms.update(connection.phases_ms)
+        report.tls = tls_report(connection.tls_channel()) or report.tls
+        report.sasl_mechanisms = connection.mechanisms_offered
+        if connection.versions is not None:
+            report.versions = connection.versions.ranges
+            report.features = connection.versions.features
+        report.elapsed_ms = now_ms - report.started_at_ms
+
+    def _number(self) -> int:
+        self._last_number += 1
+        return self._last_number
