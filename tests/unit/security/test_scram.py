@@ -1,12 +1,13 @@
 """SCRAM: the example of RFC 7677, both sides against each other, and brokers that do not keep the rules."""
 
+import hmac
 from base64 import b64decode, b64encode
 from random import Random
 
 import pytest
 
 from kctl.client.errors import AuthenticationError, ConfigError
-from kctl.client.security.sasl.scram import MAX_ITERATIONS, MIN_ITERATIONS, ScramClient
+from kctl.client.security.sasl.scram import MAX_ITERATIONS, MIN_ITERATIONS, ScramClient, derive, xor
 from kctl.client.security.sasl.server import ScramCredential, ScramServer
 
 MECHANISMS = ("SCRAM-SHA-256", "SCRAM-SHA-512")
@@ -79,6 +80,27 @@ def test_a_wrong_password_is_refused_by_the_broker(mechanism: str) -> None:
 def test_an_unknown_user_is_refused_by_the_broker() -> None:
     with pytest.raises(AuthenticationError, match="invalid credentials"):
         server("SCRAM-SHA-256").step(client("SCRAM-SHA-256", user="bob").first())
+
+
+def test_a_proof_over_another_nonce_is_refused() -> None:
+    ours, theirs = client("SCRAM-SHA-256"), server("SCRAM-SHA-256")
+    challenge = theirs.step(ours.first())
+    final = ours.step(challenge.replace(b",s=", b"x,s="))
+    assert final is not None
+    with pytest.raises(AuthenticationError, match="invalid credentials"):
+        theirs.step(final)
+    assert not theirs.done
+
+
+def test_a_right_proof_for_another_nonce_than_the_servers_is_refused() -> None:
+    theirs = server("SCRAM-SHA-256")
+    first = client("SCRAM-SHA-256").first()
+    transcript = first.removeprefix(b"n,,") + b"," + theirs.step(first)
+    client_key, keys = derive("SCRAM-SHA-256", b"secret", SALT, 4096)
+    without_proof = b"c=biws,r=" + first.rpartition(b"r=")[2]
+    proof = xor(client_key, hmac.digest(keys.stored, transcript + b"," + without_proof, "sha256"))
+    with pytest.raises(AuthenticationError, match="invalid credentials"):
+        theirs.step(without_proof + b",p=" + b64encode(proof))
 
 
 def test_a_broker_that_does_not_know_the_password_is_found_out() -> None:

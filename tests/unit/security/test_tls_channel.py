@@ -112,12 +112,12 @@ def test_what_the_peer_presented(trusting: TlsSettings, broker_pem: str) -> None
 
 def test_an_expired_certificate(trusting: TlsSettings, authority: Authority) -> None:
     pem = authority.issue("expired.example", ends="20200201000000Z")
-    client, server = pair(trusting, server_context(pem))
+    client, server = pair(trusting, server_context(pem + authority.pem))
     with pytest.raises(
         CertificateExpired, match=r"^certificate expired 2020-02-01 \(CN=expired.example, issuer CN=test-ca\)$"
     ) as caught:
         shake(client, server)
-    assert caught.value.presented == ("CN=expired.example, issuer CN=test-ca",)
+    assert caught.value.presented == ("CN=expired.example, issuer CN=test-ca", "CN=test-ca, issuer CN=test-ca")
     assert not caught.value.retriable
     with pytest.raises(CertificateExpired):
         client.handshake()
