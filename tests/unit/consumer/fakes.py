@@ -4,6 +4,7 @@ from random import Random
 from typing import cast
 
 from kctl.client.backoff import ExponentialBackoff
+from kctl.client.clock import ManualClock
 from kctl.client.cluster import Cluster, Node, PartitionInfo, TopicInfo, TopicPartition
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ConsumerConfig
@@ -11,8 +12,8 @@ from kctl.client.consumer.events import ToApplication
 from kctl.client.consumer.managers.requests import Outgoing
 from kctl.client.errors import BrokerError, KafkaError
 from kctl.client.metadata import Metadata
-from kctl.client.network.in_flight import Answer
-from kctl.client.protocol.schema import Response
+from kctl.client.network.in_flight import Answer, OnDone
+from kctl.client.protocol.schema import Request, Response
 from kctl.client.records import RecordBatchBuilder, stamp_batch
 from kctl.client.records.crc import crc32c
 
@@ -41,12 +42,19 @@ class FakeNetwork:
 
     def __init__(self) -> None:
         self.down: dict[int, KafkaError | None] = {}
+        self.refusal: KafkaError | None = None
 
     def ready(self, node_id: int) -> bool:
         return node_id not in self.down
 
     def node_error(self, node_id: int) -> KafkaError | None:
         return self.down.get(node_id)
+
+    def fatal_error(self) -> KafkaError | None:
+        return self.refusal
+
+    def forgive(self) -> None:
+        self.refusal = None
 
     def any_ready_node(self) -> Node | None:
         ready = [node_id for node_id in (1, 2, 3) if node_id not in self.down]
@@ -58,6 +66,10 @@ class FakeClient:
 
     def __init__(self, *topics: TopicInfo) -> None:
         self.network = FakeNetwork()
+        self.clock = ManualClock()
+        self.sent: list[Outgoing] = []
+        self.polled_ms: list[int] = []
+        self.is_closed = False
         self.metadata = Metadata(max_age_ms=300_000, backoff=ExponentialBackoff(100, 100, Random(0)))
         self.know(*topics)
 
@@ -71,6 +83,26 @@ class FakeClient:
     @property
     def is_refresh_wanted(self) -> bool:
         return self.metadata.due_at_ms() == 0
+
+    def send(
+        self, node_id: int, request: Request, *, timeout_ms: int, on_done: OnDone, max_version: int | None = None
+    ) -> None:
+        self.sent.append(Outgoing(node_id, request, timeout_ms, on_done, max_version))
+
+    def poll(self, timeout_ms: int) -> None:
+        self.polled_ms.append(timeout_ms)
+
+    def close(self) -> None:
+        self.is_closed = True
+
+    def activity(self) -> str:
+        return "idle"
+
+    def ledger_mark(self) -> dict[str, int]:
+        return {}
+
+    def spent_since(self, mark: dict[str, int]) -> dict[str, int]:
+        return {"connecting": 5}
 
     def last_error(self) -> KafkaError | None:
         return None

@@ -89,6 +89,15 @@ def test_one_fetch_in_flight_at_each_leader() -> None:
     assert desk.requests() == []
 
 
+def test_a_partition_that_joins_later_waits_for_the_fetch_in_flight() -> None:
+    desk = Desk(FakeClient(topic("t", [1, 1])), T0)
+    request = desk.request()
+    desk.manager.start(StartFetch(T1, 2, 0))
+    assert desk.requests() == []
+    answer(request, brings(data(0, b"", end=0)))
+    assert asked(desk.request()) == [("t", 0, 0), ("t", 1, 0)]
+
+
 def test_a_fetch_says_what_the_config_wants() -> None:
     desk = Desk(
         FakeClient(topic("t", [1])), T0,
