@@ -138,10 +138,9 @@ def test_stop_closes_the_client_and_says_so_last() -> None:
     assert desk.told() == [LoopEnded()]
 
 
-def test_a_fault_of_the_loop_itself_still_closes_the_client_and_tells() -> None:
+def test_a_fault_of_the_loop_itself_still_closes_the_client_and_tells(monkeypatch: pytest.MonkeyPatch) -> None:
     desk = Desk()
-    desk.client.network.down = None  # type: ignore[assignment]  # a fault that nobody foresaw
-    desk.inbox.append(StartFetch(T0, 1, 5))
+    monkeypatch.setattr(desk.client.network, "fatal_error", "no function: a fault that nobody foresaw")
     with pytest.raises(TypeError):
         desk.loop.run()
     assert desk.client.is_closed
