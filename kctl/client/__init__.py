@@ -1,6 +1,6 @@
 """The client, by the names that it promises: Consumer, Producer, Admin, their records, TopicPartition, errors.
 
-`from kctl.client import Consumer` is all a program needs; each name is imported when it is first used, so that a program pays only for what it uses.
+Each name is imported when it is first used, so that a program pays only for what it uses.
 """
 
 from typing import TYPE_CHECKING, Any
