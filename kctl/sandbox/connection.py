@@ -10,12 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.errors import ProtocolError, RemoteProtocolError
+from kctl.client.protocol import codec
 from kctl.client.protocol.api import api_name
 from kctl.client.protocol.api.api_versions import ApiVersionsRequest
+from kctl.client.protocol.api.request_header import RequestHeader
 from kctl.client.protocol.api.sasl_authenticate import SaslAuthenticateRequest
 from kctl.client.protocol.api.sasl_handshake import SaslHandshakeRequest
-from kctl.client.protocol.framing import FrameReader, RequestPrefix, decode_request, encode_response, peek_request
-from kctl.client.protocol.schema import Response
+from kctl.client.protocol.framing import (
+    FrameReader,
+    RequestPrefix,
+    encode_response,
+    peek_request,
+    request_header_version,
+)
+from kctl.client.protocol.schema import Request, Response
 from kctl.sandbox.apis import HANDLERS, api_versions
 from kctl.sandbox.call import Call, Handler
 from kctl.sandbox.identity import Identity
@@ -96,13 +104,13 @@ class BrokerConnection:
             if not self._identity.is_authenticated and prefix.api_key not in _OPEN_TO_STRANGERS:
                 self._refuse(f"{api_name(prefix.api_key)} before authentication")
                 return
-            request = decode_request(frame)
+            client_id, request = _read_request(handler, frame, prefix)
         except ProtocolError as error:
             self._refuse(str(error))
             return
-        self._begin(handler, prefix, request.client_id, request.message)
+        self._begin(handler, prefix, client_id, request)
 
-    def _begin(self, handler: Handler[Any], prefix: RequestPrefix, client_id: str | None, message: object) -> None:
+    def _begin(self, handler: Handler[Any], prefix: RequestPrefix, client_id: str | None, request: Request) -> None:
         listener = self._listener
 
         def answer(response: Response | None) -> None:
@@ -111,7 +119,7 @@ class BrokerConnection:
 
         call = Call(listener.node, listener.cluster, self._identity, prefix.version, client_id, answer)
         self._call = call
-        response = handler.handle(call, message)
+        response = handler.handle(call, request)
         if response is not None:
             call.answer(response)
 
@@ -169,3 +177,12 @@ class BrokerConnection:
         if call is not None:
             call.abandon()
         self._listener.forget(self, why)
+
+
+def _read_request(handler: Handler[Any], frame: bytes, prefix: RequestPrefix) -> tuple[str | None, Request]:
+    """Return client id and request of a frame. Like Kafka's brokers, it does not mind bytes behind the last field:
+    librdkafka leaves three of them in Metadata version 13.
+    """
+    header, end = codec.decode_header(RequestHeader, frame, request_header_version(handler.request, prefix.version))
+    request, _ = codec.decode_header(handler.request, memoryview(frame)[end:], prefix.version)
+    return header.client_id, request
