@@ -97,8 +97,7 @@ class Accumulator:
         self._linger_ms = config.linger_ms
         self._delivery_timeout_ms = config.delivery_timeout_ms
         self._compression = config.compression_type
-        level_property = COMPRESSION_LEVELS.get(config.compression_type)
-        self._level = None if level_property is None else int(config.values[level_property])
+        self._level = _compression_level(config)
         self._queues: dict[TopicPartition, PartitionQueue] = {}
         self._active: dict[TopicPartition, PartitionQueue] = {}
         self.is_hurried = False
@@ -166,3 +165,13 @@ class Accumulator:
             record.offset_in_batch = position
             queue.queued_bytes -= record.size_bytes
             yield waiting.popleft()
+
+
+def _compression_level(config: ProducerConfig) -> int | None:
+    """Return the level of the compression chosen; None for its own default, and where there are no levels."""
+    levels = {
+        "gzip": config.compression_gzip_level if config.compression_gzip_level >= 0 else None,
+        "lz4": config.compression_lz4_level,
+        "zstd": config.compression_zstd_level,
+    }
+    return levels.get(config.compression_type)

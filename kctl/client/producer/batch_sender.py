@@ -198,20 +198,20 @@ class BatchSender:
         """Say what the queue's next batch is waiting for, and what went wrong last."""
         batch = queue.batch
         name = f"{queue.topic_partition.topic}-{queue.topic_partition.partition}"
+        attempts = 0 if batch is None else batch.attempts
+        times = f" (sent {attempts} time{'' if attempts == 1 else 's'})" if attempts else ""
         if batch is not None and batch.is_in_flight:
-            sent = f", sent {batch.attempts} times," if batch.attempts > 1 else ""
-            return f"the batch to {name}{sent} waited for the answer of node {batch.node_id}", batch.last_error
+            return f"waiting for node {batch.node_id} to acknowledge the batch to {name}{times}", batch.last_error
         info = self._client.metadata.cluster.partition(*queue.topic_partition)
         if info is None or info.leader_id == NO_NODE:
             cause = info.error if info is not None and info.error is not None else self._client.last_error()
-            return f"{name} had no known leader", cause
+            return f"{name} had no known leader{times}", cause
         if self._identity is not None and not self._identity.equip(queue.sequence):
             return "waiting for a producer id", self._identity.last_error or self._client.last_error()
         if not self._client.network.is_ready(info.leader_id):
-            where = f"waiting for a connection to node {info.leader_id}, the leader of {name}"
+            where = f"waiting for a connection to node {info.leader_id}, the leader of {name}{times}"
             return where, self._client.network.node_error(info.leader_id)
-        last_error = None if batch is None else batch.last_error
-        return f"the batch to {name} waited to be sent", last_error
+        return f"the batch to {name} waited to be sent{times}", None if batch is None else batch.last_error
 
     def fail_all(self, error: KafkaError) -> None:
         """Give up everything at once; nothing more is sent of it."""

@@ -1,0 +1,271 @@
+"""Records arrive once, in order, whatever happens on the way; and each future tells the truth about it."""
+
+import pytest
+
+from kctl.client.broker_errors import error_class
+from kctl.client.errors import DeliveryTimeout, KafkaError, RecordTooLargeError, RequestTimeout, UndeliveredError
+from kctl.client.producer import SendFuture
+from kctl.sandbox import ClusterSettings, Fault
+from tests.sim.producer.world import World, run
+
+
+def sent(world: World, count: int, gap_ms: int = 0, **properties: object) -> list[SendFuture]:
+    """Send numbered records to t-0, flush and close; return the futures."""
+    producer = world.producer({key.replace("_", "."): value for key, value in properties.items()})
+    futures = []
+    for number in range(count):
+        futures.append(producer.send("t", b"%d" % number, partition=0))
+        if gap_ms:
+            world.hub.sleep_ms(gap_ms)
+    producer.flush()
+    producer.close()
+    return futures
+
+
+def numbers(count: int) -> list[bytes | None]:
+    return [b"%d" % number for number in range(count)]
+
+
+def test_offsets_partition_and_timestamp_are_told() -> None:
+    def app(world: World) -> None:
+        with world.producer() as producer:
+            futures = [producer.send("t", b"a", timestamp_ms=5), producer.send("t", b"b")]
+            producer.flush()
+            assert [future.result(0) for future in futures] == [
+                ("t", 0, 0, 5),
+                ("t", 0, 1, futures[1].timestamp_ms),
+            ]
+
+    assert run(app).values("t", 0) == [b"a", b"b"]
+
+
+@pytest.mark.parametrize("acks", ["all", "1", "0"])
+def test_every_kind_of_acknowledgement(acks: str) -> None:
+    def app(world: World) -> None:
+        futures = sent(world, 100, acks=acks)
+        assert all(future.exception(0) is None for future in futures)
+        assert futures[7].result(0).offset == (-1 if acks == "0" else 7)
+
+    assert run(app).values("t", 0) == numbers(100)
+
+
+@pytest.mark.parametrize("compression", ["none", "gzip", "snappy", "lz4", "zstd"])
+def test_every_compression(compression: str) -> None:
+    world = run(lambda world: assert_delivered(sent(world, 50, compression_type=compression)))
+    assert world.values("t", 0) == numbers(50)
+
+
+def assert_delivered(futures: list[SendFuture]) -> None:
+    assert [future.exception(0) for future in futures] == [None] * len(futures)
+
+
+def test_linger_gathers_and_flush_does_not_wait_for_it() -> None:
+    def app(world: World) -> None:
+        producer = world.producer({"linger.ms": "50000", "delivery.timeout.ms": "120000"})
+        producer.partitions_for("t")
+        before_ms = world.clock.now_ms()
+        futures = [producer.send("t", b"x") for _ in range(3)]
+        world.hub.sleep_ms(1000)
+        assert not any(future.done() for future in futures)
+        producer.flush()
+        assert world.clock.now_ms() - before_ms < 1020
+        producer.close()
+
+    world = run(app)
+    assert len(world.sandbox.cluster.topics["t"].partitions[0].log.batches) == 1
+
+
+def test_a_lingering_batch_leaves_exactly_when_its_linger_is_over() -> None:
+    def app(world: World) -> None:
+        producer = world.producer({"linger.ms": "100"})
+        producer.send("t", b"connects everything").result()
+        before_ms = world.clock.now_ms()
+        producer.send("t", b"x").result()
+        assert world.clock.now_ms() - before_ms == 100 + 2  # and one round trip
+        producer.close()
+
+    run(app)
+
+
+def test_a_full_batch_does_not_linger() -> None:
+    def app(world: World) -> None:
+        producer = world.producer({"linger.ms": "10000", "batch.size": "1000"})
+        producer.partitions_for("t")
+        before_ms = world.clock.now_ms()
+        first, *_ = [producer.send("t", bytes(300)) for _ in range(4)]
+        first.result()
+        assert world.clock.now_ms() - before_ms < 20
+        producer.close(0)
+
+    run(app)
+
+
+def test_leader_moves_lose_repeat_and_reorder_nothing() -> None:
+    def app(world: World) -> None:
+        for at_ms, node_id in ((40, 2), (90, 3), (91, 1), (150, 2)):
+            world.at(at_ms, lambda node_id=node_id: world.sandbox.move_leader("t", 0, node_id))  # type: ignore[misc]  # a bound default
+        assert_delivered(sent(world, 200, gap_ms=1, linger_ms=0, batch_size=0))
+
+    assert run(app).values("t", 0) == numbers(200)
+
+
+def test_a_dead_leader_is_left_for_the_next_one() -> None:
+    def app(world: World) -> None:
+        old = world.leader("t", 0)
+        new = 1 if old != 1 else 2
+        world.at(30, lambda: world.sandbox.start_fault(old, Fault.RESET_ON_REQUEST))
+        world.at(500, lambda: world.sandbox.move_leader("t", 0, new))
+        assert_delivered(sent(world, 100, gap_ms=2))
+
+    assert run(app).values("t", 0) == numbers(100)
+
+
+@pytest.mark.parametrize("fault", [Fault.REFUSE, Fault.RESET, Fault.BLACKHOLE])
+def test_a_leader_that_cannot_be_reached_for_a_while(fault: Fault) -> None:
+    def app(world: World) -> None:
+        leader = world.leader("t", 0)
+        world.sandbox.start_fault(leader, fault)
+        world.at(5000, lambda: world.sandbox.heal(leader))
+        assert_delivered(sent(world, 10))
+
+    assert run(app).values("t", 0) == numbers(10)
+
+
+@pytest.mark.parametrize("idempotent", [True, False])
+def test_a_lost_answer_repeats_a_batch_only_without_idempotence(idempotent: bool) -> None:
+    """The broker writes the batch and answers after the client has given the request up."""
+
+    def app(world: World) -> None:
+        producer = world.producer(
+            {
+                "enable.idempotence": idempotent,
+                "request.timeout.ms": "1000",
+                "delivery.timeout.ms": "20000",
+            }
+        )
+        producer.send("t", b"0").result()
+        leader = world.leader("t", 0)
+        world.sandbox.start_fault(leader, Fault.DELAY, ms=3000)
+        world.at(3500, lambda: world.sandbox.heal(leader))
+        future = producer.send("t", b"1")
+        future.result()
+        producer.send("t", b"2").result()
+        producer.close()
+
+    values = run(app).values("t", 0)
+    if idempotent:
+        assert values == numbers(3)
+    else:
+        assert values.count(b"1") > 1
+        assert list(dict.fromkeys(values)) == numbers(3)
+
+
+def test_batches_too_large_for_the_broker_are_split_in_order() -> None:
+    def app(world: World) -> None:
+        world.sandbox.create_topic("small", 1, properties={"max.message.bytes": "1000"})
+        producer = world.producer({"batch.size": "16384", "linger.ms": "5"})
+        futures = [producer.send("small", b"%03d" % number + bytes(97)) for number in range(100)]
+        futures.append(producer.send("small", bytes(2000)))
+        futures.append(producer.send("small", b"last"))
+        with pytest.raises(UndeliveredError) as caught:
+            producer.flush()
+        assert caught.value.undelivered == 1
+        assert isinstance(futures[100].exception(0), error_class(10))
+        assert futures[101].exception(0) is None
+        result = producer.close()
+        assert (result.delivered, result.failed, result.unknown) == (101, 1, 0)
+
+    values = run(app).values("small", 0)
+    assert [value[:3] for value in values if value is not None] == [b"%03d" % n for n in range(100)] + [b"las"]
+
+
+def test_records_expire_each_at_its_own_deadline() -> None:
+    """The leader freezes; records sent 100 ms apart fail 100 ms apart, exactly, and say what they waited for."""
+
+    def app(world: World) -> None:
+        producer = world.producer({"delivery.timeout.ms": "3000", "request.timeout.ms": "2000", "linger.ms": "0"})
+        producer.send("t", b"first").result()
+        world.sandbox.start_fault(world.leader("t", 0), Fault.FREEZE)
+        ended: list[tuple[int, KafkaError | None]] = []
+        starts = []
+        for _ in range(5):
+            starts.append(world.clock.now_ms())
+            producer.send("t", b"x", callback=lambda future: ended.append((world.clock.now_ms(), future.exception())))
+            world.hub.sleep_ms(100)
+        with pytest.raises(UndeliveredError) as caught:
+            producer.flush()
+        assert caught.value.undelivered == 5
+        assert [at_ms - start_ms for (at_ms, _), start_ms in zip(ended, starts, strict=True)] == [3000] * 5
+        errors = [error for _, error in ended]
+        assert all(isinstance(error, DeliveryTimeout) and error.elapsed_ms == 3000 for error in errors)
+        assert "waiting for a connection to node 1, the leader of t-0 (sent 1 time)" in str(errors[0])
+        assert isinstance(errors[0], DeliveryTimeout)
+        assert isinstance(errors[0].cause, RequestTimeout)
+        result = producer.close(1)
+        assert (result.delivered, result.failed, result.unknown) == (1, 4, 1)
+
+    run(app)
+
+
+def test_what_failed_without_being_sent_is_never_written_later() -> None:
+    def app(world: World) -> None:
+        leader = world.leader("t", 0)
+        world.sandbox.start_fault(leader, Fault.REFUSE)
+        producer = world.producer({"delivery.timeout.ms": "2000", "request.timeout.ms": "1000"})
+        failing = producer.send("t", b"never")
+        assert isinstance(failing.exception(), DeliveryTimeout)
+        world.sandbox.heal()
+        producer.send("t", b"later").result()
+        assert producer.close().failed == 1
+
+    assert run(app).values("t", 0) == [b"later"]
+
+
+def test_idempotence_goes_on_after_a_batch_of_unknown_fate() -> None:
+    """The gap starts a new epoch for the partition: later batches are neither refused nor taken for repeats."""
+
+    def app(world: World) -> None:
+        limits = {"delivery.timeout.ms": "2000", "request.timeout.ms": "1500"}
+        producer = world.producer({**limits, "socket.connection.setup.timeout.ms": "300"})
+        producer.send("t", b"0").result()
+        world.sandbox.start_fault(world.leader("t", 0), Fault.SILENCE)
+        assert isinstance(producer.send("t", b"lost").exception(), DeliveryTimeout)
+        world.sandbox.heal()
+        assert producer.send("t", b"1").result().offset == 1
+        assert producer.send("t", b"2").result().offset == 2
+        result = producer.close()
+        assert (result.delivered, result.unknown) == (3, 1)
+
+    assert run(app).values("t", 0) == numbers(3)
+
+
+def test_one_request_carries_the_batches_of_several_partitions() -> None:
+    def app(world: World) -> None:
+        producer = world.producer({"linger.ms": "10"})
+        producer.partitions_for("p")
+        futures = [producer.send("p", b"x", partition=number % 6) for number in range(60)]
+        producer.flush()
+        assert_delivered(futures)
+        producer.close()
+
+    world = run(app, topics={"p": 6}, nodes=1)
+    logs = [partition.log for partition in world.sandbox.cluster.topics["p"].partitions.values()]
+    assert [len(log.batches) for log in logs] == [1] * 6
+
+
+def test_a_record_larger_than_a_request_is_refused_at_once() -> None:
+    def app(world: World) -> None:
+        with world.producer({"max.request.size": "1000"}) as producer:
+            with pytest.raises(RecordTooLargeError, match=r"max\.request\.size is 1000"):
+                producer.send("t", bytes(1001))
+            producer.send("t", b"fits")
+
+    assert run(app).values("t", 0) == [b"fits"]
+
+
+def test_topics_are_created_by_sending_to_them() -> None:
+    def app(world: World) -> None:
+        with world.producer() as producer:
+            producer.send("new", b"x")
+
+    assert run(app, settings=ClusterSettings(num_partitions=1)).values("new", 0) == [b"x"]
