@@ -10,6 +10,7 @@ from kctl.sandbox.apis import (
     create_topics,
     delete_topics,
     describe_cluster,
+    describe_configs,
     fetch,
     find_coordinator,
     init_producer_id,
@@ -40,6 +41,7 @@ HANDLERS: dict[int, Handler[Any]] = {
         init_producer_id.HANDLER,
         sasl_authenticate.HANDLER,
         describe_cluster.HANDLER,
+        describe_configs.HANDLER,
     )
 }
 """By api key; ApiVersions names exactly these."""

@@ -1,0 +1,175 @@
+"""Scenarios with the library: Producer, Consumer, Admin, Prober."""
+
+import itertools
+import os
+from collections.abc import Mapping
+
+import pytest
+
+from kctl.client import Admin, Consumer, Producer, TopicPartition
+from kctl.client.admin import EARLIEST, LATEST, NewTopic
+from kctl.client.config import AdminConfig
+from kctl.client.errors import BrokerError
+from kctl.client.events import Event, Phase, PhaseDone, Ready
+from kctl.client.metadata_updater import bootstrap_nodes
+from kctl.client.network.system import system_runtime
+from kctl.client.probe.prober import Prober
+
+Properties = Mapping[str, str]
+TIMEOUT_S = 30.0
+PARTITIONS = 3
+_numbers = itertools.count()
+
+
+def new_topic(properties: Properties, partitions: int = PARTITIONS) -> str:
+    """Create a fresh topic and return its name once every partition has a leader."""
+    name = f"scenario-{os.getpid()}-{next(_numbers)}"
+    with Admin(properties) as admin:
+        admin.create_topics([NewTopic(name, partitions)], timeout=TIMEOUT_S).raise_first()
+    with Consumer(properties) as consumer:
+        consumer.end_offsets([TopicPartition(name, p) for p in range(partitions)], timeout=TIMEOUT_S)
+    return name
+
+
+def read_all(properties: Properties, topic: str, partitions: int = PARTITIONS) -> dict[int, list[tuple[object, ...]]]:
+    """Return what each partition holds, from its beginning to its end, as (key, value, headers, timestamp)."""
+    assigned = [TopicPartition(topic, partition) for partition in range(partitions)]
+    found: dict[int, list[tuple[object, ...]]] = {partition: [] for partition in range(partitions)}
+    with Consumer({**properties, "auto.offset.reset": "earliest"}) as consumer:
+        ends = consumer.end_offsets(assigned, timeout=TIMEOUT_S)
+        consumer.assign(assigned)
+        while any(consumer.position(tp, timeout=TIMEOUT_S) < ends[tp] for tp in assigned):
+            for record in consumer.poll(timeout=1):
+                found[record.partition].append((record.key, record.value, record.headers, record.timestamp_ms))
+    return found
+
+
+def records_come_back_as_they_were_sent(properties: Properties) -> None:
+    """Keys, values, headers and timestamps survive, nulls and duplicates included, in order per partition."""
+    topic = new_topic(properties)
+    sent: dict[int, list[tuple[object, ...]]] = {partition: [] for partition in range(PARTITIONS)}
+    shapes: list[tuple[bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...]]] = [
+        (None, b"plain", ()),
+        (b"key", b"value", (("h", b"1"), ("h", b"2"), ("null", None), ("", b""))),
+        (b"", b"", ()),
+        (b"tombstone", None, (("ünïcode", "ß".encode()),)),
+        (b"big", b"x" * 300_000, ()),
+    ]
+    with Producer(properties) as producer:
+        for number in range(500):
+            key, value, headers = shapes[number % 5] if number < 50 else (b"%d" % number, b"value %d" % number, ())
+            partition = number % PARTITIONS
+            timestamp_ms = 1_700_000_000_000 + number
+            producer.send(
+                topic, value=value, key=key, partition=partition, headers=list(headers), timestamp_ms=timestamp_ms
+            )
+            sent[partition].append((key, value, headers, timestamp_ms))
+        producer.flush(timeout=TIMEOUT_S)
+    assert read_all(properties, topic) == sent
+
+
+def every_codec_is_taken(properties: Properties) -> None:
+    """Batches of each codec, many records each, come back whole."""
+    topic = new_topic(properties, 1)
+    expected = []
+    for codec in ("none", "gzip", "snappy", "lz4", "zstd"):
+        with Producer({**properties, "compression.type": codec, "linger.ms": "50"}) as producer:
+            for number in range(200):
+                value = f"{codec} {number} ".encode() * 20
+                producer.send(topic, value=value)
+                expected.append(value)
+            producer.flush(timeout=TIMEOUT_S)
+    assert [record[1] for record in read_all(properties, topic, 1)[0]] == expected
+
+
+def every_acks_delivers(properties: Properties) -> None:
+    """acks 0, 1 and all: futures complete, and what was acknowledged is there."""
+    topic = new_topic(properties, 1)
+    for acks in ("0", "1", "all"):
+        with Producer({**properties, "acks": acks, "enable.idempotence": str(acks == "all").lower()}) as producer:
+            futures = [producer.send(topic, value=b"%d" % number) for number in range(100)]
+            producer.flush(timeout=TIMEOUT_S)
+            metadata = [future.result(TIMEOUT_S) for future in futures]
+            if acks != "0":
+                assert [m.offset for m in metadata] == list(range(metadata[0].offset, metadata[0].offset + 100))
+    # acks=0 says nothing of arrival, but on a connection that lived all requests were read in order.
+    assert len(read_all(properties, topic, 1)[0]) == 300
+
+
+def positions_are_found(properties: Properties) -> None:
+    """Beginning, end, by timestamp and by seek."""
+    topic = new_topic(properties, 1)
+    tp = TopicPartition(topic, 0)
+    with Producer(properties) as producer:
+        for number in range(10):
+            producer.send(topic, value=b"%d" % number, timestamp_ms=1_700_000_000_000 + number * 1000)
+        producer.flush(timeout=TIMEOUT_S)
+    with Consumer(properties) as consumer:
+        assert consumer.beginning_offsets([tp], timeout=TIMEOUT_S) == {tp: 0}
+        assert consumer.end_offsets([tp], timeout=TIMEOUT_S) == {tp: 10}
+        by_time = consumer.offsets_for_times({tp: 1_700_000_004_500}, timeout=TIMEOUT_S)[tp]
+        assert by_time is not None
+        assert (by_time.offset, by_time.timestamp_ms) == (5, 1_700_000_005_000)
+        assert consumer.offsets_for_times({tp: 1_800_000_000_000}, timeout=TIMEOUT_S)[tp] is None
+        consumer.assign([tp])
+        consumer.seek(tp, 7)
+        values: list[bytes | None] = []
+        while len(values) < 3:
+            values += [record.value for record in consumer.poll(timeout=1)]
+        assert values == [b"7", b"8", b"9"]
+        assert consumer.position(tp, timeout=TIMEOUT_S) == 10
+    with Admin(properties) as admin:
+        assert admin.list_offsets({tp: EARLIEST}, timeout=TIMEOUT_S)[tp].offset == 0
+        assert admin.list_offsets({tp: LATEST}, timeout=TIMEOUT_S)[tp].offset == 10
+
+
+def topics_are_managed(properties: Properties) -> None:
+    """Created, listed, described, refused where they exist, deleted, and then unknown."""
+    with Admin(properties) as admin:
+        name = f"managed-{os.getpid()}-{next(_numbers)}"
+        created = admin.create_topics([NewTopic(name, 2)], timeout=TIMEOUT_S)[name]
+        assert created is not None
+        with pytest.raises(BrokerError, match="TOPIC_ALREADY_EXISTS"):
+            admin.create_topics([NewTopic(name, 2)], timeout=TIMEOUT_S)[name]
+        assert name in admin.list_topics(timeout=TIMEOUT_S)
+        assert sorted(admin.describe_topics([name], timeout=TIMEOUT_S)[name].partitions) == [0, 1]
+        admin.delete_topics([name], timeout=TIMEOUT_S).raise_first()
+        with pytest.raises(BrokerError, match="UNKNOWN_TOPIC_OR_PARTITION"):
+            admin.describe_topics([name], timeout=TIMEOUT_S)[name]
+        cluster = admin.describe_cluster(timeout=TIMEOUT_S)
+        assert cluster.cluster_id
+        assert cluster.nodes
+
+
+def every_node_is_probed(properties: Properties) -> None:
+    """Each address goes through all its phases to ready, says which cluster it belongs to and who it is."""
+    config = AdminConfig.parse(properties)
+    events: list[Event] = []
+    runtime = system_runtime()
+    prober = Prober(config, runtime, bootstrap_nodes(config), events=events.append)
+    deadline_at_ms = runtime.clock.start_ms() + int(TIMEOUT_S * 1000)
+    while not prober.is_done and runtime.clock.now_ms() < deadline_at_ms:
+        prober.poll(deadline_at_ms - runtime.clock.now_ms())
+    prober.close()
+    wanted = [Phase.DNS, Phase.TCP, Phase.APIVERSIONS]
+    wanted += [Phase.TLS] if config.uses_tls else []
+    wanted += [Phase.SASL] if config.uses_sasl else []
+    assert len([event for event in events if isinstance(event, Ready)]) == len(config.bootstrap_servers)
+    for report in prober.reports:
+        assert report.is_ready, report.error
+        assert {event.phase for event in events if isinstance(event, PhaseDone)} == set(wanted)
+        assert set(report.phases_ms) == set(wanted)
+        assert report.view is not None
+        assert report.view.cluster_id
+        assert report.answers_as in {broker.node_id for broker in report.view.brokers}
+        assert (report.tls is not None) == config.uses_tls
+
+
+EVERY_SCENARIO = (
+    records_come_back_as_they_were_sent,
+    every_codec_is_taken,
+    every_acks_delivers,
+    positions_are_found,
+    topics_are_managed,
+    every_node_is_probed,
+)
