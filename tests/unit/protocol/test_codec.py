@@ -26,6 +26,7 @@ from kctl.client.protocol.api.metadata import (
     MetadataResponseBroker,
 )
 from kctl.client.protocol.api.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from kctl.client.protocol.primitives import uvarint
 from kctl.client.protocol.schema import Message, field
 
 
@@ -119,6 +120,19 @@ def test_hostile_arrays(reason: str, data: str) -> None:
     for _ in range(4):
         with pytest.raises(RemoteProtocolError, match=reason):
             codec.decode(MetadataRequest, bytes.fromhex(data), 1)
+
+
+def test_a_compact_string_is_no_longer_than_an_old_one() -> None:
+    for size, is_allowed in ((32767, True), (32768, False)):
+        name = uvarint(size + 1) + b"x" * size
+        data = b"\x02" + bytes(16) + name + b"\0" + b"\0\0\0"
+        if is_allowed:
+            assert codec.decode(MetadataRequest, data, 12).topics is not None
+            continue
+        with pytest.raises(codec.FAILURES):
+            codec.decoder(MetadataRequest, 12)(data, 0)
+        with pytest.raises(RemoteProtocolError, match=r"topics\[0\].name: string of 32768 bytes"):
+            codec.decode(MetadataRequest, data, 12)
 
 
 @pytest.mark.parametrize(
