@@ -38,10 +38,6 @@ class PartitionQueue:
         self.batch: Batch | None = None
         self.sequence = PartitionSequence()
 
-    def add(self, record: SendFuture) -> None:
-        self.records.append(record)
-        self.queued_bytes += record.size_bytes
-
     def put_back(self, records: list[SendFuture]) -> None:
         """Put the records of a batch that was not written back to the front, in their order."""
         self.records.extendleft(reversed(records))
@@ -98,19 +94,21 @@ class Accumulator:
         self._delivery_timeout_ms = config.delivery_timeout_ms
         self._compression = config.compression_type
         self._level = _compression_level(config)
-        self._queues: dict[TopicPartition, PartitionQueue] = {}
+        self._queues: dict[tuple[str, int], PartitionQueue] = {}
         self._active: dict[TopicPartition, PartitionQueue] = {}
         self.is_hurried = False
         """No lingering: someone flushes, closes or waits for memory."""
 
     def add(self, record: SendFuture) -> None:
         """Let the record wait in the queue of its partition."""
-        key = TopicPartition(record.topic, record.partition)
-        queue = self._queues.get(key)
+        queue = self._queues.get((record.topic, record.partition))  # a plain tuple is made faster, and equal
         if queue is None:
+            key = TopicPartition(record.topic, record.partition)
             queue = self._queues[key] = PartitionQueue(key, self._batch_size_bytes)
-        self._active[key] = queue
-        queue.add(record)
+        if not queue.records and queue.batch is None:
+            self._active[queue.topic_partition] = queue
+        queue.records.append(record)
+        queue.queued_bytes += record.size_bytes
 
     def active(self) -> list[PartitionQueue]:
         """Return the queues that are not empty, those served least recently first."""

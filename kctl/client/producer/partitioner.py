@@ -18,9 +18,11 @@ from kctl.client.producer.murmur2 import partition_of_key
 class _Turn:
     """Where a topic's records without a key go at present."""
 
-    __slots__ = ("bytes_left", "partition")
+    __slots__ = ("bytes_left", "partition", "topic")
 
-    def __init__(self, partition: int, bytes_left: int) -> None:
+    def __init__(self, topic: TopicInfo, partition: int, bytes_left: int) -> None:
+        self.topic = topic
+        """As it was when the partition was found to have a leader."""
         self.partition = partition
         self.bytes_left = bytes_left
 
@@ -47,18 +49,24 @@ class Partitioner:
 
     def _sticky(self, record: SendFuture, topic: TopicInfo) -> int:
         turn = self._turns.get(topic.name)
-        if turn is None or turn.bytes_left <= 0 or not _is_available(topic, turn.partition):
-            choices = _available(topic)
-            if turn is not None and len(choices) > 1 and turn.partition in choices:
-                choices.remove(turn.partition)
-            turn = self._turns[topic.name] = _Turn(self._chance.choice(choices), self._batch_size_bytes)
+        if turn is None or turn.bytes_left <= 0 or turn.topic is not topic:
+            turn = self._turns[topic.name] = self._next_sticky(turn, topic)
         turn.bytes_left -= record.size_bytes
         return turn.partition
+
+    def _next_sticky(self, turn: _Turn | None, topic: TopicInfo) -> _Turn:
+        choices = _available(topic)
+        if turn is not None:
+            if turn.bytes_left > 0 and turn.partition in choices:
+                return _Turn(topic, turn.partition, turn.bytes_left)
+            if len(choices) > 1 and turn.partition in choices:
+                choices.remove(turn.partition)
+        return _Turn(topic, self._chance.choice(choices), self._batch_size_bytes)
 
     def _next_in_turn(self, topic: TopicInfo) -> int:
         turn = self._turns.get(topic.name)
         if turn is None:
-            turn = self._turns[topic.name] = _Turn(self._chance.randrange(len(topic.partitions)), 0)
+            turn = self._turns[topic.name] = _Turn(topic, self._chance.randrange(len(topic.partitions)), 0)
         choices = _available(topic)
         turn.partition = next((choice for choice in choices if choice > turn.partition), choices[0])
         return turn.partition

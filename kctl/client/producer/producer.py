@@ -21,7 +21,7 @@ from kctl.client.producer.buffer_memory import BufferMemory
 from kctl.client.producer.deliveries import CloseResult
 from kctl.client.producer.future import NO_PARTITION, Callback, SendFuture
 from kctl.client.producer.mailbox import LOOP_GRACE_MS, CloseMark, FlushMark, Mailbox, TopicWait
-from kctl.client.producer.record import Headers, ProducerRecord, check_record, upper_bound_bytes
+from kctl.client.producer.record import Headers, ProducerRecord, checked_size_bytes
 from kctl.client.producer.sender import Sender
 from kctl.client.seams import Runtime
 
@@ -88,27 +88,26 @@ class Producer:
             IllegalStateError: the producer is closed.
             TypeError, ValueError: an argument that no record can have.
         """
-        record = topic
-        if not isinstance(record, ProducerRecord):
-            record = ProducerRecord(record, value, key, partition, headers, timestamp_ms)
+        if isinstance(topic, ProducerRecord):
+            topic, value, key, partition, headers, timestamp_ms = topic
         if self._is_closing:
             raise IllegalStateError("the producer is closed")
-        check_record(record)
+        size_bytes = checked_size_bytes(topic, value, key, partition, headers, timestamp_ms)
+        if size_bytes > self._max_record_bytes:
+            raise self._too_large(topic, size_bytes)
         created_at_ms = self._clock.start_ms()
-        size_bytes = self._size_of(record)
-        if not self._is_known(record.topic, record.partition):
-            self._wait_for_topic(record.topic, record.partition, Timer(self._clock, self.config.max_block_ms))
-        if not self._memory.try_take(size_bytes):
-            self._wait_for_memory(size_bytes, created_at_ms)
+        if not self._is_known(topic, partition) or not self._memory.try_take(size_bytes):
+            self._wait_to_accept(topic, partition, size_bytes)
+            created_at_ms = self._clock.start_ms()
         future = SendFuture(
             self._mailbox,
-            record.topic,
-            NO_PARTITION if record.partition is None else record.partition,
-            record.key,
-            record.value,
-            record.headers,
-            self._clock.wall_ms() if record.timestamp_ms is None else record.timestamp_ms,
-            self._clock.start_ms(),
+            topic,
+            NO_PARTITION if partition is None else partition,
+            key,
+            value,
+            headers,
+            self._clock.wall_ms() if timestamp_ms is None else timestamp_ms,
+            created_at_ms,
             size_bytes,
             callback,
         )
@@ -117,14 +116,18 @@ class Producer:
             raise IllegalStateError("the producer is closed")
         return future
 
-    def _size_of(self, record: ProducerRecord) -> int:
-        size_bytes = upper_bound_bytes(record.key, record.value, record.headers)
-        if size_bytes > self._max_record_bytes:
-            limit = "max.request.size" if self.config.max_request_size <= self.config.buffer_memory else "buffer.memory"
-            raise RecordTooLargeError(
-                f"a record of up to {size_bytes} bytes to {record.topic}: {limit} is {self._max_record_bytes}"
-            )
-        return size_bytes
+    def _wait_to_accept(self, topic: str, partition: int | None, size_bytes: int) -> None:
+        """Wait for the topic's metadata, then for memory, and take it; both within max.block.ms."""
+        timer = Timer(self._clock, self.config.max_block_ms)
+        if not self._is_known(topic, partition):
+            self._wait_for_topic(topic, partition, timer)
+        if not self._memory.try_take(size_bytes):
+            self._wait_for_memory(size_bytes, timer)
+
+    def _too_large(self, topic: str, size_bytes: int) -> RecordTooLargeError:
+        limit = "max.request.size" if self.config.max_request_size <= self.config.buffer_memory else "buffer.memory"
+        text = f"a record of up to {size_bytes} bytes to {topic}: {limit} is {self._max_record_bytes}"
+        return RecordTooLargeError(text)
 
     def _is_known(self, topic: str, partition: int | None) -> bool:
         info = self._client.metadata.cluster.topics.get(topic)
@@ -137,18 +140,17 @@ class Producer:
             raise wait.timed_out(f"the metadata of topic {topic} is missing, and a callback must not wait for it")
         self._mailbox.ask(wait)
 
-    def _wait_for_memory(self, size_bytes: int, began_at_ms: int) -> None:
-        """Wait for buffer.memory, until max.block.ms after `began_at_ms`."""
-        deadline_at_ms = began_at_ms + self.config.max_block_ms
-        if not self._mailbox.is_on_loop() and self._memory.take(size_bytes, deadline_at_ms, self._mailbox.nudge):
+    def _wait_for_memory(self, size_bytes: int, timer: Timer) -> None:
+        if not self._mailbox.is_on_loop() and self._memory.take(size_bytes, timer.deadline_at_ms, self._mailbox.nudge):
             return
         if self._mailbox.is_finished:
             raise IllegalStateError("the producer was closed while this call waited for buffer.memory")
+        timer.update()
         raise MaxBlockTimeout(
             f"{size_bytes} bytes of buffer.memory are not free ({self._memory.used_bytes} of "
             f"{self._memory.total_bytes} wait to be acknowledged)",
-            timeout_ms=self.config.max_block_ms,
-            elapsed_ms=max(0, self._clock.now_ms() - began_at_ms),
+            timeout_ms=timer.timeout_ms,
+            elapsed_ms=timer.elapsed_ms,
             cause=self._client.metadata.last_error,
         )
 

@@ -36,39 +36,43 @@ class RecordMetadata(NamedTuple):
     timestamp_ms: int
 
 
-def upper_bound_bytes(key: bytes | None, value: bytes | None, headers: Headers) -> int:
-    """Return the most bytes that the record can take in a batch of its own, uncompressed."""
-    size = _BATCH_OVERHEAD_BYTES + _RECORD_OVERHEAD_BYTES
-    if key is not None:
-        size += len(key)
-    if value is not None:
-        size += len(value)
-    for name, header in headers:
-        size += 4 * len(name) + 10 + (len(header) if header is not None else 0)
-    return size
+def checked_size_bytes(
+    topic: str,
+    value: bytes | None,
+    key: bytes | None,
+    partition: int | None,
+    headers: Headers,
+    timestamp_ms: int | None,
+) -> int:
+    """Return the most bytes that the record can take in a batch of its own, uncompressed.
 
-
-def check_record(record: ProducerRecord) -> None:
-    """Refuse what no batch can carry.
-
-    Raises: TypeError, ValueError: naming the argument.
+    Raises: TypeError, ValueError: naming the argument that no record can have.
     """
-    for what, content in (("value", record.value), ("key", record.key)):
-        if content is not None and not isinstance(content, bytes):
-            raise TypeError(f"{what} must be bytes or None, not {type(content).__name__}")
-    if not isinstance(record.topic, str) or not record.topic:
-        raise TypeError(f"topic must be a str that is not empty, not {record.topic!r}")
-    if record.partition is not None and (not isinstance(record.partition, int) or record.partition < 0):
-        raise ValueError(f"partition must be a number from 0 on, not {record.partition!r}")
-    if record.timestamp_ms is not None and (not isinstance(record.timestamp_ms, int) or record.timestamp_ms < 0):
-        raise ValueError(f"timestamp_ms must be milliseconds since the epoch, not {record.timestamp_ms!r}")
-    if record.headers:
-        _check_headers(record.headers)
+    size_bytes = _BATCH_OVERHEAD_BYTES + _RECORD_OVERHEAD_BYTES
+    if value is not None:
+        if not isinstance(value, bytes):
+            raise TypeError(f"value must be bytes or None, not {type(value).__name__}")
+        size_bytes += len(value)
+    if key is not None:
+        if not isinstance(key, bytes):
+            raise TypeError(f"key must be bytes or None, not {type(key).__name__}")
+        size_bytes += len(key)
+    if not isinstance(topic, str) or not topic:
+        raise TypeError(f"topic must be a str that is not empty, not {topic!r}")
+    if partition is not None and (not isinstance(partition, int) or partition < 0):
+        raise ValueError(f"partition must be a number from 0 on, not {partition!r}")
+    if timestamp_ms is not None and (not isinstance(timestamp_ms, int) or timestamp_ms < 0):
+        raise ValueError(f"timestamp_ms must be milliseconds since the epoch, not {timestamp_ms!r}")
+    return size_bytes + _checked_headers_bytes(headers) if headers else size_bytes
 
 
-def _check_headers(headers: Headers) -> None:
+def _checked_headers_bytes(headers: Headers) -> int:
+    size_bytes = 0
     for entry in headers:
         if not isinstance(entry, tuple) or len(entry) != 2 or not isinstance(entry[0], str):
             raise TypeError(f"a header is a tuple (str, bytes or None), not {entry!r}")
-        if entry[1] is not None and not isinstance(entry[1], bytes):
-            raise TypeError(f"header {entry[0]!r} must be bytes or None, not {type(entry[1]).__name__}")
+        name, value = entry
+        if value is not None and not isinstance(value, bytes):
+            raise TypeError(f"header {name!r} must be bytes or None, not {type(value).__name__}")
+        size_bytes += 4 * len(name) + 10 + len(value or b"")
+    return size_bytes
