@@ -20,7 +20,7 @@ class FetchedChunk(NamedTuple):
         epoch: the decision of the application that this answers (see events.py).
         fetch_offset: records before it were not asked for, though the first batch may hold some.
         next_offset: the position after the whole chunk; past compacted gaps and control batches.
-        data: whole batches as they lie in the log.
+        data: batches as they lie in the log; the last may be cut short, which the reader knows as the end.
         aborted_transactions: those that touch the data; None with read_uncommitted.
         check_crcs: whether the reader checks them.
         high_watermark, log_start_offset: the partition's ends at that time, -1 where not told.

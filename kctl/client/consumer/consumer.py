@@ -305,15 +305,18 @@ class Consumer:
     def _advance(self) -> None:
         """Take what the network said, and tell it what has been decided since."""
         self._link.look()
-        self._link.post(self._subscription.take_changes(self._reset_policy_timestamp_ms()))
+        self._tell_changes()
         unpositioned = self._subscription.unpositioned
         if unpositioned:
             raise self._unpositioned(unpositioned)
 
     def _wait(self, timer: Timer) -> bool:
-        # Delivering nothing may have changed something: an offset out of range asks for a new position.
-        self._link.post(self._subscription.take_changes(self._reset_policy_timestamp_ms()))
+        self._tell_changes()  # delivering nothing may decide something: an offset out of range asks for a position
         return self._link.wait(timer)
+
+    def _tell_changes(self) -> None:
+        has_changes = self._subscription.has_changes
+        self._link.post(self._subscription.take_changes(self._reset_policy_timestamp_ms()) if has_changes else ())
 
     def _on_event(self, event: ToApplication) -> None:
         match event:

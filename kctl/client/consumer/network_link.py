@@ -53,19 +53,23 @@ class NetworkLink:
         self._fatal_error: KafkaError | None = None
         self._has_ended = False
         self._is_woken = False
+        self._is_unannounced = False
 
     # --- one way ----------------------------------------------------------------------------------------------------
 
     def post(self, events: Iterable[ToNetwork]) -> None:
-        """Hand events to the network loop; without any, it is left asleep."""
-        before = len(self._outbox)
-        self._outbox.extend(events)
-        if len(self._outbox) > before or before:
+        """Hand events to the network loop, and announce those posted quietly; without any, it is left asleep."""
+        for event in events:
+            self._outbox.append(event)
+            self._is_unannounced = True
+        if self._is_unannounced:
+            self._is_unannounced = False
             self._wake_network()
 
     def post_quietly(self, event: ToNetwork) -> None:
-        """Hand over an event that can wait for the next one or for the loop's next turn."""
+        """Hand over an event that can wait for the next `post` or for the loop's next turn."""
         self._outbox.append(event)
+        self._is_unannounced = True
 
     # --- the other --------------------------------------------------------------------------------------------------
 

@@ -125,6 +125,11 @@ class Subscription:
 
     # --- towards the network ----------------------------------------------------------------------------------------
 
+    @property
+    def has_changes(self) -> bool:
+        """Whether `take_changes` may have something to say."""
+        return bool(self._changes or self._unsettled)
+
     def take_changes(self, reset_policy_timestamp_ms: int | None) -> list[ToNetwork]:
         """Return what the network must be told since the last call.
 

@@ -233,7 +233,7 @@ class FetchManager:
                         state.epoch,
                         fetch_offset,
                         walk.next_offset,
-                        records if walk.end == len(records) else records[: walk.end],
+                        records[: walk.end] if walk.damage else records,
                         tuple(AbortedTransaction(each.producer_id, each.first_offset) for each in aborted)
                         if self._isolation_level
                         else None,
