@@ -14,9 +14,11 @@ from kctl.client.events import Event, Phase, PhaseDone, Ready
 from kctl.client.metadata_updater import bootstrap_nodes
 from kctl.client.network.system import system_runtime
 from kctl.client.probe.prober import Prober
+from tests.brokers.waiting import wait_until
 
 Properties = Mapping[str, str]
 TIMEOUT_S = 30.0
+WAIT_MS = 30_000
 PARTITIONS = 3
 _numbers = itertools.count()
 
@@ -131,11 +133,17 @@ def topics_are_managed(properties: Properties) -> None:
         assert created is not None
         with pytest.raises(BrokerError, match="TOPIC_ALREADY_EXISTS"):
             admin.create_topics([NewTopic(name, 2)], timeout=TIMEOUT_S)[name]
-        assert name in admin.list_topics(timeout=TIMEOUT_S)
-        assert sorted(admin.describe_topics([name], timeout=TIMEOUT_S)[name].partitions) == [0, 1]
+        # A broker learns of topics from the controller a moment later, so each answer is waited for.
+        wait_until(lambda: name in admin.list_topics(timeout=TIMEOUT_S), WAIT_MS, f"{name} in the list")
+        described = admin.describe_topics([name], timeout=TIMEOUT_S)
+        assert sorted(described[name].partitions) == [0, 1]
         admin.delete_topics([name], timeout=TIMEOUT_S).raise_first()
-        with pytest.raises(BrokerError, match="UNKNOWN_TOPIC_OR_PARTITION"):
-            admin.describe_topics([name], timeout=TIMEOUT_S)[name]
+
+        def is_unknown() -> bool:
+            failed = admin.describe_topics([name], timeout=TIMEOUT_S).failed.get(name)
+            return isinstance(failed, BrokerError) and failed.name == "UNKNOWN_TOPIC_OR_PARTITION"
+
+        wait_until(is_unknown, WAIT_MS, f"{name} to be gone")
         cluster = admin.describe_cluster(timeout=TIMEOUT_S)
         assert cluster.cluster_id
         assert cluster.nodes
