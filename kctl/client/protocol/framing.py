@@ -28,6 +28,7 @@ API_VERSIONS_KEY: Final = 18
 UNSUPPORTED_VERSION: Final = 35
 FIRST_BYTES: Final = 64
 _SIZE_BYTES: Final = 4
+_SMALL_PIECE: Final = 4096
 
 
 class RequestPrefix(NamedTuple):
@@ -138,45 +139,63 @@ def decode_response(response_cls: type[R], frame: bytes | bytearray | memoryview
 
 
 class FrameReader:
-    """Cuts a stream of bytes into frames; holds no more than it was fed."""
+    """Cuts a stream of bytes into frames; holds no more than it was fed.
+
+    A frame that comes in pieces is joined once, when it is whole: for frames of a megabyte, memory that is taken and
+    given back costs more than decoding them.
+    """
 
     def __init__(self, max_bytes: int) -> None:
         """Args: max_bytes: the largest frame, without its size prefix, that is let in."""
         self.max_bytes = max_bytes
-        self._pending = bytearray()
+        self._head = b""  # the size prefix, as far as it came
+        self._pieces: list[bytes | bytearray] = []
+        self._left = 0  # bytes of the frame that are still to come
 
     @property
     def pending_bytes(self) -> int:
         """Bytes of a frame that is not complete yet, its size prefix included."""
-        return len(self._pending)
+        return len(self._head) + sum(map(len, self._pieces))
 
     def feed(self, data: bytes | bytearray | memoryview) -> list[bytes]:
         """The frames that `data` completes, without their size prefix.
 
-        Raises: RemoteProtocolError: a size is negative or above the limit. Its `first_bytes` are those that were taken
-            for the size and what follows, so that a peer which is not Kafka can be named. The stream is lost then:
-            every further call raises again.
+        Raises: RemoteProtocolError: a size is negative or above the limit. Its `first_bytes` start with that size, so
+            that a peer which is not Kafka can be named. The stream is lost then: every further call raises again.
         """
-        pending = self._pending
-        pending += data
-        frames = []
-        pos = 0
-        while len(pending) - pos >= _SIZE_BYTES:
-            size = int.from_bytes(pending[pos : pos + _SIZE_BYTES], "big", signed=True)
-            if not 0 <= size <= self.max_bytes:
-                del pending[:pos]
-                raise RemoteProtocolError(
-                    f"frame of {size} bytes, 0 to {self.max_bytes} are allowed",
-                    first_bytes=bytes(pending[:FIRST_BYTES]),
-                )
-            end = pos + _SIZE_BYTES + size
-            if end > len(pending):
-                break
-            with memoryview(pending) as view:
-                frames.append(bytes(view[pos + _SIZE_BYTES : end]))
-            pos = end
-        del pending[:pos]
-        return frames
+        frames: list[bytes] = []
+        pos, end = 0, len(data)
+        while True:
+            if len(self._head) < _SIZE_BYTES:
+                start, pos = pos, min(end, pos + _SIZE_BYTES - len(self._head))
+                self._head += bytes(data[start:pos])
+                if len(self._head) < _SIZE_BYTES:
+                    return frames
+                self._left = int.from_bytes(self._head, "big", signed=True)
+            if not 0 <= self._left <= self.max_bytes:
+                raise self._bad_size(bytes(data[pos : pos + FIRST_BYTES - _SIZE_BYTES]))
+            piece = bytes(data[pos : pos + self._left])
+            self._left -= len(piece)
+            if self._left:
+                self._keep(piece)
+                return frames
+            pos += len(piece)
+            frames.append(b"".join([*self._pieces, piece]))
+            self._head, self._pieces = b"", []
+
+    def _keep(self, piece: bytes) -> None:
+        """Keep a piece; small ones are gathered, since an object for each would outweigh its bytes."""
+        if len(piece) >= _SMALL_PIECE:
+            self._pieces.append(piece)
+        elif self._pieces and isinstance(self._pieces[-1], bytearray):
+            self._pieces[-1] += piece
+        else:
+            self._pieces.append(bytearray(piece))
+
+    def _bad_size(self, following: bytes) -> RemoteProtocolError:
+        return RemoteProtocolError(
+            f"frame of {self._left} bytes, 0 to {self.max_bytes} are allowed", first_bytes=self._head + following
+        )
 
 
 def _frame(parts: list[bytes]) -> bytes:

@@ -1,6 +1,7 @@
 """Headers, sizes, the ApiVersions exceptions, and the reader that cuts a stream into frames."""
 
 import struct
+import tracemalloc
 
 import pytest
 
@@ -117,6 +118,29 @@ def test_pending_bytes_are_those_of_the_open_frame() -> None:
     reader = FrameReader(100)
     assert reader.feed(b"\0\0\0\x01a" + b"\0\0\0\x05bc") == [b"a"]
     assert reader.pending_bytes == 6
+
+
+def test_a_frame_that_trickles_in_takes_no_more_memory_than_it_has_bytes() -> None:
+    size = 20_000
+    reader = FrameReader(size)
+    reader.feed(size.to_bytes(4, "big"))
+    tracemalloc.start()
+    for _ in range(size - 1):
+        reader.feed(b"x")
+    current, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert current < 2 * size
+    assert peak < 3 * size
+    assert reader.pending_bytes == size + 3
+    assert reader.feed(b"x") == [b"x" * size]
+
+
+def test_a_caller_may_reuse_its_buffer() -> None:
+    buffer = bytearray(b"\0\0\0\x06abc")
+    reader = FrameReader(100)
+    reader.feed(buffer)
+    buffer[:] = b"def####"
+    assert reader.feed(memoryview(buffer)[:3]) == [b"abcdef"]
 
 
 @pytest.mark.parametrize("size", [b"\xff\xff\xff\xff", b"\x80\0\0\0", b"\0\0\x01\x01"])
