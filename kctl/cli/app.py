@@ -160,6 +160,8 @@ def _report(error: Exception, failure: Failure, environment: Environment, *, ver
 def _forget_closed_streams() -> None:
     """Keep the interpreter from complaining at its end that a stream was closed under it."""
     for stream in (sys.stdout, sys.stderr):
+        if stream is None:  # our caller closed it
+            continue
         try:
             stream.flush()
         except BrokenPipeError:

@@ -176,4 +176,6 @@ def _hint(error: BaseException, code: ExitCode) -> str:
         return _hint(error.cause, code)
     if isinstance(error, errors.TransportError) and error.hint:
         return error.hint
+    if isinstance(error, errors.ConfigError) and error.key == "bootstrap.servers":
+        return "-b HOST:PORT, or start a cluster to try with: kctl sandbox up"
     return HINTS.get(code, "")

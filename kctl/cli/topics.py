@@ -1,0 +1,188 @@
+"""`kctl topics`: list, describe, create and delete topics.
+
+Owns what the rows show and the exit code of a call in which some topics failed. Shown by tests/cli/test_topics.py.
+"""
+
+from base64 import urlsafe_b64encode
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Annotated
+
+import click
+import typer
+
+from kctl.cli.data_out import DataOut
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import explain
+from kctl.cli.formats.rows import Row, json_lines, json_text, table_lines
+from kctl.cli.options import Common, Output, with_common
+from kctl.client.admin import Admin, NewTopic
+from kctl.client.admin.topics import BROKER_DEFAULT
+from kctl.client.cluster import NO_NODE, NO_TOPIC_ID, TopicInfo
+from kctl.client.config import AdminConfig
+from kctl.client.errors import KafkaError
+
+SHAPES = (Output.TABLE, Output.JSON, Output.JSONL)
+LIST_COLUMNS = ("name", "topic_id", "internal")
+DESCRIBE_COLUMNS = ("name", "partition", "leader", "leader_epoch", "replicas", "in_sync", "offline", "error")
+CREATE_COLUMNS = ("name", "topic_id", "partitions", "replication_factor")
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False, no_args_is_help=True)
+
+Names = Annotated[list[str], typer.Argument(metavar="TOPIC...", show_default=False)]
+
+
+@app.callback()
+def topics() -> None:
+    """List, describe, create and delete topics."""
+
+
+@app.command("list")
+@with_common
+def list_(
+    common: Common,
+    internal: Annotated[bool, typer.Option("--internal", help="The cluster's own topics, too.")] = False,
+) -> int:
+    """List the topics that may be seen."""
+    output = common.choose_output(*SHAPES)
+    with _admin(common) as admin:
+        listed = admin.list_topics(include_internal=internal).values()
+    rows: list[Row] = [
+        {"name": topic.name, "topic_id": _id_text(topic.topic_id), "internal": topic.is_internal} for topic in listed
+    ]
+    _write(common, output, LIST_COLUMNS, rows)
+    return ExitCode.OK
+
+
+@app.command()
+@with_common
+def describe(common: Common, names: Names) -> int:
+    """Show the partitions of topics: leader, replicas, and which of them are in sync."""
+    output = common.choose_output(*SHAPES)
+    with _admin(common) as admin:
+        results = admin.describe_topics(_distinct(names))
+    rows = [row for name in results.done for row in _partition_rows(results.done[name])]
+    _write(common, output, DESCRIBE_COLUMNS, rows)
+    return _tell_failures(common, results.done, results.failed)
+
+
+@app.command()
+@with_common
+def create(
+    common: Common,
+    names: Names,
+    partitions: Annotated[
+        int | None, typer.Option("--partitions", min=1, metavar="N", help="How many; else as the broker is set.")
+    ] = None,
+    replication_factor: Annotated[
+        int | None,
+        typer.Option("--replication-factor", min=1, metavar="N", help="Copies of each; else as the broker is set."),
+    ] = None,
+    configs: Annotated[
+        list[str] | None,
+        typer.Option("--config", metavar="KEY=VALUE", help="A property of the topics; repeatable."),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Let the broker check, but create nothing.")] = False,
+) -> int:
+    """Create topics."""
+    output = common.choose_output(*SHAPES)
+    properties = _read_properties(configs or ())
+    wanted = [
+        NewTopic(name, partitions or BROKER_DEFAULT, replication_factor or BROKER_DEFAULT, configs=properties)
+        for name in _distinct(names)
+    ]
+    with _admin(common) as admin:
+        results = admin.create_topics(wanted, validate_only=dry_run)
+    rows: list[Row] = [
+        {
+            "name": topic.name,
+            "topic_id": _id_text(topic.topic_id),
+            "partitions": _count(topic.num_partitions),
+            "replication_factor": _count(topic.replication_factor),
+        }
+        for topic in results.done.values()
+    ]
+    _write(common, output, CREATE_COLUMNS, rows)
+    return _tell_failures(common, results.done, results.failed)
+
+
+@app.command()
+@with_common
+def delete(common: Common, names: Names) -> int:
+    """Delete topics and all their records."""
+    output = common.choose_output(*SHAPES)
+    with _admin(common) as admin:
+        results = admin.delete_topics(_distinct(names))
+    rows: list[Row] = [{"name": name} for name in results.done]
+    _write(common, output, ("name",), rows)
+    return _tell_failures(common, results.done, results.failed)
+
+
+# --- what they share ------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _admin(common: Common) -> Iterator[Admin]:
+    config = common.settings.parse(AdminConfig)
+    common.note_ignored(config)
+    with Admin(config.given) as admin:
+        yield admin
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(names))
+
+
+def _read_properties(texts: Sequence[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not name or not equals:
+            raise click.BadParameter(f"{text!r} is not KEY=VALUE", param_hint="'--config'")
+        found[name] = value
+    return found
+
+
+def _write(common: Common, output: Output, columns: Sequence[str], rows: Sequence[Row]) -> None:
+    out = DataOut(common.environment.stdout)
+    if output is Output.JSON:
+        out.write_line(json_text(rows))
+    else:
+        for line in table_lines(columns, rows) if output is Output.TABLE else json_lines(rows):
+            out.write_line(line)
+    out.flush()
+
+
+def _tell_failures(common: Common, done: Mapping[str, object], failed: Mapping[str, KafkaError]) -> int:
+    """Say which topics failed; 3 when others did not, else the code of the first cause."""
+    failures = {name: explain(error) for name, error in failed.items()}
+    for failure in failures.values():
+        common.environment.say(f"kctl topics: {failure.message}")
+        if failure.hint:
+            common.environment.say(f"hint: {failure.hint}")
+    if not failures:
+        return ExitCode.OK
+    return ExitCode.DEGRADED if done else next(iter(failures.values())).code
+
+
+def _partition_rows(topic: TopicInfo) -> Iterator[Row]:
+    for info in topic.partitions.values():
+        yield {
+            "name": topic.name,
+            "partition": info.partition,
+            "leader": None if info.leader_id == NO_NODE else info.leader_id,
+            "leader_epoch": _count(info.leader_epoch),
+            "replicas": list(info.replicas),
+            "in_sync": list(info.isr),
+            "offline": list(info.offline_replicas),
+            "error": None if info.error is None else info.error.name,
+        }
+
+
+def _id_text(topic_id: bytes) -> str | None:
+    """Return a topic id as Kafka's tools write it; older brokers have none."""
+    return None if topic_id == NO_TOPIC_ID else urlsafe_b64encode(topic_id).rstrip(b"=").decode()
+
+
+def _count(number: int) -> int | None:
+    return None if number < 0 else number

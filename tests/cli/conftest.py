@@ -1,0 +1,71 @@
+"""A sandbox cluster on loopback for the commands to talk to, and addresses at which things go wrong."""
+
+import socket
+from collections.abc import Iterator
+from threading import Thread
+
+import pytest
+
+from kctl.sandbox import Sandbox
+from kctl.sandbox.server import ServedSandbox
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[ServedSandbox]:
+    """A healthy cluster of three nodes; tests make topics of their own in it."""
+    with Sandbox(nodes=3).serve() as served:
+        yield served
+
+
+@pytest.fixture
+def bootstrap(cluster: ServedSandbox) -> str:
+    return cluster.bootstrap
+
+
+@pytest.fixture
+def topic(cluster: ServedSandbox, request: pytest.FixtureRequest) -> str:
+    """A topic of this test's own, with three partitions."""
+    name = "".join(c if c.isalnum() else "-" for c in request.node.name)[:100]
+    cluster.sandbox.create_topic(name, partitions=3)
+    return name
+
+
+@pytest.fixture
+def refused() -> Iterator[str]:
+    """An address that refuses connections, and that nobody else can take meanwhile."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield f"127.0.0.1:{bound.getsockname()[1]}"
+
+
+@pytest.fixture
+def silent() -> Iterator[str]:
+    """An address that accepts and then says nothing."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen(64)
+        yield f"127.0.0.1:{listening.getsockname()[1]}"
+
+
+@pytest.fixture
+def ssh() -> Iterator[str]:
+    """An address at which an SSH server greets everybody."""
+
+    def greet() -> None:
+        while True:
+            try:
+                accepted, _ = listening.accept()
+            except OSError:  # the test is over
+                return
+            with accepted:
+                accepted.sendall(b"SSH-2.0-OpenSSH_9.2\r\n")
+                accepted.recv(1000)
+
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen(64)
+        greeter = Thread(target=greet)
+        greeter.start()
+        yield f"127.0.0.1:{listening.getsockname()[1]}"
+        listening.shutdown(socket.SHUT_RDWR)
+        greeter.join()

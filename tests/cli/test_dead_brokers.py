@@ -1,0 +1,98 @@
+"""Every command against brokers that do not serve it: the exit code of the cause, by the deadline, in a line.
+
+Bounds on real time are wide: that limits are exact is shown in virtual time (tests/sim).
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kctl.cli.exit_codes import ExitCode
+from tests.cli.processes import Ended, environment, kctl
+
+COMMAND_LINES = [
+    ("consume", "t"),
+    ("consume", "t", "-e"),
+    ("produce", "t"),
+    ("probe",),
+    ("topics", "list"),
+    ("topics", "create", "t"),
+    ("topics", "describe", "t"),
+    ("topics", "delete", "t"),
+]
+everywhere = pytest.mark.parametrize("command", COMMAND_LINES, ids=" ".join)
+
+
+def _run(command: tuple[str, ...], servers: str, *limits: str) -> Ended:
+    return kctl(*command, "-b", servers, *limits, stdin=b"a record\n")
+
+
+@everywhere
+def test_refused(command: tuple[str, ...], refused: str) -> None:
+    ended = _run(command, refused, "--api-timeout", "1s")
+    assert ended.code == ExitCode.REFUSED
+    assert "connection refused" in ended.stderr
+    assert refused in ended.stderr
+    assert "hint: the host is up, nothing listens on this port" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+@everywhere
+def test_a_name_that_does_not_exist(command: tuple[str, ...]) -> None:
+    ended = _run(command, "no-such-host.invalid:9092", "--api-timeout", "1s")
+    assert ended.code == ExitCode.DNS
+    assert "no-such-host.invalid" in ended.stderr
+
+
+@everywhere
+def test_accepted_and_then_silence(command: tuple[str, ...], silent: str) -> None:
+    ended = _run(command, silent, "--api-timeout", "2s", "--connect-timeout", "300ms")
+    assert ended.code == ExitCode.CONNECT_TIMEOUT
+    assert "(--connect-timeout)" in ended.stderr
+    assert "ApiVersions" in ended.stderr
+
+
+@everywhere
+def test_nothing_but_data_on_stdout(command: tuple[str, ...], refused: str) -> None:
+    ended = _run(command, refused, "--api-timeout", "500ms")
+    if command != ("probe",):  # what it found is its data
+        assert ended.stdout == b""
+
+
+@pytest.mark.parametrize("command", COMMAND_LINES[:1] + COMMAND_LINES[3:5], ids=" ".join)
+def test_a_peer_that_is_no_broker(command: tuple[str, ...], ssh: str) -> None:
+    ended = _run(command, ssh, "--api-timeout", "2s")
+    assert ended.code == ExitCode.WRONG_PEER
+    assert "SSH-2.0-OpenSSH" in ended.stderr
+
+
+@pytest.mark.parametrize("command", [("consume", "nope"), ("topics", "describe", "nope"), ("topics", "delete", "nope")])
+def test_unknown_topic(command: tuple[str, ...], bootstrap: str) -> None:
+    ended = _run(command, bootstrap, "--api-timeout", "3s")
+    assert ended.code == ExitCode.UNKNOWN_RESOURCE
+    assert "nope" in ended.stderr
+
+
+def test_one_dead_server_does_not_matter(refused: str, bootstrap: str) -> None:
+    ended = _run(("topics", "list"), f"{refused},{bootstrap}", "--api-timeout", "5s")
+    assert (ended.code, ended.stderr) == (0, "")
+
+
+def test_full_disk(bootstrap: str) -> None:
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("this system has no /dev/full")
+    with full.open("wb") as stdout:
+        ended = subprocess.run(
+            [sys.executable, "-m", "kctl", "topics", "list", "-b", bootstrap],
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            env=environment(),
+            timeout=30,
+            check=False,
+        )
+    assert ended.returncode == ExitCode.UNEXPECTED
+    assert b"No space left on device" in ended.stderr
+    assert b"Traceback" not in ended.stderr

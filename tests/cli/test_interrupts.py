@@ -1,0 +1,128 @@
+"""Ctrl-C, SIGTERM and readers that leave."""
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from kctl.cli.exit_codes import ExitCode
+from kctl.sandbox import Fault, Sandbox
+from tests.cli.processes import BOUND_S, end, environment, kctl, running
+
+
+def _first_line(process: "subprocess.Popen[bytes]") -> bytes:
+    assert process.stdout is not None
+    return process.stdout.readline()
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, ExitCode.SIGINT), (signal.SIGTERM, ExitCode.SIGTERM)], ids=["INT", "TERM"]
+)
+def test_consume_ends_with_what_it_has_written(
+    bootstrap: str, topic: str, number: signal.Signals, code: ExitCode
+) -> None:
+    kctl("produce", topic, "-b", bootstrap, "-q", stdin=b"one\n")
+    with running("consume", topic, "-b", bootstrap) as process:
+        assert _first_line(process) == b"one\n"
+        ended = end(process, number)
+    assert ended == (code, b"", f"kctl: {code.text}\n")
+
+
+def test_produce_delivers_what_it_has_read(bootstrap: str, topic: str) -> None:
+    with running("produce", topic, "-b", bootstrap, "-p", "0") as process:
+        assert process.stdin is not None
+        process.stdin.write(b"one\n")
+        process.stdin.flush()
+        with running("consume", topic, "-b", bootstrap) as reader:
+            assert _first_line(reader) == b"one\n"
+        ended = end(process, signal.SIGINT)
+    assert ended.code == ExitCode.SIGINT
+    assert ended.stderr == f"kctl produce: 1 record delivered ({topic}-0: 1)\nkctl: interrupted (Ctrl-C)\n"
+
+
+@pytest.mark.parametrize("command", [("consume", "t"), ("produce", "t"), ("probe",), ("topics", "list")], ids=" ".join)
+def test_while_it_waits_for_a_broker(command: tuple[str, ...], silent: str) -> None:
+    # probe tells when it has connected; the others say nothing, so that they get the time of a probe
+    with running("probe", "-b", silent) as other, running(*command, "-b", silent) as process:
+        assert process.stdin is not None
+        process.stdin.write(b"a record\n")
+        process.stdin.flush()
+        while b"tcp done" not in _first_line(other):
+            pass
+        ended = end(process, signal.SIGINT)
+    assert ended.code == ExitCode.SIGINT
+    assert ended.stderr.endswith("kctl: interrupted (Ctrl-C)\n")
+    assert "Traceback" not in ended.stderr
+
+
+def test_the_second_signal_ends_a_close_that_takes_long() -> None:
+    with (
+        Sandbox(nodes=1, topics={"t": 1}).serve() as served,
+        running("produce", "t", "-b", served.bootstrap, "--close-timeout", "1h") as process,
+    ):
+        assert process.stdin is not None
+        process.stdin.write(b"one\n")
+        process.stdin.flush()
+        assert kctl("consume", "t", "-b", served.bootstrap, "-n", "1").stdout == b"one\n"
+        served.sandbox.start_fault(1, Fault.FREEZE)
+        process.stdin.write(b"two\n")
+        process.stdin.flush()
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(timeout=0.5)
+        process.send_signal(signal.SIGINT)
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(timeout=1)
+        ended = end(process, signal.SIGINT)
+    assert ended.code == ExitCode.SIGINT
+    assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize("command", ["consume {topic} -n 100000", "consume {topic} --output jsonl -n 100000"])
+def test_a_closed_pipe_is_a_quiet_end(bootstrap: str, topic: str, command: str) -> None:
+    lines = b"".join(b"%06d %b\n" % (i, b"x" * 100) for i in range(20_000))
+    assert kctl("produce", topic, "-b", bootstrap, "-q", stdin=lines).code == 0
+    with running(*command.format(topic=topic).split(), "-b", bootstrap) as process:
+        assert _first_line(process) != b""
+        assert process.stdout is not None
+        process.stdout.close()
+        process.stdout = None
+        assert process.wait(BOUND_S) == 0
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
+
+
+def test_an_idle_consumer_notices_that_its_reader_left(bootstrap: str, topic: str) -> None:
+    kctl("produce", topic, "-b", bootstrap, "-q", stdin=b"one\n")
+    with running("consume", topic, "-b", bootstrap) as process:
+        assert _first_line(process) == b"one\n"
+        assert process.stdout is not None
+        process.stdout.close()
+        process.stdout = None
+        assert process.wait(BOUND_S) == 0
+
+
+def test_help_into_a_closed_pipe() -> None:
+    ended = subprocess.run(
+        f"{sys.executable} -m kctl --help | true; echo ${{PIPESTATUS[0]}}",
+        shell=True,
+        executable="/bin/bash",
+        capture_output=True,
+        env=environment(),
+        timeout=BOUND_S,
+        check=False,
+    )
+    assert (ended.stdout, ended.stderr) == (b"0\n", b"")
+
+
+@pytest.mark.parametrize("stream", ["<&-", ">&-", "2>&-"])
+def test_a_stream_that_our_caller_closed(bootstrap: str, stream: str) -> None:
+    ended = subprocess.run(
+        f"{sys.executable} -m kctl topics list -b {bootstrap} {stream}",
+        shell=True,
+        capture_output=True,
+        env=environment(),
+        timeout=BOUND_S,
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr) == (0, b"")

@@ -1,0 +1,30 @@
+"""Rows in their three shapes."""
+
+import json
+
+from kctl.cli.formats.rows import Row, json_lines, json_text, table_lines
+
+COLUMNS = ("name", "leader_id", "replicas", "internal")
+ROWS: list[Row] = [
+    {"name": "a-topic", "leader_id": 1, "replicas": [1, 2, 3], "internal": False},
+    {"name": "b\x1b[2J\n", "leader_id": None, "replicas": [], "internal": True},
+]
+
+
+def test_table() -> None:
+    assert list(table_lines(COLUMNS, ROWS)) == [
+        "NAME        LEADER ID  REPLICAS  INTERNAL",
+        "a-topic     1          1,2,3     no",
+        "b\\x1b[2J\\n  -          -         yes",
+    ]
+
+
+def test_an_empty_table_has_its_heading() -> None:
+    assert list(table_lines(COLUMNS, [])) == ["NAME  LEADER ID  REPLICAS  INTERNAL"]
+
+
+def test_json() -> None:
+    assert json.loads(json_text(ROWS)) == ROWS
+    assert json.loads(json_text([])) == []
+    assert [json.loads(line) for line in json_lines(ROWS)] == ROWS
+    assert all("\n" not in line and line.isascii() for line in json_lines(ROWS))
