@@ -1,0 +1,177 @@
+"""Admin against the sandbox in virtual time: results per item, and every call by its deadline."""
+
+from collections.abc import Callable
+
+import pytest
+
+from kctl.client.admin import EARLIEST, LATEST, MAX_TIMESTAMP, Admin, NewTopic
+from kctl.client.broker_errors import error_class
+from kctl.client.cluster import TopicPartition
+from kctl.client.errors import ApiTimeout, ConnectTimeout, IllegalStateError, KafkaError
+from kctl.sandbox import Fault
+from tests.sim.producer.world import World, run
+
+FAULTS = [Fault.FREEZE, Fault.SILENCE, Fault.BLACKHOLE, Fault.REFUSE, Fault.RESET, Fault.RESET_ON_REQUEST]
+
+
+def with_admin(use: Callable[[World, Admin], None], *, topics: dict[str, int] | None = None) -> World:
+    def app(world: World) -> None:
+        with Admin({"bootstrap.servers": world.bootstrap}, world.runtime) as admin:
+            use(world, admin)
+
+    return run(app, topics=topics or {})
+
+
+def break_all(world: World, fault: Fault) -> None:
+    for node_id in (1, 2, 3):
+        world.sandbox.start_fault(node_id, fault)
+
+
+def test_topics_are_created_described_listed_and_deleted() -> None:
+    def use(world: World, admin: Admin) -> None:
+        results = admin.create_topics([NewTopic("a", 3, 2), NewTopic("b", configs={"retention.ms": "1"})])
+        assert {name: created.num_partitions for name, created in results.done.items()} == {"a": 3, "b": 1}
+        assert list(admin.list_topics()) == ["a", "b"]
+        info = admin.describe_topics(["a"])["a"]
+        assert [len(part.replicas) for part in info.partitions.values()] == [2, 2, 2]
+        assert info.topic_id == results["a"].topic_id
+        assert admin.delete_topics(["a"]).failed == {}
+        assert list(admin.list_topics()) == ["b"]
+
+    with_admin(use)
+
+
+def test_every_item_has_its_own_fate() -> None:
+    def use(world: World, admin: Admin) -> None:
+        results = admin.create_topics([NewTopic("old", 1), NewTopic("no good", 1), NewTopic("new", 1)])
+        assert list(results.done) == ["new"]
+        names = {name: type(error) for name, error in results.failed.items()}
+        assert names == {"old": error_class(36), "no good": error_class(17)}
+        with pytest.raises(error_class(36), match="already exists"):
+            results["old"]
+        with pytest.raises(KafkaError):
+            results.raise_first()
+        deleted = admin.delete_topics(["old", "never"])
+        assert list(deleted.done) == ["old"]
+        assert isinstance(deleted.failed["never"], error_class(3))
+        described = admin.describe_topics(["new", "never"])
+        assert (list(described.done), list(described.failed)) == (["new"], ["never"])
+        assert list(admin.list_topics()) == ["new"]  # describing created nothing
+
+    with_admin(use, topics={"old": 1})
+
+
+def test_the_cluster_is_described() -> None:
+    def use(world: World, admin: Admin) -> None:
+        description = admin.describe_cluster()
+        assert [node.node_id for node in description.nodes] == [1, 2, 3]
+        assert description.cluster_id == world.sandbox.cluster.settings.cluster_id
+        assert description.controller_id == world.sandbox.cluster.controller_id
+
+    with_admin(use)
+
+
+def test_offsets_of_several_leaders_by_place_and_time() -> None:
+    def use(world: World, admin: Admin) -> None:
+        with world.producer() as producer:
+            for number in range(6):
+                producer.send("t", b"x", partition=number % 3, timestamp_ms=1000 + number)
+        latest = admin.list_offsets({TopicPartition("t", number): LATEST for number in range(3)})
+        assert {key.partition: found.offset for key, found in latest.done.items()} == {0: 2, 1: 2, 2: 2}
+        first = TopicPartition("t", 0)
+        assert admin.list_offsets({first: EARLIEST})[first].offset == 0
+        assert admin.list_offsets({first: 1001})[first] == (1, 1003, 0)
+        assert admin.list_offsets({first: 9999})[first].offset == -1
+        assert admin.list_offsets({first: MAX_TIMESTAMP})[first].offset == 1
+
+    with_admin(use, topics={"t": 3})
+
+
+def test_offsets_of_what_does_not_exist_fail_soon() -> None:
+    def use(world: World, admin: Admin) -> None:
+        before_ms = world.clock.now_ms()
+        results = admin.list_offsets(
+            {TopicPartition("t", 0): LATEST, TopicPartition("t", 9): LATEST, TopicPartition("nowhere", 0): LATEST}
+        )
+        assert list(results.done) == [("t", 0)]
+        assert {key: type(error) for key, error in results.failed.items()} == dict.fromkeys(
+            [TopicPartition("t", 9), TopicPartition("nowhere", 0)], error_class(3)
+        )
+        assert world.clock.now_ms() - before_ms < 1000
+
+    with_admin(use, topics={"t": 1})
+
+
+def test_offsets_follow_a_leader_that_moves() -> None:
+    def use(world: World, admin: Admin) -> None:
+        first = TopicPartition("t", 0)
+        admin.list_offsets({first: LATEST})
+        world.sandbox.move_leader("t", 0, 3 if world.leader("t", 0) != 3 else 2)
+        assert admin.list_offsets({first: LATEST})[first].offset == 0
+
+    with_admin(use, topics={"t": 1})
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("timeout_ms", [0, 100, 1000, 70_000])
+def test_every_call_ends_at_its_deadline_and_says_where_the_time_went(fault: Fault, timeout_ms: int) -> None:
+    def use(world: World, admin: Admin) -> None:
+        break_all(world, fault)
+        timeout = timeout_ms / 1000
+        for call in (
+            lambda: admin.list_topics(timeout=timeout),
+            lambda: admin.create_topics([NewTopic("a", 1)], timeout=timeout),
+            lambda: admin.describe_cluster(timeout=timeout),
+            lambda: admin.list_offsets({TopicPartition("t", 0): LATEST}, timeout=timeout),
+        ):
+            before_ms = world.clock.now_ms()
+            with pytest.raises(ApiTimeout) as caught:
+                call()
+            assert world.clock.now_ms() - before_ms == timeout_ms
+            assert (caught.value.timeout_ms, caught.value.elapsed_ms) == (timeout_ms, timeout_ms)
+            assert sum(int(entry.split()[-2]) for entry in caught.value.ledger) == timeout_ms
+
+    with_admin(use, topics={"t": 1})
+
+
+def test_a_timeout_names_its_cause() -> None:
+    def use(world: World, admin: Admin) -> None:
+        break_all(world, Fault.BLACKHOLE)
+        with pytest.raises(ApiTimeout, match="listing topics: waiting for a node to ask") as caught:
+            admin.list_topics(timeout=15)
+        assert isinstance(caught.value.cause, ConnectTimeout)
+
+    with_admin(use)
+
+
+def test_one_dead_node_is_passed_over() -> None:
+    def use(world: World, admin: Admin) -> None:
+        for node_id in (1, 2):
+            world.sandbox.start_fault(node_id, Fault.BLACKHOLE)
+        before_ms = world.clock.now_ms()
+        admin.list_topics()
+        assert world.clock.now_ms() - before_ms < 300
+
+    with_admin(use)
+
+
+def test_a_request_lost_with_its_connection_is_asked_again() -> None:
+    def use(world: World, admin: Admin) -> None:
+        admin.list_topics()
+        break_all(world, Fault.RESET_ON_REQUEST)
+        world.at(300, world.sandbox.heal)
+        assert list(admin.list_topics()) == ["t"]
+
+    with_admin(use, topics={"t": 1})
+
+
+def test_a_closed_admin_refuses_and_closes_again() -> None:
+    def app(world: World) -> None:
+        admin = Admin({"bootstrap.servers": world.bootstrap}, world.runtime)
+        admin.list_topics()
+        admin.close()
+        admin.close()
+        with pytest.raises(IllegalStateError):
+            admin.list_topics()
+
+    run(app)
