@@ -135,12 +135,14 @@ def test_a_frame_that_trickles_in_takes_no_more_memory_than_it_has_bytes() -> No
     assert reader.feed(b"x") == [b"x" * size]
 
 
-def test_a_caller_may_reuse_its_buffer() -> None:
-    buffer = bytearray(b"\0\0\0\x06abc")
-    reader = FrameReader(100)
-    reader.feed(buffer)
-    buffer[:] = b"def####"
-    assert reader.feed(memoryview(buffer)[:3]) == [b"abcdef"]
+@pytest.mark.parametrize("size", [3, 5000])
+def test_a_caller_may_reuse_its_buffer(size: int) -> None:
+    buffer = bytearray(b"a" * size)
+    reader = FrameReader(10_000)
+    reader.feed((2 * size).to_bytes(4, "big"))
+    reader.feed(memoryview(buffer))
+    buffer[:] = b"b" * size
+    assert reader.feed(memoryview(buffer)) == [b"a" * size + b"b" * size]
 
 
 @pytest.mark.parametrize("size", [b"\xff\xff\xff\xff", b"\x80\0\0\0", b"\0\0\x01\x01"])
