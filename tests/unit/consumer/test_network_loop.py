@@ -90,7 +90,9 @@ def test_an_open_call_is_told_of_and_forgotten_with_its_answer() -> None:
     desk = Desk()
     assert desk.turn(AskTopics(1, None, 1000)) == ["Metadata"]
     [progress] = desk.told()
-    assert progress == CallProgress(1, "waiting for the metadata of all topics", None, {"connecting": 5}, "idle", 0)
+    assert progress == CallProgress(
+        1, "waiting for the metadata of all topics from host1:9092 (id 1)", None, {"connecting": 5}, "idle", 0
+    )
     assert desk.flag.raised == 0, "the application sleeps on"
     answer(desk.client.sent[0], MetadataResponse())
     desk.turn()

@@ -88,7 +88,11 @@ def test_a_leader_that_moved_is_asked_again_within_the_call() -> None:
 def test_progress_names_the_partition_and_the_last_error() -> None:
     desk = Desk(FakeClient(topic("t", [1, 1])))
     desk.ask()
-    fail(desk.requests()[0], ConnectionLost("reset by peer"))
+    [request] = desk.requests()
+    progress = desk.manager.progress(1)
+    assert progress is not None
+    assert progress.waiting_for == "waiting for the offset of t-0 and 1 more from host1:9092 (id 1)"
+    fail(request, ConnectionLost("reset by peer"))
     progress = desk.manager.progress(1)
     assert progress is not None
     assert progress.waiting_for == "waiting for the offset of t-0 and 1 more"

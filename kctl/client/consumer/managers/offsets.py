@@ -45,7 +45,7 @@ class OffsetQuery:
     """One partition's open question."""
 
     __slots__ = (
-        "attempts", "call_id", "epoch", "error", "in_flight", "reason", "retry_at_ms", "timestamp_ms", "topic_partition"
+        "attempts", "call_id", "epoch", "error", "node_id", "reason", "retry_at_ms", "timestamp_ms", "topic_partition"
     )  # fmt: skip
 
     def __init__(self, call_id: int, topic_partition: TopicPartition, timestamp_ms: int, epoch: int = 0) -> None:
@@ -55,7 +55,8 @@ class OffsetQuery:
         self.epoch = epoch
         self.attempts = 0
         self.retry_at_ms = 0
-        self.in_flight = False
+        self.node_id: int | None = None
+        """The leader that is being asked."""
         self.error: KafkaError | None = None
         self.reason = ""
 
@@ -109,7 +110,8 @@ class OffsetsManager:
             return None
         query = next(iter(call.queries.values()))
         others = f" and {len(call.queries) - 1} more" if len(call.queries) > 1 else ""
-        return Progress(f"waiting for the offset of {query.topic_partition}{others}", query.error)
+        leader = "" if query.node_id is None else f" from {self._leaders.name_of(query.node_id)}"
+        return Progress(f"waiting for the offset of {query.topic_partition}{others}{leader}", query.error)
 
     @property
     def topics(self) -> Iterator[str]:
@@ -134,7 +136,7 @@ class OffsetsManager:
         """Return one request for each ready leader of the call's waiting queries."""
         by_leader: dict[int, list[tuple[OffsetQuery, PartitionInfo]]] = {}
         for query in list(call.queries.values()):
-            if query.in_flight or query.retry_at_ms > now_ms:
+            if query.node_id is not None or query.retry_at_ms > now_ms:
                 continue
             info = self._leaders.find(query.topic_partition)
             if info is None:
@@ -152,7 +154,7 @@ class OffsetsManager:
     def _request(self, node_id: int, entries: list[tuple[OffsetQuery, PartitionInfo]], remaining_ms: int) -> Outgoing:
         by_topic: dict[str, list[ListOffsetsPartition]] = {}
         for query, info in entries:
-            query.in_flight = True
+            query.node_id = node_id
             by_topic.setdefault(info.topic, []).append(
                 ListOffsetsPartition(
                     partition_index=info.partition,
@@ -174,7 +176,7 @@ class OffsetsManager:
     def _on_answer(self, queries: dict[TopicPartition, OffsetQuery], answer: Answer) -> None:
         open_queries = {tp: query for tp, query in queries.items() if self._is_open(query)}
         for query in open_queries.values():
-            query.in_flight = False
+            query.node_id = None
         if isinstance(answer.response, ListOffsetsResponse):
             for topic in answer.response.topics:
                 for partition in topic.partitions:

@@ -11,7 +11,7 @@ from random import Random
 from kctl.client.backoff import ExponentialBackoff
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.clock import FOREVER_MS
-from kctl.client.cluster import PartitionInfo
+from kctl.client.cluster import Node, PartitionInfo
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.events import AskTopics, CallDone, ToApplication
@@ -30,11 +30,12 @@ from kctl.client.protocol.api.metadata import (
 class OpenQuestion:
     """One question that has no answer yet."""
 
-    __slots__ = ("attempts", "error", "in_flight", "question", "retry_at_ms")
+    __slots__ = ("attempts", "error", "node", "question", "retry_at_ms")
 
     def __init__(self, question: AskTopics) -> None:
         self.question = question
-        self.in_flight = False
+        self.node: Node | None = None
+        """The broker that is being asked."""
         self.attempts = 0
         self.retry_at_ms = 0
         self.error: KafkaError | None = None
@@ -68,7 +69,8 @@ class TopicsManager:
             return None
         topics = open_question.question.topics
         what = "all topics" if topics is None else ", ".join(topics)
-        return Progress(f"waiting for the metadata of {what}", open_question.error or self._client.last_error())
+        broker = "" if open_question.node is None else f" from {open_question.node}"
+        return Progress(f"waiting for the metadata of {what}{broker}", open_question.error or self._client.last_error())
 
     def poll(self, now_ms: int) -> Poll:
         requests = []
@@ -79,21 +81,21 @@ class TopicsManager:
                 self.abandon(call_id)
                 continue
             deadline_at_ms = min(deadline_at_ms, each.question.deadline_at_ms)
-            if each.in_flight:
+            if each.node is not None:
                 continue
             if each.retry_at_ms > now_ms:
                 deadline_at_ms = min(deadline_at_ms, each.retry_at_ms)
                 continue
             node = self._client.network.any_ready_node()
             if node is not None:
-                each.in_flight = True
+                each.node = node
                 timeout_ms = min(remaining_ms, self._request_timeout_ms)
                 on_done = partial(self._on_answer, each)
                 requests.append(Outgoing(node.node_id, request_for(each.question.topics), timeout_ms, on_done))
         return Poll(requests, deadline_at_ms)
 
     def _on_answer(self, each: OpenQuestion, answer: Answer) -> None:
-        each.in_flight = False
+        each.node = None
         if each.question.call_id not in self._open:
             return
         error = answer.error
