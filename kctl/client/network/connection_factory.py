@@ -38,6 +38,7 @@ class ConnectionFactory:
             from kctl.client.security.tls import TlsSettings
 
             self._tls_context = TlsSettings.from_config(config).context()
+        self._mechanism("")  # credentials that make no sense are refused here, not later on a network thread
 
     def connection(
         self,
