@@ -1,0 +1,72 @@
+"""A pseudo-terminal of a given size with kctl on it, read to its end."""
+
+import fcntl
+import os
+import pty
+import select
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Mapping
+
+from tests.cli.processes import BOUND_S, environment
+
+READ_BYTES = 65536
+
+
+class Terminal:
+    """kctl on a terminal; a context that leaves nothing running."""
+
+    def __init__(
+        self, *arguments: str, columns: int = 80, rows: int = 50, environ: Mapping[str, str] | None = None
+    ) -> None:
+        self._ours, theirs = pty.openpty()
+        self.resize(columns, rows)
+        variables = environment({"TERM": "xterm-256color", **(environ or {})})
+        variables.pop("COLUMNS")
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "kctl", *arguments],
+            stdin=theirs,
+            stdout=theirs,
+            stderr=subprocess.PIPE,
+            env=variables,
+            start_new_session=True,
+        )
+        os.close(theirs)
+
+    def resize(self, columns: int, rows: int = 50) -> None:
+        """Make the terminal another size."""
+        fcntl.ioctl(self._ours, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def read_until(self, wanted: bytes) -> bytes:
+        """Return what is shown up to and with `wanted`."""
+        shown = b""
+        while wanted not in shown:
+            piece = self._read()
+            assert piece, f"the terminal closed before {wanted!r} came: {shown!r}"
+            shown += piece
+        return shown
+
+    def read_all(self) -> bytes:
+        """Return what is shown until kctl ends."""
+        shown = b""
+        while piece := self._read():
+            shown += piece
+        return shown
+
+    def _read(self) -> bytes:
+        ready, _, _ = select.select([self._ours], [], [], BOUND_S)
+        assert ready, "nothing came within the bound"
+        try:
+            return os.read(self._ours, READ_BYTES)
+        except OSError:  # how Linux says that the other end is closed
+            return b""
+
+    def __enter__(self) -> "Terminal":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.communicate(timeout=BOUND_S)
+        os.close(self._ours)
