@@ -1,0 +1,91 @@
+"""Every API, in every version that is advertised: a request is answered with bytes of that version."""
+
+from typing import Any
+
+import pytest
+
+from kctl.client.protocol.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kctl.client.protocol.api.create_topics import CreatableTopic, CreateTopicsRequest
+from kctl.client.protocol.api.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from kctl.client.protocol.api.fetch import FetchPartition, FetchRequest, FetchTopic
+from kctl.client.protocol.api.find_coordinator import FindCoordinatorRequest
+from kctl.client.protocol.api.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from kctl.client.protocol.api.metadata import MetadataRequest, MetadataRequestTopic
+from kctl.client.protocol.api.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from kctl.client.protocol.api.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
+    OffsetFetchRequestTopics,
+)
+from kctl.client.protocol.api.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from kctl.client.protocol.schema import Request
+from kctl.sandbox.apis import HANDLERS
+from tests.unit.sandbox.bench import Bench, batch
+
+EVERY_VERSION = [(key, version) for key, api in HANDLERS.items() for version in range(api.first, api.last + 1)]
+
+
+def _request(bench: Bench, key: int, version: int) -> Request:
+    """Return a request that is answered with content, in what the version can say."""
+    topic_id = bench.topic_id("t")
+    names = {
+        0: {"topic_id": topic_id} if version >= 13 else {"name": "t"},
+        1: {"topic_id": topic_id} if version >= 13 else {"topic": "t"},
+        8: {"topic_id": topic_id} if version >= 10 else {"name": "t"},
+        9: {"topic_id": topic_id} if version >= 10 else {"name": "t"},
+    }
+    named: Any = names.get(key, {})
+    match key:
+        case 0:
+            data = [PartitionProduceData(index=index, records=batch(b"v")) for index in (0, 1, 9)]
+            return ProduceRequest(acks=1, topic_data=[TopicProduceData(**named, partition_data=data)])
+        case 1:
+            asked = [FetchPartition(partition=index, partition_max_bytes=1000) for index in (0, 1, 9)]
+            return FetchRequest(topics=[FetchTopic(**named, partitions=asked)])
+        case 2:
+            stamps = [ListOffsetsPartition(partition_index=index, timestamp=-2) for index in (0, 1, 9)]
+            return ListOffsetsRequest(topics=[ListOffsetsTopic(name="t", partitions=stamps)])
+        case 3:
+            return MetadataRequest(topics=[MetadataRequestTopic(name="t"), MetadataRequestTopic(name="new")])
+        case 8:
+            commits = [OffsetCommitRequestPartition(partition_index=0, committed_offset=3)]
+            return OffsetCommitRequest(group_id="g", topics=[OffsetCommitRequestTopic(**named, partitions=commits)])
+        case 9 if version < 8:
+            return OffsetFetchRequest(group_id="g", topics=[OffsetFetchRequestTopic(name="t", partition_indexes=[0])])
+        case 9:
+            topics = [OffsetFetchRequestTopics(**named, partition_indexes=[0])]
+            return OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id="g", topics=topics)])
+        case 10:
+            keys: Any = {"coordinator_keys": ["g"]} if version >= 4 else {"key": "g"}
+            return FindCoordinatorRequest(**keys)
+        case 19:
+            return CreateTopicsRequest(topics=[CreatableTopic(name="n", num_partitions=1, replication_factor=1)])
+        case 20:
+            if version < 6:
+                return DeleteTopicsRequest(topic_names=["t", "none"])
+            return DeleteTopicsRequest(topics=[DeleteTopicState(name="t"), DeleteTopicState(name="none")])
+    request: Request = HANDLERS[key].request()
+    return request
+
+
+@pytest.mark.parametrize(("key", "version"), EVERY_VERSION)
+@pytest.mark.parametrize("node_id", [1, 2])
+def test_is_answered(key: int, version: int, node_id: int) -> None:
+    bench = Bench(nodes=2, topics={"t": 2})
+    client = bench.connect(node_id)
+    request = _request(bench, key, version)
+    client.take(request.RESPONSE, version, client.send(request, version))
+    assert not bench.sandbox.listeners[node_id].refused
+
+
+def test_exactly_these_are_advertised() -> None:
+    response = Bench().connect().call(ApiVersionsRequest(), ApiVersionsResponse, 0)
+    advertised = {api.api_key: (api.min_version, api.max_version) for api in response.api_keys}
+    spoken = {key: (api.first, api.last) for key, api in HANDLERS.items()}
+    assert advertised.pop(0) == (0, spoken.pop(0)[1])
+    assert advertised == spoken

@@ -1,0 +1,116 @@
+"""ListOffsets, OffsetCommit, OffsetFetch."""
+
+import pytest
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.protocol.api.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopic,
+)
+from kctl.client.protocol.api.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+)
+from kctl.client.protocol.api.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
+    OffsetFetchResponse,
+)
+from tests.unit.sandbox.bench import WALL_MS, Bench, batch
+
+
+def _look_up(bench: Bench, timestamp: int, version: int = 11, epoch: int = -1) -> ListOffsetsPartitionResponse:
+    asked = ListOffsetsPartition(partition_index=0, timestamp=timestamp, current_leader_epoch=epoch)
+    request = ListOffsetsRequest(topics=[ListOffsetsTopic(name="t", partitions=[asked])])
+    return bench.connect().call(request, ListOffsetsResponse, version).topics[0].partitions[0]
+
+
+def _filled() -> Bench:
+    bench = Bench(nodes=2, topics={"t": 1})
+    log = bench.cluster.topics["t"].partitions[0].log
+    log.append(batch(b"a", b"b", timestamps_ms=[100, 300]), 0, WALL_MS)
+    log.append(batch(b"c", timestamps_ms=[200]), 0, WALL_MS)
+    log.delete_records(1)
+    return bench
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "expected"),
+    [(-2, (1, -1, 0)), (-1, (3, -1, 0)), (-3, (1, 300, 0)), (-4, (1, -1, 0)), (150, (1, 300, 0)), (301, (-1, -1, -1))],
+)
+def test_what_can_be_asked(timestamp: int, expected: tuple[int, int, int]) -> None:
+    found = _look_up(_filled(), timestamp)
+    assert (found.offset, found.timestamp, found.leader_epoch) == expected
+
+
+@pytest.mark.parametrize(("timestamp", "version"), [(-3, 6), (-4, 7), (-5, 8), (-6, 10)])
+def test_what_only_later_versions_can_ask(timestamp: int, version: int) -> None:
+    assert _look_up(_filled(), timestamp, version).error_code == ErrorCode.UNSUPPORTED_VERSION
+    assert _look_up(_filled(), timestamp, version + 1).error_code == ErrorCode.NONE
+
+
+def test_leaders_and_epochs() -> None:
+    bench = _filled()
+    assert _look_up(bench, -1, epoch=5).error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
+    bench.sandbox.move_leader("t", 0, 2)
+    assert _look_up(bench, -1).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+def _commit(bench: Bench, node_id: int, group_id: str, partition: int = 0, **more: object) -> int:
+    commit = OffsetCommitRequestPartition(
+        partition_index=partition, committed_offset=42, committed_leader_epoch=3, committed_metadata="note"
+    )
+    topics = [OffsetCommitRequestTopic(name="t", partitions=[commit])]
+    request = OffsetCommitRequest(group_id=group_id, topics=topics)
+    for name, value in more.items():
+        setattr(request, name, value)
+    response = bench.connect(node_id).call(request, OffsetCommitResponse, 9)
+    return response.topics[0].partitions[0].error_code
+
+
+def test_what_is_committed_is_fetched_by_both_forms() -> None:
+    bench = Bench(nodes=2, topics={"t": 2})
+    node_id = bench.cluster.coordinator_of("g").node_id
+    assert _commit(bench, node_id, "g") == ErrorCode.NONE
+    topics = [OffsetFetchRequestTopic(name="t", partition_indexes=[0, 1])]
+    old = bench.connect(node_id).call(OffsetFetchRequest(group_id="g", topics=topics), OffsetFetchResponse, 7)
+    assert [
+        (found.committed_offset, found.committed_leader_epoch, found.metadata) for found in old.topics[0].partitions
+    ] == [(42, 3, "note"), (-1, -1, "")]
+    groups = [OffsetFetchRequestGroup(group_id="g", topics=None), OffsetFetchRequestGroup(group_id="g", topics=[])]
+    new = bench.connect(node_id).call(OffsetFetchRequest(groups=groups), OffsetFetchResponse, 9)
+    assert [[part.partition_index for topic in group.topics for part in topic.partitions] for group in new.groups] == [
+        [0],
+        [],
+    ]
+
+
+def test_commits_that_are_refused() -> None:
+    bench = Bench(nodes=2, topics={"t": 1})
+    node_id = bench.cluster.coordinator_of("g").node_id
+    assert _commit(bench, 3 - node_id, "g") == ErrorCode.NOT_COORDINATOR
+    assert _commit(bench, node_id, "g", partition=1) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert _commit(bench, node_id, "g", member_id="m") == ErrorCode.UNKNOWN_MEMBER_ID
+    assert _commit(bench, node_id, "g", generation_id_or_member_epoch=1) == ErrorCode.UNKNOWN_MEMBER_ID
+    assert _commit(bench, node_id, "") == ErrorCode.INVALID_GROUP_ID
+    assert not bench.cluster.offsets
+
+
+@pytest.mark.parametrize("version", [1, 2, 7, 9])
+def test_the_wrong_coordinator_says_so(version: int) -> None:
+    bench = Bench(nodes=2, topics={"t": 1})
+    client = bench.connect(3 - bench.cluster.coordinator_of("g").node_id)
+    if version < 8:
+        topics = [OffsetFetchRequestTopic(name="t", partition_indexes=[0])]
+        response = client.call(OffsetFetchRequest(group_id="g", topics=topics), OffsetFetchResponse, version)
+        code = response.error_code if version > 1 else response.topics[0].partitions[0].error_code
+    else:
+        request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id="g")])
+        code = client.call(request, OffsetFetchResponse, version).groups[0].error_code
+    assert code == ErrorCode.NOT_COORDINATOR

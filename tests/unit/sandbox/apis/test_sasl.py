@@ -1,0 +1,95 @@
+"""Logging in: every mechanism against the client's own side, refusals, and what strangers may not do."""
+
+import pytest
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.protocol.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse
+from kctl.client.protocol.api.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
+from kctl.client.protocol.api.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+from kctl.client.security.sasl.plain import PlainClient
+from kctl.client.security.sasl.scram import ScramClient
+from kctl.sandbox.identity import MECHANISMS, SaslUsers
+from kctl.sandbox.node import ListenerSecurity
+from tests.unit.sandbox.bench import Bench, Client, NotRandom
+
+USERS = ListenerSecurity(users=SaslUsers({"alice": "secret"}))
+
+
+def _handshake(client: Client, mechanism: str) -> SaslHandshakeResponse:
+    return client.call(SaslHandshakeRequest(mechanism=mechanism), SaslHandshakeResponse, 1)
+
+
+def _token(client: Client, token: bytes) -> SaslAuthenticateResponse:
+    return client.call(SaslAuthenticateRequest(auth_bytes=token), SaslAuthenticateResponse)
+
+
+def _log_in(client: Client, mechanism: PlainClient | ScramClient) -> None:
+    assert _handshake(client, mechanism.name).error_code == ErrorCode.NONE
+    token: bytes | None = mechanism.first()
+    while token is not None:
+        answer = _token(client, token)
+        assert answer.error_code == ErrorCode.NONE
+        token = mechanism.step(answer.auth_bytes)
+    assert mechanism.complete
+
+
+def test_plain() -> None:
+    client = Bench(security=USERS).connect()
+    client.call(ApiVersionsRequest(), ApiVersionsResponse, 0)
+    _log_in(client, PlainClient("alice", "secret"))
+    client.call(MetadataRequest(), MetadataResponse)
+
+
+@pytest.mark.parametrize("name", ["SCRAM-SHA-256", "SCRAM-SHA-512"])
+def test_scram(name: str) -> None:
+    client = Bench(security=USERS).connect()
+    _log_in(client, ScramClient(name, "alice", "secret", NotRandom()))
+    client.call(MetadataRequest(), MetadataResponse)
+
+
+def test_a_wrong_password_is_told_and_ends_the_connection() -> None:
+    bench = Bench(security=USERS)
+    client = bench.connect()
+    _handshake(client, "PLAIN")
+    answer = _token(client, b"\0alice\0wrong")
+    assert answer.error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
+    assert answer.error_message == "Authentication failed: Invalid username or password"
+    assert client.wire.is_closed
+    assert bench.sandbox.listeners[1].refused[-1] == "authentication failed"
+
+
+def test_an_unknown_mechanism_is_answered_with_the_known_ones() -> None:
+    client = Bench(security=USERS).connect()
+    answer = _handshake(client, "GSSAPI")
+    assert answer.error_code == ErrorCode.UNSUPPORTED_SASL_MECHANISM
+    assert answer.mechanisms == list(MECHANISMS)
+    assert client.wire.is_closed
+
+
+def test_strangers_get_nothing_else() -> None:
+    bench = Bench(security=USERS)
+    client = bench.connect()
+    client.send(MetadataRequest(), 9)
+    assert client.wire.is_closed
+    assert bench.sandbox.listeners[1].refused[-1] == "Metadata before authentication"
+    other = bench.connect()
+    other.end.receive((524_289).to_bytes(4, "big"))
+    assert other.wire.is_closed
+
+
+def test_steps_out_of_order() -> None:
+    bench = Bench(security=USERS)
+    assert _token(bench.connect(), b"\0alice\0secret").error_code == ErrorCode.ILLEGAL_SASL_STATE
+    client = bench.connect()
+    _handshake(client, "PLAIN")
+    assert _handshake(client, "PLAIN").error_code == ErrorCode.ILLEGAL_SASL_STATE
+    open_one = Bench().connect()
+    assert _handshake(open_one, "PLAIN").error_code == ErrorCode.ILLEGAL_SASL_STATE
+
+
+@pytest.mark.parametrize(
+    ("users", "protocol"), [(None, "PLAINTEXT"), (SaslUsers({}), "SASL_PLAINTEXT")], ids=["open", "sasl"]
+)
+def test_the_protocol_has_a_name(users: SaslUsers | None, protocol: str) -> None:
+    assert ListenerSecurity(users=users).protocol == protocol
