@@ -84,18 +84,19 @@ def _gunzip(data: memoryview, max_bytes: int) -> bytes:
     import zlib
 
     parts: list[bytes] = []
+    left = max_bytes
     rest: bytes | memoryview = data
     while len(rest):
         member = zlib.decompressobj(wbits=31)
         try:
-            part = member.decompress(rest, max_bytes + 1)
+            part = member.decompress(rest, left + 1)
         except zlib.error as error:
             raise DecompressionError(f"gzip: {error}") from None
-        if len(part) > max_bytes:
+        if len(part) > left:
             raise _too_large("gzip", max_bytes)
         if not member.eof:
             raise DecompressionError("gzip: the compressed bytes end early")
-        max_bytes -= len(part)
+        left -= len(part)
         parts.append(part)
         rest = member.unused_data
     return parts[0] if len(parts) == 1 else b"".join(parts)
@@ -150,3 +151,30 @@ def _grow(codec: str, data: memoryview, max_bytes: int) -> bytes:
         if capacity == max_bytes:
             raise _too_large(codec, max_bytes)
         capacity = min(max_bytes, 4 * capacity)
+
+
+def repair_lz4_header(data: bytes) -> bytes:
+    """The lz4 frame with the right checksum of its header.
+
+    Version 0 messages have a wrong one, counted from the frame's magic number on: KIP-57 left them as they were.
+    """
+    if len(data) < 7:
+        return data
+    flags = data[4]
+    end = 6 + (8 if flags & 0x08 else 0) + (4 if flags & 0x01 else 0)
+    return data[:end] + bytes((_xxh32(data[4:end]) >> 8 & 0xFF,)) + data[end + 1 :]
+
+
+def _xxh32(data: bytes) -> int:
+    """xxHash32 with seed 0 of fewer than 16 bytes, all that a frame's header has."""
+    state = 374761393 + len(data)
+    words = len(data) // 4 * 4
+    for pos in range(0, words, 4):
+        state = state + int.from_bytes(data[pos : pos + 4], "little") * 3266489917 & 0xFFFFFFFF
+        state = (state << 17 | state >> 15) * 668265263 & 0xFFFFFFFF
+    for byte in data[words:]:
+        state = state + byte * 374761393 & 0xFFFFFFFF
+        state = (state << 11 | state >> 21) * 2654435761 & 0xFFFFFFFF
+    state = (state ^ state >> 15) * 2246822519 & 0xFFFFFFFF
+    state = (state ^ state >> 13) * 3266489917 & 0xFFFFFFFF
+    return state ^ state >> 16

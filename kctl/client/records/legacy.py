@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from kctl.client.records._hot.builder import MAX_RECORD_BYTES, append_record
 from kctl.client.records._hot.record import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE, BatchInfo
 from kctl.client.records.batch import FRAME, FRAME_BYTES, LOG_APPEND, Source
-from kctl.client.records.compression import DecompressionError, codec_name, decompress
+from kctl.client.records.compression import DecompressionError, codec_name, decompress, repair_lz4_header
 
 _HEAD: Final = Struct(">IBB")
 _TIMESTAMP: Final = Struct(">q")
@@ -93,8 +93,9 @@ def _unwrap(
     """The messages inside a wrapper, with absolute offsets."""
     if outer.value is None:
         raise source.damaged("a wrapper message without messages", outer.offset, at)
+    value = repair_lz4_header(outer.value) if codec == "lz4" and outer.magic == 0 else outer.value
     try:
-        plain = decompress(codec, memoryview(outer.value), max_decompressed_bytes)
+        plain = decompress(codec, memoryview(value), max_decompressed_bytes)
     except DecompressionError as error:
         raise source.damaged(str(error), outer.offset, at) from error
     messages: list[Message] = []
@@ -111,8 +112,9 @@ def _unwrap(
         pos = end
     if not messages:
         raise source.damaged("a wrapper message without messages", outer.offset, at)
-    if outer.magic == 1:
-        # The wrapper has the offset of its last message; inside they count from any start.
+    if outer.magic == 1 and outer.offset != 0:
+        # The wrapper has the offset of its last message; inside they count from any start. An offset of 0 is that of
+        # a wrapper no broker has numbered yet.
         shift = outer.offset - messages[-1].offset
         messages = [message._replace(offset=message.offset + shift) for message in messages]
     return messages
@@ -124,12 +126,13 @@ def _rewrite(source: Source, outer: Message, codec: str, messages: list[Message]
     if not 0 <= first.offset <= last.offset < _MAX_OFFSET:
         raise source.damaged(f"offsets {first.offset} to {last.offset}", outer.offset, at)
     parts: list[bytes] = []
+    previous = -1
     for message in messages:
-        # Rising, and within range, offsets are checked by the cursor; a delta of old messages has 31 bits as well.
         delta = message.offset - first.offset
-        if not 0 <= delta < 1 << 31:
-            raise source.damaged(f"offset {message.offset} after {first.offset}", outer.offset, at)
+        if not previous < delta < 1 << 31:
+            raise source.damaged(f"offset {message.offset} after {first.offset + previous}", outer.offset, at)
         append_record(parts, delta, message.timestamp_ms, message.key, message.value, (), MAX_RECORD_BYTES)
+        previous = delta
     if outer.magic == 0:
         timestamp_type = NO_TIMESTAMP_TYPE
     else:

@@ -67,6 +67,7 @@ class BatchReader:
         self.cut_batch_bytes = 0
         self._data = data
         self._at = 0
+        self._last_offset = -1
         self._source = Source(topic, partition)
         self._stop_offset = stop_offset
         self._check_crcs = check_crcs
@@ -150,10 +151,14 @@ class BatchReader:
             self.cut_batch_bytes = 0 if frame is None else frame.end - frame.at
             self.exhausted = True
             return None
+        self.whole_batches += 1
         cursor = self._open(frame)
         self._at = frame.end
-        self.whole_batches += 1
         batch = cursor.batch
+        if batch.base_offset <= self._last_offset:
+            # No CRC covers the offset; taken as it is, the batch would be left out as one already read.
+            raise self._source.damaged(f"it follows offset {self._last_offset}", batch.base_offset, frame.at)
+        self._last_offset = batch.last_offset
         if batch.base_offset >= self._stop_offset:
             self._stop()
             return None

@@ -19,6 +19,8 @@ from kctl.client.records.compression import CODEC_IDS, compress
 
 MAX_RECORD_BYTES: Final = (1 << 31) - 1 - 49
 """A batch's length field has 31 bits and counts 49 bytes of header."""
+TIMESTAMP_END_MS: Final = (1 << 63) - 1
+"""Timestamps are less: then the distance of any two of them, -1 included, has 64 bits."""
 _NULL: Final = b"\x01"
 _ZERO: Final = b"\x00"
 _SMALL_TIMES: Final[list[bytes]] = [_ZERO + varint(number) for number in range(2048)]
@@ -152,13 +154,13 @@ class RecordBatchBuilder:
 
         The first record always fits. Keeps references to key and value, copies nothing until build().
 
-        Raises: LocalProtocolError after build(), or for a timestamp below -1 (-1 is "none"); RecordTooLargeError beyond
-            what a batch can express.
+        Raises: LocalProtocolError after build(), or for a timestamp below -1 ("none") or beyond 2^63 - 2;
+            RecordTooLargeError beyond what a batch can express.
         """
         if self._body is not None:
             raise LocalProtocolError("the batch is built: it takes no more records")
-        if timestamp_ms < -1:
-            raise LocalProtocolError(f"timestamp {timestamp_ms} is negative")
+        if timestamp_ms < -1 or timestamp_ms >= TIMESTAMP_END_MS:
+            raise LocalProtocolError(f"timestamp {timestamp_ms} is out of range")
         number = self.record_count
         if number == 0:
             self.base_timestamp_ms = timestamp_ms

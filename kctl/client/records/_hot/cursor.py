@@ -126,6 +126,8 @@ class RecordCursor:
         """Read the record at `_pos`; False, and stay there, when it is beyond the stop offset."""
         buf = self.buf
         size, pos = size_field(buf, self._pos, self._limit)
+        if size < 0:
+            raise FieldError("negative record length -1")
         end = pos + size
         pos += 1  # the record's attributes: none is defined
 
@@ -198,7 +200,7 @@ class RecordCursor:
 
     def raw_headers(self) -> bytes:
         """The record's header section, empty when it has no headers."""
-        if self.headers_at + 1 == self.end:
+        if self.buf[self.headers_at] == 0:
             return b""
         return self.buf[self.headers_at : self.end]
 

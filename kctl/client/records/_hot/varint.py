@@ -74,7 +74,7 @@ def size_field(buf: bytes, pos: i64, limit: i64) -> tuple[i64, i64]:
         return -1, pos
     size >>= 1
     if size > limit - pos:
-        raise FieldError(f"length {size} where {limit - pos} bytes are left")
+        raise FieldError(f"length {size} where {max(limit - pos, 0)} bytes are left")
     return size, pos
 
 

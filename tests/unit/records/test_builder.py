@@ -1,0 +1,134 @@
+"""What RecordBatchBuilder writes, how large it says it is, and when it is full."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kctl.client.errors import LocalProtocolError
+from kctl.client.records import BATCH_OVERHEAD_BYTES, BatchReader, RecordBatchBuilder
+from tests.unit.records.handmade import batch, record
+
+Row = tuple[bytes | None, bytes | None, list[tuple[str, bytes | None]], int]
+CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
+names = st.text(max_size=8)
+content = st.none() | st.binary(max_size=40)
+rows = st.tuples(content, content, st.lists(st.tuples(names, content), max_size=4), st.integers(-1, (1 << 63) - 2))
+
+
+@given(st.lists(rows, min_size=1, max_size=20), st.sampled_from(CODECS))
+def test_what_is_written_is_read(data: list[Row], codec: str) -> None:
+    builder = RecordBatchBuilder(codec, batch_size_bytes=1 << 20)
+    for number, (key, value, headers, timestamp) in enumerate(data):
+        assert builder.try_append(key, value, headers, timestamp) == number
+    built = builder.build()
+    found = BatchReader(built).records()
+    assert [(each.key, each.value, list(each.headers), each.timestamp_ms) for each in found] == data
+    assert [each.offset for each in found] == list(range(len(data)))
+    assert found[0].batch.max_timestamp_ms == max(row[3] for row in data)
+
+
+@given(st.lists(rows, min_size=1, max_size=20))
+def test_the_bytes_are_those_of_the_format(
+    data: list[Row],
+) -> None:
+    builder = RecordBatchBuilder(batch_size_bytes=1 << 20)
+    made = []
+    for number, (key, value, headers, timestamp) in enumerate(data):
+        builder.try_append(key, value, headers, timestamp)
+        raw = [(name.encode(), header) for name, header in headers]
+        made.append(record(number, key, value, raw, timestamp - data[0][3]))
+    wanted = batch(
+        *made, leader_epoch=-1, base_timestamp=data[0][3], max_timestamp=max(timestamp for *_, timestamp in data)
+    )
+    assert builder.size_bytes == len(wanted)
+    assert builder.build() == wanted
+
+
+def test_the_batch_is_full_at_its_size_to_the_byte() -> None:
+    one = len(record(0, b"k", b"v" * 50))
+    builder = RecordBatchBuilder(batch_size_bytes=BATCH_OVERHEAD_BYTES + 3 * one)
+    for number in range(3):
+        assert builder.try_append(b"k", b"v" * 50, [], 0) == number
+    assert builder.try_append(b"k", b"v" * 50, [], 0) is None
+    assert builder.try_append(None, None, [], 0) is None
+    assert builder.record_count == 3
+    assert len(builder.build()) == builder.size_bytes == BATCH_OVERHEAD_BYTES + 3 * one
+
+
+def test_the_first_record_always_fits() -> None:
+    builder = RecordBatchBuilder(batch_size_bytes=10)
+    assert builder.try_append(b"k", b"v" * 5_000, [], 0) == 0
+    assert builder.try_append(None, None, [], 0) is None
+    assert len(builder.build()) > 5_000
+
+
+def test_an_expected_ratio_lets_more_in() -> None:
+    plain = RecordBatchBuilder("zstd", batch_size_bytes=1_000)
+    hopeful = RecordBatchBuilder("zstd", batch_size_bytes=1_000, expected_ratio=0.25)
+    counts = []
+    for builder in (plain, hopeful):
+        while builder.try_append(None, b"v" * 90, [], 0) is not None:
+            pass
+        assert builder.size_bytes <= 1_000
+        counts.append(builder.record_count)
+    assert counts[1] >= 3 * counts[0]
+
+
+def test_the_ratio_is_what_compression_made() -> None:
+    builder = RecordBatchBuilder("gzip", batch_size_bytes=1 << 20)
+    builder.try_append(None, b"v" * 10_000, [], 0)
+    assert builder.ratio == 1.0
+    built = builder.build()
+    assert builder.size_bytes == len(built)
+    assert builder.ratio == pytest.approx((len(built) - BATCH_OVERHEAD_BYTES) / 10_000, rel=0.1)
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_the_producer_may_be_named_again_after_build(codec: str) -> None:
+    builder = RecordBatchBuilder(codec, producer_id=1, producer_epoch=2, base_sequence=3, transactional=True)
+    builder.try_append(None, b"v" * 100, [], 5)
+    first = builder.build()
+    info = BatchReader(first).records()[0].batch
+    assert (info.producer_id, info.producer_epoch, info.base_sequence, info.is_transactional) == (1, 2, 3, True)
+    builder.set_producer_state(1, 3, 0)
+    second = builder.build()
+    info = BatchReader(second).records()[0].batch
+    assert (info.producer_id, info.producer_epoch, info.base_sequence, info.is_transactional) == (1, 3, 0, False)
+    assert first[61:] == second[61:]
+
+
+def test_a_built_batch_takes_no_more() -> None:
+    builder = RecordBatchBuilder()
+    builder.try_append(None, b"v", [], 5)
+    builder.build()
+    with pytest.raises(LocalProtocolError, match="is built"):
+        builder.try_append(None, b"v", [], 5)
+
+
+def test_misuse_is_named() -> None:
+    with pytest.raises(LocalProtocolError, match="'brotli' is none of none, gzip"):
+        RecordBatchBuilder("brotli")
+    with pytest.raises(LocalProtocolError, match="timestamp -2"):
+        RecordBatchBuilder().try_append(None, None, [], -2)
+    with pytest.raises(LocalProtocolError, match="timestamp 9223372036854775807"):
+        RecordBatchBuilder().try_append(None, None, [], (1 << 63) - 1)
+    with pytest.raises(LocalProtocolError, match="header name"):
+        RecordBatchBuilder().try_append(None, None, [("\ud800", None)], 0)
+
+
+def test_a_refused_record_leaves_nothing_behind() -> None:
+    builder = RecordBatchBuilder()
+    builder.try_append(None, b"v", [], 0)
+    with pytest.raises(LocalProtocolError):
+        builder.try_append(None, b"w", [("\ud800", None)], 0)
+    builder.try_append(None, b"x", [], 0)
+    assert [found.value for found in BatchReader(builder.build()).records()] == [b"v", b"x"]
+
+
+@pytest.mark.parametrize("level", [1, 9])
+@pytest.mark.parametrize("codec", ["gzip", "lz4", "zstd"])
+def test_levels_are_passed_on(codec: str, level: int) -> None:
+    value = bytes(range(256)) * 40
+    builder = RecordBatchBuilder(codec, level)
+    builder.try_append(None, value, [], 0)
+    assert BatchReader(builder.build()).records()[0].value == value

@@ -1,0 +1,148 @@
+"""The walk along the batches of a fetch: chunks, wanted offsets, cut batches, and damage after good records."""
+
+import subprocess
+import sys
+
+import pytest
+
+from kctl.client.errors import CorruptBatchError
+from kctl.client.records import BatchReader, OutputField, OutputPlan
+from tests.unit.records.handmade import batch, message, record
+
+VALUES = OutputPlan([OutputField("value"), b"\n"])
+
+
+def numbered(offset: int, count: int) -> bytes:
+    """A batch whose records' values are their offsets."""
+    records = (record(number, value=str(offset + number).encode()) for number in range(count))
+    return batch(*records, base_offset=offset)
+
+
+LOG = numbered(0, 3) + numbered(3, 1) + numbered(4, 6)
+
+
+def test_chunks_cross_batches() -> None:
+    reader = BatchReader(LOG)
+    chunks = [[found.offset for found in reader.records(4)] for _ in range(4)]
+    assert chunks == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9], []]
+    assert (reader.count, reader.next_offset, reader.whole_batches, reader.exhausted) == (10, 10, 3, True)
+
+
+def test_the_next_offset_follows_every_chunk() -> None:
+    reader = BatchReader(LOG)
+    positions = []
+    while not reader.exhausted:
+        reader.records(4)
+        positions.append(reader.next_offset)
+    assert positions == [4, 8, 10]
+
+
+def test_no_records_wanted_is_not_the_end() -> None:
+    reader = BatchReader(LOG)
+    assert reader.records(0) == []
+    assert not reader.exhausted
+    assert len(reader.records()) == 10
+
+
+def test_nothing_fetched() -> None:
+    reader = BatchReader(b"", fetch_offset=7)
+    assert reader.records() == []
+    assert (reader.exhausted, reader.next_offset, reader.cut_batch_bytes) == (True, 7, 0)
+
+
+@pytest.mark.parametrize("start", range(11))
+@pytest.mark.parametrize("stop", [0, 1, 3, 4, 7, 10, 99])
+def test_only_wanted_offsets_come_out_of_both_exits(start: int, stop: int) -> None:
+    wanted = list(range(start, min(stop, 10)))
+    reader = BatchReader(LOG, fetch_offset=start, stop_offset=stop)
+    assert [found.offset for chunk in reader for found in chunk] == wanted
+    assert reader.exhausted
+    assert reader.next_offset == max(start, min(stop, 10))
+    text = BatchReader(LOG, fetch_offset=start, stop_offset=stop).output(VALUES)
+    assert text == b"".join(b"%d\n" % offset for offset in wanted)
+
+
+def test_a_stop_within_a_gap_is_where_to_go_on() -> None:
+    data = batch(record(0), record(5), base_offset=0, last_offset_delta=5)
+    reader = BatchReader(data, stop_offset=3)
+    assert [found.offset for found in reader.records()] == [0]
+    assert (reader.exhausted, reader.next_offset) == (True, 3)
+
+
+def test_the_exits_go_along_the_same_position() -> None:
+    reader = BatchReader(LOG)
+    assert [found.offset for found in reader.records(2)] == [0, 1]
+    assert reader.output(VALUES, 3) == b"2\n3\n4\n"
+    assert [found.offset for found in reader.records(2)] == [5, 6]
+
+
+@pytest.mark.parametrize("kept", range(len(LOG)))
+def test_a_cut_batch_at_the_end_is_normal(kept: int) -> None:
+    ends = [len(numbered(0, 3)), len(numbered(0, 3) + numbered(3, 1)), len(LOG)]
+    whole = sum(end <= kept for end in ends)
+    reader = BatchReader(LOG[:kept])
+    assert len(reader.records()) == [0, 3, 4, 10][whole]
+    assert (reader.exhausted, reader.whole_batches) == (True, whole)
+    begun = kept - [0, *ends][whole]
+    wanted = len([numbered(0, 3), numbered(3, 1), numbered(4, 6)][whole]) if begun >= 12 else 0
+    assert reader.cut_batch_bytes == wanted
+
+
+def test_a_cut_old_message_is_normal() -> None:
+    data = message(0) + message(1)
+    reader = BatchReader(data[:-1])
+    assert len(reader.records()) == 1
+    assert reader.cut_batch_bytes == len(message(1))
+
+
+def test_damage_comes_after_the_good_records_and_stays() -> None:
+    bad = bytearray(numbered(4, 6))
+    bad[-3] ^= 1
+    reader = BatchReader(LOG[: -len(bad)] + bytes(bad))
+    assert [found.offset for found in reader.records()] == [0, 1, 2, 3]
+    assert reader.next_offset == 4
+    for _ in range(2):
+        with pytest.raises(CorruptBatchError, match="batch at offset 4"):
+            reader.records()
+        with pytest.raises(CorruptBatchError, match="batch at offset 4"):
+            reader.output(VALUES)
+    assert not reader.exhausted
+    assert reader.next_offset == 4
+
+
+def test_damage_inside_a_batch_comes_after_its_good_records() -> None:
+    data = batch(record(0), record(1), record(9), last_offset_delta=2)
+    reader = BatchReader(data)
+    assert reader.output(VALUES) == b"v\nv\n"
+    assert reader.next_offset == 2
+    with pytest.raises(CorruptBatchError, match="offset delta 9"):
+        reader.output(VALUES)
+
+
+@pytest.mark.parametrize("offset", [0, 1, 2])
+def test_a_batch_that_goes_back_is_damage_and_not_left_out(offset: int) -> None:
+    reader = BatchReader(numbered(0, 3) + numbered(offset, 1))
+    assert len(reader.records()) == 3
+    with pytest.raises(CorruptBatchError, match=f"batch at offset {offset}, .* it follows offset 2"):
+        reader.records()
+
+
+def test_damaged_headers_in_output_do_not_count_as_given() -> None:
+    data = batch(record(0), record(1, tail=b"\x02"), record(2))
+    plan = OutputPlan([OutputField("offset"), OutputField("headers"), b"\n"])
+    reader = BatchReader(data)
+    assert reader.output(plan) == b"0\n"
+    assert (reader.count, reader.next_offset) == (1, 1)
+    with pytest.raises(CorruptBatchError, match="headers"):
+        reader.output(plan)
+
+
+def test_records_outlive_the_fetched_bytes() -> None:
+    found = BatchReader(bytes(LOG)).records()
+    assert [each.value for each in found] == [b"%d" % number for number in range(10)]
+
+
+def test_importing_records_loads_no_codec() -> None:
+    code = "import sys, kctl.client.records; print('cramjam' in sys.modules, 'google_crc32c' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.PIPE, text=True)
+    assert done.stdout.split() == ["False", "False"]
