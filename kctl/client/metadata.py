@@ -116,7 +116,8 @@ class Metadata:
 
     def begin(self, now_ms: int) -> MetadataRequest:
         """Return the request that is due: for topics not seen yet alone, or for everything of interest."""
-        is_full = self._update_requested or not self._unseen or now_ms >= self._expires_at_ms
+        is_all_new = len(self._unseen) == len(self._wanted)
+        is_full = self._update_requested or not self._unseen or is_all_new or now_ms >= self._expires_at_ms
         self._asked = None if is_full else dict(self._unseen)
         if is_full:
             self._update_requested = False

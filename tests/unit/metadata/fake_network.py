@@ -1,0 +1,120 @@
+"""FakeNetwork: a NetworkClient without connections; a test says who is ready and answers what was sent."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kctl.client.clock import FOREVER_MS, ManualClock
+from kctl.client.cluster import Node
+from kctl.client.cluster_client import ClusterClient
+from kctl.client.config import ClientConfig
+from kctl.client.errors import KafkaError
+from kctl.client.metadata import Metadata
+from kctl.client.metadata_updater import MetadataUpdater
+from kctl.client.network.in_flight import Answer, OnDone
+from kctl.client.network.network_client import NetworkClient
+from kctl.client.protocol.schema import Request, Response
+
+
+class SentRequest(NamedTuple):
+    """One request that waits for the test to answer it."""
+
+    node_id: int
+    request: Request
+    timeout_ms: int
+    on_done: OnDone
+    at_ms: int
+    max_version: int | None
+
+    def answer(self, response: Response, version: int = 9) -> None:
+        self.on_done(Answer(self.node_id, response, None, version, 0))
+
+    def fail(self, error: KafkaError) -> None:
+        self.on_done(Answer(self.node_id, None, error, -1, 0))
+
+
+class FakeNetwork(NetworkClient):
+    """`up`: the nodes a request can be sent to; `sent`: what was, oldest first; `polls`: how long each was to wait."""
+
+    def __init__(self, clock: ManualClock) -> None:
+        self.clock = clock
+        self.up: list[int] = []
+        self.nodes: Sequence[Node] = ()
+        self.node_sets: list[Sequence[Node]] = []
+        self.sent: list[SentRequest] = []
+        self.polls: list[int] = []
+        self.fatal: KafkaError | None = None
+        self.unavailable = False
+        self.failures: dict[int, KafkaError] = {}
+
+    def set_nodes(self, nodes: Sequence[Node]) -> None:
+        self.nodes = nodes
+        self.node_sets.append(nodes)
+
+    def ready(self, node_id: int) -> bool:
+        return node_id in self.up
+
+    def is_ready(self, node_id: int) -> bool:
+        return node_id in self.up
+
+    def node_error(self, node_id: int) -> KafkaError | None:
+        return self.failures.get(node_id)
+
+    def errors(self) -> list[KafkaError]:
+        return list(self.failures.values())
+
+    def fatal_error(self) -> KafkaError | None:
+        return self.fatal
+
+    def forgive(self) -> None:
+        self.fatal = None
+
+    def any_ready_node(self) -> Node | None:
+        return next((node for node in self.nodes if node.node_id in self.up), None)
+
+    def all_unavailable(self) -> bool:
+        return self.unavailable
+
+    def activity(self) -> str:
+        return "connecting"
+
+    def send(
+        self,
+        node_id: int,
+        request: Request,
+        *,
+        timeout_ms: int,
+        on_done: OnDone,
+        expect_response: bool = True,
+        max_version: int | None = None,
+    ) -> None:
+        assert node_id in self.up
+        self.sent.append(SentRequest(node_id, request, timeout_ms, on_done, self.clock.now_ms(), max_version))
+
+    def next_deadline_ms(self) -> int:
+        return FOREVER_MS
+
+    def poll(self, timeout_ms: int) -> None:
+        """Let the time pass that the caller is willing to wait."""
+        self.polls.append(timeout_ms)
+        self.clock.advance(timeout_ms)  # type: ignore[attr-defined]  # a ManualClock
+
+    def wakeup(self) -> None:
+        return
+
+    def close(self) -> None:
+        self.up = []
+
+    def take(self) -> SentRequest:
+        """Return the oldest request that was not taken yet."""
+        return self.sent.pop(0)
+
+
+class FakeClient(ClusterClient):
+    """A ClusterClient on a FakeNetwork."""
+
+    def __init__(self, config: ClientConfig, clock: ManualClock, metadata: Metadata) -> None:
+        self.clock = clock
+        self.fake = self.network = FakeNetwork(clock)
+        self.metadata = metadata
+        self._updater = MetadataUpdater(config, self.network, metadata, clock)
+        self._spent_ms = {}

@@ -1,0 +1,134 @@
+from random import Random
+
+from kctl.client.backoff import ExponentialBackoff
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.clock import FOREVER_MS, ManualClock
+from kctl.client.cluster import Node
+from kctl.client.config import ClientConfig
+from kctl.client.errors import ConnectionLost
+from kctl.client.metadata import Metadata
+from kctl.client.metadata_updater import MetadataUpdater
+from tests.unit.metadata.answers import answer, leader, topic
+from tests.unit.metadata.fake_network import FakeNetwork
+
+BOOTSTRAP = (Node(-1, "a", 1), Node(-2, "b", 2))
+
+
+class Setup:
+    """An updater whose metadata wants topic t."""
+
+    def __init__(self, **properties: str) -> None:
+        names = {key.replace("_", "."): value for key, value in properties.items()}
+        config = ClientConfig.parse({"bootstrap.servers": "a:1,b:2", **names})
+        self.clock = ManualClock()
+        self.network = FakeNetwork(self.clock)
+        backoff = ExponentialBackoff(100, 1000, Random(), jitter=0.0)
+        self.metadata = Metadata(max_age_ms=config.metadata_max_age_ms, backoff=backoff)
+        self.updater = MetadataUpdater(config, self.network, self.metadata, self.clock)
+        self.metadata.want_topics(["t"])
+
+    def run(self) -> int:
+        return self.updater.run(self.clock.now_ms())
+
+    def learn_nodes(self) -> None:
+        """Get the first answer, which names nodes 1 and 2."""
+        self.network.up = [-1]
+        self.run()
+        self.network.take().answer(answer(topic("t", leader(0, 1))))
+        self.network.up = []
+
+
+def test_bootstrap_servers_come_first_and_the_answer_replaces_them() -> None:
+    setup = Setup()
+    assert setup.network.nodes == BOOTSTRAP
+    setup.learn_nodes()
+    assert [node.node_id for node in setup.network.nodes] == [1, 2]
+
+
+def test_one_request_at_a_time_bounded_by_the_request_timeout() -> None:
+    setup = Setup(request_timeout_ms="1234")
+    setup.network.up = [-1, -2]
+    assert setup.run() == FOREVER_MS
+    assert setup.run() == FOREVER_MS
+    assert [request.timeout_ms for request in setup.network.sent] == [1234]
+
+
+def test_the_next_refresh_is_due_when_the_snapshot_is_too_old() -> None:
+    setup = Setup(metadata_max_age_ms="5000")
+    setup.learn_nodes()
+    setup.clock.advance(1000)
+    assert setup.run() == 5000
+    setup.clock.advance(4000)
+    setup.network.up = [1]
+    setup.run()
+    setup.network.take().answer(answer(topic("t", leader(0, 1))))
+    assert setup.run() == 10_000
+
+
+def test_a_lost_request_is_repeated_after_the_back_off() -> None:
+    setup = Setup()
+    setup.network.up = [-1]
+    setup.run()
+    setup.network.take().fail(ConnectionLost("gone"))
+    assert setup.run() == 100
+    assert setup.network.sent == []
+    setup.clock.advance(100)
+    setup.run()
+    assert len(setup.network.sent) == 1
+
+
+def test_rebootstrap_when_no_known_node_is_available() -> None:
+    """KIP-899."""
+    setup = Setup()
+    setup.learn_nodes()
+    setup.metadata.request_update()
+    setup.clock.advance(1000)
+    assert setup.run() == FOREVER_MS  # nodes are still being tried
+    assert setup.network.nodes != BOOTSTRAP
+    setup.network.unavailable = True
+    setup.run()
+    assert setup.network.nodes == BOOTSTRAP
+    count = len(setup.network.node_sets)
+    setup.run()
+    assert len(setup.network.node_sets) == count  # once: the entries of bootstrap.servers are tried now
+
+
+def test_no_rebootstrap_when_it_is_switched_off() -> None:
+    setup = Setup(metadata_recovery_strategy="none")
+    setup.learn_nodes()
+    setup.metadata.request_update()
+    setup.clock.advance(1000)
+    setup.network.unavailable = True
+    setup.run()
+    assert setup.network.nodes != BOOTSTRAP
+
+
+def test_rebootstrap_after_the_trigger_counted_from_the_first_failed_refresh() -> None:
+    """KIP-1102: a node accepts, and never answers."""
+    setup = Setup(metadata_recovery_rebootstrap_trigger_ms="10000")
+    setup.learn_nodes()
+    setup.clock.advance(60_000)
+    setup.metadata.request_update()
+    setup.network.up = [1]
+    setup.run()
+    setup.network.take().fail(ConnectionLost("gone"))
+    setup.network.up = []
+    setup.clock.advance(9999)
+    assert setup.run() == 70_000
+    assert setup.network.nodes != BOOTSTRAP
+    setup.clock.advance(1)
+    setup.run()
+    assert setup.network.nodes == BOOTSTRAP
+
+
+def test_rebootstrap_when_a_broker_asks_for_it() -> None:
+    """KIP-1102: error 129."""
+    setup = Setup()
+    setup.learn_nodes()
+    setup.metadata.request_update()
+    setup.clock.advance(1000)
+    setup.network.up = [1]
+    setup.run()
+    setup.network.take().answer(answer(error=ErrorCode.REBOOTSTRAP_REQUIRED), version=13)
+    assert setup.network.nodes == BOOTSTRAP
+    assert setup.metadata.due_at_ms() == 0
