@@ -38,7 +38,7 @@ def hot_extensions() -> list[Any]:
         extension.optional = True
         if sys.platform != "win32":
             # Lets the C compiler inline one hot function into the other: nobody replaces them at load time.
-            extension.extra_compile_args.append("-fvisibility=hidden")
+            extension.extra_compile_args = [*extension.extra_compile_args, "-fvisibility=hidden"]
     return list(extensions)
 
 
