@@ -51,6 +51,17 @@ def test_all_leaders_are_read_in_parallel_and_in_order(scene: Scene) -> None:
     scene.run(body)
 
 
+def test_a_waiting_poll_returns_as_soon_as_a_record_comes(scene: Scene) -> None:
+    def body() -> None:
+        with scene.consumer() as consumer:
+            consumer.assign(T)
+            consumer.poll(timeout=1)
+            scene.hub.call_later_ms(200, "writer", lambda: scene.write(1, 1))
+            assert scene.elapsed_ms(lambda: drain(consumer, 1)) <= 205
+
+    scene.run(body)
+
+
 def test_a_poll_returns_at_most_max_poll_records(scene: Scene) -> None:
     def body() -> None:
         scene.write(0, 25)
