@@ -15,11 +15,12 @@ from threading import Event
 from types import FrameType, TracebackType
 from typing import Self
 
+from kctl.client.errors import IllegalStateError
 from kctl.sandbox.listening_socket import ListeningSocket, bound_socket
 from kctl.sandbox.node import NodeListener
 from kctl.sandbox.sandbox import Sandbox
 from kctl.sandbox.socket_loop import SocketLoop
-from kctl.sandbox.socket_wire import SocketWire, reset_socket
+from kctl.sandbox.socket_wire import SocketWire
 
 
 class SandboxFailure(Exception):
@@ -41,16 +42,20 @@ class ServedSandbox:
     def __init__(self, sandbox: Sandbox, host: str, port: int, advertised_host: str) -> None:
         """Listen and start the thread; see `Sandbox.serve`."""
         self.sandbox = sandbox
-        self._loop = SocketLoop("kctl-sandbox")
         self._wires: dict[SocketWire, None] = {}
         self._sockets: dict[int, ListeningSocket] = {}
         self._is_stopped = False
         bound = _bind_all(list(sandbox.cluster.nodes), host, port)
+        self._loop = SocketLoop("kctl-sandbox")
+        try:
+            sandbox.run_on(self._loop, SystemEntropy(), self._loop.carry_out)
+        except IllegalStateError:
+            _close_all(bound)
+            self._loop.stop()
+            raise
         for node_id, sock in bound.items():
             node = sandbox.cluster.nodes[node_id]
             node.host, node.port = advertised_host, sock.getsockname()[1]
-        sandbox.run_on(self._loop, SystemEntropy(), self._loop.carry_out)
-        for node_id, sock in bound.items():
             self._listen(sandbox.listeners[node_id], sock)
         self._loop.start()
 
@@ -118,10 +123,14 @@ def _bind_all(node_ids: list[int], host: str, port: int) -> dict[int, socket.soc
         for step, node_id in enumerate(node_ids):
             bound[node_id] = bound_socket(host, port + step if port else 0)
     except OSError:
-        for sock in bound.values():
-            reset_socket(sock)
+        _close_all(bound)
         raise
     return bound
+
+
+def _close_all(bound: dict[int, socket.socket]) -> None:
+    for sock in bound.values():
+        sock.close()
 
 
 def run_until_signal(

@@ -80,7 +80,9 @@ class SocketLoop:
         """End the loop and its thread; idempotent. Sockets of others stay theirs to close."""
         self._is_stopping = True
         self._wake()
-        if self._thread.is_alive():
+        if self._thread.ident is None:
+            self._close()
+        elif self._thread.is_alive():
             self._thread.join()
 
     def _wake(self) -> None:
@@ -138,11 +140,14 @@ class SocketLoop:
                 self._run_due()
                 self._run_posted()
         finally:
-            self._is_over = True
-            self._refuse_posted()
-            self._selector.close()
-            self._reader.close()
-            self._writer.close()
+            self._close()
+
+    def _close(self) -> None:
+        self._is_over = True
+        self._refuse_posted()
+        self._selector.close()
+        self._reader.close()
+        self._writer.close()
 
     def _patience_s(self) -> float | None:
         while self._timers and self._timers[0][2].is_cancelled:

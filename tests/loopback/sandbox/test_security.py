@@ -1,0 +1,84 @@
+"""TLS and SASL listeners on real sockets, with the standard library as the client."""
+
+import socket
+import ssl
+
+import pytest
+
+from kctl.client.protocol.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse
+from kctl.client.protocol.api.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
+from kctl.client.protocol.api.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+from kctl.client.security.tls import server_context
+from kctl.sandbox import Fault, ListenerSecurity, Sandbox
+from kctl.sandbox.identity import SaslUsers
+from kctl.sandbox.server import ServedSandbox
+from tests.brokers.certificates import Certificates, make_certificates
+from tests.brokers.requirements import have
+from tests.loopback.sandbox.peer import PATIENCE_S, Peer
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    folder = tmp_path_factory.mktemp("certificates")
+    return have(lambda: make_certificates(folder))
+
+
+class TlsPeer(Peer):
+    """A peer that trusts the CA, and may show a certificate."""
+
+    def __init__(self, served: ServedSandbox, certificates: Certificates, *, shows_certificate: bool = False) -> None:
+        super().__init__(served.listens_on(1))
+        context = ssl.create_default_context(cafile=str(certificates.ca))
+        if shows_certificate:
+            context.load_cert_chain(certificates.client)
+        self.socket = context.wrap_socket(self.socket, server_hostname="127.0.0.1")
+
+
+def _serve(certificates: Certificates, *, users: SaslUsers | None = None, mutual: bool = False) -> ServedSandbox:
+    client_ca = certificates.ca.read_text() if mutual else None
+    context = server_context(certificates.broker.read_text(), client_ca_pem=client_ca)
+    return Sandbox(nodes=1, topics={"t": 1}, security=ListenerSecurity(context, users)).serve()
+
+
+def test_tls(certificates: Certificates) -> None:
+    with _serve(certificates) as served, TlsPeer(served, certificates) as peer:
+        for _ in range(3):
+            peer.call(MetadataRequest(topics=None), MetadataResponse, 9)
+
+
+def test_a_peer_without_tls_is_turned_away(certificates: Certificates) -> None:
+    with _serve(certificates) as served:
+        with Peer(served.listens_on(1)) as peer:
+            peer.send(ApiVersionsRequest(), 0)
+            assert peer.is_closed()
+        assert served.sandbox.listeners[1].refused[-1] == "the peer does not speak TLS"
+        with TlsPeer(served, certificates) as peer:
+            peer.call(ApiVersionsRequest(), ApiVersionsResponse, 0)
+
+
+def test_mutual_tls(certificates: Certificates) -> None:
+    with _serve(certificates, mutual=True) as served:
+        with TlsPeer(served, certificates, shows_certificate=True) as peer:
+            peer.call(ApiVersionsRequest(), ApiVersionsResponse, 0)
+        with TlsPeer(served, certificates) as peer, pytest.raises(ssl.SSLError, match="CERTIFICATE_REQUIRED"):
+            peer.call(ApiVersionsRequest(), ApiVersionsResponse, 0)
+
+
+def test_sasl_over_tls(certificates: Certificates) -> None:
+    users = SaslUsers({"alice": "secret"})
+    with _serve(certificates, users=users) as served, TlsPeer(served, certificates) as peer:
+        peer.call(SaslHandshakeRequest(mechanism="PLAIN"), SaslHandshakeResponse, 1)
+        token = SaslAuthenticateRequest(auth_bytes=b"\0alice\0secret")
+        assert peer.call(token, SaslAuthenticateResponse, 2).error_code == 0
+        peer.call(MetadataRequest(topics=None), MetadataResponse, 9)
+
+
+def test_silence_hangs_the_tls_handshake(certificates: Certificates) -> None:
+    with _serve(certificates) as served:
+        served.sandbox.start_fault(1, Fault.SILENCE)
+        context = ssl.create_default_context(cafile=str(certificates.ca))
+        with socket.create_connection(served.listens_on(1), timeout=PATIENCE_S) as sock:
+            sock.settimeout(0.25)
+            with pytest.raises(TimeoutError):
+                context.wrap_socket(sock, server_hostname="127.0.0.1")

@@ -1,0 +1,76 @@
+"""The sandbox's own loop: functions from other threads, timers that are never early, mistakes that are kept."""
+
+import threading
+
+import pytest
+
+from kctl.client.clock import SystemClock
+from kctl.sandbox.socket_loop import SocketLoop, SocketLoopError
+
+PATIENCE_S = 10
+
+
+def test_functions_are_carried_out_in_the_thread_and_errors_come_back() -> None:
+    loop = SocketLoop("test-loop")
+    loop.start()
+    names: list[str] = []
+
+    def fail() -> None:
+        raise LookupError("inside")
+
+    loop.carry_out(lambda: names.append(threading.current_thread().name))
+    loop.carry_out(lambda: loop.carry_out(lambda: names.append("nested")))
+    with pytest.raises(LookupError, match="inside"):
+        loop.carry_out(fail)
+    loop.stop()
+    loop.stop()
+    assert names == ["test-loop", "nested"]
+    assert loop.failures == []
+    with pytest.raises(SocketLoopError):
+        loop.carry_out(fail)
+
+
+def test_timers_run_in_order_never_early_and_not_when_cancelled() -> None:
+    loop = SocketLoop("test-loop")
+    clock = SystemClock()
+    ran: list[tuple[str, int]] = []
+    done = threading.Event()
+
+    def start() -> None:
+        begin_ms = clock.start_ms()
+        for name, delay_ms in (("b", 60), ("a", 20), ("cancelled", 30)):
+            timer = loop.call_later(delay_ms, lambda name=name: ran.append((name, clock.start_ms() - begin_ms)))  # type: ignore[misc]  # a bound default
+        timer.cancel()
+        loop.call_later(70, done.set)
+
+    loop.start()
+    loop.carry_out(start)
+    assert done.wait(PATIENCE_S)
+    loop.stop()
+    assert [name for name, _ in ran] == ["a", "b"]
+    assert all(after_ms >= limit_ms for (_, after_ms), limit_ms in zip(ran, (20, 60), strict=True))
+
+
+def test_a_mistake_is_kept_and_the_loop_goes_on() -> None:
+    loop = SocketLoop("test-loop")
+    done = threading.Event()
+
+    def divide() -> None:
+        _ = 1 / 0
+
+    def start() -> None:
+        loop.call_later(0, divide)
+        loop.call_later(1, done.set)
+
+    loop.start()
+    loop.carry_out(start)
+    assert done.wait(PATIENCE_S)
+    loop.stop()
+    assert [type(failure) for failure in loop.failures] == [ZeroDivisionError]
+
+
+def test_a_loop_that_never_started_can_be_stopped() -> None:
+    loop = SocketLoop("test-loop")
+    loop.stop()
+    with pytest.raises(SocketLoopError):
+        loop.carry_out(lambda: None)
