@@ -1,0 +1,206 @@
+"""Findings: what is wrong, or will be, in what a probe learnt. Pure: reports in, sentences out.
+
+Each finding has an id for scripts, a severity, where it is, a sentence with the evidence and one thing to try.
+Shown by tests/unit/probe/test_findings.py, one test an id.
+"""
+
+import ipaddress
+from collections.abc import Iterable, Sequence
+from enum import Enum
+from typing import NamedTuple
+
+from kctl.client.cluster import NO_NODE, Node
+from kctl.client.errors import ConnectTimeout, KafkaError
+from kctl.client.probe.report import AddressReport, CoordinatorReport
+from kctl.client.protocol.api import api_name
+
+DAY_MS = 24 * 3600 * 1000
+
+
+class Severity(Enum):
+    """How much it matters."""
+
+    ERROR = "error"
+    """Something that clients need does not work."""
+    WARNING = "warning"
+    """It works, but not everywhere, or not for long."""
+    NOTE = "note"
+    """Worth knowing."""
+
+
+class Finding(NamedTuple):
+    """One judgement. `where` is an address, a node or empty for the cluster; `error` what it rests on, if one does."""
+
+    id: str
+    severity: Severity
+    where: str
+    text: str
+    hint: str = ""
+    error: KafkaError | None = None
+
+
+def judge(
+    reports: Sequence[AddressReport],
+    coordinator: CoordinatorReport | None = None,
+    *,
+    wall_ms: int,
+    cert_warn_ms: int = 21 * DAY_MS,
+) -> list[Finding]:
+    """Return the findings of one round, the gravest first.
+
+    Args: wall_ms: the present, to compare certificates with; cert_warn_ms: how long before its end one is told.
+    """
+    found = [
+        *_failed_bootstrap(reports),
+        *_failed_advertised(reports),
+        *_places(reports),
+        *_misrouted(reports),
+        *_clusters(reports),
+        *_no_controller(reports),
+        *_coordinator(coordinator),
+        *_certificates(reports, wall_ms, cert_warn_ms),
+        *_version_skew(reports),
+    ]
+    order = list(Severity)
+    return sorted(found, key=lambda finding: order.index(finding.severity))
+
+
+def _failed_bootstrap(reports: Sequence[AddressReport]) -> Iterable[Finding]:
+    """Addresses that were given and do not work; an error only where a whole node has none that does."""
+    for report in reports:
+        if report.advertised or report.error is None:
+            continue
+        same_node = [other for other in reports if other.target.node_id == report.target.node_id]
+        ready = [other for other in same_node if other.is_ready]
+        where = str(report.target)
+        if report.works_with:
+            hint = f"use --security-protocol {report.works_with}"
+            text = f"{_reason(report)}; a second attempt with {report.works_with} succeeded"
+            yield Finding("other-protocol", Severity.ERROR, where, text, hint, report.error)
+        elif ready:
+            text = (
+                f"{len(ready)} of {len(same_node)} addresses of {report.target.host} work; this one: {_reason(report)}"
+            )
+            hint = "remove the stale record, or repair the way to it"
+            yield Finding("dead-address", Severity.WARNING, where, text, hint, report.error)
+        else:
+            others = any(other.is_ready and not other.advertised for other in reports)
+            severity = Severity.WARNING if others else Severity.ERROR
+            hint = getattr(report.error, "hint", "")
+            yield Finding("dead-bootstrap", severity, where, _reason(report), hint, report.error)
+
+
+def _failed_advertised(reports: Sequence[AddressReport]) -> Iterable[Finding]:
+    for report in reports:
+        if report.advertised and report.error is not None:
+            same_node = [other for other in reports if other.target.node_id == report.target.node_id]
+            is_partial = any(other.is_ready for other in same_node)
+            place = f"{report.target.host}:{report.target.port}"
+            text = f"bootstrap ok; broker {report.target.node_id} advertises {place}, and that fails: {_reason(report)}"
+            hint = "fix advertised.listeners of that broker, or make the address reachable from here"
+            severity = Severity.WARNING if is_partial else Severity.ERROR
+            yield Finding("advertised-unusable", severity, str(report.target), text, hint, report.error)
+
+
+def _places(reports: Sequence[AddressReport]) -> Iterable[Finding]:
+    """A broker that advertises a loopback address to a client that came from outside."""
+    came_by = [report.target for report in reports if not report.advertised and report.is_ready]
+    if not came_by or any(_is_loopback(target.address.rpartition(":")[0]) for target in came_by):
+        return
+    for broker in _brokers(reports):
+        if _is_loopback(broker.host):
+            text = (
+                f"broker {broker.node_id} advertises {broker.host}:{broker.port}, your bootstrap was {came_by[0].host}"
+            )
+            hint = "every client is sent to itself: set advertised.listeners to a name that clients can reach"
+            yield Finding("advertised-loopback", Severity.ERROR, f"broker {broker.node_id}", text, hint)
+
+
+def _misrouted(reports: Sequence[AddressReport]) -> Iterable[Finding]:
+    by_place = {(broker.host, broker.port): broker for broker in _brokers(reports)}
+    for report in reports:
+        expected = by_place.get((report.target.host, report.target.port))
+        if report.answers_as is None or expected is None or expected.node_id == report.answers_as:
+            continue
+        text = f"advertised as broker {expected.node_id}, but broker {report.answers_as} answers there"
+        hint = "a balancer or a port forward leads to the wrong broker"
+        yield Finding("misrouted", Severity.ERROR, str(report.target), text, hint)
+
+
+def _clusters(reports: Sequence[AddressReport]) -> Iterable[Finding]:
+    by_cluster: dict[str, list[AddressReport]] = {}
+    for report in reports:
+        if report.view is not None and report.view.cluster_id is not None:
+            by_cluster.setdefault(report.view.cluster_id, []).append(report)
+    if len(by_cluster) > 1:
+        parts = [f"{cluster_id} at {_list(str(r.target) for r in there)}" for cluster_id, there in by_cluster.items()]
+        hint = "the list of bootstrap servers mixes clusters, or a name leads to several"
+        yield Finding("two-clusters", Severity.ERROR, "", f"different cluster ids: {'; '.join(parts)}", hint)
+
+
+def _no_controller(reports: Sequence[AddressReport]) -> Iterable[Finding]:
+    views = [report.view for report in reports if report.view is not None]
+    if views and all(view.controller_id == NO_NODE for view in views):
+        text = "no node knows a controller: topics cannot be created or changed, leaders cannot move"
+        yield Finding("no-controller", Severity.WARNING, "", text, "look at the controllers' quorum")
+
+
+def _coordinator(coordinator: CoordinatorReport | None) -> Iterable[Finding]:
+    if coordinator is not None and coordinator.error is not None:
+        text = f"no coordinator for group {coordinator.group_id}: {coordinator.error}"
+        hint = "the group's partition of __consumer_offsets has no leader: look at its replicas and min.insync.replicas"
+        yield Finding("no-coordinator", Severity.ERROR, "", text, hint, coordinator.error)
+
+
+def _certificates(reports: Sequence[AddressReport], wall_ms: int, cert_warn_ms: int) -> Iterable[Finding]:
+    for report in reports:
+        if report.error is not None or report.tls is None:
+            continue
+        for certificate in report.tls.chain:
+            left_ms = certificate.not_after_ms - wall_ms
+            if left_ms < cert_warn_ms:
+                days = max(0, left_ms // DAY_MS)
+                text = f"certificate of {certificate.subject} ends {certificate.not_after}, in {days} days"
+                yield Finding("certificate-ends", Severity.WARNING, str(report.target), text, "renew it")
+
+
+def _version_skew(reports: Sequence[AddressReport]) -> Iterable[Finding]:
+    speaking = {str(report.target): report.versions for report in reports if report.is_ready and report.versions}
+    keys = sorted({key for versions in speaking.values() for key in versions})
+    for key in keys:
+        ranges: dict[str, list[str]] = {}
+        for where, versions in speaking.items():
+            offer = versions.get(key)
+            ranges.setdefault(f"{offer[0]} to {offer[1]}" if offer else "not at all", []).append(where)
+        if len(ranges) > 1:
+            parts = [f"{offered} at {_list(places)}" for offered, places in ranges.items()]
+            hint = "brokers of different versions: an upgrade under way, or one that was left behind"
+            yield Finding("version-skew", Severity.NOTE, "", f"{api_name(key)}: {'; '.join(parts)}", hint)
+
+
+def _brokers(reports: Sequence[AddressReport]) -> list[Node]:
+    """Return every broker that any node advertises, once."""
+    found = {broker: None for report in reports if report.view is not None for broker in report.view.brokers}
+    return list(found)
+
+
+def _reason(report: AddressReport) -> str:
+    reason = str(report.error).removeprefix(f"{report.target}: ")
+    return (
+        f"filtered ({reason})" if isinstance(report.error, ConnectTimeout) and report.error.phase == "tcp" else reason
+    )
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def _list(places: Iterable[str], most: int = 3) -> str:
+    named = list(places)
+    more = f" and {len(named) - most} more" if len(named) > most else ""
+    return ", ".join(named[:most]) + more

@@ -1,0 +1,156 @@
+"""The prober in virtual time: every address to its end, the brokers behind them, who they are, and exact limits."""
+
+from kctl.client.cluster import Node
+from kctl.client.config import AdminConfig
+from kctl.client.errors import ConnectionRefused, ConnectTimeout, DnsError, RequestTimeout, SaslRequired
+from kctl.client.events import Closed, Event, Expired, Failed, Phase, Ready
+from kctl.client.probe.prober import ProbeOptions, Prober
+from kctl.client.seams import Address
+from kctl.sandbox import Sandbox
+from kctl.sandbox.faults import Fault
+from kctl.sandbox.sim import Hub, SimNetwork, SimResolver, sim_runtime
+from tests.sim.network.scripted_node import ScriptedNode
+
+CONFIG = {"bootstrap.servers": "unused:1", "connections.timeout.ms": 2000, "request.timeout.ms": 3000}
+
+
+class Round:
+    """One probe round over a simulated network."""
+
+    def __init__(self, hub: Hub, *, resolver: SimResolver | None = None, network: SimNetwork | None = None) -> None:
+        self.hub = hub
+        self.network = network or SimNetwork(hub)
+        self.resolver = resolver or SimResolver(hub)
+        self.events: list[Event] = []
+
+    def listen(self, ip: str, fault: Fault | None = None) -> ScriptedNode:
+        node = ScriptedNode()
+        if fault is not None:
+            node.faults.start(fault)
+        self.network.listen(ip, 9092, node)
+        return node
+
+    def run(self, *hosts: str, until_ms: int = 60_000, **options: object) -> Prober:
+        runtime = sim_runtime(self.hub, "app", self.network, self.resolver)
+        nodes = [Node(-number, *split(host)) for number, host in enumerate(hosts, 1)]
+        prober = Prober(
+            AdminConfig.parse(CONFIG),
+            runtime,
+            nodes,
+            events=self.events.append,
+            options=ProbeOptions(**options),  # type: ignore[arg-type]  # passed on
+        )
+        while not prober.is_done and self.hub.now_ms < until_ms:
+            prober.poll(until_ms - self.hub.now_ms)
+        prober.close("the deadline passed")
+        self.hub.run(self.hub.now_ms + 10)
+        assert self.network.open_connections == 0
+        return prober
+
+
+def split(place: str) -> tuple[str, int]:
+    host, _, port = place.partition(":")
+    return host, int(port or 9092)
+
+
+def test_every_address_has_its_own_outcome_and_none_waits_for_another() -> None:
+    with Hub() as hub:
+        round_ = Round(hub)
+        round_.listen("10.0.0.1")
+        round_.listen("10.0.0.2", Fault.BLACKHOLE)
+        round_.listen("10.0.0.4", Fault.SILENCE)
+        round_.resolver.add("three.example", ["10.0.0.1", "10.0.0.2", "10.0.0.3"])
+        prober = round_.run("three.example", "10.0.0.4", "none.example")
+        assert [(e.target.address, e.at_ms) for e in round_.events if isinstance(e, Ready)] == [("10.0.0.1:9092", 4)]
+        expired = [(e.target.address, e.phase, e.at_ms) for e in round_.events if isinstance(e, Expired)]
+        assert sorted(expired, key=str) == [
+            ("10.0.0.2:9092", Phase.TCP, 2000),
+            ("10.0.0.4:9092", Phase.APIVERSIONS, 2000),
+        ]
+        kinds = {str(report.target): type(report.error) for report in prober.reports if report.error}
+        assert kinds == {
+            "three.example:9092 [10.0.0.2]": ConnectTimeout,
+            "three.example:9092 [10.0.0.3]": ConnectionRefused,
+            "10.0.0.4:9092": ConnectTimeout,
+            "none.example:9092": DnsError,
+        }
+        assert all(report.is_done for report in prober.reports)
+
+
+def test_what_is_under_way_at_the_deadline_is_told() -> None:
+    with Hub() as hub:
+        round_ = Round(hub)
+        round_.listen("10.0.0.1", Fault.BLACKHOLE)
+        round_.resolver.add("slow.example", ["10.0.0.1"], delay_ms=5000)
+        round_.run("10.0.0.1", "slow.example", until_ms=500)
+        closed = {e.target.host: e.reason for e in round_.events if isinstance(e, Closed)}
+        assert closed == {"10.0.0.1": "the deadline passed", "slow.example": "the deadline passed"}
+
+
+def test_a_node_that_stalls_after_the_handshake_is_a_request_timeout_on_its_millisecond() -> None:
+    with Hub() as hub:
+        round_ = Round(hub)
+        node = round_.listen("10.0.0.1")
+        answer = node.answer
+        node.answer = lambda request: answer(request) if request.api_key == 18 else None
+        (report,) = round_.run("10.0.0.1").reports
+        assert isinstance(report.error, RequestTimeout)
+        failed = [e for e in round_.events if isinstance(e, Failed)]
+        assert [(e.phase, e.at_ms) for e in failed] == [(Phase.METADATA, 4 + 3000)]
+
+
+def test_a_node_that_hangs_up_on_the_first_request_wants_sasl() -> None:
+    with Hub() as hub:
+        round_ = Round(hub)
+        node = round_.listen("10.0.0.1")
+        answer = node.answer
+
+        def hang_up(request: object) -> None:
+            node.wires[-1].close()
+
+        node.answer = lambda request: answer(request) if request.api_key == 18 else hang_up(request)
+        (report,) = round_.run("10.0.0.1").reports
+        assert isinstance(report.error, SaslRequired)
+
+
+def test_addresses_given_by_hand_replace_the_resolver() -> None:
+    with Hub() as hub:
+        round_ = Round(hub)
+        round_.listen("10.0.0.5")
+        resolve = {("broker.example", 9092): [Address("10.0.0.5", 9092)]}
+        (report,) = round_.run("broker.example", resolve=resolve).reports
+        assert report.is_ready
+        assert report.target.address == "10.0.0.5:9092"
+
+
+def test_the_whole_cluster_is_followed_from_one_bootstrap_name() -> None:
+    with Hub() as hub:
+        network, resolver = SimNetwork(hub), SimResolver(hub)
+        sandbox = Sandbox(nodes=3)
+        bootstrap = sandbox.attach(network, resolver)
+        prober = Round(hub, network=network, resolver=resolver).run(bootstrap.split(",")[0])
+        assert [report.advertised for report in prober.reports] == [False, True, True]
+        assert {report.answers_as for report in prober.reports} == {1, 2, 3}
+        views = {report.view.cluster_id for report in prober.reports if report.view is not None}
+        assert views == {sandbox.cluster.settings.cluster_id}
+
+
+def test_a_dead_advertised_broker_is_found_behind_a_living_bootstrap() -> None:
+    with Hub() as hub:
+        network, resolver = SimNetwork(hub), SimResolver(hub)
+        sandbox = Sandbox(nodes=2)
+        bootstrap = sandbox.attach(network, resolver)
+        sandbox.advertise(2, "no-such.example", 9092)
+        reports = Round(hub, network=network, resolver=resolver).run(bootstrap.split(",")[0]).reports
+        assert isinstance(next(r.error for r in reports if r.target.host == "no-such.example"), DnsError)
+
+
+def test_the_coordinator_of_a_group_is_named() -> None:
+    with Hub() as hub:
+        network, resolver = SimNetwork(hub), SimResolver(hub)
+        bootstrap = Sandbox(nodes=3).attach(network, resolver)
+        prober = Round(hub, network=network, resolver=resolver).run(*bootstrap.split(","), group="g")
+        assert prober.coordinator is not None
+        assert prober.coordinator.error is None
+        assert prober.coordinator.node is not None
+        assert prober.coordinator.node.node_id in {1, 2, 3}

@@ -1,0 +1,134 @@
+"""Findings, one test an id: said when it is so, and not said when it is not."""
+
+from kctl.client.broker_errors import broker_error
+from kctl.client.cluster import Node
+from kctl.client.errors import ConnectionRefused, ConnectTimeout, KafkaError, WrongPeerError
+from kctl.client.events import Phase, Target
+from kctl.client.probe.findings import DAY_MS, Finding, Severity, judge
+from kctl.client.probe.report import AddressReport, ClusterView, CoordinatorReport, TlsReport
+from kctl.client.security.tls.certificates import PeerCertificate
+
+NOW_MS = 1_700_000_000_000
+A, B = Node(1, "a.example", 9092), Node(2, "b.example", 9092)
+
+
+def report(
+    host: str = "a.example",
+    *,
+    node_id: int = -1,
+    address: str = "10.0.0.1:9092",
+    advertised: bool = False,
+    error: KafkaError | None = None,
+    cluster_id: str = "c",
+    brokers: tuple[Node, ...] = (A,),
+    controller_id: int = 1,
+    answers_as: int | None = None,
+) -> AddressReport:
+    made = AddressReport(Target(1, node_id, host, 9092, address), advertised=advertised, started_at_ms=0, limit_ms=1000)
+    made.is_done = True
+    made.error = error
+    if error is None:
+        made.phase = Phase.READY
+        made.view = ClusterView(cluster_id, controller_id, brokers)
+        made.answers_as = answers_as
+    return made
+
+
+def found(*reports: AddressReport, **more: object) -> dict[str, Finding]:
+    return {finding.id: finding for finding in judge(reports, wall_ms=NOW_MS, **more)}  # type: ignore[arg-type]  # passed on
+
+
+def timeout(phase: str = "tcp") -> ConnectTimeout:
+    error = ConnectTimeout("no SYN-ACK in 1000 ms of 1000 ms", limit_ms=1000, elapsed_ms=1000)
+    error.phase = phase
+    return error
+
+
+def test_a_healthy_cluster_has_none() -> None:
+    assert judge([report(), report(node_id=1, advertised=True, answers_as=1)], wall_ms=NOW_MS) == []
+
+
+def test_dead_bootstrap_is_an_error_only_where_no_other_works() -> None:
+    dead = report("b.example", node_id=-2, error=ConnectionRefused("connection refused"))
+    assert found(dead)["dead-bootstrap"].severity is Severity.ERROR
+    assert found(dead, report())["dead-bootstrap"].severity is Severity.WARNING
+
+
+def test_dead_address_of_a_name_that_has_others() -> None:
+    finding = found(report(), report(address="10.0.0.7:9092", error=timeout()))["dead-address"]
+    assert finding.severity is Severity.WARNING
+    assert "1 of 2 addresses of a.example work" in finding.text
+    assert "filtered" in finding.text
+    assert "10.0.0.7" in finding.where
+
+
+def test_other_protocol_names_the_one_that_works() -> None:
+    wrong = report(error=WrongPeerError("the peer is a TLS listener"))
+    wrong.works_with = "SSL"
+    finding = found(wrong)["other-protocol"]
+    assert finding.hint == "use --security-protocol SSL"
+    assert "dead-bootstrap" not in found(wrong)
+
+
+def test_advertised_unusable_puts_both_names_side_by_side() -> None:
+    finding = found(report(), report("no-such", node_id=1, advertised=True, error=timeout("dns")))[
+        "advertised-unusable"
+    ]
+    assert finding.severity is Severity.ERROR
+    assert finding.text.startswith("bootstrap ok; broker 1 advertises no-such:9092, and that fails")
+
+
+def test_advertised_loopback_is_told_to_those_who_came_from_outside() -> None:
+    local = Node(1, "127.0.0.1", 9092)
+    assert "your bootstrap was a.example" in found(report(brokers=(local,)))["advertised-loopback"].text
+    assert "advertised-loopback" not in found(report(address="127.0.0.1:9092", brokers=(local,)))
+
+
+def test_misrouted_names_who_answers() -> None:
+    wrong = report(node_id=1, advertised=True, answers_as=5, brokers=(A, B))
+    assert found(wrong)["misrouted"].text == "advertised as broker 1, but broker 5 answers there"
+
+
+def test_two_clusters_in_one_list() -> None:
+    text = found(report(), report("b.example", node_id=-2, cluster_id="other"))["two-clusters"].text
+    assert "c at a.example" in text
+    assert "other at b.example" in text
+
+
+def test_no_controller() -> None:
+    assert "no-controller" in found(report(controller_id=-1))
+    assert "no-controller" not in found(report(controller_id=-1), report())
+
+
+def test_no_coordinator_has_the_brokers_reason() -> None:
+    error = broker_error(15, "FindCoordinator of group g")
+    finding = found(report(), coordinator=CoordinatorReport("g", None, error))["no-coordinator"]
+    assert "COORDINATOR_NOT_AVAILABLE" in finding.text
+    assert finding.error is error
+    assert found(report(), coordinator=CoordinatorReport("g", A, None)) == {}
+
+
+def test_certificate_ends_within_the_days_asked_for() -> None:
+    ready = report()
+    ends_ms = NOW_MS + 10 * DAY_MS
+    certificate = PeerCertificate("CN=a", "CN=ca", 0, ends_ms, "2023-01-01", "2023-11-24", ("a.example",))
+    ready.tls = TlsReport("TLSv1.3", "x", (certificate,))
+    assert "in 10 days" in found(ready)["certificate-ends"].text
+    assert found(ready, cert_warn_ms=9 * DAY_MS) == {}
+
+
+def test_version_skew_names_the_api_and_both_offers() -> None:
+    first, second = report(), report("b.example", node_id=-2)
+    first.versions, second.versions = {3: (0, 13), 0: (3, 12)}, {3: (0, 12), 0: (3, 12)}
+    finding = found(first, second)["version-skew"]
+    assert finding.severity is Severity.NOTE
+    assert finding.text.startswith("Metadata: 0 to 13 at a.example")
+    assert "0 to 12 at b.example" in finding.text
+
+
+def test_the_gravest_come_first() -> None:
+    first, second = report(controller_id=-1), report("b.example", node_id=-2, cluster_id="other", controller_id=-1)
+    assert [finding.severity for finding in judge([first, second], wall_ms=NOW_MS)] == [
+        Severity.ERROR,
+        Severity.WARNING,
+    ]
