@@ -125,6 +125,13 @@ def test_a_refused_record_leaves_nothing_behind() -> None:
     assert [found.value for found in BatchReader(builder.build()).records()] == [b"v", b"x"]
 
 
+def test_a_header_name_that_was_not_text_is_written_as_it_was_read() -> None:
+    first = BatchReader(batch(record(headers=[(b"\xffn", b"")]))).records()[0]
+    builder = RecordBatchBuilder()
+    builder.try_append(b"k", b"v", first.headers, 0)
+    assert b"\x04\xffn" in builder.build()
+
+
 @pytest.mark.parametrize("level", [1, 9])
 @pytest.mark.parametrize("codec", ["gzip", "lz4", "zstd"])
 def test_levels_are_passed_on(codec: str, level: int) -> None:

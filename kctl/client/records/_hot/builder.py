@@ -69,10 +69,7 @@ def append_record(
 def _encode_headers(headers: Sequence[Header]) -> bytes:
     parts = [varint(len(headers))]
     for name, value in headers:
-        try:
-            name_bytes = name.encode("utf-8", "surrogateescape")
-        except UnicodeEncodeError as error:
-            raise LocalProtocolError(f"header name {name!r} is not text: {error.reason}") from None
+        name_bytes = _name_bytes(name)
         parts.append(varint(len(name_bytes)))
         parts.append(name_bytes)
         if value is None:
@@ -81,6 +78,18 @@ def _encode_headers(headers: Sequence[Header]) -> bytes:
             parts.append(varint(len(value)))
             parts.append(value)
     return b"".join(parts)
+
+
+def _name_bytes(name: str) -> bytes:
+    """A header's name in UTF-8, or the bytes it was read from."""
+    try:
+        return name.encode()
+    except UnicodeEncodeError:
+        pass
+    try:
+        return name.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError as error:
+        raise LocalProtocolError(f"header name {name!r} is not text: {error.reason}") from None
 
 
 @final
