@@ -190,10 +190,6 @@ class Mailbox:
         self._is_loop_asleep = True
         return not self._events
 
-    @property
-    def is_empty(self) -> bool:
-        return not self._events
-
     def awake(self) -> None:
         """Say that the loop looks at its events by itself: no wake-up is needed."""
         self._is_loop_asleep = False

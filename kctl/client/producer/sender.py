@@ -154,7 +154,7 @@ class Sender:
         if now_ms >= self._close.deadline_at_ms:
             self._fail_records(self._close_error(self._close))
             self._is_over = True
-        elif not self._deliveries.outstanding and self._mailbox.is_empty:
+        elif not self._deliveries.outstanding:
             self._is_over = True
 
     def _close_error(self, close: CloseMark) -> KafkaError:

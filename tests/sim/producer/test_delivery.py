@@ -269,3 +269,41 @@ def test_topics_are_created_by_sending_to_them() -> None:
             producer.send("new", b"x")
 
     assert run(app, settings=ClusterSettings(num_partitions=1)).values("new", 0) == [b"x"]
+
+
+def test_a_callback_of_a_failed_record_may_send_it_again() -> None:
+    """What is sent in a callback, on the loop itself, needs no wake-up to go out."""
+
+    def app(world: World) -> None:
+        producer = world.producer({"delivery.timeout.ms": "2000", "request.timeout.ms": "1000"})
+        producer.send("t", b"0").result()
+        again: list[SendFuture] = []
+        world.sandbox.start_fault(world.leader("t", 0), Fault.FREEZE)
+        first = producer.send("t", b"1", callback=lambda _: again.append(producer.send("u", b"1")))
+        producer.partitions_for("u")
+        assert first.exception() is not None
+        before_ms = world.clock.now_ms()
+        again[0].result()
+        assert world.clock.now_ms() - before_ms < 50
+        producer.close(0)
+
+    run(app, topics={"t": 1, "u": 1})
+
+
+def test_a_topic_made_anew_takes_up_the_records_that_wait_for_it() -> None:
+    def app(world: World) -> None:
+        producer = world.producer({"metadata.max.age.ms": "100"})
+        producer.send("t", b"old").result()
+        world.sandbox.cluster.delete_topic("t")
+        world.hub.sleep_ms(300)
+        futures = [producer.send("u", b"x")]
+        world.at(1000, lambda: world.sandbox.create_topic("t", 1))
+        for number in range(5):
+            futures.append(producer.send("t", b"%d" % number))
+            world.hub.sleep_ms(400)
+        producer.flush()
+        assert_delivered(futures)
+        producer.close()
+
+    world = run(app, topics={"t": 1, "u": 1}, settings=ClusterSettings(auto_create_topics_enable=False))
+    assert world.values("t", 0) == numbers(5)

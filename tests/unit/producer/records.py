@@ -1,0 +1,79 @@
+"""Records and configs in a few words, for unit tests of the loop's parts."""
+
+from kctl.client.clock import Clock, ManualClock
+from kctl.client.config import ProducerConfig
+from kctl.client.producer.buffer_memory import BufferMemory
+from kctl.client.producer.future import NO_PARTITION, Callback, SendFuture
+from kctl.client.producer.mailbox import Mailbox
+from kctl.client.seams import Task, Waiter
+
+
+class Flag:
+    """A waiter that remembers how often it was raised."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def notify(self) -> None:
+        self.count += 1
+
+
+class NoDriver:
+    """A driver for tests in which nobody waits for long: a wait ends at its deadline at once."""
+
+    def __init__(self, clock: ManualClock) -> None:
+        self.clock = clock
+
+    def waiter(self) -> Flag:
+        return Flag()
+
+    def wait(self, waiter: Waiter, deadline_at_ms: int) -> bool:
+        assert isinstance(waiter, Flag)
+        if waiter.count:
+            waiter.count = 0
+            return True
+        self.clock.advance(max(0, deadline_at_ms - self.clock.now_ms()))
+        return False
+
+    def spawn(self, loop: object, name: str) -> Task:
+        raise AssertionError("no loop here")
+
+    def join(self, task: Task, deadline_at_ms: int) -> bool:
+        raise AssertionError("no loop here")
+
+    def is_current(self, task: Task) -> bool:
+        return False
+
+
+def config(**properties: object) -> ProducerConfig:
+    names = {key.replace("_", "."): value for key, value in properties.items()}
+    return ProducerConfig.parse({"bootstrap.servers": "a:1", **names})
+
+
+def mailbox(clock: ManualClock, wakes: list[int] | None = None) -> Mailbox:
+    return Mailbox(clock, NoDriver(clock), lambda: (wakes if wakes is not None else []).append(clock.now_ms()))
+
+
+class Maker:
+    """Makes records whose memory is accounted for."""
+
+    def __init__(self, clock: ManualClock) -> None:
+        self.clock: Clock = clock
+        self.memory = BufferMemory(10**9, NoDriver(clock))
+        self.mailbox = mailbox(clock)
+
+    def record(
+        self,
+        value: bytes = b"v",
+        *,
+        topic: str = "t",
+        partition: int = NO_PARTITION,
+        key: bytes | None = None,
+        size_bytes: int = 100,
+        callback: Callback | None = None,
+    ) -> SendFuture:
+        assert self.memory.try_take(size_bytes)
+        now_ms = self.clock.now_ms()
+        return SendFuture(
+            self.mailbox, topic, partition, key, value, (), self.clock.wall_ms(), now_ms, size_bytes, callback
+        )

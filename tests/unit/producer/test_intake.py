@@ -1,0 +1,113 @@
+from random import Random
+
+from kctl.client.backoff import ExponentialBackoff
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.clock import ManualClock, Timer
+from kctl.client.errors import MaxBlockTimeout
+from kctl.client.metadata import Metadata
+from kctl.client.producer.accumulator import Accumulator
+from kctl.client.producer.deliveries import Deliveries
+from kctl.client.producer.intake import Intake
+from kctl.client.producer.mailbox import TopicWait
+from kctl.client.producer.partitioner import Partitioner
+from kctl.client.protocol.api.metadata import MetadataResponseTopic
+from tests.unit.metadata.answers import answer, leader, topic
+from tests.unit.metadata.fake_network import FakeClient
+from tests.unit.producer.records import Flag, Maker, config
+
+
+class Setup:
+    def __init__(self) -> None:
+        self.clock = ManualClock()
+        settings = config()
+        self.metadata = Metadata(max_age_ms=300_000, backoff=ExponentialBackoff(100, 1000, Random(1)))
+        client = FakeClient(settings, self.clock, self.metadata)
+        self.maker = Maker(self.clock)
+        self.accumulator = Accumulator(settings)
+        self.deliveries = Deliveries(self.maker.memory)
+        self.intake = Intake(client, Partitioner(settings, Random(1)), self.accumulator, self.deliveries)
+
+    def learn(self, entry: MetadataResponseTopic) -> None:
+        self.metadata.begin(self.clock.now_ms())
+        self.metadata.take(answer(entry), self.clock.now_ms())
+        self.intake.look_again()
+
+    def ask(self, partition: int | None = None, timeout_ms: int = 1000) -> TopicWait:
+        wait = TopicWait("t", partition, Timer(self.clock, timeout_ms), Flag())
+        self.intake.ask(wait)
+        return wait
+
+    def queued(self) -> list[bytes | None]:
+        return [record.value for queue in self.accumulator.active() for record in queue.records]
+
+
+def test_a_wait_ends_with_the_first_answer_that_knows_the_topic() -> None:
+    setup = Setup()
+    wait = setup.ask()
+    setup.learn(topic("t", error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+    was_done = wait.is_done
+    setup.learn(topic("t", leader(0, 1)))
+    assert (was_done, wait.is_done, wait.error) == (False, True, None)
+    assert setup.ask().is_done
+
+
+def test_a_wait_ends_at_once_when_the_topic_is_refused() -> None:
+    setup = Setup()
+    wait = setup.ask()
+    setup.learn(topic("t", error=ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+    assert "TOPIC_AUTHORIZATION_FAILED" in str(wait.error)
+
+
+def test_a_missing_partition_is_looked_for_in_a_newer_answer() -> None:
+    setup = Setup()
+    setup.ask()
+    setup.learn(topic("t", leader(0, 1)))
+    wait = setup.ask(partition=1)
+    was_done = wait.is_done
+    setup.learn(topic("t", leader(0, 1), leader(1, 1)))
+    assert (was_done, wait.is_done, wait.error) == (False, True, None)
+    refused = setup.ask(partition=2)
+    setup.learn(topic("t", leader(0, 1), leader(1, 1)))
+    assert "the topic has 2 partitions" in str(refused.error)
+
+
+def test_a_wait_ends_at_its_deadline_with_the_last_error() -> None:
+    setup = Setup()
+    wait = setup.ask(timeout_ms=1000)
+    setup.learn(topic("t", error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+    assert setup.intake.next_deadline_ms(120_000) == 1000
+    setup.clock.advance(1000)
+    setup.intake.expire(1000)
+    assert isinstance(wait.error, MaxBlockTimeout)
+    assert "UNKNOWN_TOPIC_OR_PARTITION" in str(wait.error.cause)
+    assert not setup.intake.is_asked
+
+
+def test_records_of_a_topic_that_vanished_wait_in_order_for_its_return() -> None:
+    setup = Setup()
+    setup.intake.take(setup.maker.record(b"1"))
+    assert setup.queued() == []
+    setup.metadata.begin(0)
+    setup.metadata.take(answer(topic("t", leader(0, 1))), 0)
+    setup.intake.take(setup.maker.record(b"2"))  # the topic is back, but 1 was first
+    setup.intake.look_again()
+    setup.intake.take(setup.maker.record(b"3"))
+    assert setup.queued() == [b"1", b"2", b"3"]
+
+
+def test_records_that_wait_for_their_topic_have_a_deadline_too() -> None:
+    setup = Setup()
+    record = setup.maker.record()
+    setup.intake.take(record)
+    assert setup.intake.next_deadline_ms(500) == 500
+    assert setup.intake.take_expired(499, 500) == []
+    assert setup.intake.take_expired(500, 500) == [record]
+
+
+def test_a_record_for_a_partition_that_is_gone_fails() -> None:
+    setup = Setup()
+    setup.ask()
+    setup.learn(topic("t", leader(0, 1)))
+    record = setup.maker.record(partition=3)
+    setup.intake.take(record)
+    assert "the topic has 1 partition" in str(record.exception(0))

@@ -1,0 +1,60 @@
+import pytest
+
+from kctl.client.clock import ManualClock, Timer
+from kctl.client.errors import FlushTimeout, IllegalStateError, ResultTimeout
+from kctl.client.producer.mailbox import LOOP_GRACE_MS, FlushMark, WatchFuture
+from tests.unit.producer.records import Flag, Maker, mailbox
+
+
+def test_one_wake_up_for_all_that_is_posted_while_the_loop_sleeps() -> None:
+    clock, wakes = ManualClock(), list[int]()
+    box = mailbox(clock, wakes)
+    maker = Maker(clock)
+    box.post(maker.record())
+    assert wakes == []
+    assert not box.may_sleep()  # there is something to take first
+    assert box.take() is not None
+    assert box.may_sleep()
+    for _ in range(3):
+        box.post(maker.record())
+    assert len(wakes) == 1
+    box.awake()
+    box.post(maker.record())
+    assert len(wakes) == 1
+
+
+def test_events_come_out_in_the_order_they_went_in() -> None:
+    clock = ManualClock()
+    box, maker = mailbox(clock), Maker(clock)
+    records = [maker.record() for _ in range(3)]
+    for record in records:
+        box.post(record)
+    assert [box.take() for _ in range(4)] == [*records, None]
+
+
+def test_a_loop_that_is_held_up_costs_the_grace_and_no_more() -> None:
+    clock = ManualClock()
+    with pytest.raises(FlushTimeout, match="a callback is holding up the network loop"):
+        mailbox(clock).ask(FlushMark(Timer(clock, 500), Flag()))
+    assert clock.now_ms() == 500 + LOOP_GRACE_MS
+
+
+def test_nobody_waits_for_a_loop_that_has_ended() -> None:
+    clock = ManualClock()
+    box = mailbox(clock)
+    box.is_finished = True
+    with pytest.raises(IllegalStateError):
+        box.ask(FlushMark(Timer(clock, 500), Flag()))
+    assert clock.now_ms() == 0
+    assert box.take() is None
+
+
+def test_waiting_for_a_future_asks_the_loop_to_tell() -> None:
+    clock = ManualClock()
+    box, maker = mailbox(clock), Maker(clock)
+    record = maker.record()
+    with pytest.raises(ResultTimeout, match=r"70 ms of 70 ms"):
+        box.wait_for(record, 70)
+    event = box.take()
+    assert isinstance(event, WatchFuture)
+    assert event.future is record
