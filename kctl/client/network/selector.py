@@ -27,7 +27,7 @@ _IN_PROGRESS = (errno.EINPROGRESS, errno.EWOULDBLOCK)
 class _Channel:
     """A socket and what it still has to write."""
 
-    __slots__ = ("connected", "number", "sock", "unsent", "unsent_bytes")
+    __slots__ = ("connected", "number", "reset", "sock", "unsent", "unsent_bytes")
 
     def __init__(self, number: int, sock: socket.socket) -> None:
         self.number = number
@@ -35,6 +35,8 @@ class _Channel:
         self.connected = False
         self.unsent: deque[memoryview] = deque()
         self.unsent_bytes = 0
+        self.reset: OSError | None = None
+        """A reset that a write met; the read that ends the channel would see a plain end after it."""
 
 
 class Selector:
@@ -166,6 +168,7 @@ class Selector:
             if error.errno not in (errno.EPIPE, errno.ECONNRESET):
                 self._end(entry, error)
                 return
+            entry.reset = error if error.errno == errno.ECONNRESET else None
         self._selector.modify(entry.sock, _READ | _WRITE if entry.unsent else _READ, entry)
 
     def _read(self, entry: _Channel, free: int, events: list[IoEvent]) -> int:
@@ -177,7 +180,7 @@ class Selector:
             self._end(entry, error)
             return 0
         if count == 0:
-            self._end(entry, None)
+            self._end(entry, entry.reset)
         else:
             events.append(Received(entry.number, self._scratch[free : free + count]))
         return count

@@ -142,6 +142,17 @@ def test_a_reset_has_its_error(selector: Selector, server: socket.socket) -> Non
     assert event.error.errno == errno.ECONNRESET
 
 
+def test_a_reset_that_a_write_meets_first_is_still_a_reset(selector: Selector, server: socket.socket) -> None:
+    peer = connect(selector, server)
+    peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+    peer.close()
+    selector.send(1, b"too late")
+    (event,) = next_events(selector)
+    assert isinstance(event, Disconnected)
+    assert event.error is not None
+    assert event.error.errno == errno.ECONNRESET
+
+
 def test_a_closed_channel_says_nothing_more(selector: Selector, server: socket.socket) -> None:
     with connect(selector, server) as peer:
         peer.sendall(b"unheard")
