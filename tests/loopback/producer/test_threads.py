@@ -1,0 +1,150 @@
+"""The producer on real threads and sockets: order, cause and what is left behind; no times."""
+
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from kctl.client.errors import CloseTimeout, IllegalStateError, KafkaError, UndeliveredError
+from kctl.client.producer import CloseResult, Producer, SendFuture
+from kctl.client.records import decode_batches
+from kctl.sandbox import Fault, Sandbox
+from kctl.sandbox.server import ServedSandbox
+
+PATIENCE_S = 30
+
+
+@pytest.fixture
+def served() -> Iterator[ServedSandbox]:
+    before = set(threading.enumerate())
+    with Sandbox(nodes=3, topics={"t": 3}).serve() as served:
+        yield served
+    left = [thread.name for thread in threading.enumerate() if thread not in before]
+    assert left == []
+
+
+def values(served: ServedSandbox, partition: int) -> list[bytes]:
+    log = served.sandbox.cluster.topics["t"].partitions[partition].log
+    data = b"".join(batch.data for batch in log.batches)
+    if not data:
+        return []
+    reader = decode_batches(data, topic="t", partition=partition, fetch_offset=0, aborted=None)
+    return [record.value or b"" for record in reader.records(1_000_000)]
+
+
+def in_threads(calls: list[Callable[[], object]]) -> None:
+    threads = [threading.Thread(target=call) for call in calls]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE_S)
+        assert not thread.is_alive()
+
+
+def freeze_all(served: ServedSandbox) -> None:
+    for node_id in (1, 2, 3):
+        served.sandbox.start_fault(node_id, Fault.FREEZE)
+
+
+def test_records_of_many_threads_arrive_once_and_in_each_threads_order(served: ServedSandbox) -> None:
+    producer = Producer({"bootstrap.servers": served.bootstrap, "batch.size": 500, "buffer.memory": 20_000})
+
+    def send(name: int) -> None:
+        for number in range(500):
+            producer.send("t", b"%d:%d" % (name, number), partition=number % 3)
+
+    in_threads([lambda name=name: send(name) for name in range(4)])  # type: ignore[misc]  # a bound default
+    producer.flush(PATIENCE_S)
+    assert producer.close(PATIENCE_S).delivered == 2000
+    for partition in range(3):
+        log = values(served, partition)
+        for name in range(4):
+            expected = [b"%d:%d" % (name, number) for number in range(500) if number % 3 == partition]
+            assert [value for value in log if value.startswith(b"%d:" % name)] == expected
+
+
+def test_no_wake_up_is_lost_between_single_sends(served: ServedSandbox) -> None:
+    with Producer({"bootstrap.servers": served.bootstrap, "linger.ms": 0}) as producer:
+        for number in range(1000):
+            producer.send("t", b"%d" % number, partition=0).result(PATIENCE_S)
+    assert values(served, 0) == [b"%d" % number for number in range(1000)]
+
+
+def test_concurrent_closes_all_return_the_same(served: ServedSandbox) -> None:
+    producer = Producer({"bootstrap.servers": served.bootstrap})
+    for _ in range(100):
+        producer.send("t", b"x")
+    results: list[CloseResult] = []
+    in_threads([lambda: results.append(producer.close(PATIENCE_S))] * 4)
+    assert [result.delivered for result in results] == [100] * 4
+
+
+def test_close_wakes_threads_in_flush_and_result(served: ServedSandbox) -> None:
+    producer = Producer({"bootstrap.servers": served.bootstrap})
+    producer.send("t", b"x").result(PATIENCE_S)
+    freeze_all(served)
+    future = producer.send("t", b"y")
+    errors: dict[str, type[BaseException]] = {}
+    waiting = threading.Barrier(3)
+
+    def wait(name: str, call: Callable[[], object]) -> None:
+        waiting.wait(PATIENCE_S)
+        try:
+            call()
+        except KafkaError as error:
+            errors[name] = type(error)
+
+    def close() -> None:
+        waiting.wait(PATIENCE_S)
+        producer.close(0.2)
+
+    in_threads([lambda: wait("flush", producer.flush), lambda: wait("result", future.result), close])
+    assert errors["result"] is CloseTimeout
+    assert errors["flush"] in (UndeliveredError, IllegalStateError)
+    served.sandbox.heal()
+
+
+def test_close_in_a_callback_ends_the_loop(served: ServedSandbox) -> None:
+    producer = Producer({"bootstrap.servers": served.bootstrap})
+    closed = threading.Event()
+
+    def callback(_: SendFuture) -> None:
+        producer.close(PATIENCE_S)
+        closed.set()
+
+    producer.send("t", b"x", callback=callback)
+    assert closed.wait(PATIENCE_S)
+    assert producer.close(PATIENCE_S).delivered == 1
+
+
+def test_a_callback_that_blocks_does_not_make_close_hang(served: ServedSandbox) -> None:
+    producer = Producer({"bootstrap.servers": served.bootstrap})
+    entered, release = threading.Event(), threading.Event()
+
+    def callback(_: SendFuture) -> None:
+        entered.set()
+        release.wait(PATIENCE_S)
+
+    producer.send("t", b"x", callback=callback)
+    assert entered.wait(PATIENCE_S)
+    with pytest.raises(CloseTimeout, match="callback"):
+        producer.close(0)
+    release.set()
+    assert producer.close(PATIENCE_S).delivered == 1
+
+
+def test_sends_that_meet_a_close_are_refused_or_told_their_fate(served: ServedSandbox) -> None:
+    for _ in range(20):
+        producer = Producer({"bootstrap.servers": served.bootstrap})
+        producer.send("t", b"x").result(PATIENCE_S)
+        futures: list[SendFuture] = []
+
+        def send(producer: Producer = producer, futures: list[SendFuture] = futures) -> None:
+            try:
+                while True:
+                    futures.append(producer.send("t", b"x"))
+            except IllegalStateError:
+                return
+
+        in_threads([send, send, lambda producer=producer: producer.close(0)])  # type: ignore[misc]  # a bound default
+        assert all(future.done() for future in futures)
