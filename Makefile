@@ -12,7 +12,7 @@ TWO_WAY := tests/unit/records tests/fuzz/records
 help:  ## list the tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
 
-$(READY): pyproject.toml setup.py
+$(READY): pyproject.toml setup.py $(wildcard kctl/client/records/_hot/*.py)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
@@ -63,7 +63,7 @@ conformance: $(READY)  ## bytes and outcomes against the Java client and others
 	$(PYTEST) tests/conformance
 
 bench: $(READY)  ## measurements, each with what it compares to
-	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+	@for file in benchmarks/bench_*.py; do echo "== $$file"; PYTHONPATH=. $(BIN)/python $$file || exit 1; done
 
 clean:  ## remove the environment and what was built
 	rm -rf $(VENV) build dist *.egg-info
