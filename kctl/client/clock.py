@@ -45,6 +45,13 @@ class SystemClock:
     def wall_ms(self) -> int:
         return time.time_ns() // 1_000_000
 
+    def seconds_until(self, at_ms: int) -> float:
+        """Return exactly how long it is until an instant, for waits of the system, which know less than milliseconds.
+
+        Counted from `now_ms` a wait would be up to a millisecond too long. Never negative.
+        """
+        return max(0, at_ms * 1_000_000 - time.monotonic_ns()) / 1_000_000_000
+
 
 class ManualClock:
     """Virtual time: moves only when told to."""

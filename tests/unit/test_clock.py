@@ -111,3 +111,9 @@ def test_what_is_no_timeout_is_refused(timeout: float) -> None:
 def test_a_negative_budget_is_refused() -> None:
     with pytest.raises(ValueError, match=">= 0"):
         Timer(ManualClock(), -1)
+
+
+def test_the_system_clock_knows_parts_of_a_millisecond() -> None:
+    clock = SystemClock()
+    assert clock.seconds_until(clock.now_ms()) == 0
+    assert 0 < clock.seconds_until(clock.start_ms() + 60_000) <= 60.001

@@ -8,10 +8,12 @@ more than decoding. Shown by tests/loopback/test_selector.py; its twin in virtua
 import contextlib
 import errno
 import os
+import select
 import selectors
 import socket
 from collections import deque
 
+from kctl.client.clock import SystemClock
 from kctl.client.seams import Address, Connected, Disconnected, IoEvent, Received, SocketOptions
 
 _SCRATCH_BYTES = 1024 * 1024
@@ -22,6 +24,8 @@ _LONGEST_WAIT_MS = 3600 * 1000
 _READ = selectors.EVENT_READ
 _WRITE = selectors.EVENT_WRITE
 _IN_PROGRESS = (errno.EINPROGRESS, errno.EWOULDBLOCK)
+_SELECT_FDS = 1024
+"""select() takes no descriptor from this number on."""
 
 
 class _Channel:
@@ -42,9 +46,12 @@ class _Channel:
 class Selector:
     """`Selectable` on the system's sockets."""
 
-    def __init__(self, options: SocketOptions) -> None:
+    def __init__(self, options: SocketOptions, clock: SystemClock | None = None) -> None:
         self._options = options
+        self._clock = clock or SystemClock()
         self._selector = selectors.DefaultSelector()
+        fileno = getattr(self._selector, "fileno", None)  # epoll and kqueue are descriptors themselves
+        self._own_fd: int = _SELECT_FDS if fileno is None else fileno()
         self._channels: dict[int, _Channel] = {}
         self._ended: list[IoEvent] = []
         """Ends that were noticed outside a poll; the next poll reports them at once."""
@@ -97,9 +104,7 @@ class Selector:
         self._ended = [event for event in self._ended if event.channel != channel]
 
     def poll(self, timeout_ms: int) -> list[IoEvent]:
-        # DefaultSelector rounds a wait up to whole milliseconds; half a millisecond less keeps it from adding one.
-        wait_s = 0.0 if self._ended or timeout_ms <= 0 else (min(timeout_ms, _LONGEST_WAIT_MS) - 0.5) / 1000
-        happened = self._selector.select(wait_s)
+        happened = self._wait(0 if self._ended else timeout_ms)
         events, self._ended = self._ended, []
         free = 0
         for key, mask in happened:
@@ -117,6 +122,27 @@ class Selector:
             events += self._ended
             self._ended = []
         return events
+
+    def _wait(self, timeout_ms: int) -> list[tuple[selectors.SelectorKey, int]]:
+        """Wait for I/O until the end of the millisecond `timeout_ms` from now, not up to two milliseconds more.
+
+        epoll knows whole milliseconds only. What is left after those is waited for with select(), on the epoll itself.
+        """
+        if timeout_ms <= 0:
+            return self._selector.select(0)
+        until_ms = self._clock.now_ms() + min(timeout_ms, _LONGEST_WAIT_MS)
+        whole_ms = int(self._clock.seconds_until(until_ms) * 1000)
+        if whole_ms > 0:
+            # The standard library rounds up, and 70 / 1000 * 1000 is a little more than 70.
+            happened = self._selector.select((whole_ms - 0.5) / 1000)
+            if happened:
+                return happened
+        rest_s = self._clock.seconds_until(until_ms)
+        if self._own_fd >= _SELECT_FDS:
+            return self._selector.select(rest_s)
+        if rest_s > 0:
+            select.select([self._own_fd], [], [], rest_s)
+        return self._selector.select(0)
 
     def wakeup(self) -> None:
         # A full pipe means that a wake-up is pending already; a closed one, that nobody waits any more.

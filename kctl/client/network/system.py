@@ -8,12 +8,12 @@ import threading
 from collections.abc import Callable
 from random import Random
 
-from kctl.client.clock import Clock, SystemClock
+from kctl.client.clock import SystemClock
 from kctl.client.network.resolver import ThreadResolver
 from kctl.client.network.selector import Selector
 from kctl.client.seams import Runtime, Task, Waiter
 
-_LONGEST_WAIT_MS = 3600 * 1000
+_LONGEST_WAIT_S = 3600.0
 """Locks refuse waits of centuries; longer ones are waited for in pieces."""
 
 
@@ -53,7 +53,7 @@ class ThreadTask:
 class ThreadDriver:
     """`Driver` on OS threads; takes only the waiters and tasks that it made."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: SystemClock) -> None:
         self._clock = clock
 
     def waiter(self) -> ThreadWaiter:
@@ -63,10 +63,10 @@ class ThreadDriver:
         assert isinstance(waiter, ThreadWaiter)
         event = waiter.event
         while not event.is_set():
-            remaining_ms = deadline_at_ms - self._clock.now_ms()
-            if remaining_ms <= 0:
+            remaining_s = self._clock.seconds_until(deadline_at_ms)
+            if remaining_s <= 0:
                 return False
-            event.wait(min(remaining_ms, _LONGEST_WAIT_MS) / 1000)
+            event.wait(min(remaining_s, _LONGEST_WAIT_S))
         event.clear()
         return True
 

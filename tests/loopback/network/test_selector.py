@@ -2,11 +2,13 @@
 
 import contextlib
 import errno
+import os
 import socket
 from collections.abc import Iterator
 
 import pytest
 
+from kctl.client.clock import SystemClock
 from kctl.client.network.selector import Selector
 from kctl.client.seams import Address, Connected, Disconnected, IoEvent, Received, SocketOptions
 
@@ -173,3 +175,41 @@ def test_wakeups_before_and_during_a_poll_end_it(selector: Selector) -> None:
 def test_wakeup_after_shutdown_is_harmless(selector: Selector) -> None:
     selector.shutdown()
     selector.wakeup()
+
+
+class ClockAtTheEnd(SystemClock):
+    """Says that only `rest_s` are left of whatever is waited for."""
+
+    def __init__(self, rest_s: float) -> None:
+        self.rest_s = rest_s
+
+    def seconds_until(self, at_ms: int) -> float:
+        return self.rest_s
+
+
+@pytest.mark.parametrize("rest_s", [0.0, 0.0004])
+def test_a_wait_lasts_until_an_instant_and_not_for_whole_milliseconds(
+    monkeypatch: pytest.MonkeyPatch, rest_s: float
+) -> None:
+    waits = []
+
+    def waited(_read: object, _write: object, _error: object, wait_s: float) -> None:
+        waits.append(wait_s)
+
+    monkeypatch.setattr("select.select", waited)
+    selector = Selector(SocketOptions(user_timeout_ms=30_000), ClockAtTheEnd(rest_s))
+    assert selector.poll(60_000) == []
+    assert waits == [rest_s][: rest_s > 0]
+    selector.shutdown()
+
+
+def test_with_a_thousand_descriptors_open_the_last_part_is_left_to_the_selector(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    many = [os.dup(0) for _ in range(1024)]
+    monkeypatch.setattr("select.select", lambda *_: pytest.fail("select() takes no such descriptor"))
+    selector = Selector(SocketOptions(user_timeout_ms=30_000), ClockAtTheEnd(0.0004))
+    assert selector.poll(60_000) == []
+    selector.shutdown()
+    for fd in many:
+        os.close(fd)
