@@ -111,7 +111,7 @@ def _options(
 def main() -> int:
     """Run the command line of this process and return its exit code."""
     environment = system_environment()
-    Interrupts(stdout_is_tty=environment.stdout_is_tty).install()
+    Interrupts(stdout_is_tty=environment.stdout_is_tty, stderr_is_tty=environment.stderr_is_tty).install()
     code = run(sys.argv[1:], environment)
     _forget_closed_streams()
     return code

@@ -11,6 +11,7 @@ from kctl.cli.exit_codes import ExitCode
 
 _CODES = {signal.SIGINT: ExitCode.SIGINT, signal.SIGTERM: ExitCode.SIGTERM}
 _SHOW_CURSOR = b"\x1b[?25h"
+_CLOSING = b"\rkctl: closing within --close-timeout; once more to leave at once\n"
 
 
 class Interrupted(BaseException):
@@ -27,8 +28,9 @@ class Interrupted(BaseException):
 class Interrupts:
     """Turns the first signal into `Interrupted` and the second into an immediate end."""
 
-    def __init__(self, *, stdout_is_tty: bool) -> None:
+    def __init__(self, *, stdout_is_tty: bool, stderr_is_tty: bool) -> None:
         self._stdout_is_tty = stdout_is_tty
+        self._stderr_is_tty = stderr_is_tty
         self._seen = False
 
     def install(self) -> None:
@@ -43,4 +45,6 @@ class Interrupts:
                 os.write(1, _SHOW_CURSOR)  # a live view may have hidden it
             os._exit(code)
         self._seen = True
+        if self._stderr_is_tty:
+            os.write(2, _CLOSING)
         raise Interrupted(code)

@@ -74,8 +74,7 @@ def test_the_second_signal_ends_a_close_that_takes_long() -> None:
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(timeout=1)
         ended = end(process, signal.SIGINT)
-    assert ended.code == ExitCode.SIGINT
-    assert "Traceback" not in ended.stderr
+    assert ended == (ExitCode.SIGINT, b"", "")
 
 
 @pytest.mark.parametrize("command", ["consume {topic} -n 100000", "consume {topic} --output jsonl -n 100000"])

@@ -139,3 +139,5 @@ def test_the_reader_of_our_output_may_slow_us_but_not_lose_records(bootstrap: st
     lines = b"".join(b"%06d %b\n" % (i, b"x" * 200) for i in range(20_000))
     assert kctl("produce", topic, "-b", bootstrap, "-q", "-p", "0", stdin=lines).code == 0
     assert kctl("consume", topic, "-b", bootstrap, "-n", "20000").stdout == lines
+    counted = kctl("consume", topic, "-b", bootstrap, "-e", "-f", "%i\\n").stdout
+    assert counted == b"".join(b"%d\n" % (i + 1) for i in range(20_000))
