@@ -8,7 +8,7 @@ from collections import deque
 
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.clock import FOREVER_MS
-from kctl.client.cluster import TopicInfo
+from kctl.client.cluster import TopicInfo, TopicPartition
 from kctl.client.cluster_client import ClusterClient, LedgerMark
 from kctl.client.errors import KafkaError
 from kctl.client.producer.accumulator import Accumulator
@@ -84,6 +84,15 @@ class Intake:
             if not records:
                 del self._homeless[name]
         return expired
+
+    def outstanding(self) -> dict[TopicPartition, tuple[int, int]]:
+        """Return the homeless records as `BatchSender.outstanding` does: all of them would fail."""
+        found: dict[TopicPartition, tuple[int, int]] = {}
+        for records in self._homeless.values():
+            for record in records:
+                failed, _ = found.get(record.topic_partition, (0, 0))
+                found[record.topic_partition] = (failed + 1, 0)
+        return found
 
     def take_all(self) -> list[SendFuture]:
         """Take out every homeless record."""

@@ -54,7 +54,6 @@ class Producer:
         self._sender = Sender(self.config, runtime, self._client, self._mailbox, self._memory)
         self._max_record_bytes = min(self.config.max_request_size, self.config.buffer_memory)
         self._is_closing = False
-        self._result: CloseResult | None = None
         self._task = runtime.driver.spawn(self._sender.run, "producer")
         self._mailbox.task = self._task
 

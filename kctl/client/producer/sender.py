@@ -178,4 +178,8 @@ class Sender:
 
     def result(self) -> CloseResult:
         """Return the counts, as if what is outstanding failed at this moment; on the loop, or after its end."""
-        return self._deliveries.result(self._batches.outstanding())
+        outstanding = self._batches.outstanding()
+        for key, (failed, unknown) in self._intake.outstanding().items():
+            queued = outstanding.get(key, (0, 0))
+            outstanding[key] = (queued[0] + failed, queued[1] + unknown)
+        return self._deliveries.result(outstanding)
