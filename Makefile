@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
 PYTEST := $(BIN)/python -m pytest -q
 # Modules with a compiled twin are tested both ways.
@@ -12,12 +13,16 @@ TWO_WAY := tests/unit/records tests/fuzz/records
 help:  ## list the tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
 
-$(READY): pyproject.toml setup.py $(wildcard kctl/client/records/_hot/*.py)
+$(INSTALLED): pyproject.toml setup.py $(wildcard kctl/client/records/_hot/*.py)
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(READY): $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
-run: $(READY)  ## start a sandbox cluster, produce to it, consume from it, probe it
+run: $(INSTALLED)  ## start a sandbox cluster, produce to it, consume from it, probe it
 	@PATH="$(abspath $(BIN)):$$PATH" bash tools/first_run.sh
 
 test: check fuzz loopback cli broker conformance  ## every tier; starts real brokers itself

@@ -18,7 +18,7 @@ for _ in $(seq 100); do
 done
 cat "$work/sandbox.out"
 
-export KCTL_BOOTSTRAP="$servers"
+export KCTL_BOOTSTRAP_SERVERS="$servers"
 show "printf 'hello\\nkafka\\n' | kctl produce greetings"
 printf 'hello\nkafka\n' | kctl produce greetings --api-timeout 10s
 show "kctl consume greetings -o start -e -f '%t-%p@%o %v\\n'"
