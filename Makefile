@@ -5,8 +5,6 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
 PYTEST := $(BIN)/python -m pytest -q
-# Modules with a compiled twin are tested both ways.
-TWO_WAY := tests/unit/records tests/fuzz/records
 
 .PHONY: help run test check format lint types layers generated unit sim fuzz loopback cli broker conformance bench clean
 
