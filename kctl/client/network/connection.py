@@ -142,9 +142,13 @@ class Connection:
             arrived = [self._on_frame(frame, now_ms) for frame in self._frames.feed(plain)] if plain else []
         except TransportError as error:
             self._outgoing.append(self._transport.parting())
-            raise connect_errors.located(self.target, self.phase, error) from error
+            connect_errors.located(self.target, self.phase, error)
+            raise
         except RemoteProtocolError as error:
-            raise connect_errors.bad_bytes(self.target, self.phase, error) from error
+            named = connect_errors.bad_bytes(self.target, self.phase, error)
+            if named is error:  # an error is never its own cause: whoever follows the causes would not come to an end
+                raise
+            raise named from error
         return [answer for answer in arrived if answer is not None]
 
     def lost(self, error: OSError | None, now_ms: int) -> KafkaError:

@@ -107,6 +107,7 @@ def test_a_broken_answer_names_node_and_api() -> None:
         wired.connection.receive(bytes(data), 0)
     assert caught.value.api is not None
     assert caught.value.api.startswith("Metadata")
+    assert caught.value.__cause__ is not caught.value
 
 
 @pytest.mark.parametrize(
@@ -185,6 +186,7 @@ def test_a_refusal_repeats_what_the_broker_said(handshake: int, authenticate: in
     with pytest.raises(AuthenticationError, match=match) as caught:
         wired.serve(lambda r: sasl_answer(r, handshake=handshake, authenticate=authenticate, words=words))
     assert not caught.value.retriable
+    assert caught.value.__cause__ is not caught.value
     assert caught.value.phase == "sasl"
     assert "canary-secret" not in str(caught.value)
 
