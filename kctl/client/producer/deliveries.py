@@ -59,6 +59,8 @@ class Deliveries:
         """Flushes under way and the last group that each waits for."""
         self._results: dict[TopicPartition, PartitionResult] = {}
         self.outstanding = 0
+        self.steps = 0
+        """Records counted in and told of; grows as long as there is progress."""
 
     @property
     def is_flushing(self) -> bool:
@@ -70,6 +72,7 @@ class Deliveries:
         group.outstanding += 1
         record.group = group
         self.outstanding += 1
+        self.steps += 1
 
     def finish(self, records: Sequence[SendFuture], outcome: Outcome) -> None:
         """Complete records of one partition, in their order; counted before any callback runs."""
@@ -106,8 +109,8 @@ class Deliveries:
             result = result._replace(failed=result.failed + count, error=result.error or outcome.error)
         self._results[key] = result
 
-    @staticmethod
-    def _tell(record: SendFuture) -> None:
+    def _tell(self, record: SendFuture) -> None:
+        self.steps += 1
         if record.waiters is not None:
             for waiter in record.waiters:
                 waiter.notify()

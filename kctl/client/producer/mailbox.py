@@ -92,7 +92,7 @@ class CloseMark(NamedTuple):
     timeout_ms: int
 
 
-Event = SendFuture | WatchFuture | TopicWait | FlushMark | CloseMark
+Event = SendFuture | WatchFuture | TopicWait | FlushMark
 
 
 class Mailbox:
@@ -109,6 +109,7 @@ class Mailbox:
         self.task: Task | None = None
         self.is_finished = False
         self._events: deque[Event] = deque()
+        self._close_marks: deque[CloseMark] = deque()
         self._wakeup = wakeup
         self._is_loop_asleep = False
 
@@ -120,6 +121,11 @@ class Mailbox:
         if self._is_loop_asleep:
             self._is_loop_asleep = False
             self._wakeup()
+
+    def post_close(self, mark: CloseMark) -> None:
+        """Hand over a close, which overtakes all events: its deadline must not wait for them; any thread."""
+        self._close_marks.append(mark)
+        self.nudge()
 
     def nudge(self) -> bool:
         """Let the loop look around at once; return whether there is one."""
@@ -185,10 +191,22 @@ class Mailbox:
         except IndexError:
             return None
 
+    def take_close(self) -> CloseMark | None:
+        """Return the next close, or None."""
+        try:
+            return self._close_marks.popleft()
+        except IndexError:
+            return None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether every event was taken; closes do not count."""
+        return not self._events
+
     def may_sleep(self) -> bool:
         """Say that the loop is about to wait for a wake-up; False when there are events to take first."""
         self._is_loop_asleep = True
-        return not self._events
+        return not self._events and not self._close_marks
 
     def awake(self) -> None:
         """Say that the loop looks at its events by itself: no wake-up is needed."""

@@ -201,14 +201,17 @@ class Producer:
         self._is_closing = True
         if self._mailbox.is_on_loop():
             logger.error("close() called in a callback: everything outstanding fails at once, as with close(0)")
-            self._mailbox.post(CloseMark(timer.start_at_ms, 0))
+            self._mailbox.post_close(CloseMark(timer.start_at_ms, 0))
             return self._sender.result()
-        self._mailbox.post(CloseMark(timer.deadline_at_ms, timeout_ms))
-        if not self._driver.join(self._task, timer.deadline_at_ms + LOOP_GRACE_MS):
+        wait_until_ms, steps = timer.deadline_at_ms + LOOP_GRACE_MS, self._sender.steps
+        self._mailbox.post_close(CloseMark(timer.deadline_at_ms, timeout_ms))
+        while not self._driver.join(self._task, wait_until_ms):
             timer.update()
-            raise CloseTimeout(
-                "a callback is holding up the network loop", timeout_ms=timeout_ms, elapsed_ms=timer.elapsed_ms
-            )
+            if self._sender.steps == steps:
+                doing = "a callback is holding up the network loop"
+                raise CloseTimeout(doing, timeout_ms=timeout_ms, elapsed_ms=timer.elapsed_ms)
+            steps = self._sender.steps  # it is busy failing what is left: a hundred thousand records take a while
+            wait_until_ms = timer.now_ms + LOOP_GRACE_MS
         return self._sender.result()
 
     def __enter__(self) -> Self:

@@ -44,19 +44,19 @@ class Sender:
         self._batches = BatchSender(config, client, self._accumulator, self._deliveries, identity, backoff)
         self._close: CloseMark | None = None
         self._is_over = False
+        self._end_cause: KafkaError | None = None
+        """Why the records that are left at the end are not delivered."""
         self._flush_ledger = client.ledger_mark()
 
     # --- the loop -----------------------------------------------------------------------------------------------------
 
     def run(self) -> None:
         """Run until closed. However it ends, every record and every wait is answered and no socket is left."""
-        cause: KafkaError = IllegalStateError("the producer's network loop has failed; the log of its thread says why")
         try:
             while not self._is_over:
                 self.turn()
-            cause = IllegalStateError("the producer is closed")
         finally:
-            self._finish(cause)
+            self._finish()
 
     def turn(self) -> None:
         """Do everything that is due, then wait for I/O, a wake-up or the next deadline."""
@@ -102,9 +102,6 @@ class Sender:
             case FlushMark():
                 self._flush_ledger = self._client.ledger_mark()
                 self._deliveries.flush(event)
-            case CloseMark():
-                if self._close is None or event.deadline_at_ms < self._close.deadline_at_ms:
-                    self._close = event
 
     def _next_deadline_ms(self) -> int:
         return min(
@@ -148,14 +145,17 @@ class Sender:
     # --- the end ------------------------------------------------------------------------------------------------------
 
     def _advance_close(self, now_ms: int) -> None:
-        """Once closing: end when all is delivered, or fail the rest at the deadline. Source: KIP-15."""
+        """Once closing: end when all is delivered, or at the deadline, which fails the rest. Source: KIP-15."""
+        while (mark := self._mailbox.take_close()) is not None:
+            if self._close is None or mark.deadline_at_ms < self._close.deadline_at_ms:
+                self._close = mark
         if self._close is None:
             return
         if now_ms >= self._close.deadline_at_ms:
-            self._fail_records(self._close_error(self._close))
-            self._is_over = True
-        elif not self._deliveries.outstanding:
-            self._is_over = True
+            self._end_cause = self._close_error(self._close)
+        elif self._deliveries.outstanding or not self._mailbox.is_empty:
+            return
+        self._is_over = True
 
     def _close_error(self, close: CloseMark) -> KafkaError:
         waiting_for = "the record waited for an acknowledgement and the producer was closed"
@@ -163,18 +163,28 @@ class Sender:
             waiting_for, timeout_ms=close.timeout_ms, elapsed_ms=close.timeout_ms, cause=self._client.last_error()
         )
 
-    def _finish(self, cause: KafkaError) -> None:
-        """Close the sockets, then answer whatever is left: nobody may wait for a loop that has ended."""
+    def _finish(self) -> None:
+        """Answer everything that is left and close the sockets: nobody may wait for a loop that has ended."""
+        over: KafkaError = IllegalStateError("the producer is closed")
+        if not self._is_over:
+            over = IllegalStateError("the producer's network loop has failed; the output of its thread says why")
+        cause = self._end_cause or over
+        self._fail_records(cause)
         self._client.close()
         self._mailbox.is_finished = True
         while (event := self._mailbox.take()) is not None:
             if isinstance(event, SendFuture):
-                self._intake.take(event)
+                self._deliveries.accept(event)
+                self._deliveries.finish([event], Outcome(cause))
             else:
                 self._take_other(event)
-        self._fail_records(cause)
-        self._intake.fail_waits(cause)
+        self._intake.fail_waits(over)
         self._memory.wake_all()
+
+    @property
+    def steps(self) -> int:
+        """A number that grows while the loop gets on with its records; any thread may look."""
+        return self._deliveries.steps
 
     def result(self) -> CloseResult:
         """Return the counts, as if what is outstanding failed at this moment; on the loop, or after its end."""

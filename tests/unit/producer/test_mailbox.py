@@ -2,7 +2,7 @@ import pytest
 
 from kctl.client.clock import ManualClock, Timer
 from kctl.client.errors import FlushTimeout, IllegalStateError, ResultTimeout
-from kctl.client.producer.mailbox import LOOP_GRACE_MS, FlushMark, WatchFuture
+from kctl.client.producer.mailbox import LOOP_GRACE_MS, CloseMark, FlushMark, WatchFuture
 from tests.unit.producer.records import Flag, Maker, mailbox
 
 
@@ -58,3 +58,18 @@ def test_waiting_for_a_future_asks_the_loop_to_tell() -> None:
     event = box.take()
     assert isinstance(event, WatchFuture)
     assert event.future is record
+
+
+def test_a_close_overtakes_everything_and_keeps_the_loop_awake() -> None:
+    clock, wakes = ManualClock(), list[int]()
+    box, maker = mailbox(clock, wakes), Maker(clock)
+    box.post(maker.record())
+    box.post_close(CloseMark(5, 5))
+    assert len(wakes) == 1
+    assert box.take_close() == CloseMark(5, 5)
+    assert box.take_close() is None
+    assert not box.is_empty
+    box.take()
+    box.post_close(CloseMark(4, 4))
+    assert box.is_empty
+    assert not box.may_sleep()
