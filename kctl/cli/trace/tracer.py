@@ -1,0 +1,94 @@
+"""Tracer: takes the events of a client, on whichever thread they happen, and tells them on stderr one by one.
+
+Shown by tests/unit/cli/trace/test_trace.py and tests/cli/test_trace.py.
+"""
+
+import shutil
+from collections.abc import Callable
+
+from kctl.cli.formats.terminal import harmless_text
+from kctl.cli.trace.spans import Spans
+from kctl.cli.trace.waterfall import waterfall
+from kctl.client.clock import Clock
+from kctl.client.events import (
+    Closed,
+    Event,
+    Expired,
+    Failed,
+    Lost,
+    PhaseDone,
+    Ready,
+    RequestExpired,
+    RequestSent,
+    ResponseReceived,
+    Started,
+    Throttled,
+)
+
+
+class Tracer:
+    """One command's trace. Hand `take` to the client as its sink, and call `finish` once."""
+
+    def __init__(self, say: Callable[[str], None], clock: Clock, *, limit_ms: int) -> None:
+        self._say = say
+        self._clock = clock
+        self._limit_ms = limit_ms
+        self._started_at_ms = clock.now_ms()
+        self._spans = Spans()
+
+    def take(self, event: Event) -> None:
+        """Tell one event."""
+        self._spans.take(event)
+        self._say(harmless_text(trace_line(event, self._started_at_ms)))
+
+    def finish(self) -> None:
+        """Draw where the time went."""
+        lines = waterfall(
+            self._spans.shown,
+            started_at_ms=self._started_at_ms,
+            ended_at_ms=self._clock.now_ms(),
+            limit_ms=self._limit_ms,
+            width=shutil.get_terminal_size().columns,
+            more=self._spans.not_shown,
+        )
+        for line in lines:
+            self._say(harmless_text(line))
+
+
+def trace_line(event: Event, since_ms: int) -> str:
+    """Return one event as a line: milliseconds, direction, node, what."""
+    if isinstance(event, RequestSent):
+        mark, words = ">", f"{_frame(event)}, {event.size_bytes} bytes"
+    elif isinstance(event, ResponseReceived):
+        mark, words = "<", f"{_frame(event)}, {event.size_bytes} bytes after {event.elapsed_ms} ms"
+    else:
+        mark, words = "*", _words(event)
+    return f"{event.at_ms - since_ms:>7} ms {mark} {event.target}  {words}"
+
+
+def _frame(event: RequestSent | ResponseReceived) -> str:
+    return f"{event.api} v{event.version} #{event.correlation_id}"
+
+
+def _words(event: Event) -> str:
+    match event:
+        case Started():
+            return f"{event.phase.value}, limit {event.limit_ms} ms"
+        case PhaseDone():
+            return f"{event.phase.value} done after {event.elapsed_ms} ms" + (
+                f": {event.detail}" if event.detail else ""
+            )
+        case Ready():
+            return f"ready after {event.elapsed_ms} ms"
+        case Failed() | Lost():
+            return str(event.error).removeprefix(f"{event.target}: ")
+        case Expired():
+            return f"expired in {event.phase.value} after {event.elapsed_ms} ms of {event.limit_ms} ms"
+        case Closed():
+            return f"closed: {event.reason}"
+        case RequestExpired():
+            return f"{event.api} #{event.correlation_id} not answered in {event.limit_ms} ms"
+        case Throttled():
+            return f"{event.api} throttled for {event.throttle_ms} ms"
+        case RequestSent() | ResponseReceived():
+            return _frame(event)
