@@ -1,7 +1,6 @@
 """Call: one bounded admin call: finding the node to ask, asking, and asking again until the deadline.
 
-Owns the timer, the back-off and the ledger of the call; knows no API. Shown by
-tests/sim/admin.
+Owns the timer, the back-off and the ledger of the call; knows no API. Shown by tests/unit/admin and tests/sim/admin.
 """
 
 from collections.abc import Callable, Iterable, Mapping

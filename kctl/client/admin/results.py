@@ -1,4 +1,4 @@
-"""Results: what became of each item of a call that takes several. Shown by tests/unit/admin/test_results.py."""
+"""Results: what became of each item of a call that takes several. Shown by tests/sim/admin."""
 
 from collections.abc import Mapping
 from typing import Generic, TypeVar

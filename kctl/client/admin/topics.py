@@ -1,4 +1,4 @@
-"""Topics: created, deleted, listed and described. Shown by tests/unit/admin/test_topics.py and tests/sim/admin."""
+"""Topics: created, deleted, listed and described. Shown by tests/unit/admin and tests/sim/admin."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType

@@ -1,7 +1,7 @@
 """SendFuture: one record on its way, and what became of it.
 
 Made by an application thread, then owned by the network loop, which completes it exactly once; application threads
-only look. Shown by tests/unit/producer/test_future.py.
+only look. Shown by tests/unit/producer/test_deliveries.py and tests/sim/producer.
 """
 
 from collections.abc import Callable

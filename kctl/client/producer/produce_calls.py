@@ -1,6 +1,6 @@
 """One Produce request: which batches it carries, and what the answer says about each. Pure.
 
-Shown by tests/unit/producer/test_produce_calls.py.
+Shown by tests/unit/producer/test_batch_sender.py.
 """
 
 from collections.abc import Sequence

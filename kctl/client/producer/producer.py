@@ -1,7 +1,7 @@
 """Producer: the public face. Each call ends by its deadline; every record's fate is told exactly once.
 
 Owns what happens on the application's threads: checks, memory, hand-over and waiting. The rest is the network loop's
-(sender.py). Shown by tests/unit/producer/test_producer.py, tests/sim/producer and, with threads, tests/loopback.
+(sender.py). Shown by tests/sim/producer and, with threads, tests/loopback/producer.
 """
 
 import logging

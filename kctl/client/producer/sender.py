@@ -1,7 +1,7 @@
 """Sender: the producer's network loop. Takes events, sends what is due, completes what is done, ends by its deadline.
 
 Owns the order of these steps and the life of the loop; queues, deliveries, intake and identity each own their state,
-and all of it belongs to this loop alone. Shown by tests/unit/producer/test_sender.py and tests/sim/producer.
+and all of it belongs to this loop alone. Shown by tests/sim/producer and tests/loopback/producer.
 """
 
 from kctl.client.backoff import ExponentialBackoff

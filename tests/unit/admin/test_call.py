@@ -1,0 +1,153 @@
+from collections.abc import Callable
+from random import Random
+
+import pytest
+
+from kctl.client.admin.call import Call
+from kctl.client.admin.topics import NewTopic, create_topics
+from kctl.client.backoff import ExponentialBackoff
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.clock import ManualClock
+from kctl.client.config import AdminConfig
+from kctl.client.errors import ApiTimeout, ConnectionLost, KafkaError, UnsupportedVersionError
+from kctl.client.metadata import Metadata
+from kctl.client.protocol.api.create_topics import CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse
+from kctl.client.protocol.api.metadata import MetadataRequest
+from tests.unit.metadata.answers import answer
+from tests.unit.metadata.fake_network import FakeClient, FakeNetwork, SentRequest
+
+Answerer = Callable[[SentRequest], None]
+
+
+class AnsweringNetwork(FakeNetwork):
+    """Answers each request 10 ms after it was sent, as a script says; silence lets the time pass."""
+
+    def __init__(self, clock: ManualClock, answerer: Answerer) -> None:
+        super().__init__(clock)
+        self.answerer = answerer
+
+    def poll(self, timeout_ms: int) -> None:
+        if not self.sent:
+            super().poll(timeout_ms)
+            return
+        sent = self.take()
+        super().poll(min(10, timeout_ms))
+        self.answerer(sent)
+
+
+def call_with(answerer: Answerer, timeout_ms: int = 1000, retries: int = 2**31 - 1) -> Call:
+    clock = ManualClock()
+    metadata = Metadata(max_age_ms=300_000, backoff=ExponentialBackoff(100, 1000, Random(), jitter=0.0))
+    client = FakeClient(AdminConfig.parse({"bootstrap.servers": "a:1"}), clock, metadata)
+    network = AnsweringNetwork(clock, answerer)
+    network.set_nodes(client.fake.nodes)
+    network.up = [-1, 1, 2]
+    client.fake = client.network = client._updater._network = network
+    backoff = ExponentialBackoff(100, 1000, Random(), jitter=0.0)
+    return Call(client, backoff, timeout_ms=timeout_ms, request_timeout_ms=400, retries=retries, what="creating")
+
+
+def created(request: SentRequest, codes: dict[str, int]) -> CreateTopicsResponse:
+    assert isinstance(request.request, CreateTopicsRequest)
+    return CreateTopicsResponse(
+        topics=[
+            CreatableTopicResult(name=topic.name, error_code=codes.get(topic.name, 0))
+            for topic in request.request.topics
+        ]
+    )
+
+
+def test_a_controller_that_moved_is_looked_for_and_only_what_failed_is_asked_again() -> None:
+    asked: list[tuple[int, list[str]]] = []
+    controllers = [1, 2]
+
+    def script(sent: SentRequest) -> None:
+        if isinstance(sent.request, MetadataRequest):
+            found = answer()
+            found.controller_id = controllers.pop(0)
+            sent.answer(found)
+            return
+        assert isinstance(sent.request, CreateTopicsRequest)
+        asked.append((sent.node_id, [topic.name for topic in sent.request.topics]))
+        sent.answer(created(sent, {"b": int(ErrorCode.NOT_CONTROLLER)} if sent.node_id == 1 else {}))
+
+    call = call_with(script)
+    results = create_topics(call, [NewTopic("a"), NewTopic("b")], validate_only=False)
+    assert list(results.done) == ["a", "b"]
+    assert asked == [(1, ["a", "b"]), (2, ["b"])]
+
+
+def test_items_unanswered_at_the_deadline_fail_each_and_the_others_keep_their_answers() -> None:
+    def script(sent: SentRequest) -> None:
+        if isinstance(sent.request, MetadataRequest):
+            sent.answer(answer())
+        else:
+            sent.answer(created(sent, {"b": int(ErrorCode.THROTTLING_QUOTA_EXCEEDED)}))
+
+    call = call_with(script)
+    results = create_topics(call, [NewTopic("a"), NewTopic("b")], validate_only=False)
+    assert list(results.done) == ["a"]
+    error = results.failed["b"]
+    assert isinstance(error, ApiTimeout)
+    assert "THROTTLING_QUOTA_EXCEEDED" in str(error.cause)
+    assert call.client.clock.now_ms() == 1000
+
+
+def test_lost_requests_are_asked_again_as_often_as_retries_allow() -> None:
+    counts = {"asked": 0}
+
+    def script(sent: SentRequest) -> None:
+        if isinstance(sent.request, MetadataRequest):
+            sent.answer(answer())
+        else:
+            counts["asked"] += 1
+            sent.fail(ConnectionLost("gone"))
+
+    with pytest.raises(ConnectionLost):
+        create_topics(call_with(script, retries=2), [NewTopic("a")], validate_only=False)
+    assert counts["asked"] == 3
+    with pytest.raises(ApiTimeout, match="gone"):
+        create_topics(call_with(script), [NewTopic("a")], validate_only=False)
+
+
+def test_what_asking_again_cannot_cure_is_raised_at_once() -> None:
+    def script(sent: SentRequest) -> None:
+        if isinstance(sent.request, MetadataRequest):
+            sent.answer(answer())
+        else:
+            sent.fail(UnsupportedVersionError("too old"))
+
+    call = call_with(script)
+    with pytest.raises(UnsupportedVersionError):
+        create_topics(call, [NewTopic("a")], validate_only=False)
+    assert call.client.clock.now_ms() < 100
+
+
+def test_a_request_may_take_what_is_left_of_the_call_but_not_more_than_one_request_may() -> None:
+    limits: list[int] = []
+
+    def script(sent: SentRequest) -> None:
+        if isinstance(sent.request, MetadataRequest):
+            sent.answer(answer())
+            return
+        assert isinstance(sent.request, CreateTopicsRequest)
+        assert sent.request.timeout_ms == sent.timeout_ms
+        limits.append(sent.timeout_ms)
+        sent.fail(ConnectionLost("gone"))
+
+    with pytest.raises(ApiTimeout):
+        create_topics(call_with(script, timeout_ms=600), [NewTopic("a")], validate_only=False)
+    assert limits == [400, 400, 270]  # sent at 10, 120 and 330
+
+
+def test_an_answer_that_forgets_an_item_is_an_error_of_that_item() -> None:
+    def script(sent: SentRequest) -> None:
+        if isinstance(sent.request, MetadataRequest):
+            sent.answer(answer())
+        else:
+            sent.answer(CreateTopicsResponse(topics=[CreatableTopicResult(name="a")]))
+
+    results = create_topics(call_with(script), [NewTopic("a"), NewTopic("b")], validate_only=False)
+    assert list(results.done) == ["a"]
+    with pytest.raises(KafkaError, match="says nothing about b"):
+        results["b"]
