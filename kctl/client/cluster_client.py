@@ -117,11 +117,11 @@ class ClusterClient:
             self.poll(timer.remaining_ms)
 
     def last_error(self) -> KafkaError | None:
-        """Return what went wrong most recently: with the metadata, else with a node."""
+        """Return what went wrong most recently: with the metadata, else with a node, else what a connect hangs in."""
         if self.metadata.last_error is not None:
             return self.metadata.last_error
         errors = self.network.errors()
-        return errors[-1] if errors else None
+        return errors[-1] if errors else self.network.unfinished()
 
     def activity(self) -> str:
         """Return in a few words what the time is being spent on now."""

@@ -47,6 +47,13 @@ def expired(target: Target, phase: Phase, limit_ms: int, elapsed_ms: int) -> Tra
     return located(target, phase, ConnectTimeout(text, limit_ms=limit_ms, elapsed_ms=elapsed_ms, hint=hint))
 
 
+def unfinished(target: Target, phase: Phase, limit_ms: int, elapsed_ms: int) -> TransportError:
+    """Return the error of an attempt whose caller ran out of time before its own limit passed."""
+    what, hint = _WAITED_FOR[phase]
+    text = f"{what} yet, limit {limit_ms} ms (--connect-timeout)"
+    return located(target, phase, ConnectTimeout(text, limit_ms=limit_ms, elapsed_ms=elapsed_ms, hint=hint))
+
+
 def lost(target: Target, phase: Phase, elapsed_ms: int, error: OSError | None, received: bytes) -> TransportError:
     """Return the error of a connection that the peer or the system ended.
 

@@ -56,6 +56,19 @@ class Dialer:
         """Whether every attempt under way still waits for DNS."""
         return all(entry.attempt is not None and entry.attempt.is_resolving for entry in self._attempting.values())
 
+    def unfinished(self, now_ms: int) -> KafkaError | None:
+        """Return what the attempt that is longest under way waits for; its caller may have less than the limit."""
+        for entry in self._attempting.values():
+            attempt = entry.attempt
+            assert attempt is not None
+            elapsed_ms = now_ms - attempt.started_at_ms
+            for connection in attempt.connecting.values():
+                return connect_errors.unfinished(connection.target, connection.phase, attempt.limit_ms, elapsed_ms)
+            if attempt.is_resolving:
+                target = Target(attempt.number, entry.node.node_id, entry.node.host, entry.node.port, "")
+                return connect_errors.unfinished(target, Phase.DNS, attempt.limit_ms, elapsed_ms)
+        return None
+
     def start(self, entry: NodeEntry) -> None:
         """Start an attempt at a node that may be dialled."""
         node = entry.node

@@ -132,6 +132,10 @@ class NetworkClient:
         found = (self.states.error(node_id) for node_id in self._entries)
         return [error for error in found if error is not None]
 
+    def unfinished(self) -> KafkaError | None:
+        """Return what the longest attempt under way has been waiting for so far; None without one."""
+        return self._dialer.unfinished(self.clock.now_ms())
+
     def fatal_error(self) -> KafkaError | None:
         """Return an error that waiting will not cure: refused credentials, or no node that is what we asked for."""
         refused = [node_id for node_id in self._members() if self.states.state(node_id) is NodeState.REFUSED]

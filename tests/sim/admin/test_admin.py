@@ -175,3 +175,35 @@ def test_a_closed_admin_refuses_and_closes_again() -> None:
             admin.list_topics()
 
     run(app)
+
+
+@pytest.mark.parametrize(
+    ("fault", "phase", "words"),
+    [(Fault.BLACKHOLE, "tcp", "no SYN-ACK yet"), (Fault.SILENCE, "apiversions", "no ApiVersions answer yet")],
+)
+def test_a_call_shorter_than_the_connect_limit_says_what_the_connect_hangs_in(
+    fault: Fault, phase: str, words: str
+) -> None:
+    def use(world: World, admin: Admin) -> None:
+        break_all(world, fault)
+        with pytest.raises(ApiTimeout, match=words) as caught:
+            admin.list_topics(timeout=1)
+        cause = caught.value.cause
+        assert isinstance(cause, ConnectTimeout)
+        assert (cause.phase, cause.limit_ms, cause.elapsed_ms) == (phase, 10_000, 1000)
+
+    with_admin(use)
+
+
+def test_a_call_that_ends_during_a_look_up_blames_dns() -> None:
+    def app(world: World) -> None:
+        world.runtime.resolver.add("slow.example", ["10.0.0.1"], delay_ms=60_000)  # type: ignore[attr-defined]  # SimResolver
+        with (
+            Admin({"bootstrap.servers": "slow.example:9092"}, world.runtime) as admin,
+            pytest.raises(ApiTimeout, match="no DNS answer yet") as caught,
+        ):
+            admin.list_topics(timeout=1)
+        assert isinstance(caught.value.cause, ConnectTimeout)
+        assert caught.value.cause.phase == "dns"
+
+    run(app, topics={})
