@@ -114,8 +114,7 @@ class BrokerConnection:
         listener = self._listener
 
         def answer(response: Response | None) -> None:
-            if self._call is call:
-                self._answered(prefix, response)
+            self._answered(prefix, response)
 
         call = Call(listener.node, listener.cluster, self._identity, prefix.version, client_id, answer)
         self._call = call

@@ -70,10 +70,11 @@ class PartitionLog:
     def _store(self, records: bytes, header: BatchHeader, leader_epoch: int, append_time_ms: int) -> Appended:
         base_offset = self.end_offset
         data = appended(records, base_offset, leader_epoch, append_time_ms if append_time_ms >= 0 else None)
-        self._batches.append(StoredBatch(header_of(data), data))
+        stored = StoredBatch(header_of(data), data)
+        self._batches.append(stored)
         self._base_offsets.append(base_offset)
         self.end_offset = base_offset + header.last_offset_delta + 1
-        self._producers.remember(header, base_offset, append_time_ms)
+        self._producers.remember(stored.header)
         for watcher in list(self._watchers.values()):
             watcher()
         return Appended(base_offset, append_time_ms)

@@ -19,7 +19,7 @@ class _Batch(NamedTuple):
     base_sequence: int
     last_sequence: int
     base_offset: int
-    append_time_ms: int
+    max_timestamp_ms: int
 
 
 class Appended(NamedTuple):
@@ -47,7 +47,7 @@ class ProducerStates:
         """Return where the batch already is when it is a repetition, None when it is the next one.
 
         Raises:
-            BatchRefused: its epoch is fenced, it is an old duplicate, or batches before it are missing.
+            BatchRefused: its epoch is fenced, batches before it are missing, or it is older than those remembered.
         """
         if header.producer_id < 0:
             return None
@@ -70,27 +70,26 @@ class ProducerStates:
         last_sequence = _plus(header.base_sequence, header.last_offset_delta)
         for batch in producer.batches:
             if (batch.base_sequence, batch.last_sequence) == (header.base_sequence, last_sequence):
-                return Appended(batch.base_offset, batch.append_time_ms)
+                # Kafka, too, answers a repetition with the batch's timestamp even where that is no append time.
+                return Appended(batch.base_offset, batch.max_timestamp_ms)
         if not producer.batches:
             return None
         expected = _plus(producer.batches[-1].last_sequence, 1)
         if header.base_sequence == expected:
             return None
         text = f"producer {header.producer_id}: sequence {header.base_sequence}, {expected} is expected"
-        # Behind the expected one, seen from a circle of sequences, it is a duplicate that is no longer remembered.
-        if (expected - header.base_sequence) % _SEQUENCES < _SEQUENCES // 2:
-            raise BatchRefused(ErrorCode.DUPLICATE_SEQUENCE_NUMBER, text)
         raise BatchRefused(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, text)
 
-    def remember(self, header: BatchHeader, base_offset: int, append_time_ms: int) -> None:
-        """Take note of a batch that was appended at `base_offset`."""
+    def remember(self, header: BatchHeader) -> None:
+        """Take note of a batch as it was stored."""
         if header.producer_id < 0:
             return
         producer = self._producers.get(header.producer_id)
         if producer is None or producer.epoch != header.producer_epoch:
             producer = self._producers[header.producer_id] = _Producer(header.producer_epoch)
         last_sequence = _plus(header.base_sequence, header.last_offset_delta)
-        producer.batches.append(_Batch(header.base_sequence, last_sequence, base_offset, append_time_ms))
+        batch = _Batch(header.base_sequence, last_sequence, header.base_offset, header.max_timestamp_ms)
+        producer.batches.append(batch)
 
 
 def _plus(sequence: int, count: int) -> int:

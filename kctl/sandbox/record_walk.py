@@ -11,15 +11,17 @@ from kctl.sandbox.batches import HEADER_BYTES, BatchHeader, BatchRefused
 
 
 class _Damaged(Exception):
-    """A varint does not end, or a record reaches beyond its batch."""
+    """A record reaches beyond its batch."""
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
     """Return the zigzag number at `at` and the position behind it."""
     number = shift = 0
     while True:
-        if at >= len(data) or shift > 63:
-            raise _Damaged(f"varint at byte {at}")
+        if at >= len(data):
+            raise _Damaged(f"varint at byte {at}, the end")
+        if shift > 63:
+            raise BatchRefused(ErrorCode.UNKNOWN_SERVER_ERROR, f"varint without an end before byte {at}")
         byte = data[at]
         at += 1
         number |= (byte & 0x7F) << shift
@@ -49,8 +51,10 @@ def walk(header: BatchHeader, batch: bytes) -> Iterator[tuple[int, int]]:
             at = end
         if at != len(data):
             raise _Damaged(f"{len(data) - at} bytes behind the last record")
-    except (_Damaged, DecompressionError) as error:
-        raise BatchRefused(ErrorCode.CORRUPT_MESSAGE, f"records of a batch: {error}") from error
+    except _Damaged as error:
+        raise BatchRefused(ErrorCode.INVALID_RECORD, f"records of a batch: {error}") from error
+    except DecompressionError as error:
+        raise BatchRefused(ErrorCode.UNKNOWN_SERVER_ERROR, f"records of a batch: {error}") from error
 
 
 def check_records(header: BatchHeader, batch: bytes) -> None:

@@ -16,12 +16,12 @@ _DYNAMIC_TOPIC_CONFIG = 1
 
 def _answer(call: Call, request: CreateTopicsRequest) -> CreateTopicsResponse:
     names = [topic.name for topic in request.topics]
+    once = [topic for topic in request.topics if names.count(topic.name) == 1]
+    twice = {topic.name: topic for topic in request.topics if names.count(topic.name) > 1}
     return CreateTopicsResponse(
         topics=[
-            _refused(topic, ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
-            if names.count(topic.name) > 1
-            else _create(call, topic, validate_only=request.validate_only)
-            for topic in request.topics
+            *(_create(call, topic, validate_only=request.validate_only) for topic in once),
+            *(_refused(topic, ErrorCode.INVALID_REQUEST, "Duplicate topic name.") for topic in twice.values()),
         ]
     )
 

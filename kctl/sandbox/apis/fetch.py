@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.fetch import (
+    AbortedTransaction,
     FetchableTopicResponse,
     FetchPartition,
     FetchRequest,
@@ -23,6 +24,7 @@ from kctl.sandbox.log import OffsetOutOfRange
 from kctl.sandbox.seams import Handle
 
 _NAMES_LEADERS_FROM = 16
+_UNKNOWN = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
 _MOVED = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 
 
@@ -140,8 +142,9 @@ def _partition(
 
 
 def _refused(asked: FetchPartition, code: ErrorCode) -> PartitionData:
+    aborted: list[AbortedTransaction] | None = [] if code in _UNKNOWN else None
     return PartitionData(
-        partition_index=asked.partition, error_code=code, high_watermark=-1, aborted_transactions=None, records=b""
+        partition_index=asked.partition, error_code=code, high_watermark=-1, aborted_transactions=aborted, records=b""
     )
 
 

@@ -25,7 +25,7 @@ def _coordinator(call: Call, key_type: int, key: str) -> Coordinator:
             key=key, node_id=-1, host="", port=-1, error_code=ErrorCode.INVALID_REQUEST, error_message=text
         )
     node = call.cluster.coordinator_of(key)
-    return Coordinator(key=key, node_id=node.node_id, host=node.host, port=node.port, error_message=None)
+    return Coordinator(key=key, node_id=node.node_id, host=node.host, port=node.port)
 
 
 HANDLER = Handler(FindCoordinatorRequest, 0, 6, _answer)

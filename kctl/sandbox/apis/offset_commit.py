@@ -22,11 +22,9 @@ def _answer(call: Call, request: OffsetCommitRequest) -> OffsetCommitResponse:
 
 
 def _group_error(call: Call, request: OffsetCommitRequest) -> ErrorCode:
-    if not request.group_id:
-        return ErrorCode.INVALID_GROUP_ID
     if call.cluster.coordinator_of(request.group_id) is not call.node:
         return ErrorCode.NOT_COORDINATOR
-    if request.generation_id_or_member_epoch >= 0 or request.member_id:
+    if request.generation_id_or_member_epoch >= 0:
         return ErrorCode.UNKNOWN_MEMBER_ID
     return ErrorCode.NONE
 

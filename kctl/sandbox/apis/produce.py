@@ -52,7 +52,7 @@ def _partition(call: Call, request: ProduceRequest, topic: str, data: PartitionP
     try:
         appended = partition.log.append(data.records, partition.leader_epoch, call.cluster.scheduler.wall_ms())
     except BatchRefused as error:
-        return _refused(data.index, error.code, str(error))
+        return _refused(data.index, error.code, str(error) if error.code is ErrorCode.INVALID_TIMESTAMP else None)
     return PartitionProduceResponse(
         index=data.index,
         base_offset=appended.base_offset,

@@ -138,6 +138,17 @@ def test_a_closed_channel_is_silent_and_the_broker_learns_of_it() -> None:
     assert (listener.gone, network.open_connections) == (1, 0)
 
 
+def test_what_arrived_before_a_close_is_not_handed_out_after_it() -> None:
+    hub, _, listener, selector = _world()
+    for channel in (1, 2):
+        selector.connect(channel, _HERE)
+        _collect(selector, Connected)
+        listener.wires[channel - 1].write(b"news")
+    hub.run(until_ms=hub.now_ms + 50)
+    selector.close(1)
+    assert selector.poll(100) == [Received(2, b"news")]
+
+
 def test_shutdown_leaves_nothing_and_refuses_more() -> None:
     hub, network, _, selector = _world()
     selector.connect(1, _HERE)

@@ -2,6 +2,7 @@
 
 from kctl.client.protocol.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kctl.client.protocol.api.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from kctl.client.protocol.api.metadata import MetadataRequest, MetadataRequestTopic
 from kctl.sandbox.faults import Fault
 from tests.unit.sandbox.bench import Bench
 
@@ -52,6 +53,20 @@ def test_an_answer_that_falls_due_in_a_frozen_node_leaves_when_it_thaws() -> Non
     assert not client.frames
     bench.sandbox.heal(1)
     client.take(FetchResponse, 12, correlation_id)
+
+
+def test_a_frozen_node_does_nothing_behind_the_scenes() -> None:
+    bench = Bench(topics={"t": 1})
+    client = bench.connect()
+    topics = [FetchTopic(topic="t", partitions=[FetchPartition(partition=0, partition_max_bytes=100)])]
+    client.send(FetchRequest(max_wait_ms=100, min_bytes=1, topics=topics), 12)
+    client.send(MetadataRequest(topics=[MetadataRequestTopic(name="new")]), 12)
+    bench.sandbox.start_fault(1, Fault.FREEZE)
+    bench.scheduler.advance(500)
+    assert list(bench.cluster.topics) == ["t"]
+    bench.sandbox.heal(1)
+    assert list(bench.cluster.topics) == ["t", "new"]
+    assert len(client.frames) == 2
 
 
 def test_delay_is_exact_and_one_answer_after_the_other() -> None:

@@ -88,7 +88,8 @@ def test_log_append_time() -> None:
 def test_a_repeated_batch_is_not_stored_again() -> None:
     log = PartitionLog(SETTINGS)
     data = batch(b"v", producer=(1, 0, 0))
-    assert log.append(data, 0, WALL_MS) == log.append(data, 0, WALL_MS + 5)
+    assert log.append(data, 0, WALL_MS) == (0, -1)
+    assert log.append(data, 0, WALL_MS + 5) == (0, WALL_MS)
     assert log.end_offset == 1
 
 

@@ -18,10 +18,10 @@ class _Partition:
         known = self.states.check(header)
         if known is not None:
             return known
-        appended = Appended(self.next_offset, -1)
-        self.states.remember(header, *appended)
+        stored = header._replace(base_offset=self.next_offset)
+        self.states.remember(stored)
         self.next_offset += count
-        return appended
+        return Appended(stored.base_offset, -1)
 
 
 def test_a_repeated_batch_is_answered_with_its_first_offset() -> None:
@@ -39,7 +39,7 @@ def test_five_batches_are_remembered_and_older_ones_refused() -> None:
     assert partition.send(1).base_offset == 1
     with pytest.raises(BatchRefused) as refused:
         partition.send(0)
-    assert refused.value.code is ErrorCode.DUPLICATE_SEQUENCE_NUMBER
+    assert refused.value.code is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
 def test_a_gap_is_out_of_order() -> None:
