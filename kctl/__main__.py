@@ -13,8 +13,10 @@ def main() -> int:
     if sys.argv[1:] in (["--version"], ["-V"]):
         sys.stdout.write(f"kctl {VERSION}\n")
         return 0
-    from kctl.cli.app import main as run_app
-
+    try:
+        from kctl.cli.app import main as run_app
+    except KeyboardInterrupt:  # too early for the command line's own handling
+        return 130
     return run_app()
 
 

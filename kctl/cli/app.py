@@ -145,9 +145,9 @@ def _is_verbose(arguments: Sequence[str]) -> bool:
 
 def _report(error: Exception, failure: Failure, environment: Environment, *, verbose: bool) -> int:
     context = error.ctx if isinstance(error, click.UsageError) else None
-    environment.say(f"{context.command_path if context is not None else 'kctl'}: {failure.message}")
-    if failure.hint:
-        environment.say(f"hint: {failure.hint}")
+    environment.say(f"{context.command_path if context is not None else 'kctl'}: {failure.lines()[0]}")
+    for line in failure.lines()[1:]:
+        environment.say(line)
     if context is not None:
         environment.say(f"hint: {context.command_path} --help shows the options")
     if failure.code is ExitCode.UNEXPECTED and verbose:

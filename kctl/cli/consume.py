@@ -28,7 +28,9 @@ from kctl.client.records import OutputPlan
 IDLE_S = 0.5
 """How often an idle consumer looks whether its reader has left."""
 TELL_AFTER_MS = 2000
-"""An idle wait with a reason is told after so long."""
+"""An idle wait is told after so long, unless there is simply nothing more to read."""
+NOTHING_MORE = "at the end"
+"""How the consumer's reason starts where it has read everything."""
 WRITE_RECORDS = 500
 FOREVER = 2**63 - 1
 
@@ -85,14 +87,14 @@ def consume(
     config = common.settings.with_defaults(DEFAULTS).parse(ConsumerConfig)
     common.note_ignored(config)
     consumer = Consumer(config)
-    run = _Run(common, config, consumer, plan, FOREVER if limit is None else limit)
+    reading = Reading(common, config, consumer, plan, FOREVER if limit is None else limit)
     try:
-        run.start(choose_partitions(consumer, topics, wanted), position, exit_at_end=exit_at_end)
-        run.follow()
+        reading.start(choose_partitions(consumer, topics, wanted), position, exit_at_end=exit_at_end)
+        reading.follow()
     finally:
         closed = consumer.close(common.close_timeout_s)
     if common.verbose:
-        common.say(f"kctl consume: {run.written} records")
+        common.say(f"kctl consume: {reading.written} record{'' if reading.written == 1 else 's'}")
     if closed.expired_in is None:
         return ExitCode.OK
     common.environment.say(f"kctl consume: {closed.elapsed_ms} ms (--close-timeout) passed while {closed.expired_in}")
@@ -126,7 +128,7 @@ def _choose_plan(common: Common, template: str | None) -> OutputPlan:
         raise click.BadParameter(str(e), param_hint="'--format' / '-f'") from None
 
 
-class _Run:
+class Reading:
     """One reading: from the start offsets until the limit, the end, or for ever."""
 
     def __init__(
@@ -199,9 +201,12 @@ class _Run:
         idle.update()
         if idle.elapsed_ms < TELL_AFTER_MS:
             return
-        reasons = "; ".join(f"{tp}: {why}" for tp, why in self._consumer.waiting_for().items())
+        waiting = [
+            f"{tp}: {why}" for tp, why in self._consumer.waiting_for().items() if not why.startswith(NOTHING_MORE)
+        ]
+        reasons = "; ".join(waiting)
         if self._ends and idle.is_expired:
             raise ApiTimeout(f"waiting for records: {reasons}", timeout_ms=idle.timeout_ms, elapsed_ms=idle.elapsed_ms)
-        if self._ends and reasons != self._told:
+        if reasons != self._told:
             self._told = reasons
-            self._common.say(f"kctl consume: waiting for {reasons}")
+            self._common.say(f"kctl consume: waiting: {reasons}" if reasons else "kctl consume: going on")

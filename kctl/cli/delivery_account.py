@@ -3,9 +3,11 @@
 Shown by tests/unit/cli/test_delivery_account.py.
 """
 
-from kctl.cli.formats.terminal import harmless_text
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import exit_code, explain
 from kctl.cli.options import Common
 from kctl.client.cluster import TopicPartition
+from kctl.client.errors import AdvertisedAddressError, DeliveryTimeout
 from kctl.client.producer.deliveries import CloseResult, PartitionResult
 
 MOST_NAMED = 10
@@ -24,6 +26,21 @@ def tell_account(common: Common, result: CloseResult) -> None:
         common.environment.say(f"  {_name(tp)}: {part.failed + part.unknown}: {_cause(part)}")
     if len(failed) > MOST_NAMED:
         common.environment.say(f"  and {len(failed) - MOST_NAMED} more partitions")
+    hint = next((hint for _, part in failed if part.error is not None and (hint := explain(part.error).hint)), "")
+    if hint:
+        common.environment.say(f"hint: {hint}")
+
+
+def account_code(result: CloseResult) -> ExitCode:
+    """Return the exit code: undelivered, save where an advertised address was in the way, as that has its own."""
+    if result.undelivered == 0:
+        return ExitCode.OK
+    causes = [part.error.cause if isinstance(part.error, DeliveryTimeout) else part.error for part in _failed(result)]
+    return next((exit_code(each) for each in causes if isinstance(each, AdvertisedAddressError)), ExitCode.UNDELIVERED)
+
+
+def _failed(result: CloseResult) -> list[PartitionResult]:
+    return [part for _, part in sorted(result.partitions.items()) if part.failed + part.unknown]
 
 
 def _delivered_by_partition(result: CloseResult) -> str:
@@ -39,7 +56,7 @@ def _name(tp: TopicPartition) -> str:
 
 
 def _cause(part: PartitionResult) -> str:
-    return "not known why" if part.error is None else harmless_text(str(part.error))
+    return "not known why" if part.error is None else explain(part.error).message
 
 
 def _count(records: int) -> str:

@@ -10,9 +10,8 @@ from typing import Annotated
 import click
 import typer
 
-from kctl.cli.delivery_account import tell_account
-from kctl.cli.exit_codes import ExitCode
-from kctl.cli.failures import CommandError, exit_code
+from kctl.cli.delivery_account import account_code, tell_account
+from kctl.cli.failures import CommandError, exit_code, explain
 from kctl.cli.formats.template import parse_literal
 from kctl.cli.lines import Line, read_files
 from kctl.cli.options import Common, DurationType, with_common
@@ -93,7 +92,7 @@ def produce(
         tell_account(common, result)
     if failure is not None and result.undelivered == 0:
         raise failure
-    return ExitCode.UNDELIVERED if result.undelivered else ExitCode.OK
+    return account_code(result)
 
 
 def _read_separator(text: str | None) -> bytes | None:
@@ -135,4 +134,4 @@ class _Sending:
         if future.outcome is None or future.outcome.error is None or future.topic_partition in self._told:
             return
         self._told.add(future.topic_partition)
-        self._common.say(f"kctl produce: {future.topic_partition}: not delivered: {future.outcome.error}")
+        self._common.say(f"kctl produce: {future.topic_partition}: not delivered: {explain(future.outcome.error).message}")

@@ -157,9 +157,7 @@ def _tell_failures(common: Common, done: Mapping[str, object], failed: Mapping[s
     """Say which topics failed; 3 when others did not, else the code of the first cause."""
     failures = {name: explain(error) for name, error in failed.items()}
     for failure in failures.values():
-        common.environment.say(f"kctl topics: {failure.message}")
-        if failure.hint:
-            common.environment.say(f"hint: {failure.hint}")
+        common.environment.say("\n".join([f"kctl topics: {failure.message}", *failure.lines()[1:]]))
     if not failures:
         return ExitCode.OK
     return ExitCode.DEGRADED if done else next(iter(failures.values())).code

@@ -8,6 +8,7 @@ import pytest
 
 from kctl.sandbox import Sandbox
 from kctl.sandbox.server import ServedSandbox
+from tests.cli.processes import BOUND_S
 
 
 @pytest.fixture(scope="session")
@@ -38,13 +39,41 @@ def refused() -> Iterator[str]:
         yield f"127.0.0.1:{bound.getsockname()[1]}"
 
 
+class SilentPeer:
+    """Accepts connections and says nothing."""
+
+    def __init__(self, listening: socket.socket) -> None:
+        self.address = f"127.0.0.1:{listening.getsockname()[1]}"
+        self._listening = listening
+        self._accepted: list[socket.socket] = []
+
+    def wait_for_request(self) -> None:
+        """Return when somebody has connected and sent something."""
+        accepted, _ = self._listening.accept()
+        accepted.settimeout(BOUND_S)
+        self._accepted.append(accepted)
+        assert accepted.recv(1)
+
+    def close(self) -> None:
+        for accepted in self._accepted:
+            accepted.close()
+
+
 @pytest.fixture
-def silent() -> Iterator[str]:
-    """An address that accepts and then says nothing."""
+def silent_peer() -> Iterator[SilentPeer]:
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen(64)
-        yield f"127.0.0.1:{listening.getsockname()[1]}"
+        listening.settimeout(BOUND_S)
+        peer = SilentPeer(listening)
+        yield peer
+        peer.close()
+
+
+@pytest.fixture
+def silent(silent_peer: SilentPeer) -> str:
+    """An address that accepts and then says nothing."""
+    return silent_peer.address
 
 
 @pytest.fixture

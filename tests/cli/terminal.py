@@ -19,7 +19,12 @@ class Terminal:
     """kctl on a terminal; a context that leaves nothing running."""
 
     def __init__(
-        self, *arguments: str, columns: int = 80, rows: int = 50, environ: Mapping[str, str] | None = None
+        self,
+        *arguments: str,
+        columns: int = 80,
+        rows: int = 50,
+        environ: Mapping[str, str] | None = None,
+        with_stderr: bool = False,
     ) -> None:
         self._ours, theirs = pty.openpty()
         self.resize(columns, rows)
@@ -29,7 +34,7 @@ class Terminal:
             [sys.executable, "-m", "kctl", *arguments],
             stdin=theirs,
             stdout=theirs,
-            stderr=subprocess.PIPE,
+            stderr=theirs if with_stderr else subprocess.PIPE,
             env=variables,
             start_new_session=True,
         )

@@ -8,6 +8,7 @@ import pytest
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.sandbox import Fault, Sandbox
+from tests.cli.conftest import SilentPeer
 from tests.cli.processes import BOUND_S, end, environment, kctl, running
 
 
@@ -42,14 +43,12 @@ def test_produce_delivers_what_it_has_read(bootstrap: str, topic: str) -> None:
 
 
 @pytest.mark.parametrize("command", [("consume", "t"), ("produce", "t"), ("probe",), ("topics", "list")], ids=" ".join)
-def test_while_it_waits_for_a_broker(command: tuple[str, ...], silent: str) -> None:
-    # probe tells when it has connected; the others say nothing, so that they get the time of a probe
-    with running("probe", "-b", silent) as other, running(*command, "-b", silent) as process:
+def test_while_it_waits_for_a_broker(command: tuple[str, ...], silent_peer: SilentPeer) -> None:
+    with running(*command, "-b", silent_peer.address) as process:
         assert process.stdin is not None
         process.stdin.write(b"a record\n")
         process.stdin.flush()
-        while b"tcp done" not in _first_line(other):
-            pass
+        silent_peer.wait_for_request()
         ended = end(process, signal.SIGINT)
     assert ended.code == ExitCode.SIGINT
     assert ended.stderr.endswith("kctl: interrupted (Ctrl-C)\n")

@@ -6,6 +6,7 @@ import signal
 import pytest
 
 from kctl.cli.exit_codes import ExitCode
+from tests.cli.conftest import SilentPeer
 from tests.cli.processes import BOUND_S, kctl
 from tests.cli.terminal import Terminal
 
@@ -58,6 +59,16 @@ def test_the_terminal_is_put_back_when_interrupted(silent: str, number: signal.S
         code = terminal.process.wait(BOUND_S)
     assert code == (ExitCode.SIGINT if number is signal.SIGINT else ExitCode.SIGTERM)
     assert shown.rindex(SHOW_CURSOR) > shown.rindex(HIDE_CURSOR)
+
+
+def test_the_first_ctrl_c_says_what_the_second_would_do(silent_peer: SilentPeer) -> None:
+    with Terminal("topics", "list", "-b", silent_peer.address, with_stderr=True) as terminal:
+        silent_peer.wait_for_request()
+        terminal.process.send_signal(signal.SIGINT)
+        shown = terminal.read_all()
+        assert terminal.process.wait(BOUND_S) == ExitCode.SIGINT
+    assert b"once more to leave at once" in shown
+    assert b"kctl: interrupted (Ctrl-C)" in shown
 
 
 def test_resizing_is_followed(silent: str) -> None:
