@@ -26,11 +26,16 @@ class CommandError(Exception):
 
 
 class Failure(NamedTuple):
-    """How a command ended badly."""
+    """How a command ended badly; `details`: further lines between message and hint."""
 
     code: ExitCode
     message: str
     hint: str = ""
+    details: tuple[str, ...] = ()
+
+    def lines(self) -> list[str]:
+        """Return everything to say, a line each."""
+        return [self.message, *(f"  {line}" for line in self.details), *([f"hint: {self.hint}"] if self.hint else [])]
 
 
 CODES: dict[type[BaseException], ExitCode] = {
@@ -56,6 +61,7 @@ CODES: dict[type[BaseException], ExitCode] = {
     errors.TlsError: ExitCode.TLS,
     errors.AuthenticationError: ExitCode.AUTHENTICATION,
     errors.WrongPeerError: ExitCode.WRONG_PEER,
+    errors.AdvertisedAddressError: ExitCode.ADVERTISED_ADDRESS,
     errors.KafkaTimeoutError: ExitCode.API_TIMEOUT,
     errors.ApiTimeout: ExitCode.API_TIMEOUT,
     errors.RequestTimeout: ExitCode.REQUEST_TIMEOUT,
@@ -124,6 +130,9 @@ _BROKER_CODES: dict[ExitCode, tuple[str, ...]] = {
 BROKER_CODES = {name: code for code, names in _BROKER_CODES.items() for name in names}
 """Exit codes of broker errors by Kafka's name; the others are unexpected, or not authorised by their name."""
 
+MOST_NODES = 10
+"""Nodes whose errors are listed beside the cause; further ones are counted."""
+
 HINTS: dict[ExitCode, str] = {
     ExitCode.DNS: "check the name, and the search domain of the resolver",
     ExitCode.NOT_AUTHORISED: "the principal of this connection needs an ACL for that",
@@ -159,14 +168,32 @@ def explain(error: BaseException, secrets: Iterable[str] = ()) -> Failure:
     code = exit_code(error)
     if isinstance(error, click.ClickException):
         message = error.format_message()
+    elif isinstance(error, errors.KafkaTimeoutError):
+        message = error.summary
     elif isinstance(error, errors.KafkaError | CommandError):
         message = str(error)
     else:
         message = f"unexpected error, which is a bug: {type(error).__name__}: {error}"
+    hidden = [secret for secret in secrets if secret]
+    details = tuple(_harmless(line, hidden) for line in _details(error))
+    return Failure(code, _harmless(message, hidden), _hint(error, code), details)
+
+
+def _harmless(text: str, secrets: Iterable[str]) -> str:
     for secret in secrets:
-        if secret:
-            message = message.replace(secret, "***")
-    return Failure(code, harmless_text(message), _hint(error, code))
+        text = text.replace(secret, "***")
+    return harmless_text(text)
+
+
+def _details(error: BaseException) -> list[str]:
+    """Return where the time of a timeout went, and what is wrong with the nodes that are not its cause."""
+    if not isinstance(error, errors.KafkaTimeoutError):
+        return []
+    account = error.account
+    lines = [f"{error.limit}={error.timeout_ms}: {account}"] if str(account) else []
+    others = [str(each) for each in account.node_errors if str(each) != str(error.cause)]
+    more = [f"and {len(others) - MOST_NODES} more nodes"] if len(others) > MOST_NODES else []
+    return [*lines, *(f"also {other}" for other in others[:MOST_NODES]), *more]
 
 
 def _hint(error: BaseException, code: ExitCode) -> str:

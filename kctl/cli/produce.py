@@ -1,7 +1,7 @@
 """`kctl produce`: lines to a topic, a record each; says of every record that could not be delivered.
 
 Owns the reading and the account at the end; the producer blocks when its memory is full, so nothing piles up here.
-Shown by tests/cli/test_produce.py.
+Shown by tests/cli/test_produce_consume.py.
 """
 
 import math
@@ -131,7 +131,8 @@ class _Sending:
             raise CommandError(exit_code(e), f"{line.place}: {e}", "nothing after that line was sent") from e
 
     def _on_done(self, future: SendFuture) -> None:
-        if future.outcome is None or future.outcome.error is None or future.topic_partition in self._told:
+        error = None if future.outcome is None else future.outcome.error
+        if error is None or future.topic_partition in self._told:
             return
         self._told.add(future.topic_partition)
-        self._common.say(f"kctl produce: {future.topic_partition}: not delivered: {explain(future.outcome.error).message}")
+        self._common.say(f"kctl produce: {future.topic_partition}: not delivered: {explain(error).message}")

@@ -4,12 +4,13 @@ Owns the order of the two within one poll, the wait of callers without a thread 
 time went. Single-threaded save `wakeup`. Shown by tests/unit/metadata/test_cluster_client.py.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from kctl.client.backoff import ExponentialBackoff
 from kctl.client.clock import Timer
 from kctl.client.config import ClientConfig
-from kctl.client.errors import ApiTimeout, KafkaError
+from kctl.client.errors import Account, ApiTimeout, KafkaError
 from kctl.client.events import EventSink, ignore_events
 from kctl.client.metadata import Metadata
 from kctl.client.metadata_updater import MetadataUpdater
@@ -18,8 +19,12 @@ from kctl.client.network.network_client import NetworkClient
 from kctl.client.protocol.schema import Request
 from kctl.client.seams import Runtime
 
-LedgerMark = dict[str, int]
-"""A moment of the ledger, to tell later where the time since then went."""
+
+class LedgerMark(NamedTuple):
+    """A moment of the ledger, to tell later what was done since then."""
+
+    spent_ms: Mapping[str, int]
+    attempts: int
 
 
 class ClusterClient:
@@ -45,7 +50,7 @@ class ClusterClient:
             auto_create_topics=auto_create_topics,
         )
         self._updater = MetadataUpdater(config, self.network, self.metadata, self.clock)
-        self._spent_ms: LedgerMark = {}
+        self._spent_ms: dict[str, int] = {}
 
     def poll(self, timeout_ms: int) -> None:
         """Keep up the metadata, do the I/O that is ready, call back for the requests that ended.
@@ -112,7 +117,7 @@ class ClusterClient:
                     timeout_ms=timer.timeout_ms,
                     elapsed_ms=timer.elapsed_ms,
                     cause=cause or self.last_error(),
-                    ledger=self.ledger_since(since),
+                    account=self.account_since(since),
                 )
             self.poll(timer.remaining_ms)
 
@@ -121,23 +126,24 @@ class ClusterClient:
         if self.metadata.last_error is not None:
             return self.metadata.last_error
         errors = self.network.errors()
-        return errors[-1] if errors else self.network.unfinished()
+        return errors[0] if errors else self.network.unfinished()
 
     def activity(self) -> str:
         """Return in a few words what the time is being spent on now."""
         return "metadata" if self._updater.is_in_flight else self.network.activity()
 
     def ledger_mark(self) -> LedgerMark:
-        """Return the ledger as it is now, for `ledger_since`."""
-        return dict(self._spent_ms)
+        """Return the ledger as it is now, for `account_since`."""
+        return LedgerMark(dict(self._spent_ms), self.network.attempts)
 
-    def ledger_since(self, mark: LedgerMark) -> tuple[str, ...]:
-        """Return where the time since the mark went, largest first: `("connecting 4000 ms", "metadata 12 ms")`."""
-        return ledger_text(self.spent_since(mark))
+    def account_since(self, mark: LedgerMark) -> Account:
+        """Return what was done since the mark and what is wrong with the nodes now."""
+        attempts = self.network.attempts - mark.attempts
+        return Account(ledger_text(self.spent_since(mark)), attempts, tuple(self.network.errors()))
 
     def spent_since(self, mark: LedgerMark) -> dict[str, int]:
         """Return the milliseconds since the mark by what they were spent on, up to the end of the last poll."""
-        return {activity: ms - mark.get(activity, 0) for activity, ms in self._spent_ms.items()}
+        return {activity: ms - mark.spent_ms.get(activity, 0) for activity, ms in self._spent_ms.items()}
 
     def wakeup(self) -> None:
         """End the present or next poll; any thread may call it."""
@@ -148,6 +154,6 @@ class ClusterClient:
         self.network.close()
 
 
-def ledger_text(spent_ms: LedgerMark) -> tuple[str, ...]:
-    """Return times by activity in words, largest first."""
+def ledger_text(spent_ms: Mapping[str, int]) -> tuple[str, ...]:
+    """Return times by activity in words, largest first: `("connecting 4000 ms", "metadata 12 ms")`."""
     return tuple(f"{activity} {ms} ms" for activity, ms in sorted(spent_ms.items(), key=lambda item: -item[1]) if ms)

@@ -10,6 +10,8 @@
 This module imports nothing of the client. Shown by tests/unit/test_errors.py.
 """
 
+from typing import NamedTuple
+
 
 class KafkaError(Exception):
     """Base of everything the client raises on purpose."""
@@ -260,7 +262,46 @@ class WrongPeerError(TransportError):
     retriable = False
 
 
+class TlsNotAnswered(WrongPeerError):
+    """The peer hung up on the first words of TLS: a plaintext listener does that; tried again, as a proxy does too."""
+
+    retriable = True
+
+
+class AdvertisedAddressError(TransportError):
+    """A bootstrap server answered, but the address that it names for a broker has never worked from here.
+
+    Attributes: `node_id` of the broker; `cause`, what happened at that address. As retriable as its cause.
+    """
+
+    def __init__(self, node_id: int, cause: TransportError) -> None:
+        hint = f"fix advertised.listeners of broker {node_id}, or make that address reachable from here"
+        super().__init__(f"bootstrap ok; broker {node_id} advertises {cause}", hint=hint)
+        self.node_id = node_id
+        self.cause = cause
+        self.retriable = cause.retriable
+        self.phase, self.host, self.port, self.address = cause.phase, cause.host, cause.port, cause.address
+
+
 # --- a limit passed -------------------------------------------------------------------------------------------------
+
+
+class Account(NamedTuple):
+    """What was done with the time of a call, for the error that ends it.
+
+    Attributes:
+        ledger: where the time went, one entry each.
+        attempts: how many connection attempts were made.
+        node_errors: the last error of each node that has one, the one that got furthest first.
+    """
+
+    ledger: tuple[str, ...] = ()
+    attempts: int = 0
+    node_errors: tuple[KafkaError, ...] = ()
+
+    def __str__(self) -> str:
+        tries = f"{self.attempts} connection attempt{'' if self.attempts == 1 else 's'}" if self.attempts else ""
+        return "; ".join(part for part in (", ".join(self.ledger), tries) if part)
 
 
 class KafkaTimeoutError(KafkaError):
@@ -271,8 +312,9 @@ class KafkaTimeoutError(KafkaError):
         flag: the same limit on the command line.
         timeout_ms, elapsed_ms: its value and what was measured.
         waiting_for: what the call was waiting for when the limit passed.
-        cause: the last error met on the way, if any.
-        ledger: where the time went, one entry each.
+        cause: the error that blocked the call, if any was met on the way.
+        account: where the time went, connection attempts, and what is wrong with which node.
+        summary: what, where, which limit and why in one line; `str` has the account too.
     """
 
     retriable = True
@@ -286,19 +328,28 @@ class KafkaTimeoutError(KafkaError):
         timeout_ms: int,
         elapsed_ms: int,
         cause: KafkaError | None = None,
-        ledger: "tuple[str, ...]" = (),
+        account: Account | None = None,
     ) -> None:
         self.waiting_for = waiting_for
         self.timeout_ms = timeout_ms
         self.elapsed_ms = elapsed_ms
         self.cause = cause
-        self.ledger = ledger
-        text = f"{elapsed_ms} ms of {timeout_ms} ms ({self.flag}) passed while {waiting_for}"
-        if ledger:
-            text += f" [{', '.join(ledger)}]"
-        if cause is not None:
-            text += f"; last error: {cause}"
-        super().__init__(text)
+        self.account = account or Account()
+        passed = f"{elapsed_ms} ms of {timeout_ms} ms ({self.flag}) passed while {waiting_for}"
+        why = "" if cause is None else f"; last error: {cause}"
+        self.summary = passed + why
+        spent = str(self.account)
+        super().__init__(f"{passed} [{spent}]{why}" if spent else self.summary)
+
+    @property
+    def ledger(self) -> tuple[str, ...]:
+        """Where the time went, one entry each."""
+        return self.account.ledger
+
+    @property
+    def phase(self) -> str:
+        """The phase of the connection that blocked the call; empty when it was no connection."""
+        return self.cause.phase if isinstance(self.cause, TransportError) else ""
 
 
 class ApiTimeout(KafkaTimeoutError):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from kctl.client.cluster import NO_EPOCH, PartitionInfo, TopicPartition
 from kctl.client.cluster_client import ledger_text
 from kctl.client.consumer.chunk import FetchedChunk
-from kctl.client.errors import KafkaError
+from kctl.client.errors import Account, KafkaError
 
 EARLIEST_TIMESTAMP = -2
 LATEST_TIMESTAMP = -1
@@ -156,6 +156,7 @@ class CallProgress(NamedTuple):
     Attributes:
         waiting_for: completes "... passed while".
         cause: the last error on the way.
+        account: what was done, save for the ledger.
         spent_ms: where the call's time went until `at_ms`, by activity.
         activity: what the time since `at_ms` goes to.
     """
@@ -163,15 +164,16 @@ class CallProgress(NamedTuple):
     call_id: int
     waiting_for: str
     cause: KafkaError | None
+    account: Account
     spent_ms: Mapping[str, int]
     activity: str
     at_ms: int
 
-    def ledger(self, now_ms: int) -> tuple[str, ...]:
-        """Return where the call's time went, in words."""
+    def account_at(self, now_ms: int) -> Account:
+        """Return what was done with the call's time."""
         spent_ms = dict(self.spent_ms)
         spent_ms[self.activity] = spent_ms.get(self.activity, 0) + now_ms - self.at_ms
-        return ledger_text(spent_ms)
+        return self.account._replace(ledger=ledger_text(spent_ms))
 
 
 class NetworkFailed(NamedTuple):

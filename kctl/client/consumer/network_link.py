@@ -146,7 +146,7 @@ class NetworkLink:
             timeout_ms=timer.timeout_ms,
             elapsed_ms=timer.elapsed_ms,
             cause=None if progress is None else progress.cause,
-            ledger=() if progress is None else progress.ledger(timer.now_ms),
+            account=None if progress is None else progress.account_at(timer.now_ms),
         )
 
     def stop(self, task: Task, timer: Timer) -> bool:

@@ -169,8 +169,9 @@ class NetworkLoop:
         for call_id, call in self.open_calls.items():
             progress = call.manager.progress(call_id)
             if progress is not None:
-                spent_ms = self._client.spent_since(call.ledger_mark)
-                self._report(CallProgress(call_id, *progress, spent_ms, self._client.activity(), now_ms))
+                mark = call.ledger_mark
+                account, spent_ms = self._client.account_since(mark), self._client.spent_since(mark)
+                self._report(CallProgress(call_id, *progress, account, spent_ms, self._client.activity(), now_ms))
 
     def _tell_news(self) -> None:
         if self._has_news:

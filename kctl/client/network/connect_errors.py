@@ -5,6 +5,7 @@ Shown by tests/unit/network/test_connect_errors.py.
 """
 
 import errno
+from collections.abc import Sequence
 
 from kctl.client.errors import (
     ConnectionLost,
@@ -91,6 +92,20 @@ def located(target: Target, phase: Phase, error: TransportError) -> TransportErr
     error.args = (f"{target}: {error} [phase {phase.value}]",)
     error.phase, error.host, error.port, error.address = phase.value, target.host, target.port, target.address
     return error
+
+
+def furthest_first(errors: Sequence[KafkaError]) -> list[KafkaError]:
+    """Return the errors of several nodes with the one first that got furthest: it is nearest to a working node.
+
+    Within a phase what waiting will not cure comes first, then what used up its limit.
+    """
+    phases = [phase.value for phase in Phase]
+
+    def distance(error: KafkaError) -> tuple[int, bool, bool]:
+        reached = phases.index(error.phase) if isinstance(error, TransportError) and error.phase else len(phases)
+        return -reached, error.retriable, not isinstance(error, ConnectTimeout)
+
+    return sorted(errors, key=distance)
 
 
 def _not_connected(elapsed_ms: int, error: OSError | None) -> TransportError:

@@ -8,6 +8,7 @@ from kctl.client.clock import FOREVER_MS, Clock
 from kctl.client.errors import DnsError, KafkaError
 from kctl.client.events import EventSink, Expired, Failed, Phase, PhaseDone, Started, Target
 from kctl.client.network import connect_errors
+from kctl.client.network.advertised import AdvertisedAddresses
 from kctl.client.network.channel_table import ChannelTable
 from kctl.client.network.cluster_connection_states import ClusterConnectionStates
 from kctl.client.network.connection import Connection
@@ -31,6 +32,7 @@ class Dialer:
         channels: ChannelTable,
         factory: ConnectionFactory,
         idle_expiry: IdleExpiryManager,
+        advertised: AdvertisedAddresses,
         attempt_delay_ms: int,
         events: EventSink,
     ) -> None:
@@ -41,10 +43,13 @@ class Dialer:
         self._channels = channels
         self._factory = factory
         self._idle_expiry = idle_expiry
+        self._advertised = advertised
         self._attempt_delay_ms = attempt_delay_ms
         self._events = events
         self._attempting: dict[int, NodeEntry] = {}
         self._last_number = 0
+        self.attempts = 0
+        """How often a node was tried so far."""
 
     @property
     def under_way(self) -> list[NodeEntry]:
@@ -75,6 +80,7 @@ class Dialer:
         now_ms = self._clock.now_ms()
         limit_ms = self._states.setup_timeout_ms(node.node_id)
         deadline_at_ms = self._states.connecting(node.node_id, self._clock.start_ms())
+        self.attempts += 1
         self._last_number += 1
         number = self._last_number
         target = Target(number, node.node_id, node.host, node.port, "")
@@ -107,6 +113,7 @@ class Dialer:
         self._drop_attempt(entry, "lost the race")
         entry.connection = connection
         self._states.ready(entry.node.node_id)
+        self._advertised.worked(entry.node)
         self._idle_expiry.connected(connection.channel, now_ms)
 
     def failed(self, entry: NodeEntry, connection: Connection, error: KafkaError, now_ms: int) -> None:
@@ -172,7 +179,7 @@ class Dialer:
 
     def _attempt_failed(self, entry: NodeEntry, error: KafkaError, now_ms: int) -> None:
         self._drop_attempt(entry, "another address decided")
-        self._states.disconnected(entry.node.node_id, now_ms, error)
+        self._states.disconnected(entry.node.node_id, now_ms, self._advertised.judge(entry.node, error))
 
     def _drop_attempt(self, entry: NodeEntry, reason: str) -> None:
         attempt, entry.attempt = entry.attempt, None

@@ -18,6 +18,8 @@ from kctl.client.cluster import Node
 from kctl.client.config import ClientConfig
 from kctl.client.errors import AuthenticationError, ConnectionLost, KafkaError, ProtocolError, RequestTimeout
 from kctl.client.events import EventSink, Lost, RequestExpired, Throttled, ignore_events
+from kctl.client.network import connect_errors
+from kctl.client.network.advertised import AdvertisedAddresses
 from kctl.client.network.candidate_race import CandidateRace
 from kctl.client.network.channel_table import ChannelTable
 from kctl.client.network.cluster_connection_states import ClusterConnectionStates
@@ -52,6 +54,7 @@ class NetworkClient:
         self._max_in_flight = config.max_in_flight_requests_per_connection
         self._idle_expiry = IdleExpiryManager(config.connections_max_idle_ms)
         self._channels = ChannelTable(self.selector, self.clock, self._idle_expiry, events)
+        self._advertised = AdvertisedAddresses()
         self._dialer = Dialer(
             clock=self.clock,
             selector=self.selector,
@@ -60,6 +63,7 @@ class NetworkClient:
             channels=self._channels,
             factory=ConnectionFactory(config, runtime.entropy, events),
             idle_expiry=self._idle_expiry,
+            advertised=self._advertised,
             attempt_delay_ms=config.bootstrap_attempt_delay_ms,
             events=events,
         )
@@ -79,6 +83,7 @@ class NetworkClient:
         Java makes a second one.
         """
         members = {node.node_id: node for node in nodes}
+        self._advertised.learn(nodes)
         for node_id, entry in list(self._entries.items()):
             known = members.get(node_id)
             if known is None or (known.host, known.port) != (entry.node.host, entry.node.port):
@@ -125,12 +130,18 @@ class NetworkClient:
 
     def node_error(self, node_id: int) -> KafkaError | None:
         """Return why the node's last attempt or connection ended; None after a success."""
-        return self.states.error(node_id)
+        return self.states.error(node_id) or self._advertised.error(node_id)
 
     def errors(self) -> list[KafkaError]:
-        """Return the last error of each node that has one."""
-        found = (self.states.error(node_id) for node_id in self._entries)
-        return [error for error in found if error is not None]
+        """Return the last error of each node that has one, the one that got furthest first."""
+        advertised = self._advertised.errors
+        found = [error for node_id in self._entries if (error := self.states.error(node_id)) is not None]
+        return connect_errors.furthest_first([*found, *(error for error in advertised if error not in found)])
+
+    @property
+    def attempts(self) -> int:
+        """How often a node was tried to be connected so far."""
+        return self._dialer.attempts
 
     def unfinished(self) -> KafkaError | None:
         """Return what the longest attempt under way has been waiting for so far; None without one."""

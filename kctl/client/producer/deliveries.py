@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import TopicPartition
-from kctl.client.errors import FlushTimeout, KafkaError, UndeliveredError
+from kctl.client.errors import Account, FlushTimeout, KafkaError, UndeliveredError
 from kctl.client.producer.buffer_memory import BufferMemory
 from kctl.client.producer.future import FlushGroup, Outcome, SendFuture
 from kctl.client.producer.mailbox import FlushMark
@@ -130,14 +130,14 @@ class Deliveries:
         self._groups.append(FlushGroup())
         self._finish_flushes()
 
-    def expire_flushes(self, now_ms: int, cause: KafkaError | None, ledger: tuple[str, ...]) -> None:
+    def expire_flushes(self, now_ms: int, cause: KafkaError | None, account: Account) -> None:
         """End the flushes whose deadline has passed, each with the number of records that are not delivered."""
         for mark, last in [entry for entry in self._flushes if entry[0].timer.deadline_at_ms <= now_ms]:
             outstanding, failed, _ = self._take_report(last)
             waiting_for = f"{outstanding} record{'' if outstanding == 1 else 's'} waited for an acknowledgement"
             if failed:
                 waiting_for += f" ({failed} more failed)"
-            error = mark.timed_out(waiting_for, cause, ledger)
+            error = mark.timed_out(waiting_for, cause, account)
             assert isinstance(error, FlushTimeout)
             error.undelivered = outstanding + failed
             self._flushes.remove((mark, last))

@@ -132,9 +132,9 @@ class Intake:
         for asked in [asked for asked in self._asked if asked.wait.timer.deadline_at_ms <= now_ms]:
             topic = self._client.metadata.cluster.topics.get(asked.wait.topic)
             cause = topic.error if topic is not None and topic.error is not None else self._client.last_error()
-            ledger = self._client.ledger_since(asked.ledger)
+            account = self._client.account_since(asked.ledger)
             waiting_for = f"waiting for the metadata of topic {asked.wait.topic}"
-            self._finish(asked, asked.wait.timed_out(waiting_for, cause, ledger))
+            self._finish(asked, asked.wait.timed_out(waiting_for, cause, account))
 
     def fail_waits(self, error: KafkaError) -> None:
         """End every wait with the error."""

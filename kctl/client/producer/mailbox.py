@@ -11,6 +11,7 @@ from typing import ClassVar, NamedTuple
 
 from kctl.client.clock import Clock, Timer
 from kctl.client.errors import (
+    Account,
     FlushTimeout,
     IllegalStateError,
     KafkaError,
@@ -55,13 +56,13 @@ class Reply:
         self.waiter.notify()
 
     def timed_out(
-        self, waiting_for: str, cause: KafkaError | None = None, ledger: tuple[str, ...] = ()
+        self, waiting_for: str, cause: KafkaError | None = None, account: Account | None = None
     ) -> KafkaTimeoutError:
         """Return the error for a wait that reached its limit."""
         self.timer.update()
         elapsed_ms = self.timer.elapsed_ms
         limit_ms = self.timer.timeout_ms
-        return self.LIMIT(waiting_for, timeout_ms=limit_ms, elapsed_ms=elapsed_ms, cause=cause, ledger=ledger)
+        return self.LIMIT(waiting_for, timeout_ms=limit_ms, elapsed_ms=elapsed_ms, cause=cause, account=account)
 
 
 class TopicWait(Reply):

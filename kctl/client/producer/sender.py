@@ -121,8 +121,8 @@ class Sender:
         self._batches.expire(now_ms)
         self._intake.expire(now_ms)
         if now_ms >= self._deliveries.next_flush_deadline_ms():
-            ledger = self._client.ledger_since(self._flush_ledger)
-            self._deliveries.expire_flushes(now_ms, self._client.last_error(), ledger)
+            account = self._client.account_since(self._flush_ledger)
+            self._deliveries.expire_flushes(now_ms, self._client.last_error(), account)
 
     def _fail_if_hopeless(self) -> None:
         """Fail everything at once when no wait can help: refused credentials, no right to produce."""

@@ -4,13 +4,14 @@ import io
 
 import pytest
 
-from kctl.cli.delivery_account import tell_account
+from kctl.cli.delivery_account import account_code, tell_account
 from kctl.cli.environment import Environment
+from kctl.cli.exit_codes import ExitCode
 from kctl.cli.options import Common
 from kctl.cli.settings import Settings
 from kctl.client.clock import ManualClock
 from kctl.client.cluster import TopicPartition
-from kctl.client.errors import ConnectionRefused
+from kctl.client.errors import AdvertisedAddressError, ConnectionRefused, DeliveryTimeout, KafkaError
 from kctl.client.producer.deliveries import CloseResult, PartitionResult
 
 
@@ -58,3 +59,28 @@ def test_many_partitions_are_counted() -> None:
     told = _told(parts)
     assert "t-9: 1, and 2 more partitions)" in told
     assert told.endswith("  t-9: 1: no\n  and 2 more partitions\n")
+
+
+def _result(*failed: KafkaError) -> CloseResult:
+    parts = {TopicPartition("t", i): PartitionResult(failed=1, error=error) for i, error in enumerate(failed)}
+    return CloseResult(1, len(parts), 0, parts)
+
+
+def test_the_hint_of_the_first_cause_is_given_once() -> None:
+    error = ConnectionRefused("refused", hint="nothing listens there")
+    told = _told(dict(_result(error, error).partitions))
+    assert told.endswith("  t-1: 1: refused\nhint: nothing listens there\n")
+
+
+def test_undelivered_is_the_code_save_where_an_advertised_address_was_in_the_way() -> None:
+    refused = ConnectionRefused("b:1: refused")
+    advertised = AdvertisedAddressError(1, refused)
+
+    def late(cause: KafkaError) -> DeliveryTimeout:
+        return DeliveryTimeout("waiting", timeout_ms=1, elapsed_ms=1, cause=cause)
+
+    assert account_code(_result()) is ExitCode.OK
+    assert account_code(_result(refused)) is ExitCode.UNDELIVERED
+    assert account_code(_result(late(refused))) is ExitCode.UNDELIVERED
+    assert account_code(_result(late(refused), late(advertised))) is ExitCode.ADVERTISED_ADDRESS
+    assert account_code(_result(advertised)) is ExitCode.ADVERTISED_ADDRESS

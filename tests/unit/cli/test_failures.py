@@ -6,7 +6,7 @@ import click
 import pytest
 
 from kctl.cli.exit_codes import ExitCode
-from kctl.cli.failures import BROKER_CODES, CODES, CommandError, exit_code, explain
+from kctl.cli.failures import BROKER_CODES, CODES, MOST_NODES, CommandError, Failure, exit_code, explain
 from kctl.client import errors
 from kctl.client.broker_errors import ErrorCode, broker_error
 
@@ -66,6 +66,31 @@ def test_api_timeout_has_the_code_of_what_blocked_it(cause: errors.KafkaError, e
     assert exit_code(_api_timeout(cause)) is expected
 
 
+def test_a_timeout_tells_where_the_time_went_and_what_is_wrong_with_the_other_nodes() -> None:
+    cause, other = errors.ConnectionRefused("a:1: refused"), errors.DnsError("b:2: NXDOMAIN s3cret")
+    account = errors.Account(("back-off 990 ms", "dns 10 ms"), 3, (cause, other))
+    timeout = errors.ApiTimeout("listing", timeout_ms=1000, elapsed_ms=1001, cause=cause, account=account)
+    assert explain(timeout, ["s3cret"]).lines() == [
+        "1001 ms of 1000 ms (--api-timeout) passed while listing; last error: a:1: refused",
+        "  default.api.timeout.ms=1000: back-off 990 ms, dns 10 ms; 3 connection attempts",
+        "  also b:2: NXDOMAIN ***",
+    ]
+    assert "[back-off 990 ms, dns 10 ms; 3 connection attempts]; last error" in str(timeout)
+
+
+def test_of_many_nodes_some_are_named() -> None:
+    account = errors.Account(node_errors=tuple(errors.DnsError(f"host{i}") for i in range(MOST_NODES + 3)))
+    timeout = errors.ApiTimeout("listing", timeout_ms=1, elapsed_ms=1, cause=account.node_errors[0], account=account)
+    assert len(explain(timeout).details) == MOST_NODES + 1
+    assert explain(timeout).details[-1] == "and 2 more nodes"
+
+
+def test_an_advertised_address_that_does_not_work_has_its_own_code() -> None:
+    error = errors.AdvertisedAddressError(1, errors.ConnectionRefused("127.0.0.1:9092: refused"))
+    assert exit_code(_api_timeout(error)) is ExitCode.ADVERTISED_ADDRESS
+    assert explain(_api_timeout(error)).hint.startswith("fix advertised.listeners of broker 1")
+
+
 def test_the_hint_is_that_of_the_cause() -> None:
     cause = errors.ConnectionRefused("refused", hint="nothing listens on this port")
     assert explain(_api_timeout(cause)).hint == "nothing listens on this port"
@@ -73,11 +98,11 @@ def test_the_hint_is_that_of_the_cause() -> None:
 
 def test_a_command_error_says_what_it_was_made_with() -> None:
     failure = explain(CommandError(ExitCode.UNDELIVERED, "3 records", "look at the broker"))
-    assert failure == (ExitCode.UNDELIVERED, "3 records", "look at the broker")
+    assert failure == Failure(ExitCode.UNDELIVERED, "3 records", "look at the broker")
 
 
 def test_usage() -> None:
-    assert explain(click.UsageError("no such option")) == (ExitCode.USAGE, "no such option", "")
+    assert explain(click.UsageError("no such option")) == Failure(ExitCode.USAGE, "no such option")
 
 
 def test_a_bug_is_named_one() -> None:

@@ -6,11 +6,11 @@ from typing import cast
 from kctl.client.backoff import ExponentialBackoff
 from kctl.client.clock import ManualClock
 from kctl.client.cluster import Cluster, Node, PartitionInfo, TopicInfo, TopicPartition
-from kctl.client.cluster_client import ClusterClient
+from kctl.client.cluster_client import ClusterClient, LedgerMark
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.events import ToApplication
 from kctl.client.consumer.managers.requests import Outgoing
-from kctl.client.errors import BrokerError, KafkaError
+from kctl.client.errors import Account, BrokerError, KafkaError
 from kctl.client.metadata import Metadata
 from kctl.client.network.in_flight import Answer, OnDone
 from kctl.client.protocol.schema import Request, Response
@@ -98,10 +98,13 @@ class FakeClient:
     def activity(self) -> str:
         return "idle"
 
-    def ledger_mark(self) -> dict[str, int]:
-        return {}
+    def ledger_mark(self) -> LedgerMark:
+        return LedgerMark({}, 0)
 
-    def spent_since(self, mark: dict[str, int]) -> dict[str, int]:
+    def account_since(self, mark: LedgerMark) -> Account:
+        return Account()
+
+    def spent_since(self, mark: LedgerMark) -> dict[str, int]:
         return {"connecting": 5}
 
     def last_error(self) -> KafkaError | None:

@@ -19,7 +19,14 @@ from kctl.client.consumer.events import (
     Waiting,
 )
 from kctl.client.consumer.network_link import NetworkLink
-from kctl.client.errors import ApiTimeout, AuthenticationError, ConnectionRefused, IllegalStateError, WakeupError
+from kctl.client.errors import (
+    Account,
+    ApiTimeout,
+    AuthenticationError,
+    ConnectionRefused,
+    IllegalStateError,
+    WakeupError,
+)
 from kctl.client.seams import Task, Waiter
 from tests.unit.consumer.fakes import T0
 
@@ -111,13 +118,14 @@ def test_a_call_returns_what_the_network_answers() -> None:
 def test_a_call_ends_on_its_deadline_with_all_that_is_known() -> None:
     desk = Desk()
     cause = ConnectionRefused("refused")
-    desk.says(1100, CallProgress(1, "waiting for the metadata of t", cause, {"dns": 40}, "connecting", 1100))
+    account = Account(attempts=2, node_errors=(cause,))
+    desk.says(1100, CallProgress(1, "waiting for the metadata of t", cause, account, {"dns": 40}, "connecting", 1100))
     with pytest.raises(ApiTimeout) as caught:
         desk.ask()
     error = caught.value
     assert (error.timeout_ms, error.elapsed_ms, desk.clock.now_ms()) == (500, 500, 1500)
     assert (error.waiting_for, error.cause) == ("waiting for the metadata of t", cause)
-    assert error.ledger == ("connecting 400 ms", "dns 40 ms")
+    assert error.account == (("connecting 400 ms", "dns 40 ms"), 2, (cause,))
     assert desk.sent[-1] == AbandonCall(1)
 
 

@@ -19,7 +19,7 @@ from kctl.client.consumer.events import (
     TryAgain,
 )
 from kctl.client.consumer.network_loop import NetworkLoop
-from kctl.client.errors import AuthenticationError
+from kctl.client.errors import Account, AuthenticationError
 from kctl.client.protocol.api.metadata import MetadataResponse
 from tests.unit.consumer.fakes import T0, FakeClient, answer, chance, config, topic
 
@@ -91,7 +91,13 @@ def test_an_open_call_is_told_of_and_forgotten_with_its_answer() -> None:
     assert desk.turn(AskTopics(1, None, 1000)) == ["Metadata"]
     [progress] = desk.told()
     assert progress == CallProgress(
-        1, "waiting for the metadata of all topics from host1:9092 (id 1)", None, {"connecting": 5}, "idle", 0
+        1,
+        "waiting for the metadata of all topics from host1:9092 (id 1)",
+        None,
+        Account(),
+        {"connecting": 5},
+        "idle",
+        0,
     )
     assert desk.flag.raised == 0, "the application sleeps on"
     answer(desk.client.sent[0], MetadataResponse())

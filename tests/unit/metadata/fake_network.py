@@ -59,6 +59,10 @@ class FakeNetwork(NetworkClient):
     def node_error(self, node_id: int) -> KafkaError | None:
         return self.failures.get(node_id)
 
+    @property
+    def attempts(self) -> int:
+        return 0
+
     def errors(self) -> list[KafkaError]:
         return list(self.failures.values())
 

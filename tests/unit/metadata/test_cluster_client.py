@@ -5,7 +5,7 @@ import pytest
 from kctl.client.backoff import ExponentialBackoff
 from kctl.client.clock import ManualClock, Timer
 from kctl.client.config import ClientConfig
-from kctl.client.errors import ApiTimeout, AuthenticationError, ConnectionRefused
+from kctl.client.errors import Account, ApiTimeout, AuthenticationError, ConnectionRefused
 from kctl.client.metadata import Metadata
 from tests.unit.metadata.fake_network import FakeClient
 
@@ -30,7 +30,7 @@ def test_the_wait_ends_at_the_deadline_and_says_why(client: FakeClient) -> None:
         client.wait_until(lambda: False, timer, "looking")
     assert client.clock.now_ms() == 1500
     assert caught.value.cause is refused
-    assert caught.value.ledger == ("connecting 1500 ms",)
+    assert caught.value.account == Account(("connecting 1500 ms",), 0, (refused,))
 
 
 def test_a_fatal_error_is_raised_at_once(client: FakeClient) -> None:
@@ -57,4 +57,4 @@ def test_the_ledger_tells_the_time_since_a_mark(client: FakeClient) -> None:
     client.metadata.want_topics(["t"])
     client.fake.up = [-1]
     client.poll(700)
-    assert client.ledger_since(mark) == ("metadata 700 ms", "connecting 12 ms")
+    assert client.account_since(mark).ledger == ("metadata 700 ms", "connecting 12 ms")

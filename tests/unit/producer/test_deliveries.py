@@ -1,7 +1,7 @@
 import pytest
 
 from kctl.client.clock import ManualClock, Timer
-from kctl.client.errors import FlushTimeout, KafkaError, UndeliveredError
+from kctl.client.errors import Account, FlushTimeout, KafkaError, UndeliveredError
 from kctl.client.producer.deliveries import Deliveries
 from kctl.client.producer.future import Outcome, SendFuture
 from kctl.client.producer.mailbox import FlushMark
@@ -92,7 +92,7 @@ def test_flush_ends_at_its_deadline_with_the_count(setup: Setup) -> None:
     mark = setup.flush(1000)
     setup.clock.advance(1000)
     assert setup.deliveries.next_flush_deadline_ms() == 1000
-    setup.deliveries.expire_flushes(1000, None, ("connecting 1000 ms",))
+    setup.deliveries.expire_flushes(1000, None, Account(("connecting 1000 ms",)))
     assert isinstance(mark.error, FlushTimeout)
     assert (mark.error.undelivered, mark.error.elapsed_ms) == (6, 1000)
     assert mark.error.ledger == ("connecting 1000 ms",)
@@ -102,7 +102,7 @@ def test_a_failure_after_a_flush_gave_up_is_reported_by_the_next(setup: Setup) -
     stuck = setup.accept(2)
     setup.flush(10)
     setup.clock.advance(10)
-    setup.deliveries.expire_flushes(10, None, ())
+    setup.deliveries.expire_flushes(10, None, Account())
     setup.deliveries.finish(stuck, BAD)
     mark = setup.flush()
     assert isinstance(mark.error, UndeliveredError)

@@ -1,0 +1,59 @@
+"""AdvertisedAddresses: tells a broker that is down from one whose advertised address never worked from here.
+
+Knows which places were given as bootstrap servers or have carried a connection. The first failure at any other place
+is the fault of what the broker advertises, and is remembered until the place works or is not advertised any more, even
+where the client starts again from its bootstrap servers meanwhile. Shown by tests/unit/network/test_advertised.py.
+"""
+
+from collections.abc import Sequence
+
+from kctl.client.cluster import Node
+from kctl.client.errors import (
+    AdvertisedAddressError,
+    ConnectionLost,
+    ConnectionRefused,
+    ConnectTimeout,
+    DnsError,
+    KafkaError,
+    WrongPeerError,
+)
+
+_OF_THE_ADDRESS = (DnsError, ConnectionRefused, ConnectionLost, ConnectTimeout, WrongPeerError)
+"""What a wrong address leads to; refused credentials and certificates are their own causes."""
+
+
+class AdvertisedAddresses:
+    """The places of one client that are beyond doubt, and the errors at the others."""
+
+    def __init__(self) -> None:
+        self._trusted: dict[tuple[str, int], None] = {}
+        self._errors: dict[int, AdvertisedAddressError] = {}
+
+    def learn(self, nodes: Sequence[Node]) -> None:
+        """Take note of the nodes to talk to: bootstrap entries (negative ids), or what metadata advertises."""
+        self._trusted |= {(node.host, node.port): None for node in nodes if node.node_id < 0}
+        advertised = {node.node_id: (node.host, node.port) for node in nodes if node.node_id >= 0}
+        if advertised:
+            kept = self._errors.items()
+            self._errors = {i: error for i, error in kept if advertised.get(i) == (error.host, error.port)}
+
+    def worked(self, node: Node) -> None:
+        """Take note that a connection to the node was ready."""
+        self._trusted[node.host, node.port] = None
+        self._errors.pop(node.node_id, None)
+
+    def judge(self, node: Node, error: KafkaError) -> KafkaError:
+        """Return the error of a failed attempt, with the blame on the advertised address where that is due."""
+        if (node.host, node.port) in self._trusted or not isinstance(error, _OF_THE_ADDRESS):
+            return error
+        self._errors[node.node_id] = AdvertisedAddressError(node.node_id, error)
+        return self._errors[node.node_id]
+
+    def error(self, node_id: int) -> AdvertisedAddressError | None:
+        """Return what is wrong with the address of a broker, if it never worked."""
+        return self._errors.get(node_id)
+
+    @property
+    def errors(self) -> list[AdvertisedAddressError]:
+        """Every such error, by the order of the first failures."""
+        return list(self._errors.values())

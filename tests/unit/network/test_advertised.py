@@ -1,0 +1,75 @@
+"""Whose fault a failed attempt is: that of the node, or that of what it advertises."""
+
+import pytest
+
+from kctl.client.cluster import Node
+from kctl.client.errors import (
+    AdvertisedAddressError,
+    AuthenticationError,
+    ConnectionRefused,
+    HostnameMismatch,
+    KafkaError,
+    WrongPeerError,
+)
+from kctl.client.events import Phase, Target
+from kctl.client.network.advertised import AdvertisedAddresses
+from kctl.client.network.connect_errors import located
+
+BOOTSTRAP = Node(-1, "kafka.example", 9092)
+ADVERTISED = Node(1, "127.0.0.1", 9092)
+REFUSED = located(Target(1, 1, "127.0.0.1", 9092, ""), Phase.TCP, ConnectionRefused("connection refused"))
+
+
+def _learnt() -> AdvertisedAddresses:
+    addresses = AdvertisedAddresses()
+    addresses.learn([BOOTSTRAP])
+    addresses.learn([ADVERTISED])
+    return addresses
+
+
+def test_an_advertised_address_that_never_worked() -> None:
+    error = _learnt().judge(ADVERTISED, REFUSED)
+    assert isinstance(error, AdvertisedAddressError)
+    assert (error.node_id, error.cause, error.retriable) == (1, REFUSED, True)
+    assert (error.phase, error.host, error.port) == ("tcp", "127.0.0.1", 9092)
+    assert str(error) == "bootstrap ok; broker 1 advertises 127.0.0.1:9092: connection refused [phase tcp]"
+    assert error.hint == "fix advertised.listeners of broker 1, or make that address reachable from here"
+
+
+def test_a_bootstrap_entry_is_never_judged_so_nor_a_broker_at_the_same_place() -> None:
+    addresses = _learnt()
+    assert addresses.judge(BOOTSTRAP, REFUSED) is REFUSED
+    assert addresses.judge(Node(7, "kafka.example", 9092), REFUSED) is REFUSED
+
+
+def test_a_broker_that_worked_is_down_and_not_wrongly_advertised() -> None:
+    addresses = _learnt()
+    addresses.judge(ADVERTISED, REFUSED)
+    addresses.worked(ADVERTISED)
+    assert addresses.error(1) is None
+    assert addresses.judge(ADVERTISED, REFUSED) is REFUSED
+
+
+@pytest.mark.parametrize("error", [AuthenticationError("no"), HostnameMismatch("for others")])
+def test_credentials_and_certificates_are_their_own_causes(error: KafkaError) -> None:
+    assert _learnt().judge(ADVERTISED, error) is error
+
+
+def test_a_wrong_peer_is_as_final_there_as_anywhere() -> None:
+    assert not _learnt().judge(ADVERTISED, WrongPeerError("the peer is an HTTP server")).retriable
+
+
+def test_it_is_remembered_while_the_client_starts_again_from_its_bootstrap_servers() -> None:
+    addresses = _learnt()
+    error = addresses.judge(ADVERTISED, REFUSED)
+    addresses.learn([BOOTSTRAP])
+    assert addresses.error(1) is error
+    assert addresses.errors == [error]
+
+
+@pytest.mark.parametrize("now", [Node(1, "elsewhere", 9092), Node(2, "127.0.0.1", 9092)])
+def test_it_is_forgotten_when_the_cluster_does_not_advertise_it_any_more(now: Node) -> None:
+    addresses = _learnt()
+    addresses.judge(ADVERTISED, REFUSED)
+    addresses.learn([now])
+    assert addresses.errors == []
