@@ -1,7 +1,7 @@
 """`kctl consume`: the records of topics to stdout, by a template or as lossless JSON lines.
 
 Owns when to stop and when to flush; records are decoded and written by a plan, without an object each.
-Shown by tests/cli/test_consume.py.
+Shown by tests/unit/cli/test_consume_run.py and tests/cli/test_produce_consume.py.
 """
 
 from collections.abc import Iterable

@@ -1,6 +1,6 @@
 """DataOut: the one way of a command's data to stdout; gathered, and flushed when big, when idle and at the end.
 
-Shown by tests/unit/cli/test_data_out.py and tests/cli/test_closed_pipe.py.
+Shown by tests/unit/cli/test_data_out.py and tests/cli/test_interrupts.py.
 """
 
 import select

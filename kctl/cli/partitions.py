@@ -1,6 +1,6 @@
 """Which partitions to read (`-p 0,2-4`) and where to start in each: the words of the user, answered by the brokers.
 
-Shown by tests/unit/cli/test_partitions.py and tests/cli/test_consume.py.
+Shown by tests/unit/cli/test_partitions.py and tests/cli/test_produce_consume.py.
 """
 
 import re

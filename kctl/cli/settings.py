@@ -14,8 +14,8 @@ from kctl.client.errors import ConfigError
 from kctl.client.properties import LARGEST_FILE_BYTES, read_properties
 
 ENVIRONMENT_PREFIX = "KCTL_"
-NOT_PROPERTIES = ("KCTL_PURE",)
-"""Variables of kctl's own that are no Kafka property."""
+NOT_PROPERTIES = ("KCTL_CACHE", "KCTL_PURE", "KCTL_RUN_PORT")
+"""Variables of kctl and its tests that are no Kafka property."""
 
 Config = TypeVar("Config", bound=ClientConfig)
 

@@ -3,6 +3,7 @@
 Bounds on real time are wide: that limits are exact is shown in virtual time (tests/sim).
 """
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from kctl.cli.exit_codes import ExitCode
-from tests.cli.processes import Ended, environment, kctl
+from kctl.sandbox import Sandbox
+from tests.cli.processes import Ended, end, environment, kctl, running
 
 COMMAND_LINES = [
     ("consume", "t"),
@@ -68,6 +70,17 @@ def test_a_peer_that_is_no_broker(command: tuple[str, ...], ssh: str) -> None:
     assert "SSH-2.0-OpenSSH" in ended.stderr
 
 
+@pytest.mark.parametrize("command", [("consume", "t", "-e"), ("topics", "create", "u")], ids=" ".join)
+def test_an_advertised_address_that_nobody_answers_at(command: tuple[str, ...], refused: str) -> None:
+    with Sandbox(nodes=1, topics={"t": 1}).serve() as served:
+        first = served.bootstrap
+        host, port = refused.split(":")
+        served.sandbox.advertise(1, host, int(port))
+        ended = _run(command, first, "--api-timeout", "2s")
+    assert ended.code == ExitCode.ADVERTISED_ADDRESS
+    assert refused in ended.stderr
+
+
 @pytest.mark.parametrize("command", [("consume", "nope"), ("topics", "describe", "nope"), ("topics", "delete", "nope")])
 def test_unknown_topic(command: tuple[str, ...], bootstrap: str) -> None:
     ended = _run(command, bootstrap, "--api-timeout", "3s")
@@ -78,6 +91,18 @@ def test_unknown_topic(command: tuple[str, ...], bootstrap: str) -> None:
 def test_one_dead_server_does_not_matter(refused: str, bootstrap: str) -> None:
     ended = _run(("topics", "list"), f"{refused},{bootstrap}", "--api-timeout", "5s")
     assert (ended.code, ended.stderr) == (0, "")
+
+
+def test_a_broker_that_goes_away_while_we_follow_is_told() -> None:
+    with Sandbox(nodes=1, topics={"t": 1}).serve() as served:
+        assert kctl("produce", "t", "-b", served.bootstrap, "-q", stdin=b"one\n").code == 0
+        with running("consume", "t", "-b", served.bootstrap) as process:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            assert process.stdout.readline() == b"one\n"
+            served.stop()
+            assert process.stderr.readline().startswith(b"kctl consume: waiting: t-0: ")
+            assert end(process, signal.SIGINT).code == ExitCode.SIGINT
 
 
 def test_full_disk(bootstrap: str) -> None:

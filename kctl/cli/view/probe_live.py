@@ -1,6 +1,6 @@
 """LiveReport: the probe's table on a terminal, painted over as things happen.
 
-Nothing here reads time or starts a thread: each `draw` paints once. Shown by tests/cli/test_probe_terminal.py.
+Nothing here reads time or starts a thread: each `draw` paints once. Shown by tests/cli/test_terminal.py.
 """
 
 from types import TracebackType

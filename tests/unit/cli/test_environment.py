@@ -1,0 +1,36 @@
+"""What a command may do to its streams."""
+
+import io
+from collections.abc import Mapping
+
+import pytest
+
+from kctl.cli.environment import Environment
+from kctl.client.clock import ManualClock
+
+
+def _environment(environ: Mapping[str, str], *, stdout_is_tty: bool) -> Environment:
+    return Environment(io.BytesIO(), io.BytesIO(), io.StringIO(), environ, ManualClock(), stdout_is_tty=stdout_is_tty)
+
+
+@pytest.mark.parametrize(
+    ("environ", "is_tty", "colour", "redraw"),
+    [
+        ({}, True, True, True),
+        ({}, False, False, False),
+        ({"NO_COLOR": "1"}, True, False, True),
+        ({"NO_COLOR": ""}, True, True, True),
+        ({"TERM": "dumb"}, True, False, False),
+        ({"TERM": "xterm"}, True, True, True),
+    ],
+)
+def test_colour_and_redrawing(environ: dict[str, str], is_tty: bool, colour: bool, redraw: bool) -> None:
+    environment = _environment(environ, stdout_is_tty=is_tty)
+    assert (environment.colour, environment.can_redraw) == (colour, redraw)
+
+
+def test_people_are_told_on_stderr() -> None:
+    environment = _environment({}, stdout_is_tty=False)
+    environment.say("a line")
+    assert isinstance(environment.stderr, io.StringIO)
+    assert environment.stderr.getvalue() == "a line\n"
