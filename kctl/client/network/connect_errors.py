@@ -14,12 +14,14 @@ from kctl.client.errors import (
     KafkaError,
     RemoteProtocolError,
     SaslRequired,
+    TlsNotAnswered,
     TransportError,
     WrongPeerError,
 )
 from kctl.client.events import Phase, Target
 from kctl.client.network.peers import is_tls, name_peer
 
+_HUNG_UP = (errno.ECONNRESET, errno.EPIPE)
 _UNREACHABLE = {
     errno.EHOSTUNREACH: "host unreachable",
     errno.ENETUNREACH: "network unreachable",
@@ -35,7 +37,7 @@ _WAITED_FOR = {
     Phase.SASL: ("SASL did not finish", "the broker's authentication backend may hang"),
 }
 _CLOSED_HINTS = {
-    Phase.TLS: "the port may not speak TLS: try --security-protocol PLAINTEXT",
+    Phase.TLS: "try --security-protocol PLAINTEXT (or SASL_PLAINTEXT)",
     Phase.APIVERSIONS: "a proxy without a backend, a connection quota, or a TLS port",
     Phase.SASL: "some mechanisms are refused without a word",
 }
@@ -71,6 +73,15 @@ def closed_on_first_request(target: Target, api: str) -> TransportError:
     """Return the error of a peer that answered ApiVersions and hung up on the first request that needs a user."""
     text = f"ApiVersions was answered, but the peer closed the connection on the first request ({api})"
     return located(target, Phase.READY, SaslRequired(text, hint="the listener probably wants SASL"))
+
+
+def no_word_in_tls(target: Target, elapsed_ms: int, error: OSError | None) -> TransportError:
+    """Return the error of a peer that hung up on the first words of TLS: a plaintext broker takes them for nonsense."""
+    lost = _closed(Phase.TLS, elapsed_ms, error)
+    if error is not None and error.errno not in _HUNG_UP:
+        return located(target, Phase.TLS, lost)
+    text = f"{lost} without a word of TLS: probably a plaintext listener"
+    return located(target, Phase.TLS, TlsNotAnswered(text, hint=lost.hint))
 
 
 def wrong_peer(target: Target, phase: Phase, first_bytes: bytes) -> TransportError:
@@ -124,7 +135,7 @@ def _not_connected(elapsed_ms: int, error: OSError | None) -> TransportError:
 def _closed(phase: Phase, elapsed_ms: int, error: OSError | None) -> TransportError:
     if error is not None and error.errno == errno.ETIMEDOUT:
         return ConnectionLost("what was sent stayed unacknowledged", hint="the peer or the path to it is gone")
-    if error is not None and error.errno not in (errno.ECONNRESET, errno.EPIPE):
+    if error is not None and error.errno not in _HUNG_UP:
         return ConnectionLost(error.strerror or str(error))
     how = "closed" if error is None else "reset"
     when = "" if phase is Phase.READY else f" after {elapsed_ms} ms"

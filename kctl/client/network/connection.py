@@ -69,6 +69,8 @@ class Connection:
         self._handshake = handshake
         self._client_id = client_id
         self._frames = FrameReader(max_frame_bytes)
+        self._has_heard = False
+        """Whether the peer has said anything at all."""
         self._first_bytes = b""
         """What the peer said first, until it has proved to be a broker."""
         self._events = events
@@ -130,6 +132,7 @@ class Connection:
         Raises:
             KafkaError: TLS, authentication or protocol failure; the connection is over.
         """
+        self._has_heard = True
         try:
             plain, reply = self._transport.receive(data)
             if reply:
@@ -157,6 +160,8 @@ class Connection:
         unframed = self._first_bytes if self.versions is None and self._frames.pending_bytes else b""
         if self.is_ready and self.answered == 0 and self.in_flight and error is None and not self._handshake.uses_sasl:
             return connect_errors.closed_on_first_request(self.target, self.in_flight[0].api)
+        if self.phase is Phase.TLS and not self._has_heard:
+            return connect_errors.no_word_in_tls(self.target, elapsed_ms, error)
         return connect_errors.lost(self.target, self.phase, elapsed_ms, error, unframed)
 
     def expired(self, limit_ms: int, now_ms: int) -> KafkaError:

@@ -3,6 +3,7 @@
 _TLS_ALERT = 0x15
 _TLS_HANDSHAKE = 0x16
 _SHOWN_BYTES = 32
+_SIZE_BYTES = 4
 
 _GREETINGS: tuple[tuple[bytes, str], ...] = (
     (b"HTTP/", "an HTTP server"),
@@ -25,7 +26,11 @@ def name_peer(first_bytes: bytes) -> str:
         if first_bytes.startswith(greeting):
             line = first_bytes.splitlines()[0][:64].decode("ascii", "backslashreplace")
             return f'{name} ("{_printable(line)}")'
-    return f"not a Kafka broker (first bytes {first_bytes[:_SHOWN_BYTES].hex(' ')})"
+    shown = f"first bytes {first_bytes[:_SHOWN_BYTES].hex(' ')}"
+    if len(first_bytes) < _SIZE_BYTES:
+        return f"not a Kafka broker ({shown})"
+    size = int.from_bytes(first_bytes[:_SIZE_BYTES], signed=True)
+    return f"not a Kafka broker (as a frame {size} bytes; {shown})"
 
 
 def is_tls(first_bytes: bytes) -> bool:

@@ -5,10 +5,14 @@ import errno
 import pytest
 
 from kctl.client.errors import (
+    AuthenticationError,
     ConnectionLost,
     ConnectionRefused,
     ConnectTimeout,
+    DnsError,
     RemoteProtocolError,
+    RequestTimeout,
+    TlsNotAnswered,
     TransportError,
     WrongPeerError,
 )
@@ -28,7 +32,11 @@ TARGET = Target(1, -1, "broker.example", 9092, "10.0.0.7:9092")
         (b"AMQP\x00\x00\x09\x01", r'an AMQP broker ("AMQP\x00\x00'),
         (b"-ERR unknown command\r\n", 'a Redis server ("-ERR unknown command")'),
         (b"220 mail.example ESMTP\r\n", 'an SMTP or FTP server ("220 mail.example ESMTP")'),
-        (b"\x7f\xff\xff\xff\x00\x01", "not a Kafka broker (first bytes 7f ff ff ff 00 01)"),
+        (
+            b"\x7f\xff\xff\xff\x00\x01",
+            "not a Kafka broker (as a frame 2147483647 bytes; first bytes 7f",
+        ),
+        (b"\xff\xff", "not a Kafka broker (first bytes ff ff)"),
     ],
 )
 def test_peers_are_named_with_their_evidence(first_bytes: bytes, named: str) -> None:
@@ -65,6 +73,37 @@ def test_an_end_has_a_kind_a_phase_and_a_place(
     assert words in str(found)
     assert str(found).startswith("broker.example:9092 [10.0.0.7]: ")
     assert (found.phase, found.host, found.port) == (phase.value, "broker.example", 9092)
+
+
+@pytest.mark.parametrize("error", [None, OSError(errno.ECONNRESET, "x")])
+def test_a_peer_that_hangs_up_on_the_first_words_of_tls_may_be_plaintext(error: OSError | None) -> None:
+    found = connect_errors.no_word_in_tls(TARGET, 3, error)
+    assert isinstance(found, TlsNotAnswered)
+    assert found.retriable
+    assert "after 3 ms without a word of TLS: probably a plaintext listener [phase tls]" in str(found)
+    assert "PLAINTEXT" in found.hint
+
+
+def test_a_system_error_in_tls_is_no_sign_of_plaintext() -> None:
+    found = connect_errors.no_word_in_tls(TARGET, 3, OSError(errno.ETIMEDOUT, "x"))
+    assert type(found) is ConnectionLost
+
+
+def test_the_error_of_the_node_that_got_furthest_is_first() -> None:
+    def at(phase: Phase, error: TransportError) -> TransportError:
+        return connect_errors.located(TARGET, phase, error)
+
+    slow = ConnectTimeout("slow", limit_ms=1, elapsed_ms=1)
+    errors = [
+        at(Phase.DNS, DnsError("x")),
+        at(Phase.TCP, ConnectionRefused("x")),
+        at(Phase.TCP, slow),
+        at(Phase.APIVERSIONS, ConnectionLost("x")),
+        at(Phase.APIVERSIONS, WrongPeerError("x")),
+        at(Phase.SASL, AuthenticationError("x")),
+        RequestTimeout("x", timeout_ms=1, elapsed_ms=1),
+    ]
+    assert connect_errors.furthest_first(errors) == errors[::-1]
 
 
 def test_what_a_peer_said_before_it_closed_names_it() -> None:
