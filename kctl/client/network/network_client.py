@@ -30,6 +30,7 @@ from kctl.client.network.idle_expiry import IdleExpiryManager
 from kctl.client.network.in_flight import Answer, InFlight, OnDone
 from kctl.client.network.node_entry import NodeEntry
 from kctl.client.network.states import NodeState
+from kctl.client.network.unanswered import Unanswered, UnansweredRequests
 from kctl.client.protocol.schema import Request, Response
 from kctl.client.protocol.versions import NodeVersions
 from kctl.client.seams import Connected, Disconnected, IoEvent, Received, Runtime, SocketOptions
@@ -69,6 +70,7 @@ class NetworkClient:
         )
         self._race = CandidateRace(config.bootstrap_attempt_delay_ms)
         self._entries: dict[int, NodeEntry] = {}
+        self._unanswered = UnansweredRequests(self.selector.unsent_bytes)
         self._awaiting_backoff: dict[int, None] = {}
         """Nodes that were asked for while backing off: the poll wakes when they may be dialled."""
         self._done: deque[tuple[OnDone, Answer]] = deque()
@@ -226,7 +228,8 @@ class NetworkClient:
 
         Args:
             timeout_ms: how long the answer may take: min(what is left of the call, request.timeout.ms).
-            expect_response: False for Produce with acks=0; `on_done` then gets neither response nor error.
+            expect_response: False for Produce with acks=0; `on_done` then gets neither response nor error, once the
+                system has taken the bytes.
             max_version: the newest version the caller can use, if not the newest declared.
         """
         entry = self._entries.get(node_id)
@@ -243,11 +246,12 @@ class NetworkClient:
                 connection.send(request, version, now_ms=now_ms, deadline_at_ms=deadline_at_ms, on_done=on_done)
             else:
                 connection.send_unanswered(request, version, now_ms)
-                self._finish(on_done, Answer(node_id, None, None, version, now_ms))
+                self._unanswered.add(connection, Unanswered(node_id, version, on_done))
         except ProtocolError as error:
             self._finish(on_done, Answer(node_id, None, error, version, now_ms))
             return
         self._channels.flush(connection)
+        self._finish_written()
 
     def disconnect(self, node_id: int, reason: str) -> None:
         """Close the node's connection or attempt; its requests fail with `reason`."""
@@ -286,6 +290,7 @@ class NetworkClient:
         for event in happened:
             self._on_io(event, now_ms)
         self._expire(now_ms)
+        self._finish_written()
         self._dialer.advance(now_ms)
         self._sweep()
         for _ in range(len(self._done)):
@@ -379,7 +384,7 @@ class NetworkClient:
         entry.connection = None
         orphans = self._channels.close(connection)
         self.states.disconnected(entry.node.node_id, now_ms, error)
-        self._fail(orphans, entry.node.node_id, error)
+        self._fail(connection, orphans, entry.node.node_id, error)
 
     def _won(self, entry: NodeEntry, connection: Connection, now_ms: int) -> None:
         """Keep the first connection that is ready, and hang up the nodes that only ran along in the race."""
@@ -388,8 +393,16 @@ class NetworkClient:
             if not other.is_wanted:
                 self._dialer.give_up(other, "lost the race")
 
-    def _fail(self, orphans: list[InFlight], node_id: int, error: KafkaError) -> None:
+    def _finish_written(self) -> None:
+        """Answer for the requests that get no answer, once their bytes have left."""
+        for node_id, version, on_done in self._unanswered.take_written():
+            self._finish(on_done, Answer(node_id, None, None, version, self.clock.now_ms()))
+
+    def _fail(self, connection: Connection, orphans: list[InFlight], node_id: int, error: KafkaError) -> None:
+        """Give every request of a connection that ended the error it ended with."""
         now_ms = self.clock.now_ms()
+        for unwritten in self._unanswered.take_of(connection):
+            self._finish(unwritten.on_done, Answer(node_id, None, error, unwritten.version, now_ms))
         for request in orphans:
             assert request.on_done is not None
             self._finish(request.on_done, Answer(node_id, None, error, request.version, now_ms))
@@ -438,7 +451,7 @@ class NetworkClient:
             orphans = self._channels.close(connection, reason)
             self.states.released(entry.node.node_id)
             error = ConnectionLost(f"{connection.target}: connection closed: {reason}")
-            self._fail(orphans, entry.node.node_id, error)
+            self._fail(connection, orphans, entry.node.node_id, error)
 
     def _hand_over(self, entry: NodeEntry, members: dict[int, Node]) -> None:
         """Give the connection of a node that left to a new one at the same place."""
