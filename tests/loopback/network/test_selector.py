@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import os
+import selectors
 import socket
 from collections.abc import Iterator
 
@@ -200,6 +201,39 @@ def test_a_wait_lasts_until_an_instant_and_not_for_whole_milliseconds(
     selector = Selector(SocketOptions(user_timeout_ms=30_000), ClockAtTheEnd(rest_s))
     assert selector.poll(60_000) == []
     assert waits == [rest_s][: rest_s > 0]
+    selector.shutdown()
+
+
+class PassingClock(SystemClock):
+    """Time passes by what is waited for, and the system is late by a thousandth of it."""
+
+    def __init__(self) -> None:
+        self.now_s = 7.0004
+        self.waits: list[float] = []
+
+    def now_ms(self) -> int:
+        return int(self.now_s * 1000)
+
+    def seconds_until(self, at_ms: int) -> float:
+        return max(0.0, at_ms / 1000 - self.now_s)
+
+    def wait(self, wait_s: float) -> list[tuple[selectors.SelectorKey, int]]:
+        self.waits.append(wait_s)
+        self.now_s += wait_s * 1.001
+        return []
+
+
+@pytest.mark.parametrize("timeout_ms", [1, 2, 70, 1000, 60_000])
+def test_a_long_wait_comes_in_pieces_so_that_the_lateness_of_the_system_does_not_add_up(
+    monkeypatch: pytest.MonkeyPatch, timeout_ms: int
+) -> None:
+    clock = PassingClock()
+    selector = Selector(SocketOptions(user_timeout_ms=30_000), clock)
+    monkeypatch.setattr(selector._selector, "select", clock.wait)
+    monkeypatch.setattr("select.select", lambda _read, _write, _error, wait_s: clock.wait(wait_s))
+    assert selector.poll(timeout_ms) == []
+    assert 7 + timeout_ms / 1000 <= clock.now_s < 7 + timeout_ms / 1000 + 0.00001
+    assert len(clock.waits) < 10
     selector.shutdown()
 
 
