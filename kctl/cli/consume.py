@@ -86,7 +86,7 @@ def consume(
     plan = _choose_plan(common, template)
     config = common.settings.with_defaults(DEFAULTS).parse(ConsumerConfig)
     common.note_ignored(config)
-    consumer = Consumer(config)
+    consumer = Consumer(config, events=common.events)
     reading = Reading(common, config, consumer, plan, FOREVER if limit is None else limit)
     try:
         reading.start(choose_partitions(consumer, topics, wanted), position, exit_at_end=exit_at_end)

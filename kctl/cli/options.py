@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import click
 import typer
@@ -18,6 +18,10 @@ from kctl.cli.environment import Environment
 from kctl.cli.failures import SECRETS
 from kctl.cli.settings import Setting, Settings, merge_settings, unknown_variables
 from kctl.client.config import ClientConfig
+from kctl.client.events import EventSink, ignore_events
+
+if TYPE_CHECKING:
+    from kctl.cli.trace.tracer import Tracer
 
 DEFAULT_CLOSE_MS = 30_000
 
@@ -53,6 +57,12 @@ class Common(NamedTuple):
     output: Output | None
     quiet: bool
     verbose: bool
+    tracer: "Tracer | None" = None
+
+    @property
+    def events(self) -> EventSink:
+        """What a command's client is to tell its events to: the trace, if one was asked for."""
+        return ignore_events if self.tracer is None else self.tracer.take
 
     @property
     def close_timeout_s(self) -> float:
@@ -129,6 +139,9 @@ def common(
     output: Annotated[Output | None, typer.Option("--output", help="Shape of the data on stdout.")] = None,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Say nothing but errors on stderr.")] = False,
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Say more on stderr.")] = False,
+    trace: Annotated[
+        bool, typer.Option("--trace", help="Tell each frame and attempt on stderr, and draw where the time went.")
+    ] = False,
 ) -> Common:
     """Return what the shared options came to: their declaration and their meaning in one place."""
     environment: Environment = ctx.obj
@@ -150,10 +163,19 @@ def common(
         output=output,
         quiet=quiet,
         verbose=verbose,
+        tracer=_start_trace(environment, settings) if trace else None,
     )
     for variable in unknown_variables(environment.environ):
         shared.say(f"kctl: note: ${variable} names no property and does nothing")
     return shared
+
+
+def _start_trace(environment: Environment, settings: Settings) -> "Tracer":
+    from kctl.cli.trace.tracer import Tracer
+
+    limit = settings.by_name.get("default.api.timeout.ms")
+    limit_ms = ClientConfig.default_api_timeout_ms.default if limit is None else int(limit.value)
+    return Tracer(environment.say, environment.clock, limit_ms=limit_ms)
 
 
 def _limit(flag: str, limit_ms: int | None) -> Setting | None:
@@ -167,7 +189,11 @@ def with_common(command: Callable[..., int]) -> Callable[..., int]:
 
     def call(**given: Any) -> int:
         merged = common(*(given.pop(name) for name in shared))
-        return command(merged, **given)
+        try:
+            return command(merged, **given)
+        finally:
+            if merged.tracer is not None:
+                merged.tracer.finish()
 
     parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (*own, *shared.values())]
     call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # typer reads the options from it

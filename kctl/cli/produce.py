@@ -76,7 +76,7 @@ def produce(
     }
     config = common.settings.with_flags(flags).parse(ProducerConfig)
     common.note_ignored(config)
-    producer = Producer(config.given)
+    producer = Producer(config.given, events=common.events)
     sending = _Sending(common, producer, topic, partition, separator)
     failure: KafkaError | None = None
     try:

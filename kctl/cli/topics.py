@@ -125,7 +125,7 @@ def delete(common: Common, names: Names) -> int:
 def _admin(common: Common) -> Iterator[Admin]:
     config = common.settings.parse(AdminConfig)
     common.note_ignored(config)
-    with Admin(config.given) as admin:
+    with Admin(config.given, events=common.events) as admin:
         yield admin
 
 

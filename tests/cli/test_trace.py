@@ -1,0 +1,32 @@
+"""--trace as whole processes: frames and attempts on stderr, a waterfall at the end, no secret, data untouched."""
+
+import re
+
+from kctl.sandbox import Sandbox
+from tests.cli.processes import kctl
+from tests.faults import peers
+
+
+def test_every_command_takes_it_and_tells_frames_both_ways() -> None:
+    with Sandbox(nodes=1, topics={"t": 1}).serve() as served:
+        at = ("-b", served.bootstrap, "--trace")
+        produced = kctl("produce", "t", *at, stdin=b"canary-payload\n")
+        consumed = kctl("consume", "t", "-e", *at)
+        listed = kctl("topics", "list", *at)
+    assert consumed.stdout == b"canary-payload\n"
+    for ended, api in ((produced, "Produce"), (consumed, "Fetch"), (listed, "Metadata")):
+        told = ended.stderr
+        assert ended.code == 0
+        assert f" > {served.bootstrap}  {api} v" in told
+        assert f" < {served.bootstrap}  {api} v" in told
+        assert "api timer, " in told
+        assert "canary-payload" not in told
+
+
+def test_the_waterfall_shows_which_limit_ended_what() -> None:
+    with peers.blackhole() as address:
+        ended = kctl("topics", "list", "-b", address, "--trace", "--api-timeout", "700ms", "--connect-timeout", "200ms")
+    told = ended.stderr
+    assert re.search(r"expired in tcp after \d+ ms of 200 ms", told)
+    assert "T its limit passed" in told
+    assert ended.code == 12
