@@ -9,6 +9,10 @@ import struct
 import threading
 from collections.abc import Callable, Iterator
 
+from kctl.client.protocol.api.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
+from kctl.client.protocol.api.metadata import MetadataRequest
+from kctl.client.protocol.framing import FrameReader, decode_request, encode_response
+
 Peer = Callable[[], contextlib.AbstractContextManager[str]]
 
 
@@ -143,6 +147,26 @@ def closes_after_bytes() -> contextlib.AbstractContextManager[str]:
             pass
 
     return talking(talk)
+
+
+def only_versions() -> contextlib.AbstractContextManager[str]:
+    """Answers ApiVersions as a broker does and then nothing more, though it goes on reading."""
+
+    def talk(connection: socket.socket) -> None:
+        frames = FrameReader(1 << 20)
+        while data := connection.recv(65536):
+            for frame in frames.feed(data):
+                request = decode_request(frame)
+                if request.api_key == ApiVersionsRequest.API_KEY:
+                    connection.sendall(encode_response(_broker_versions(), request.version, request.correlation_id))
+
+    return talking(talk)
+
+
+def _broker_versions() -> ApiVersionsResponse:
+    first, last = MetadataRequest.VALID_VERSIONS
+    spoken = ApiVersion(api_key=MetadataRequest.API_KEY, min_version=first, max_version=last)
+    return ApiVersionsResponse(api_keys=[spoken])
 
 
 TLS_ALERT = bytes.fromhex("15030300020250")

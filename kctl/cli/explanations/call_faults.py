@@ -1,0 +1,177 @@
+"""Faults of calls on a connection that works, of closing, and of settings."""
+
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.explanations.fault import Fault
+
+_CALLS = "tests/faultlab/test_calls.py"
+_NO_GROUPS = "consumer groups are not there yet"
+_NO_TRANSACTIONS = "transactions are not there yet"
+
+CALL_FAULTS = (
+    Fault(
+        34,
+        "The whole call runs out of time",
+        ExitCode.API_TIMEOUT,
+        "# ms of # ms (--api-timeout) passed while ...",
+        "",
+        "The ledger behind it says where the time went. When one cause blocked the call, its own code is used instead.",
+        _CALLS,
+    ),
+    Fault(
+        35,
+        "The group's coordinator is not available",
+        ExitCode.NOT_ABLE_YET,
+        "COORDINATOR_NOT_AVAILABLE (15)",
+        "the group's partition of __consumer_offsets has no leader: look at its replicas and min.insync.replicas",
+        "The internal topic __consumer_offsets lacks a leader or replicas in sync. It is asked again until the "
+        "deadline; kctl probe --group tells which partition it is.",
+        "tests/unit/probe/test_findings.py",
+    ),
+    Fault(
+        36,
+        "A partition has no leader",
+        ExitCode.NOT_ABLE_YET,
+        "LEADER_NOT_AVAILABLE (5)",
+        "kctl topics describe TOPIC shows replicas and who is offline",
+        "All replicas in sync are down. The leader comes back with one of them; unclean.leader.election.enable would "
+        "lose records.",
+        _CALLS,
+    ),
+    Fault(
+        37,
+        "The topic does not exist",
+        ExitCode.UNKNOWN_RESOURCE,
+        "UNKNOWN_TOPIC_OR_PARTITION (3)",
+        "kctl topics list shows what there is; kctl topics create makes one",
+        "A typing mistake, another cluster than was meant, or auto.create.topics.enable=false.",
+        _CALLS,
+    ),
+    Fault(
+        38,
+        "Not authorised",
+        ExitCode.NOT_AUTHORISED,
+        "..._AUTHORIZATION_FAILED (#)",
+        "the principal of this connection needs an ACL for that",
+        "The broker knows who we are and does not allow it. Without the right to describe a topic some answers say "
+        "that it does not exist.",
+        "tests/unit/cli/test_failures.py",
+    ),
+    Fault(
+        39,
+        "Closing a consumer takes too long",
+        ExitCode.CLOSE_TIMEOUT,
+        "# ms (--close-timeout) passed while ...",
+        "",
+        "A broker does not answer the last commit or the leave. The group frees the member after its session timeout.",
+        "",
+        _NO_GROUPS,
+    ),
+    Fault(
+        40,
+        "Closed with records that are not delivered",
+        ExitCode.UNDELIVERED,
+        "# record... NOT delivered",
+        "",
+        "The deadline of close() or of flush() came first. The account says how many of which partition, and why.",
+        "tests/sim/producer/test_limits.py",
+    ),
+    Fault(
+        41,
+        "A record is not acknowledged in time",
+        ExitCode.UNDELIVERED,
+        "# ms of # ms (--delivery-timeout) passed while ...",
+        "",
+        "delivery.timeout.ms counts from send() to the acknowledgement, attempts included. The last cause is named: no "
+        "leader, no answer, no connection.",
+        _CALLS,
+    ),
+    Fault(
+        42,
+        "A transaction cannot be ended",
+        ExitCode.CLOSE_TIMEOUT,
+        "EndTxn ...",
+        "",
+        "The broker aborts it by itself after transaction.timeout.ms.",
+        "",
+        _NO_TRANSACTIONS,
+    ),
+    Fault(
+        43,
+        "Too long between two polls",
+        ExitCode.NOT_ABLE_YET,
+        "left the group: # s between polls ...",
+        "",
+        "The application took longer than max.poll.interval.ms for one batch: raise it, or lower max.poll.records.",
+        "",
+        _NO_GROUPS,
+    ),
+    Fault(
+        44,
+        "Another process has the same group.instance.id",
+        ExitCode.AUTHENTICATION,
+        "FENCED_INSTANCE_ID (82)",
+        "",
+        "Two members with one static name: the later one fences the earlier. Give each its own group.instance.id.",
+        "",
+        _NO_GROUPS,
+    ),
+    Fault(
+        45,
+        "The broker closes an idle connection",
+        ExitCode.OK,
+        "",
+        "",
+        "connections.max.idle.ms of the broker passed. Nothing was lost: a new connection is made with the next "
+        "request, and nothing is told.",
+        _CALLS,
+    ),
+    Fault(
+        46,
+        "A balancer or NAT forgot an idle connection",
+        ExitCode.REQUEST_TIMEOUT,
+        "what was sent stayed unacknowledged",
+        "the peer or the path to it is gone",
+        "Balancers forget connections after some minutes (350 s at one large cloud). Keep connections.max.idle.ms "
+        "below that; keep-alives are on.",
+        "",
+        "it takes a balancer and minutes; its end is that of fault 47",
+    ),
+    Fault(
+        47,
+        "The peer is gone without closing",
+        ExitCode.REQUEST_TIMEOUT,
+        "...(--request-timeout) passed while waiting for the ... answer of ...",
+        "",
+        "A machine lost power, a cable was cut, or a process stands still: no packet says so. The request's limit "
+        "ends it, and TCP_USER_TIMEOUT drops what stays unacknowledged.",
+        "tests/faultlab/test_namespaces.py",
+    ),
+    Fault(
+        48,
+        "The broker throttles",
+        ExitCode.OK,
+        "",
+        "",
+        "A quota of the client id or user was used up. The pause that the broker asks for is kept, and is not counted "
+        "against the request's limit.",
+        "tests/sim/network/test_requests.py",
+    ),
+    Fault(
+        49,
+        "Limits that cannot both hold",
+        ExitCode.USAGE,
+        "socket.connection.setup.timeout.ms=# and default.api.timeout.ms=# cannot both hold: ...",
+        "",
+        "For example --connect-timeout above --api-timeout. It is refused before anything is done, with both values.",
+        _CALLS,
+    ),
+    Fault(
+        50,
+        "Ctrl-C during a wait",
+        ExitCode.SIGINT,
+        "interrupted (Ctrl-C)",
+        "",
+        "The first Ctrl-C closes within --close-timeout, the second leaves at once.",
+        "tests/cli/test_interrupts.py",
+    ),
+)

@@ -1,0 +1,328 @@
+"""Faults on the way to a ready connection: names, TCP, wrong peers, TLS, SASL, advertised addresses."""
+
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.explanations.fault import Fault
+
+_PEERS = "tests/faultlab/test_peers.py"
+_NAMES = "tests/faultlab/test_names.py"
+_SPACES = "tests/faultlab/test_namespaces.py"
+_TLS = "tests/faultlab/test_tls.py"
+_SASL = "tests/faultlab/test_sasl.py"
+_ADVERTISED = "tests/faultlab/test_advertised.py"
+_SANDBOX = "tests/faultlab/test_sandbox.py"
+_KAFKA = "tests/faultlab/test_kafka.py"
+
+CONNECTION_FAULTS = (
+    Fault(
+        1,
+        "The name does not resolve",
+        ExitCode.DNS,
+        "NXDOMAIN (the name does not exist) [phase dns]",
+        "check the name",
+        "A typing mistake, a name that exists only inside of another network, or a missing search domain.",
+        _NAMES,
+    ),
+    Fault(
+        2,
+        "The resolver does not answer",
+        ExitCode.CONNECT_TIMEOUT,
+        "no DNS answer in # ms of # ms (--connect-timeout) [phase dns]",
+        "the resolver is slow, not the broker",
+        "The name servers of /etc/resolv.conf cannot be reached or drop the question. No broker was asked yet. Where "
+        "the system's own resolver gives up before the limit, the code is 10 and the reason says so.",
+        _SPACES,
+    ),
+    Fault(
+        3,
+        "A name has several addresses and one of them is dead",
+        ExitCode.OK,
+        "no SYN-ACK in # ms of # ms (--connect-timeout) [phase tcp]",
+        "",
+        "A stale record in DNS, or one balancer of several that is down. The next address is tried after a moment, so "
+        "nothing waits; kctl probe tells each address.",
+        _SPACES,
+    ),
+    Fault(
+        4,
+        "IPv6 is dead and IPv4 works, or the other way round",
+        ExitCode.OK,
+        "connection refused (RST after # ms) [phase tcp]",
+        "",
+        "The broker listens on one family, the name has both. Both are tried, in turns; kctl probe tells each.",
+        _SPACES,
+    ),
+    Fault(
+        5,
+        "The port is closed",
+        ExitCode.REFUSED,
+        "connection refused (RST after # ms) [phase tcp]",
+        "the host is up, nothing listens on this port",
+        "The broker is not running, listens on another port or another interface, or a firewall rejects.",
+        _PEERS,
+    ),
+    Fault(
+        6,
+        "No route to the host",
+        ExitCode.REFUSED,
+        "host unreachable [phase tcp]",
+        "routing, VPN or firewall",
+        "A router on the way says by ICMP that it cannot deliver: a VPN that is down, a missing route, a wrong subnet.",
+        _SPACES,
+    ),
+    Fault(
+        7,
+        "Packets are dropped without a word",
+        ExitCode.CONNECT_TIMEOUT,
+        "no SYN-ACK in # ms of # ms (--connect-timeout) [phase tcp]",
+        "a firewall drops packets, or the host is down",
+        "A firewall or security group that drops instead of rejecting, or a machine that is gone. Where packets get "
+        "lost: tcptraceroute HOST PORT.",
+        _PEERS,
+    ),
+    Fault(
+        8,
+        "Some bootstrap servers are dead",
+        ExitCode.OK,
+        "connection refused (RST after # ms) [phase tcp]",
+        "",
+        "Old entries in the list, or brokers that are down. One server that works is enough; kctl probe --strict exits "
+        "with 3 then.",
+        _PEERS,
+    ),
+    Fault(
+        9,
+        "All bootstrap servers are dead, each in its own way",
+        ExitCode.WRONG_PEER,
+        "the peer is an HTTP server",
+        "check the port",
+        "Each server is listed with its own cause. The exit code is that of the one that got furthest, as it is the "
+        "nearest to a working one.",
+        _PEERS,
+    ),
+    Fault(
+        10,
+        "The peer accepts and stays silent",
+        ExitCode.CONNECT_TIMEOUT,
+        "connected, but no ApiVersions answer in # ms of # ms (--connect-timeout) [phase apiversions]",
+        "a hung broker, or a port that is not Kafka",
+        "A broker that hangs (a full disk, a long garbage collection, a stopped process) while its system still "
+        "accepts, or a server of another kind that waits for its client to speak.",
+        _PEERS,
+    ),
+    Fault(
+        11,
+        "The peer closes at once",
+        ExitCode.REFUSED,
+        "the peer ... the connection after # ms [phase apiversions]",
+        "a proxy without a backend, a connection quota, or a TLS port",
+        "A balancer without a healthy backend, max.connections of the broker, or an IP filter.",
+        _PEERS,
+    ),
+    Fault(
+        12,
+        "The connection is reset",
+        ExitCode.REFUSED,
+        "the peer reset the connection after # ms [phase apiversions]",
+        "a proxy without a backend, a connection quota, or a TLS port",
+        "A balancer or firewall that cuts connections, a broker that was killed, or a quota of connections.",
+        _PEERS,
+    ),
+    Fault(
+        13,
+        "A plaintext client on a TLS port",
+        ExitCode.WRONG_PEER,
+        "the peer is a TLS listener (TLS record 15 03 ...) [phase apiversions]",
+        "use --security-protocol SSL (or SASL_SSL)",
+        "security.protocol is PLAINTEXT or SASL_PLAINTEXT, and the listener speaks TLS.",
+        _PEERS,
+    ),
+    Fault(
+        14,
+        "A TLS client on a plaintext port",
+        ExitCode.WRONG_PEER,
+        "the peer ... the connection after # ms without a word of TLS: probably a plaintext listener [phase tls]",
+        "try --security-protocol PLAINTEXT (or SASL_PLAINTEXT)",
+        "A plaintext broker takes the first bytes of TLS for an absurd request and hangs up. A proxy without a backend "
+        "looks the same, so it is tried again until the deadline; kctl probe tries the other protocol once.",
+        _PEERS,
+    ),
+    Fault(
+        15,
+        "An HTTP server",
+        ExitCode.WRONG_PEER,
+        'the peer is an HTTP server ("HTTP/1.1 400 Bad Request") [phase apiversions]',
+        "check the port",
+        "The port of a REST proxy, of a schema registry, of a metrics exporter or of a web page.",
+        _PEERS,
+    ),
+    Fault(
+        16,
+        "An SSH, AMQP, Redis or SMTP server",
+        ExitCode.WRONG_PEER,
+        "the peer is a... (...) [phase apiversions]",
+        "check the port",
+        "Another service listens on that port; its first bytes are shown.",
+        _PEERS,
+    ),
+    Fault(
+        17,
+        "Bytes that are no Kafka frame",
+        ExitCode.WRONG_PEER,
+        "the peer is not a Kafka broker (as a frame ... bytes; first bytes ...) [phase apiversions]",
+        "check the port",
+        "Whatever answers speaks an unknown protocol. The first four bytes would be the size of an answer; nothing of "
+        "that size is reserved.",
+        _PEERS,
+    ),
+    Fault(
+        18,
+        "The TLS handshake hangs",
+        ExitCode.CONNECT_TIMEOUT,
+        "connected, but the TLS handshake did not finish in # ms of # ms (--connect-timeout) [phase tls]",
+        "an overloaded peer, or not a TLS port",
+        "A firewall that inspects TLS, an overloaded broker, or a server that does not speak TLS and waits.",
+        _PEERS,
+    ),
+    Fault(
+        19,
+        "The broker's certificate has expired",
+        ExitCode.TLS,
+        "certificate expired ... [phase tls]",
+        "renew the broker's certificate",
+        "The last day of the certificate, or of one that signed it, is over. kctl probe shows the chain.",
+        _TLS,
+    ),
+    Fault(
+        20,
+        "The broker's certificate is not valid yet",
+        ExitCode.TLS,
+        "certificate is valid only from ... [phase tls]",
+        "check the clock of this machine",
+        "The clock here is behind, or the certificate was made ahead of its time.",
+        "tests/unit/security/test_tls_channel.py",
+    ),
+    Fault(
+        21,
+        "The certificate is for another host",
+        ExitCode.TLS,
+        "certificate is for elsewhere.invalid, asked for ... [phase tls]",
+        "use one of those names; ...",
+        "The name that was dialled is none of the certificate's subject alternative names. Dial one of them, or have "
+        "it issued for this name too.",
+        _TLS,
+    ),
+    Fault(
+        22,
+        "The certificate is signed by nobody we trust",
+        ExitCode.TLS,
+        "certificate of ... is not trusted: issuer ... is unknown here [phase tls]",
+        "put the issuer's certificate into ssl.truststore.location",
+        "A private certificate authority that ssl.truststore.location does not hold, or an intermediate certificate "
+        "that the broker does not send.",
+        _TLS,
+    ),
+    Fault(
+        23,
+        "The broker wants a client certificate",
+        ExitCode.TLS,
+        "the ... certificate...",
+        "...ssl.keystore.location...",
+        "The listener has ssl.client.auth=required. In TLS 1.3 the refusal comes only after the handshake, in place "
+        "of the first answer.",
+        _TLS,
+    ),
+    Fault(
+        24,
+        "No TLS version or cipher in common",
+        ExitCode.TLS,
+        "no TLS version in common...",
+        "compare ssl.enabled.protocols on both sides",
+        "One side is too old or restricted: compare ssl.enabled.protocols and ssl.cipher.suites.",
+        _TLS,
+    ),
+    Fault(
+        25,
+        "The listener wants SASL and the client does none",
+        ExitCode.AUTHENTICATION,
+        "ApiVersions was answered, but the peer closed the connection on the first request (...) [phase ready]",
+        "the listener probably wants SASL",
+        "security.protocol is PLAINTEXT or SSL, and the listener is SASL_PLAINTEXT or SASL_SSL. Brokers answer "
+        "ApiVersions to everybody and hang up on anything else.",
+        _SASL,
+    ),
+    Fault(
+        26,
+        "The SASL mechanism is not offered",
+        ExitCode.AUTHENTICATION,
+        "... refused; the broker offers ... [phase sasl]",
+        "set sasl.mechanism to one of those",
+        "sasl.enabled.mechanisms of the broker lacks the configured sasl.mechanism.",
+        _SASL,
+    ),
+    Fault(
+        27,
+        "Wrong user or password",
+        ExitCode.AUTHENTICATION,
+        "PLAIN: Authentication failed: Invalid username or password [phase sasl]",
+        "check user name, password and mechanism",
+        "The broker's own words are repeated. It is not tried again: repeated failures lock accounts.",
+        _SASL,
+    ),
+    Fault(
+        28,
+        "The SASL exchange hangs",
+        ExitCode.CONNECT_TIMEOUT,
+        "SASL did not finish in # ms of # ms (--connect-timeout) [phase sasl]",
+        "the broker's authentication backend may hang",
+        "The directory, the token endpoint or the callback behind the broker's authentication does not answer.",
+        _SASL,
+    ),
+    Fault(
+        29,
+        "An advertised name does not resolve",
+        ExitCode.ADVERTISED_ADDRESS,
+        "bootstrap ok; broker # advertises no-such.invalid:9092: NXDOMAIN (the name does not exist) [phase dns]",
+        "fix advertised.listeners of broker #, or make that address reachable from here",
+        "Clients ask a bootstrap server once and then talk to the addresses that the brokers advertise. This one is a "
+        "name that only other machines know, such as that of a container.",
+        _ADVERTISED,
+    ),
+    Fault(
+        30,
+        "An advertised address is dropped, closed, or this machine itself",
+        ExitCode.ADVERTISED_ADDRESS,
+        "bootstrap ok; broker # advertises 127.0.0.1:#: ... [phase tcp]",
+        "fix advertised.listeners of broker #, or make that address reachable from here",
+        "advertised.listeners is localhost or an inner address: right for the broker, wrong from here.",
+        _ADVERTISED,
+    ),
+    Fault(
+        31,
+        "A KRaft controller in place of a broker",
+        ExitCode.WRONG_PEER,
+        "...Metadata...",
+        "this is a KRaft controller: use the address of a broker's listener",
+        "The port is that of controller.listener.names, on which clients find no topics.",
+        _KAFKA,
+    ),
+    Fault(
+        32,
+        "Another node, or another cluster, answers than the one that was meant",
+        ExitCode.ADVERTISED_ADDRESS,
+        "advertised as broker #, but broker # answers there",
+        "a balancer or a port forward leads to the wrong broker",
+        "A balancer in front of several brokers, port forwards that were mixed up, or a list that mixes clusters. "
+        "kctl probe asks every node who it is.",
+        "tests/unit/probe/test_findings.py",
+    ),
+    Fault(
+        33,
+        "The node answers ApiVersions and then nothing",
+        ExitCode.REQUEST_TIMEOUT,
+        "# ms of # ms (--request-timeout) passed while waiting for the Metadata answer of ...",
+        "",
+        "The broker's request handlers hang or are overloaded: look at its request queue, its disk and its garbage "
+        "collection. The connection is dropped, since answers come in order.",
+        _PEERS,
+    ),
+)

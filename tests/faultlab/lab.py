@@ -1,0 +1,108 @@
+"""Runs commands against a fault, side by side as they mostly wait, and holds what they say against the catalogue."""
+
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.explanations.fault import matches
+from kctl.cli.explanations.faults import FAULTS
+from kctl.client.clock import SystemClock
+from tests.cli.processes import environment
+
+COMMANDS: dict[str, tuple[str, ...]] = {
+    "probe": ("probe",),
+    "consume": ("consume", "t", "-e"),
+    "produce": ("produce", "t"),
+    "topics list": ("topics", "list"),
+}
+CALLS = ("consume", "produce", "topics list")
+START_MS = 20_000
+"""More than any process takes to start and to end on a busy machine."""
+
+
+class Limits(NamedTuple):
+    """The limits of a run in milliseconds; `api_ms` is also that of a delivery."""
+
+    api_ms: int
+    connect_ms: int
+    request_ms: int
+
+    def options(self, command: str) -> list[str]:
+        found = ["--api-timeout", f"{self.api_ms}ms", "--connect-timeout", f"{self.connect_ms}ms"]
+        found += ["--request-timeout", f"{self.request_ms}ms"]
+        return [*found, "--delivery-timeout", f"{self.api_ms}ms"] if command == "produce" else found
+
+
+SHORT = Limits(1_500, 500, 500)
+"""For faults that are waited for until the deadline."""
+LONG = Limits(60_000, 20_000, 20_000)
+"""For faults that end a call at once: whoever waits for a limit is found out."""
+
+
+class Run(NamedTuple):
+    """How a command ended."""
+
+    command: str
+    code: int
+    stdout: str
+    stderr: str
+    elapsed_ms: int
+
+    @property
+    def said(self) -> str:
+        """What it told people: a probe's findings are its data."""
+        return self.stdout + self.stderr if self.command == "probe" else self.stderr
+
+
+def run_all(
+    servers: str,
+    *options: str,
+    limits: Limits = SHORT,
+    commands: Iterable[str] = COMMANDS,
+    prefix: tuple[str, ...] = (),
+    environ: Mapping[str, str] | None = None,
+) -> dict[str, Run]:
+    """Run the commands side by side, each to its end, and return how they ended."""
+    clock = SystemClock()
+
+    def run(command: str) -> Run:
+        line = [*prefix, sys.executable, "-m", "kctl", *COMMANDS[command], "-b", servers]
+        line += [*limits.options(command), *options]
+        started_at_ms = clock.now_ms()
+        bound_s = (limits.api_ms + START_MS) / 1000
+        done = subprocess.run(
+            line, input=b"a record\n", capture_output=True, timeout=bound_s, env=environment(environ), check=False
+        )
+        elapsed_ms = clock.now_ms() - started_at_ms
+        return Run(command, done.returncode, done.stdout.decode(), done.stderr.decode(), elapsed_ms)
+
+    wanted = list(commands)
+    with ThreadPoolExecutor(len(wanted)) as pool:
+        return dict(zip(wanted, pool.map(run, wanted), strict=True))
+
+
+def check(fault: int, run: Run, *, code: ExitCode | None = None) -> None:
+    """Hold code, reason and hint of a run against the catalogue; `code` where this command's differs."""
+    entry = FAULTS[fault]
+    assert run.code == (entry.code if code is None else code), run
+    assert matches(entry.reason, run.said), (entry.reason, run)
+    assert not entry.hint or matches(f"hint: {entry.hint}", run.said), (entry.hint, run)
+    assert "Traceback" not in run.stderr, run
+
+
+def check_waited(run: Run, limits: Limits = SHORT) -> None:
+    """Hold that a call went on until the limit that it names, and not much longer."""
+    if run.command == "probe":  # tries each address once, so it ends with the connect limit at the latest
+        assert run.elapsed_ms <= limits.connect_ms + START_MS, run
+        return
+    flag = "(--delivery-timeout)" if "(--delivery-timeout)" in run.stderr else "(--api-timeout)"
+    assert f"{limits.api_ms} ms {flag} passed while " in run.stderr, run
+    assert limits.api_ms <= run.elapsed_ms <= limits.api_ms + START_MS, run
+
+
+def check_at_once(run: Run) -> None:
+    """Hold that no limit was waited for."""
+    assert run.elapsed_ms <= START_MS < LONG.api_ms, run
