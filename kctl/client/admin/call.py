@@ -86,12 +86,12 @@ class Call:
             KafkaError: an error that asking again does not cure.
         """
         while True:
-            answer = self._ask_once(route, build)
+            answer = self._ask_once(route, build, response_type.NAME)
             if isinstance(answer.response, response_type):
                 return answer.response
             self.pause(answer.error or RemoteProtocolError(f"{self.what}: no answer", api=response_type.NAME))
 
-    def _ask_once(self, route: Route, build: Build) -> Answer:
+    def _ask_once(self, route: Route, build: Build, api: str) -> Answer:
         found: list[int] = []
 
         def is_found() -> bool:
@@ -101,8 +101,9 @@ class Call:
 
         self.wait_until(is_found, "waiting for a node to ask")
         answers: list[Answer] = []
-        self.send(found[0], build, answers.append)
-        self.wait_until(lambda: bool(answers), f"waiting for the answer of node {found[0]}")
+        node = self.client.network.node(found[0])
+        self.send(node.node_id, build, answers.append)
+        self.wait_until(lambda: bool(answers), f"waiting for the {api} answer of {node}")
         return answers[0]
 
     def send(self, node_id: int, build: Build, on_done: Callable[[Answer], None]) -> None:

@@ -130,6 +130,10 @@ class NetworkClient:
         entry = self._entries.get(node_id)
         return entry.connection.versions if entry is not None and entry.connection is not None else None
 
+    def node(self, node_id: int) -> Node:
+        """Return a node that may be talked to, with its address."""
+        return self._entries[node_id].node
+
     def node_error(self, node_id: int) -> KafkaError | None:
         """Return why the node's last attempt or connection ended; None after a success."""
         return self.states.error(node_id) or self._advertised.error(node_id)

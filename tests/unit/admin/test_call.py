@@ -140,6 +140,15 @@ def test_a_request_may_take_what_is_left_of_the_call_but_not_more_than_one_reque
     assert limits == [400, 400, 270]  # sent at 10, 120 and 330
 
 
+def test_a_question_that_is_not_answered_is_named_with_its_broker() -> None:
+    def script(sent: SentRequest) -> None:
+        if isinstance(sent.request, MetadataRequest):
+            sent.answer(answer())
+
+    with pytest.raises(ApiTimeout, match=r"waiting for the CreateTopics answer of \w+:\d+ \(id 1\)"):
+        create_topics(call_with(script, timeout_ms=300), [NewTopic("a")], validate_only=False)
+
+
 def test_an_answer_that_forgets_an_item_is_an_error_of_that_item() -> None:
     def script(sent: SentRequest) -> None:
         if isinstance(sent.request, MetadataRequest):

@@ -56,6 +56,9 @@ class FakeNetwork(NetworkClient):
     def is_ready(self, node_id: int) -> bool:
         return node_id in self.up
 
+    def node(self, node_id: int) -> Node:
+        return next((node for node in self.nodes if node.node_id == node_id), Node(node_id, "broker.example", 9092))
+
     def node_error(self, node_id: int) -> KafkaError | None:
         return self.failures.get(node_id)
 
@@ -65,6 +68,9 @@ class FakeNetwork(NetworkClient):
 
     def errors(self) -> list[KafkaError]:
         return list(self.failures.values())
+
+    def unfinished(self) -> KafkaError | None:
+        return None
 
     def fatal_error(self) -> KafkaError | None:
         return self.fatal
