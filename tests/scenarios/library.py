@@ -159,7 +159,7 @@ def every_node_is_probed(properties: Properties) -> None:
     while not prober.is_done and runtime.clock.now_ms() < deadline_at_ms:
         prober.poll(deadline_at_ms - runtime.clock.now_ms())
     prober.close()
-    wanted = [Phase.DNS, Phase.TCP, Phase.APIVERSIONS]
+    wanted = [Phase.DNS, Phase.TCP, Phase.APIVERSIONS, Phase.METADATA]
     wanted += [Phase.TLS] if config.uses_tls else []
     wanted += [Phase.SASL] if config.uses_sasl else []
     assert len([event for event in events if isinstance(event, Ready)]) == len(config.bootstrap_servers)

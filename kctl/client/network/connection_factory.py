@@ -25,8 +25,20 @@ MAX_FRAME_BYTES = 100 * 1024 * 1024
 class ConnectionFactory:
     """Makes connections that are not dialled yet."""
 
-    def __init__(self, config: ClientConfig, entropy: Entropy, events: EventSink, *, sni: str | None = None) -> None:
-        """`sni`: the name to ask TLS peers for, instead of the one that was dialled."""
+    def __init__(
+        self,
+        config: ClientConfig,
+        entropy: Entropy,
+        events: EventSink,
+        *,
+        sni: str | None = None,
+        watches_certificate_requests: bool = False,
+    ) -> None:
+        """
+        Args:
+            sni: the name to ask TLS peers for, instead of the one that was dialled.
+            watches_certificate_requests: whether channels notice that the peer asks for a client certificate.
+        """
         self._config = config
         self._entropy = entropy
         self._events = events
@@ -38,6 +50,10 @@ class ConnectionFactory:
             from kctl.client.security.tls import TlsSettings
 
             self._tls_context = TlsSettings.from_config(config).context()
+            if watches_certificate_requests:
+                from kctl.client.security.tls.certificate_requests import watch_certificate_requests
+
+                watch_certificate_requests(self._tls_context)
         self._mechanism("")  # credentials that make no sense are refused here, not later on a network thread
 
     def connection(

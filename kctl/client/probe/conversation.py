@@ -4,7 +4,7 @@
 2. The node's own id, by asking for the configuration of a broker that cannot exist: the refusal names the one that
    answers. Brokers tell nobody who they are otherwise before Kafka 4.4; without the right to describe configurations
    the id stays unknown.
-3. The coordinator of a group, where one was named.
+3. The coordinator of a group, where one was named, and the partition of __consumer_offsets that it stands on.
 
 Shown by tests/sim/probe and, with real brokers, tests/broker/test_probe.py.
 """
@@ -13,23 +13,30 @@ import re
 from collections.abc import Callable, Sequence
 
 from kctl.client.broker_errors import ErrorCode, broker_error
-from kctl.client.cluster import Node
+from kctl.client.cluster import NO_NODE, Node
+from kctl.client.errors import KafkaError, WrongPeerError
+from kctl.client.events import Phase
+from kctl.client.network import connect_errors
 from kctl.client.network.connection import Connection
 from kctl.client.network.in_flight import Answer
 from kctl.client.probe.report import AddressReport, ClusterView, CoordinatorReport
+from kctl.client.protocol.api.api_versions import ApiVersionsRequest
 from kctl.client.protocol.api.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
     DescribeConfigsResponse,
 )
 from kctl.client.protocol.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
-from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse
+from kctl.client.protocol.api.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from kctl.client.protocol.schema import Request, Response
 
 _BROKER = 4
 _NO_SUCH_BROKER = "-2"
 _EXPECTED_ID = re.compile(r"expected (\d+)")
 _GROUP = 0
+_NEWEST_WITHOUT_NAME = 2
+"""From version 3 on ApiVersions has to name the client's software, which the handshake did."""
+_OFFSETS_TOPIC = "__consumer_offsets"
 
 
 class Conversation:
@@ -52,14 +59,21 @@ class Conversation:
         self._questions.append(DescribeConfigsRequest(resources=[resource]))
         if group is not None:
             self._questions.append(FindCoordinatorRequest(key=group, key_type=_GROUP, coordinator_keys=[group]))
+            topic = MetadataRequestTopic(name=_OFFSETS_TOPIC)
+            self._questions.append(MetadataRequest(topics=[topic], allow_auto_topic_creation=False))
 
     def ask_next(self, now_ms: int, deadline_at_ms: int) -> bool:
-        """Send the next question that the node understands; return False when there is none left."""
+        """Send the next question that the node understands; return False when there is none left.
+
+        Raises: WrongPeerError: it does not know Metadata, so it is no broker.
+        """
         versions = self._connection.versions
         assert versions is not None
         while self._questions:
             question = self._questions.pop(0)
             if not versions.supports(type(question)):
+                if isinstance(question, MetadataRequest):
+                    raise _no_broker(self._report)
                 continue
             version = versions.choose(type(question))
             if isinstance(question, FindCoordinatorRequest):
@@ -73,18 +87,44 @@ class Conversation:
     def on_answer(self, response: Response, elapsed_ms: int) -> None:
         """Take an answer into the report."""
         if isinstance(response, MetadataResponse):
-            brokers = tuple(Node(b.node_id, b.host, b.port, b.rack) for b in response.brokers)
-            self._report.view = ClusterView(response.cluster_id, response.controller_id, brokers)
-            self._report.metadata_ms = elapsed_ms
-            self._on_brokers(brokers)
+            if self._report.view is None:
+                self._on_metadata(response, elapsed_ms)
+            elif self.coordinator is not None:
+                self.coordinator = _with_partition(self.coordinator, response)
         elif isinstance(response, DescribeConfigsResponse):
             self._report.answers_as = _own_id(response)
         elif isinstance(response, FindCoordinatorResponse):
             self.coordinator = _coordinator(response, self._group or "")
 
+    def _on_metadata(self, response: MetadataResponse, elapsed_ms: int) -> None:
+        brokers = tuple(Node(b.node_id, b.host, b.port, b.rack) for b in response.brokers)
+        self._report.view = ClusterView(response.cluster_id, response.controller_id, brokers)
+        self._report.phases_ms[Phase.METADATA] = elapsed_ms
+        self._report.phase = Phase.READY
+        self._on_brokers(brokers)
+
+
+def ask_versions(connection: Connection, now_ms: int, deadline_at_ms: int) -> None:
+    """Send ApiVersions once more: any broker answers it, and it changes nothing."""
+    versions = connection.versions
+    assert versions is not None
+    version = min(versions.choose(ApiVersionsRequest), _NEWEST_WITHOUT_NAME)
+    connection.send(
+        ApiVersionsRequest(),
+        version,
+        now_ms=now_ms,
+        deadline_at_ms=deadline_at_ms,
+        on_done=_answers_come_from_receive,
+    )
+
 
 def _answers_come_from_receive(_: Answer) -> None:
     """Do nothing: whoever feeds the connection hands the answer to `on_answer`."""
+
+
+def _no_broker(report: AddressReport) -> KafkaError:
+    error = WrongPeerError("it speaks Kafka, but not Metadata: a KRaft controller", hint="use a listener for clients")
+    return connect_errors.located(report.target, Phase.METADATA, error)
 
 
 def _fitting(request: FindCoordinatorRequest, version: int) -> FindCoordinatorRequest:
@@ -108,3 +148,22 @@ def _coordinator(response: FindCoordinatorResponse, group: str) -> CoordinatorRe
         error = broker_error(found.error_code, f"FindCoordinator of group {group}", found.error_message)
         return CoordinatorReport(group, None, error)
     return CoordinatorReport(group, Node(found.node_id, found.host, found.port), None)
+
+
+def _with_partition(report: CoordinatorReport, response: MetadataResponse) -> CoordinatorReport:
+    """Return the report with the partition of the group's offsets, where the topic is there."""
+    partitions = response.topics[0].partitions if response.topics else []
+    if not partitions:
+        return report
+    number = java_string_hash(report.group_id) % len(partitions)
+    leaders = {partition.partition_index: partition.leader_id for partition in partitions}
+    return report._replace(partition=number, leader_id=leaders.get(number, NO_NODE))
+
+
+def java_string_hash(text: str) -> int:
+    """Return what brokers choose the partition by: the hash of a Java string, without its sign."""
+    units = text.encode("utf-16-be")
+    found = 0
+    for high, low in zip(units[::2], units[1::2], strict=True):
+        found = (31 * found + (high << 8 | low)) & 0xFFFFFFFF
+    return found & 0x7FFFFFFF

@@ -10,7 +10,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from kctl.client.cluster import NO_NODE, Node
-from kctl.client.errors import ConnectTimeout, KafkaError
+from kctl.client.errors import ConnectTimeout, KafkaError, KafkaTimeoutError
 from kctl.client.probe.report import AddressReport, CoordinatorReport
 from kctl.client.protocol.api import api_name
 
@@ -58,6 +58,7 @@ def judge(
         *_clusters(reports),
         *_no_controller(reports),
         *_coordinator(coordinator),
+        *_idle(reports),
         *_certificates(reports, wall_ms, cert_warn_ms),
         *_version_skew(reports),
     ]
@@ -146,10 +147,32 @@ def _no_controller(reports: Sequence[AddressReport]) -> Iterable[Finding]:
 
 
 def _coordinator(coordinator: CoordinatorReport | None) -> Iterable[Finding]:
-    if coordinator is not None and coordinator.error is not None:
-        text = f"no coordinator for group {coordinator.group_id}: {coordinator.error}"
-        hint = "the group's partition of __consumer_offsets has no leader: look at its replicas and min.insync.replicas"
-        yield Finding("no-coordinator", Severity.ERROR, "", text, hint, coordinator.error)
+    if coordinator is None or coordinator.node is not None:
+        return
+    text = f"no coordinator for group {coordinator.group_id}: {coordinator.error or 'nobody answered'}"
+    hint = "__consumer_offsets may not be made yet: the first group of a cluster makes it; ask again"
+    if coordinator.partition is not None:
+        leader = "no leader" if coordinator.leader_id == NO_NODE else f"leader {coordinator.leader_id}"
+        text += f"; the group is on __consumer_offsets-{coordinator.partition}, {leader}"
+        hint = "look at the replicas of that partition and at min.insync.replicas"
+    yield Finding("no-coordinator", Severity.ERROR, "", text, hint, coordinator.error)
+
+
+def _idle(reports: Sequence[AddressReport]) -> Iterable[Finding]:
+    """Connections that did not survive their silence: ended by somebody, or forgotten by the path."""
+    for report in reports:
+        if report.idle is None or report.idle.error is None:
+            continue
+        seconds = f"{report.idle.idle_ms / 1000:g} s"
+        error = report.idle.error
+        if isinstance(error, KafkaTimeoutError):
+            text = f"after {seconds} of silence nothing was answered: the path forgot the connection, and told nobody"
+            hint = "a NAT or balancer drops idle connections: set connections.max.idle.ms below its limit"
+            yield Finding("idle-dropped", Severity.ERROR, str(report.target), text, hint, error)
+        else:
+            text = f"the connection was ended after {seconds} of silence: {error}"
+            hint = "no harm when it is the broker's connections.max.idle.ms; clients connect again"
+            yield Finding("idle-closed", Severity.NOTE, str(report.target), text, hint, error)
 
 
 def _certificates(reports: Sequence[AddressReport], wall_ms: int, cert_warn_ms: int) -> Iterable[Finding]:

@@ -2,7 +2,8 @@
 
 The same connections, limits and look-ups as the client's own (`network/connection_factory.py`, `idle_expiry.py`),
 without the races: all at once. Each address goes on alone, from its look-up to its last answer (`conversation.py`).
-It emits events while it runs and fills in reports. Shown by tests/sim/probe.
+It emits events while it runs and fills in reports; `idle.py` has what follows where idleness is tested.
+Shown by tests/sim/probe.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,6 +18,7 @@ from kctl.client.events import (
     EventSink,
     Expired,
     Failed,
+    Lost,
     Phase,
     PhaseDone,
     RequestExpired,
@@ -31,12 +33,15 @@ from kctl.client.network.connection_factory import ConnectionFactory
 from kctl.client.network.idle_expiry import IdleExpiryManager
 from kctl.client.network.network_client import socket_options
 from kctl.client.network.node_entry import NodeEntry
-from kctl.client.probe.conversation import Conversation
+from kctl.client.probe.conversation import Conversation, ask_versions
+from kctl.client.probe.idle import IdleHold
 from kctl.client.probe.other_protocol import other_protocol
 from kctl.client.probe.report import AddressReport, CoordinatorReport, tls_report
-from kctl.client.seams import Address, Connected, Disconnected, IoEvent, Lookup, Received, Runtime
+from kctl.client.protocol.schema import Response
+from kctl.client.seams import Address, Connected, Disconnected, IoEvent, Lookup, Runtime
 
 _NEVER_IDLE = -1
+CONNECT_LIMIT, REQUEST_LIMIT, IDLE_WAIT = "--connect-timeout", "--request-timeout", "--idle"
 
 
 class ProbeOptions(NamedTuple):
@@ -48,6 +53,7 @@ class ProbeOptions(NamedTuple):
         try_protocols: when a peer speaks TLS to a plaintext client or the other way round, try the other once.
         follow: probe the brokers that are advertised too.
         group: a consumer group whose coordinator is to be found.
+        idle_ms: keep each connection silent for that long in the end, and see whether it survives; 0 does not.
     """
 
     resolve: Mapping[tuple[str, int], Sequence[Address]] = {}
@@ -55,33 +61,50 @@ class ProbeOptions(NamedTuple):
     try_protocols: bool = True
     follow: bool = True
     group: str | None = None
+    idle_ms: int = 0
+
+
+class NextLimit(NamedTuple):
+    """The limit that passes first, if nothing happens until then."""
+
+    at_ms: int
+    name: str
+    target: Target
 
 
 class _Name:
     """A look-up under way."""
 
-    __slots__ = ("advertised", "deadline_at_ms", "lookup", "started_at_ms", "target")
+    __slots__ = ("deadline_at_ms", "lookup", "report", "started_at_ms", "target")
 
-    def __init__(
-        self, target: Target, lookup: Lookup | None, started_at_ms: int, deadline_at_ms: int, *, advertised: bool
-    ) -> None:
-        self.target = target
+    def __init__(self, report: AddressReport, lookup: Lookup | None, deadline_at_ms: int) -> None:
+        self.target = report.target
+        self.started_at_ms = report.started_at_ms
+        self.report = report
         self.lookup = lookup
-        self.started_at_ms = started_at_ms
         self.deadline_at_ms = deadline_at_ms
-        self.advertised = advertised
 
 
 class _Attempt:
     """A connection under way and the report that it fills in."""
 
-    __slots__ = ("connection", "conversation", "is_retry", "report")
+    __slots__ = ("connection", "conversation", "deadline_at_ms", "idle", "is_retry", "report")
 
-    def __init__(self, connection: Connection, report: AddressReport, *, is_retry: bool) -> None:
+    def __init__(self, connection: Connection, report: AddressReport, deadline_at_ms: int, *, is_retry: bool) -> None:
         self.connection = connection
         self.report = report
+        self.deadline_at_ms = deadline_at_ms
+        """When it has to be ready."""
         self.is_retry = is_retry
         self.conversation: Conversation | None = None
+        self.idle: IdleHold | None = None
+
+    @property
+    def next_deadline_ms(self) -> int:
+        """When something is due on a connection that is ready: an answer, or the end of its silence."""
+        if self.idle is not None and not self.idle.is_asked:
+            return self.idle.until_at_ms
+        return self.connection.next_deadline_ms()
 
 
 class Prober:
@@ -105,12 +128,16 @@ class Prober:
         self._events = events
         self._limit_ms = config.socket_connection_setup_timeout_ms
         self._selector = runtime.make_selector(socket_options(config))
-        self._factory = ConnectionFactory(config, runtime.entropy, events, sni=self._options.sni)
+        self._factory = ConnectionFactory(
+            config, runtime.entropy, events, sni=self._options.sni, watches_certificate_requests=True
+        )
         self._idle_expiry = IdleExpiryManager(_NEVER_IDLE)
         self._channels = ChannelTable(self._selector, self.clock, self._idle_expiry, events)
         self._last_number = 0
         self._names: list[_Name] = []
         self._attempts: dict[int, _Attempt] = {}
+        self._ready: dict[int, _Attempt] = {}
+        """Those of the attempts that are ready, and being asked."""
         self._known: dict[tuple[str, int], None] = {}
         """Places that are probed already, as they were written."""
         for node in nodes:
@@ -124,8 +151,21 @@ class Prober:
     def next_deadline_ms(self) -> int:
         """Return the instant at which the next limit passes."""
         names = min((name.deadline_at_ms for name in self._names), default=FOREVER_MS)
-        asking = min((a.connection.next_deadline_ms() for a in self._attempts.values()), default=FOREVER_MS)
+        asking = min((attempt.next_deadline_ms for attempt in self._ready.values()), default=FOREVER_MS)
         return min(self._idle_expiry.next_deadline_ms(), names, asking)
+
+    def next_limit(self) -> NextLimit | None:
+        """Return which limit passes first, by the name of its option; None when nothing is under way."""
+        limits = [NextLimit(name.deadline_at_ms, CONNECT_LIMIT, name.target) for name in self._names]
+        for channel, attempt in self._attempts.items():
+            target = attempt.connection.target
+            if channel not in self._ready:
+                limits.append(NextLimit(attempt.deadline_at_ms, CONNECT_LIMIT, target))
+            elif attempt.idle is not None and not attempt.idle.is_asked:
+                limits.append(NextLimit(attempt.next_deadline_ms, IDLE_WAIT, target))
+            else:
+                limits.append(NextLimit(attempt.next_deadline_ms, REQUEST_LIMIT, target))
+        return min(limits, key=lambda limit: limit.at_ms, default=None)
 
     def poll(self, timeout_ms: int) -> None:
         """Go on: wait for I/O, a limit or `timeout_ms`, whichever is first, and tell what happened."""
@@ -151,6 +191,7 @@ class Prober:
             self._channels.close(attempt.connection, reason)
         self._names = []
         self._attempts = {}
+        self._ready = {}
         self._selector.shutdown()
 
     # --- names --------------------------------------------------------------------------------------------------------
@@ -162,12 +203,14 @@ class Prober:
         self._known[place] = None
         now_ms = self.clock.now_ms()
         target = Target(self._number(), node.node_id, node.host, node.port, "")
+        report = AddressReport(target, advertised=advertised, started_at_ms=now_ms, limit_ms=self._limit_ms)
+        self.reports.append(report)
         self._events(Started(now_ms, target, Phase.DNS, self._limit_ms))
         deadline_at_ms = self.clock.start_ms() + self._limit_ms
         lookup = None
         if place not in self._options.resolve:
             lookup = self._runtime.resolver.lookup(node.host, node.port, self._selector.wakeup)
-        self._names.append(_Name(target, lookup, now_ms, deadline_at_ms, advertised=advertised))
+        self._names.append(_Name(report, lookup, deadline_at_ms))
 
     def _advance_names(self, now_ms: int) -> None:
         names, self._names = self._names, []
@@ -195,20 +238,28 @@ class Prober:
         addresses = interleave(given if name.lookup is None else name.lookup.addresses)
         detail = ", ".join(str(address) for address in addresses)
         self._events(PhaseDone(now_ms, target, Phase.DNS, elapsed_ms, detail))
-        for address in addresses:
-            located = target._replace(attempt=self._number(), address=str(address))
-            report = self._report(located, advertised=name.advertised, started_at_ms=name.started_at_ms)
-            report.phases_ms[Phase.DNS] = elapsed_ms
+        name.report.phases_ms[Phase.DNS] = elapsed_ms
+        for report, address in zip(self._reports_of(name.report, len(addresses)), addresses, strict=True):
+            report.target = target._replace(attempt=self._number(), address=str(address))
             self._dial(report, address, name.deadline_at_ms, now_ms)
 
-    def _name_failed(self, name: _Name, error: KafkaError, elapsed_ms: int) -> None:
-        report = self._report(name.target, advertised=name.advertised, started_at_ms=name.started_at_ms)
-        report.error, report.elapsed_ms, report.is_done = error, elapsed_ms, True
+    def _reports_of(self, found: AddressReport, addresses: int) -> list[AddressReport]:
+        """Return a report for each address of a name: that of the look-up, and further ones behind it."""
+        more = [
+            AddressReport(
+                found.target, advertised=found.advertised, started_at_ms=found.started_at_ms, limit_ms=self._limit_ms
+            )
+            for _ in range(addresses - 1)
+        ]
+        for report in more:
+            report.phases_ms.update(found.phases_ms)
+        if more:
+            behind = self.reports.index(found) + 1
+            self.reports[behind:behind] = more
+        return [found, *more]
 
-    def _report(self, target: Target, *, advertised: bool, started_at_ms: int) -> AddressReport:
-        report = AddressReport(target, advertised=advertised, started_at_ms=started_at_ms, limit_ms=self._limit_ms)
-        self.reports.append(report)
-        return report
+    def _name_failed(self, name: _Name, error: KafkaError, elapsed_ms: int) -> None:
+        name.report.error, name.report.elapsed_ms, name.report.is_done = error, elapsed_ms, True
 
     # --- connections --------------------------------------------------------------------------------------------------
 
@@ -227,7 +278,7 @@ class Prober:
         connection = self._factory.connection(
             self._number(), node, address, attempt=target.attempt, started_at_ms=now_ms, instead=instead
         )
-        self._attempts[connection.channel] = _Attempt(connection, report, is_retry=instead is not None)
+        self._attempts[connection.channel] = _Attempt(connection, report, deadline_at_ms, is_retry=instead is not None)
         self._events(Started(now_ms, connection.target, Phase.TCP, self._limit_ms))
         report.phase = Phase.TCP
         self._channels.dial(NodeEntry(node), connection, address, deadline_at_ms)
@@ -240,41 +291,61 @@ class Prober:
         if isinstance(event, Disconnected):
             self._failed(attempt, connection.lost(event.error, now_ms), now_ms)
             return
-        was_ready = connection.is_ready
         try:
             if isinstance(event, Connected):
                 connection.on_connected(event.local, now_ms)
-            elif isinstance(event, Received):
+            else:
                 for request, response in connection.receive(event.data, now_ms):
-                    assert attempt.conversation is not None
-                    attempt.conversation.on_answer(response, now_ms - request.sent_at_ms)
+                    self._on_answer(attempt, response, now_ms - request.sent_at_ms, now_ms)
+            self._take_notes(attempt, now_ms)
+            if connection.is_ready:
+                self._go_on(attempt, now_ms)
         except KafkaError as error:
             self._channels.flush(connection)
             self._failed(attempt, error, now_ms)
             return
-        self._take_notes(attempt, now_ms)
-        if connection.is_ready:
-            self._go_on(attempt, now_ms, has_just_begun=not was_ready)
         self._channels.flush(connection)
 
-    def _go_on(self, attempt: _Attempt, now_ms: int, *, has_just_begun: bool) -> None:
+    def _on_answer(self, attempt: _Attempt, response: Response, elapsed_ms: int, now_ms: int) -> None:
+        if attempt.idle is not None:
+            attempt.report.idle = attempt.idle.ended(now_ms, None)
+            return
+        assert attempt.conversation is not None
+        is_first = attempt.report.view is None
+        attempt.conversation.on_answer(response, elapsed_ms)
+        view = attempt.report.view
+        if is_first and view is not None:
+            detail = f"{len(view.brokers)} brokers of cluster {view.cluster_id}"
+            self._events(PhaseDone(now_ms, attempt.connection.target, Phase.METADATA, elapsed_ms, detail))
+
+    def _go_on(self, attempt: _Attempt, now_ms: int) -> None:
         """Ask the next question of a connection that is ready, or be done with it."""
         report, connection = attempt.report, attempt.connection
         if attempt.is_retry:
             report.works_with = other_protocol(self._config.security_protocol)
             self._done(attempt, now_ms)
             return
-        if has_just_begun:
+        if attempt.conversation is None:
             self._idle_expiry.connected(connection.channel, now_ms)
+            self._ready[connection.channel] = attempt
+            report.phase = Phase.METADATA
             attempt.conversation = Conversation(report, connection, self._on_brokers, self._ask_group())
-        conversation = attempt.conversation
-        assert conversation is not None
         if connection.in_flight:
             return
         deadline_at_ms = self.clock.start_ms() + self._config.request_timeout_ms
-        if not conversation.ask_next(now_ms, deadline_at_ms):
-            if conversation.coordinator is not None:
-                self.coordinator = conversation.coordinator
+        if attempt.idle is not None:
+            self._done(attempt, now_ms)
+        elif not attempt.conversation.ask_next(now_ms, deadline_at_ms):
+            if attempt.conversation.coordinator is not None:
+                self.coordinator = attempt.conversation.coordinator
+            self._asked_all(attempt, now_ms)
+
+    def _asked_all(self, attempt: _Attempt, now_ms: int) -> None:
+        report = attempt.report
+        report.elapsed_ms = now_ms - report.started_at_ms
+        if self._options.idle_ms:
+            attempt.idle = IdleHold(self.clock.start_ms(), self._options.idle_ms)
+        else:
             self._done(attempt, now_ms)
 
     def _ask_group(self) -> str | None:
@@ -293,6 +364,11 @@ class Prober:
 
     def _failed(self, attempt: _Attempt, error: KafkaError, now_ms: int) -> None:
         connection = attempt.connection
+        if attempt.idle is not None:
+            attempt.report.idle = attempt.idle.ended(now_ms, error)
+            self._events(Lost(now_ms, connection.target, error))
+            self._done(attempt, now_ms)
+            return
         elapsed_ms = now_ms - connection.started_at_ms
         phase = Phase.METADATA if connection.is_ready else connection.phase
         self._events(Failed(now_ms, connection.target, phase, elapsed_ms, error))
@@ -315,9 +391,10 @@ class Prober:
     def _done(self, attempt: _Attempt, now_ms: int) -> None:
         report = attempt.report
         report.is_done = True
-        if not attempt.is_retry:
+        if not attempt.is_retry and attempt.idle is None:
             report.elapsed_ms = now_ms - report.started_at_ms
         del self._attempts[attempt.connection.channel]
+        self._ready.pop(attempt.connection.channel, None)
         self._channels.close(attempt.connection)
 
     def _expire(self, now_ms: int) -> None:
@@ -328,22 +405,34 @@ class Prober:
             elapsed_ms = now_ms - connection.started_at_ms
             self._events(Expired(now_ms, connection.target, connection.phase, self._limit_ms, elapsed_ms, error))
             self._ended_with(attempt, error, now_ms)
-        for attempt in list(self._attempts.values()):
-            request = attempt.connection.expired_request(now_ms)
-            if request is not None:
-                target = attempt.connection.target
-                limit_ms = self._config.request_timeout_ms
-                self._events(RequestExpired(now_ms, target, request.api, request.correlation_id, limit_ms))
-                waiting_for = f"waiting for the {request.api} answer of {target}"
-                elapsed_ms = now_ms - request.sent_at_ms
-                self._failed(attempt, RequestTimeout(waiting_for, timeout_ms=limit_ms, elapsed_ms=elapsed_ms), now_ms)
+        for attempt in list(self._ready.values()):
+            if now_ms >= attempt.next_deadline_ms:
+                self._expire_ready(attempt, now_ms)
+
+    def _expire_ready(self, attempt: _Attempt, now_ms: int) -> None:
+        """End the silence of a connection, or end a connection whose answer is overdue."""
+        connection = attempt.connection
+        if attempt.idle is not None and attempt.idle.is_due(now_ms):
+            attempt.idle.is_asked = True
+            deadline_at_ms = self.clock.start_ms() + self._config.request_timeout_ms
+            ask_versions(connection, now_ms, deadline_at_ms)
+            self._channels.flush(connection)
+            return
+        request = connection.expired_request(now_ms)
+        if request is not None:
+            limit_ms = self._config.request_timeout_ms
+            self._events(RequestExpired(now_ms, connection.target, request.api, request.correlation_id, limit_ms))
+            waiting_for = f"waiting for the {request.api} answer of {connection.target}"
+            elapsed_ms = now_ms - request.sent_at_ms
+            error = RequestTimeout(waiting_for, timeout_ms=limit_ms, elapsed_ms=elapsed_ms)
+            self._failed(attempt, error, now_ms)
 
     def _take_notes(self, attempt: _Attempt, now_ms: int) -> None:
         """Copy what the connection knows by now into its report."""
-        if attempt.is_retry:
+        if attempt.is_retry or attempt.idle is not None:
             return
         report, connection = attempt.report, attempt.connection
-        if not (attempt.conversation is not None and connection.is_ready):
+        if attempt.conversation is None:
             report.phase = connection.phase
         report.phases_ms.update(connection.phases_ms)
         report.tls = tls_report(connection.tls_channel()) or report.tls

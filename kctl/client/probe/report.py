@@ -1,10 +1,11 @@
-"""What a probe learns, as values: one `AddressReport` for each address, one `ProbeReport` for the round."""
+"""What a probe learns, as values: one `AddressReport` for each address, filled in while the round goes on."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
 from kctl.client.cluster import Node
 from kctl.client.errors import KafkaError
 from kctl.client.events import Phase, Target
+from kctl.client.probe.idle import IdleReport
 from kctl.client.protocol.schema import Versions
 from kctl.client.security.tls.certificates import PeerCertificate
 
@@ -13,11 +14,17 @@ if TYPE_CHECKING:
 
 
 class TlsReport(NamedTuple):
-    """What was agreed and presented in TLS; `chain` is there also when it was refused, leaf first."""
+    """What was agreed and presented in TLS.
+
+    Attributes:
+        chain: the certificates, leaf first; there also when they were refused.
+        is_client_certificate_asked: None where it could not be seen.
+    """
 
     version: str
     cipher: str
     chain: tuple[PeerCertificate, ...]
+    is_client_certificate_asked: bool | None = None
 
 
 def tls_report(channel: "TlsChannel | None") -> TlsReport | None:
@@ -25,7 +32,9 @@ def tls_report(channel: "TlsChannel | None") -> TlsReport | None:
     if channel is None:
         return None
     chain = channel.peer_chain()
-    return TlsReport(channel.version, channel.cipher, chain) if chain or channel.version else None
+    if not chain and not channel.version:
+        return None
+    return TlsReport(channel.version, channel.cipher, chain, channel.is_certificate_asked)
 
 
 class ClusterView(NamedTuple):
@@ -43,10 +52,11 @@ class AddressReport:
         target: node, name and address.
         advertised: whether it was found in metadata rather than given.
         phases_ms: each phase that was passed with its milliseconds.
-        phase, limit_ms: where it is now, and the connect limit.
+        phase, limit_ms: where it is now, and the connect limit; METADATA until that was answered, then READY.
         error: why it ended, if it failed.
         is_done: ready and asked all there is to ask, or failed.
         answers_as: the node id under which it answers, where it could be found out.
+        idle: what became of the connection in the test of idleness, where one was wanted.
     """
 
     __slots__ = (
@@ -55,9 +65,9 @@ class AddressReport:
         "elapsed_ms",
         "error",
         "features",
+        "idle",
         "is_done",
         "limit_ms",
-        "metadata_ms",
         "phase",
         "phases_ms",
         "sasl_mechanisms",
@@ -84,20 +94,25 @@ class AddressReport:
         self.versions: dict[int, Versions] = {}
         self.features: dict[str, int] = {}
         self.view: ClusterView | None = None
-        self.metadata_ms: int | None = None
+        self.idle: IdleReport | None = None
         self.answers_as: int | None = None
         self.works_with = ""
         """The security protocol with which a second attempt succeeded, where the configured one did not."""
 
     @property
     def is_ready(self) -> bool:
-        """Whether the connection got through the handshake."""
+        """Whether it can be used: the connection got through the handshake, and Metadata was answered."""
         return self.error is None and self.phase is Phase.READY
 
 
 class CoordinatorReport(NamedTuple):
-    """What FindCoordinator says of a group."""
+    """What the cluster says of the coordinator of a group; neither `node` nor `error` when nobody said anything.
+
+    `partition` of __consumer_offsets holds the group, `leader_id` leads it; None where they could not be found out.
+    """
 
     group_id: str
     node: Node | None
     error: KafkaError | None
+    partition: int | None = None
+    leader_id: int | None = None

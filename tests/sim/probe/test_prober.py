@@ -2,9 +2,11 @@
 
 from kctl.client.cluster import Node
 from kctl.client.config import AdminConfig
-from kctl.client.errors import ConnectionRefused, ConnectTimeout, DnsError, RequestTimeout, SaslRequired
-from kctl.client.events import Closed, Event, Expired, Failed, Phase, Ready
+from kctl.client.errors import ConnectionRefused, ConnectTimeout, DnsError, RequestTimeout, SaslRequired, WrongPeerError
+from kctl.client.events import Closed, Event, Expired, Failed, Phase, PhaseDone, Ready
+from kctl.client.probe.conversation import java_string_hash
 from kctl.client.probe.prober import ProbeOptions, Prober
+from kctl.client.protocol.api.api_versions import ApiVersion, ApiVersionsResponse
 from kctl.client.seams import Address
 from kctl.sandbox import Sandbox
 from kctl.sandbox.faults import Fault
@@ -30,16 +32,19 @@ class Round:
         self.network.listen(ip, 9092, node)
         return node
 
-    def run(self, *hosts: str, until_ms: int = 60_000, **options: object) -> Prober:
+    def begin(self, *hosts: str, **options: object) -> Prober:
         runtime = sim_runtime(self.hub, "app", self.network, self.resolver)
         nodes = [Node(-number, *split(host)) for number, host in enumerate(hosts, 1)]
-        prober = Prober(
+        return Prober(
             AdminConfig.parse(CONFIG),
             runtime,
             nodes,
             events=self.events.append,
             options=ProbeOptions(**options),  # type: ignore[arg-type]  # passed on
         )
+
+    def run(self, *hosts: str, until_ms: int = 60_000, **options: object) -> Prober:
+        prober = self.begin(*hosts, **options)
         while not prober.is_done and self.hub.now_ms < until_ms:
             prober.poll(until_ms - self.hub.now_ms)
         prober.close("the deadline passed")
@@ -68,6 +73,9 @@ def test_every_address_has_its_own_outcome_and_none_waits_for_another() -> None:
             ("10.0.0.4:9092", Phase.APIVERSIONS, 2000),
         ]
         kinds = {str(report.target): type(report.error) for report in prober.reports if report.error}
+        assert [report.target.address for report in prober.reports] == [
+            "10.0.0.1:9092", "10.0.0.2:9092", "10.0.0.3:9092", "10.0.0.4:9092", "",
+        ]  # fmt: skip
         assert kinds == {
             "three.example:9092 [10.0.0.2]": ConnectTimeout,
             "three.example:9092 [10.0.0.3]": ConnectionRefused,
@@ -95,8 +103,38 @@ def test_a_node_that_stalls_after_the_handshake_is_a_request_timeout_on_its_mill
         node.answer = lambda request: answer(request) if request.api_key == 18 else None
         (report,) = round_.run("10.0.0.1").reports
         assert isinstance(report.error, RequestTimeout)
+        assert (report.phase, report.is_ready) == (Phase.METADATA, False)
         failed = [e for e in round_.events if isinstance(e, Failed)]
         assert [(e.phase, e.at_ms) for e in failed] == [(Phase.METADATA, 4 + 3000)]
+
+
+def test_metadata_is_a_phase_and_its_answer_makes_an_address_ready() -> None:
+    with Hub() as hub:
+        round_ = Round(hub)
+        round_.listen("10.0.0.1")
+        (report,) = round_.run("10.0.0.1").reports
+        done = [(e.phase, e.at_ms, e.elapsed_ms) for e in round_.events if isinstance(e, PhaseDone)]
+        assert done[-1] == (Phase.METADATA, 6, 2)
+        assert report.phases_ms == {Phase.DNS: 0, Phase.TCP: 2, Phase.APIVERSIONS: 2, Phase.METADATA: 2}
+        assert report.is_ready
+
+
+def test_a_look_up_under_way_is_in_the_reports() -> None:
+    with Hub() as hub:
+        round_ = Round(hub)
+        round_.resolver.add("slow.example", ["10.0.0.1"], delay_ms=5000)
+        (report,) = round_.run("slow.example", until_ms=500).reports
+        assert (report.target.address, report.phase, report.is_done) == ("", Phase.DNS, False)
+
+
+def test_a_controller_is_no_broker() -> None:
+    with Hub() as hub:
+        round_ = Round(hub)
+        node = round_.listen("10.0.0.1")
+        node.answer = lambda _: ApiVersionsResponse(api_keys=[ApiVersion(api_key=18, max_version=4)])
+        (report,) = round_.run("10.0.0.1").reports
+        assert isinstance(report.error, WrongPeerError)
+        assert "KRaft controller" in str(report.error)
 
 
 def test_a_node_that_hangs_up_on_the_first_request_wants_sasl() -> None:
@@ -154,3 +192,19 @@ def test_the_coordinator_of_a_group_is_named() -> None:
         assert prober.coordinator.error is None
         assert prober.coordinator.node is not None
         assert prober.coordinator.node.node_id in {1, 2, 3}
+        assert (prober.coordinator.partition, prober.coordinator.leader_id) == (None, None)
+
+
+def test_the_partition_of_a_group_is_found_as_brokers_find_it() -> None:
+    """Known hashes of Java strings; the last is the one that Integer.MIN_VALUE comes from."""
+    assert [java_string_hash(text) for text in ("", "a", "g", "polygenelubricants", "my-group", "😀")] == [
+        0, 97, 103, 0, java_hash("my-group"), java_hash("😀"),
+    ]  # fmt: skip
+
+
+def java_hash(text: str) -> int:
+    """The definition: s[0]*31^(n-1) + ... + s[n-1] over UTF-16 units, in 32 bits, the sign bit cleared."""
+    data = text.encode("utf-16-be")
+    units = [int.from_bytes(data[start : start + 2]) for start in range(0, len(data), 2)]
+    total: int = sum(unit * 31 ** (len(units) - 1 - index) for index, unit in enumerate(units))
+    return total % 2**31

@@ -2,9 +2,17 @@
 
 from kctl.client.broker_errors import broker_error
 from kctl.client.cluster import Node
-from kctl.client.errors import ConnectionRefused, ConnectTimeout, KafkaError, WrongPeerError
+from kctl.client.errors import (
+    ConnectionLost,
+    ConnectionRefused,
+    ConnectTimeout,
+    KafkaError,
+    RequestTimeout,
+    WrongPeerError,
+)
 from kctl.client.events import Phase, Target
 from kctl.client.probe.findings import DAY_MS, Finding, Severity, judge
+from kctl.client.probe.idle import IdleReport
 from kctl.client.probe.report import AddressReport, ClusterView, CoordinatorReport, TlsReport
 from kctl.client.security.tls.certificates import PeerCertificate
 
@@ -105,7 +113,28 @@ def test_no_coordinator_has_the_brokers_reason() -> None:
     finding = found(report(), coordinator=CoordinatorReport("g", None, error))["no-coordinator"]
     assert "COORDINATOR_NOT_AVAILABLE" in finding.text
     assert finding.error is error
+    assert "may not be made yet" in finding.hint
     assert found(report(), coordinator=CoordinatorReport("g", A, None)) == {}
+
+
+def test_no_coordinator_names_the_partition_and_its_leader() -> None:
+    coordinator = CoordinatorReport("g", None, broker_error(15, "FindCoordinator of group g"), 23, -1)
+    assert "__consumer_offsets-23, no leader" in found(report(), coordinator=coordinator)["no-coordinator"].text
+    unanswered = CoordinatorReport("g", None, None)
+    assert "nobody answered" in found(report(), coordinator=unanswered)["no-coordinator"].text
+
+
+def test_a_connection_that_was_forgotten_while_idle_is_an_error_and_one_that_was_ended_a_note() -> None:
+    dropped, closed, alive = report(), report("b.example", node_id=-2), report("c.example", node_id=-3)
+    dropped.idle = IdleReport(400_000, RequestTimeout("waiting for the answer", timeout_ms=3000, elapsed_ms=3000))
+    closed.idle = IdleReport(371_500, ConnectionLost("the peer closed the connection"))
+    alive.idle = IdleReport(400_000, None)
+    findings = found(dropped, closed, alive)
+    assert "after 400 s of silence" in findings["idle-dropped"].text
+    assert findings["idle-dropped"].severity is Severity.ERROR
+    assert "after 371.5 s of silence" in findings["idle-closed"].text
+    assert findings["idle-closed"].severity is Severity.NOTE
+    assert len(findings) == 2
 
 
 def test_certificate_ends_within_the_days_asked_for() -> None:

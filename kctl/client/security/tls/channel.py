@@ -144,6 +144,13 @@ class TlsChannel:
         cipher = self._tls.cipher() if self.is_established else None
         return cipher[0] if cipher else ""
 
+    @property
+    def is_certificate_asked(self) -> bool | None:
+        """Whether the peer asked for a client certificate; None where nobody watches for it."""
+        from kctl.client.security.tls.certificate_requests import is_certificate_asked
+
+        return is_certificate_asked(self._tls)
+
     def peer_chain(self) -> "tuple[PeerCertificate, ...]":
         """Return what the peer presented, leaf first, also after it was refused; empty when there is nothing."""
         from kctl.client.security.tls.certificates import presented_chain

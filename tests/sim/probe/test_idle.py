@@ -1,0 +1,84 @@
+"""The test of idleness in virtual time: the wait ends on its millisecond, and whatever ends it early is told."""
+
+import pytest
+
+from kctl.client.errors import ConnectionLost, RequestTimeout
+from kctl.client.events import Lost, RequestSent
+from kctl.client.probe.prober import IDLE_WAIT, NextLimit
+from kctl.client.probe.report import AddressReport
+from kctl.sandbox.faults import Fault
+from kctl.sandbox.sim import Hub
+from tests.sim.probe.test_prober import Round
+
+IDLE_MS = 400_000
+READY_AT_MS = 6
+"""A round trip of two milliseconds each for SYN, ApiVersions and Metadata."""
+HOST = "10.0.0.1"
+
+
+def idled(hub: Hub, round_: Round) -> AddressReport:
+    (report,) = round_.run(HOST, until_ms=2 * IDLE_MS, idle_ms=IDLE_MS).reports
+    assert report.is_done
+    return report
+
+
+def test_a_connection_that_lives_is_asked_after_exactly_that_long() -> None:
+    with Hub() as hub:
+        round_ = Round(hub)
+        round_.listen(HOST)
+        report = idled(hub, round_)
+        assert report.is_ready
+        assert report.idle == (IDLE_MS, None)
+        sent = [(event.api, event.at_ms) for event in round_.events if isinstance(event, RequestSent)]
+        assert sent[-1] == ("ApiVersions", READY_AT_MS + IDLE_MS)
+        assert report.elapsed_ms == READY_AT_MS
+
+
+def test_a_path_that_forgot_the_connection_is_an_answer_that_does_not_come() -> None:
+    with Hub() as hub:
+        round_ = Round(hub)
+        node = round_.listen(HOST)
+        hub.call_later_ms(1000, "nat", lambda: node.faults.start(Fault.SILENCE))
+        report = idled(hub, round_)
+        assert report.is_ready
+        assert report.idle is not None
+        assert report.idle.idle_ms == IDLE_MS
+        assert isinstance(report.idle.error, RequestTimeout)
+        lost = [event.at_ms for event in round_.events if isinstance(event, Lost)]
+        assert lost == [READY_AT_MS + IDLE_MS + 3000]
+
+
+@pytest.mark.parametrize("how", ["close", "reset"])
+def test_the_age_at_which_a_peer_ended_it_is_told(how: str) -> None:
+    with Hub() as hub:
+        round_ = Round(hub)
+        node = round_.listen(HOST)
+
+        def end() -> None:
+            getattr(node.wires[-1], how)()
+
+        hub.call_later_ms(371_000, "balancer", end)
+        report = idled(hub, round_)
+        assert report.is_ready
+        assert report.idle is not None
+        assert report.idle.idle_ms == 371_000 + 1 - READY_AT_MS
+        assert isinstance(report.idle.error, ConnectionLost)
+
+
+def test_what_is_waited_for_has_a_name() -> None:
+    with Hub() as hub:
+        round_ = Round(hub)
+        round_.listen(HOST)
+        prober = round_.begin(HOST, idle_ms=IDLE_MS)
+        names: dict[str, int] = {}
+        while not prober.is_done:
+            limit = prober.next_limit()
+            assert isinstance(limit, NextLimit)
+            assert limit.at_ms >= hub.now_ms
+            names[limit.name] = limit.at_ms
+            prober.poll(IDLE_MS)
+        prober.close()
+        assert list(names) == ["--connect-timeout", "--request-timeout", IDLE_WAIT]
+        assert names["--connect-timeout"] == 2000
+        assert names[IDLE_WAIT] == READY_AT_MS + IDLE_MS
+        assert prober.next_limit() is None
