@@ -5,8 +5,10 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
 PYTEST := $(BIN)/python -m pytest -q
+# Other Kafka clients, for comparison; kept with what the tests fetch.
+PEERS := $(or $(KCTL_CACHE),$(HOME)/.cache/kctl)/peers/.ready
 
-.PHONY: help run test check format lint types layers generated unit sim fuzz loopback cli broker conformance bench clean
+.PHONY: help run test check format lint types layers generated unit sim fuzz loopback cli broker conformance bench bench-peers clean
 
 help:  ## list the tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -67,6 +69,15 @@ conformance: $(READY)  ## bytes and outcomes against the Java client and others
 
 bench: $(READY)  ## measurements, each with what it compares to
 	@for file in benchmarks/bench_*.py; do echo "== $$file"; PYTHONPATH=. $(BIN)/python $$file || exit 1; done
+
+bench-peers: $(READY) $(PEERS)  ## deadlines next to kafka-python, aiokafka, confluent-kafka and the Java client
+	PYTHONPATH=. $(BIN)/python benchmarks/bench_deadlines.py --peers
+	PYTHONPATH=. $(BIN)/python benchmarks/bench_bootstrap.py --peers
+
+$(PEERS):
+	$(PYTHON) -m venv $(dir $@)
+	$(dir $@)bin/python -m pip install --quiet --disable-pip-version-check aiokafka confluent-kafka kafka-python
+	@touch $@
 
 clean:  ## remove the environment and what was built
 	rm -rf $(VENV) build dist *.egg-info

@@ -1,0 +1,1 @@
+"""One program a client, each asking a faulty peer for its topics again and again and printing how each try ended."""
