@@ -10,8 +10,14 @@ from enum import Enum
 from typing import NamedTuple
 
 from kctl.client.cluster import NO_NODE, Node
-from kctl.client.errors import ConnectTimeout, KafkaError, KafkaTimeoutError
-from kctl.client.probe.report import AddressReport, CoordinatorReport
+from kctl.client.errors import (
+    CertificateExpired,
+    ConnectTimeout,
+    HostnameMismatch,
+    KafkaError,
+    KafkaTimeoutError,
+)
+from kctl.client.probe.report import AddressReport, CoordinatorReport, TlsReport
 from kctl.client.protocol.api import api_name
 
 DAY_MS = 24 * 3600 * 1000
@@ -59,6 +65,7 @@ def judge(
         *_no_controller(reports),
         *_coordinator(coordinator),
         *_idle(reports),
+        *_unfinished(reports),
         *_certificates(reports, wall_ms, cert_warn_ms),
         *_version_skew(reports),
     ]
@@ -175,21 +182,56 @@ def _idle(reports: Sequence[AddressReport]) -> Iterable[Finding]:
             yield Finding("idle-closed", Severity.NOTE, str(report.target), text, hint, error)
 
 
-def _certificates(reports: Sequence[AddressReport], wall_ms: int, cert_warn_ms: int) -> Iterable[Finding]:
+def _unfinished(reports: Sequence[AddressReport]) -> Iterable[Finding]:
     for report in reports:
-        if report.error is not None or report.tls is None:
+        if not report.is_done and report.error is None and not report.is_ready:
+            others = any(other.is_ready and not other.advertised for other in reports)
+            severity = Severity.WARNING if others else Severity.ERROR
+            text = f"still in {report.phase.value} when the limit of the whole round (--api-timeout) passed"
+            yield Finding("unfinished", severity, str(report.target), text, "give it a longer --api-timeout")
+
+
+def _certificates(reports: Sequence[AddressReport], wall_ms: int, cert_warn_ms: int) -> Iterable[Finding]:
+    """What is wrong with certificates beside what the handshake refused; it names one fault, and there may be more."""
+    for report in reports:
+        if report.tls is None:
             continue
+        where = str(report.target)
         for certificate in report.tls.chain:
             left_ms = certificate.not_after_ms - wall_ms
-            if left_ms < cert_warn_ms:
-                days = max(0, left_ms // DAY_MS)
-                text = f"certificate of {certificate.subject} ends {certificate.not_after}, in {days} days"
-                yield Finding("certificate-ends", Severity.WARNING, str(report.target), text, "renew it")
+            if left_ms < 0 and not isinstance(report.error, CertificateExpired):
+                text = f"certificate of {certificate.subject} ended {certificate.not_after}"
+                yield Finding("certificate-ended", Severity.ERROR, where, text, "renew it")
+            elif 0 <= left_ms < cert_warn_ms:
+                text = f"certificate of {certificate.subject} ends {certificate.not_after}, in {left_ms // DAY_MS} days"
+                yield Finding("certificate-ends", Severity.WARNING, where, text, "renew it")
+        yield from _certificate_name(report, report.tls, where)
+
+
+def _certificate_name(report: AddressReport, tls: TlsReport, where: str) -> Iterable[Finding]:
+    if not tls.chain or not tls.asked_for or isinstance(report.error, HostnameMismatch):
+        return
+    names = tls.chain[0].names
+    if not any(is_for(name, tls.asked_for) for name in names):
+        text = f"certificate is for {_list(names) or 'no name'}, asked for {tls.asked_for}"
+        hint = "clients that check names refuse it: connect by one of those names"
+        yield Finding("certificate-name", Severity.WARNING, where, text, hint)
+
+
+def is_for(name: str, host: str) -> bool:
+    """Return whether a name of a certificate covers a host: itself, or `*.` before all but its first label."""
+    name, host = name.lower(), host.lower().strip("[]")
+    try:
+        return ipaddress.ip_address(name) == ipaddress.ip_address(host)
+    except ValueError:
+        first, _, rest = host.partition(".")
+        return name == host or (name.startswith("*.") and bool(first) and name[2:] == rest)
 
 
 def _version_skew(reports: Sequence[AddressReport]) -> Iterable[Finding]:
     speaking = {str(report.target): report.versions for report in reports if report.is_ready and report.versions}
     keys = sorted({key for versions in speaking.values() for key in versions})
+    differing: list[str] = []
     for key in keys:
         ranges: dict[str, list[str]] = {}
         for where, versions in speaking.items():
@@ -197,8 +239,10 @@ def _version_skew(reports: Sequence[AddressReport]) -> Iterable[Finding]:
             ranges.setdefault(f"{offer[0]} to {offer[1]}" if offer else "not at all", []).append(where)
         if len(ranges) > 1:
             parts = [f"{offered} at {_list(places)}" for offered, places in ranges.items()]
-            hint = "brokers of different versions: an upgrade under way, or one that was left behind"
-            yield Finding("version-skew", Severity.NOTE, "", f"{api_name(key)}: {'; '.join(parts)}", hint)
+            differing.append(f"{api_name(key)}: {'; '.join(parts)}")
+    if differing:
+        hint = "brokers of different versions: an upgrade under way, or one that was left behind"
+        yield Finding("version-skew", Severity.NOTE, "", _list(differing, separator=" | "), hint)
 
 
 def _brokers(reports: Sequence[AddressReport]) -> list[Node]:
@@ -208,10 +252,8 @@ def _brokers(reports: Sequence[AddressReport]) -> list[Node]:
 
 
 def _reason(report: AddressReport) -> str:
-    reason = str(report.error).removeprefix(f"{report.target}: ")
-    return (
-        f"filtered ({reason})" if isinstance(report.error, ConnectTimeout) and report.error.phase == "tcp" else reason
-    )
+    is_filtered = isinstance(report.error, ConnectTimeout) and report.error.phase == "tcp"
+    return f"filtered ({report.reason})" if is_filtered else report.reason
 
 
 def _is_loopback(host: str) -> bool:
@@ -223,7 +265,7 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-def _list(places: Iterable[str], most: int = 3) -> str:
+def _list(places: Iterable[str], most: int = 3, separator: str = ", ") -> str:
     named = list(places)
     more = f" and {len(named) - most} more" if len(named) > most else ""
-    return ", ".join(named[:most]) + more
+    return separator.join(named[:most]) + more

@@ -19,12 +19,14 @@ class TlsReport(NamedTuple):
     Attributes:
         chain: the certificates, leaf first; there also when they were refused.
         is_client_certificate_asked: None where it could not be seen.
+        asked_for: the name that the certificate has to be for.
     """
 
     version: str
     cipher: str
     chain: tuple[PeerCertificate, ...]
     is_client_certificate_asked: bool | None = None
+    asked_for: str = ""
 
 
 def tls_report(channel: "TlsChannel | None") -> TlsReport | None:
@@ -34,7 +36,7 @@ def tls_report(channel: "TlsChannel | None") -> TlsReport | None:
     chain = channel.peer_chain()
     if not chain and not channel.version:
         return None
-    return TlsReport(channel.version, channel.cipher, chain, channel.is_certificate_asked)
+    return TlsReport(channel.version, channel.cipher, chain, channel.is_certificate_asked, channel.host)
 
 
 class ClusterView(NamedTuple):
@@ -103,6 +105,20 @@ class AddressReport:
     def is_ready(self) -> bool:
         """Whether it can be used: the connection got through the handshake, and Metadata was answered."""
         return self.error is None and self.phase is Phase.READY
+
+    @property
+    def reason(self) -> str:
+        """Why it failed, without the node and the phase, which stand beside it; empty when it did not."""
+        if self.error is None:
+            return ""
+        words = str(self.error).removeprefix(f"{self.target}: ")
+        return words.removesuffix(f" [phase {getattr(self.error, 'phase', '')}]")
+
+    @property
+    def broker(self) -> Node | None:
+        """The broker that answers here, as it is advertised; None where it is not known."""
+        brokers = self.view.brokers if self.view is not None else ()
+        return next((broker for broker in brokers if broker.node_id == self.answers_as), None)
 
 
 class CoordinatorReport(NamedTuple):

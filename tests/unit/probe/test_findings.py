@@ -1,17 +1,21 @@
 """Findings, one test an id: said when it is so, and not said when it is not."""
 
+import pytest
+
 from kctl.client.broker_errors import broker_error
 from kctl.client.cluster import Node
 from kctl.client.errors import (
+    CertificateExpired,
     ConnectionLost,
     ConnectionRefused,
     ConnectTimeout,
     KafkaError,
     RequestTimeout,
+    UntrustedCertificate,
     WrongPeerError,
 )
 from kctl.client.events import Phase, Target
-from kctl.client.probe.findings import DAY_MS, Finding, Severity, judge
+from kctl.client.probe.findings import DAY_MS, Finding, Severity, is_for, judge
 from kctl.client.probe.idle import IdleReport
 from kctl.client.probe.report import AddressReport, ClusterView, CoordinatorReport, TlsReport
 from kctl.client.security.tls.certificates import PeerCertificate
@@ -146,6 +150,40 @@ def test_certificate_ends_within_the_days_asked_for() -> None:
     assert found(ready, cert_warn_ms=9 * DAY_MS) == {}
 
 
+def test_all_faults_of_a_refused_certificate_are_told_beside_the_one_that_refused_it() -> None:
+    certificate = PeerCertificate("CN=a", "CN=ca", 0, NOW_MS - DAY_MS, "2022-11-24", "2023-11-13", ("other.example",))
+    untrusted = report(error=UntrustedCertificate("issuer unknown"))
+    untrusted.tls = TlsReport("", "", (certificate,), asked_for="a.example")
+    assert set(found(untrusted)) == {"dead-bootstrap", "certificate-ended", "certificate-name"}
+    expired = report(error=CertificateExpired("expired"))
+    expired.tls = untrusted.tls
+    assert set(found(expired)) == {"dead-bootstrap", "certificate-name"}
+
+
+@pytest.mark.parametrize(
+    ("name", "host", "covers"),
+    [
+        ("a.example", "A.example", True),
+        ("*.example", "a.example", True),
+        ("*.example", "a.b.example", False),
+        ("*.example", "example", False),
+        ("10.0.0.1", "10.0.0.1", True),
+        ("FD00:0:0:0:0:0:0:1", "[fd00::1]", True),
+        ("10.0.0.1", "a.example", False),
+    ],
+)
+def test_names_of_certificates(name: str, host: str, covers: bool) -> None:
+    assert is_for(name, host) is covers
+
+
+def test_what_the_round_did_not_finish_is_told_with_its_phase() -> None:
+    pending = report("b.example", node_id=-2)
+    pending.is_done, pending.phase = False, Phase.TLS
+    assert found(pending)["unfinished"].severity is Severity.ERROR
+    assert found(pending, report())["unfinished"].severity is Severity.WARNING
+    assert "still in tls" in found(pending)["unfinished"].text
+
+
 def test_version_skew_names_the_api_and_both_offers() -> None:
     first, second = report(), report("b.example", node_id=-2)
     first.versions, second.versions = {3: (0, 13), 0: (3, 12)}, {3: (0, 12), 0: (3, 12)}
@@ -153,6 +191,15 @@ def test_version_skew_names_the_api_and_both_offers() -> None:
     assert finding.severity is Severity.NOTE
     assert finding.text.startswith("Metadata: 0 to 13 at a.example")
     assert "0 to 12 at b.example" in finding.text
+    assert "Produce" not in finding.text
+
+
+def test_version_skew_is_one_finding_however_many_apis_differ() -> None:
+    first, second = report(), report("b.example", node_id=-2)
+    first.versions, second.versions = dict.fromkeys(range(9), (0, 3)), dict.fromkeys(range(9), (0, 2))
+    findings = judge([first, second], wall_ms=NOW_MS)
+    assert [finding.id for finding in findings] == ["version-skew"]
+    assert findings[0].text.endswith("and 6 more")
 
 
 def test_the_gravest_come_first() -> None:

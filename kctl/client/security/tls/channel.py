@@ -36,16 +36,16 @@ class TlsChannel:
         import ssl
 
         # In a certificate, names have no trailing dot and addresses no zone.
-        self._host = server_hostname.partition("%")[0].removesuffix(".")
+        self.host = server_hostname.partition("%")[0].removesuffix(".")
         self._incoming = ssl.MemoryBIO()
         self._outgoing = ssl.MemoryBIO()
-        name = None if server_side else self._host or None
+        name = None if server_side else self.host or None
         if name is None and context.check_hostname:
             raise TlsError(f"{server_hostname!r} is no name to ask a certificate for")
         try:
             self._tls = context.wrap_bio(self._incoming, self._outgoing, server_side, name)
         except (ValueError, TypeError) as e:
-            raise TlsError(f"{self._host!r} is no name to ask a certificate for: {e}") from None
+            raise TlsError(f"{self.host!r} is no name to ask a certificate for: {e}") from None
         self._first_bytes = b""
         self._failure: TlsError | None = None
         self.is_established = False
@@ -176,7 +176,7 @@ class TlsChannel:
     def _fail(self, error: "ssl.SSLError") -> TlsError:
         from kctl.client.security.tls.failures import tls_error
 
-        self._failure = tls_error(error, self._host, self.peer_chain())
+        self._failure = tls_error(error, self.host, self.peer_chain())
         if isinstance(self._failure, TlsClosed) and not self.is_established:
             self._failure.hint = "the port may not speak TLS: try security.protocol PLAINTEXT"
         return self._failure
