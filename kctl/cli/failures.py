@@ -133,6 +133,15 @@ BROKER_CODES = {name: code for code, names in _BROKER_CODES.items() for name in 
 MOST_NODES = 10
 """Nodes whose errors are listed beside the cause; further ones are counted."""
 
+BROKER_HINTS: dict[str, str] = {
+    "UNKNOWN_TOPIC_OR_PARTITION": "kctl topics list shows what there is; kctl topics create makes one",
+    "LEADER_NOT_AVAILABLE": "kctl topics describe TOPIC shows replicas and who is offline",
+    "COORDINATOR_NOT_AVAILABLE": (
+        "the group's partition of __consumer_offsets has no leader: look at its replicas and min.insync.replicas"
+    ),
+}
+"""One thing to try after a broker error, by Kafka's name of it."""
+
 HINTS: dict[ExitCode, str] = {
     ExitCode.DNS: "check the name, and the search domain of the resolver",
     ExitCode.NOT_AUTHORISED: "the principal of this connection needs an ACL for that",
@@ -205,4 +214,6 @@ def _hint(error: BaseException, code: ExitCode) -> str:
         return error.hint
     if isinstance(error, errors.ConfigError) and error.key == "bootstrap.servers":
         return "-b HOST:PORT, or start a cluster to try with: kctl sandbox up"
+    if isinstance(error, errors.BrokerError) and error.name in BROKER_HINTS:
+        return BROKER_HINTS[error.name]
     return HINTS.get(code, "")

@@ -11,7 +11,9 @@ from collections.abc import Callable, Iterator
 
 from kctl.client.protocol.api.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from kctl.client.protocol.api.metadata import MetadataRequest
+from kctl.client.protocol.api.sasl_handshake import SaslHandshakeRequest
 from kctl.client.protocol.framing import FrameReader, decode_request, encode_response
+from kctl.client.protocol.schema import Request
 
 Peer = Callable[[], contextlib.AbstractContextManager[str]]
 
@@ -164,9 +166,10 @@ def only_versions() -> contextlib.AbstractContextManager[str]:
 
 
 def _broker_versions() -> ApiVersionsResponse:
-    first, last = MetadataRequest.VALID_VERSIONS
-    spoken = ApiVersion(api_key=MetadataRequest.API_KEY, min_version=first, max_version=last)
-    return ApiVersionsResponse(api_keys=[spoken])
+    spoken: tuple[type[Request], ...] = (ApiVersionsRequest, MetadataRequest, SaslHandshakeRequest)
+    ranges = [(each.API_KEY, *each.VALID_VERSIONS) for each in spoken]
+    keys = [ApiVersion(api_key=key, min_version=first, max_version=last) for key, first, last in ranges]
+    return ApiVersionsResponse(api_keys=keys)
 
 
 TLS_ALERT = bytes.fromhex("15030300020250")

@@ -16,10 +16,13 @@ from kctl.client.errors import (
     SaslRequired,
     TlsNotAnswered,
     TransportError,
+    UnsupportedVersionError,
     WrongPeerError,
 )
 from kctl.client.events import Phase, Target
 from kctl.client.network.peers import is_tls, name_peer
+from kctl.client.protocol.api.metadata import MetadataRequest
+from kctl.client.protocol.versions import NodeVersions
 
 _HUNG_UP = (errno.ECONNRESET, errno.EPIPE)
 _UNREACHABLE = {
@@ -37,6 +40,7 @@ _WAITED_FOR = {
     Phase.SASL: ("SASL did not finish", "the broker's authentication backend may hang"),
 }
 _CLOSED_HINTS = {
+    Phase.TCP: "a proxy without a backend, a connection quota, or a firewall that cuts connections",
     Phase.TLS: "try --security-protocol PLAINTEXT (or SASL_PLAINTEXT)",
     Phase.APIVERSIONS: "a proxy without a backend, a connection quota, or a TLS port",
     Phase.SASL: "some mechanisms are refused without a word",
@@ -98,6 +102,15 @@ def bad_bytes(target: Target, phase: Phase, error: RemoteProtocolError) -> Kafka
     return error
 
 
+def not_spoken(target: Target, error: UnsupportedVersionError, versions: NodeVersions) -> KafkaError:
+    """Return the error of a node that lacks an API; a KRaft controller is known by having no Metadata at all."""
+    error.args = (f"{target}: {error}",)
+    if error.api != MetadataRequest.NAME or MetadataRequest.API_KEY in versions.ranges:
+        return error
+    hint = "this is a KRaft controller: use the address of a broker's listener"
+    return located(target, Phase.READY, WrongPeerError(str(error).removeprefix(f"{target}: "), hint=hint))
+
+
 def located(target: Target, phase: Phase, error: TransportError) -> TransportError:
     """Return `error` with the node in front of its text and the place filled in."""
     error.args = (f"{target}: {error} [phase {phase.value}]",)
@@ -124,6 +137,8 @@ def _not_connected(elapsed_ms: int, error: OSError | None) -> TransportError:
     if code == errno.ECONNREFUSED:
         text = f"connection refused (RST after {elapsed_ms} ms)"
         return ConnectionRefused(text, hint="the host is up, nothing listens on this port")
+    if code in _HUNG_UP:
+        return _closed(Phase.TCP, elapsed_ms, error)
     if code in _UNREACHABLE:
         return ConnectionRefused(_UNREACHABLE[code], hint="routing, VPN or firewall")
     if code == errno.ETIMEDOUT:

@@ -10,7 +10,7 @@ from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
 from kctl.client.clock import FOREVER_MS
-from kctl.client.errors import KafkaError, RemoteProtocolError, TransportError
+from kctl.client.errors import KafkaError, RemoteProtocolError, TransportError, UnsupportedVersionError
 from kctl.client.events import EventSink, Phase, PhaseDone, Ready, RequestSent, ResponseReceived, Target
 from kctl.client.network import connect_errors
 from kctl.client.network.handshake import Handshake
@@ -152,6 +152,10 @@ class Connection:
             if named is error:  # an error is never its own cause: whoever follows the causes would not come to an end
                 raise
             raise named from error
+        except UnsupportedVersionError as error:
+            assert self.versions is not None
+            connect_errors.not_spoken(self.target, error, self.versions)
+            raise
         return [answer for answer in arrived if answer is not None]
 
     def lost(self, error: OSError | None, now_ms: int) -> KafkaError:

@@ -16,7 +16,14 @@ from kctl.client.backoff import ExponentialBackoff
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import Node
 from kctl.client.config import ClientConfig
-from kctl.client.errors import AuthenticationError, ConnectionLost, KafkaError, ProtocolError, RequestTimeout
+from kctl.client.errors import (
+    AuthenticationError,
+    ConnectionLost,
+    KafkaError,
+    ProtocolError,
+    RequestTimeout,
+    UnsupportedVersionError,
+)
 from kctl.client.events import EventSink, Lost, RequestExpired, Throttled, ignore_events
 from kctl.client.network import connect_errors
 from kctl.client.network.advertised import AdvertisedAddresses
@@ -251,6 +258,10 @@ class NetworkClient:
             else:
                 connection.send_unanswered(request, version, now_ms)
                 self._unanswered.add(connection, Unanswered(node_id, version, on_done))
+        except UnsupportedVersionError as error:
+            named = connect_errors.not_spoken(connection.target, error, connection.versions)
+            self._finish(on_done, Answer(node_id, None, named, version, now_ms))
+            return
         except ProtocolError as error:
             self._finish(on_done, Answer(node_id, None, error, version, now_ms))
             return

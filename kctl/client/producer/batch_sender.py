@@ -9,7 +9,7 @@ Source: KIP-91, KIP-98; Java's Sender.
 from functools import partial
 
 from kctl.client.backoff import ExponentialBackoff
-from kctl.client.broker_errors import STALE_METADATA, ErrorCode
+from kctl.client.broker_errors import STALE_METADATA, ErrorCode, broker_error
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import NO_NODE, TopicPartition
 from kctl.client.cluster_client import ClusterClient
@@ -204,7 +204,8 @@ class BatchSender:
             return f"waiting for node {batch.node_id} to acknowledge the batch to {name}{times}", batch.last_error
         info = self._client.metadata.cluster.partition(*queue.topic_partition)
         if info is None or info.leader_id == NO_NODE:
-            cause = info.error if info is not None and info.error is not None else self._client.last_error()
+            leaderless = broker_error(ErrorCode.LEADER_NOT_AVAILABLE, name)
+            cause = self._client.last_error() if info is None else info.error or leaderless
             return f"{name} had no known leader{times}", cause
         if self._identity is not None and not self._identity.equip(queue.sequence):
             return "waiting for a producer id", self._identity.last_error or self._client.last_error()

@@ -6,7 +6,7 @@ import click
 import pytest
 
 from kctl.cli.exit_codes import ExitCode
-from kctl.cli.failures import BROKER_CODES, CODES, MOST_NODES, CommandError, Failure, exit_code, explain
+from kctl.cli.failures import BROKER_CODES, BROKER_HINTS, CODES, MOST_NODES, CommandError, Failure, exit_code, explain
 from kctl.client import errors
 from kctl.client.broker_errors import ErrorCode, broker_error
 
@@ -24,7 +24,11 @@ def test_every_error_class_of_the_client_has_its_code() -> None:
 
 
 def test_every_broker_error_named_exists() -> None:
-    assert set(BROKER_CODES) <= set(ErrorCode.__members__)
+    assert set(BROKER_CODES) | set(BROKER_HINTS) <= set(ErrorCode.__members__)
+
+
+def test_the_hint_of_a_broker_error() -> None:
+    assert explain(broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "Metadata")).hint.startswith("kctl topics list")
 
 
 @pytest.mark.parametrize(

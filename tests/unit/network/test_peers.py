@@ -14,11 +14,13 @@ from kctl.client.errors import (
     RequestTimeout,
     TlsNotAnswered,
     TransportError,
+    UnsupportedVersionError,
     WrongPeerError,
 )
 from kctl.client.events import Phase, Target
 from kctl.client.network import connect_errors
 from kctl.client.network.peers import is_tls, name_peer
+from kctl.client.protocol.versions import NodeVersions
 
 TARGET = Target(1, -1, "broker.example", 9092, "10.0.0.7:9092")
 
@@ -59,6 +61,7 @@ def test_only_tls_is_tls() -> None:
         (Phase.TCP, OSError(errno.EHOSTUNREACH, "x"), ConnectionRefused, "host unreachable"),
         (Phase.TCP, OSError(errno.ENETUNREACH, "x"), ConnectionRefused, "network unreachable"),
         (Phase.TCP, OSError(errno.ETIMEDOUT, "x"), ConnectTimeout, "gave up connecting after 3 ms"),
+        (Phase.TCP, OSError(errno.ECONNRESET, "x"), ConnectionLost, "the peer reset the connection after 3 ms"),
         (Phase.TCP, OSError(errno.EMFILE, "Too many open files"), ConnectionRefused, "Too many open files"),
         (Phase.TLS, None, ConnectionLost, "the peer closed the connection after 3 ms"),
         (Phase.APIVERSIONS, OSError(errno.ECONNRESET, "x"), ConnectionLost, "the peer reset the connection after 3 ms"),
@@ -117,3 +120,22 @@ def test_bad_bytes_of_a_ready_broker_are_its_own_fault_not_a_wrong_peer() -> Non
     assert isinstance(connect_errors.bad_bytes(TARGET, Phase.APIVERSIONS, error), WrongPeerError)
     assert connect_errors.bad_bytes(TARGET, Phase.READY, error) is error
     assert str(error).startswith("broker.example:9092")
+
+
+def test_a_node_without_metadata_is_a_controller_and_any_other_lack_names_the_node() -> None:
+    versions = NodeVersions({18: (0, 4), 3: (0, 1)}, {})
+    lacking = NodeVersions({18: (0, 4)}, {})
+
+    def error(api: str) -> UnsupportedVersionError:
+        return UnsupportedVersionError(f"{api}: versions 4 to 12 are needed", api=api)
+
+    controller = connect_errors.not_spoken(TARGET, error("Metadata"), lacking)
+    assert isinstance(controller, WrongPeerError)
+    assert str(controller).startswith("broker.example:9092 [10.0.0.7]: Metadata: versions")
+    assert controller.hint.startswith("this is a KRaft controller")
+    for found in (
+        connect_errors.not_spoken(TARGET, error("Metadata"), versions),
+        connect_errors.not_spoken(TARGET, error("Produce"), lacking),
+    ):
+        assert isinstance(found, UnsupportedVersionError)
+        assert str(found).startswith("broker.example:9092 [10.0.0.7]: ")
