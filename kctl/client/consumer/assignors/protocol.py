@@ -1,0 +1,110 @@
+"""The bytes that members of a classic group hand each other through JoinGroup and SyncGroup.
+
+Owns the int16 version before ConsumerProtocolSubscription and ConsumerProtocolAssignment. A newer version than ours is
+read as our newest, since versions only add fields at the end. Shown by tests/unit/consumer/assignors/test_protocol.py.
+"""
+
+import struct
+from collections.abc import Iterable
+from typing import TypeVar
+
+from kctl.client.cluster import TopicPartition
+from kctl.client.consumer.assignors.assignor import MemberSubscription
+from kctl.client.errors import RemoteProtocolError
+from kctl.client.protocol import codec
+from kctl.client.protocol.api import consumer_protocol_assignment, consumer_protocol_subscription
+from kctl.client.protocol.api.consumer_protocol_assignment import ConsumerProtocolAssignment
+from kctl.client.protocol.api.consumer_protocol_subscription import ConsumerProtocolSubscription
+from kctl.client.protocol.schema import Message
+
+PROTOCOL_TYPE = "consumer"
+"""What consumers call themselves in JoinGroup."""
+NEWEST_VERSION = ConsumerProtocolSubscription.VALID_VERSIONS[1]
+
+_VERSION = struct.Struct(">h")
+M = TypeVar("M", bound=Message)
+
+
+def encode_subscription(subscription: MemberSubscription, version: int = NEWEST_VERSION) -> bytes:
+    """Return what a member says when it joins; its instance id travels beside it.
+
+    Raises: LocalProtocolError: a value does not fit.
+    """
+    owned = [
+        consumer_protocol_subscription.TopicPartition(topic=topic, partitions=partitions)
+        for topic, partitions in by_topic(subscription.owned).items()
+    ]
+    message = ConsumerProtocolSubscription(
+        topics=list(subscription.topics),
+        user_data=subscription.user_data or None,
+        owned_partitions=owned,
+        generation_id=subscription.generation,
+        rack_id=subscription.rack,
+    )
+    return _VERSION.pack(version) + codec.encode(message, version)
+
+
+def decode_subscription(data: bytes, group_instance_id: str | None = None) -> MemberSubscription:
+    """Return what a member said when it joined.
+
+    Args: group_instance_id: from the member's entry in the JoinGroup answer.
+    Raises: RemoteProtocolError: the bytes are no subscription.
+    """
+    message = _decode(ConsumerProtocolSubscription, data)
+    return MemberSubscription(
+        topics=tuple(message.topics),
+        owned=tuple(
+            TopicPartition(each.topic, partition) for each in message.owned_partitions for partition in each.partitions
+        ),
+        generation=message.generation_id,
+        rack=message.rack_id,
+        user_data=message.user_data or b"",
+        group_instance_id=group_instance_id,
+    )
+
+
+def encode_assignment(
+    topic_partitions: Iterable[TopicPartition], user_data: bytes = b"", version: int = NEWEST_VERSION
+) -> bytes:
+    """Return what the leader gives one member.
+
+    Raises: LocalProtocolError: a value does not fit.
+    """
+    assigned = [
+        consumer_protocol_assignment.TopicPartition(topic=topic, partitions=partitions)
+        for topic, partitions in by_topic(topic_partitions).items()
+    ]
+    message = ConsumerProtocolAssignment(assigned_partitions=assigned, user_data=user_data or None)
+    return _VERSION.pack(version) + codec.encode(message, version)
+
+
+def decode_assignment(data: bytes) -> list[TopicPartition]:
+    """Return what the leader gave us; no bytes at all is what a leader sends who gives nothing.
+
+    Raises: RemoteProtocolError: the bytes are no assignment.
+    """
+    if not data:
+        return []
+    message = _decode(ConsumerProtocolAssignment, data)
+    return [
+        TopicPartition(each.topic, partition) for each in message.assigned_partitions for partition in each.partitions
+    ]
+
+
+def by_topic(topic_partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
+    """Return the partition numbers of each topic, both in the order given."""
+    grouped: dict[str, list[int]] = {}
+    for topic, partition in topic_partitions:
+        grouped.setdefault(topic, []).append(partition)
+    return grouped
+
+
+def _decode(cls: type[M], data: bytes) -> M:
+    if len(data) < _VERSION.size:
+        raise RemoteProtocolError(f"{cls.NAME}: {len(data)} bytes, too short for a version")
+    (version,) = _VERSION.unpack_from(data)
+    if version < 0:
+        raise RemoteProtocolError(f"{cls.NAME}: version {version}")
+    if version > NEWEST_VERSION:
+        return codec.decode_header(cls, data[_VERSION.size :], NEWEST_VERSION)[0]
+    return codec.decode(cls, data, version, _VERSION.size)
