@@ -1,0 +1,153 @@
+"""The frozen events between application and network loop that are about the group; part of the two unions of events.py.
+
+Owns the types alone. Every change of the assignment is one numbered `AssignmentChanged`; the application applies it
+inside poll, listener included, and says so with `ChangeApplied`. Until then the partitions stay this member's.
+Shown by tests/unit/consumer.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from kctl.client.cluster import NO_EPOCH, TopicPartition
+from kctl.client.errors import KafkaError
+
+
+class OffsetAndMetadata(NamedTuple):
+    """What is committed for a partition: the offset of the next record to read, and a word of whoever committed it."""
+
+    offset: int
+    metadata: str = ""
+    leader_epoch: int = NO_EPOCH
+
+
+class GroupMetadata(NamedTuple):
+    """Who this member is in its group at present; generation is the member epoch with KIP-848, -1 outside the group."""
+
+    group_id: str
+    generation: int = -1
+    member_id: str = ""
+    group_instance_id: str | None = None
+
+
+Offsets = Mapping[TopicPartition, OffsetAndMetadata]
+CommittedAnswer = Mapping[TopicPartition, OffsetAndMetadata | None]
+
+
+# --- application to network -----------------------------------------------------------------------------------------
+
+
+class Subscribe(NamedTuple):
+    """Be a member that wants these topics, or those whose whole name matches the pattern."""
+
+    topics: tuple[str, ...]
+    pattern: re.Pattern[str] | None = None
+
+
+class Unsubscribe(NamedTuple):
+    """Leave the group; the application has released everything."""
+
+
+class ChangeApplied(NamedTuple):
+    """The application has applied the change of that number; it reads nothing of what the change took away."""
+
+    number: int
+
+
+class PollBegan(NamedTuple):
+    """The application is inside poll: max.poll.interval.ms does not run."""
+
+    at_ms: int
+
+
+class PollEnded(NamedTuple):
+    """The application has left poll: max.poll.interval.ms runs from here."""
+
+    at_ms: int
+
+
+class Rejoin(NamedTuple):
+    """Ask the group to rebalance."""
+
+    reason: str
+
+
+class CommitSync(NamedTuple):
+    """Commit, trying again until the deadline, and answer with `CallDone`."""
+
+    call_id: int
+    offsets: Offsets
+    deadline_at_ms: int
+
+
+class CommitAsync(NamedTuple):
+    """Commit and answer with `CommitDone`; what is worth retrying is tried again only with `may_retry`."""
+
+    commit_id: int
+    offsets: Offsets
+    deadline_at_ms: int
+    may_retry: bool
+
+
+class AskCommitted(NamedTuple):
+    """Look up committed offsets and answer with `CommittedAnswer`."""
+
+    call_id: int
+    topic_partitions: tuple[TopicPartition, ...]
+    deadline_at_ms: int
+
+
+# --- network to application -----------------------------------------------------------------------------------------
+
+
+class AssignmentChanged(NamedTuple):
+    """This member's partitions from now on; numbers grow, and each is acknowledged with `ChangeApplied`.
+
+    Attributes:
+        owned: all partitions it has after the change.
+        is_lost: the group has given the former ones away already: nothing of them can be committed any more.
+        is_complete: a rebalance ended with this; False: partitions are released so that one can go on.
+    """
+
+    number: int
+    owned: tuple[TopicPartition, ...]
+    is_lost: bool = False
+    is_complete: bool = True
+
+
+class GroupFailed(NamedTuple):
+    """The group does not take this member, and trying again by itself does not cure that; the next poll tries again."""
+
+    error: KafkaError
+
+
+class GroupWaiting(NamedTuple):
+    """Why this member has no assignment right now; an empty reason means that it has one."""
+
+    reason: str
+
+
+class MemberChanged(NamedTuple):
+    """Who this member is from now on."""
+
+    metadata: GroupMetadata
+
+
+class CommitDone(NamedTuple):
+    """How a `CommitAsync` ended."""
+
+    commit_id: int
+    error: KafkaError | None
+
+
+class NoCommittedOffset(NamedTuple):
+    """Nothing is committed for the partition, and no reset policy says where to start instead."""
+
+    topic_partition: TopicPartition
+    epoch: int
+
+
+GroupToNetwork = (
+    Subscribe | Unsubscribe | ChangeApplied | PollBegan | PollEnded | Rejoin | CommitSync | CommitAsync | AskCommitted
+)
+GroupToApplication = AssignmentChanged | GroupFailed | GroupWaiting | MemberChanged | CommitDone | NoCommittedOffset
