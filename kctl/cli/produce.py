@@ -90,6 +90,8 @@ def produce(
     finally:
         result = producer.close(common.close_timeout_s)
         tell_account(common, result)
+        if failure is not None and sending.in_hand is not None:
+            common.environment.say(f"kctl produce: {sending.in_hand.place} was NOT sent, and nothing after it was read")
     if failure is not None and result.undelivered == 0:
         raise failure
     return account_code(result)
@@ -119,9 +121,12 @@ class _Sending:
         self._partition = partition
         self._separator = separator
         self._told: set[TopicPartition] = set()
+        self.in_hand: Line | None = None
+        """The line that was read and not yet taken by the producer."""
 
     def send(self, line: Line) -> None:
         """Send one line; blocks while the producer's memory is full or the topic is not known yet."""
+        self.in_hand = line
         key, value = None, line.content
         if self._separator is not None and self._separator in value:
             key, value = value.split(self._separator, 1)
@@ -129,6 +134,7 @@ class _Sending:
             self._producer.send(self._topic, value=value, key=key, partition=self._partition, callback=self._on_done)
         except RecordTooLargeError as e:
             raise CommandError(exit_code(e), f"{line.place}: {e}", "nothing after that line was sent") from e
+        self.in_hand = None
 
     def _on_done(self, future: SendFuture) -> None:
         error = None if future.outcome is None else future.outcome.error

@@ -121,3 +121,9 @@ def test_full_disk(bootstrap: str) -> None:
     assert ended.returncode == ExitCode.UNEXPECTED
     assert b"No space left on device" in ended.stderr
     assert b"Traceback" not in ended.stderr
+
+
+def test_a_line_that_no_topic_could_be_found_for_is_named(refused: str) -> None:
+    ended = kctl("produce", "t", "-b", refused, "--api-timeout", "500ms", stdin=b"one\ntwo\n")
+    assert ended.code == ExitCode.REFUSED
+    assert "stdin line 1 was NOT sent, and nothing after it was read" in ended.stderr
