@@ -14,6 +14,7 @@ import argparse
 import contextlib
 import importlib.util
 import json
+import math
 import os
 import queue
 import re
@@ -187,11 +188,12 @@ def says(case: Case, row: Row) -> str:
         return "no such limit"
     if all(text == "success" for text in row.texts):
         return "success"
-    return "cause" if all(re.search(case.names_it, text, re.IGNORECASE) for text in row.texts) else "generic"
+    named = sum(re.search(case.names_it, text, re.IGNORECASE) is not None for text in row.texts)
+    return "cause" if named == len(row.texts) else "cause at times" if named else "generic"
 
 
 def p99(values: list[float]) -> float:
-    return sorted(values)[min(len(values) - 1, int(len(values) * 0.99))]
+    return sorted(values)[math.ceil(len(values) * 0.99) - 1]
 
 
 def keeps(row: Row) -> bool:
