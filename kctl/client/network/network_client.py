@@ -36,11 +36,12 @@ from kctl.client.network.dialer import Dialer
 from kctl.client.network.idle_expiry import IdleExpiryManager
 from kctl.client.network.in_flight import Answer, InFlight, OnDone
 from kctl.client.network.node_entry import NodeEntry
+from kctl.client.network.socket_options import socket_options
 from kctl.client.network.states import NodeState
 from kctl.client.network.unanswered import Unanswered, UnansweredRequests
 from kctl.client.protocol.schema import Request, Response
 from kctl.client.protocol.versions import NodeVersions
-from kctl.client.seams import Connected, Disconnected, IoEvent, Received, Runtime, SocketOptions
+from kctl.client.seams import Connected, Disconnected, IoEvent, Received, Runtime
 
 __all__ = ["Answer", "NetworkClient", "OnDone"]
 
@@ -95,10 +96,10 @@ class NetworkClient:
         self._advertised.learn(nodes)
         for node_id, entry in list(self._entries.items()):
             known = members.get(node_id)
-            if known is None or (known.host, known.port) != (entry.node.host, entry.node.port):
+            has_moved = known is None or (known.host, known.port) != (entry.node.host, entry.node.port)
+            if has_moved and not entry.is_dedicated:
                 entry.is_member = False
                 self._hand_over(entry, members)
-                self._retire(entry)
         for node_id, node in members.items():
             present = self._entries.get(node_id)
             if present is None:
@@ -109,6 +110,15 @@ class NetworkClient:
                 self._hang_up(present, "the node moved")
                 self.states.forget(node_id)
                 self._entries[node_id] = NodeEntry(node)
+
+    def dedicate(self, node: Node) -> None:
+        """Have one more connection to a place, under an id that no broker has; it takes no request but those for it."""
+        present = self._entries.get(node.node_id)
+        if present is None or present.node != node:
+            if present is not None:
+                self._hang_up(present, "the node moved")
+                self.states.forget(node.node_id)
+            self._entries[node.node_id] = NodeEntry(node, is_dedicated=True)
 
     def ready(self, node_id: int) -> bool:
         """Return whether a request can be sent to the node now; if not, work towards it."""
@@ -182,11 +192,9 @@ class NetworkClient:
 
         Ready with the least in flight, else connecting, else by `next_node_idx` among those not backing off.
         """
-        ready = self._least_loaded_ready()
-        if ready is not None:
+        if (ready := self._least_loaded_ready()) is not None:
             return ready.node
-        members = self._members()
-        connecting = [entry for entry in members.values() if entry.attempt is not None]
+        connecting = [entry for entry in self._members().values() if entry.attempt is not None]
         if connecting:
             return connecting[0].node
         candidate = self._next_candidate()
@@ -397,9 +405,8 @@ class NetworkClient:
             return
         self._events(Lost(now_ms, connection.target, error))
         entry.connection = None
-        orphans = self._channels.close(connection)
         self.states.disconnected(entry.node.node_id, now_ms, error)
-        self._fail(connection, orphans, entry.node.node_id, error)
+        self._fail(connection, self._channels.close(connection), entry.node.node_id, error)
 
     def _won(self, entry: NodeEntry, connection: Connection, now_ms: int) -> None:
         """Keep the first connection that is ready, and hang up the nodes that only ran along in the race."""
@@ -439,8 +446,7 @@ class NetworkClient:
 
     def _next_candidate(self) -> NodeEntry | None:
         """Return whose turn it is among the nodes that may be dialled now."""
-        members = list(self._members().values())
-        now_ms = self.clock.now_ms()
+        members, now_ms = list(self._members().values()), self.clock.now_ms()
         for _ in members:
             entry = members[self.states.next_node_idx(len(members))]
             if entry.connection is None and self.states.can_connect(entry.node.node_id, now_ms):
@@ -482,25 +488,12 @@ class NetworkClient:
                 self._channels.handed_over(connection, heir)
                 return
 
-    def _retire(self, entry: NodeEntry) -> None:
-        if entry.connection is None or not entry.connection.in_flight:
-            self._hang_up(entry, "left the cluster")
-
     def _sweep(self) -> None:
         """Drop nodes that left and have nothing in flight."""
-        gone = [node_id for node_id, entry in self._entries.items() if not entry.is_member]
-        for node_id in gone:
-            self._retire(self._entries[node_id])
-            if self._entries[node_id].connection is None:
+        for node_id, entry in list(self._entries.items()):
+            if entry.is_member or entry.is_dedicated:
+                continue
+            if entry.connection is None or not entry.connection.in_flight:
+                self._hang_up(entry, "left the cluster")
                 del self._entries[node_id]
                 self.states.forget(node_id)
-
-
-def socket_options(config: ClientConfig) -> SocketOptions:
-    """Return the socket options; buffers stay the system's own (which grow by themselves) unless set by hand."""
-    kind = type(config)
-    return SocketOptions(
-        user_timeout_ms=config.request_timeout_ms,
-        send_buffer_bytes=config.send_buffer_bytes if config.is_given(kind.send_buffer_bytes) else -1,
-        receive_buffer_bytes=config.receive_buffer_bytes if config.is_given(kind.receive_buffer_bytes) else -1,
-    )

@@ -17,8 +17,8 @@ from kctl.client.network.channel_table import ChannelTable
 from kctl.client.network.connection import Connection
 from kctl.client.network.connection_factory import ConnectionFactory
 from kctl.client.network.idle_expiry import IdleExpiryManager
-from kctl.client.network.network_client import socket_options
 from kctl.client.network.node_entry import NodeEntry
+from kctl.client.network.socket_options import socket_options
 from kctl.client.seams import Connected, Disconnected, IoEvent, Lookup, Received, Runtime
 
 _NEVER_IDLE = -1

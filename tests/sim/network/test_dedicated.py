@@ -1,0 +1,51 @@
+"""A dedicated connection: made when asked for, chosen for nothing else, kept when the list of nodes changes."""
+
+from kctl.client.cluster import Node
+from kctl.client.errors import KafkaError
+from kctl.client.network.network_client import Answer
+from kctl.client.protocol.api.metadata import MetadataRequest
+from kctl.sandbox.sim import Hub
+from tests.sim.network.bench import Bench, is_metadata
+
+OWN = -1000
+
+
+def dedicated(bench: Bench) -> Node:
+    place = bench.client.node(-1)
+    return Node(OWN, place.host, place.port)
+
+
+def test_it_is_a_connection_of_its_own_that_nothing_else_uses() -> None:
+    with Hub() as hub:
+        bench = Bench(hub)
+        bench.connect()
+        bench.client.dedicate(dedicated(bench))
+        hub.run(hub.now_ms + 50)
+        assert bench.network.open_connections == 1, "made when it is asked for"
+        bench.poll_until(lambda: bench.client.ready(OWN), until_ms=1000)
+        assert bench.network.open_connections == 2
+        answers: list[Answer] = []
+        bench.client.send(OWN, MetadataRequest(), timeout_ms=1000, on_done=answers.append)
+        node = bench.client.least_loaded_node()
+        assert node is not None
+        assert node.node_id != OWN
+        bench.poll_until(lambda: bool(answers), until_ms=1000)
+        assert is_metadata(answers[0].response)
+
+
+def test_it_outlives_the_list_of_nodes_and_follows_its_own_place() -> None:
+    with Hub() as hub:
+        bench = Bench(hub)
+        bench.connect()
+        bench.client.dedicate(dedicated(bench))
+        bench.poll_until(lambda: bench.client.ready(OWN), until_ms=1000)
+        bench.client.set_nodes([Node(7, "elsewhere", 1)])
+        bench.client.dedicate(dedicated(bench))
+        bench.client.poll(0)
+        assert bench.client.is_ready(OWN), "the same place again changes nothing"
+        errors: list[KafkaError | None] = []
+        bench.client.send(OWN, MetadataRequest(), timeout_ms=1000, on_done=lambda answer: errors.append(answer.error))
+        bench.client.dedicate(Node(OWN, "elsewhere", 1))
+        bench.poll_until(lambda: bool(errors), until_ms=1000)
+        assert "moved" in str(errors[0])
+        assert not bench.client.is_ready(OWN)
