@@ -146,6 +146,10 @@ class KafkaCluster:
     def __exit__(self, error_type: type[BaseException] | None, *_error: object) -> None:
         self.close(keep_logs=error_type is not None)
 
+    def add_properties(self, properties: Mapping[str, str]) -> None:
+        """Add lines to every `server.properties` of nodes that are not started yet; they win."""
+        self._more_properties |= properties
+
     # -- life ---------------------------------------------------------------------------------------------------------
 
     def launch(self) -> None:

@@ -31,8 +31,8 @@ from kctl.client.network.channel_table import ChannelTable
 from kctl.client.network.connection import Connection
 from kctl.client.network.connection_factory import ConnectionFactory
 from kctl.client.network.idle_expiry import IdleExpiryManager
-from kctl.client.network.network_client import socket_options
 from kctl.client.network.node_entry import NodeEntry
+from kctl.client.network.socket_options import socket_options
 from kctl.client.probe.conversation import Conversation, ask_versions
 from kctl.client.probe.idle import IdleHold
 from kctl.client.probe.other_protocol import other_protocol
