@@ -4,10 +4,17 @@
 """
 
 from kctl.client.consumer.assignors.assignor import NO_GENERATION, Assignment, Assignor, MemberSubscription
+from kctl.client.consumer.assignors.cooperative_sticky import CooperativeStickyAssignor
 from kctl.client.consumer.assignors.range import RangeAssignor
 from kctl.client.consumer.assignors.round_robin import RoundRobinAssignor
+from kctl.client.consumer.assignors.sticky import StickyAssignor
 
-_ASSIGNORS: tuple[Assignor, ...] = (RangeAssignor(), RoundRobinAssignor())
+_ASSIGNORS: tuple[Assignor, ...] = (
+    RangeAssignor(),
+    RoundRobinAssignor(),
+    StickyAssignor(),
+    CooperativeStickyAssignor(),
+)
 _BY_NAME = {assignor.name: assignor for assignor in _ASSIGNORS}
 
 

@@ -1,0 +1,134 @@
+"""Sticky shares where members want different topics. Shown by tests/unit/consumer/assignors/test_sticky.py.
+
+Seen as a graph: a member that holds a partition of a topic can pass it to every subscriber of that topic. Passing one
+partition along a path from a member to one that holds at least two less makes the shares more even; when no such path
+is left, no other assignment is more even. Short paths come first, because each step moves a partition.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from kctl.client.cluster import TopicPartition
+from kctl.client.consumer.assignors.assignor import Assignment
+
+
+class Step(NamedTuple):
+    """One partition of `topic` goes from `giver` to `taker`."""
+
+    giver: str
+    topic: str
+    taker: str
+
+
+def uneven_shares(
+    partitions: Iterable[TopicPartition],
+    owned: Mapping[str, list[TopicPartition]],
+    subscribers_of: Mapping[str, list[str]],
+) -> Assignment:
+    """Return the most even shares there are; everybody keeps what need not move for that.
+
+    Args:
+        partitions: all that anybody wants, in the order in which free ones are given away.
+        owned: by member id, in the order of members; each owns only what it subscribes to.
+        subscribers_of: by topic, in the order of members.
+    Differs: Java stops where no single partition can move for the better, so its shares can be less even.
+    """
+    shares = Shares(owned, subscribers_of)
+    shares.give_away(partitions)
+    shares.level()
+    return shares.assignment()
+
+
+class Shares:
+    """Who holds what while it is being levelled."""
+
+    def __init__(self, owned: Mapping[str, list[TopicPartition]], subscribers_of: Mapping[str, list[str]]) -> None:
+        self._subscribers_of = subscribers_of
+        self._owner = {tp: member_id for member_id, held in owned.items() for tp in held}
+        self._held: dict[str, dict[str, list[TopicPartition]]] = {member_id: {} for member_id in owned}
+        self._size = dict.fromkeys(owned, 0)
+        for member_id, held in owned.items():
+            for tp in held:
+                self._put(member_id, tp)
+
+    def assignment(self) -> Assignment:
+        return {
+            member_id: [tp for topic in sorted(held) for tp in sorted(held[topic])]
+            for member_id, held in self._held.items()
+        }
+
+    def give_away(self, partitions: Iterable[TopicPartition]) -> None:
+        """Give each partition that nobody holds to the subscriber with least; those with fewest subscribers first."""
+        free = [tp for tp in partitions if tp not in self._owner]
+        free.sort(key=lambda tp: len(self._subscribers_of[tp.topic]))
+        for tp in free:
+            self._put(min(self._subscribers_of[tp.topic], key=self._size.__getitem__), tp)
+
+    def level(self) -> None:
+        """Pass partitions on until the shares cannot be more even, first to neighbours, then along longer paths."""
+        self._level(longest=1)
+        self._level(longest=len(self._size))
+
+    def _level(self, longest: int) -> None:
+        has_changed = True
+        while has_changed:
+            has_changed = False
+            for member_id in sorted(self._size, key=lambda each: -self._size[each]):
+                while path := self._path_from(member_id, longest):
+                    for step in path:
+                        self._move(step)
+                    has_changed = True
+
+    def _path_from(self, member_id: str, longest: int) -> list[Step]:
+        """Return the shortest path to a member that holds at least two less, the one with least among equals."""
+        came_by: dict[str, Step] = {}
+        seen_topics: dict[str, None] = {}
+        reached = [member_id]
+        for _ in range(longest):
+            reached = list(self._neighbours(reached, came_by, seen_topics, member_id))
+            if not reached:
+                break
+            least = min(reached, key=self._size.__getitem__)
+            if self._size[least] <= self._size[member_id] - 2:
+                return path_to(least, came_by)
+        return []
+
+    def _neighbours(
+        self, givers: list[str], came_by: dict[str, Step], seen_topics: dict[str, None], start: str
+    ) -> Iterator[str]:
+        """Yield the members that the givers can pass a partition to, and note how."""
+        for giver in givers:
+            for topic, held in self._held[giver].items():
+                if not held or topic in seen_topics:
+                    continue
+                seen_topics[topic] = None
+                for taker in self._subscribers_of[topic]:
+                    if taker not in came_by and taker != start:
+                        came_by[taker] = Step(giver, topic, taker)
+                        yield taker
+
+    def _move(self, step: Step) -> None:
+        held = self._held[step.giver][step.topic]
+
+        def cost(tp: TopicPartition) -> tuple[bool, bool, int]:
+            owner = self._owner.get(tp)
+            return owner != step.taker, owner == step.giver, -tp.partition
+
+        tp = min(held, key=cost)
+        held.remove(tp)
+        self._size[step.giver] -= 1
+        self._put(step.taker, tp)
+
+    def _put(self, member_id: str, tp: TopicPartition) -> None:
+        self._held[member_id].setdefault(tp.topic, []).append(tp)
+        self._size[member_id] += 1
+
+
+def path_to(member_id: str, came_by: Mapping[str, Step]) -> list[Step]:
+    """Return the steps that end at the member, first one first."""
+    path = []
+    step = came_by.get(member_id)
+    while step is not None:
+        path.append(step)
+        step = came_by.get(step.giver)
+    return path[::-1]

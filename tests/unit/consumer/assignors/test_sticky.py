@@ -1,0 +1,138 @@
+"""StickyAssignor: even, and nothing moves that need not. Hypothesis draws the groups; Java is asked elsewhere."""
+
+import math
+from random import Random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kctl.client.cluster import TopicPartition
+from kctl.client.consumer.assignors import Assignment, MemberSubscription, assignor_by_name
+from kctl.client.consumer.assignors.claims import Claim
+from kctl.client.consumer.assignors.sticky import previous_claim
+from tests.unit.consumer.assignors.groups import FIRST_ID, Group, changed, kept, random_group
+from tests.unit.consumer.assignors.test_range import words
+from tests.unit.consumer.fakes import T0, T1, T2
+
+STICKY = assignor_by_name("sticky")
+chances = st.randoms(use_true_random=False)
+
+
+def settled(rng: Random, *, equal: bool) -> Group:
+    """A group that has been through one assignment."""
+    group = random_group(rng, equal=equal)
+    return group.after(group.assign(STICKY), 0)
+
+
+def check_each_once(group: Group, assignment: Assignment) -> None:
+    assert list(assignment) == sorted(group.members)
+    given_out = sorted(tp for share in assignment.values() for tp in share)
+    assert given_out == sorted(group.subscribed_partitions())
+    for member_id, share in assignment.items():
+        assert {tp.topic for tp in share} <= set(group.members[member_id].topics)
+
+
+@given(chances, st.booleans())
+def test_each_partition_has_one_owner_who_wants_it(rng: Random, equal: bool) -> None:
+    group = settled(rng, equal=equal)
+    for generation in range(1, 4):
+        group = changed(rng, group, equal=equal)
+        assignment = group.assign(STICKY)
+        check_each_once(group, assignment)
+        group = group.after(assignment, generation)
+
+
+@given(chances)
+def test_sizes_differ_by_one_at_most_where_all_want_the_same(rng: Random) -> None:
+    group = changed(rng, settled(rng, equal=True), equal=True)
+    sizes = [len(share) for share in group.assign(STICKY).values()]
+    assert max(sizes) - min(sizes) <= 1
+
+
+@given(chances)
+def test_no_passing_on_makes_unequal_shares_more_even(rng: Random) -> None:
+    """Whoever holds a partition that another could have holds at most one more than that one."""
+    group = changed(rng, settled(rng, equal=False), equal=False)
+    assignment = group.assign(STICKY)
+    for share in assignment.values():
+        for topic in {tp.topic for tp in share}:
+            others = [len(assignment[each]) for each, member in group.members.items() if topic in member.topics]
+            assert len(share) - min(others) <= 1
+
+
+@given(chances, st.booleans())
+def test_nothing_moves_when_nothing_changed(rng: Random, equal: bool) -> None:
+    group = settled(rng, equal=equal)
+    assignment = group.assign(STICKY)
+    assert kept(group, assignment) == len(group.subscribed_partitions())
+
+
+@given(chances)
+def test_a_member_that_joins_gets_its_share_and_nothing_else_moves(rng: Random) -> None:
+    group = settled(rng, equal=True)
+    topics = next(iter(group.members.values())).topics
+    newcomer = chr(FIRST_ID + 100)
+    group = Group({**group.members, newcomer: MemberSubscription(topics)}, group.partitions_of)
+    assignment = group.assign(STICKY)
+    total = len(group.subscribed_partitions())
+    assert total - kept(group, assignment) == len(assignment[newcomer]) == total // len(group.members)
+
+
+@given(chances)
+def test_when_a_member_leaves_the_others_keep_everything(rng: Random) -> None:
+    group = settled(rng, equal=True)
+    members = dict(group.members)
+    del members[rng.choice(sorted(members))]
+    group = Group(members, group.partitions_of)
+    assert kept(group, group.assign(STICKY)) == sum(len(member.owned) for member in members.values())
+
+
+@given(chances, st.booleans())
+def test_the_order_of_the_members_does_not_matter(rng: Random, equal: bool) -> None:
+    group = settled(rng, equal=equal)
+    turned = Group(dict(reversed(group.members.items())), dict(reversed(group.partitions_of.items())))
+    assert group.assign(STICKY) == turned.assign(STICKY)
+
+
+@given(chances)
+def test_who_keeps_as_much_as_the_quota_allows(rng: Random) -> None:
+    group = changed(rng, settled(rng, equal=True), equal=True)
+    assignment = group.assign(STICKY)
+    most = math.ceil(len(group.subscribed_partitions()) / len(group.members))
+    claimed = [tp for member in group.members.values() for tp in member.owned]
+    for member_id, member in group.members.items():
+        own = [tp for tp in member.owned if claimed.count(tp) == 1 and tp in group.subscribed_partitions()]
+        assert len(set(own) & set(assignment[member_id])) >= min(len(own), most - 1)
+
+
+def test_a_longer_path_is_found_where_no_neighbour_can_take() -> None:
+    """a could give only to b, which is as full; c has room but wants other topics."""
+    members = {
+        "a": MemberSubscription(("t", "u")),
+        "b": MemberSubscription(("u", "v")),
+        "c": MemberSubscription(("v",)),
+    }
+    owned = {"a": [T0, T1, T2, TopicPartition("u", 0)], "b": [TopicPartition("v", n) for n in range(3)], "c": []}
+    told = {
+        name: member._replace(user_data=STICKY.subscription_user_data(owned[name], 1))
+        for name, member in members.items()
+    }
+    assignment = STICKY.assign(told, {"t": 3, "u": 1, "v": 3})
+    assert words(assignment) == {"a": "t-0 t-1 t-2", "b": "u-0 v-0", "c": "v-1 v-2"}
+
+
+def test_user_data_goes_round() -> None:
+    assert previous_claim(STICKY.subscription_user_data([T0, T2], 7)) == Claim([T0, T2], 7)
+    assert STICKY.subscription_user_data([], 7) == b""
+
+
+def test_user_data_of_old_clients_has_no_generation() -> None:
+    """The bytes of version 0, written out: one topic `t`, two partitions."""
+    data = bytes.fromhex("00000001000174000000020000000000000002")
+    assert previous_claim(data) == Claim([T0, T2], -1)
+
+
+def test_user_data_that_is_damaged_counts_as_nothing_held() -> None:
+    data = STICKY.subscription_user_data([T0, T2], 7)
+    for broken in (b"", data[:9], b"\xff" * 12, b"\x7f\xff\xff\xff"):
+        assert previous_claim(broken) == Claim((), -1)
