@@ -28,7 +28,8 @@ run: $(INSTALLED)  ## start a sandbox cluster, produce to it, consume from it, p
 test: check fuzz loopback cli broker conformance  ## every tier; starts real brokers itself
 	@echo "all tiers passed"
 
-check: format lint types layers generated unit sim  ## what every commit passes, in under a minute
+check: $(READY)  ## what every commit passes, in under a minute
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target format lint types layers generated unit sim
 
 format: $(READY)
 	$(BIN)/ruff format --check --quiet .
