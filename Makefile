@@ -44,6 +44,7 @@ layers: $(READY)
 	$(BIN)/lint-imports --no-logo 2>/dev/null || $(BIN)/lint-imports
 
 generated: $(READY)  ## files that are made from others are up to date
+	@PYTHONPATH=. $(BIN)/python tools/write_reference.py --check
 
 unit: $(READY)  ## no socket, no sleep
 	$(PYTEST) tests/unit

@@ -153,17 +153,20 @@ def exit_code(error: BaseException) -> ExitCode:
     if isinstance(error, CommandError):
         return error.code
     if isinstance(error, errors.BrokerError):
-        return _broker_code(error.name)
+        return broker_exit_code(error.name)
     if isinstance(error, errors.ApiTimeout) and error.cause is not None:
         blocked_by = exit_code(error.cause)
         return ExitCode.API_TIMEOUT if blocked_by is ExitCode.UNEXPECTED else blocked_by
-    for kind in type(error).__mro__:
-        if kind in CODES:
-            return CODES[kind]
-    return ExitCode.USAGE if isinstance(error, click.UsageError) else ExitCode.UNEXPECTED
+    return ExitCode.USAGE if isinstance(error, click.UsageError) else class_exit_code(type(error))
 
 
-def _broker_code(name: str) -> ExitCode:
+def class_exit_code(kind: type[BaseException]) -> ExitCode:
+    """Return the code of an error class where nothing more is known: its own, or that of its nearest base class."""
+    return next((CODES[base] for base in kind.__mro__ if base in CODES), ExitCode.UNEXPECTED)
+
+
+def broker_exit_code(name: str) -> ExitCode:
+    """Return the code of a broker's error, by Kafka's name of it."""
     if name.endswith("AUTHORIZATION_FAILED"):
         return ExitCode.NOT_AUTHORISED
     return BROKER_CODES.get(name, ExitCode.UNEXPECTED)

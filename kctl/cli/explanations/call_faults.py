@@ -123,7 +123,7 @@ CALL_FAULTS = (
         "",
         "connections.max.idle.ms of the broker passed. Nothing was lost: a new connection is made with the next "
         "request, and nothing is told.",
-        _CALLS,
+        "tests/faultlab/test_kafka.py",
     ),
     Fault(
         46,

@@ -229,7 +229,7 @@ CONNECTION_FAULTS = (
         "...ssl.keystore.location...",
         "The listener has ssl.client.auth=required. In TLS 1.3 the refusal comes only after the handshake, in place "
         "of the first answer.",
-        _TLS,
+        _KAFKA,
     ),
     Fault(
         24,
@@ -238,7 +238,7 @@ CONNECTION_FAULTS = (
         "no TLS version in common...",
         "compare ssl.enabled.protocols on both sides",
         "One side is too old or restricted: compare ssl.enabled.protocols and ssl.cipher.suites.",
-        _TLS,
+        _KAFKA,
     ),
     Fault(
         25,

@@ -205,7 +205,10 @@ class BatchSender:
         info = self._client.metadata.cluster.partition(*queue.topic_partition)
         if info is None or info.leader_id == NO_NODE:
             leaderless = broker_error(ErrorCode.LEADER_NOT_AVAILABLE, name)
-            cause = self._client.last_error() if info is None else info.error or leaderless
+            if info is not None and self._client.metadata.cluster.nodes:
+                return f"{name} had no known leader{times}", info.error or leaderless
+            # Starting (again) from the bootstrap servers: nobody is known, so what went wrong before that is the cause.
+            cause = (None if batch is None else batch.last_error) or self._client.last_error()
             return f"{name} had no known leader{times}", cause
         if self._identity is not None and not self._identity.equip(queue.sequence):
             return "waiting for a producer id", self._identity.last_error or self._client.last_error()

@@ -31,6 +31,8 @@ class Leaders:
 
     def why_none(self, topic_partition: TopicPartition) -> KafkaError | None:
         """Return why `find` finds nothing; None while no metadata has told about the topic yet."""
+        if not self._client.metadata.cluster.nodes:  # starting again from the bootstrap servers: what keeps us from it?
+            return self._client.last_error()
         topic, partition = topic_partition
         found = self._client.metadata.cluster.topics.get(topic)
         if found is None:

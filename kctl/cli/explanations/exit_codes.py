@@ -1,0 +1,104 @@
+"""CODE_PAGES: what each exit code means, and what to try; whose text stands in `kctl --help`."""
+
+from typing import NamedTuple
+
+from kctl.cli.exit_codes import ExitCode
+
+
+class CodePage(NamedTuple):
+    """The page of one exit code."""
+
+    means: str
+    try_: tuple[str, ...] = ()
+
+
+CODE_PAGES: dict[ExitCode, CodePage] = {
+    ExitCode.OK: CodePage("Everything that was asked for is done."),
+    ExitCode.UNEXPECTED: CodePage(
+        "Something that kctl does not know: a bug, or an error of a broker without a code of its own.",
+        ("Run it again with -v: an unexpected error then comes with its traceback.",),
+    ),
+    ExitCode.USAGE: CodePage(
+        "The command line, a property or a file of properties makes no sense; no broker was asked for anything, or it "
+        "refused the values.",
+        ("The message names the option or property, and where it was written.", "kctl COMMAND --help"),
+    ),
+    ExitCode.DEGRADED: CodePage(
+        "It worked, but not everywhere: some topics of several failed, or with kctl probe --strict some address.",
+        ("Each item that failed is told with its own cause.",),
+    ),
+    ExitCode.DNS: CodePage(
+        "The name of a server does not exist, or the resolver says so.",
+        ("Check the spelling and the search domain.", "getent hosts NAME shows what this machine finds."),
+    ),
+    ExitCode.REFUSED: CodePage(
+        "The server refused, reset or closed the connection, or no route leads to it.",
+        ("Refused: is the broker running, and on this port?", "Reset or closed: is there a proxy or a quota between?"),
+    ),
+    ExitCode.CONNECT_TIMEOUT: CodePage(
+        "A connection was not ready within --connect-timeout. The limit covers DNS, TCP, TLS, ApiVersions and SASL "
+        "together; the phase in the message says in which of them the time passed.",
+        (
+            "dns: the resolver is slow, not the broker.",
+            "tcp: a firewall drops packets, or the host is down.",
+            "tls, apiversions, sasl: something accepts and then hangs.",
+        ),
+    ),
+    ExitCode.TLS: CodePage(
+        "TLS failed: a certificate was refused by one of both sides, or no version or cipher is in common.",
+        ("kctl probe shows the chain that the broker presents, and for which names it is.",),
+    ),
+    ExitCode.AUTHENTICATION: CodePage(
+        "The broker refused who we are, or wants to know it and was not told. Refused credentials are never tried "
+        "again by themselves.",
+        ("Check user name, password, sasl.mechanism and security.protocol.",),
+    ),
+    ExitCode.WRONG_PEER: CodePage(
+        "What answers on that port is no Kafka broker, or not with this security protocol; or a broker too old or too "
+        "new for what was asked.",
+        ("The message shows what the peer said first.", "kctl probe tries the other protocol once, and says so."),
+    ),
+    ExitCode.REQUEST_TIMEOUT: CodePage(
+        "A broker was connected and did not answer a request within --request-timeout. Its connection is dropped.",
+        ("Look at that broker: disk, garbage collection, request queue.",),
+    ),
+    ExitCode.API_TIMEOUT: CodePage(
+        "The whole call ran out of time (--api-timeout), and no single cause blocked it. The ledger in the message "
+        "says where the time went. Where one cause did, the exit code is that of the cause.",
+        ("Give it more time with --api-timeout, or see with --trace what took it.",),
+    ),
+    ExitCode.ADVERTISED_ADDRESS: CodePage(
+        "A bootstrap server answered, but an address that the brokers advertise does not work from here, or leads to "
+        "another broker or cluster than it should. Clients use the bootstrap servers only to learn these addresses.",
+        (
+            "Set advertised.listeners of the broker to what clients can reach.",
+            "kctl probe shows bootstrap and advertised names side by side.",
+        ),
+    ),
+    ExitCode.NOT_ABLE_YET: CodePage(
+        "The brokers are reached but cannot do it now: a partition without a leader, no coordinator, too few replicas.",
+        ("kctl topics describe shows leaders and replicas.", "It often passes: call again, or with a longer limit."),
+    ),
+    ExitCode.UNDELIVERED: CodePage(
+        "Some records were not delivered. The account at the end tells how many of which partition, and why.",
+        ("Records that are 'perhaps written' were sent, and no answer told what became of them.",),
+    ),
+    ExitCode.CLOSE_TIMEOUT: CodePage(
+        "Closing down did not end within --close-timeout; the data itself was dealt with before.",
+        ("Some broker did not answer any more. --close-timeout sets how long that is waited for.",),
+    ),
+    ExitCode.NOT_AUTHORISED: CodePage(
+        "The broker knows who we are and does not allow it.",
+        ("The principal needs an ACL for this operation on this resource.",),
+    ),
+    ExitCode.UNKNOWN_RESOURCE: CodePage(
+        "The topic, partition or group does not exist, or may not be seen.", ("kctl topics list shows what there is.",)
+    ),
+    ExitCode.DATA: CodePage(
+        "The data itself: a damaged batch, a record that is too large, an offset that does not exist, or bytes that "
+        "do not decode.",
+        ("The message names topic, partition and offset.",),
+    ),
+    ExitCode.SIGINT: CodePage("Ctrl-C: the command closed within --close-timeout; the second Ctrl-C leaves at once."),
+    ExitCode.SIGTERM: CodePage("The process was told to end, and closed within --close-timeout."),
+}

@@ -1,0 +1,219 @@
+"""LIMITS: every limit on time, who keeps it, what it covers, and the test that shows it."""
+
+from typing import NamedTuple
+
+from kctl.cli.durations import show_duration
+from kctl.cli.options import DEFAULT_CLOSE_MS
+from kctl.client.config import AdminConfig, ClientConfig, ConsumerConfig, ProducerConfig
+
+
+class Limit(NamedTuple):
+    """One row of docs/timeouts.md.
+
+    Attributes:
+        name: the property, or the argument where it is none.
+        kind: the config that declares the property, whose default counts; None where it is an argument.
+        flag: the option of the command line, if there is one.
+        owner: `module.Class` that keeps it.
+        covers: what has to be done within it.
+        test: the test that shows that it holds.
+        default: where `kind` is None.
+    """
+
+    name: str
+    kind: type[ClientConfig] | None
+    flag: str
+    owner: str
+    covers: str
+    test: str
+    default: str = ""
+
+    @property
+    def default_text(self) -> str:
+        """The default as users write durations."""
+        if self.kind is None:
+            return self.default
+        return show_duration(self.kind.PROPERTIES[self.name].default)
+
+
+_SIM = "tests/sim"
+_NETWORK = "kctl.client.network"
+
+LIMITS = (
+    Limit(
+        "default.api.timeout.ms",
+        ConsumerConfig,
+        "--api-timeout",
+        "kctl.client.consumer.network_link.NetworkLink",
+        "One whole blocking call of a consumer: every look-up, connect, request and wait in it.",
+        f"{_SIM}/consumer/test_deadlines.py::test_a_call_ends_on_its_deadline_with_every_node_broken",
+    ),
+    Limit(
+        "default.api.timeout.ms",
+        AdminConfig,
+        "--api-timeout",
+        "kctl.client.admin.call.Call",
+        "One whole call of an admin client, attempts and waits between them included.",
+        f"{_SIM}/admin/test_admin.py::test_every_call_ends_at_its_deadline_and_says_where_the_time_went",
+    ),
+    Limit(
+        "max.block.ms",
+        ProducerConfig,
+        "--api-timeout",
+        "kctl.client.producer.producer.Producer",
+        "One blocking call of a producer: send() until the record is accepted, partitions_for().",
+        f"{_SIM}/producer/test_limits.py::test_send_blocks_for_metadata_at_most_max_block_ms",
+    ),
+    Limit(
+        "socket.connection.setup.timeout.ms",
+        ClientConfig,
+        "--connect-timeout",
+        f"{_NETWORK}.cluster_connection_states.ClusterConnectionStates",
+        "One attempt at a node: DNS, TCP, TLS, ApiVersions and SASL together, until it is ready. Doubles with each "
+        "failed attempt of the same node; never jittered.",
+        f"{_SIM}/network/test_connect_limit.py::test_expires_on_its_millisecond",
+    ),
+    Limit(
+        "socket.connection.setup.timeout.max.ms",
+        ClientConfig,
+        "",
+        f"{_NETWORK}.cluster_connection_states.ClusterConnectionStates",
+        "The longest that the limit above grows.",
+        f"{_SIM}/network/test_connect_limit.py::"
+        "test_the_limit_doubles_per_failed_attempt_up_to_its_max_and_starts_afresh_after_a_success",
+    ),
+    Limit(
+        "request.timeout.ms",
+        ClientConfig,
+        "--request-timeout",
+        f"{_NETWORK}.connection.Connection",
+        "One request on the wire, from its sending to its answer; or what is left of the call, where that is less. It "
+        "is TCP_USER_TIMEOUT as well: what the peer's system does not acknowledge for so long ends the connection.",
+        f"{_SIM}/network/test_requests.py::test_a_request_expires_on_its_millisecond_and_takes_its_connection_along",
+    ),
+    Limit(
+        "delivery.timeout.ms",
+        ProducerConfig,
+        "--delivery-timeout",
+        "kctl.client.producer.batch_sender.BatchSender",
+        "One record from send() to its acknowledgement: waiting for its batch, attempts, and waits between them.",
+        f"{_SIM}/producer/test_delivery.py::test_records_expire_each_at_its_own_deadline",
+    ),
+    Limit(
+        "close(timeout)",
+        None,
+        "--close-timeout",
+        "kctl.client.producer.sender.Sender",
+        "Closing a client: delivering or giving up what is there, and ending its thread.",
+        f"{_SIM}/producer/test_limits.py::test_close_ends_at_its_timeout_and_every_future_with_a_cause",
+        show_duration(DEFAULT_CLOSE_MS),
+    ),
+    Limit(
+        "flush(timeout)",
+        None,
+        "",
+        "kctl.client.producer.deliveries.Deliveries",
+        "Delivering everything that was sent before the call.",
+        f"{_SIM}/producer/test_limits.py::test_flush_ends_at_its_timeout_with_the_count",
+        "none: each record has its own limit",
+    ),
+    Limit(
+        "result(timeout)",
+        None,
+        "",
+        "kctl.client.producer.future.SendFuture",
+        "Waiting for the fate of one record; the record itself goes on.",
+        f"{_SIM}/producer/test_limits.py::test_result_waits_as_long_as_it_is_told",
+        "none: the record has its own limit",
+    ),
+    Limit(
+        "poll(timeout)",
+        None,
+        "",
+        "kctl.client.consumer.consumer.Consumer",
+        "Waiting for records; it is never an error that none came.",
+        f"{_SIM}/consumer/test_deadlines.py::test_an_idle_consumer_does_not_spin",
+        show_duration(ConsumerConfig.default_api_timeout_ms.default),
+    ),
+    Limit(
+        "connections.max.idle.ms",
+        ClientConfig,
+        "",
+        f"{_NETWORK}.idle_expiry.IdleExpiryManager",
+        "A connection that carried nothing for so long is closed; no failure.",
+        f"{_SIM}/network/test_requests.py::test_idle_connections_are_closed_all_in_one_poll_and_used_ones_stay",
+    ),
+    Limit(
+        "connections.max.idle.ms",
+        AdminConfig,
+        "",
+        f"{_NETWORK}.idle_expiry.IdleExpiryManager",
+        "The same for an admin client.",
+        "tests/unit/network/test_idle_expiry.py::test_idle_channels_go_least_recently_used_first_and_all_at_once",
+    ),
+    Limit(
+        "bootstrap.attempt.delay.ms",
+        ClientConfig,
+        "",
+        f"{_NETWORK}.candidate_race.CandidateRace",
+        "The head start of one bootstrap server, or of one address of a name, over the next.",
+        f"{_SIM}/network/test_races.py::test_one_living_node_among_dead_ones_answers_soon",
+    ),
+    Limit(
+        "reconnect.backoff.ms",
+        ClientConfig,
+        "",
+        f"{_NETWORK}.cluster_connection_states.ClusterConnectionStates",
+        "The wait before a node that failed is dialled again; doubles, with a jitter of a fifth.",
+        f"{_SIM}/network/test_connect_limit.py::test_a_refused_node_is_dialled_again_after_the_back_off_only",
+    ),
+    Limit(
+        "reconnect.backoff.max.ms",
+        ClientConfig,
+        "",
+        f"{_NETWORK}.cluster_connection_states.ClusterConnectionStates",
+        "The longest such wait.",
+        "tests/unit/metadata/test_backoff.py::test_never_above_the_maximum_however_many_attempts",
+    ),
+    Limit(
+        "retry.backoff.ms",
+        ClientConfig,
+        "",
+        "kctl.client.backoff.ExponentialBackoff",
+        "The wait before a request that failed is sent again; doubles, with a jitter of a fifth.",
+        "tests/unit/metadata/test_backoff.py::test_kafkas_table_of_retry_backoffs",
+    ),
+    Limit(
+        "retry.backoff.max.ms",
+        ClientConfig,
+        "",
+        "kctl.client.backoff.ExponentialBackoff",
+        "The longest such wait.",
+        "tests/unit/metadata/test_backoff.py::test_never_above_the_maximum_however_many_attempts",
+    ),
+    Limit(
+        "metadata.max.age.ms",
+        ClientConfig,
+        "",
+        "kctl.client.metadata.Metadata",
+        "What is known of the cluster is asked for anew after so long.",
+        "tests/unit/metadata/test_metadata.py::test_everything_of_interest_is_refreshed_when_it_is_too_old",
+    ),
+    Limit(
+        "metadata.recovery.rebootstrap.trigger.ms",
+        ClientConfig,
+        "",
+        "kctl.client.metadata_updater.MetadataUpdater",
+        "Refreshes that fail for so long make the client start again from its bootstrap servers.",
+        "tests/unit/metadata/test_metadata_updater.py::"
+        "test_rebootstrap_after_the_trigger_counted_from_the_first_failed_refresh",
+    ),
+    Limit(
+        "linger.ms",
+        ProducerConfig,
+        "",
+        "kctl.client.producer.accumulator.Accumulator",
+        "How long a batch waits for more records; part of the delivery's limit.",
+        "tests/unit/producer/test_accumulator.py::test_a_batch_is_due_after_linger_or_when_it_is_full",
+    ),
+)

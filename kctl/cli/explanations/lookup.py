@@ -1,0 +1,111 @@
+"""Finds the page that a text asks for: an exit code, an error class, a broker's error, a limit, a property, a fault.
+
+Free text, such as a line that kctl printed, finds the nearest page. Pure. Shown by
+tests/unit/cli/explanations/test_lookup.py.
+"""
+
+import inspect
+import re
+from collections.abc import Callable
+from difflib import SequenceMatcher, get_close_matches
+
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.explanations import pages
+from kctl.cli.explanations.fault import matches
+from kctl.cli.explanations.faults import FAULTS
+from kctl.cli.explanations.limits import LIMITS
+from kctl.cli.settings import KNOWN
+from kctl.client import errors
+from kctl.client.broker_errors import ErrorCode, error_class
+
+LONGEST_TEXT = 2_000
+"""Characters of a free text that are compared: the comparison is quadratic."""
+_NEAR_ENOUGH = 0.5
+_NUMBER = re.compile(r"(?:(exit|code|error|fault|#)\s*)?(-?[0-9]{1,9})", re.IGNORECASE)
+_WORD = re.compile(r"[a-z0-9]{3,}")
+
+_OWN_CODES = {int(code): code for code in ExitCode}
+_BROKER_CODES = {int(code): code for code in ErrorCode}
+
+ERROR_CLASSES: dict[str, type[errors.KafkaError]] = {
+    name: kind for name, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, errors.KafkaError)
+}
+
+
+def find_page(text: str) -> list[str] | None:
+    """Return the lines of the page that `text` asks for; None when nothing is near it."""
+    text = text.strip()[:LONGEST_TEXT]
+    number = _NUMBER.fullmatch(text)
+    if number is not None:
+        return _by_number((number[1] or "").lower(), int(number[2]))
+    return _by_name(text) or _by_free_text(text)
+
+
+def nearest(text: str) -> list[str]:
+    """Return the names that are nearest to a text that names nothing."""
+    named = {name.lower(): name for name in _names()}
+    return [named[found] for found in get_close_matches(text.lower()[:100], named, n=3, cutoff=0.5)]
+
+
+def _names() -> list[str]:
+    codes = [code.name for code in ExitCode] + [code.name for code in ErrorCode]
+    return [*codes, *ERROR_CLASSES, *KNOWN, *(limit.flag for limit in LIMITS if limit.flag)]
+
+
+def _by_number(kind: str, number: int) -> list[str] | None:
+    if kind in ("fault", "#"):
+        return pages.fault_page(FAULTS[number]) if number in FAULTS else None
+    own, brokers = _OWN_CODES.get(number), _BROKER_CODES.get(number)
+    if own is not None and kind != "error":
+        also = ["", *pages.see_also(brokers.name)] if brokers is not None and number else []
+        return pages.code_page(own) + also
+    return None if brokers is None else pages.broker_page(brokers)
+
+
+def _by_name(text: str) -> list[str] | None:
+    name = text.strip("`'\"")
+    constant = re.sub(r"[\s-]+", "_", name).upper()
+    if constant in ExitCode.__members__:
+        return pages.code_page(ExitCode[constant])
+    if constant in ErrorCode.__members__:
+        return pages.broker_page(ErrorCode[constant])
+    own_classes = {own.lower(): kind for own, kind in ERROR_CLASSES.items()}
+    if name.lower() in own_classes:
+        return pages.class_page(own_classes[name.lower()])
+    broker_classes = {error_class(code).__name__.lower(): code for code in ErrorCode}
+    if name.lower() in broker_classes:
+        return pages.broker_page(broker_classes[name.lower()])
+    limits = [limit for limit in LIMITS if name.lower() in (limit.name, limit.flag, limit.name.partition("(")[0])]
+    if limits:
+        return [line for limit in limits for line in pages.limit_page(limit)]
+    return pages.property_page(KNOWN[name.lower()]) if name.lower() in KNOWN else None
+
+
+def _by_free_text(text: str) -> list[str] | None:
+    told = [fault for fault in FAULTS.values() if fault.reason.strip("# .") and matches(fault.reason, text)]
+    if told:
+        return pages.fault_page(max(told, key=lambda fault: (fault.code is not ExitCode.OK, len(fault.reason))))
+    best, page = max(((_likeness(text, about), page) for about, page in _subjects()), key=lambda found: found[0])
+    return page() if best >= _NEAR_ENOUGH else None
+
+
+def _subjects() -> list[tuple[str, Callable[[], list[str]]]]:
+    """Return what each page is about, and how to make it."""
+    about: list[tuple[str, Callable[[], list[str]]]] = []
+    for fault in FAULTS.values():
+        about += [(said, lambda fault=fault: pages.fault_page(fault)) for said in (fault.title, fault.reason)]  # type: ignore[misc]  # bound now, of the loop's type
+    for code in ExitCode:
+        about.append((code.text, lambda code=code: pages.code_page(code)))  # type: ignore[misc]  # as above
+    for error in ErrorCode:
+        about.append((error.text, lambda error=error: pages.broker_page(error)))  # type: ignore[misc]  # as above
+    return about
+
+
+def _likeness(text: str, about: str) -> float:
+    """Return how much of a text is about something, from 0 to 1: common words, and common letters in order."""
+    text, about = text.lower(), about.lower()
+    asked, offered = set(_WORD.findall(text)), set(_WORD.findall(about))
+    if not asked or not offered:
+        return 0.0
+    common = len(asked & offered) / len(asked)
+    return (common + SequenceMatcher(None, text, about, autojunk=False).ratio()) / 2 if common else 0.0

@@ -1,0 +1,45 @@
+"""A real Kafka broker with as many faults as one can have: each listener has another one.
+
+| listener | fault |
+|---|---|
+| PLAINTEXT | is advertised under a name that does not resolve |
+| SSL | asks for a client certificate, speaks TLS 1.3 alone; is advertised as it is |
+| SASL_PLAINTEXT | knows PLAIN alone; is advertised as this very machine, on a port where nothing listens |
+| SASL_SSL | its certificate has expired |
+
+All of them close connections that were idle for two seconds.
+"""
+
+from tests.brokers.certificates import certificate_chain, private_key
+from tests.brokers.cluster import KafkaCluster
+from tests.brokers.ports import HOST
+from tests.brokers.toolchain import NEWEST_KAFKA
+
+CLOSED = "127.0.0.1:9"
+IDLE_MS = 2_000
+
+
+def make_strict_kafka() -> KafkaCluster:
+    """Return the cluster, not yet started.
+
+    Raises:
+        ToolMissing: no Java, Maven or openssl.
+    """
+    properties = {
+        "connections.max.idle.ms": str(IDLE_MS),
+        "listener.name.ssl.ssl.client.auth": "required",
+        "listener.name.ssl.ssl.enabled.protocols": "TLSv1.3",
+        "listener.name.ssl.ssl.protocol": "TLSv1.3",
+        "listener.name.sasl_plaintext.sasl.enabled.mechanisms": "PLAIN",
+    }
+    cluster = KafkaCluster(NEWEST_KAFKA, broker_properties=properties)
+    expired = cluster.certificates.expired
+    advertised = f"PLAINTEXT://no-such.invalid:9092,SASL_PLAINTEXT://{CLOSED},SASL_SSL://{CLOSED}"
+    cluster.add_properties(
+        {
+            "advertised.listeners": f"{advertised},SSL://{HOST}:{cluster.node(1).ports['SSL']}",
+            "listener.name.sasl_ssl.ssl.keystore.key": private_key(expired),
+            "listener.name.sasl_ssl.ssl.keystore.certificate.chain": certificate_chain(expired),
+        }
+    )
+    return cluster

@@ -1,0 +1,99 @@
+"""Writes docs/exit-codes.md, docs/faults.md and docs/timeouts.md from the catalogue that `kctl explain` reads.
+
+python tools/write_reference.py            # writes them
+python tools/write_reference.py --check    # exits with 1 when one is out of date
+"""
+
+import sys
+from pathlib import Path
+
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.explanations.exit_codes import CODE_PAGES
+from kctl.cli.explanations.faults import FAULTS
+from kctl.cli.explanations.limits import LIMITS
+
+DOCS = Path(__file__).parents[1] / "docs"
+NOTE = "<!-- Written by tools/write_reference.py from kctl/cli/explanations; edit those. -->"
+
+
+def exit_codes() -> str:
+    """Return docs/exit-codes.md."""
+    lines = [
+        "# Exit codes",
+        NOTE,
+        "",
+        "One code a cause, so that scripts can tell them apart. When several nodes fail differently the code is that "
+        "of the cause which blocked the call, and every node's cause is listed. `kctl explain CODE` prints the same.",
+    ]
+    for code in ExitCode:
+        page = CODE_PAGES[code]
+        lines += ["", f"## {int(code)}: {code.text}", page.means]
+        lines += ["", *(f"- {each}" for each in page.try_)] if page.try_ else []
+        faults = [
+            f"[{fault.number}](faults.md#fault-{fault.number})" for fault in FAULTS.values() if fault.code is code
+        ]
+        lines += ["", f"Faults: {', '.join(faults)}"] if faults else []
+    return "\n".join(lines) + "\n"
+
+
+def faults() -> str:
+    """Return docs/faults.md."""
+    lines = [
+        "# Faults",
+        NOTE,
+        "",
+        "What goes wrong, and what kctl says of it: `#` stands for a number, `...` for anything. Codes are those of "
+        "[exit-codes.md](exit-codes.md); 0 is a fault that ends no call. `kctl explain fault N` prints one.",
+    ]
+    for fault in FAULTS.values():
+        lines += ["", f'## <a id="fault-{fault.number}"></a>{fault.number}. {fault.title}', fault.causes, ""]
+        lines += [f"- says: `{fault.reason}`"] if fault.reason else ["- says nothing: there is nothing to do"]
+        lines += [f"- hint: `{fault.hint}`"] if fault.hint else []
+        lines += [f"- exit code: {int(fault.code)}"]
+        shown = f"shown by: `{fault.shown_by}`" if fault.shown_by else f"not shown yet: {fault.not_shown}"
+        lines += [f"- {shown}"]
+    return "\n".join(lines) + "\n"
+
+
+def timeouts() -> str:
+    """Return docs/timeouts.md."""
+    lines = [
+        "# Limits on time",
+        NOTE,
+        "",
+        "Every call ends by its deadline. A limit is never early, whatever its owner does meanwhile: instants that "
+        "start something are rounded up, instants of looking are rounded down. A limit inside of a call never "
+        "outlives it: a request gets what is left of the call, where that is less. Limits that cannot both hold "
+        "are refused before anything is done.",
+        "",
+        "| limit | client | flag | default | kept by | covers | shown by |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for limit in LIMITS:
+        kind = "every" if limit.kind is None or limit.kind.KIND == "client" else limit.kind.KIND
+        flag = f"`{limit.flag}`" if limit.flag else ""
+        cells = [f"`{limit.name}`", kind, flag, limit.default_text, f"`{limit.owner}`", limit.covers, f"`{limit.test}`"]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+REFERENCES = {"exit-codes.md": exit_codes, "faults.md": faults, "timeouts.md": timeouts}
+
+
+def main(arguments: list[str]) -> int:
+    """Write the files, or with --check name those that are out of date."""
+    stale = []
+    for name, write in REFERENCES.items():
+        file, text = DOCS / name, write()
+        if not file.exists() or file.read_text(encoding="utf-8") != text:
+            stale.append(name)
+            if "--check" not in arguments:
+                file.write_text(text, encoding="utf-8")
+    if stale and "--check" in arguments:
+        print(f"out of date: {', '.join(stale)}; run python tools/write_reference.py")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
