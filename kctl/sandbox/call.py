@@ -10,6 +10,7 @@ from typing import Generic, NamedTuple, TypeVar
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.schema import Request, Response
 from kctl.sandbox.cluster import Cluster, ClusterNode, Partition
+from kctl.sandbox.groups.outbox import Asker
 from kctl.sandbox.identity import Identity
 
 Q = TypeVar("Q", bound=Request)
@@ -47,6 +48,10 @@ class Call:
         self.is_abandoned = True
         if self.on_abandoned is not None:
             self.on_abandoned()
+
+    def asker(self) -> Asker:
+        """Return who waits, for those who answer later and know no call."""
+        return Asker(self.client_id or "", self.version, self.answer)
 
     def led_partition(self, topic: str, index: int) -> Partition | ErrorCode:
         """Return the partition if this node leads it, or else the error that says why not."""

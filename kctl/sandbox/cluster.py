@@ -1,20 +1,21 @@
-"""The cluster: nodes, topics, who leads what, committed offsets, producer ids. State that all nodes share.
+"""The cluster: nodes, topics, who leads what, groups, producer ids. State that all nodes share.
 
-It does no I/O and knows no protocol; time comes from the scheduler that whoever runs it hands over. Shown by
+It does no I/O; time comes from the scheduler that whoever runs it hands over. Shown by
 tests/unit/sandbox/test_cluster.py.
 """
 
 import re
-from hashlib import blake2b
 from typing import NamedTuple
 from zlib import crc32
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.errors import IllegalStateError
 from kctl.sandbox.faults import NodeFaults
+from kctl.sandbox.groups.coordinator import Groups
 from kctl.sandbox.log import PartitionLog
 from kctl.sandbox.seams import Scheduler
 from kctl.sandbox.settings import ClusterSettings, InvalidSetting, topic_settings
+from kctl.sandbox.uuids import stable_uuid
 
 MAX_PARTITIONS = 10_000
 """The most partitions of one topic: a request must not make the sandbox allocate without bound."""
@@ -65,14 +66,6 @@ class Topic(NamedTuple):
     partitions: dict[int, Partition]
 
 
-class CommittedOffset(NamedTuple):
-    """What a group committed for a partition."""
-
-    offset: int
-    leader_epoch: int
-    metadata: str | None
-
-
 class Cluster:
     """What all nodes share."""
 
@@ -82,11 +75,11 @@ class Cluster:
         self.settings = settings or ClusterSettings()
         self.nodes = {node.node_id: node for node in nodes}
         self.topics: dict[str, Topic] = {}
-        self.offsets: dict[str, dict[tuple[str, int], CommittedOffset]] = {}
         self._topics_by_id: dict[bytes, str] = {}
         self._topics_made = 0
         self._next_producer_id = 1_000
         self._scheduler: Scheduler | None = None
+        self.groups = Groups(self)
 
     @property
     def scheduler(self) -> Scheduler:
@@ -166,12 +159,7 @@ class Cluster:
         return tuple(ids[(first + step) % len(ids)] for step in range(count))
 
     def _new_topic_id(self, name: str) -> bytes:
-        # A version 4 uuid in form, but the same in each run: ids must not depend on chance that nobody seeded.
-        seed = f"{self.settings.cluster_id}/{self._topics_made}/{name}"
-        digest = bytearray(blake2b(seed.encode(), digest_size=16).digest())
-        digest[6] = digest[6] & 0x0F | 0x40
-        digest[8] = digest[8] & 0x3F | 0x80
-        return bytes(digest)
+        return stable_uuid(f"{self.settings.cluster_id}/{self._topics_made}/{name}")
 
     def delete_topic(self, name: str) -> None:
         """Delete the topic.
@@ -181,9 +169,7 @@ class Cluster:
         """
         topic = self.topics.pop(name)
         del self._topics_by_id[topic.topic_id]
-        for committed in self.offsets.values():
-            for index in topic.partitions:
-                committed.pop((name, index), None)
+        self.groups.forget_topic(name)
 
     def topic_of_id(self, topic_id: bytes) -> Topic | None:
         """Return the topic of an id, or None."""
@@ -208,7 +194,7 @@ class Cluster:
         if node_id not in partition.replicas:
             partition.replicas = (node_id, *partition.replicas[1:])
 
-    # --- groups and producers ---------------------------------------------------------------------------------------
+    # --- coordinators and producers ---------------------------------------------------------------------------------
 
     def coordinator_of(self, key: str) -> ClusterNode:
         """Return the node that coordinates the group or transaction called `key`."""

@@ -13,6 +13,7 @@ Shown by tests/loopback/sandbox and tests/sim/sandbox.
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
+from kctl.client.broker_errors import ErrorCode
 from kctl.client.seams import Entropy
 from kctl.sandbox.cluster import Cluster, ClusterNode
 from kctl.sandbox.faults import Fault
@@ -151,6 +152,19 @@ class Sandbox:
     def move_leader(self, topic: str, partition: int, node_id: int) -> None:
         """Let another node lead a partition, with a new leader epoch."""
         self._do(lambda: self.cluster.move_leader(topic, partition, node_id))
+
+    def move_coordinator(self, group_id: str, node_id: int) -> None:
+        """Let another node coordinate a group, which it knows as it was when its last rebalance was complete."""
+        self._do(lambda: self.cluster.groups.move(group_id, node_id))
+
+    def trouble_coordinator(self, group_id: str, code: ErrorCode | None) -> None:
+        """Let requests about a group end in NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS or
+        COORDINATOR_NOT_AVAILABLE; None ends that.
+
+        Raises:
+            ValueError: some other code.
+        """
+        self._do(lambda: self.cluster.groups.trouble(group_id, code))
 
     def delete_records(self, topic: str, partition: int, before_offset: int) -> None:
         """Let a partition start at `before_offset`, as retention does."""

@@ -15,6 +15,15 @@ class ClusterSettings(NamedTuple):
     message_max_bytes: int = 1_048_588
     socket_request_max_bytes: int = 104_857_600
     cluster_id: str = "kctl-sandbox-000000000"
+    group_initial_rebalance_delay_ms: int = 0
+    """Kafka's default is 3000: time for more members to join a new classic group."""
+    group_min_session_timeout_ms: int = 6_000
+    group_max_session_timeout_ms: int = 1_800_000
+    group_consumer_session_timeout_ms: int = 45_000
+    group_consumer_heartbeat_interval_ms: int = 5_000
+    offset_metadata_max_bytes: int = 4_096
+    group_version: int = 1
+    """The feature group.version: 0 switches the consumer protocol (KIP-848) off."""
 
 
 TOPIC_PROPERTIES = frozenset(

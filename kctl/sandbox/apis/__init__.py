@@ -7,20 +7,30 @@ from typing import Any
 
 from kctl.sandbox.apis import (
     api_versions,
+    consumer_group_describe,
+    consumer_group_heartbeat,
     create_topics,
+    delete_groups,
     delete_topics,
     describe_cluster,
     describe_configs,
+    describe_groups,
     fetch,
     find_coordinator,
+    heartbeat,
     init_producer_id,
+    join_group,
+    leave_group,
+    list_groups,
     list_offsets,
     metadata,
     offset_commit,
+    offset_delete,
     offset_fetch,
     produce,
     sasl_authenticate,
     sasl_handshake,
+    sync_group,
 )
 from kctl.sandbox.call import Handler
 
@@ -34,6 +44,12 @@ HANDLERS: dict[int, Handler[Any]] = {
         offset_commit.HANDLER,
         offset_fetch.HANDLER,
         find_coordinator.HANDLER,
+        join_group.HANDLER,
+        heartbeat.HANDLER,
+        leave_group.HANDLER,
+        sync_group.HANDLER,
+        describe_groups.HANDLER,
+        list_groups.HANDLER,
         sasl_handshake.HANDLER,
         api_versions.HANDLER,
         create_topics.HANDLER,
@@ -42,6 +58,10 @@ HANDLERS: dict[int, Handler[Any]] = {
         sasl_authenticate.HANDLER,
         describe_cluster.HANDLER,
         describe_configs.HANDLER,
+        delete_groups.HANDLER,
+        offset_delete.HANDLER,
+        consumer_group_heartbeat.HANDLER,
+        consumer_group_describe.HANDLER,
     )
 }
 """By api key; ApiVersions names exactly these."""

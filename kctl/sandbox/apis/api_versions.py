@@ -4,8 +4,15 @@ from collections.abc import Iterable
 from typing import Any
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
+from kctl.client.protocol.api.api_versions import (
+    ApiVersion,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    FinalizedFeatureKey,
+    SupportedFeatureKey,
+)
 from kctl.sandbox.call import Call, Handler
+from kctl.sandbox.settings import ClusterSettings
 
 _offered: list[ApiVersion] = []
 
@@ -29,7 +36,19 @@ def response(code: ErrorCode = ErrorCode.NONE) -> ApiVersionsResponse:
 
 def _answer(call: Call, request: ApiVersionsRequest) -> ApiVersionsResponse:
     named = all(_is_software_word(text) for text in (request.client_software_name, request.client_software_version))
-    return response(ErrorCode.NONE if call.version < 3 or named else ErrorCode.INVALID_REQUEST)
+    answer = response(ErrorCode.NONE if call.version < 3 or named else ErrorCode.INVALID_REQUEST)
+    _add_features(answer, call.cluster.settings)
+    return answer
+
+
+def _add_features(answer: ApiVersionsResponse, settings: ClusterSettings) -> None:
+    """Say what is switched on for the whole cluster; a level of 0 is not said. Source: KIP-584."""
+    answer.supported_features = [SupportedFeatureKey(name="group.version", min_version=0, max_version=1)]
+    answer.finalized_features_epoch = 1
+    level = settings.group_version
+    if level > 0:
+        on = FinalizedFeatureKey(name="group.version", max_version_level=level, min_version_level=level)
+        answer.finalized_features = [on]
 
 
 def _is_software_word(text: str) -> bool:

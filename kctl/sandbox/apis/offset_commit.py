@@ -1,4 +1,4 @@
-"""OffsetCommit: offsets of a group without members, as `assign` and admin tools commit them."""
+"""OffsetCommit: by members of either protocol, or by anybody while the group has no members."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.offset_commit import (
@@ -10,9 +10,9 @@ from kctl.client.protocol.api.offset_commit import (
     OffsetCommitResponseTopic,
 )
 from kctl.sandbox.call import Call, Handler
-from kctl.sandbox.cluster import CommittedOffset
+from kctl.sandbox.groups.coordinator import CommittedOffset
+from kctl.sandbox.groups.outbox import Refused
 
-_METADATA_MAX_BYTES = 4096
 _TOPIC_IDS_FROM = 10
 
 
@@ -22,10 +22,15 @@ def _answer(call: Call, request: OffsetCommitRequest) -> OffsetCommitResponse:
 
 
 def _group_error(call: Call, request: OffsetCommitRequest) -> ErrorCode:
-    if call.cluster.coordinator_of(request.group_id) is not call.node:
-        return ErrorCode.NOT_COORDINATOR
-    if request.generation_id_or_member_epoch >= 0:
-        return ErrorCode.UNKNOWN_MEMBER_ID
+    groups = call.cluster.groups
+    code = groups.error(request.group_id, call.node)
+    if code is not ErrorCode.NONE:
+        return code
+    epoch = request.generation_id_or_member_epoch
+    try:
+        groups.check_commit(request.group_id, request.member_id, request.group_instance_id, epoch, call.version)
+    except Refused as refusal:
+        return refusal.code
     return ErrorCode.NONE
 
 
@@ -50,10 +55,10 @@ def _topic(
 
 
 def _commit(call: Call, group_id: str, topic: str, asked: OffsetCommitRequestPartition) -> ErrorCode:
-    if len((asked.committed_metadata or "").encode()) > _METADATA_MAX_BYTES:
+    if len((asked.committed_metadata or "").encode()) > call.cluster.settings.offset_metadata_max_bytes:
         return ErrorCode.OFFSET_METADATA_TOO_LARGE
     committed = CommittedOffset(asked.committed_offset, asked.committed_leader_epoch, asked.committed_metadata or "")
-    call.cluster.offsets.setdefault(group_id, {})[topic, asked.partition_index] = committed
+    call.cluster.groups.commit(group_id, topic, asked.partition_index, committed)
     return ErrorCode.NONE
 
 

@@ -17,7 +17,8 @@ from kctl.client.protocol.api.offset_fetch import (
 )
 from kctl.client.protocol.schema import ZERO_UUID
 from kctl.sandbox.call import Call, Handler
-from kctl.sandbox.cluster import CommittedOffset
+from kctl.sandbox.groups.coordinator import CommittedOffset
+from kctl.sandbox.groups.outbox import Refused
 
 _GROUP_ERRORS_FROM = 2
 _MANY_GROUPS_FROM = 8
@@ -62,19 +63,24 @@ def _old_refusal(call: Call, request: OffsetFetchRequest, code: ErrorCode) -> Of
     )
 
 
-def _group_error(call: Call, group_id: str) -> ErrorCode:
-    if call.cluster.coordinator_of(group_id) is not call.node:
-        return ErrorCode.NOT_COORDINATOR
+def _group_error(call: Call, group_id: str, member_id: str | None = None, epoch: int = -1) -> ErrorCode:
+    code = call.cluster.groups.error(group_id, call.node)
+    if code is not ErrorCode.NONE:
+        return code
+    try:
+        call.cluster.groups.check_fetch(group_id, member_id, epoch)
+    except Refused as refusal:
+        return refusal.code
     return ErrorCode.NONE
 
 
 def _all_of(call: Call, group_id: str) -> list[tuple[str, list[int]]]:
-    committed = sorted(call.cluster.offsets.get(group_id, {}))
+    committed = sorted(call.cluster.groups.offsets.get(group_id, {}))
     return [(name, [index for _, index in keys]) for name, keys in groupby(committed, key=lambda key: key[0])]
 
 
 def _committed(call: Call, group_id: str, topic: str, index: int) -> CommittedOffset:
-    return call.cluster.offsets.get(group_id, {}).get((topic, index), _NOTHING)
+    return call.cluster.groups.offsets.get(group_id, {}).get((topic, index), _NOTHING)
 
 
 def _old_partition(call: Call, group_id: str, topic: str, index: int) -> OffsetFetchResponsePartition:
@@ -88,7 +94,7 @@ def _old_partition(call: Call, group_id: str, topic: str, index: int) -> OffsetF
 
 
 def _group(call: Call, asked: OffsetFetchRequestGroup) -> OffsetFetchResponseGroup:
-    code = _group_error(call, asked.group_id)
+    code = _group_error(call, asked.group_id, asked.member_id, asked.member_epoch)
     if code is not ErrorCode.NONE:
         return OffsetFetchResponseGroup(group_id=asked.group_id, error_code=code)
     if asked.topics is None:

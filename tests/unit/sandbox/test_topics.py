@@ -79,9 +79,9 @@ def test_a_moved_leader_has_a_new_epoch() -> None:
 def test_a_deleted_topic_takes_its_commits_along() -> None:
     cluster = _cluster()
     cluster.create_topic("t")
-    cluster.offsets["g"] = {("t", 0): None}  # type: ignore[dict-item]  # only the key matters
+    cluster.groups.offsets["g"] = {("t", 0): None}  # type: ignore[dict-item]  # only the key matters
     cluster.delete_topic("t")
-    assert cluster.offsets == {"g": {}}
+    assert cluster.groups.offsets == {"g": {}}
     with pytest.raises(KeyError):
         cluster.delete_topic("t")
 

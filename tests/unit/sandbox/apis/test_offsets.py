@@ -97,7 +97,7 @@ def test_commits_that_are_refused() -> None:
     assert _commit(bench, 3 - node_id, "g") == ErrorCode.NOT_COORDINATOR
     assert _commit(bench, node_id, "g", partition=1) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert _commit(bench, node_id, "g", generation_id_or_member_epoch=1) == ErrorCode.UNKNOWN_MEMBER_ID
-    assert not bench.cluster.offsets
+    assert not bench.cluster.groups.offsets
 
 
 @pytest.mark.parametrize("version", [1, 2, 7, 9])

@@ -1,0 +1,64 @@
+"""DescribeGroups: classic groups and their members; what was offered and assigned is told of stable groups only."""
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.protocol.api.describe_groups import (
+    DescribedGroup,
+    DescribedGroupMember,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+)
+from kctl.sandbox.call import Call, Handler
+from kctl.sandbox.groups.classic import ClassicGroup
+from kctl.sandbox.groups.classic_table import State
+from kctl.sandbox.groups.outbox import Refused
+from kctl.sandbox.groups.surroundings import CLIENT_HOST
+
+ALL_GROUP_OPERATIONS = 0b1_1001_0100_1000
+"""Read, delete, describe, describe and alter configs: bit numbers of Kafka's AclOperation."""
+_SAYS_MISSING_FROM = 6
+
+
+def _answer(call: Call, request: DescribeGroupsRequest) -> DescribeGroupsResponse:
+    groups = [_group(call, group_id) for group_id in request.groups]
+    if request.include_authorized_operations:
+        for group in groups:
+            group.authorized_operations = ALL_GROUP_OPERATIONS
+    return DescribeGroupsResponse(groups=groups)
+
+
+def _group(call: Call, group_id: str) -> DescribedGroup:
+    try:
+        call.cluster.groups.check(group_id, call.node)
+    except Refused as refusal:
+        return DescribedGroup(group_id=group_id, error_code=refusal.code)
+    group = call.cluster.groups.get(group_id)
+    if not isinstance(group, ClassicGroup):
+        return _missing(call, group_id, "not found" if group is None else "is not a classic group")
+    is_stable = group.state is State.STABLE
+    return DescribedGroup(
+        group_id=group_id,
+        group_state=group.state_name,
+        protocol_type=group.protocol_type,
+        protocol_data=group.protocol if is_stable else "",
+        members=[
+            DescribedGroupMember(
+                member_id=member.member_id,
+                group_instance_id=member.instance_id,
+                client_id=member.client_id,
+                client_host=CLIENT_HOST,
+                member_metadata=member.protocols[group.protocol] if is_stable else b"",
+                member_assignment=member.assignment if is_stable else b"",
+            )
+            for member in group.members.values()
+        ],
+    )
+
+
+def _missing(call: Call, group_id: str, why: str) -> DescribedGroup:
+    if call.version < _SAYS_MISSING_FROM:
+        return DescribedGroup(group_id=group_id, group_state="Dead")
+    code, text = ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} {why}."
+    return DescribedGroup(group_id=group_id, group_state="Dead", error_code=code, error_message=text)
+
+
+HANDLER = Handler(DescribeGroupsRequest, 0, 6, _answer)

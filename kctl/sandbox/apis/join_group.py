@@ -1,0 +1,23 @@
+"""JoinGroup: a member of a classic group comes, or comes again; the answer waits for the others."""
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.protocol.api.join_group import JoinGroupRequest, JoinGroupResponse
+from kctl.sandbox.call import Call, Handler
+from kctl.sandbox.groups.outbox import Refused
+
+
+def _answer(call: Call, request: JoinGroupRequest) -> JoinGroupResponse | None:
+    groups, settings = call.cluster.groups, call.cluster.settings
+    try:
+        groups.check(request.group_id, call.node)
+        shortest, longest = settings.group_min_session_timeout_ms, settings.group_max_session_timeout_ms
+        if not shortest <= request.session_timeout_ms <= longest:
+            raise Refused(ErrorCode.INVALID_SESSION_TIMEOUT)
+        with groups.outbox:
+            groups.classic(request.group_id, create=not request.member_id).join(call.asker(), request)
+    except Refused as refusal:
+        return JoinGroupResponse(error_code=refusal.code, member_id=request.member_id)
+    return None
+
+
+HANDLER = Handler(JoinGroupRequest, 0, 9, _answer)

@@ -1,0 +1,41 @@
+"""LeaveGroup: members of a classic group go; from version 3 on several, static ones also by group.instance.id alone."""
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.protocol.api.leave_group import (
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    MemberIdentity,
+    MemberResponse,
+)
+from kctl.sandbox.call import Call, Handler
+from kctl.sandbox.groups.outbox import Refused
+
+_MANY_MEMBERS_FROM = 3
+
+
+def _answer(call: Call, request: LeaveGroupRequest) -> LeaveGroupResponse:
+    groups = call.cluster.groups
+    leaving = request.members
+    if call.version < _MANY_MEMBERS_FROM:
+        leaving = [MemberIdentity(member_id=request.member_id)]
+    try:
+        groups.check(request.group_id, call.node)
+    except Refused as refusal:
+        return LeaveGroupResponse(error_code=refusal.code)
+    try:
+        with groups.outbox:
+            group = groups.classic(request.group_id, create=False)
+            codes = group.leave([(member.member_id, member.group_instance_id) for member in leaving])
+    except Refused:
+        codes = [ErrorCode.UNKNOWN_MEMBER_ID] * len(leaving)
+    if call.version < _MANY_MEMBERS_FROM:
+        return LeaveGroupResponse(error_code=codes[0])
+    return LeaveGroupResponse(
+        members=[
+            MemberResponse(member_id=member.member_id, group_instance_id=member.group_instance_id, error_code=code)
+            for member, code in zip(leaving, codes, strict=True)
+        ]
+    )
+
+
+HANDLER = Handler(LeaveGroupRequest, 0, 5, _answer)

@@ -1,0 +1,98 @@
+"""One member of a classic group. Shown by tests/unit/sandbox/groups/test_classic.py."""
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.protocol.api.join_group import JoinGroupRequest
+from kctl.sandbox.groups.outbox import Asker, Refused
+
+
+class ClassicMember:
+    """One member: what it said when it joined, what it got, and which of its requests wait."""
+
+    __slots__ = (
+        "assignment",
+        "client_id",
+        "instance_id",
+        "is_new",
+        "join",
+        "member_id",
+        "protocols",
+        "rebalance_timeout_ms",
+        "session_timeout_ms",
+        "sync",
+    )
+
+    def __init__(self, member_id: str, instance_id: str | None, client_id: str) -> None:
+        self.member_id = member_id
+        self.instance_id = instance_id
+        self.client_id = client_id
+        self.session_timeout_ms = 0
+        self.rebalance_timeout_ms = 0
+        self.protocols: dict[str, bytes] = {}
+        """Metadata by protocol, the preferred one first."""
+        self.assignment = b""
+        self.is_new = True
+        """No generation began with it yet."""
+        self.join: Asker | None = None
+        """Who waits for the members of the next generation."""
+        self.sync: Asker | None = None
+        """Who waits for the leader's word."""
+
+    def says(self, request: JoinGroupRequest) -> bool:
+        """Return whether the request offers what the member offered before."""
+        return list(self.protocols.items()) == [(offer.name, offer.metadata) for offer in request.protocols]
+
+    def adopt(self, request: JoinGroupRequest) -> None:
+        """Take what the request says."""
+        self.session_timeout_ms = request.session_timeout_ms
+        wanted_ms = request.rebalance_timeout_ms
+        self.rebalance_timeout_ms = wanted_ms if wanted_ms >= 0 else request.session_timeout_ms
+        self.protocols = {offer.name: offer.metadata for offer in request.protocols}
+
+    def renamed(self, member_id: str) -> "ClassicMember":
+        """Return a copy with another id (KIP-345) and no request that waits."""
+        copy = ClassicMember(member_id, self.instance_id, self.client_id)
+        copy.session_timeout_ms = self.session_timeout_ms
+        copy.rebalance_timeout_ms = self.rebalance_timeout_ms
+        copy.protocols = self.protocols
+        copy.assignment = self.assignment
+        copy.is_new = self.is_new
+        return copy
+
+
+class ClassicMembers(dict[str, ClassicMember]):
+    """Members by id, in the order in which they came."""
+
+    def static(self, instance_id: str | None) -> ClassicMember | None:
+        """Return the member that has this group.instance.id."""
+        if instance_id is None:
+            return None
+        return next((member for member in self.values() if member.instance_id == instance_id), None)
+
+    def known(self, member_id: str, instance_id: str | None) -> ClassicMember:
+        """Return the member that a request comes from.
+
+        Raises:
+            Refused: nobody has this id, or another id has taken over the static member. Source: KIP-345.
+        """
+        if instance_id is not None:
+            holder = self.static(instance_id)
+            if holder is None:
+                raise Refused(ErrorCode.UNKNOWN_MEMBER_ID)
+            if holder.member_id != member_id:
+                raise Refused(ErrorCode.FENCED_INSTANCE_ID)
+        if member_id not in self:
+            raise Refused(ErrorCode.UNKNOWN_MEMBER_ID)
+        return self[member_id]
+
+    def common_protocols(self) -> list[str]:
+        """Return what all of them offer, in the order of the first."""
+        offers = [member.protocols for member in self.values()]
+        return [name for name in offers[0] if all(name in offer for offer in offers)] if offers else []
+
+    def chosen_protocol(self) -> str:
+        """Return the common protocol that most members prefer; of several the one the first member likes best."""
+        common = self.common_protocols()
+        votes = dict.fromkeys(common, 0)
+        for member in self.values():
+            votes[next(name for name in member.protocols if name in votes)] += 1
+        return max(votes, key=lambda name: votes[name])

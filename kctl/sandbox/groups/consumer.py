@@ -1,0 +1,297 @@
+"""One group of the consumer protocol (KIP-848): the coordinator assigns, members follow one heartbeat at a time.
+
+Three epochs count: the group's (something changed), the target's (it was answered by an assignment), each member's (it
+has arrived there). How a member gets there is in reconciliation.py. Source: KIP-848.
+Shown by tests/unit/sandbox/groups/test_consumer.py and test_consumer_static.py.
+"""
+
+import re
+from collections import Counter
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.protocol.api.consumer_group_heartbeat import (
+    Assignment,
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+    TopicPartitions,
+)
+from kctl.client.protocol.primitives import uuid_text
+from kctl.sandbox.groups.assignors import ASSIGNORS, Situation
+from kctl.sandbox.groups.consumer_member import (
+    JOIN,
+    LEAVE,
+    LEAVE_STATIC,
+    ConsumerMember,
+    slots_of,
+)
+from kctl.sandbox.groups.outbox import Refused
+from kctl.sandbox.groups.reconciliation import MemberState, Progress, Slot, next_step
+from kctl.sandbox.groups.surroundings import Surroundings
+
+_EPOCH_IN_COMMITS_FROM = 9
+
+
+class ConsumerGroup:
+    """One group."""
+
+    kind = "consumer"
+    protocol_type = "consumer"
+
+    def __init__(self, group_id: str, surroundings: Surroundings) -> None:
+        self.group_id = group_id
+        self.epoch = 0
+        self.target_epoch = 0
+        self.target: dict[str, tuple[Slot, ...]] = {}
+        """What each member shall have."""
+        self.members: dict[str, ConsumerMember] = {}
+        self._settings = surroundings.settings
+        self._topics = surroundings.topics
+        self._timers = surroundings.timers
+        self._new_uuid = surroundings.new_uuid
+        self._seen: dict[bytes, int] = {}
+        """The topics of the target assignment and their numbers of partitions."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nobody is a member."""
+        return not self.members
+
+    @property
+    def state_name(self) -> str:
+        """Kafka's name of the state, which follows from epochs and members."""
+        if self.is_empty:
+            return "Empty"
+        if self.epoch > self.target_epoch:
+            return "Assigning"
+        if all(self._has_arrived(member) for member in self.members.values()):
+            return "Stable"
+        return "Reconciling"
+
+    def _has_arrived(self, member: ConsumerMember) -> bool:
+        return member.progress.state is MemberState.STABLE and member.progress.epoch == self.target_epoch
+
+    @property
+    def assignor(self) -> str:
+        """The assignor that most members ask for."""
+        votes = Counter(member.assignor for member in self.members.values() if member.assignor is not None)
+        return max(ASSIGNORS, key=lambda name: votes[name])
+
+    # --- heartbeats -------------------------------------------------------------------------------------------------
+
+    def heartbeat(self, request: ConsumerGroupHeartbeatRequest, client_id: str) -> ConsumerGroupHeartbeatResponse:
+        """Return the answer to a heartbeat that makes sense in itself.
+
+        Raises:
+            Refused: unknown or fenced member, wrong epoch.
+        """
+        if request.member_epoch in (LEAVE, LEAVE_STATIC):
+            return self._leave(request)
+        member = self._member_of(request, client_id)
+        before = member.subscription
+        is_new = member.rebalance_timeout_ms == -1
+        member.listen(request)
+        self._renew_target(is_changed=is_new or before != member.subscription)
+        had, owned = member.progress, slots_of(request)
+        target = self.target.get(member.member_id, ())
+        member.advance(next_step(had, self.target_epoch, target, owned, self._is_free))
+        if had != member.progress:
+            self._limit_revocation(member)
+        self._expect_heartbeat(member)
+        is_full = request.member_epoch == JOIN or (
+            request.rebalance_timeout_ms != -1
+            and (request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None)
+            and owned is not None
+        )
+        is_news = is_full or set(had.assigned) != set(member.progress.assigned)
+        return ConsumerGroupHeartbeatResponse(
+            member_id=member.member_id,
+            member_epoch=member.progress.epoch,
+            heartbeat_interval_ms=self._settings.group_consumer_heartbeat_interval_ms,
+            assignment=_assignment(member.progress.assigned) if is_news else None,
+        )
+
+    def _is_free(self, slot: Slot) -> bool:
+        return not any(member.progress.owns(slot) for member in self.members.values())
+
+    # --- who it is --------------------------------------------------------------------------------------------------
+
+    def _member_of(self, request: ConsumerGroupHeartbeatRequest, client_id: str) -> ConsumerMember:
+        joins = request.member_epoch == JOIN
+        member_id = request.member_id or uuid_text(self._new_uuid())
+        holder = self._holder(request.instance_id)
+        if holder is not None and holder.member_id != member_id:
+            if not joins:
+                raise _fenced_instance(request, holder)
+            return self._take_over(holder, member_id)
+        member = self.members.get(member_id)
+        if member is not None and request.instance_id not in (None, member.instance_id):
+            raise Refused(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {request.instance_id} is unknown.")
+        if member is None:
+            if not joins:
+                raise _unknown(request)
+            member = self.members[member_id] = ConsumerMember(member_id, request.instance_id, client_id)
+        member.check_epoch(request.member_epoch, slots_of(request))
+        return member
+
+    def _holder(self, instance_id: str | None) -> ConsumerMember | None:
+        if instance_id is None:
+            return None
+        return next((member for member in self.members.values() if member.instance_id == instance_id), None)
+
+    def _take_over(self, holder: ConsumerMember, member_id: str) -> ConsumerMember:
+        """Let a new process take the place of a static member that has left for a while.
+
+        Raises:
+            Refused: it has not left.
+        """
+        if holder.progress.epoch != LEAVE_STATIC:
+            text = f"Static member {member_id} with instance id {holder.instance_id} cannot join the group because the"
+            text += f" instance id is owned by member {holder.member_id}."
+            raise Refused(ErrorCode.UNRELEASED_INSTANCE_ID, text)
+        member = ConsumerMember(member_id, holder.instance_id, holder.client_id)
+        member.topic_names, member.regex, member.assignor = holder.topic_names, holder.regex, holder.assignor
+        member.rack_id, member.rebalance_timeout_ms = holder.rack_id, holder.rebalance_timeout_ms
+        member.advance(Progress(assigned=holder.progress.assigned))
+        self._forget(holder)
+        self.members[member_id] = member
+        self.target[member_id] = self.target.pop(holder.member_id, ())
+        return member
+
+    # --- what it shall have -----------------------------------------------------------------------------------------
+
+    def _renew_target(self, *, is_changed: bool) -> None:
+        """Make a new target assignment if members, subscriptions or topics have changed."""
+        wants = {member.member_id: self._topic_ids(member) for member in self.members.values()}
+        sizes = {
+            topic.topic_id: len(topic.partitions)
+            for topic in sorted(self._topics.values(), key=lambda topic: topic.name)
+            if any(topic.topic_id in ids for ids in wants.values())
+        }
+        if is_changed or sizes != self._seen:
+            self.epoch += 1
+        if self.epoch == self.target_epoch:
+            return
+        self._seen = sizes
+        self.target = ASSIGNORS[self.assignor](Situation(wants, sizes, self.target))
+        self.target_epoch = self.epoch
+
+    def _topic_ids(self, member: ConsumerMember) -> tuple[bytes, ...]:
+        named = set(member.topic_names)
+        pattern = re.compile(member.regex) if member.regex else None
+        return tuple(
+            topic.topic_id
+            for topic in self._topics.values()
+            if topic.name in named or (pattern is not None and pattern.fullmatch(topic.name))
+        )
+
+    def topics_of(self, member: ConsumerMember) -> list[str]:
+        """Return the existing topics a member reads from."""
+        ids = self._topic_ids(member)
+        return [topic.name for topic in self._topics.values() if topic.topic_id in ids]
+
+    # --- leaving and silence ----------------------------------------------------------------------------------------
+
+    def _leave(self, request: ConsumerGroupHeartbeatRequest) -> ConsumerGroupHeartbeatResponse:
+        if request.instance_id is None:
+            member = self.members.get(request.member_id)
+        else:
+            member = self._holder(request.instance_id)
+            if member is not None and member.member_id != request.member_id:
+                raise _fenced_instance(request, member)
+        if member is None:
+            raise _unknown(request)
+        if request.member_epoch == LEAVE_STATIC:
+            # It keeps what it has until it comes back or its session ends.
+            self._timers.cancel(f"revocation {member.member_id}")
+            member.progress = Progress(MemberState.STABLE, LEAVE_STATIC, member.progress.assigned)
+        else:
+            self._remove(member)
+        return ConsumerGroupHeartbeatResponse(member_id=member.member_id, member_epoch=request.member_epoch)
+
+    def _remove(self, member: ConsumerMember) -> None:
+        self._forget(member)
+        self.target.pop(member.member_id, None)
+        self.epoch += 1
+
+    def _forget(self, member: ConsumerMember) -> None:
+        self._timers.cancel(f"session {member.member_id}")
+        self._timers.cancel(f"revocation {member.member_id}")
+        del self.members[member.member_id]
+
+    def _expect_heartbeat(self, member: ConsumerMember) -> None:
+        session_ms = self._settings.group_consumer_session_timeout_ms
+        self._timers.start(f"session {member.member_id}", session_ms, lambda: self._remove(member))
+
+    def _limit_revocation(self, member: ConsumerMember) -> None:
+        name = f"revocation {member.member_id}"
+        if member.progress.state is MemberState.UNREVOKED:
+            self._timers.start(name, member.rebalance_timeout_ms, lambda: self._remove(member))
+        else:
+            self._timers.cancel(name)
+
+    # --- offsets ----------------------------------------------------------------------------------------------------
+
+    def check_commit(self, member_id: str, _instance_id: str | None, epoch: int, version: int) -> None:
+        """Return when offsets may be committed.
+
+        Raises:
+            Refused: not by this member, with this epoch or version.
+        """
+        if epoch < 0 and self.is_empty:
+            return
+        member = self.members.get(member_id)
+        if member is None:
+            raise Refused(ErrorCode.UNKNOWN_MEMBER_ID)
+        if version < _EPOCH_IN_COMMITS_FROM:
+            raise Refused(ErrorCode.UNSUPPORTED_VERSION)
+        member.check_commit(epoch)
+
+    def check_fetch(self, member_id: str | None, epoch: int) -> None:
+        """Return when offsets may be read: by anybody who claims no membership, by members in their epoch.
+
+        Raises:
+            Refused: unknown member, or an old epoch.
+        """
+        if member_id is None and epoch < 0:
+            return
+        member = self.members.get(member_id or "")
+        if member is None:
+            raise Refused(ErrorCode.UNKNOWN_MEMBER_ID)
+        member.check_commit(epoch)
+
+    def subscribed_topics(self) -> set[str]:
+        """Return the topics whose offsets are in use."""
+        return {name for member in self.members.values() for name in self.topics_of(member)}
+
+    # --- the coordinator moves --------------------------------------------------------------------------------------
+
+    def unload(self) -> None:
+        """Stop: this node no longer coordinates the group."""
+        self._timers.cancel_all()
+
+    def load(self) -> None:
+        """Go on with all that was known, as a node does that takes the group over; every limit starts over."""
+        for member in self.members.values():
+            self._expect_heartbeat(member)
+            self._limit_revocation(member)
+
+
+def _assignment(slots: tuple[Slot, ...]) -> Assignment:
+    by_topic: dict[bytes, list[int]] = {}
+    for slot in sorted(slots):
+        by_topic.setdefault(slot.topic_id, []).append(slot.partition)
+    return Assignment(
+        topic_partitions=[
+            TopicPartitions(topic_id=topic_id, partitions=indexes) for topic_id, indexes in by_topic.items()
+        ]
+    )
+
+
+def _unknown(request: ConsumerGroupHeartbeatRequest) -> Refused:
+    text = f"Member {request.member_id} is not a member of group {request.group_id}."
+    return Refused(ErrorCode.UNKNOWN_MEMBER_ID, text)
+
+
+def _fenced_instance(request: ConsumerGroupHeartbeatRequest, holder: ConsumerMember) -> Refused:
+    text = f"Static member {request.member_id} with instance id {request.instance_id} was fenced by member"
+    return Refused(ErrorCode.FENCED_INSTANCE_ID, f"{text} {holder.member_id}.")

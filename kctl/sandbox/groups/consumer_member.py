@@ -1,0 +1,145 @@
+"""One member of a consumer group, and what a heartbeat of one may say. Source: KIP-848.
+
+Shown by tests/unit/sandbox/groups/test_consumer.py.
+"""
+
+import re
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.protocol.api.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from kctl.sandbox.groups.assignors import ASSIGNORS
+from kctl.sandbox.groups.outbox import Refused
+from kctl.sandbox.groups.reconciliation import Progress, Slot
+
+JOIN, LEAVE, LEAVE_STATIC = 0, -1, -2
+"""What member epochs that are no epochs ask for."""
+_CLIENT_MAKES_ID_FROM = 1
+
+
+class ConsumerMember:
+    """One member: what it last said, and how far it has come."""
+
+    __slots__ = (
+        "assignor",
+        "client_id",
+        "epochs",
+        "instance_id",
+        "member_id",
+        "previous_epoch",
+        "progress",
+        "rack_id",
+        "rebalance_timeout_ms",
+        "regex",
+        "topic_names",
+    )
+
+    def __init__(self, member_id: str, instance_id: str | None, client_id: str) -> None:
+        self.member_id = member_id
+        self.instance_id = instance_id
+        self.client_id = client_id
+        self.rack_id: str | None = None
+        self.rebalance_timeout_ms = -1
+        self.topic_names: tuple[str, ...] = ()
+        self.regex = ""
+        self.assignor: str | None = None
+        self.progress = Progress()
+        self.previous_epoch = JOIN
+        self.epochs: dict[Slot, int] = {}
+        """The epoch in which each assigned partition came to it (KIP-1251)."""
+
+    @property
+    def subscription(self) -> tuple[object, ...]:
+        """All that the target assignment depends on."""
+        return self.topic_names, self.regex, self.assignor
+
+    def listen(self, request: ConsumerGroupHeartbeatRequest) -> None:
+        """Take over what a heartbeat says; what it leaves out stays."""
+        if request.rack_id is not None:
+            self.rack_id = request.rack_id
+        if request.rebalance_timeout_ms != -1:
+            self.rebalance_timeout_ms = request.rebalance_timeout_ms
+        if request.subscribed_topic_names is not None:
+            self.topic_names = tuple(sorted(request.subscribed_topic_names))
+        if request.subscribed_topic_regex is not None:
+            self.regex = request.subscribed_topic_regex
+        if request.server_assignor is not None:
+            self.assignor = request.server_assignor
+
+    def advance(self, progress: Progress) -> None:
+        """Stand where `progress` says."""
+        if progress.epoch != self.progress.epoch:
+            self.previous_epoch = self.progress.epoch
+        self.epochs = {slot: self.epochs.get(slot, progress.epoch) for slot in progress.assigned}
+        self.progress = progress
+
+    def check_epoch(self, epoch: int, owned: "set[Slot] | None") -> None:
+        """Return when a heartbeat with this epoch is the member's own.
+
+        The epoch before is, too: the answer that told the new one may have been lost. So is 0: it joins again.
+        Raises:
+            Refused: the member must give everything up and join again.
+        """
+        now = self.progress.epoch
+        if epoch in (now, JOIN):
+            return
+        is_behind = epoch == self.previous_epoch and owned is not None and owned <= set(self.progress.assigned)
+        if not is_behind:
+            relation = "greater" if epoch > now else "smaller"
+            text = f"The consumer group member has a {relation} member epoch ({epoch}) than the one known by the"
+            text += f" group coordinator ({now}). The member must abandon all its partitions and rejoin."
+            raise Refused(ErrorCode.FENCED_MEMBER_EPOCH, text)
+
+    def check_commit(self, epoch: int) -> None:
+        """Return when offsets may be committed or read with this epoch.
+
+        Raises:
+            Refused: the member has another epoch by now.
+        """
+        now = self.progress.epoch
+        if epoch != now:
+            text = f"The received member epoch {epoch} does not match the expected member epoch {now}."
+            raise Refused(ErrorCode.STALE_MEMBER_EPOCH, text)
+
+
+def slots_of(request: ConsumerGroupHeartbeatRequest) -> set[Slot] | None:
+    """Return the partitions a heartbeat says its member has; None when it does not say."""
+    if request.topic_partitions is None:
+        return None
+    return {Slot(topic.topic_id, index) for topic in request.topic_partitions for index in topic.partitions}
+
+
+def check_heartbeat(request: ConsumerGroupHeartbeatRequest, version: int) -> None:
+    """Return when a heartbeat makes sense in itself.
+
+    Raises:
+        Refused: INVALID_REQUEST, UNSUPPORTED_ASSIGNOR or INVALID_REGULAR_EXPRESSION, and why.
+    """
+    epoch = request.member_epoch
+    needs_id = version >= _CLIENT_MAKES_ID_FROM or epoch != JOIN
+    joins_without_topics = request.subscribed_topic_names is None and request.subscribed_topic_regex is None
+    for is_wrong, text in (
+        (needs_id and not request.member_id, "MemberId can't be empty."),
+        (not request.group_id, "GroupId can't be empty."),
+        (request.instance_id == "", "InstanceId can't be empty."),
+        (request.rack_id == "", "RackId can't be empty."),
+        (epoch == JOIN and request.rebalance_timeout_ms == -1, "RebalanceTimeoutMs must be provided in first request."),
+        (epoch == JOIN and request.topic_partitions != [], "TopicPartitions must be empty when (re-)joining."),
+        (
+            epoch == JOIN and joins_without_topics,
+            "Either SubscribedTopicNames or SubscribedTopicRegex must be non-null when (re-)joining.",
+        ),
+        (epoch == LEAVE_STATIC and request.instance_id is None, "InstanceId can't be null."),
+        (epoch < LEAVE_STATIC, "MemberEpoch is invalid."),
+    ):
+        if is_wrong:
+            raise Refused(ErrorCode.INVALID_REQUEST, text)
+    if request.server_assignor is not None and request.server_assignor not in ASSIGNORS:
+        text = (
+            f"ServerAssignor {request.server_assignor} is not supported. Supported assignors: {', '.join(ASSIGNORS)}."
+        )
+        raise Refused(ErrorCode.UNSUPPORTED_ASSIGNOR, text)
+    try:
+        re.compile(request.subscribed_topic_regex or "")
+    except re.error as error:
+        text = f"SubscribedTopicRegex {request.subscribed_topic_regex!r} is not a valid regular expression: {error}."
+        raise Refused(ErrorCode.INVALID_REGULAR_EXPRESSION, text) from error

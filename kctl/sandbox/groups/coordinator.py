@@ -1,0 +1,234 @@
+"""All groups of a cluster: which there are, which node coordinates each, what they committed.
+
+A group lives on one node; when it moves, or its coordinator is in trouble, the group is unloaded, waiting requests are
+turned away, and its limits start over once it is loaded again. Shown by tests/unit/sandbox/groups/test_coordinator.py.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.sandbox.groups.classic import ClassicGroup
+from kctl.sandbox.groups.consumer import ConsumerGroup
+from kctl.sandbox.groups.outbox import Outbox, Refused
+from kctl.sandbox.groups.surroundings import Surroundings
+from kctl.sandbox.groups.timers import GroupTimers
+from kctl.sandbox.uuids import stable_uuid
+
+if TYPE_CHECKING:
+    from kctl.sandbox.cluster import Cluster, ClusterNode
+
+Group = ClassicGroup | ConsumerGroup
+TROUBLES = (
+    ErrorCode.NOT_COORDINATOR,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+)
+"""What can be wrong with a coordinator; with the last one it is not found either."""
+
+
+class CommittedOffset(NamedTuple):
+    """What a group committed for a partition."""
+
+    offset: int
+    leader_epoch: int
+    metadata: str | None
+
+
+class Groups:
+    """The groups of a cluster."""
+
+    def __init__(self, cluster: "Cluster") -> None:
+        self.outbox = Outbox()
+        self.offsets: dict[str, dict[tuple[str, int], CommittedOffset]] = {}
+        """By group, then by topic and partition."""
+        self._cluster = cluster
+        self._groups: dict[str, Group] = {}
+        self._timers: dict[str, GroupTimers] = {}
+        self._moved: dict[str, int] = {}
+        self._troubles: dict[str, ErrorCode] = {}
+        self._uuids_made = 0
+        for node in cluster.nodes.values():
+            node.faults.on_change(self._thaw)
+
+    def _thaw(self) -> None:
+        for timers in list(self._timers.values()):
+            timers.thaw()
+
+    # --- who coordinates --------------------------------------------------------------------------------------------
+
+    def node_of(self, group_id: str) -> "ClusterNode":
+        """Return the node that coordinates the group."""
+        moved = self._moved.get(group_id)
+        return self._cluster.coordinator_of(group_id) if moved is None else self._cluster.nodes[moved]
+
+    def move(self, group_id: str, node_id: int) -> None:
+        """Let another node coordinate the group.
+
+        Raises:
+            KeyError: no such node.
+        """
+        node = self._cluster.nodes[node_id]
+        self._unload(group_id)
+        self._moved[group_id] = node.node_id
+        self._load(group_id)
+
+    def trouble(self, group_id: str, code: ErrorCode | None) -> None:
+        """Let all requests about the group end in one of `TROUBLES`, or with None no longer.
+
+        Raises:
+            ValueError: some other code.
+        """
+        if code is not None and code not in TROUBLES:
+            raise ValueError(
+                f"{code.name} is no trouble of a coordinator; {', '.join(one.name for one in TROUBLES)} are"
+            )
+        self._unload(group_id)
+        if code is None:
+            self._troubles.pop(group_id, None)
+        else:
+            self._troubles[group_id] = code
+        self._load(group_id)
+
+    def _unload(self, group_id: str) -> None:
+        group = self._groups.get(group_id)
+        if group is not None and group_id not in self._troubles:
+            with self.outbox:
+                group.unload()
+
+    def _load(self, group_id: str) -> None:
+        group = self._groups.get(group_id)
+        if group is not None and group_id not in self._troubles:
+            group.load()
+
+    def lookup_error(self, group_id: str) -> ErrorCode:
+        """Return what keeps a client from finding the coordinator."""
+        code = self._troubles.get(group_id, ErrorCode.NONE)
+        return code if code is ErrorCode.COORDINATOR_NOT_AVAILABLE else ErrorCode.NONE
+
+    def error(self, group_id: str, node: "ClusterNode") -> ErrorCode:
+        """Return why `node` does not serve the group."""
+        code = self._troubles.get(group_id, ErrorCode.NONE)
+        if code is ErrorCode.NONE and self.node_of(group_id) is not node:
+            return ErrorCode.NOT_COORDINATOR
+        return code
+
+    def check(self, group_id: str, node: "ClusterNode") -> None:
+        """Return when `node` serves the group.
+
+        Raises:
+            Refused: it does not; with INVALID_GROUP_ID there is no name.
+        """
+        code = ErrorCode.INVALID_GROUP_ID if not group_id else self.error(group_id, node)
+        if code is not ErrorCode.NONE:
+            raise Refused(code)
+
+    # --- which groups there are -------------------------------------------------------------------------------------
+
+    def get(self, group_id: str) -> Group | None:
+        """Return the group, or None."""
+        return self._groups.get(group_id)
+
+    def on(self, node: "ClusterNode") -> Iterator[Group]:
+        """Yield the groups that the node coordinates."""
+        for group_id, group in self._groups.items():
+            if self.node_of(group_id) is node:
+                yield group
+
+    def classic(self, group_id: str, *, create: bool) -> ClassicGroup:
+        """Return the classic group; an empty group of the other kind becomes one when `create` is set.
+
+        Raises:
+            Refused: there is none, or members of the other protocol are in it.
+        """
+        group = self._groups.get(group_id)
+        if isinstance(group, ClassicGroup):
+            return group
+        if group is not None and not group.is_empty:
+            raise Refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+        if not create:
+            raise Refused(ErrorCode.UNKNOWN_MEMBER_ID)
+        made = ClassicGroup(group_id, self._surroundings(group_id))
+        self._groups[group_id] = made
+        return made
+
+    def consumer(self, group_id: str, *, create: bool) -> ConsumerGroup:
+        """Return the consumer group; an empty group of the other kind becomes one when `create` is set.
+
+        Raises:
+            Refused: there is none, or members of the other protocol are in it.
+        """
+        group = self._groups.get(group_id)
+        if isinstance(group, ConsumerGroup):
+            return group
+        if group is not None and not group.is_empty:
+            raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
+        if not create:
+            raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
+        made = ConsumerGroup(group_id, self._surroundings(group_id))
+        self._groups[group_id] = made
+        return made
+
+    def _surroundings(self, group_id: str) -> Surroundings:
+        timers = self._timers.get(group_id)
+        if timers is not None:
+            timers.cancel_all()
+        cluster = self._cluster
+        timers = GroupTimers(lambda: cluster.scheduler, lambda: self.node_of(group_id).faults.is_frozen, self.outbox)
+        self._timers[group_id] = timers
+        return Surroundings(cluster.settings, cluster.topics, timers, self.outbox, self._new_uuid)
+
+    def _new_uuid(self) -> bytes:
+        self._uuids_made += 1
+        return stable_uuid(f"{self._cluster.settings.cluster_id}/member/{self._uuids_made}")
+
+    def delete(self, group_id: str) -> None:
+        """Delete a group and its offsets.
+
+        Raises:
+            Refused: there is none, or it has members.
+        """
+        group = self._groups.get(group_id)
+        if group is None:
+            raise Refused(ErrorCode.GROUP_ID_NOT_FOUND)
+        if not group.is_empty:
+            raise Refused(ErrorCode.NON_EMPTY_GROUP)
+        self._timers.pop(group_id).cancel_all()
+        del self._groups[group_id]
+        self.offsets.pop(group_id, None)
+
+    def forget_topic(self, name: str) -> None:
+        """Drop what was committed for a topic that is gone."""
+        for committed in self.offsets.values():
+            for key in [key for key in committed if key[0] == name]:
+                del committed[key]
+
+    # --- offsets ----------------------------------------------------------------------------------------------------
+
+    def check_commit(self, group_id: str, member_id: str, instance_id: str | None, epoch: int, version: int) -> None:
+        """Return when offsets may be committed; the first commit without a group makes one.
+
+        Raises:
+            Refused: not by this member, with this generation or epoch.
+        """
+        group = self._groups.get(group_id)
+        if group is None:
+            if epoch >= 0:
+                raise Refused(ErrorCode.ILLEGAL_GENERATION if version < 9 else ErrorCode.GROUP_ID_NOT_FOUND)
+            self.classic(group_id, create=True)
+            return
+        group.check_commit(member_id, instance_id, epoch, version)
+
+    def commit(self, group_id: str, topic: str, index: int, committed: CommittedOffset) -> None:
+        """Keep an offset."""
+        self.offsets.setdefault(group_id, {})[topic, index] = committed
+
+    def check_fetch(self, group_id: str, member_id: str | None, epoch: int) -> None:
+        """Return when committed offsets may be read; of a group that does not exist, by anybody.
+
+        Raises:
+            Refused: not by this member, with this epoch.
+        """
+        group = self._groups.get(group_id)
+        if group is not None:
+            group.check_fetch(member_id, epoch)

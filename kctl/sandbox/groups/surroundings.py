@@ -1,0 +1,26 @@
+"""What a group takes from the cluster around it. Shown by tests/unit/sandbox/groups."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from kctl.sandbox.groups.outbox import Outbox
+from kctl.sandbox.groups.timers import GroupTimers
+from kctl.sandbox.settings import ClusterSettings
+
+if TYPE_CHECKING:
+    from kctl.sandbox.cluster import Topic
+
+CLIENT_HOST = "/127.0.0.1"
+"""Where every member is said to be: a connection of the sandbox carries no address of its client."""
+
+
+class Surroundings(NamedTuple):
+    """For one group."""
+
+    settings: ClusterSettings
+    topics: "Mapping[str, Topic]"
+    """By name, as they are now."""
+    timers: GroupTimers
+    outbox: Outbox
+    new_uuid: Callable[[], bytes]
+    """16 bytes that nobody had before, the same in each run."""

@@ -1,0 +1,58 @@
+"""The limits of one group: named timers on the cluster's scheduler, which stand still with the node that keeps them.
+
+Shown by tests/unit/sandbox/groups/test_coordinator.py.
+"""
+
+from collections.abc import Callable
+
+from kctl.sandbox.groups.outbox import Outbox
+from kctl.sandbox.seams import Handle, Scheduler
+
+
+class GroupTimers:
+    """Timers by name; one that is started again starts over."""
+
+    def __init__(self, scheduler: Callable[[], Scheduler], is_frozen: Callable[[], bool], outbox: Outbox) -> None:
+        self._scheduler = scheduler
+        self._is_frozen = is_frozen
+        self._outbox = outbox
+        self._running: dict[str, Handle] = {}
+        self._overdue: dict[str, Callable[[], None]] = {}
+
+    def start(self, name: str, delay_ms: int, action: Callable[[], None]) -> None:
+        """Have `action` called once, `delay_ms` from now, or when the node moves again if it stands still then."""
+        self.cancel(name)
+        self._running[name] = self._scheduler().call_later(delay_ms, lambda: self._due(name, action))
+
+    def cancel(self, name: str) -> None:
+        """Call a timer off; no effect when there is none."""
+        self._overdue.pop(name, None)
+        running = self._running.pop(name, None)
+        if running is not None:
+            running.cancel()
+
+    def cancel_all(self) -> None:
+        """Call all off."""
+        for name in [*self._running, *self._overdue]:
+            self.cancel(name)
+
+    def thaw(self) -> None:
+        """Catch up: what became due while the node stood still happens now, in the order in which it became due."""
+        while self._overdue and not self._is_frozen():
+            name = next(iter(self._overdue))
+            action = self._overdue.pop(name)
+            with self._outbox:
+                action()
+
+    def _due(self, name: str, action: Callable[[], None]) -> None:
+        del self._running[name]
+        if self._is_frozen():
+            self._overdue[name] = action
+            return
+        with self._outbox:
+            action()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What is waited for."""
+        return (*self._running, *self._overdue)
