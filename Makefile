@@ -8,7 +8,7 @@ PYTEST := $(BIN)/python -m pytest -q
 # Other Kafka clients, for comparison; kept with what the tests fetch.
 PEERS := $(or $(KCTL_CACHE),$(HOME)/.cache/kctl)/peers/.ready
 
-.PHONY: help run test check format lint types layers generated unit sim fuzz loopback cli broker conformance bench bench-peers clean
+.PHONY: help run test check format lint types layers generated unit sim fuzz loopback cli faultlab broker conformance bench bench-peers clean
 
 help:  ## list the tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -25,7 +25,7 @@ $(READY): $(INSTALLED)
 run: $(INSTALLED)  ## start a sandbox cluster, produce to it, consume from it, probe it
 	@PATH="$(abspath $(BIN)):$$PATH" bash tools/first_run.sh
 
-test: check fuzz loopback cli broker conformance  ## every tier; starts real brokers itself
+test: check fuzz loopback cli faultlab broker conformance  ## every tier; starts real brokers itself
 	@echo "all tiers passed"
 
 check: $(READY)  ## what every commit passes, in under a minute
@@ -62,6 +62,9 @@ loopback: $(READY)  ## real sockets, own faults
 
 cli: $(READY)  ## whole processes
 	$(PYTEST) tests/cli
+
+faultlab: $(READY)  ## each fault against each command: exit code, words, limit (some need root or real Kafka)
+	$(PYTEST) tests/faultlab
 
 broker: $(READY)  ## real Kafka: newest, 3.9 and 2.8 (Java 17 and Maven)
 	$(PYTEST) tests/broker
