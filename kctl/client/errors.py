@@ -275,7 +275,7 @@ class AdvertisedAddressError(TransportError):
     """
 
     def __init__(self, node_id: int, cause: TransportError) -> None:
-        hint = f"fix advertised.listeners of broker {node_id}, or make that address reachable from here"
+        hint = "fix advertised.listeners of that broker, or make the address reachable from here"
         super().__init__(f"bootstrap ok; broker {node_id} advertises {cause}", hint=hint)
         self.node_id = node_id
         self.cause = cause

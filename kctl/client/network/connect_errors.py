@@ -104,11 +104,11 @@ def bad_bytes(target: Target, phase: Phase, error: RemoteProtocolError) -> Kafka
 
 def not_spoken(target: Target, error: UnsupportedVersionError, versions: NodeVersions) -> KafkaError:
     """Return the error of a node that lacks an API; a KRaft controller is known by having no Metadata at all."""
+    if error.api == MetadataRequest.NAME and MetadataRequest.API_KEY not in versions.ranges:
+        text = "it speaks Kafka, but not Metadata: a KRaft controller"
+        return located(target, Phase.METADATA, WrongPeerError(text, hint="use a listener for clients"))
     error.args = (f"{target}: {error}",)
-    if error.api != MetadataRequest.NAME or MetadataRequest.API_KEY in versions.ranges:
-        return error
-    hint = "this is a KRaft controller: use the address of a broker's listener"
-    return located(target, Phase.READY, WrongPeerError(str(error).removeprefix(f"{target}: "), hint=hint))
+    return error
 
 
 def located(target: Target, phase: Phase, error: TransportError) -> TransportError:

@@ -32,8 +32,8 @@ def test_an_advertised_address_that_never_worked() -> None:
     assert isinstance(error, AdvertisedAddressError)
     assert (error.node_id, error.cause, error.retriable) == (1, REFUSED, True)
     assert (error.phase, error.host, error.port) == ("tcp", "127.0.0.1", 9092)
-    assert str(error) == "bootstrap ok; broker 1 advertises 127.0.0.1:9092: connection refused [phase tcp]"
-    assert error.hint == "fix advertised.listeners of broker 1, or make that address reachable from here"
+    assert str(error) == ("bootstrap ok; broker 1 advertises 127.0.0.1:9092: connection refused [phase tcp]")
+    assert error.hint == "fix advertised.listeners of that broker, or make the address reachable from here"
 
 
 def test_a_bootstrap_entry_is_never_judged_so_nor_a_broker_at_the_same_place() -> None:

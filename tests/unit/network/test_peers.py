@@ -131,8 +131,10 @@ def test_a_node_without_metadata_is_a_controller_and_any_other_lack_names_the_no
 
     controller = connect_errors.not_spoken(TARGET, error("Metadata"), lacking)
     assert isinstance(controller, WrongPeerError)
-    assert str(controller).startswith("broker.example:9092 [10.0.0.7]: Metadata: versions")
-    assert controller.hint.startswith("this is a KRaft controller")
+    assert str(controller) == (
+        "broker.example:9092 [10.0.0.7]: it speaks Kafka, but not Metadata: a KRaft controller [phase metadata]"
+    )
+    assert controller.hint == "use a listener for clients"
     for found in (
         connect_errors.not_spoken(TARGET, error("Metadata"), versions),
         connect_errors.not_spoken(TARGET, error("Produce"), lacking),
