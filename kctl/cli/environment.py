@@ -15,6 +15,7 @@ from kctl.cli.data_out import RawStream
 from kctl.client.clock import Clock, SystemClock
 
 NARROWEST = 20
+LOWEST, DEFAULT_ROWS = 5, 24
 
 
 class Environment(NamedTuple):
@@ -41,6 +42,14 @@ class Environment(NamedTuple):
     def can_redraw(self) -> bool:
         """Whether stdout is a terminal on which a view can be painted over."""
         return self.stdout_is_tty and self.environ.get("TERM") != "dumb"
+
+    def size(self) -> tuple[int, int]:
+        """Return columns and rows of the terminal on stdout as they are now; it may be resized at any time."""
+        try:
+            columns, rows = os.get_terminal_size(self.stdout.fileno())
+        except (OSError, ValueError):  # no terminal, or a stream in memory
+            columns, rows = self.columns, DEFAULT_ROWS
+        return max(NARROWEST, columns or self.columns), max(LOWEST, rows or DEFAULT_ROWS)
 
     def say(self, line: str) -> None:
         """Tell people something, on stderr."""

@@ -4,16 +4,14 @@ Owns the options; the rounds are in `probe_run.py`, the exit code in `probe_verd
 Shown by tests/cli/test_probe.py and tests/cli/test_probe_terminal.py.
 """
 
-from pathlib import Path
-from typing import Annotated
-
 import click
 import typer
 
+from kctl.cli import probe_options as options
 from kctl.cli.data_out import DataOut
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.terminal import harmless_text
-from kctl.cli.options import Common, DurationType, Output, with_common
+from kctl.cli.options import Common, Output, with_common
 from kctl.cli.probe_resolve import parse_resolve
 from kctl.cli.probe_run import Plan, run_rounds
 from kctl.cli.view.probe_report import (
@@ -30,16 +28,18 @@ from kctl.cli.view.probe_words import blocked_by
 from kctl.cli.view.probe_write_out import parse_template
 from kctl.client.config import AdminConfig
 from kctl.client.events import Phase
+from kctl.client.network.descriptors import allow_descriptors
 from kctl.client.network.system import system_runtime
 from kctl.client.probe.prober import ProbeOptions
 from kctl.client.seams import Address
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
-_DURATION = DurationType()
-_CERT_WARN_MS = 21 * 24 * 3_600_000
-_INTERVAL_MS = 1000
-_OUTPUT_COLUMNS = 120
+CERT_WARN_MS = 21 * 24 * 3_600_000
+INTERVAL_MS = 1000
+MOST_SOCKETS = 10_000
+"""For how many addresses room is made; how many names and brokers have is not known before."""
+OUTPUT_COLUMNS = 120
 """How wide tables are that no terminal shows."""
 
 
@@ -47,79 +47,22 @@ _OUTPUT_COLUMNS = 120
 @with_common
 def probe(
     common: Common,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with 3 when anything is wrong that can be lived with.")
-    ] = False,
-    group: Annotated[
-        str | None, typer.Option("--group", metavar="GROUP", help="Find the coordinator of this consumer group too.")
-    ] = None,
-    idle: Annotated[
-        int,
-        typer.Option(
-            "--idle",
-            click_type=_DURATION,
-            metavar="DURATION",
-            help="Keep each connection silent for so long, then see whether it lives.",
-        ),
-    ] = 0,
-    cert_warn: Annotated[
-        int,
-        typer.Option(
-            "--cert-warn",
-            click_type=_DURATION,
-            metavar="DURATION",
-            help="Tell of certificates that end within this time (21d).",
-            show_default=False,
-        ),
-    ] = _CERT_WARN_MS,
-    resolve: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--resolve", metavar="HOST:PORT:IP", help="Use this address for that name; repeatable, IPv6 in brackets."
-        ),
-    ] = None,
-    sni: Annotated[
-        str | None,
-        typer.Option("--sni", metavar="NAME", help="Ask TLS peers for this name, and check certificates for it."),
-    ] = None,
-    try_protocols: Annotated[
-        bool,
-        typer.Option(
-            "--try-protocols/--no-try-protocols",
-            help="Where a peer seems to speak TLS or not, unlike us: try that once, without credentials.",
-        ),
-    ] = True,
-    watch: Annotated[bool, typer.Option("--watch", help="Repeat it, and keep statistics of each address.")] = False,
-    count: Annotated[
-        int | None, typer.Option("--count", min=1, metavar="N", help="Stop after so many rounds; implies --watch.")
-    ] = None,
-    interval: Annotated[
-        int | None,
-        typer.Option(
-            "--interval",
-            click_type=_DURATION,
-            metavar="DURATION",
-            help="From one round to the next (1s); implies --watch.",
-        ),
-    ] = None,
-    write_out: Annotated[
-        str | None,
-        typer.Option(
-            "--write-out",
-            metavar="TEMPLATE",
-            help="Print only this for each address, such as '%{host} %{outcome} %{total_ms}\\n'.",
-        ),
-    ] = None,
-    diff: Annotated[
-        tuple[Path, Path] | None,
-        typer.Option(
-            "--diff",
-            metavar="BEFORE AFTER",
-            help="Compare two saved results of --output json or jsonl; nothing is probed.",
-        ),
-    ] = None,
+    strict: options.Strict = False,
+    group: options.Group = None,
+    idle: options.Idle = 0,
+    cert_warn: options.CertWarn = CERT_WARN_MS,
+    resolve: options.Resolve = None,
+    sni: options.Sni = None,
+    try_protocols: options.TryProtocols = True,
+    watch: options.Watch = False,
+    count: options.Count = None,
+    interval: options.Interval = None,
+    write_out: options.WriteOut = None,
+    diff: options.Diff = None,
 ) -> int:
-    """Try every address of every node, and of the brokers they advertise: DNS, TCP, TLS, ApiVersions, SASL, Metadata.
+    """Try every address of every node and show each phase: DNS, TCP, TLS, ApiVersions, SASL, Metadata.
+
+    The brokers that the nodes advertise are tried too, and what is found is judged; docs/probe.md has all of it.
 
     A live view on a terminal, one line an event elsewhere, objects with --output jsonl, one line with -q.
 
@@ -138,8 +81,9 @@ def probe(
         cert_warn,
         strict,
         count if watch or count is not None or interval is not None else 1,
-        _INTERVAL_MS if interval is None else interval,
+        INTERVAL_MS if interval is None else interval,
     )
+    allow_descriptors(MOST_SOCKETS)
     statistics: Statistics = {}
     with _choose_report(common, plan, statistics, write_out) as report:
         result = run_rounds(plan, system_runtime(), report, statistics)
@@ -180,9 +124,8 @@ def _choose_report(common: Common, plan: Plan, statistics: Statistics, write_out
             return WatchReport(out, environment, since_ms, statistics)
         return LiveReport(out, environment, since_ms, _phases(plan.config))
     if is_repeated:
-        return RoundsReport(
-            at_once, statistics, lambda: environment.columns if environment.stdout_is_tty else _OUTPUT_COLUMNS
-        )
+        columns = environment.columns if environment.stdout_is_tty else OUTPUT_COLUMNS
+        return RoundsReport(at_once, statistics, columns)
     return LinesReport(at_once, since_ms, verbose=common.verbose)
 
 

@@ -44,6 +44,11 @@ class Terminal:
         """Make the terminal another size."""
         fcntl.ioctl(self._ours, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
+    @property
+    def settings(self) -> list[object]:
+        """How the terminal is set: what a program has to leave as it found it."""
+        return termios.tcgetattr(self._ours)
+
     def read_until(self, wanted: bytes) -> bytes:
         """Return what is shown up to and with `wanted`."""
         shown = b""

@@ -1,17 +1,30 @@
-"""`kctl probe`: lines, objects, exit codes."""
+"""`kctl probe`: lines, objects, one's own templates, exit codes."""
 
 import json
+from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from kctl.cli.exit_codes import ExitCode
-from kctl.sandbox import Fault, Sandbox
-from tests.cli.processes import kctl
+from kctl.sandbox import Fault, ListenerSecurity, Sandbox
+from kctl.sandbox.identity import SaslUsers
+from tests.cli.processes import ROOT, kctl
+
+SCHEMA = json.loads((ROOT / "docs" / "schemas" / "probe.v1.json").read_text())
 
 
 def _objects(stdout: bytes) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in stdout.splitlines()]
+    objects = [json.loads(line) for line in stdout.splitlines()]
+    for one in objects:
+        jsonschema.validate(one, SCHEMA)
+    return objects
+
+
+def _summary(*arguments: str) -> dict[str, Any]:
+    (summary,) = _objects(kctl("probe", "--output", "json", *arguments).stdout)
+    return summary
 
 
 def test_lines_of_a_healthy_cluster(bootstrap: str) -> None:
@@ -19,12 +32,22 @@ def test_lines_of_a_healthy_cluster(bootstrap: str) -> None:
     assert (ended.code, ended.stderr) == (0, "")
     lines = ended.stdout.decode().splitlines()
     assert lines[-1] == "3 of 3 addresses ready"
+    assert lines[-2].startswith("cluster kctl-sandbox-000000000: 3 brokers, controller ")
     for server in bootstrap.split(","):
-        told = [line.split(server, 1)[1].strip() for line in lines if server in line]
-        assert [words.split()[:2] for words in told if "done" in words or "ready" in words] == [
-            ["dns", "done"], ["tcp", "done"], ["apiversions", "done"], ["ready", "after"],
+        told = [line.split(server, 1)[1].split()[:2] for line in lines if f" ms  {server}  " in line]
+        assert told == [
+            ["dns", "done"], ["tcp", "done"], ["apiversions", "done"], ["connected", "after"], ["metadata", "done"],
         ]  # fmt: skip
     assert "\x1b" not in ended.stdout.decode()
+    assert "tcp started" in kctl("probe", "-v", "-b", bootstrap).stdout.decode()
+
+
+def test_brokers_that_were_not_given_are_found_and_tried(bootstrap: str) -> None:
+    first, *others = bootstrap.split(",")
+    lines = kctl("probe", "-b", first).stdout.decode().splitlines()
+    assert lines[-1] == "3 of 3 addresses ready"
+    for server in others:
+        assert any(f"{server}  connected after" in line for line in lines)
 
 
 def test_objects_and_summary(bootstrap: str, refused: str) -> None:
@@ -36,7 +59,9 @@ def test_objects_and_summary(bootstrap: str, refused: str) -> None:
     failed = next(address for address in summary["addresses"] if address["outcome"] == "failed")
     assert f"{failed['host']}:{failed['port']}" == refused
     assert (failed["phase"], failed["error"]["name"]) == ("tcp", "ConnectionRefused")
-    assert {event["event"] for event in events} == {"started", "phase_done", "ready", "failed"}
+    assert [finding["id"] for finding in summary["findings"]] == ["dead-bootstrap"]
+    assert {address["answers_as"] for address in summary["addresses"]} == {1, 2, 3, None}
+    assert {event["event"] for event in events} == {"started", "phase_done", "connected", "failed"}
     assert all(event["limit_ms"] == 5000 for event in events if event["event"] == "started")
 
 
@@ -47,9 +72,8 @@ def test_strict(bootstrap: str, refused: str) -> None:
 
 def test_every_address_is_tried_to_its_end(bootstrap: str, refused: str, silent: str, ssh: str) -> None:
     servers = f"{silent},{refused},{ssh},no-such-host.invalid:9092,{bootstrap}"
-    ended = kctl("probe", "-b", servers, "--output", "jsonl", "--connect-timeout", "500ms")
-    assert ended.code == 0
-    summary = _objects(ended.stdout)[-1]
+    summary = _summary("-b", servers, "--connect-timeout", "500ms")
+    assert summary["exit_code"] == 0
     outcomes = [
         (address["outcome"], address["phase"], (address["error"] or {}).get("name")) for address in summary["addresses"]
     ]
@@ -68,13 +92,13 @@ def test_the_code_is_that_of_the_cause_that_got_furthest(refused: str, silent: s
     assert kctl("probe", "-b", f"{refused},{silent}", *limits).code == ExitCode.CONNECT_TIMEOUT
     ended = kctl("probe", "-b", f"{refused},{silent},{ssh}", *limits)
     assert ended.code == ExitCode.WRONG_PEER
-    assert ended.stderr.startswith("kctl probe: no address is ready: ")
+    assert ended.stderr.startswith(f"kctl probe: no address is ready: {ssh}: ")
 
 
 def test_the_whole_probe_has_a_limit_too(silent: str) -> None:
     ended = kctl("probe", "-b", silent, "--api-timeout", "300ms", "--output", "jsonl")
     assert ended.code == ExitCode.API_TIMEOUT
-    assert _objects(ended.stdout)[-1]["addresses"][0]["outcome"] == "running"
+    assert _objects(ended.stdout)[-1]["addresses"][0]["outcome"] == "unfinished"
     assert "(--api-timeout)" in ended.stderr
 
 
@@ -95,3 +119,108 @@ def test_faults_of_the_sandbox(fault: Fault, code: ExitCode, words: str) -> None
         ended = kctl("probe", "-b", served.bootstrap, "--connect-timeout", "500ms")
     assert ended.code == code
     assert words in ended.stdout.decode()
+
+
+def test_no_broker_where_it_is_advertised_has_both_names_side_by_side(refused: str) -> None:
+    with Sandbox(nodes=1).serve() as served:
+        bootstrap = served.bootstrap
+        host, _, port = refused.rpartition(":")
+        served.sandbox.advertise(1, host, int(port))
+        ended = kctl("probe", "-b", bootstrap)
+    assert ended.code == ExitCode.ADVERTISED_ADDRESS
+    assert f"{bootstrap} is broker 1, advertised as {refused}" in ended.stdout.decode()
+    assert f"ERROR advertised-unusable {refused}: bootstrap ok; broker 1 advertises" in ended.stdout.decode()
+    assert ended.stderr.startswith(f"kctl probe: the cluster cannot be used: {refused}: bootstrap ok")
+
+
+def test_a_broker_that_answers_as_another() -> None:
+    with Sandbox(nodes=2).serve() as served:
+        first, second = served.bootstrap.split(",")
+        served.sandbox.advertise(1, "127.0.0.1", int(second.rpartition(":")[2]))
+        served.sandbox.advertise(2, "127.0.0.1", int(first.rpartition(":")[2]))
+        ended = kctl("probe", "-b", first)
+    assert ended.code == ExitCode.ADVERTISED_ADDRESS
+    assert "advertised as broker 2, but broker 1 answers there" in ended.stdout.decode()
+
+
+def test_the_coordinator_of_a_group(bootstrap: str) -> None:
+    summary = _summary("-b", bootstrap, "--group", "g")
+    assert summary["coordinator"]["group"] == "g"
+    assert summary["coordinator"]["node"]["node_id"] in {1, 2, 3}
+    assert "group g: coordinator is broker " in kctl("probe", "-b", bootstrap, "--group", "g").stdout.decode()
+
+
+def test_quiet_is_one_line(bootstrap: str, refused: str) -> None:
+    ended = kctl("probe", "-q", "-b", bootstrap)
+    assert ended == (0, b"ok: 3 of 3 addresses ready\n", "")
+    ended = kctl("probe", "-q", "-b", refused)
+    assert (ended.code, ended.stderr, ended.stdout.count(b"\n")) == (ExitCode.REFUSED, "", 1)
+    assert ended.stdout.decode().startswith("fail: 0 of 1 addresses ready, 1 failed (exit code 11, ")
+    assert "connection refused" in ended.stdout.decode()
+
+
+def test_a_template_of_ones_own(bootstrap: str, refused: str) -> None:
+    ended = kctl("probe", "-b", f"{bootstrap},{refused}", "--write-out", r"%{host}:%{port} %{outcome} %{exit_code}\n")
+    assert ended.code == 0
+    wanted = [f"{server} ready 0" for server in bootstrap.split(",")] + [f"{refused} failed 11"]
+    assert ended.stdout.decode().splitlines() == wanted
+
+
+def test_addresses_by_hand(bootstrap: str) -> None:
+    port = bootstrap.split(",")[0].rpartition(":")[2]
+    name = f"no-such-host.invalid:{port}"
+    ended = kctl("probe", "-b", name, "--resolve", f"{name}:127.0.0.1", "--resolve", "unused:1:[::1]")
+    assert ended.code == 0
+    assert f"{name} [127.0.0.1]  connected after" in ended.stdout.decode()
+    assert f"{name} [127.0.0.1] is broker 1, advertised as 127.0.0.1:{port}" in ended.stdout.decode()
+    assert "note: --resolve of unused:1 was not wanted" in ended.stderr
+
+
+def test_a_connection_that_is_kept_silent(bootstrap: str) -> None:
+    summary = _summary("-b", bootstrap, "--idle", "50ms")
+    assert [address["idle"] for address in summary["addresses"]] == [{"idle_ms": 50, "error": None}] * 3
+
+
+def test_rounds_and_their_statistics(bootstrap: str, refused: str) -> None:
+    options = ("--count", "3", "--interval", "10ms")
+    ended = kctl("probe", "-b", f"{bootstrap},{refused}", *options)
+    lines = ended.stdout.decode().splitlines()
+    assert len(lines) == 3 * 4 + 1 + 4
+    assert lines[-1].split() == [refused, "3", "0", "100%", "failed", "-", "-", "-", "-"]
+    ended = kctl("probe", "-b", f"{bootstrap},{refused}", *options, "--output", "jsonl")
+    summaries = [one for one in _objects(ended.stdout) if one["event"] == "summary"]
+    assert [summary["round"] for summary in summaries] == [1, 2, 3]
+    assert [(one["sent"], one["ok"], one["loss"]) for one in summaries[-1]["statistics"]] == [(3, 3, 0)] * 3 + [
+        (3, 0, 1)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--write-out", "%{hots}"), "did you mean %{host}?"),
+        (("--write-out", "x", "--output", "json"), "take one of them"),
+        (("--resolve", "a:b"), "write host:port:ip"),
+        (("--count", "0"), "x>=1"),
+        (("--idle", "5"), "has no unit"),
+        (("--output", "yaml"), "yaml"),
+    ],
+)
+def test_options_that_make_no_sense(options: tuple[str, ...], words: str) -> None:
+    ended = kctl("probe", "-b", "127.0.0.1:1", *options)
+    assert (ended.code, ended.stdout) == (ExitCode.USAGE, b"")
+    assert words in ended.stderr
+
+
+def test_mechanisms_are_listed_also_where_ours_is_refused(tmp_path: Path) -> None:
+    users = SaslUsers({"alice": "secret"}, mechanisms=("SCRAM-SHA-256",))
+    config = tmp_path / "client.properties"
+    config.write_text(
+        "sasl.mechanism=PLAIN\nsasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required "
+        'username="alice" password="secret";\n'
+    )
+    with Sandbox(nodes=1, security=ListenerSecurity(users=users)).serve() as served:
+        arguments = ("-b", served.bootstrap, "--command-config", str(config), "--security-protocol", "SASL_PLAINTEXT")
+        ended = kctl("probe", *arguments)
+    assert ended.code == ExitCode.AUTHENTICATION
+    assert f"sasl {served.bootstrap}: offers SCRAM-SHA-256" in ended.stdout.decode()

@@ -104,7 +104,7 @@ def _failed_advertised(reports: Sequence[AddressReport]) -> Iterable[Finding]:
             same_node = [other for other in reports if other.target.node_id == report.target.node_id]
             is_partial = any(other.is_ready for other in same_node)
             place = f"{report.target.host}:{report.target.port}"
-            text = f"bootstrap ok; broker {report.target.node_id} advertises {place}, and that fails: {_reason(report)}"
+            text = f"bootstrap ok; broker {report.target.node_id} advertises {place}: {_reason(report)}"
             hint = "fix advertised.listeners of that broker, or make the address reachable from here"
             severity = Severity.WARNING if is_partial else Severity.ERROR
             yield Finding("advertised-unusable", severity, str(report.target), text, hint, report.error)

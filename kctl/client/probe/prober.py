@@ -226,7 +226,7 @@ class Prober:
                 self._names.append(name)
 
     def _on_name(self, name: _Name, now_ms: int) -> None:
-        elapsed_ms = now_ms - name.started_at_ms
+        elapsed_ms = max(0, now_ms - name.started_at_ms)  # one found in Metadata starts later than this poll looked
         if name.lookup is not None and name.lookup.error is not None:
             dns_error = DnsError(name.lookup.error, hint="check the name")
             error = connect_errors.located(name.target, Phase.DNS, dns_error)

@@ -90,7 +90,7 @@ def test_a_secret_is_not_taken_from_the_command_line_and_not_shown(command: tupl
         (("produce", "t", "-K", ""), "separates nothing"),
         (("produce", "t", "-K", "\\q"), "unknown escape"),
         (("produce", "t", "--output", "json"), "prints no data"),
-        (("probe", "--output", "json"), "this command offers table, jsonl"),
+        (("probe", "--diff", "a", "b", "--output", "json"), "this command offers table"),
         (("probe", "-b", "no-port"), "no-port:9092"),
         (("sandbox", "up", "--nodes", "0"), "--nodes"),
         (("sandbox", "up", "--port", "65535"), "end above 65535"),

@@ -1,0 +1,44 @@
+"""`kctl probe --diff BEFORE AFTER`: what changed between two saved results.
+
+Reads the files and prints; what a change is, `view/probe_diff.py` knows. Shown by tests/cli/test_probe_diff.py.
+"""
+
+from pathlib import Path
+
+from kctl.cli.data_out import DataOut
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import CommandError
+from kctl.cli.formats.terminal import harmless_text
+from kctl.cli.options import Common, Output
+from kctl.cli.view.probe_diff import Summary, differences, read_summary
+
+LARGEST_FILE_BYTES = 256 * 1024 * 1024
+
+
+def show_differences(common: Common, before: Path, after: Path, *, strict: bool) -> int:
+    """Print what changed from one saved result to another; return 3 for any change when that is wanted.
+
+    Raises: CommandError: a file cannot be read, or is no saved result.
+    """
+    common.choose_output(Output.TABLE)
+    found = differences(_read(before), _read(after))
+    out = DataOut(common.environment.stdout)
+    for difference in found:
+        out.write_line(harmless_text(str(difference)))
+    if not found and not common.quiet:
+        out.write_line("no difference")
+    out.flush()
+    return ExitCode.DEGRADED if found and strict else ExitCode.OK
+
+
+def _read(path: Path) -> Summary:
+    try:
+        with path.open("rb") as file:
+            content = file.read(LARGEST_FILE_BYTES + 1)
+        if len(content) > LARGEST_FILE_BYTES:
+            raise CommandError(ExitCode.USAGE, f"--diff {path}: larger than {LARGEST_FILE_BYTES} bytes")
+        return read_summary(content.decode())
+    except OSError as e:
+        raise CommandError(ExitCode.USAGE, f"--diff {path}: {e.strerror}") from None
+    except ValueError as e:
+        raise CommandError(ExitCode.DATA, f"--diff {path}: {e}") from None

@@ -1,0 +1,54 @@
+"""The options of `kctl probe`, each declared once. What they come to is decided in `probe.py`."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kctl.cli.options import DurationType
+
+
+def _duration(name: str, text: str) -> Any:
+    return typer.Option(name, click_type=DurationType(), metavar="DURATION", help=text, show_default=False)
+
+
+Strict = Annotated[
+    bool, typer.Option("--strict", help="Exit with 3 when anything is wrong, also where the cluster can be used.")
+]
+Group = Annotated[
+    str | None, typer.Option("--group", metavar="GROUP", help="Find the coordinator of this consumer group too.")
+]
+Idle = Annotated[int, _duration("--idle", "Keep each connection silent for so long, then see whether it still lives.")]
+CertWarn = Annotated[int, _duration("--cert-warn", "Tell of certificates that end within this time (21d).")]
+Resolve = Annotated[
+    list[str] | None,
+    typer.Option("--resolve", metavar="HOST:PORT:IP", help="Dial this address for that name; repeatable, [IPv6]."),
+]
+Sni = Annotated[
+    str | None,
+    typer.Option("--sni", metavar="NAME", help="Ask TLS peers for this name, and check their certificates for it."),
+]
+TryProtocols = Annotated[
+    bool,
+    typer.Option(
+        "--try-protocols/--no-try-protocols",
+        help="Where a peer seems to speak TLS unlike us, or the other way round: try once, without credentials.",
+    ),
+]
+Watch = Annotated[bool, typer.Option("--watch", help="Repeat it, and keep statistics of each address.")]
+Count = Annotated[
+    int | None, typer.Option("--count", min=1, metavar="N", help="Stop after so many rounds; implies --watch.")
+]
+Interval = Annotated[int | None, _duration("--interval", "From one round to the next (1s); implies --watch.")]
+WriteOut = Annotated[
+    str | None,
+    typer.Option("--write-out", metavar="TEMPLATE", help="Print only this for each address: '%{host} %{outcome}\\n'."),
+]
+Diff = Annotated[
+    tuple[Path, Path] | None,
+    typer.Option(
+        "--diff",
+        metavar="BEFORE AFTER",
+        help="Compare two saved results (--output json or jsonl); nothing is probed.",
+    ),
+]

@@ -1,0 +1,35 @@
+"""`--resolve host:port:ip`: addresses by hand, as curl has it. Shown by tests/unit/cli/test_probe_resolve.py."""
+
+import ipaddress
+import re
+from collections.abc import Iterable
+
+from kctl.client.seams import Address
+
+_GIVEN = re.compile(r"(?P<host>\[[^\[\]]+\]|[^:\[\]]+):(?P<port>\d{1,5}):(?P<ip>\[[^\[\]]+\]|[^:\[\]]+)", re.ASCII)
+_FORM = "write host:port:ip, such as kafka.example:9092:10.0.0.1, an IPv6 address in brackets"
+_LAST_PORT = 65_535
+
+Resolved = dict[tuple[str, int], list[Address]]
+
+
+def parse_resolve(texts: Iterable[str]) -> Resolved:
+    """Return the addresses to use for each (host, port); of a place that is named again it has all of them.
+
+    Raises: ValueError: saying what is wrong and how to write it.
+    """
+    found: Resolved = {}
+    for text in texts:
+        match = _GIVEN.fullmatch(text.strip())
+        if match is None:
+            raise ValueError(f"{text!r} is not understood: {_FORM}")
+        port = int(match["port"])
+        if not 1 <= port <= _LAST_PORT:
+            raise ValueError(f"{text!r}: there is no port {port}")
+        try:
+            ip = ipaddress.ip_address(match["ip"].strip("[]"))
+        except ValueError:
+            raise ValueError(f"{text!r}: {match['ip']} is no IP address: {_FORM}") from None
+        address = Address(str(ip), port, is_ipv6=ip.version == 6)
+        found.setdefault((match["host"].strip("[]"), port), []).append(address)
+    return found

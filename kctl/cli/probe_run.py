@@ -1,0 +1,86 @@
+"""One round of a probe after the other: polls the prober, judges what it found, and hands it to the report.
+
+Knows no options and no words. Shown by tests/cli/test_probe.py.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.probe_verdict import verdict
+from kctl.cli.view.probe_report import Report
+from kctl.cli.view.probe_result import ProbeResult
+from kctl.cli.view.probe_statistics import Statistics, add_round
+from kctl.client.clock import Timer
+from kctl.client.config import AdminConfig
+from kctl.client.metadata_updater import bootstrap_nodes
+from kctl.client.probe.findings import judge
+from kctl.client.probe.prober import ProbeOptions, Prober
+from kctl.client.seams import Runtime
+
+LOOK_MS = 50
+"""How often the report may move on while nothing happens."""
+
+
+class Plan(NamedTuple):
+    """What to do.
+
+    Attributes:
+        rounds: how many; None goes on until it is interrupted.
+        interval_ms: from the start of a round to the start of the next.
+        cert_warn_ms: how long before its end a certificate is a finding.
+        strict: whether anything that is wrong changes the exit code.
+    """
+
+    config: AdminConfig
+    options: ProbeOptions
+    cert_warn_ms: int
+    strict: bool
+    rounds: int | None = 1
+    interval_ms: int = 1000
+
+
+def run_rounds(plan: Plan, runtime: Runtime, report: Report, statistics: Statistics) -> ProbeResult:
+    """Run the rounds and return the last; with strictness its code is 3 also where only an earlier one was not good."""
+    waiter = runtime.driver.waiter()
+    number, is_degraded = 0, False
+    while True:
+        number += 1
+        next_at_ms = runtime.clock.start_ms() + plan.interval_ms
+        result = _round(plan, runtime, report, number)
+        add_round(statistics, result.reports)
+        is_degraded = is_degraded or result.code is not ExitCode.OK
+        if number == plan.rounds and plan.strict and is_degraded and result.code is ExitCode.OK:
+            result = result._replace(code=ExitCode.DEGRADED)
+        report.ended(result)
+        if number == plan.rounds:
+            return result
+        runtime.driver.wait(waiter, next_at_ms)
+
+
+def _round(plan: Plan, runtime: Runtime, report: Report, number: int) -> ProbeResult:
+    timer = Timer(runtime.clock, plan.config.api_timeout_ms + plan.options.idle_ms)
+    prober = Prober(plan.config, runtime, bootstrap_nodes(plan.config), events=report.take, options=plan.options)
+    try:
+        _poll_to_the_end(prober, timer, report.draw)
+    finally:
+        prober.close()
+    wall_ms = runtime.clock.wall_ms()
+    findings = judge(prober.reports, prober.coordinator, wall_ms=wall_ms, cert_warn_ms=plan.cert_warn_ms)
+    return ProbeResult(
+        number,
+        timer.start_at_ms,
+        timer.elapsed_ms,
+        wall_ms,
+        tuple(prober.reports),
+        prober.coordinator,
+        tuple(findings),
+        verdict(prober.reports, prober.coordinator, findings, strict=plan.strict),
+    )
+
+
+def _poll_to_the_end(prober: Prober, timer: Timer, draw: Callable[[Prober, Timer], None]) -> None:
+    while not prober.is_done and timer.not_expired:
+        prober.poll(min(LOOK_MS, timer.remaining_ms))
+        timer.update()
+        draw(prober, timer)

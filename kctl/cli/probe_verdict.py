@@ -1,0 +1,55 @@
+"""The exit code of a probe: one rule, from what was found. Pure; shown by tests/unit/cli/test_probe_verdict.py.
+
+0 usable; the code of the worst cause when no bootstrap node works; 18 when the bootstrap works and no broker can be
+reached where it is advertised, or brokers are not who they should be; 19 without the coordinator that was asked for;
+3 only when that strictness is wanted and something is wrong.
+"""
+
+from collections.abc import Sequence
+
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import exit_code
+from kctl.cli.view.probe_result import Outcome, brokers, outcome
+from kctl.client.probe.findings import Finding, Severity
+from kctl.client.probe.report import AddressReport, CoordinatorReport
+
+_NOT_WHO_THEY_SHOULD_BE = ("misrouted", "two-clusters")
+
+
+def verdict(
+    reports: Sequence[AddressReport],
+    coordinator: CoordinatorReport | None,
+    findings: Sequence[Finding],
+    *,
+    strict: bool,
+) -> ExitCode:
+    """Return the exit code of one round."""
+    bootstrap = [report for report in reports if not report.advertised]
+    if not any(report.is_ready for report in bootstrap):
+        return _blocked(bootstrap)
+    is_misrouted = any(finding.id in _NOT_WHO_THEY_SHOULD_BE for finding in findings)
+    if is_misrouted or not _any_broker_works(reports):
+        return ExitCode.ADVERTISED_ADDRESS
+    if coordinator is not None and coordinator.node is None:
+        code = ExitCode.UNEXPECTED if coordinator.error is None else exit_code(coordinator.error)
+        return code if code is ExitCode.NOT_AUTHORISED else ExitCode.NOT_ABLE_YET
+    if strict and (any(finding.severity is not Severity.NOTE for finding in findings) or _is_degraded(reports)):
+        return ExitCode.DEGRADED
+    return ExitCode.OK
+
+
+def _blocked(bootstrap: Sequence[AddressReport]) -> ExitCode:
+    """Return the code when no bootstrap node works: of the cause nearest to a working one, as the codes are ordered."""
+    if any(outcome(report) is Outcome.UNFINISHED for report in bootstrap):
+        return ExitCode.API_TIMEOUT
+    return max((exit_code(report.error) for report in bootstrap if report.error), default=ExitCode.API_TIMEOUT)
+
+
+def _any_broker_works(reports: Sequence[AddressReport]) -> bool:
+    working = {(report.target.host, report.target.port) for report in reports if report.is_ready}
+    advertised = brokers(reports)
+    return not advertised or any((broker.host, broker.port) in working for broker in advertised)
+
+
+def _is_degraded(reports: Sequence[AddressReport]) -> bool:
+    return any(outcome(report) is not Outcome.READY for report in reports)

@@ -1,0 +1,75 @@
+"""Frames over frames: what is written, held against a small terminal that does what it is told."""
+
+import io
+
+import pytest
+
+from kctl.cli.data_out import DataOut
+from kctl.cli.view.painter import HIDE_CURSOR, SHOW_CURSOR, Painter, Span, Style, cut, plain
+from tests.cli.screen import Screen
+
+
+def spans(*texts: str) -> list[list[Span]]:
+    return [[Span(text)] for text in texts]
+
+
+def test_a_frame_replaces_the_one_before_and_nothing_else() -> None:
+    stdout = io.BytesIO()
+    with Painter(DataOut(stdout), colour=False) as painter:
+        painter.paint(spans("one", "two", "three"), 80)
+        painter.paint(spans("four", "five"), 80)
+        painter.below(["and below"])
+    written = stdout.getvalue().decode()
+    assert Screen("before").show(written) == ["before", "four", "five", "and below"]
+    assert written.startswith(HIDE_CURSOR)
+    assert written.endswith(SHOW_CURSOR)
+
+
+def test_lines_that_a_narrower_terminal_broke_are_painted_over_too() -> None:
+    stdout = io.BytesIO()
+    painter = Painter(DataOut(stdout), colour=False)
+    painter.paint(spans("x" * 100, "short"), 120)
+    stdout.truncate(0)
+    painter.paint(spans("now"), 40)
+    assert b"\x1b[4A" in stdout.getvalue()  # three lines of 40 for the first, one for the second
+
+
+def test_a_frame_is_one_write() -> None:
+    writes: list[bytes] = []
+
+    class Stream(io.BytesIO):
+        def write(self, data: object, /) -> int:
+            writes.append(bytes(data))  # type: ignore[call-overload]  # whatever DataOut hands on
+            return len(writes[-1])
+
+    Painter(DataOut(Stream()), colour=True).paint([[Span("red", Style.RED)]] * 30, 80)
+    assert len(writes) == 1
+
+
+def test_the_cursor_comes_back_whatever_happens() -> None:
+    stdout = io.BytesIO()
+    painter = Painter(DataOut(stdout), colour=True)
+
+    def fail() -> None:
+        with painter:
+            painter.paint(spans("one"), 80)
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    assert stdout.getvalue().endswith(SHOW_CURSOR.encode())
+
+
+def test_colour_only_where_it_is_wanted() -> None:
+    for colour in (False, True):
+        stdout = io.BytesIO()
+        Painter(DataOut(stdout), colour=colour).paint([[Span("red", Style.RED)]], 80)
+        assert (b"\x1b[31mred\x1b[0m" in stdout.getvalue()) is colour
+
+
+@pytest.mark.parametrize("columns", range(1, 12))
+def test_what_is_too_long_is_cut_with_dots(columns: int) -> None:
+    line = [Span("abcd", Style.RED), Span("efgh"), Span("ij")]
+    text = plain(cut(line, columns))
+    assert text == ("abcdefghij" if columns >= 10 else "abcdefghij"[: max(0, columns - 3)] + "..."[:columns])
+    assert len(text) <= columns
