@@ -84,8 +84,7 @@ def sticky_shares(
     members: Mapping[str, MemberSubscription], partitions_of: Mapping[str, int], claims: Claims
 ) -> Assignment:
     """Return even shares in which members keep what they own, as far as possible."""
-    order = sorted(members, key=code_units)
-    kept = claims.kept({member_id: members[member_id].topics for member_id in order}, partitions_of)
+    kept = claims.kept({member_id: member.topics for member_id, member in members.items()}, partitions_of)
     subscribers_of = members_by_topic(members, partitions_of)
     subscribers_of = {topic: sorted(each, key=code_units) for topic, each in subscribers_of.items()}
     partitions = [TopicPartition(topic, number) for topic in subscribers_of for number in range(partitions_of[topic])]

@@ -108,13 +108,9 @@ class Shares:
                         yield taker
 
     def _move(self, step: Step) -> None:
+        """Pass a partition on, rather one that the giver did not own before; of those the last."""
         held = self._held[step.giver][step.topic]
-
-        def cost(tp: TopicPartition) -> tuple[bool, bool, int]:
-            owner = self._owner.get(tp)
-            return owner != step.taker, owner == step.giver, -tp.partition
-
-        tp = min(held, key=cost)
+        tp = max(held, key=lambda each: (self._owner.get(each) != step.giver, each.partition))
         held.remove(tp)
         self._size[step.giver] -= 1
         self._put(step.taker, tp)

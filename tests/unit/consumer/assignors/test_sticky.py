@@ -105,20 +105,43 @@ def test_who_keeps_as_much_as_the_quota_allows(rng: Random) -> None:
         assert len(set(own) & set(assignment[member_id])) >= min(len(own), most - 1)
 
 
+def owning(
+    members: dict[str, tuple[str, ...]], owned: dict[str, list[TopicPartition]]
+) -> dict[str, MemberSubscription]:
+    """Members by what they want and what they own."""
+    return {
+        name: MemberSubscription(topics, user_data=STICKY.subscription_user_data(owned.get(name, []), 1))
+        for name, topics in members.items()
+    }
+
+
 def test_a_longer_path_is_found_where_no_neighbour_can_take() -> None:
-    """a could give only to b, which is as full; c has room but wants other topics."""
-    members = {
-        "a": MemberSubscription(("t", "u")),
-        "b": MemberSubscription(("u", "v")),
-        "c": MemberSubscription(("v",)),
-    }
-    owned = {"a": [T0, T1, T2, TopicPartition("u", 0)], "b": [TopicPartition("v", n) for n in range(3)], "c": []}
-    told = {
-        name: member._replace(user_data=STICKY.subscription_user_data(owned[name], 1))
-        for name, member in members.items()
-    }
-    assignment = STICKY.assign(told, {"t": 3, "u": 1, "v": 3})
-    assert words(assignment) == {"a": "t-0 t-1 t-2", "b": "u-0 v-0", "c": "v-1 v-2"}
+    """a can give to b alone, which has one less, and c, which has two less, wants nothing of a's."""
+    members = owning(
+        {"a": ("t", "u"), "b": ("u", "v"), "c": ("v", "w")},
+        {
+            "a": [T0, T1, TopicPartition("u", 0)],
+            "b": [TopicPartition("v", 0), TopicPartition("v", 1)],
+            "c": [TopicPartition("w", 0)],
+        },
+    )
+    assignment = STICKY.assign(members, {"t": 2, "u": 1, "v": 2, "w": 1})
+    assert words(assignment) == {"a": "t-0 t-1", "b": "u-0 v-0", "c": "v-1 w-0"}
+
+
+def test_what_is_passed_on_is_rather_what_was_just_given() -> None:
+    """b owns u-1 and gets u-0 and y while d is full; then c takes one of u."""
+    members = owning(
+        {"b": ("u", "y"), "c": ("u", "w"), "d": ("y", "z")},
+        {
+            "b": [TopicPartition("u", 1)],
+            "c": [TopicPartition("w", 0)],
+            "d": [TopicPartition("z", number) for number in range(9)],
+        },
+    )
+    assignment = STICKY.assign(members, {"u": 2, "w": 1, "y": 2, "z": 9})
+    assert words(assignment)["b"] == "u-1 y-0 y-1"
+    assert words(assignment)["c"] == "u-0 w-0"
 
 
 def test_user_data_goes_round() -> None:
