@@ -1,0 +1,110 @@
+"""HeartbeatContents: what a KIP-848 heartbeat says.
+
+All there is to say when the member joins and after a failure, otherwise only what changed. Owns what the coordinator
+has confirmed to know. Shown by tests/unit/consumer/test_heartbeat_contents.py.
+"""
+
+import re
+from typing import NamedTuple
+
+from kctl.client.config import ConsumerConfig
+from kctl.client.consumer.group_events import Subscribe
+from kctl.client.errors import LocalProtocolError
+from kctl.client.protocol.api.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions
+
+JOINS, LEAVES, LEAVES_FOR_NOW = 0, -1, -2
+"""Member epochs that are none: what a member says that comes, goes, or is static and may come back."""
+FIRST_VERSION_WITH_PATTERNS = 1
+
+Slots = dict[bytes, tuple[int, ...]]
+"""Partition numbers by topic id, both in order."""
+
+
+class Told(NamedTuple):
+    """What one heartbeat says beyond who it is from; None where it says nothing of it."""
+
+    subscription: Subscribe | None
+    owned: Slots | None
+
+
+class HeartbeatContents:
+    """Builds the heartbeats of one member. Source: KIP-848, KIP-1082 (member id made by the client)."""
+
+    def __init__(self, config: ConsumerConfig, group_id: str, member_id: str) -> None:
+        self._config = config
+        self._group_id = group_id
+        self._member_id = member_id
+        self._told = Told(None, None)
+        self._had_pattern = False
+
+    def forget(self) -> None:
+        """Say everything again: the last heartbeat may not have been heard, or the member joins anew."""
+        self._told = Told(None, None)
+
+    def confirm(self, told: Told) -> None:
+        """The coordinator has heard it."""
+        before = self._told
+        self._told = Told(
+            before.subscription if told.subscription is None else told.subscription,
+            before.owned if told.owned is None else told.owned,
+        )
+
+    def has_news(self, subscription: Subscribe, owned: Slots) -> bool:
+        """Return whether the coordinator does not know all of this."""
+        return self._told != Told(subscription, owned)
+
+    def next(self, epoch: int, subscription: Subscribe, owned: Slots) -> tuple[ConsumerGroupHeartbeatRequest, Told]:
+        """Return the heartbeat to send, and what to confirm when it is answered."""
+        request = self._from_member(epoch)
+        is_full = self._told == Told(None, None)
+        told = Told(
+            subscription if self._told.subscription != subscription else None,
+            owned if self._told.owned != owned else None,
+        )
+        if is_full:
+            request.rack_id = self._config.client_rack or None
+            request.rebalance_timeout_ms = self._config.max_poll_interval_ms
+            request.server_assignor = self._config.group_remote_assignor
+        if told.subscription is not None:
+            self._say_subscription(request, subscription)
+        if told.owned is not None:
+            request.topic_partitions = [
+                TopicPartitions(topic_id=topic_id, partitions=list(numbers)) for topic_id, numbers in owned.items()
+            ]
+        return request, told
+
+    def goodbye(self) -> ConsumerGroupHeartbeatRequest:
+        """Return the heartbeat that ends the membership; a static member keeps its place for a session."""
+        return self._from_member(LEAVES if self._config.group_instance_id is None else LEAVES_FOR_NOW)
+
+    def _from_member(self, epoch: int) -> ConsumerGroupHeartbeatRequest:
+        return ConsumerGroupHeartbeatRequest(
+            group_id=self._group_id,
+            member_id=self._member_id,
+            member_epoch=epoch,
+            instance_id=self._config.group_instance_id,
+        )
+
+    def _say_subscription(self, request: ConsumerGroupHeartbeatRequest, subscription: Subscribe) -> None:
+        request.subscribed_topic_names = sorted(subscription.topics)
+        if subscription.pattern is not None:
+            self._had_pattern = True
+            request.subscribed_topic_regex = broker_pattern(subscription.pattern)
+        elif self._had_pattern:
+            request.subscribed_topic_regex = ""
+
+
+def broker_pattern(pattern: re.Pattern[str]) -> str:
+    """Return the pattern as the broker reads it (RE2), which matches it with whole names as we do.
+
+    Raises: LocalProtocolError: it has a flag that cannot be written into it.
+    """
+    letters = {re.IGNORECASE: "i", re.MULTILINE: "m", re.DOTALL: "s", re.UNICODE: ""}
+    flags, left = "", pattern.flags
+    for flag, letter in letters.items():
+        if left & flag:
+            flags += letter
+            left &= ~flag
+    if left:
+        raise LocalProtocolError(f"the broker's regular expressions have no flag {re.RegexFlag(left)!r}")
+    return f"(?{flags}){pattern.pattern}" if flags else pattern.pattern

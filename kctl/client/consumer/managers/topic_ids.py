@@ -1,0 +1,79 @@
+"""TopicIds: the names of topics that a coordinator has told by id alone.
+
+Takes them from the metadata where they are, and asks any broker by id for the others: with a pattern that the broker
+matches, the client has never heard of them. Shown by tests/unit/consumer/test_topic_ids.py.
+"""
+
+from collections.abc import Iterable
+from random import Random
+
+from kctl.client.backoff import ExponentialBackoff
+from kctl.client.cluster_client import ClusterClient
+from kctl.client.config import ConsumerConfig
+from kctl.client.consumer.managers.requests import Outgoing, Poll
+from kctl.client.network.in_flight import Answer
+from kctl.client.protocol.api.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+
+
+class TopicIds:
+    """Names by id, for as long as somebody wants them."""
+
+    def __init__(self, config: ConsumerConfig, client: ClusterClient, chance: Random) -> None:
+        self._request_timeout_ms = config.request_timeout_ms
+        self._client = client
+        self._backoff = ExponentialBackoff(config.retry_backoff_ms, config.retry_backoff_max_ms, chance)
+        self._names: dict[bytes, str] = {}
+        self._missing: dict[bytes, None] = {}
+        self._seen_version = -1
+        self._is_in_flight = False
+        self._failures = 0
+        self._retry_at_ms = 0
+
+    @property
+    def missing(self) -> int:
+        """How many of the wanted names are not known yet."""
+        return len(self._missing)
+
+    def want(self, topic_ids: Iterable[bytes]) -> None:
+        """Be interested in exactly these topics from now on."""
+        wanted = dict.fromkeys(topic_ids)
+        self._names = {each: self._names[each] for each in wanted if each in self._names}
+        self._missing = {each: None for each in wanted if each not in self._names}
+        self._seen_version = -1
+
+    def known(self) -> dict[bytes, str]:
+        """Return the names found so far."""
+        metadata = self._client.metadata
+        if self._missing and metadata.version != self._seen_version:
+            self._seen_version = metadata.version
+            self._take((info.topic_id, info.name) for info in metadata.cluster.topics.values())
+        return self._names
+
+    def poll(self, now_ms: int) -> Poll:
+        if not self._missing or self._is_in_flight:
+            return Poll([])
+        if self._retry_at_ms > now_ms:
+            return Poll([], self._retry_at_ms)
+        node = self._client.network.any_ready_node()
+        if node is None:
+            return Poll([])
+        self._is_in_flight = True
+        topics = [MetadataRequestTopic(topic_id=topic_id, name=None) for topic_id in self._missing]
+        request = MetadataRequest(topics=topics, allow_auto_topic_creation=False)
+        return Poll([Outgoing(node.node_id, request, self._request_timeout_ms, self._on_answer)])
+
+    def _on_answer(self, answer: Answer) -> None:
+        self._is_in_flight = False
+        if isinstance(answer.response, MetadataResponse):
+            self._take((topic.topic_id, topic.name or "") for topic in answer.response.topics if not topic.error_code)
+        if not self._missing:
+            self._failures = self._retry_at_ms = 0
+            return
+        self._retry_at_ms = answer.received_at_ms + self._backoff.backoff_ms(self._failures)
+        self._failures += 1
+
+    def _take(self, found: Iterable[tuple[bytes, str]]) -> None:
+        for topic_id, name in found:
+            if topic_id in self._missing and name:
+                del self._missing[topic_id]
+                self._names[topic_id] = name
