@@ -86,7 +86,7 @@ def probe(
     allow_descriptors(MOST_SOCKETS)
     statistics: Statistics = {}
     with _choose_report(common, plan, statistics, write_out) as report:
-        result = run_rounds(plan, system_runtime(), report, statistics)
+        result = run_rounds(plan, system_runtime(), report, statistics, common.events)
     _say_unused(common, plan, result)
     _say_why(common, result)
     return result.code
@@ -116,7 +116,7 @@ def _choose_report(common: Common, plan: Plan, statistics: Statistics, write_out
         return ObjectsReport(at_once, since_ms, statistics if is_repeated else None, events=output is Output.JSONL)
     if common.quiet:
         return QuietReport(at_once)
-    if environment.can_redraw:
+    if environment.can_redraw and common.tracer is None:  # a trace on the same terminal would be painted over
         from kctl.cli.view.probe_live import LiveReport, WatchReport  # wanted only on a terminal
 
         out = DataOut(environment.stdout)

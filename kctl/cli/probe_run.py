@@ -13,6 +13,7 @@ from kctl.cli.view.probe_result import ProbeResult
 from kctl.cli.view.probe_statistics import Statistics, add_round
 from kctl.client.clock import Timer
 from kctl.client.config import AdminConfig
+from kctl.client.events import Event, EventSink, ignore_events
 from kctl.client.metadata_updater import bootstrap_nodes
 from kctl.client.probe.findings import judge
 from kctl.client.probe.prober import ProbeOptions, Prober
@@ -40,14 +41,21 @@ class Plan(NamedTuple):
     interval_ms: int = 1000
 
 
-def run_rounds(plan: Plan, runtime: Runtime, report: Report, statistics: Statistics) -> ProbeResult:
+def run_rounds(
+    plan: Plan, runtime: Runtime, report: Report, statistics: Statistics, trace: EventSink = ignore_events
+) -> ProbeResult:
     """Run the rounds and return the last; with strictness its code is 3 also where only an earlier one was not good."""
+
+    def take(event: Event) -> None:
+        report.take(event)
+        trace(event)
+
     waiter = runtime.driver.waiter()
     number, is_degraded = 0, False
     while True:
         number += 1
         next_at_ms = runtime.clock.start_ms() + plan.interval_ms
-        result = _round(plan, runtime, report, number)
+        result = _round(plan, runtime, report, take, number)
         add_round(statistics, result.reports)
         is_degraded = is_degraded or result.code is not ExitCode.OK
         if number == plan.rounds and plan.strict and is_degraded and result.code is ExitCode.OK:
@@ -58,9 +66,9 @@ def run_rounds(plan: Plan, runtime: Runtime, report: Report, statistics: Statist
         runtime.driver.wait(waiter, next_at_ms)
 
 
-def _round(plan: Plan, runtime: Runtime, report: Report, number: int) -> ProbeResult:
+def _round(plan: Plan, runtime: Runtime, report: Report, take: EventSink, number: int) -> ProbeResult:
     timer = Timer(runtime.clock, plan.config.api_timeout_ms + plan.options.idle_ms)
-    prober = Prober(plan.config, runtime, bootstrap_nodes(plan.config), events=report.take, options=plan.options)
+    prober = Prober(plan.config, runtime, bootstrap_nodes(plan.config), events=take, options=plan.options)
     try:
         _poll_to_the_end(prober, timer, report.draw)
     finally:

@@ -42,7 +42,12 @@ def _blocked(bootstrap: Sequence[AddressReport]) -> ExitCode:
     """Return the code when no bootstrap node works: of the cause nearest to a working one, as the codes are ordered."""
     if any(outcome(report) is Outcome.UNFINISHED for report in bootstrap):
         return ExitCode.API_TIMEOUT
-    return max((exit_code(report.error) for report in bootstrap if report.error), default=ExitCode.API_TIMEOUT)
+    return max((_cause(report) for report in bootstrap), default=ExitCode.API_TIMEOUT)
+
+
+def _cause(report: AddressReport) -> ExitCode:
+    """Return the code of one address; where the other protocol works, ours was the fault, however it showed."""
+    return ExitCode.WRONG_PEER if report.works_with or report.error is None else exit_code(report.error)
 
 
 def _any_broker_works(reports: Sequence[AddressReport]) -> bool:

@@ -17,4 +17,6 @@ def _hints_at_the_other(configured: str, error: KafkaError) -> bool:
     if configured.endswith("SSL"):
         # A plaintext broker takes a ClientHello for an absurd frame and hangs up without a word.
         return isinstance(error, TlsNotAnswered | TlsClosed | ConnectionLost) and error.phase == Phase.TLS.value
-    return isinstance(error, WrongPeerError) and "TLS" in str(error)
+    # Most TLS listeners answer plaintext with an alert; some hang up without a word.
+    is_hung_up = isinstance(error, ConnectionLost) and error.phase == Phase.APIVERSIONS.value
+    return is_hung_up or (isinstance(error, WrongPeerError) and "TLS" in str(error))

@@ -6,7 +6,15 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.probe_verdict import verdict
 from kctl.client.broker_errors import broker_error
 from kctl.client.cluster import Node
-from kctl.client.errors import ConnectionRefused, ConnectTimeout, DnsError, KafkaError, RequestTimeout, WrongPeerError
+from kctl.client.errors import (
+    ConnectionLost,
+    ConnectionRefused,
+    ConnectTimeout,
+    DnsError,
+    KafkaError,
+    RequestTimeout,
+    WrongPeerError,
+)
 from kctl.client.events import Phase, Target
 from kctl.client.probe.findings import judge
 from kctl.client.probe.report import AddressReport, ClusterView, CoordinatorReport
@@ -70,6 +78,13 @@ def test_a_note_is_not_held_against_anybody() -> None:
 )
 def test_without_a_bootstrap_node_it_is_the_worst_cause(errors: tuple[KafkaError, ...], wanted: ExitCode) -> None:
     assert code(*(address(f"h{number}", error) for number, error in enumerate(errors))) is wanted
+
+
+def test_where_the_other_protocol_works_ours_was_the_fault() -> None:
+    hung_up = address("a.example", ConnectionLost("the peer closed the connection"))
+    assert code(hung_up) is ExitCode.REFUSED
+    hung_up.works_with = "SSL"
+    assert code(hung_up) is ExitCode.WRONG_PEER
 
 
 def test_without_a_bootstrap_node_that_was_finished_it_is_the_api_timeout() -> None:
