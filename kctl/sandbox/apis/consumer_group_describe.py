@@ -27,7 +27,8 @@ def _answer(call: Call, request: ConsumerGroupDescribeRequest) -> ConsumerGroupD
     groups = [_group(call, group_id) for group_id in request.group_ids]
     if request.include_authorized_operations:
         for group in groups:
-            group.authorized_operations = ALL_GROUP_OPERATIONS
+            if group.error_code == ErrorCode.NONE:
+                group.authorized_operations = ALL_GROUP_OPERATIONS
     return ConsumerGroupDescribeResponse(groups=groups)
 
 
@@ -39,7 +40,7 @@ def _group(call: Call, group_id: str) -> DescribedGroup:
             why = "not found" if group is None else "is not a consumer group"
             raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} {why}.")
     except Refused as refusal:
-        return DescribedGroup(group_id=group_id, error_code=refusal.code, error_message=str(refusal))
+        return DescribedGroup(group_id=group_id, error_code=refusal.code, error_message=refusal.message)
     return DescribedGroup(
         group_id=group_id,
         group_state=group.state_name,
@@ -59,8 +60,8 @@ def _member(cluster: Cluster, group: ConsumerGroup, member: ConsumerMember) -> M
         client_id=member.client_id,
         client_host=CLIENT_HOST,
         subscribed_topic_names=list(member.topic_names),
-        subscribed_topic_regex=member.regex or None,
-        assignment=_assignment(cluster, member.progress.assigned),
+        subscribed_topic_regex=member.regex,
+        assignment=_assignment(cluster, member.progress.assigned + member.progress.revoking),
         target_assignment=_assignment(cluster, group.target.get(member.member_id, ())),
         member_type=_SPEAKS_CONSUMER_PROTOCOL,
     )

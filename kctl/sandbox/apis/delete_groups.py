@@ -17,7 +17,7 @@ def _answer(call: Call, request: DeleteGroupsRequest) -> DeleteGroupsResponse:
 
 def _delete(call: Call, group_id: str) -> ErrorCode:
     try:
-        call.cluster.groups.check(group_id, call.node)
+        call.cluster.groups.check(group_id, call.node, may_be_nameless=True)
         call.cluster.groups.delete(group_id)
     except Refused as refusal:
         return refusal.code

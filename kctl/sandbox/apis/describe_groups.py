@@ -13,7 +13,7 @@ from kctl.sandbox.groups.classic_table import State
 from kctl.sandbox.groups.outbox import Refused
 from kctl.sandbox.groups.surroundings import CLIENT_HOST
 
-ALL_GROUP_OPERATIONS = 0b1_1001_0100_1000
+ALL_GROUP_OPERATIONS = 0b1101_0100_1000
 """Read, delete, describe, describe and alter configs: bit numbers of Kafka's AclOperation."""
 _SAYS_MISSING_FROM = 6
 
@@ -22,13 +22,14 @@ def _answer(call: Call, request: DescribeGroupsRequest) -> DescribeGroupsRespons
     groups = [_group(call, group_id) for group_id in request.groups]
     if request.include_authorized_operations:
         for group in groups:
-            group.authorized_operations = ALL_GROUP_OPERATIONS
+            if group.error_code == ErrorCode.NONE:
+                group.authorized_operations = ALL_GROUP_OPERATIONS
     return DescribeGroupsResponse(groups=groups)
 
 
 def _group(call: Call, group_id: str) -> DescribedGroup:
     try:
-        call.cluster.groups.check(group_id, call.node)
+        call.cluster.groups.check(group_id, call.node, may_be_nameless=True)
     except Refused as refusal:
         return DescribedGroup(group_id=group_id, error_code=refusal.code)
     group = call.cluster.groups.get(group_id)

@@ -3,6 +3,7 @@
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.join_group import JoinGroupRequest, JoinGroupResponse
 from kctl.sandbox.call import Call, Handler
+from kctl.sandbox.groups.classic_member import refused_join
 from kctl.sandbox.groups.outbox import Refused
 
 
@@ -16,7 +17,7 @@ def _answer(call: Call, request: JoinGroupRequest) -> JoinGroupResponse | None:
         with groups.outbox:
             groups.classic(request.group_id, create=not request.member_id).join(call.asker(), request)
     except Refused as refusal:
-        return JoinGroupResponse(error_code=refusal.code, member_id=request.member_id)
+        return refused_join(refusal.code, request.member_id, call.version)
     return None
 
 

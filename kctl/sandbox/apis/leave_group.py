@@ -1,4 +1,4 @@
-"""LeaveGroup: members of a classic group go; from version 3 on several, static ones also by group.instance.id alone."""
+"""LeaveGroup: members go; from version 3 on several, static ones also by group.instance.id alone."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.leave_group import (
@@ -22,12 +22,12 @@ def _answer(call: Call, request: LeaveGroupRequest) -> LeaveGroupResponse:
         groups.check(request.group_id, call.node)
     except Refused as refusal:
         return LeaveGroupResponse(error_code=refusal.code)
-    try:
-        with groups.outbox:
-            group = groups.classic(request.group_id, create=False)
-            codes = group.leave([(member.member_id, member.group_instance_id) for member in leaving])
-    except Refused:
+    group = groups.get(request.group_id)
+    if group is None:
         codes = [ErrorCode.UNKNOWN_MEMBER_ID] * len(leaving)
+    else:
+        with groups.outbox:
+            codes = group.leave([(member.member_id, member.group_instance_id) for member in leaving])
     if call.version < _MANY_MEMBERS_FROM:
         return LeaveGroupResponse(error_code=codes[0])
     return LeaveGroupResponse(

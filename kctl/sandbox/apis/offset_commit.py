@@ -10,46 +10,58 @@ from kctl.client.protocol.api.offset_commit import (
     OffsetCommitResponseTopic,
 )
 from kctl.sandbox.call import Call, Handler
-from kctl.sandbox.groups.coordinator import CommittedOffset
+from kctl.sandbox.cluster import Topic
+from kctl.sandbox.groups.offsets import Claim, CommittedOffset
 from kctl.sandbox.groups.outbox import Refused
+from kctl.sandbox.groups.reconciliation import Slot
 
 _TOPIC_IDS_FROM = 10
 
 
 def _answer(call: Call, request: OffsetCommitRequest) -> OffsetCommitResponse:
-    code = _group_error(call, request)
-    return OffsetCommitResponse(topics=[_topic(call, request.group_id, code, topic) for topic in request.topics])
+    found = [(asked, _found(call, asked)) for asked in request.topics]
+    slots = tuple(
+        Slot(topic.topic_id, partition.partition_index)
+        for asked, topic in found
+        if topic is not None
+        for partition in asked.partitions
+        if partition.partition_index in topic.partitions
+    )
+    code = _group_error(call, request, slots)
+    return OffsetCommitResponse(topics=[_topic(call, request.group_id, code, asked, topic) for asked, topic in found])
 
 
-def _group_error(call: Call, request: OffsetCommitRequest) -> ErrorCode:
+def _found(call: Call, asked: OffsetCommitRequestTopic) -> Topic | None:
+    if call.version >= _TOPIC_IDS_FROM:
+        return call.cluster.topic_of_id(asked.topic_id)
+    return call.cluster.topics.get(asked.name)
+
+
+def _group_error(call: Call, request: OffsetCommitRequest, slots: tuple[Slot, ...]) -> ErrorCode:
     groups = call.cluster.groups
-    code = groups.error(request.group_id, call.node)
-    if code is not ErrorCode.NONE:
-        return code
-    epoch = request.generation_id_or_member_epoch
+    claim = Claim(
+        request.member_id, request.group_instance_id, request.generation_id_or_member_epoch, call.version, slots
+    )
     try:
-        groups.check_commit(request.group_id, request.member_id, request.group_instance_id, epoch, call.version)
+        groups.check(request.group_id, call.node, may_be_nameless=True)
+        if slots:
+            groups.check_commit(request.group_id, claim)
     except Refused as refusal:
         return refusal.code
     return ErrorCode.NONE
 
 
 def _topic(
-    call: Call, group_id: str, group_code: ErrorCode, asked: OffsetCommitRequestTopic
+    call: Call, group_id: str, group_code: ErrorCode, asked: OffsetCommitRequestTopic, topic: Topic | None
 ) -> OffsetCommitResponseTopic:
-    name: str | None = asked.name
-    missing = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    if call.version >= _TOPIC_IDS_FROM:
-        topic = call.cluster.topic_of_id(asked.topic_id)
-        name = None if topic is None else topic.name
-        missing = ErrorCode.UNKNOWN_TOPIC_ID
+    missing = ErrorCode.UNKNOWN_TOPIC_ID if call.version >= _TOPIC_IDS_FROM else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     answers = []
     for partition in asked.partitions:
         code = group_code
-        if code is ErrorCode.NONE and (name is None or call.cluster.partition(name, partition.partition_index) is None):
+        if topic is None or partition.partition_index not in topic.partitions:
             code = missing
-        if code is ErrorCode.NONE and name is not None:
-            code = _commit(call, group_id, name, partition)
+        elif code is ErrorCode.NONE:
+            code = _commit(call, group_id, topic.name, partition)
         answers.append(OffsetCommitResponsePartition(partition_index=partition.partition_index, error_code=code))
     return OffsetCommitResponseTopic(name=asked.name, topic_id=asked.topic_id, partitions=answers)
 

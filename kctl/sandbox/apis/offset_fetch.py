@@ -17,7 +17,7 @@ from kctl.client.protocol.api.offset_fetch import (
 )
 from kctl.client.protocol.schema import ZERO_UUID
 from kctl.sandbox.call import Call, Handler
-from kctl.sandbox.groups.coordinator import CommittedOffset
+from kctl.sandbox.groups.offsets import CommittedOffset
 from kctl.sandbox.groups.outbox import Refused
 
 _GROUP_ERRORS_FROM = 2

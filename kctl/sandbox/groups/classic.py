@@ -13,8 +13,9 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.heartbeat import HeartbeatRequest
 from kctl.client.protocol.api.join_group import JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember
 from kctl.client.protocol.api.sync_group import SyncGroupRequest, SyncGroupResponse
-from kctl.sandbox.groups.classic_member import ClassicMember, ClassicMembers
+from kctl.sandbox.groups.classic_member import ClassicMember, ClassicMembers, refused_join
 from kctl.sandbox.groups.classic_table import TABLE, Event, State
+from kctl.sandbox.groups.offsets import Claim
 from kctl.sandbox.groups.outbox import Asker, Refused
 from kctl.sandbox.groups.subscriptions import subscribed_topics
 from kctl.sandbox.groups.surroundings import Surroundings
@@ -93,8 +94,7 @@ class ClassicGroup:
             self._promised[member_id] = None
             session_ms = request.session_timeout_ms
             self._timers.start(f"session {member_id}", session_ms, lambda: self._promise_expired(member_id))
-            refusal = JoinGroupResponse(error_code=ErrorCode.MEMBER_ID_REQUIRED, member_id=member_id)
-            self._outbox.post(asker, refusal)
+            self._outbox.post(asker, refused_join(ErrorCode.MEMBER_ID_REQUIRED, member_id, asker.version))
         else:
             self._add(asker, request, member_id)
 
@@ -138,7 +138,7 @@ class ClassicGroup:
 
     def _take_over(self, asker: Asker, request: JoinGroupRequest, holder: ClassicMember, member_id: str) -> None:
         """Let a new process take the place of a static member; the old one is fenced. Nobody else notices."""
-        self._fence(holder)
+        self._turn_away(holder, ErrorCode.FENCED_INSTANCE_ID)
         member = holder.renamed(member_id)
         was_leader = self.leader_id == holder.member_id
         self._timers.cancel(f"session {holder.member_id}")
@@ -161,10 +161,10 @@ class ClassicGroup:
             answer.leader = holder.member_id  # the new one must not hand out assignments nobody asked for
         self._outbox.post(asker, answer)
 
-    def _fence(self, member: ClassicMember) -> None:
-        code = ErrorCode.FENCED_INSTANCE_ID
+    def _turn_away(self, member: ClassicMember, code: ErrorCode) -> None:
+        """End the requests of a member that wait."""
         if member.join is not None:
-            self._outbox.post(member.join, JoinGroupResponse(error_code=code, member_id=member.member_id))
+            self._outbox.post(member.join, refused_join(code, member.member_id, member.join.version))
         if member.sync is not None:
             self._outbox.post(member.sync, SyncGroupResponse(error_code=code))
 
@@ -331,17 +331,17 @@ class ClassicGroup:
 
     # --- offsets ----------------------------------------------------------------------------------------------------
 
-    def check_commit(self, member_id: str, instance_id: str | None, generation: int, _version: int) -> None:
+    def check_commit(self, claim: Claim) -> None:
         """Return when offsets may be committed; a member's commit is as good as a heartbeat.
 
         Raises:
             Refused: not by this member, in this generation or state.
         """
-        if generation < 0 and self.is_empty and self.state is State.EMPTY:
+        if claim.epoch < 0 and self.state is State.EMPTY:
             return
-        if generation < 0 and not member_id and instance_id is None:
+        if claim.epoch < 0 and not claim.member_id and claim.instance_id is None:
             raise Refused(ErrorCode.UNKNOWN_MEMBER_ID)
-        member = self._of_generation(member_id, instance_id, generation)
+        member = self._of_generation(claim.member_id, claim.instance_id, claim.epoch)
         self._check(TABLE[self.state].commit)
         self._expect_heartbeat(member)
 
@@ -383,11 +383,7 @@ class ClassicGroup:
         return ErrorCode.NONE
 
     def _remove(self, member: ClassicMember) -> None:
-        if member.join is not None:
-            gone = JoinGroupResponse(error_code=ErrorCode.UNKNOWN_MEMBER_ID)
-            self._outbox.post(member.join, gone)
-        if member.sync is not None:
-            self._outbox.post(member.sync, SyncGroupResponse(error_code=ErrorCode.UNKNOWN_MEMBER_ID))
+        self._turn_away(member, ErrorCode.UNKNOWN_MEMBER_ID)
         self._timers.cancel(f"session {member.member_id}")
         self._unsynced.pop(member.member_id, None)
         del self.members[member.member_id]
@@ -435,11 +431,7 @@ class ClassicGroup:
         """Stop: this node no longer coordinates the group."""
         self._timers.cancel_all()
         for member in self.members.values():
-            code = ErrorCode.NOT_COORDINATOR
-            if member.join is not None:
-                self._outbox.post(member.join, JoinGroupResponse(error_code=code, member_id=member.member_id))
-            if member.sync is not None:
-                self._outbox.post(member.sync, SyncGroupResponse(error_code=code))
+            self._turn_away(member, ErrorCode.NOT_COORDINATOR)
 
     def load(self) -> None:
         """Go on from the last generation that was completed, as a node does that takes the group over."""

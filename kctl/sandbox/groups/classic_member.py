@@ -1,7 +1,7 @@
 """One member of a classic group. Shown by tests/unit/sandbox/groups/test_classic.py."""
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.protocol.api.join_group import JoinGroupRequest
+from kctl.client.protocol.api.join_group import JoinGroupRequest, JoinGroupResponse
 from kctl.sandbox.groups.outbox import Asker, Refused
 
 
@@ -96,3 +96,12 @@ class ClassicMembers(dict[str, ClassicMember]):
         for member in self.values():
             votes[next(name for name in member.protocols if name in votes)] += 1
         return max(votes, key=lambda name: votes[name])
+
+
+_NULL_PROTOCOL_FROM = 7
+
+
+def refused_join(code: ErrorCode, member_id: str, version: int) -> JoinGroupResponse:
+    """Return the answer to a JoinGroup that is refused."""
+    protocol = None if version >= _NULL_PROTOCOL_FROM else ""
+    return JoinGroupResponse(error_code=code, member_id=member_id, protocol_name=protocol)

@@ -7,6 +7,7 @@ Shown by tests/unit/sandbox/groups/test_consumer.py and test_consumer_static.py.
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.consumer_group_heartbeat import (
@@ -24,6 +25,7 @@ from kctl.sandbox.groups.consumer_member import (
     ConsumerMember,
     slots_of,
 )
+from kctl.sandbox.groups.offsets import Claim
 from kctl.sandbox.groups.outbox import Refused
 from kctl.sandbox.groups.reconciliation import MemberState, Progress, Slot, next_step
 from kctl.sandbox.groups.surroundings import Surroundings
@@ -39,8 +41,8 @@ class ConsumerGroup:
 
     def __init__(self, group_id: str, surroundings: Surroundings) -> None:
         self.group_id = group_id
-        self.epoch = 0
-        self.target_epoch = 0
+        self.epoch = 1
+        self.target_epoch = 1
         self.target: dict[str, tuple[Slot, ...]] = {}
         """What each member shall have."""
         self.members: dict[str, ConsumerMember] = {}
@@ -191,6 +193,20 @@ class ConsumerGroup:
 
     # --- leaving and silence ----------------------------------------------------------------------------------------
 
+    def leave(self, leaving: Sequence[tuple[str, str | None]]) -> list[ErrorCode]:
+        """Remove members as the classic protocol asks for it, and return what became of each."""
+        codes = []
+        for member_id, instance_id in leaving:
+            member = self.members.get(member_id) if instance_id is None else self._holder(instance_id)
+            if member is None:
+                codes.append(ErrorCode.UNKNOWN_MEMBER_ID)
+            elif member_id not in ("", member.member_id):
+                codes.append(ErrorCode.FENCED_INSTANCE_ID)
+            else:
+                self._remove(member)
+                codes.append(ErrorCode.NONE)
+        return codes
+
     def _leave(self, request: ConsumerGroupHeartbeatRequest) -> ConsumerGroupHeartbeatResponse:
         if request.instance_id is None:
             member = self.members.get(request.member_id)
@@ -231,20 +247,20 @@ class ConsumerGroup:
 
     # --- offsets ----------------------------------------------------------------------------------------------------
 
-    def check_commit(self, member_id: str, _instance_id: str | None, epoch: int, version: int) -> None:
+    def check_commit(self, claim: Claim) -> None:
         """Return when offsets may be committed.
 
         Raises:
             Refused: not by this member, with this epoch or version.
         """
-        if epoch < 0 and self.is_empty:
+        if claim.epoch < 0 and self.is_empty:
             return
-        member = self.members.get(member_id)
+        member = self.members.get(claim.member_id)
         if member is None:
             raise Refused(ErrorCode.UNKNOWN_MEMBER_ID)
-        if version < _EPOCH_IN_COMMITS_FROM:
+        if claim.version < _EPOCH_IN_COMMITS_FROM:
             raise Refused(ErrorCode.UNSUPPORTED_VERSION)
-        member.check_commit(epoch)
+        member.check_offsets(claim.epoch, claim.slots)
 
     def check_fetch(self, member_id: str | None, epoch: int) -> None:
         """Return when offsets may be read: by anybody who claims no membership, by members in their epoch.
@@ -257,7 +273,7 @@ class ConsumerGroup:
         member = self.members.get(member_id or "")
         if member is None:
             raise Refused(ErrorCode.UNKNOWN_MEMBER_ID)
-        member.check_commit(epoch)
+        member.check_offsets(epoch, None)
 
     def subscribed_topics(self) -> set[str]:
         """Return the topics whose offsets are in use."""

@@ -4,6 +4,7 @@ Shown by tests/unit/sandbox/groups/test_consumer.py.
 """
 
 import re
+from collections.abc import Iterable
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
@@ -49,8 +50,8 @@ class ConsumerMember:
 
     @property
     def subscription(self) -> tuple[object, ...]:
-        """All that the target assignment depends on."""
-        return self.topic_names, self.regex, self.assignor
+        """What makes a new target assignment due when it changes; another wish for an assignor does not."""
+        return self.topic_names, self.regex
 
     def listen(self, request: ConsumerGroupHeartbeatRequest) -> None:
         """Take over what a heartbeat says; what it leaves out stays."""
@@ -69,7 +70,8 @@ class ConsumerMember:
         """Stand where `progress` says."""
         if progress.epoch != self.progress.epoch:
             self.previous_epoch = self.progress.epoch
-        self.epochs = {slot: self.epochs.get(slot, progress.epoch) for slot in progress.assigned}
+        held = progress.assigned + progress.revoking
+        self.epochs = {slot: self.epochs.get(slot, progress.epoch) for slot in held}
         self.progress = progress
 
     def check_epoch(self, epoch: int, owned: "set[Slot] | None") -> None:
@@ -89,14 +91,16 @@ class ConsumerMember:
             text += f" group coordinator ({now}). The member must abandon all its partitions and rejoin."
             raise Refused(ErrorCode.FENCED_MEMBER_EPOCH, text)
 
-    def check_commit(self, epoch: int) -> None:
-        """Return when offsets may be committed or read with this epoch.
+    def check_offsets(self, epoch: int, slots: Iterable[Slot] | None) -> None:
+        """Return when offsets may be committed with this epoch, or with None for `slots`, read.
 
+        An old epoch is as good for a partition that the member has had since then (KIP-1251).
         Raises:
             Refused: the member has another epoch by now.
         """
         now = self.progress.epoch
-        if epoch != now:
+        had_all = slots is not None and all(slot in self.epochs and self.epochs[slot] <= epoch for slot in slots)
+        if epoch > now or (epoch < now and not had_all):
             text = f"The received member epoch {epoch} does not match the expected member epoch {now}."
             raise Refused(ErrorCode.STALE_MEMBER_EPOCH, text)
 

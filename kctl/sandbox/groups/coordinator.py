@@ -5,11 +5,12 @@ turned away, and its limits start over once it is loaded again. Shown by tests/u
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.sandbox.groups.classic import ClassicGroup
 from kctl.sandbox.groups.consumer import ConsumerGroup
+from kctl.sandbox.groups.offsets import Claim, CommittedOffset
 from kctl.sandbox.groups.outbox import Outbox, Refused
 from kctl.sandbox.groups.surroundings import Surroundings
 from kctl.sandbox.groups.timers import GroupTimers
@@ -25,14 +26,6 @@ TROUBLES = (
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
 )
 """What can be wrong with a coordinator; with the last one it is not found either."""
-
-
-class CommittedOffset(NamedTuple):
-    """What a group committed for a partition."""
-
-    offset: int
-    leader_epoch: int
-    metadata: str | None
 
 
 class Groups:
@@ -113,13 +106,14 @@ class Groups:
             return ErrorCode.NOT_COORDINATOR
         return code
 
-    def check(self, group_id: str, node: "ClusterNode") -> None:
+    def check(self, group_id: str, node: "ClusterNode", *, may_be_nameless: bool = False) -> None:
         """Return when `node` serves the group.
 
         Raises:
             Refused: it does not; with INVALID_GROUP_ID there is no name.
         """
-        code = ErrorCode.INVALID_GROUP_ID if not group_id else self.error(group_id, node)
+        is_nameless = not group_id and not may_be_nameless
+        code = ErrorCode.INVALID_GROUP_ID if is_nameless else self.error(group_id, node)
         if code is not ErrorCode.NONE:
             raise Refused(code)
 
@@ -144,10 +138,10 @@ class Groups:
         group = self._groups.get(group_id)
         if isinstance(group, ClassicGroup):
             return group
-        if group is not None and not group.is_empty:
-            raise Refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
         if not create:
             raise Refused(ErrorCode.UNKNOWN_MEMBER_ID)
+        if group is not None and not group.is_empty:
+            raise Refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
         made = ClassicGroup(group_id, self._surroundings(group_id))
         self._groups[group_id] = made
         return made
@@ -205,7 +199,7 @@ class Groups:
 
     # --- offsets ----------------------------------------------------------------------------------------------------
 
-    def check_commit(self, group_id: str, member_id: str, instance_id: str | None, epoch: int, version: int) -> None:
+    def check_commit(self, group_id: str, claim: Claim) -> None:
         """Return when offsets may be committed; the first commit without a group makes one.
 
         Raises:
@@ -213,11 +207,11 @@ class Groups:
         """
         group = self._groups.get(group_id)
         if group is None:
-            if epoch >= 0:
-                raise Refused(ErrorCode.ILLEGAL_GENERATION if version < 9 else ErrorCode.GROUP_ID_NOT_FOUND)
+            if claim.epoch >= 0:
+                raise Refused(ErrorCode.ILLEGAL_GENERATION if claim.version < 9 else ErrorCode.GROUP_ID_NOT_FOUND)
             self.classic(group_id, create=True)
             return
-        group.check_commit(member_id, instance_id, epoch, version)
+        group.check_commit(claim)
 
     def commit(self, group_id: str, topic: str, index: int, committed: CommittedOffset) -> None:
         """Keep an offset."""

@@ -12,11 +12,12 @@ from kctl.client.broker_errors import ErrorCode
 
 
 class Refused(Exception):
-    """A request is refused and has changed nothing; `code` and the text are what the client is told."""
+    """A request is refused and has changed nothing; `code` and `message` are what the client is told."""
 
-    def __init__(self, code: ErrorCode, message: str = "") -> None:
+    def __init__(self, code: ErrorCode, message: str | None = None) -> None:
         super().__init__(message or code.text)
         self.code = code
+        self.message = message
 
 
 class Asker(NamedTuple):

@@ -96,7 +96,7 @@ def test_commits_that_are_refused() -> None:
     node_id = bench.cluster.coordinator_of("g").node_id
     assert _commit(bench, 3 - node_id, "g") == ErrorCode.NOT_COORDINATOR
     assert _commit(bench, node_id, "g", partition=1) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    assert _commit(bench, node_id, "g", generation_id_or_member_epoch=1) == ErrorCode.UNKNOWN_MEMBER_ID
+    assert _commit(bench, node_id, "g", generation_id_or_member_epoch=1) == ErrorCode.GROUP_ID_NOT_FOUND
     assert not bench.cluster.groups.offsets
 
 

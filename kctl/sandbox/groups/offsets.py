@@ -1,0 +1,26 @@
+"""What groups commit, and as whom a client commits. Shown by tests/unit/sandbox/groups/test_offsets_of_groups.py."""
+
+from typing import NamedTuple
+
+from kctl.sandbox.groups.reconciliation import Slot
+
+
+class CommittedOffset(NamedTuple):
+    """What a group committed for a partition."""
+
+    offset: int
+    leader_epoch: int
+    metadata: str | None
+
+
+class Claim(NamedTuple):
+    """What a commit says about itself."""
+
+    member_id: str
+    instance_id: str | None
+    epoch: int
+    """The generation of a classic group, or the member's epoch; negative when it claims no membership."""
+    version: int
+    """Of the request."""
+    slots: tuple[Slot, ...]
+    """What it is for."""
