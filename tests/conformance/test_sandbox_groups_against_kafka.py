@@ -5,6 +5,7 @@ Member ids that a broker makes up are replaced by the order in which they appear
 
 import struct
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any, TypeVar
 
 import pytest
@@ -445,8 +446,8 @@ SCENARIOS = [_no_group, _one_member, _two_members, _static, _strangers, _consume
 def kafka() -> Iterator[KafkaCluster]:
     """A broker that assigns at once: by default it gathers changes of a second and computes beside the heartbeats."""
     properties = {"group.consumer.assignment.interval.ms": "0", "group.consumer.assignor.offload.enable": "false"}
-    with have(lambda: KafkaCluster(NEWEST_KAFKA, 1, properties).__enter__()) as cluster:
-        yield cluster
+    with ExitStack() as stack:
+        yield have(lambda: stack.enter_context(KafkaCluster(NEWEST_KAFKA, 1, properties)))
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
