@@ -47,6 +47,17 @@ class InvalidOffsetError(KafkaError):
         self.partitions = partitions
 
 
+class CommitFailedError(KafkaError):
+    """Offsets were not committed, because the group has given the partitions to others; `cause` as the broker said it.
+
+    What was read since the last commit is read again by whoever has the partitions now.
+    """
+
+    def __init__(self, message: str, *, cause: KafkaError | None = None) -> None:
+        super().__init__(message)
+        self.cause = cause
+
+
 # --- what a broker said ---------------------------------------------------------------------------------------------
 
 

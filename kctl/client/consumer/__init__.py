@@ -1,4 +1,4 @@
-"""The consumer: reads records of assigned partitions.
+"""The consumer: reads records of partitions, its own choice or its share in a group.
 
     consumer.py        the blocking API, on the application thread
     subscription.py    what is assigned, and the position in each partition      application
@@ -6,10 +6,17 @@
     network_link.py    the application's end of the two queues; all its waiting  application
     events.py          the frozen events in the two queues: all that is shared
     network_loop.py    owns the sockets and the request managers                 network
-    managers/          fetch, offsets, topics: one kind of question each         network
+    managers/          fetch, offsets, topics, commits ...: one question each    network
+    group_side.py      listener, commits and changes of assignment               application
+    group_desk.py      coordinator, membership, commits together                 network
+    group_events.py    the events that are about the group                       both
+    closing.py         the end, on the application's side; farewell.py is the network's
     chunk.py           what one fetch brought of one partition, undecoded
 
 A record's way: the fetch manager asks a leader, walks the headers of what came and hands it over as a chunk; the
 application decodes it in poll and moves the position past it. Every decision about a partition (assign, seek, reset)
 gets a number, the epoch; what answers an older one is dropped.
+
+In a group every change of the assignment is one numbered event. The application applies it in poll and says so; the
+network lets others have a partition only then, and only when the commits made before have ended.
 """

@@ -5,63 +5,55 @@ Every blocking call makes one Timer and ends by it. Shown by tests/unit/consumer
 """
 
 import math
+import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import timedelta
 from types import TracebackType
-from typing import NamedTuple, Self, cast
+from typing import Self, TypeVar
 
-from kctl.client.clock import Timer, to_timeout_ms
+from kctl.client.clock import FOREVER_MS, Timer, to_timeout_ms
 from kctl.client.cluster import PartitionInfo, TopicPartition
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ConsumerConfig
+from kctl.client.consumer import closing
 from kctl.client.consumer.chunk import FetchedChunk
+from kctl.client.consumer.closing import DEFAULT_CLOSE_TIMEOUT_MS, CloseResult, OnClose
 from kctl.client.consumer.events import (
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
-    AskOffsets,
-    AskTopics,
     Fetched,
     OffsetAndTimestamp,
-    OffsetsAnswer,
     PartitionFailed,
     PositionResolved,
     ToApplication,
     ToNetwork,
-    TopicsAnswer,
     Waiting,
 )
 from kctl.client.consumer.fetched_data import FetchedData
+from kctl.client.consumer.group_events import (
+    GroupMetadata,
+    NoCommittedOffset,
+    OffsetAndMetadata,
+    Subscribe,
+)
+from kctl.client.consumer.group_side import GroupSide, OnCommit
+from kctl.client.consumer.lookups import Lookups
 from kctl.client.consumer.managers.fetch import PREFETCH_BYTES
 from kctl.client.consumer.network_link import NetworkLink
 from kctl.client.consumer.network_loop import NetworkLoop
-from kctl.client.consumer.subscription import Stage, Subscription
+from kctl.client.consumer.rebalance_listener import RebalanceListener
+from kctl.client.consumer.subscription import Subscription
 from kctl.client.errors import IllegalStateError, InvalidOffsetError
 from kctl.client.events import EventSink, ignore_events
 from kctl.client.network.system import system_runtime
 from kctl.client.records import Record
 from kctl.client.seams import Runtime
 
+T = TypeVar("T")
 ConsumerRecord = Record
 Timeout = float | timedelta | None
 """Seconds, a timedelta, `math.inf`, or None for default.api.timeout.ms."""
-
-DEFAULT_CLOSE_TIMEOUT_MS = 30_000
-
-
-class CloseResult(NamedTuple):
-    """What close() achieved.
-
-    Attributes:
-        committed, left_group: None without a group.
-        expired_in: the step in which the timeout passed, or None when everything was done in time.
-        elapsed_ms: how long it took.
-    """
-
-    committed: bool | None
-    left_group: bool | None
-    expired_in: str | None
-    elapsed_ms: int
 
 
 class Consumer:
@@ -111,10 +103,102 @@ class Consumer:
             wake_network=client.wakeup,
             on_event=self._on_event,
         )
-        self._subscription = Subscription(has_reset_policy=self._config.auto_offset_reset != "none")
+        self._lookups = Lookups(self._link)
+        group_id = self._config.group_id
+        self._subscription = Subscription(
+            has_reset_policy=self._config.auto_offset_reset != "none", has_group=group_id is not None
+        )
         self._data = FetchedData(self._subscription, self._link.post_quietly)
+        self._group: GroupSide | None = None
+        if group_id is not None:
+            self._group = GroupSide(self._config, group_id, self._clock, self._link, self._subscription, self._data)
+        self._is_polling = False
+        self._closing: Timer | None = None
         self._close_result: CloseResult | None = None
         self._task = runtime.driver.spawn(loop.run, "kctl-consumer-network")
+
+    # --- group ------------------------------------------------------------------------------------------------------
+
+    def subscribe(self, topics: Iterable[str] | re.Pattern[str], listener: RebalanceListener | None = None) -> None:
+        """Share the partitions of these topics with the other members of the group, from the next poll on.
+
+        Args:
+            topics: names, or a compiled pattern for the whole names of all topics there are and will be.
+            listener: what to do when partitions come and go; replaces the one before.
+        Raises: IllegalStateError: no group.id, or partitions are assigned by hand.
+        """
+        group = self._need_group("subscribe")
+        if group.subscribed is None and self._subscription.assignment:
+            raise IllegalStateError("partitions are assigned by hand; unsubscribe() first")
+        if isinstance(topics, str):
+            raise ValueError(f"a list of topics or a compiled pattern, not {topics!r}")
+        wanted = Subscribe((), topics) if isinstance(topics, re.Pattern) else Subscribe(tuple(dict.fromkeys(topics)))
+        if "" in wanted.topics:
+            raise ValueError("a topic's name is not empty")
+        if wanted.topics or wanted.pattern is not None:
+            group.subscribe(wanted, listener)
+        else:
+            self.unsubscribe()
+
+    def unsubscribe(self) -> None:
+        """Give up every partition and leave the group; the listener is called, nothing is waited for."""
+        self._check_open()
+        if self._group is not None:
+            self._group.unsubscribe()
+        self.assign(())
+
+    @property
+    def subscription(self) -> tuple[str, ...] | re.Pattern[str] | None:
+        """What was subscribed to; None without a subscription."""
+        subscribed = None if self._group is None else self._group.subscribed
+        return None if subscribed is None else subscribed.pattern or subscribed.topics
+
+    def commit_sync(
+        self, offsets: Mapping[TopicPartition, int | OffsetAndMetadata] | None = None, timeout: Timeout = None
+    ) -> None:
+        """Commit, and wait for it; the callbacks of every commit_async before it have run when this returns.
+
+        Args: offsets: the next offset to read of each partition; None for what poll has returned so far.
+        Raises:
+            CommitFailedError: the group has given the partitions away; what was read since is read by others again.
+            ApiTimeout, WakeupError, IllegalStateError (no group.id), and BrokerErrors that trying again does not cure.
+        Source: KIP-266. Differs: a rebalance under way is waited for while this member keeps its partitions.
+        """
+        group, timer = self._need_group("commit_sync"), self._timer(timeout)
+        group.commit_sync(group.positions() if offsets is None else _checked(offsets), timer)
+
+    def commit_async(
+        self,
+        offsets: Mapping[TopicPartition, int | OffsetAndMetadata] | None = None,
+        callback: OnCommit | None = None,
+    ) -> None:
+        """Commit without waiting or trying again.
+
+        Args: callback: called with offsets and error (None when all is well) in a later poll, commit_sync or close.
+        Raises: IllegalStateError: no group.id.
+        """
+        group = self._need_group("commit_async")
+        group.commit_async(group.positions() if offsets is None else _checked(offsets), callback)
+
+    def committed(
+        self, topic_partitions: Iterable[TopicPartition], timeout: Timeout = None
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        """Return what the group has committed for each partition, by whomever; None where nothing is.
+
+        Raises: ApiTimeout, GroupAuthorizationFailedError, IllegalStateError (no group.id).
+        """
+        self._need_group("committed")
+        return self._lookups.committed(topic_partitions, self._timer(timeout))
+
+    def group_metadata(self) -> GroupMetadata:
+        """Return who this member is at present; does not block."""
+        group = self._need_group("group_metadata")
+        self._link.drain()
+        return group.metadata
+
+    def enforce_rebalance(self, reason: str = "the application asked for it") -> None:
+        """Let the group share its partitions anew, with the next polls; does nothing while it does so anyway."""
+        self._need_group("enforce_rebalance").rejoin(reason)
 
     # --- assignment and position ------------------------------------------------------------------------------------
 
@@ -126,6 +210,8 @@ class Consumer:
     def assign(self, topic_partitions: Iterable[TopicPartition]) -> None:
         """Read exactly these partitions from now on; those already assigned keep their position."""
         self._check_open()
+        if self.subscription is not None:
+            raise IllegalStateError("subscribed to topics, so the group assigns; unsubscribe() first")
         wanted = [TopicPartition(*tp) for tp in topic_partitions]
         for topic, partition in wanted:
             if not topic or partition < 0:
@@ -156,13 +242,17 @@ class Consumer:
         """
         timer = self._timer(timeout)
         state = self._subscription.state(topic_partition)
+        if state.position is None and self._group is not None and state.may_be_committed:
+            committed = self._lookups.committed([topic_partition], timer)[topic_partition]
+            if committed is not None:
+                self._subscription.seek(topic_partition, committed.offset)
         if state.position is None:
             timestamp_ms = state.reset_timestamp_ms
             if timestamp_ms is None:
                 timestamp_ms = self._reset_policy_timestamp_ms()
             if timestamp_ms is None:
                 raise self._unpositioned([topic_partition])
-            self._subscription.seek(topic_partition, self._find_offset(topic_partition, timestamp_ms, timer))
+            self._subscription.seek(topic_partition, self._lookups.start(topic_partition, timestamp_ms, timer))
         assert state.position is not None
         return state.position
 
@@ -193,12 +283,7 @@ class Consumer:
             WakeupError: wakeup() was called.
         Source: KIP-266. Differs: an unknown topic is no error here; see `waiting_for`.
         """
-        timer = self._timer(timeout)
-        while True:
-            self._advance()
-            records = self._data.take_records(self._config.max_poll_records)
-            if records or not self._wait(timer):
-                return records
+        return self._poll(lambda: self._data.take_records(self._config.max_poll_records) or None, timeout) or []
 
     def poll_chunk(self, timeout: Timeout = None) -> FetchedChunk | None:
         """Return the next fetched chunk undecoded, or None when the timeout passes first.
@@ -208,12 +293,7 @@ class Consumer:
         stops in the middle seeks back to `reader.next_offset`. Raises as `poll` does, save that damage inside the
         batches is found by the reader.
         """
-        timer = self._timer(timeout)
-        while True:
-            self._advance()
-            chunk = self._data.take_chunk()
-            if chunk is not None or not self._wait(timer):
-                return chunk
+        return self._poll(self._data.take_chunk, timeout)
 
     def __iter__(self) -> Iterator[ConsumerRecord]:
         """Yield records for ever; ends when the consumer is closed."""
@@ -223,7 +303,14 @@ class Consumer:
     def waiting_for(self) -> dict[TopicPartition, str]:
         """Return, for each assigned partition, why nothing arrives from it right now; does not block."""
         self._link.drain()
-        return {tp: self._why_waiting(tp) for tp in self._subscription}
+        return {
+            tp: self._subscription.state(tp).why_waiting(is_fetched=self._data.has(tp)) for tp in self._subscription
+        }
+
+    def waiting_for_group(self) -> str:
+        """Return why the group has given this member no partition yet; empty when it has, or without a subscription."""
+        self._link.drain()
+        return "" if self._group is None or self._group.subscribed is None else self._group.waiting
 
     def wakeup(self) -> None:
         """Make the present or next blocking call raise WakeupError; any thread, and signal handlers."""
@@ -237,24 +324,24 @@ class Consumer:
         Raises: UnknownTopicOrPartitionError, TopicAuthorizationFailedError, ApiTimeout.
         Differs: Java returns null for an unknown topic.
         """
-        return list(self._ask_topics((topic,), timeout)[topic])
+        return list(self._lookups.topics((topic,), self._timer(timeout))[topic])
 
     def list_topics(self, timeout: Timeout = None) -> dict[str, list[PartitionInfo]]:
         """Return every topic that may be seen, with its partitions."""
-        answer = self._ask_topics(None, timeout)
+        answer = self._lookups.topics(None, self._timer(timeout))
         return {topic: list(answer[topic]) for topic in sorted(answer)}
 
     def beginning_offsets(
         self, topic_partitions: Iterable[TopicPartition], timeout: Timeout = None
     ) -> dict[TopicPartition, int]:
         """Return the offset of the first record of each partition."""
-        return self._ends(topic_partitions, EARLIEST_TIMESTAMP, timeout)
+        return self._lookups.ends(topic_partitions, EARLIEST_TIMESTAMP, self._timer(timeout))
 
     def end_offsets(
         self, topic_partitions: Iterable[TopicPartition], timeout: Timeout = None
     ) -> dict[TopicPartition, int]:
         """Return the offset after the last record of each partition that isolation.level lets us see."""
-        return self._ends(topic_partitions, LATEST_TIMESTAMP, timeout)
+        return self._lookups.ends(topic_partitions, LATEST_TIMESTAMP, self._timer(timeout))
 
     def offsets_for_times(
         self, timestamps_ms: Mapping[TopicPartition, int], timeout: Timeout = None
@@ -266,22 +353,31 @@ class Consumer:
         for tp, timestamp_ms in timestamps_ms.items():
             if timestamp_ms < 0:
                 raise ValueError(f"{tp}: a timestamp is not negative: {timestamp_ms}")
-        return self._ask_offsets(timestamps_ms, self._timer(timeout))
+        return self._lookups.offsets(timestamps_ms, self._timer(timeout))
 
     # --- the end ----------------------------------------------------------------------------------------------------
 
-    def close(self, timeout: Timeout = None) -> CloseResult:
-        """Stop, close the sockets and end the network thread, within `timeout` (default 30 s); says what was achieved.
+    def close(self, timeout: Timeout = None, on_close: OnClose | None = None) -> CloseResult:
+        """Commit where that is automatic, leave the group, close the sockets and end the network thread, in that order.
 
-        Never raises a timeout, is not interrupted by wakeup, and may be called again. With 0 it does not wait: the
-        thread ends on its own.
+        Args:
+            timeout: for all steps together, 30 s by default; 0 waits for nothing: the thread ends on its own. With
+                math.inf each step that needs an answer still has request.timeout.ms at most.
+            on_close: "leave" or "remain" in the group; by default only static members remain.
+        Returns: what was achieved. The same again when called again.
+        Raises: what a rebalance listener or a commit's callback raises; never a timeout, and no wakeup interrupts it.
+        Source: KIP-102, KIP-1092.
         """
         timer = Timer(self._clock, to_timeout_ms(timeout, DEFAULT_CLOSE_TIMEOUT_MS))
+        if on_close not in (None, "leave", "remain"):
+            raise ValueError(f"on_close is 'leave' or 'remain', not {on_close!r}")
         if self._close_result is None:
-            has_ended = self._link.stop(self._task, timer)
-            timer.update()
-            expired_in = None if has_ended else "waiting for the network thread to end"
-            self._close_result = CloseResult(None, None, expired_in, timer.elapsed_ms)
+            if self._closing is not None:
+                raise IllegalStateError("close() is under way")
+            self._closing = timer
+            self._close_result, error = closing.close(self._link, self._task, self._group, timer, on_close)
+            if error is not None:
+                raise error
         return self._close_result
 
     def __enter__(self) -> Self:
@@ -296,15 +392,44 @@ class Consumer:
 
     def _timer(self, timeout: Timeout) -> Timer:
         self._check_open()
-        return Timer(self._clock, to_timeout_ms(timeout, self._config.default_api_timeout_ms))
+        timeout_ms = to_timeout_ms(timeout, self._config.default_api_timeout_ms)
+        return Timer(self._clock, timeout_ms) if self._closing is None else self._closing.sub(timeout_ms)
 
     def _check_open(self) -> None:
         if self._close_result is not None:
             raise IllegalStateError("this consumer is closed")
 
+    def _need_group(self, call: str) -> GroupSide:
+        self._check_open()
+        if self._group is None:
+            raise IllegalStateError(f"{call}() needs group.id, which is not set")
+        return self._group
+
+    def _poll(self, take: Callable[[], T | None], timeout: Timeout) -> T | None:
+        """Wait until there is something to take, being a member of the group meanwhile."""
+        timer = self._timer(timeout)
+        if self._is_polling:
+            raise IllegalStateError("poll() inside of a poll: a listener or callback may not")
+        self._is_polling = True
+        group = self._group
+        try:
+            if group is not None:
+                group.poll_began()
+            while True:
+                self._advance()
+                taken = take()
+                if taken is not None or not self._wait(timer):
+                    return taken
+        finally:
+            self._is_polling = False
+            if group is not None:
+                group.poll_ended()
+
     def _advance(self) -> None:
-        """Take what the network said, and tell it what has been decided since."""
+        """Take what the network said, apply what it changed, and tell it what has been decided since."""
         self._link.look()
+        if self._group is not None:
+            self._group.advance()
         self._tell_changes()
         unpositioned = self._subscription.unpositioned
         if unpositioned:
@@ -312,7 +437,7 @@ class Consumer:
 
     def _wait(self, timer: Timer) -> bool:
         self._tell_changes()  # delivering nothing may decide something: an offset out of range asks for a position
-        return self._link.wait(timer)
+        return self._link.wait(timer, FOREVER_MS if self._group is None else self._group.next_deadline_ms)
 
     def _tell_changes(self) -> None:
         has_changes = self._subscription.has_changes
@@ -326,10 +451,15 @@ class Consumer:
                 self._data.add_failure(event)
             case PositionResolved():
                 self._subscription.resolved(*event)
+            case NoCommittedOffset(topic_partition, epoch):
+                self._subscription.nothing_committed(topic_partition, epoch)
             case Waiting(topic_partition, epoch, reason):
                 state = self._subscription.current(topic_partition, epoch)
                 if state is not None:
                     state.waiting = reason
+            case _:
+                assert self._group is not None
+                self._group.on_event(event)
 
     def _reset(self, topic_partitions: Iterable[TopicPartition] | None, timestamp_ms: int) -> None:
         self._check_open()
@@ -354,42 +484,13 @@ class Consumer:
         text = f"no position for {names}, and auto.offset.reset=none; seek first"
         return InvalidOffsetError(text, partitions=tuple(topic_partitions))
 
-    def _why_waiting(self, topic_partition: TopicPartition) -> str:
-        state = self._subscription.state(topic_partition)
-        if state.paused:
-            return "paused"
-        if self._data.has(topic_partition):
-            return "fetched, to be delivered by the next poll"
-        if state.stage in (Stage.UNPOSITIONED, Stage.POSITIONED):
-            return "the next poll starts it"
-        default = "looking for the position" if state.stage is Stage.RESOLVING else "waiting for the leader's answer"
-        return state.waiting or default
 
-    def _ask_topics(self, topics: tuple[str, ...] | None, timeout: Timeout) -> TopicsAnswer:
-        timer = self._timer(timeout)
-        answer = self._link.ask(lambda call_id: AskTopics(call_id, topics, timer.deadline_at_ms), timer)
-        return cast(TopicsAnswer, answer)
-
-    def _ask_offsets(
-        self, timestamps_ms: Mapping[TopicPartition, int], timer: Timer
-    ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
-        asked = tuple((TopicPartition(*tp), timestamp_ms) for tp, timestamp_ms in timestamps_ms.items())
-        if not asked:
-            return {}
-        answer = self._link.ask(lambda call_id: AskOffsets(call_id, asked, timer.deadline_at_ms), timer)
-        found = cast(OffsetsAnswer, answer)
-        return {tp: found[tp] for tp, _ in asked}
-
-    def _ends(
-        self, topic_partitions: Iterable[TopicPartition], timestamp_ms: int, timeout: Timeout
-    ) -> dict[TopicPartition, int]:
-        found = self._ask_offsets(dict.fromkeys(topic_partitions, timestamp_ms), self._timer(timeout))
-        return {tp: 0 if each is None else each.offset for tp, each in found.items()}
-
-    def _find_offset(self, topic_partition: TopicPartition, timestamp_ms: int, timer: Timer) -> int:
-        """Return where a partition starts by timestamp; its end where no record is that young."""
-        for wanted_ms in (timestamp_ms, LATEST_TIMESTAMP):
-            found = self._ask_offsets({topic_partition: wanted_ms}, timer)[topic_partition]
-            if found is not None:
-                return found.offset
-        return 0
+def _checked(offsets: Mapping[TopicPartition, int | OffsetAndMetadata]) -> dict[TopicPartition, OffsetAndMetadata]:
+    """Return what a caller wants committed, in one form; ValueError for an offset that cannot be one."""
+    checked: dict[TopicPartition, OffsetAndMetadata] = {}
+    for tp, given in offsets.items():
+        committed = given if isinstance(given, OffsetAndMetadata) else OffsetAndMetadata(given)
+        if committed.offset < 0:
+            raise ValueError(f"{tp}: an offset is not negative: {committed.offset}")
+        checked[TopicPartition(*tp)] = committed
+    return checked

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from kctl.client.cluster import NO_EPOCH, PartitionInfo, TopicPartition
 from kctl.client.cluster_client import ledger_text
 from kctl.client.consumer.chunk import FetchedChunk
+from kctl.client.consumer.group_events import CommittedAnswer, GroupToApplication, GroupToNetwork
 from kctl.client.errors import Account, KafkaError
 
 EARLIEST_TIMESTAMP = -2
@@ -39,11 +40,17 @@ class StartFetch(NamedTuple):
 
 
 class ResolvePosition(NamedTuple):
-    """Find where the partition starts; stop fetching it until then."""
+    """Find where the partition starts; stop fetching it until then.
+
+    Attributes:
+        timestamp_ms: where, or None for no reset policy at all.
+        is_committed_first: the group's committed offset comes first, the timestamp only where there is none.
+    """
 
     topic_partition: TopicPartition
     epoch: int
-    timestamp_ms: int
+    timestamp_ms: int | None
+    is_committed_first: bool = False
 
 
 class Forget(NamedTuple):
@@ -94,13 +101,30 @@ class TryAgain(NamedTuple):
 
 
 class Stop(NamedTuple):
-    """Close everything by the deadline and end the loop."""
+    """Close everything by the deadline and end the loop.
+
+    Attributes:
+        at_ms: when the application began to close.
+        is_leaving: tell the group that this member goes.
+    """
 
     deadline_at_ms: int
+    at_ms: int = 0
+    is_leaving: bool = False
 
 
 ToNetwork = (
-    StartFetch | ResolvePosition | Forget | Pause | Consumed | AskTopics | AskOffsets | AbandonCall | TryAgain | Stop
+    StartFetch
+    | ResolvePosition
+    | Forget
+    | Pause
+    | Consumed
+    | AskTopics
+    | AskOffsets
+    | AbandonCall
+    | TryAgain
+    | Stop
+    | GroupToNetwork
 )
 
 
@@ -143,10 +167,10 @@ OffsetsAnswer = Mapping[TopicPartition, OffsetAndTimestamp | None]
 
 
 class CallDone(NamedTuple):
-    """The outcome of an `Ask...`: exactly one of `result` and `error`."""
+    """The outcome of an `Ask...` or a `CommitSync`: an `error`, or the `result` of what was asked."""
 
     call_id: int
-    result: TopicsAnswer | OffsetsAnswer | None
+    result: TopicsAnswer | OffsetsAnswer | CommittedAnswer | None
     error: KafkaError | None
 
 
@@ -183,9 +207,25 @@ class NetworkFailed(NamedTuple):
 
 
 class LoopEnded(NamedTuple):
-    """The last event: the loop has closed its sockets."""
+    """The last event: the loop has closed its sockets.
+
+    Attributes:
+        has_left: whether the group has confirmed that the member left; None where it was not to be told.
+        expired_in: what the loop was doing when its time was up; None when it had done everything.
+    """
+
+    has_left: bool | None = None
+    expired_in: str | None = None
 
 
 ToApplication = (
-    Fetched | PartitionFailed | PositionResolved | Waiting | CallDone | CallProgress | NetworkFailed | LoopEnded
+    Fetched
+    | PartitionFailed
+    | PositionResolved
+    | Waiting
+    | CallDone
+    | CallProgress
+    | NetworkFailed
+    | LoopEnded
+    | GroupToApplication
 )

@@ -38,14 +38,20 @@ CommittedAnswer = Mapping[TopicPartition, OffsetAndMetadata | None]
 
 
 class Subscribe(NamedTuple):
-    """Be a member that wants these topics, or those whose whole name matches the pattern."""
+    """Be a member that wants these topics, or those whose whole name matches the pattern.
+
+    Attributes: term: grows when the application subscribes again after it had left.
+    """
 
     topics: tuple[str, ...]
     pattern: re.Pattern[str] | None = None
+    term: int = 0
 
 
 class Unsubscribe(NamedTuple):
     """Leave the group; the application has released everything."""
+
+    deadline_at_ms: int
 
 
 class ChangeApplied(NamedTuple):
@@ -56,8 +62,6 @@ class ChangeApplied(NamedTuple):
 
 class PollBegan(NamedTuple):
     """The application is inside poll: max.poll.interval.ms does not run."""
-
-    at_ms: int
 
 
 class PollEnded(NamedTuple):
@@ -73,11 +77,15 @@ class Rejoin(NamedTuple):
 
 
 class CommitSync(NamedTuple):
-    """Commit, trying again until the deadline, and answer with `CallDone`."""
+    """Commit, trying again until the deadline, and answer with `CallDone`.
+
+    Attributes: as_member: the partitions come from the group, so only its present members may commit.
+    """
 
     call_id: int
     offsets: Offsets
     deadline_at_ms: int
+    as_member: bool
 
 
 class CommitAsync(NamedTuple):
@@ -85,7 +93,9 @@ class CommitAsync(NamedTuple):
 
     commit_id: int
     offsets: Offsets
+    timeout_ms: int
     deadline_at_ms: int
+    as_member: bool
     may_retry: bool
 
 
@@ -107,12 +117,14 @@ class AssignmentChanged(NamedTuple):
         owned: all partitions it has after the change.
         is_lost: the group has given the former ones away already: nothing of them can be committed any more.
         is_complete: a rebalance ended with this; False: partitions are released so that one can go on.
+        term: of the subscription it is about; filled in on the way.
     """
 
     number: int
     owned: tuple[TopicPartition, ...]
     is_lost: bool = False
     is_complete: bool = True
+    term: int = 0
 
 
 class GroupFailed(NamedTuple):

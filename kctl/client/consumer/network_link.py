@@ -7,11 +7,9 @@ Shown by tests/unit/consumer/test_network_link.py.
 from collections import deque
 from collections.abc import Callable, Iterable
 
-from kctl.client.clock import Timer
+from kctl.client.clock import FOREVER_MS, Timer
 from kctl.client.consumer.events import (
     AbandonCall,
-    AskOffsets,
-    AskTopics,
     CallDone,
     CallProgress,
     LoopEnded,
@@ -23,6 +21,9 @@ from kctl.client.consumer.events import (
 )
 from kctl.client.errors import ApiTimeout, IllegalStateError, KafkaError, WakeupError
 from kctl.client.seams import Driver, Task, Waiter
+
+STOP_MARGIN_MS = 5
+"""What the loop's end may take: closing sockets, ending the thread."""
 
 
 class NetworkLink:
@@ -51,7 +52,9 @@ class NetworkLink:
         self._done: CallDone | None = None
         self._progress: CallProgress | None = None
         self._fatal_error: KafkaError | None = None
-        self._has_ended = False
+        self.last_word: LoopEnded | None = None
+        """What the loop said at its end; None while it runs."""
+        self._is_closing = False
         self._is_woken = False
         self._is_unannounced = False
 
@@ -81,14 +84,14 @@ class NetworkLink:
             AuthenticationError, WrongPeerError, ...: no broker lets us in, and waiting does not cure that.
         """
         self.drain()
-        if self._is_woken:
+        if self._is_woken and not self._is_closing:
             self._is_woken = False
             raise WakeupError("wakeup() was called")
         if self._fatal_error is not None:
             error, self._fatal_error = self._fatal_error, None
             self.post([TryAgain()])
             raise error
-        if self._has_ended:
+        if self.last_word is not None:
             raise IllegalStateError("the network loop of this consumer has ended")
 
     def drain(self) -> None:
@@ -96,12 +99,12 @@ class NetworkLink:
         while self._inbox:
             self._take(self._inbox.popleft())
 
-    def wait(self, timer: Timer) -> bool:
-        """Wait for news until the timer's end; return False when that has come."""
+    def wait(self, timer: Timer, until_ms: int = FOREVER_MS) -> bool:
+        """Wait for news until the timer's end, or an earlier instant; return False when the timer's end has come."""
         timer.update()
         if timer.is_expired:
             return False
-        self._driver.wait(self._waiter, timer.deadline_at_ms)
+        self._driver.wait(self._waiter, min(timer.deadline_at_ms, until_ms))
         return True
 
     def wakeup(self) -> None:
@@ -111,7 +114,7 @@ class NetworkLink:
 
     # --- calls ------------------------------------------------------------------------------------------------------
 
-    def ask(self, question: Callable[[int], AskTopics | AskOffsets], timer: Timer) -> object:
+    def ask(self, question: Callable[[int], ToNetwork], timer: Timer) -> object:
         """Ask the network and return its result.
 
         Raises: ApiTimeout when the timer ends first, what `look` raises, and what the network answers.
@@ -149,9 +152,17 @@ class NetworkLink:
             account=None if progress is None else progress.account_at(timer.now_ms),
         )
 
-    def stop(self, task: Task, timer: Timer) -> bool:
-        """Tell the loop to end and wait for that; return whether it has ended within the timer."""
-        self.post([Stop(timer.deadline_at_ms)])
+    def close(self) -> None:
+        """Let no wakeup interrupt what is done from now on."""
+        self._is_closing = True
+
+    def stop(self, task: Task, timer: Timer, *, is_leaving: bool = False) -> bool:
+        """Tell the loop to end and wait for that; return whether it has ended within the timer.
+
+        The loop gets a little less time than there is, so that its thread is gone when the timer ends.
+        """
+        margin_ms = min(STOP_MARGIN_MS, timer.timeout_ms // 10)
+        self.post([Stop(timer.deadline_at_ms - margin_ms, timer.start_at_ms, is_leaving)])
         return self._driver.join(task, timer.deadline_at_ms)
 
     def _take(self, event: ToApplication) -> None:
@@ -165,7 +176,7 @@ class NetworkLink:
             case NetworkFailed(error):
                 self._fatal_error = error
             case LoopEnded():
-                self._has_ended = True
+                self.last_word = event
             case _:
                 self._on_event(event)
 

@@ -9,6 +9,7 @@ from random import Random
 from typing import NamedTuple
 
 from kctl.client.clock import FOREVER_MS
+from kctl.client.cluster import TopicPartition
 from kctl.client.cluster_client import ClusterClient, LedgerMark
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.events import (
@@ -30,9 +31,12 @@ from kctl.client.consumer.events import (
     TryAgain,
     Waiting,
 )
+from kctl.client.consumer.farewell import COMMITTING, Farewell
+from kctl.client.consumer.group_desk import GroupDesk
+from kctl.client.consumer.group_events import AskCommitted, CommitSync, GroupToNetwork, GroupWaiting
 from kctl.client.consumer.managers import CallManager, FetchManager, OffsetsManager, RequestManager, TopicsManager
 from kctl.client.consumer.managers.leaders import Leaders
-from kctl.client.errors import KafkaError
+from kctl.client.errors import CloseTimeout, KafkaError
 from kctl.client.seams import Waiter
 
 
@@ -69,6 +73,14 @@ class NetworkLoop:
         self._offsets = OffsetsManager(config, leaders, chance, self._report)
         self._fetch = FetchManager(config, leaders, chance, self._report, prefetch_bytes)
         self._managers: tuple[RequestManager, ...] = (self._topics, self._offsets, self._fetch)
+        self._group: GroupDesk | None = None
+        if config.group_id is not None:
+            self._group = GroupDesk(config, config.group_id, client, chance, self._report, self._offsets.resolve)
+            self._managers += self._group.managers
+        self._request_timeout_ms = config.request_timeout_ms
+        self._farewell: Farewell | None = None
+        self._has_new_wishes = False
+        self._group_topics: tuple[str, ...] = ()
         self.open_calls: dict[int, OpenCall] = {}
         self._fatal_error: KafkaError | None = None
         self._has_news = False
@@ -81,16 +93,17 @@ class NetworkLoop:
                 self.run_once()
         finally:
             self._client.close()
-            self._outbox.append(LoopEnded())
+            self._outbox.append(self._last_word())
             self._application.notify()
 
     def run_once(self) -> None:
         """Do what there is to do, then wait for I/O, an event or the nearest deadline."""
         self._take_events()
+        now_ms = self._client.clock.now_ms()
+        self._go_on_stopping(now_ms)
         if self._is_stopping:
             return
-        now_ms = self._client.clock.now_ms()
-        deadline_at_ms = FOREVER_MS
+        deadline_at_ms = FOREVER_MS if self._farewell is None else self._farewell.deadline_at_ms
         for manager in self._managers:
             wanted = manager.poll(now_ms)
             deadline_at_ms = min(deadline_at_ms, wanted.next_deadline_at_ms)
@@ -102,6 +115,7 @@ class NetworkLoop:
                     on_done=request.on_done,
                     max_version=request.max_version,
                 )
+        self._use_topics()
         self._tell_progress()
         self._tell_news()
         self._client.poll(max(0, deadline_at_ms - now_ms))
@@ -114,28 +128,41 @@ class NetworkLoop:
             return
         while self._inbox:
             self._take(self._inbox.popleft())
-        self._topics.use([*self._fetch.topics, *self._offsets.topics])
+        self._has_new_wishes = True
+
+    def _use_topics(self) -> None:
+        """Keep the metadata fresh of what is fetched, looked up or subscribed to, or of all topics for a pattern."""
+        group = () if self._group is None else tuple(self._group.membership.topics)
+        if not self._has_new_wishes and group == self._group_topics:
+            return
+        self._has_new_wishes = False
+        self._group_topics = group
+        if self._group is not None and self._group.membership.wants_all_topics:
+            self._topics.use_all()
+        else:
+            self._topics.use([*self._fetch.topics, *self._offsets.topics, *group])
 
     def _take(self, event: ToNetwork) -> None:
         match event:
             case Consumed():
                 self._fetch.consumed(*event)
             case StartFetch():
-                self._offsets.forget(event.topic_partition)
+                self._forget_position(event.topic_partition)
                 self._fetch.start(event)
             case ResolvePosition():
+                self._forget_position(event.topic_partition)
                 self._fetch.forget(event.topic_partition)
-                self._offsets.resolve(event)
+                self._resolve(event)
             case Forget(topic_partition):
+                self._forget_position(topic_partition)
                 self._fetch.forget(topic_partition)
-                self._offsets.forget(topic_partition)
             case Pause():
                 self._fetch.set_paused(*event)
             case AskTopics():
-                self.open_calls[event.call_id] = OpenCall(self._topics, self._client.ledger_mark())
+                self._open_call(event.call_id, self._topics)
                 self._topics.ask(event)
             case AskOffsets():
-                self.open_calls[event.call_id] = OpenCall(self._offsets, self._client.ledger_mark())
+                self._open_call(event.call_id, self._offsets)
                 self._offsets.ask(event)
             case AbandonCall(call_id):
                 self._close_call(call_id)
@@ -143,12 +170,60 @@ class NetworkLoop:
                 self._fatal_error = None
                 self._client.network.forgive()
             case Stop():
-                self._is_stopping = True
+                self._stop(event)
+            case _:
+                self._take_of_group(event)
+
+    def _take_of_group(self, event: GroupToNetwork) -> None:
+        assert self._group is not None, "the application refuses these calls without a group.id"
+        if isinstance(event, CommitSync):
+            self._open_call(event.call_id, self._group.commits)
+        elif isinstance(event, AskCommitted):
+            self._open_call(event.call_id, self._group.committed)
+        self._group.take(event)
+
+    def _resolve(self, event: ResolvePosition) -> None:
+        if self._group is not None and event.is_committed_first:
+            self._group.committed.resolve(event)
+        else:
+            self._offsets.resolve(event)
+
+    def _forget_position(self, topic_partition: TopicPartition) -> None:
+        self._offsets.forget(topic_partition)
+        if self._group is not None:
+            self._group.committed.forget(topic_partition)
+
+    def _open_call(self, call_id: int, manager: CallManager) -> None:
+        self.open_calls[call_id] = OpenCall(manager, self._client.ledger_mark())
 
     def _close_call(self, call_id: int) -> None:
         call = self.open_calls.pop(call_id, None)
         if call is not None:
             call.manager.abandon(call_id)
+
+    # --- the end ----------------------------------------------------------------------------------------------------
+
+    def _stop(self, event: Stop) -> None:
+        """Fetch no more, and end at once where no group has to be told anything."""
+        now_ms = self._client.clock.now_ms()
+        if self._group is None or now_ms >= event.deadline_at_ms:
+            self._is_stopping = True
+            return
+        self._managers = self._group.managers
+        self._farewell = Farewell(self._group, event, self._request_timeout_ms, now_ms)
+
+    def _go_on_stopping(self, now_ms: int) -> None:
+        if self._farewell is not None:
+            self._farewell.advance(now_ms)
+            self._is_stopping = self._farewell.outcome is not None
+
+    def _last_word(self) -> LoopEnded:
+        """Return how the farewell ended; commits that did not get their turn are told first."""
+        outcome = None if self._farewell is None else self._farewell.outcome
+        if self._group is not None and not self._group.commits.is_idle:
+            self._group.commits.abort(CloseTimeout(COMMITTING, timeout_ms=0, elapsed_ms=0))
+            outcome = outcome or LoopEnded(expired_in=COMMITTING)
+        return outcome or LoopEnded()
 
     # --- to the application -----------------------------------------------------------------------------------------
 
@@ -156,7 +231,7 @@ class NetworkLoop:
         self._outbox.append(event)
         if isinstance(event, CallDone):
             self._close_call(event.call_id)
-        if not isinstance(event, Waiting | CallProgress):
+        if not isinstance(event, Waiting | GroupWaiting | CallProgress):
             self._has_news = True
 
     def _tell_progress(self) -> None:

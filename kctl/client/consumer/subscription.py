@@ -24,26 +24,42 @@ class Stage(Enum):
 class PartitionState:
     """One assigned partition."""
 
-    __slots__ = ("epoch", "paused", "position", "reset_timestamp_ms", "stage", "waiting")
+    __slots__ = ("epoch", "may_be_committed", "paused", "position", "reset_timestamp_ms", "stage", "waiting")
 
     def __init__(self, epoch: int) -> None:
         self.epoch = epoch
         self.position: int | None = None
         self.reset_timestamp_ms: int | None = None
         """Where to start by an explicit seek; None: the reset policy decides."""
+        self.may_be_committed = True
+        """The group's committed offset comes before the reset policy: until a reset, or until there is none."""
         self.paused = False
         self.stage = Stage.UNPOSITIONED
         self.waiting = ""
+
+    def why_waiting(self, *, is_fetched: bool) -> str:
+        """Say why nothing arrives; `is_fetched`: something lies ready to be delivered."""
+        if self.paused:
+            return "paused"
+        if is_fetched:
+            return "fetched, to be delivered by the next poll"
+        if self.stage in (Stage.UNPOSITIONED, Stage.POSITIONED):
+            return "the next poll starts it"
+        default = "looking for the position" if self.stage is Stage.RESOLVING else "waiting for the leader's answer"
+        return self.waiting or default
 
 
 class Subscription:
     """The assigned partitions in the order of their assignment.
 
-    Attributes: has_reset_policy: auto.offset.reset is not `none`, so a position can always be found.
+    Attributes:
+        has_reset_policy: auto.offset.reset is not `none`, so a position can always be found.
+        has_group: there are committed offsets to start from.
     """
 
-    def __init__(self, *, has_reset_policy: bool = True) -> None:
+    def __init__(self, *, has_reset_policy: bool = True, has_group: bool = False) -> None:
         self.has_reset_policy = has_reset_policy
+        self.has_group = has_group
         self._partitions: dict[TopicPartition, PartitionState] = {}
         self._unsettled: dict[TopicPartition, None] = {}
         self._changes: list[ToNetwork] = []
@@ -99,6 +115,7 @@ class Subscription:
         state = self._restart(topic_partition)
         state.position = None
         state.reset_timestamp_ms = timestamp_ms
+        state.may_be_committed = False
         state.stage = Stage.UNPOSITIONED
 
     def refetch(self, topic_partition: TopicPartition) -> None:
@@ -121,6 +138,14 @@ class Subscription:
         if state is not None:
             state.position = offset
             state.stage = Stage.POSITIONED
+            self._unsettled[topic_partition] = None
+
+    def nothing_committed(self, topic_partition: TopicPartition, epoch: int) -> None:
+        """Take note that no committed offset says where to start."""
+        state = self.current(topic_partition, epoch)
+        if state is not None:
+            state.may_be_committed = False
+            state.stage = Stage.UNPOSITIONED
             self._unsettled[topic_partition] = None
 
     # --- towards the network ----------------------------------------------------------------------------------------
@@ -160,9 +185,10 @@ class Subscription:
 
     def _resolve(self, topic_partition: TopicPartition, state: PartitionState, policy_timestamp_ms: int | None) -> None:
         timestamp_ms = policy_timestamp_ms if state.reset_timestamp_ms is None else state.reset_timestamp_ms
-        if timestamp_ms is not None:
+        is_committed_first = self.has_group and state.may_be_committed
+        if timestamp_ms is not None or is_committed_first:
             state.stage = Stage.RESOLVING
-            self._changes.append(ResolvePosition(topic_partition, state.epoch, timestamp_ms))
+            self._changes.append(ResolvePosition(topic_partition, state.epoch, timestamp_ms, is_committed_first))
 
     def _restart(self, topic_partition: TopicPartition) -> PartitionState:
         state = self.state(topic_partition)

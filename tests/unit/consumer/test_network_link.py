@@ -198,4 +198,4 @@ def test_the_network_is_left_asleep_when_there_is_nothing_to_say() -> None:
 def test_stop_waits_no_longer_than_its_timer() -> None:
     desk = Desk()
     assert desk.link.stop(Loop(), Timer(desk.clock, 300)) is False
-    assert (list(desk.sent), desk.clock.now_ms()) == ([Stop(1300)], 1300)
+    assert (list(desk.sent), desk.clock.now_ms()) == ([Stop(1295, 1000)], 1300)

@@ -72,7 +72,7 @@ class Membership(Protocol):
         """The application has applied that change, and its commits have ended."""
         ...
 
-    def poll_began(self, at_ms: int) -> None:
+    def poll_began(self) -> None:
         """The application polls: it is alive for as long as it does; a member that gave up joins again."""
         ...
 

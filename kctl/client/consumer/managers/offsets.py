@@ -94,6 +94,7 @@ class OffsetsManager:
 
     def resolve(self, event: ResolvePosition) -> None:
         """Look for the position of an assigned partition; an older look-up of the same is dropped."""
+        assert event.timestamp_ms is not None
         query = OffsetQuery(POSITIONS, event.topic_partition, event.timestamp_ms, event.epoch)
         self._calls[POSITIONS].queries[event.topic_partition] = query
 

@@ -57,6 +57,10 @@ class TopicsManager:
         """Keep the metadata of exactly these topics fresh."""
         self._client.metadata.want_topics(dict.fromkeys(topics))
 
+    def use_all(self) -> None:
+        """Keep the metadata of every topic fresh."""
+        self._client.metadata.want_all_topics()
+
     def ask(self, question: AskTopics) -> None:
         self._open[question.call_id] = OpenQuestion(question)
 

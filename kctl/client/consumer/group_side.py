@@ -1,0 +1,275 @@
+"""GroupSide: the application's part of being in a group: listener, commits and their callbacks, changes of assignment.
+
+Owned by the application thread. A change that the network reports waits here until the application polls: between two
+polls nothing is taken from it. Shown by tests/unit/consumer/test_group_side.py and tests/sim/groups.
+"""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from kctl.client.clock import FOREVER_MS, Clock, Timer
+from kctl.client.cluster import TopicPartition
+from kctl.client.config import ConsumerConfig
+from kctl.client.consumer.events import ToApplication
+from kctl.client.consumer.fetched_data import FetchedData
+from kctl.client.consumer.group_events import (
+    AssignmentChanged,
+    ChangeApplied,
+    CommitAsync,
+    CommitDone,
+    CommitSync,
+    GroupFailed,
+    GroupMetadata,
+    GroupWaiting,
+    MemberChanged,
+    OffsetAndMetadata,
+    Offsets,
+    PollBegan,
+    PollEnded,
+    Rejoin,
+    Subscribe,
+    Unsubscribe,
+)
+from kctl.client.consumer.network_link import NetworkLink
+from kctl.client.consumer.rebalance_listener import RebalanceListener
+from kctl.client.consumer.subscription import Subscription
+from kctl.client.errors import KafkaError
+
+OnCommit = Callable[[Offsets, KafkaError | None], None]
+"""Gets what `commit_async` was given, and None or why it is not committed."""
+
+
+class OpenCommit(NamedTuple):
+    """A commit_async on its way."""
+
+    offsets: Offsets
+    on_done: OnCommit | None
+
+
+class GroupSide:
+    """What a consumer with a group.id has on the application's side.
+
+    Attributes:
+        subscribed: what was subscribed to; None while partitions are assigned by hand or not at all.
+        metadata: who this member is, as far as the network has said.
+        waiting: why there is no assignment; empty when there is one.
+    """
+
+    def __init__(
+        self,
+        config: ConsumerConfig,
+        group_id: str,
+        clock: Clock,
+        link: NetworkLink,
+        subscription: Subscription,
+        data: FetchedData,
+    ) -> None:
+        self.subscribed: Subscribe | None = None
+        self.metadata = GroupMetadata(group_id, group_instance_id=config.group_instance_id)
+        self.waiting = ""
+        self._config = config
+        self._clock = clock
+        self._link = link
+        self._subscription = subscription
+        self._data = data
+        self._listener = RebalanceListener()
+        self._term = 0
+        self._changes: deque[AssignmentChanged] = deque()
+        self._failure: KafkaError | None = None
+        self._open: dict[int, OpenCommit] = {}
+        self._ended: deque[tuple[OpenCommit, KafkaError | None]] = deque()
+        self._last_commit_id = 0
+        self._auto_commit_id: int | None = None
+        """The automatic commit on its way."""
+        self._auto_commit_at_ms = clock.now_ms() + config.auto_commit_interval_ms if self.commits_itself else FOREVER_MS
+
+    @property
+    def commits_itself(self) -> bool:
+        return self._config.enable_auto_commit
+
+    # --- subscription -----------------------------------------------------------------------------------------------
+
+    def subscribe(self, wanted: Subscribe, listener: RebalanceListener | None) -> None:
+        if self.subscribed is None:
+            self._term += 1
+        self._listener = listener or RebalanceListener()
+        self.subscribed = wanted._replace(term=self._term)
+        self._link.post([self.subscribed])
+
+    def unsubscribe(self) -> None:
+        """Give everything up and leave the group, without waiting for it."""
+        if self.subscribed is None:
+            return
+        error = self.release_all()
+        self.subscribed = None
+        self._failure = None
+        self._link.post([Unsubscribe(self._clock.now_ms() + self._config.request_timeout_ms)])
+        if error is not None:
+            raise error
+
+    def release_all(self) -> BaseException | None:
+        """Commit where that is automatic, call the listener, and hold nothing; return what the listener raised."""
+        held = self._subscription.assignment
+        error = None
+        if self.commits_itself:
+            self._commit_positions(held)
+        if held and self.subscribed is not None:
+            error = _called(self._listener.on_partitions_revoked, held)
+        self._drop_all_but(())
+        for change in self._changes:
+            self._link.post_quietly(ChangeApplied(change.number))
+        self._changes.clear()
+        return error
+
+    def rejoin(self, reason: str) -> None:
+        self._link.post([Rejoin(reason)])
+
+    # --- inside poll ------------------------------------------------------------------------------------------------
+
+    def poll_began(self) -> None:
+        """The application is here again; whoever has no partition yet may be waited for."""
+        if self.subscribed is None:
+            return
+        if self._subscription.assignment:
+            self._link.post_quietly(PollBegan())
+        else:
+            self._link.post([PollBegan()])
+
+    def poll_ended(self) -> None:
+        if self.subscribed is not None:
+            self._link.post_quietly(PollEnded(self._clock.start_ms()))
+
+    def advance(self) -> None:
+        """Do what waits for a poll: changes of the assignment, callbacks, an automatic commit that is due.
+
+        Raises: the error for which the group does not take this member, and what listener and callbacks raise.
+        """
+        if self._failure is not None:
+            error, self._failure = self._failure, None
+            raise error
+        while self._changes:
+            self._apply(self._changes.popleft())
+        self.run_callbacks()
+        now_ms = self._clock.now_ms()
+        if now_ms >= self._auto_commit_at_ms:
+            self._auto_commit_at_ms = now_ms + self._config.auto_commit_interval_ms
+            if self._auto_commit_id is None:
+                self._auto_commit_id = self._commit_positions(self._subscription.assignment)
+
+    @property
+    def next_deadline_ms(self) -> int:
+        """When `advance` has something to do that nobody announces."""
+        return self._auto_commit_at_ms
+
+    def _apply(self, change: AssignmentChanged) -> None:
+        """Make the change the assignment: what goes is committed and told first, then what came is told."""
+        dropped = [tp for tp in self._subscription if tp not in change.owned]
+        added = [tp for tp in change.owned if tp not in self._subscription]
+        errors: list[BaseException | None] = []
+        self.poll_ended()  # the listener's time counts for max.poll.interval.ms
+        if dropped and change.is_lost:
+            errors.append(_called(self._listener.on_partitions_lost, dropped))
+        elif dropped:
+            if self.commits_itself:
+                self._commit_positions(dropped)
+            errors.append(_called(self._listener.on_partitions_revoked, dropped))
+        self._drop_all_but(change.owned)
+        if change.is_complete:
+            errors.append(_called(self._listener.on_partitions_assigned, added))
+        self._link.post([ChangeApplied(change.number), PollBegan()])
+        for error in errors:
+            if error is not None:
+                raise error
+
+    def _drop_all_but(self, owned: Sequence[TopicPartition]) -> None:
+        for tp in self._subscription.assign(owned):
+            self._data.drop(tp)
+
+    # --- commits ----------------------------------------------------------------------------------------------------
+
+    def positions(self, topic_partitions: Sequence[TopicPartition] | None = None) -> Offsets:
+        """Return where the application stands in these partitions (None: all assigned), for a commit."""
+        asked = self._subscription.assignment if topic_partitions is None else topic_partitions
+        states = {tp: self._subscription.state(tp) for tp in asked}
+        return {tp: OffsetAndMetadata(s.position) for tp, s in states.items() if s.position is not None}
+
+    def commit_sync(self, offsets: Offsets, timer: Timer) -> None:
+        """Commit, and run the callbacks of every commit_async that came before."""
+        as_member = self.subscribed is not None
+        self._link.ask(lambda call_id: CommitSync(call_id, dict(offsets), timer.deadline_at_ms, as_member), timer)
+        self.run_callbacks()
+
+    def commit_async(self, offsets: Offsets, on_done: OnCommit | None, *, may_retry: bool = False) -> int:
+        self._last_commit_id += 1
+        self._open[self._last_commit_id] = OpenCommit(offsets, on_done)
+        timeout_ms = self._config.default_api_timeout_ms
+        deadline_at_ms = self._clock.start_ms() + timeout_ms
+        as_member = self.subscribed is not None
+        self._link.post(
+            [CommitAsync(self._last_commit_id, dict(offsets), timeout_ms, deadline_at_ms, as_member, may_retry)]
+        )
+        return self._last_commit_id
+
+    def _commit_positions(self, topic_partitions: Sequence[TopicPartition]) -> int | None:
+        offsets = self.positions(topic_partitions)
+        return self.commit_async(offsets, None, may_retry=True) if offsets else None
+
+    def run_callbacks(self) -> None:
+        """Call back for every commit_async that has ended."""
+        while self._ended:
+            commit, error = self._ended.popleft()
+            if commit.on_done is not None:
+                commit.on_done(commit.offsets, error)
+
+    def end_commits(self, late: KafkaError) -> bool:
+        """End the commits that are still on their way with that error; return whether all had succeeded."""
+        are_done = not self._open and all(error is None for _, error in self._ended)
+        self._ended.extend((commit, late) for commit in self._open.values())
+        self._open.clear()
+        return are_done
+
+    def last_callbacks(self) -> BaseException | None:
+        """Run every callback that is left and return the first error that one raised."""
+        first: BaseException | None = None
+        while self._ended:
+            try:
+                self.run_callbacks()
+            except BaseException as error:  # noqa: BLE001 - it is raised when the consumer is closed
+                first = first or error
+        return first
+
+    # --- what the network says --------------------------------------------------------------------------------------
+
+    def on_event(self, event: ToApplication) -> None:
+        match event:
+            case AssignmentChanged():
+                self._on_change(event)
+            case GroupFailed(error):
+                self._failure = error if self.subscribed is not None else None
+            case GroupWaiting(reason):
+                self.waiting = reason
+            case MemberChanged(metadata):
+                self.metadata = metadata
+            case CommitDone(commit_id, error):
+                if commit_id == self._auto_commit_id:
+                    self._auto_commit_id = None
+                self._ended.append((self._open.pop(commit_id), error))
+
+    def _on_change(self, change: AssignmentChanged) -> None:
+        """Keep the change for the next poll; one of a subscription that is over has nothing left to change."""
+        if self.subscribed is not None and change.term == self._term:
+            self._changes.append(change)
+        else:
+            self._link.post_quietly(ChangeApplied(change.number))
+
+
+def _called(
+    method: Callable[[Sequence[TopicPartition]], None], partitions: list[TopicPartition]
+) -> BaseException | None:
+    """Call a method of the listener and return what it raised: the change has to be finished in any case."""
+    try:
+        method(partitions)
+    except BaseException as error:  # noqa: BLE001 - the caller raises it when it is done
+        return error
+    return None

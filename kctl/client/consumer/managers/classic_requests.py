@@ -1,0 +1,137 @@
+"""ClassicRequests and Joined: what a member of a classic group sends, and what JoinGroup answered it.
+
+Owns the values that go into the requests and the shares a leader works out; no state of the conversation.
+Shown by tests/unit/consumer/test_classic_membership.py.
+"""
+
+from kctl.client.cluster import TopicPartition
+from kctl.client.config import ConsumerConfig
+from kctl.client.consumer.assignors import MemberSubscription, assignor_by_name
+from kctl.client.consumer.assignors.protocol import (
+    PROTOCOL_TYPE,
+    decode_subscription,
+    encode_assignment,
+    encode_subscription,
+)
+from kctl.client.consumer.managers.membership import MemberIdentity
+from kctl.client.protocol.api.heartbeat import HeartbeatRequest
+from kctl.client.protocol.api.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
+from kctl.client.protocol.api.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+
+JOIN_MARGIN_MS = 5_000
+"""What an answer to JoinGroup may take beyond max.poll.interval.ms, for which the broker may hold it."""
+MOST_REASON = 255
+NO_GENERATION = -1
+
+
+class ClassicRequests:
+    """The requests of one member.
+
+    Attributes:
+        joined_topics: the topics named in the last JoinGroup.
+        join_timeout_ms, heartbeat_timeout_ms: how long their answers may take.
+
+    Source: KIP-266 and Java's AbstractCoordinator for the limit of JoinGroup. Differs: SyncGroup, which is held as
+    well, has the same; a heartbeat has half of session.timeout.ms at most, so that a silent coordinator is noticed
+    before the session ends.
+    """
+
+    def __init__(self, config: ConsumerConfig, group_id: str) -> None:
+        self.joined_topics: tuple[str, ...] = ()
+        self.join_timeout_ms = max(config.request_timeout_ms, config.max_poll_interval_ms + JOIN_MARGIN_MS)
+        self.heartbeat_timeout_ms = max(1, min(config.request_timeout_ms, config.session_timeout_ms // 2))
+        self._config = config
+        self._group_id = group_id
+        self._previous: tuple[TopicPartition, ...] = ()
+        self._previous_generation = NO_GENERATION
+
+    def got(self, assigned: tuple[TopicPartition, ...], generation: int) -> None:
+        """Remember the last shares, which sticky assignors are told of when the member joins again."""
+        self._previous, self._previous_generation = assigned, generation
+
+    def lost(self) -> None:
+        self._previous, self._previous_generation = (), NO_GENERATION
+
+    def join(
+        self,
+        member_id: str,
+        generation: int,
+        topics: tuple[str, ...],
+        owned: tuple[TopicPartition, ...],
+        reason: str,
+    ) -> JoinGroupRequest:
+        self.joined_topics = topics
+        rack = self._config.client_rack or None
+        protocols = []
+        for name in self._config.partition_assignment_strategy:
+            user_data = assignor_by_name(name).subscription_user_data(self._previous, self._previous_generation)
+            subscription = MemberSubscription(topics, owned, generation, rack, user_data)
+            protocols.append(JoinGroupRequestProtocol(name=name, metadata=encode_subscription(subscription)))
+        return JoinGroupRequest(
+            group_id=self._group_id,
+            session_timeout_ms=self._config.session_timeout_ms,
+            rebalance_timeout_ms=self._config.max_poll_interval_ms,
+            member_id=member_id,
+            group_instance_id=self._config.group_instance_id,
+            protocol_type=PROTOCOL_TYPE,
+            protocols=protocols,
+            reason=reason[:MOST_REASON],
+        )
+
+    def sync(self, member_id: str, generation: int, protocol: str, shares: dict[str, bytes]) -> SyncGroupRequest:
+        return SyncGroupRequest(
+            group_id=self._group_id,
+            generation_id=generation,
+            member_id=member_id,
+            group_instance_id=self._config.group_instance_id,
+            protocol_type=PROTOCOL_TYPE,
+            protocol_name=protocol,
+            assignments=[SyncGroupRequestAssignment(member_id=each, assignment=shares[each]) for each in shares],
+        )
+
+    def heartbeat(self, identity: MemberIdentity) -> HeartbeatRequest:
+        return HeartbeatRequest(
+            group_id=self._group_id,
+            generation_id=identity.generation,
+            member_id=identity.member_id,
+            group_instance_id=identity.group_instance_id,
+        )
+
+
+class Joined:
+    """One generation as JoinGroup's answer described it.
+
+    Attributes:
+        protocol: the name of the assignor that the members agreed on.
+        members: what each member said, for the leader; empty for the others.
+        topics: all topics that the members want.
+        counts: the partitions of those topics when they were shared out; None before.
+    """
+
+    def __init__(self, protocol: str, members: dict[str, MemberSubscription], *, skip_assignment: bool) -> None:
+        self.protocol = protocol
+        self.members = members
+        self.topics = tuple(sorted({topic for member in members.values() for topic in member.topics}))
+        self.counts: dict[str, int] | None = None
+        self._skip_assignment = skip_assignment
+
+    @classmethod
+    def from_response(cls, response: JoinGroupResponse) -> "Joined":
+        """Raises: RemoteProtocolError: a member's subscription cannot be read."""
+        is_leader = response.leader == response.member_id
+        members = {
+            each.member_id: decode_subscription(each.metadata, each.group_instance_id)
+            for each in (response.members if is_leader else ())
+        }
+        return cls(response.protocol_name or "", members, skip_assignment=response.skip_assignment)
+
+    def share_out(self, counts: dict[str, int]) -> dict[str, bytes]:
+        """Return the encoded shares of all members; none from whoever is not the leader, or is to leave all as it is.
+
+        Source: KIP-814 for a static leader that is back and only watches the topics.
+        """
+        self.counts = counts
+        if not self.members or self._skip_assignment:
+            return {}
+        shares = assignor_by_name(self.protocol).assign(self.members, counts)
+        return {member_id: encode_assignment(shares[member_id]) for member_id in shares}

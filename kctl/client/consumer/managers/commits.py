@@ -1,0 +1,303 @@
+"""CommitManager: commits offsets one after the other, in the order in which the application made them.
+
+Owns the queue. One commit is in flight at a time, so none is overtaken by an earlier one, and a commit_sync that is
+done knows that every commit before it has ended. Each is tried again until its own deadline, if it may be.
+Shown by tests/unit/consumer/test_commit_manager.py.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from random import Random
+
+from kctl.client.backoff import ExponentialBackoff
+from kctl.client.broker_errors import ErrorCode, broker_error, error_class
+from kctl.client.cluster import TopicPartition
+from kctl.client.config import ConsumerConfig
+from kctl.client.consumer.events import CallDone, ToApplication
+from kctl.client.consumer.group_events import CommitAsync, CommitDone, CommitSync, OffsetAndMetadata
+from kctl.client.consumer.managers.coordinator import PROMPT, Coordinator
+from kctl.client.consumer.managers.leaders import may_pass
+from kctl.client.consumer.managers.membership import MemberIdentity, Membership
+from kctl.client.consumer.managers.requests import Outgoing, Poll, Progress
+from kctl.client.errors import ApiTimeout, BrokerError, CommitFailedError, KafkaError
+from kctl.client.network.in_flight import Answer
+from kctl.client.protocol.api.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+)
+
+LAST_VERSION_WITH_NAMES = 9
+"""From the next version on, OffsetCommit names topics by their id."""
+UNKNOWN_TOPIC_LOOKS = 3
+"""A topic may be new to the coordinator for a moment; after so many attempts it does not exist."""
+FENCED = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.STALE_MEMBER_EPOCH})
+"""Codes that mean that the request names a member or a generation which the group does not have (any more)."""
+PASSING = frozenset({ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.REQUEST_TIMED_OUT})
+"""Codes after which the very same commit may succeed, though Kafka does not call them all retriable."""
+
+
+class PendingCommit:
+    """One commit in the queue."""
+
+    __slots__ = (
+        "attempts",
+        "error",
+        "event",
+        "identity",
+        "incarnation",
+        "is_abandoned",
+        "is_in_flight",
+        "left",
+        "retry_at_ms",
+    )
+
+    def __init__(self, event: CommitSync | CommitAsync, incarnation: int) -> None:
+        self.event = event
+        self.left: dict[TopicPartition, OffsetAndMetadata] = dict(event.offsets)
+        """What no answer has confirmed yet."""
+        self.incarnation = incarnation
+        self.identity: MemberIdentity | None = None
+        """In whose name it is in flight."""
+        self.is_in_flight = False
+        self.is_abandoned = False
+        self.attempts = 0
+        self.retry_at_ms = 0
+        self.error: KafkaError | None = None
+
+    @property
+    def may_retry(self) -> bool:
+        return isinstance(self.event, CommitSync) or self.event.may_retry
+
+    @property
+    def call_id(self) -> int | None:
+        return self.event.call_id if isinstance(self.event, CommitSync) else None
+
+
+class CommitManager:
+    """The commits of one consumer, towards the coordinator of its group."""
+
+    def __init__(
+        self,
+        config: ConsumerConfig,
+        coordinator: Coordinator,
+        membership: Membership,
+        chance: Random,
+        report: Callable[[ToApplication], None],
+    ) -> None:
+        self._request_timeout_ms = config.request_timeout_ms
+        self._group_instance_id = config.group_instance_id
+        self._coordinator = coordinator
+        self._membership = membership
+        self._report = report
+        self._backoff = ExponentialBackoff(config.retry_backoff_ms, config.retry_backoff_max_ms, chance)
+        self._queue: deque[PendingCommit | Callable[[], None]] = deque()
+
+    # --- from the application ---------------------------------------------------------------------------------------
+
+    def commit(self, event: CommitSync | CommitAsync) -> None:
+        self._queue.append(PendingCommit(event, self._membership.incarnation))
+
+    def after_pending(self, action: Callable[[], None]) -> None:
+        """Call `action` as soon as every commit made so far has ended, however it ended."""
+        self._queue.append(action)
+        self._run_actions()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether every commit has ended."""
+        return not self._queue
+
+    def abandon(self, call_id: int) -> None:
+        for each in list(self._queue):
+            if isinstance(each, PendingCommit) and each.call_id == call_id:
+                each.is_abandoned = True
+                if not each.is_in_flight:
+                    self._queue.remove(each)
+        self._run_actions()
+
+    def abort(self, error: KafkaError) -> None:
+        """End every commit with this error: the consumer closes."""
+        while self._queue:
+            each = self._queue.popleft()
+            if isinstance(each, PendingCommit):
+                self._tell(each, error)
+
+    def progress(self, call_id: int) -> Progress | None:
+        for each in self._queue:
+            if isinstance(each, PendingCommit) and each.call_id == call_id:
+                waiting_for = f"{self._coordinator.waiting_for} to take the offsets"
+                return Progress(waiting_for, each.error or self._coordinator.error)
+        return None
+
+    # --- requests ---------------------------------------------------------------------------------------------------
+
+    def poll(self, now_ms: int) -> Poll:
+        self._expire(now_ms)
+        self._run_actions()
+        if not self._queue:
+            return Poll([])
+        if self._coordinator.refusal is not None:
+            self._refuse_all(self._coordinator.refusal)
+            return Poll([])
+        deadline_at_ms = min(each.event.deadline_at_ms for each in self._queue if isinstance(each, PendingCommit))
+        head = self._queue[0]
+        assert isinstance(head, PendingCommit)
+        if head.is_in_flight:
+            return Poll([], deadline_at_ms)
+        if head.retry_at_ms > now_ms:
+            return Poll([], min(deadline_at_ms, head.retry_at_ms))
+        if not head.left:
+            self._finish(head, None)
+            return Poll([], now_ms)
+        identity = self._identity_for(head)
+        if identity is None:
+            self._finish(head, not_a_member(None))
+            return Poll([], now_ms)
+        if not self._coordinator.ready(PROMPT):
+            return Poll([], deadline_at_ms)
+        return Poll([self._request(head, identity, now_ms)], deadline_at_ms)
+
+    def _identity_for(self, commit: PendingCommit) -> MemberIdentity | None:
+        """Return in whose name to commit; None when the member that read the records is no member any more."""
+        if not commit.event.as_member:
+            return MemberIdentity(group_instance_id=self._group_instance_id)
+        identity = self._membership.identity
+        return identity if identity is not None and identity.incarnation == commit.incarnation else None
+
+    def _request(self, commit: PendingCommit, identity: MemberIdentity, now_ms: int) -> Outgoing:
+        commit.is_in_flight = True
+        commit.identity = identity
+        by_topic: dict[str, list[OffsetCommitRequestPartition]] = {}
+        for (topic, partition), committed in commit.left.items():
+            by_topic.setdefault(topic, []).append(
+                OffsetCommitRequestPartition(
+                    partition_index=partition,
+                    committed_offset=committed.offset,
+                    committed_leader_epoch=committed.leader_epoch,
+                    committed_metadata=committed.metadata,
+                )
+            )
+        request = OffsetCommitRequest(
+            group_id=self._coordinator.group_id,
+            generation_id_or_member_epoch=identity.generation,
+            member_id=identity.member_id,
+            group_instance_id=identity.group_instance_id if commit.event.as_member else None,
+            topics=[
+                OffsetCommitRequestTopic(name=topic, partitions=partitions) for topic, partitions in by_topic.items()
+            ],
+        )
+        timeout_ms = min(self._request_timeout_ms, commit.event.deadline_at_ms - now_ms)
+        return self._coordinator.outgoing(
+            PROMPT, request, timeout_ms, lambda answer: self._on_answer(commit, answer), LAST_VERSION_WITH_NAMES
+        )
+
+    # --- answers ----------------------------------------------------------------------------------------------------
+
+    def _on_answer(self, commit: PendingCommit, answer: Answer) -> None:
+        commit.is_in_flight = False
+        if commit not in self._queue:
+            return
+        if commit.is_abandoned:
+            self._queue.remove(commit)
+            self._run_actions()
+            return
+        error = answer.error
+        if isinstance(answer.response, OffsetCommitResponse):
+            error = self._read(commit, answer.response)
+        if error is None:
+            self._finish(commit, None)
+        else:
+            self._on_error(commit, error, answer.received_at_ms)
+
+    def _read(self, commit: PendingCommit, response: OffsetCommitResponse) -> KafkaError | None:
+        """Take what was confirmed off the commit, and return the error of the rest."""
+        refused: dict[int, TopicPartition] = {}
+        for topic in response.topics:
+            for partition in topic.partitions:
+                tp = TopicPartition(topic.name, partition.partition_index)
+                if partition.error_code == ErrorCode.NONE:
+                    commit.left.pop(tp, None)
+                else:
+                    refused.setdefault(partition.error_code, tp)
+        if not refused and commit.left:
+            missing = next(iter(commit.left))
+            return broker_error(ErrorCode.UNKNOWN_SERVER_ERROR, f"OffsetCommit of {missing}", "not in the answer")
+        code = min(
+            refused, key=lambda code: error_class(code).retriable, default=ErrorCode.NONE
+        )  # the final ones first
+        return self._coordinator.check(code, f"OffsetCommit of {refused.get(code, '')}")
+
+    def _on_error(self, commit: PendingCommit, error: KafkaError, now_ms: int) -> None:
+        code = getattr(error, "code", None)
+        if code in FENCED and commit.event.as_member:
+            self._on_fenced(commit, error, now_ms)
+        elif code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and commit.attempts + 1 >= UNKNOWN_TOPIC_LOOKS:
+            self._finish(commit, error)
+        elif commit.may_retry and (may_pass(error) or code in PASSING):
+            self._retry(commit, error, now_ms)
+        else:
+            if commit.identity is not None and code == ErrorCode.FENCED_INSTANCE_ID:
+                self._membership.fenced(commit.identity, error)
+            self._finish(commit, error)
+
+    def _on_fenced(self, commit: PendingCommit, error: KafkaError, now_ms: int) -> None:
+        """The generation is over: with the next one if the member has kept its partitions, else not at all."""
+        identity = self._identity_for(commit)
+        if identity is not None and identity != commit.identity:
+            self._retry(commit, error, now_ms)
+            return
+        assert commit.identity is not None
+        self._membership.fenced(commit.identity, error)
+        self._finish(commit, not_a_member(error))
+
+    def _retry(self, commit: PendingCommit, error: KafkaError, now_ms: int) -> None:
+        commit.error = error
+        commit.retry_at_ms = now_ms + self._backoff.backoff_ms(commit.attempts)
+        commit.attempts += 1
+
+    # --- ends -------------------------------------------------------------------------------------------------------
+
+    def _expire(self, now_ms: int) -> None:
+        """Give up the commits whose time is up; the application makes the error of a blocking call itself."""
+        for each in list(self._queue):
+            if not isinstance(each, PendingCommit) or each.is_in_flight or now_ms < each.event.deadline_at_ms:
+                continue
+            self._queue.remove(each)
+            if isinstance(each.event, CommitAsync):
+                limit_ms = each.event.timeout_ms
+                cause = each.error or self._coordinator.error
+                waiting_for = f"{self._coordinator.waiting_for} to take the offsets"
+                self._tell(each, ApiTimeout(waiting_for, timeout_ms=limit_ms, elapsed_ms=limit_ms, cause=cause))
+
+    def _refuse_all(self, error: KafkaError) -> None:
+        for each in list(self._queue):
+            if isinstance(each, PendingCommit) and not each.is_in_flight:
+                self._finish(each, error)
+
+    def _finish(self, commit: PendingCommit, error: KafkaError | None) -> None:
+        self._queue.remove(commit)
+        self._tell(commit, error)
+        self._run_actions()
+
+    def _tell(self, commit: PendingCommit, error: KafkaError | None) -> None:
+        if isinstance(commit.event, CommitAsync):
+            self._report(CommitDone(commit.event.commit_id, error))
+        elif not commit.is_abandoned:
+            self._report(CallDone(commit.event.call_id, None, error))
+
+    def _run_actions(self) -> None:
+        while self._queue and not isinstance(action := self._queue[0], PendingCommit):
+            self._queue.popleft()
+            action()
+
+
+def not_a_member(cause: KafkaError | None) -> CommitFailedError:
+    """Return the error of a commit by somebody who is not, or no longer, a member of the group."""
+    why = "" if cause is None else f" ({cause.name if isinstance(cause, BrokerError) else cause})"
+    return CommitFailedError(
+        f"the offsets cannot be committed: the group has given the partitions away{why}; "
+        "poll more often (max.poll.interval.ms) or take less at a time (max.poll.records)",
+        cause=cause,
+    )

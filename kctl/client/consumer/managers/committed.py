@@ -1,0 +1,244 @@
+"""CommittedManager: looks committed offsets up at the coordinator, for calls and for positions of assigned partitions.
+
+Owns the open look-ups. A position that nobody has committed is handed on: to the reset policy where there is one.
+Shown by tests/unit/consumer/test_committed_manager.py.
+"""
+
+from collections.abc import Callable, Iterable
+from random import Random
+
+from kctl.client.backoff import ExponentialBackoff
+from kctl.client.broker_errors import ErrorCode, broker_error
+from kctl.client.clock import FOREVER_MS
+from kctl.client.cluster import TopicPartition
+from kctl.client.config import ConsumerConfig
+from kctl.client.consumer.events import (
+    CallDone,
+    PartitionFailed,
+    PositionResolved,
+    ResolvePosition,
+    ToApplication,
+    Waiting,
+)
+from kctl.client.consumer.group_events import AskCommitted, NoCommittedOffset, OffsetAndMetadata
+from kctl.client.consumer.managers.coordinator import PROMPT, Coordinator
+from kctl.client.consumer.managers.leaders import may_pass
+from kctl.client.consumer.managers.requests import Outgoing, Poll, Progress
+from kctl.client.errors import KafkaError
+from kctl.client.network.in_flight import Answer
+from kctl.client.protocol.api.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
+    OffsetFetchRequestTopics,
+    OffsetFetchResponse,
+)
+
+FIRST_VERSION_WITH_GROUPS = 8
+LAST_VERSION_WITH_NAMES = 9
+"""From the next version on, OffsetFetch names topics by their id."""
+POSITIONS = 0
+"""The `call_id` of the look-up of positions; real calls count from 1."""
+NOTHING = -1
+"""The offset in an answer when nothing is committed."""
+
+
+class LookUp:
+    """One open look-up: a call's, or the one of all positions that are wanted."""
+
+    __slots__ = ("attempts", "call_id", "deadline_at_ms", "error", "is_in_flight", "retry_at_ms", "wanted")
+
+    def __init__(self, call_id: int, wanted: Iterable[TopicPartition], deadline_at_ms: int) -> None:
+        self.call_id = call_id
+        self.wanted: dict[TopicPartition, ResolvePosition | None] = dict.fromkeys(wanted)
+        """For positions with the event that wants each: one that came later is of a later moment."""
+        self.deadline_at_ms = deadline_at_ms
+        self.is_in_flight = False
+        self.attempts = 0
+        self.retry_at_ms = 0
+        self.error: KafkaError | None = None
+
+
+Found = dict[TopicPartition, OffsetAndMetadata | None]
+
+
+class CommittedManager:
+    """Open look-ups of committed offsets, each asked again until its deadline.
+
+    Args: reset: takes the positions for which nothing is committed, to find them by timestamp.
+    """
+
+    def __init__(
+        self,
+        config: ConsumerConfig,
+        coordinator: Coordinator,
+        chance: Random,
+        report: Callable[[ToApplication], None],
+        reset: Callable[[ResolvePosition], None],
+    ) -> None:
+        self._request_timeout_ms = config.request_timeout_ms
+        self._require_stable = config.isolation_level == "read_committed"
+        self._coordinator = coordinator
+        self._report = report
+        self._reset = reset
+        self._backoff = ExponentialBackoff(config.retry_backoff_ms, config.retry_backoff_max_ms, chance)
+        self._positions: dict[TopicPartition, ResolvePosition] = {}
+        self._open: dict[int, LookUp] = {POSITIONS: LookUp(POSITIONS, (), FOREVER_MS)}
+        self._told: dict[TopicPartition, str] = {}
+
+    # --- questions --------------------------------------------------------------------------------------------------
+
+    def ask(self, question: AskCommitted) -> None:
+        self._open[question.call_id] = LookUp(question.call_id, question.topic_partitions, question.deadline_at_ms)
+
+    def resolve(self, event: ResolvePosition) -> None:
+        """Look for the committed position of an assigned partition."""
+        self._positions[event.topic_partition] = event
+
+    def forget(self, topic_partition: TopicPartition) -> None:
+        self._positions.pop(topic_partition, None)
+        self._told.pop(topic_partition, None)
+
+    def abandon(self, call_id: int) -> None:
+        self._open.pop(call_id, None)
+
+    def progress(self, call_id: int) -> Progress | None:
+        each = self._open.get(call_id)
+        if each is None:
+            return None
+        waiting_for = f"{self._coordinator.waiting_for} to tell the committed offsets"
+        return Progress(waiting_for, each.error or self._coordinator.error)
+
+    # --- requests ---------------------------------------------------------------------------------------------------
+
+    def poll(self, now_ms: int) -> Poll:
+        requests: list[Outgoing] = []
+        deadline_at_ms = FOREVER_MS
+        positions = self._open[POSITIONS]
+        if not positions.is_in_flight:
+            positions.wanted = dict(self._positions)
+        for each in list(self._open.values()):
+            if now_ms >= each.deadline_at_ms:
+                self.abandon(each.call_id)
+            elif each.wanted:
+                deadline_at_ms = min(deadline_at_ms, each.deadline_at_ms)
+                requests += self._requests_of(each, now_ms)
+                if each.retry_at_ms > now_ms:
+                    deadline_at_ms = min(deadline_at_ms, each.retry_at_ms)
+        return Poll(requests, deadline_at_ms)
+
+    def _requests_of(self, each: LookUp, now_ms: int) -> list[Outgoing]:
+        if each.is_in_flight or each.retry_at_ms > now_ms:
+            return []
+        if self._coordinator.refusal is not None:
+            self._fail(each, self._coordinator.refusal)
+            return []
+        if not self._coordinator.ready(PROMPT):
+            self._tell_waiting(each)
+            return []
+        each.is_in_flight = True
+        wanted = tuple(each.wanted)
+        timeout_ms = min(self._request_timeout_ms, each.deadline_at_ms - now_ms)
+        return [
+            self._coordinator.outgoing(
+                PROMPT,
+                self._request(wanted),
+                timeout_ms,
+                lambda answer: self._on_answer(each, wanted, answer),
+                LAST_VERSION_WITH_NAMES,
+            )
+        ]
+
+    def _request(self, wanted: Iterable[TopicPartition]) -> OffsetFetchRequest:
+        by_topic: dict[str, list[int]] = {}
+        for topic, partition in wanted:
+            by_topic.setdefault(topic, []).append(partition)
+        group_id = self._coordinator.group_id
+        if self._coordinator.speaks(PROMPT, OffsetFetchRequest, FIRST_VERSION_WITH_GROUPS):
+            topics = [OffsetFetchRequestTopics(name=topic, partition_indexes=by_topic[topic]) for topic in by_topic]
+            group = OffsetFetchRequestGroup(group_id=group_id, topics=topics)
+            return OffsetFetchRequest(groups=[group], require_stable=self._require_stable)
+        request = OffsetFetchRequest(group_id=group_id)
+        request.topics = [OffsetFetchRequestTopic(name=topic, partition_indexes=by_topic[topic]) for topic in by_topic]
+        return request
+
+    # --- answers ----------------------------------------------------------------------------------------------------
+
+    def _on_answer(self, each: LookUp, wanted: tuple[TopicPartition, ...], answer: Answer) -> None:
+        each.is_in_flight = False
+        error = answer.error
+        found: Found = {}
+        if isinstance(answer.response, OffsetFetchResponse):
+            found, error = self._read(answer.response, wanted)
+        if error is None:
+            self._on_found(each, found)
+        elif may_pass(error):
+            each.error = error
+            each.retry_at_ms = answer.received_at_ms + self._backoff.backoff_ms(each.attempts)
+            each.attempts += 1
+            self._tell_waiting(each)
+        else:
+            self._fail(each, error)
+
+    def _read(
+        self, response: OffsetFetchResponse, wanted: tuple[TopicPartition, ...]
+    ) -> tuple[Found, KafkaError | None]:
+        group = response.groups[0] if response.groups else None
+        code = response.error_code if group is None else group.error_code
+        error = self._coordinator.check(code, "OffsetFetch")
+        found: Found = {}
+        for topic in response.topics if group is None else group.topics:
+            for partition in topic.partitions:
+                tp = TopicPartition(topic.name, partition.partition_index)
+                if partition.error_code != ErrorCode.NONE:
+                    error = error or self._coordinator.check(partition.error_code, f"OffsetFetch of {tp}")
+                elif partition.committed_offset <= NOTHING:
+                    found[tp] = None
+                else:
+                    text = partition.metadata or ""
+                    found[tp] = OffsetAndMetadata(partition.committed_offset, text, partition.committed_leader_epoch)
+        if error is None and any(tp not in found for tp in wanted):
+            error = broker_error(ErrorCode.UNKNOWN_SERVER_ERROR, "OffsetFetch", "a partition is not in the answer")
+        return found, error
+
+    def _on_found(self, each: LookUp, found: Found) -> None:
+        each.attempts = 0
+        each.error = None
+        if each.call_id != POSITIONS:
+            if self._open.pop(each.call_id, None) is not None:
+                self._report(CallDone(each.call_id, found, None))
+            return
+        for tp, committed in found.items():
+            event = self._positions.get(tp)
+            if event is None or event is not each.wanted.get(tp):
+                continue
+            self.forget(tp)
+            if committed is not None:
+                self._report(PositionResolved(tp, event.epoch, committed.offset))
+            elif event.timestamp_ms is not None:
+                self._reset(event)
+            else:
+                self._report(NoCommittedOffset(tp, event.epoch))
+
+    # --- what goes wrong --------------------------------------------------------------------------------------------
+
+    def _fail(self, each: LookUp, error: KafkaError) -> None:
+        if each.call_id != POSITIONS:
+            if self._open.pop(each.call_id, None) is not None:
+                self._report(CallDone(each.call_id, None, error))
+            return
+        for tp in list(each.wanted):
+            event = self._positions.get(tp)
+            if event is not None:
+                self.forget(tp)
+                self._report(PartitionFailed(tp, event.epoch, NOTHING, error))
+
+    def _tell_waiting(self, each: LookUp) -> None:
+        if each.call_id != POSITIONS:
+            return
+        error = each.error or self._coordinator.error
+        reason = self._coordinator.waiting_for if error is None else str(error)
+        for tp, event in self._positions.items():
+            if self._told.get(tp) != reason:
+                self._told[tp] = reason
+                self._report(Waiting(tp, event.epoch, f"looking for the committed offset: {reason}"))
