@@ -151,7 +151,7 @@ def _words(report: AddressReport) -> str:
         seconds = f"{report.idle.idle_ms / 1000:g} s"
         words += f", lived through {seconds} idle" if report.idle.error is None else f", lost after {seconds} idle"
     elif report.is_ready and not report.is_done:
-        words += ", still asked"
+        words += ", not done yet"
     return words
 
 

@@ -278,6 +278,8 @@ class Prober:
         connection = self._factory.connection(
             self._number(), node, address, attempt=target.attempt, started_at_ms=now_ms, instead=instead
         )
+        if instead is None:
+            connection.started_at_ms = report.started_at_ms  # the limit covers the look-up too
         self._attempts[connection.channel] = _Attempt(connection, report, deadline_at_ms, is_retry=instead is not None)
         self._events(Started(now_ms, connection.target, Phase.TCP, self._limit_ms))
         report.phase = Phase.TCP

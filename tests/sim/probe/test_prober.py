@@ -85,6 +85,20 @@ def test_every_address_has_its_own_outcome_and_none_waits_for_another() -> None:
         assert all(report.is_done for report in prober.reports)
 
 
+def test_the_limit_and_what_is_told_of_it_cover_the_look_up() -> None:
+    with Hub() as hub:
+        round_ = Round(hub)
+        round_.listen("10.0.0.1", Fault.BLACKHOLE)
+        round_.listen("10.0.0.2")
+        round_.resolver.add("slow.example", ["10.0.0.1", "10.0.0.2"], delay_ms=300)
+        round_.run("slow.example")
+        (expired,) = [event for event in round_.events if isinstance(event, Expired)]
+        assert (expired.at_ms, expired.elapsed_ms) == (2000, 2000)
+        assert "in 2000 ms of 2000 ms" in str(expired.error)
+        (ready,) = [event for event in round_.events if isinstance(event, Ready)]
+        assert (ready.at_ms, ready.elapsed_ms) == (304, 304)
+
+
 def test_what_is_under_way_at_the_deadline_is_told() -> None:
     with Hub() as hub:
         round_ = Round(hub)
