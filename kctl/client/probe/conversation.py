@@ -155,15 +155,20 @@ def _with_partition(report: CoordinatorReport, response: MetadataResponse) -> Co
     partitions = response.topics[0].partitions if response.topics else []
     if not partitions:
         return report
-    number = java_string_hash(report.group_id) % len(partitions)
+    number = group_hash(report.group_id) % len(partitions)
     leaders = {partition.partition_index: partition.leader_id for partition in partitions}
     return report._replace(partition=number, leader_id=leaders.get(number, NO_NODE))
 
 
-def java_string_hash(text: str) -> int:
-    """Return what brokers choose the partition by: the hash of a Java string, without its sign."""
-    units = text.encode("utf-16-be")
+def group_hash(group_id: str) -> int:
+    """Return what brokers choose the partition of a group by: the hash of a Java string, made positive.
+
+    The smallest of all numbers, which has no positive twin, becomes 0.
+    """
+    units = group_id.encode("utf-16-be")
     found = 0
     for high, low in zip(units[::2], units[1::2], strict=True):
         found = (31 * found + (high << 8 | low)) & 0xFFFFFFFF
-    return found & 0x7FFFFFFF
+    if found == 1 << 31:
+        return 0
+    return found if found < 1 << 31 else (1 << 32) - found
