@@ -1,0 +1,120 @@
+"""Members of one group on a sandbox in virtual time, and a journal that holds them to own each partition alone."""
+
+from collections.abc import Callable, Sequence
+
+from kctl.client.cluster import TopicPartition
+from kctl.client.consumer.consumer import Consumer, ConsumerRecord
+from kctl.client.consumer.events import Stop
+from kctl.client.consumer.rebalance_listener import RebalanceListener
+from kctl.client.errors import KafkaError
+from kctl.sandbox.sim import Hub
+from tests.sim.consumer.scene import Scene
+
+GROUP = "g"
+
+
+class Journal:
+    """Who owns what at any time: from the call of `assigned` to the return of `revoked` or `lost`."""
+
+    def __init__(self, hub: Hub) -> None:
+        self.hub = hub
+        self.owner: dict[TopicPartition, str] = {}
+        self.ended: set[str] = set()
+        """Members whose end the group has seen for itself: fenced, or their process is gone."""
+        self.lines: list[tuple[int, str, str, tuple[int, ...]]] = []
+
+    def note(self, name: str, what: str, partitions: Sequence[TopicPartition]) -> None:
+        self.lines.append((self.hub.now_ms, name, what, tuple(tp.partition for tp in partitions)))
+        for tp in partitions:
+            present = self.owner.get(tp)
+            if what == "assigned":
+                assert present is None or present in self.ended, (
+                    f"{tp} is {present}'s and given to {name}: {self.lines}"
+                )
+                self.owner[tp] = name
+            elif present == name:
+                del self.owner[tp]
+
+    def of(self, name: str, *kinds: str) -> list[tuple[int, str, tuple[int, ...]]]:
+        """What happened to one member: (instant, what, partitions)."""
+        return [
+            (at, what, parts) for at, who, what, parts in self.lines if who == name and (not kinds or what in kinds)
+        ]
+
+
+class Noting(RebalanceListener):
+    """A listener that writes the journal."""
+
+    def __init__(self, journal: Journal, name: str) -> None:
+        self.journal = journal
+        self.name = name
+
+    def on_partitions_revoked(self, topic_partitions: Sequence[TopicPartition]) -> None:
+        self.journal.note(self.name, "revoked", topic_partitions)
+
+    def on_partitions_assigned(self, topic_partitions: Sequence[TopicPartition]) -> None:
+        self.journal.note(self.name, "assigned", topic_partitions)
+
+    def on_partitions_lost(self, topic_partitions: Sequence[TopicPartition]) -> None:
+        self.journal.note(self.name, "lost", topic_partitions)
+
+
+class GroupScene(Scene):
+    """A `Scene` whose consumers are members of group g, subscribed to t."""
+
+    def __init__(self, hub: Hub, *, partitions: int = 6, nodes: int = 3) -> None:
+        super().__init__(hub, nodes=nodes, partitions=partitions)
+        self.journal = Journal(hub)
+        self.seen: dict[tuple[int, int], int] = {}
+        """How often each record was delivered, by partition and offset."""
+
+    def member(self, name: str, **properties: object) -> Consumer:
+        """A member that is subscribed; its intervals are short, so that tests are."""
+        given = {"session_timeout_ms": 10_000, "heartbeat_interval_ms": 1000, "max_poll_interval_ms": 20_000}
+        consumer = self.consumer(group_id=GROUP, **{**given, **properties})
+        consumer.subscribe(["t"], Noting(self.journal, name))
+        return consumer
+
+    @property
+    def coordinator(self) -> int:
+        return self.sandbox.cluster.groups.node_of(GROUP).node_id
+
+    def read(self, consumer: Consumer, seconds: float, *, step: float = 0.3) -> list[ConsumerRecord]:
+        """Poll for so long and count what comes; every poll ends by its deadline."""
+        records: list[ConsumerRecord] = []
+        end_ms = self.hub.now_ms + round(seconds * 1000)
+        while self.hub.now_ms < end_ms:
+            before_ms = self.hub.now_ms
+            got = consumer.poll(timeout=step)
+            assert self.hub.now_ms - before_ms <= round(step * 1000)
+            for record in got:
+                key = (record.partition, record.offset)
+                self.seen[key] = self.seen.get(key, 0) + 1
+            records += got
+        return records
+
+    def crash(self, name: str, consumer: Consumer) -> None:
+        """End the member's network as the end of its process does: sockets closed, nobody told."""
+        self.journal.ended.add(name)
+        consumer._link.post([Stop(0)])
+
+    def play(self, *actors: Callable[[], None]) -> None:
+        """Run actors side by side to their ends; a failure of one is the test's."""
+        failures: list[BaseException] = []
+
+        def guarded(actor: Callable[[], None]) -> Callable[[], None]:
+            def body() -> None:
+                try:
+                    actor()
+                except (AssertionError, KafkaError) as error:
+                    failures.append(error)
+
+            return body
+
+        for number, actor in enumerate(actors):
+            self.hub.spawn(f"actor{number}", guarded(actor))
+        self.hub.run()
+        if failures:
+            raise failures[0]
+        assert self.hub.live_actors == (), "a thread is left"
+        assert self.network.open_connections == 0

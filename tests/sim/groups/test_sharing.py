@@ -1,0 +1,279 @@
+"""Members share partitions: each has one owner at any time, commits are found again, nobody waits for who is gone."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from kctl.client.cluster import TopicPartition
+from kctl.client.consumer.group_events import OffsetAndMetadata
+from kctl.client.consumer.rebalance_listener import RebalanceListener
+from kctl.client.errors import CommitFailedError, IllegalStateError, KafkaError
+from kctl.sandbox import Fault
+from kctl.sandbox.sim import Hub
+from tests.sim.groups.scene import GROUP, GroupScene
+
+T = [TopicPartition("t", i) for i in range(6)]
+STRATEGIES = ["range", "roundrobin", "sticky", "cooperative-sticky"]
+
+
+@pytest.fixture
+def scene() -> Iterator[GroupScene]:
+    with Hub(seed=4) as hub:
+        yield GroupScene(hub)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_three_members_come_and_go_and_every_record_is_read_once(scene: GroupScene, strategy: str) -> None:
+    for i in range(6):
+        scene.write(i, 20)
+    shares: dict[str, int] = {}
+
+    def actor(name: str, start: float, seconds: float) -> None:
+        scene.hub.sleep_ms(round(start * 1000))
+        with scene.member(name, partition_assignment_strategy=strategy) as consumer:
+            scene.read(consumer, seconds)
+            shares[name] = len(consumer.assignment)
+        scene.hub.sleep_ms(10)
+
+    def writer() -> None:
+        for round_number in range(1, 20):
+            scene.hub.sleep_ms(2000)
+            for i in range(6):
+                scene.write(i, 5, first=15 + 5 * round_number)
+
+    scene.play(
+        lambda: actor("a", 0, 50), lambda: actor("b", 10, 25), lambda: actor("c", 20, 25), writer,
+    )  # fmt: skip
+    assert shares["b"] == 2, "three members of six partitions"
+    assert shares["c"] == 3, "two are left"
+    assert shares["a"] == 6
+    assert len(scene.seen) == 6 * (20 + 19 * 5)
+    assert set(scene.seen.values()) == {1}, "handed over exactly where the one before had stopped"
+    revoked = scene.journal.of("a", "revoked")[0]
+    kept = 6 - len(revoked[2])
+    assert kept == (3 if strategy == "cooperative-sticky" else 0), "eager gives up all, cooperative what moves"
+
+
+def test_a_crashed_member_is_missed_after_its_session(scene: GroupScene) -> None:
+    def crashing() -> None:
+        consumer = scene.member("b")
+        scene.read(consumer, 8)
+        assert len(consumer.assignment) == 3
+        scene.crash("b", consumer)
+
+    def staying() -> None:
+        with scene.member("a") as consumer:
+            scene.read(consumer, 7)
+            assert len(consumer.assignment) == 3
+            scene.read(consumer, 14)
+            assert len(consumer.assignment) == 6
+        scene.hub.sleep_ms(10)
+
+    scene.play(staying, crashing)
+
+
+def test_a_member_that_does_not_poll_goes_by_itself_and_comes_back(scene: GroupScene) -> None:
+    def stuck() -> None:
+        with scene.member("b", max_poll_interval_ms=5000) as consumer:
+            scene.read(consumer, 8)
+            assert len(consumer.assignment) == 3
+            consumer.poll(timeout=0)
+            scene.journal.ended.add("b")
+            before_ms = scene.hub.now_ms
+            scene.hub.sleep_ms(12_000)
+            with pytest.raises(CommitFailedError, match=r"max\.poll\.interval\.ms"):
+                consumer.commit_sync({T[0]: 1}, timeout=5)
+            scene.journal.ended.remove("b")
+            back_at_ms = scene.hub.now_ms
+            scene.read(consumer, 8)
+            assert scene.journal.of("b", "lost")[0][0] == back_at_ms
+            assert scene.hub.now_ms - before_ms < 25_000
+            assert len(consumer.assignment) == 3
+        scene.hub.sleep_ms(10)
+
+    def other() -> None:
+        with scene.member("a") as consumer:
+            scene.read(consumer, 8)
+            scene.read(consumer, 9)
+            assert len(consumer.assignment) == 6, "had after max.poll.interval.ms, long before the session ended"
+            scene.read(consumer, 18)
+        scene.hub.sleep_ms(10)
+
+    scene.play(other, stuck)
+
+
+def test_a_long_wait_inside_of_poll_is_no_silence(scene: GroupScene) -> None:
+    def body() -> None:
+        with scene.member("a", max_poll_interval_ms=5000) as consumer:
+            assert scene.elapsed_ms(lambda: consumer.poll(timeout=60)) == 60_000
+            assert scene.journal.of("a", "lost") == []
+            assert len(consumer.assignment) == 6
+        scene.hub.sleep_ms(10)
+
+    scene.play(body)
+
+
+def test_a_static_member_bounces_without_a_rebalance(scene: GroupScene) -> None:
+    def bouncing() -> None:
+        for _ in range(3):
+            with scene.member("s", group_instance_id="one") as consumer:
+                scene.read(consumer, 9)
+                assert len(consumer.assignment) == 3
+            assert consumer.close().left_group is None
+            scene.hub.sleep_ms(2000)
+
+    def other() -> None:
+        with scene.member("a") as consumer:
+            scene.read(consumer, 32)
+            assert len(scene.journal.of("a", "assigned")) == 1, scene.journal.lines
+        scene.hub.sleep_ms(10)
+
+    scene.play(other, bouncing)
+
+
+def test_the_same_instance_id_twice_fences_the_elder(scene: GroupScene) -> None:
+    def elder() -> None:
+        with scene.member("e", group_instance_id="one") as consumer:
+            scene.read(consumer, 4)
+            scene.journal.ended.add("e")
+            for _ in range(2):
+                with pytest.raises(KafkaError, match="FENCED_INSTANCE_ID"):
+                    scene.read(consumer, 8)
+        scene.hub.sleep_ms(10)
+
+    def younger() -> None:
+        scene.hub.sleep_ms(4500)
+        with scene.member("y", group_instance_id="one") as consumer:
+            scene.read(consumer, 10)
+            assert len(consumer.assignment) == 6
+        scene.hub.sleep_ms(10)
+
+    scene.play(elder, younger)
+
+
+def test_a_pattern_finds_topics_that_are_made_later(scene: GroupScene) -> None:
+    def body() -> None:
+        consumer = scene.consumer(group_id=GROUP, metadata_max_age_ms=2000)
+        consumer.subscribe(re.compile("(t|u[0-9])"))
+        scene.read(consumer, 6)
+        assert {tp.topic for tp in consumer.assignment} == {"t"}
+        scene.sandbox.create_topic("u7", 2)
+        scene.sandbox.create_topic("other", 2)
+        scene.read(consumer, 8)
+        assert sorted(tp.topic for tp in consumer.assignment) == ["t"] * 6 + ["u7"] * 2
+        consumer.close()
+        scene.hub.sleep_ms(10)
+
+    scene.play(body)
+
+
+def test_a_changed_subscription_and_an_end_of_it(scene: GroupScene) -> None:
+    def body() -> None:
+        scene.sandbox.create_topic("u", 2)
+        with scene.member("a") as consumer:
+            scene.read(consumer, 5)
+            consumer.subscribe(["u"])
+            scene.read(consumer, 5)
+            assert {tp.topic for tp in consumer.assignment} == {"u"}
+            with pytest.raises(IllegalStateError, match="unsubscribe"):
+                consumer.assign([T[0]])
+            consumer.unsubscribe()
+            assert (consumer.assignment, consumer.subscription) == ([], None)
+            consumer.assign([T[0]])
+            scene.read(consumer, 2)
+            with pytest.raises(IllegalStateError, match="by hand"):
+                consumer.subscribe(["t"])
+            consumer.unsubscribe()
+            consumer.subscribe(["t"])
+            scene.read(consumer, 5)
+            assert len(consumer.assignment) == 6
+        scene.hub.sleep_ms(10)
+
+    scene.play(body)
+
+
+def test_commits_are_found_again_by_the_next_member(scene: GroupScene) -> None:
+    def body() -> None:
+        scene.write(0, 10)
+        calls: list[str] = []
+        with scene.member("a", enable_auto_commit=False) as consumer:
+            scene.read(consumer, 5)
+            assert consumer.position(T[0]) == 10
+            consumer.commit_async({T[0]: 4}, lambda offsets, error: calls.append(f"{offsets[T[0]].offset} {error}"))
+            consumer.commit_sync({T[0]: OffsetAndMetadata(7, "seven")})
+            assert calls == ["4 None"], "ran before commit_sync returned"
+            assert consumer.committed([T[0], T[1]]) == {T[0]: OffsetAndMetadata(7, "seven"), T[1]: None}
+            assert consumer.committed([]) == {}
+            consumer.commit_sync({})
+        with scene.member("b", enable_auto_commit=False) as consumer:
+            assert [record.offset for record in scene.read(consumer, 5)] == [7, 8, 9]
+            consumer.commit_sync()
+        with scene.consumer(group_id=GROUP) as consumer:
+            consumer.assign(T)
+            assert scene.read(consumer, 1) == []
+            assert consumer.position(T[0]) == 10
+        scene.hub.sleep_ms(10)
+
+    scene.play(body)
+
+
+def test_without_a_reset_policy_a_partition_without_a_commit_is_an_error(scene: GroupScene) -> None:
+    def body() -> None:
+        with scene.member("a", auto_offset_reset="none") as consumer:
+            for _ in range(2):
+                with pytest.raises(KafkaError, match=r"no position for .*auto\.offset\.reset=none"):
+                    scene.read(consumer, 6)
+            for tp in consumer.assignment:
+                consumer.seek(tp, 0)
+            scene.read(consumer, 1)
+        scene.hub.sleep_ms(10)
+
+    scene.play(body)
+
+
+class Raising(RebalanceListener):
+    def on_partitions_assigned(self, topic_partitions: Sequence[TopicPartition]) -> None:
+        raise ZeroDivisionError
+
+
+def test_a_listener_that_raises_does_so_out_of_poll_after_the_change(scene: GroupScene) -> None:
+    def body() -> None:
+        consumer = scene.member("a")
+        consumer.subscribe(["t"], Raising())
+        with pytest.raises(ZeroDivisionError):
+            scene.read(consumer, 6)
+        assert len(consumer.assignment) == 6
+        assert scene.read(consumer, 1) == []
+        consumer.close()
+        scene.hub.sleep_ms(10)
+
+    scene.play(body)
+
+
+@pytest.mark.parametrize("trouble", ["moved", "frozen", "reset"])
+def test_a_coordinator_in_trouble_costs_no_record(scene: GroupScene, trouble: str) -> None:
+    for i in range(6):
+        scene.write(i, 10)
+
+    def disturb() -> None:
+        scene.hub.sleep_ms(10_000)
+        if trouble == "moved":
+            scene.sandbox.move_coordinator(GROUP, scene.coordinator % 3 + 1)
+        else:
+            scene.sandbox.start_fault(
+                scene.coordinator, Fault.FREEZE if trouble == "frozen" else Fault.RESET_ON_REQUEST
+            )
+            scene.hub.sleep_ms(8000)
+            scene.sandbox.heal()
+        for i in range(6):
+            scene.write(i, 10, first=10)
+
+    def actor(name: str) -> None:
+        with scene.member(name, request_timeout_ms=5000) as consumer:
+            scene.read(consumer, 45)
+            assert len(consumer.assignment) == 3
+        scene.hub.sleep_ms(10)
+
+    scene.play(lambda: actor("a"), lambda: actor("b"), disturb)
+    assert len(scene.seen) == 120
