@@ -90,6 +90,7 @@ class Consumer:
             self._config,
             client,
             runtime.chance,
+            runtime.entropy,
             inbox=to_network,
             outbox=to_application,
             application=waiter,

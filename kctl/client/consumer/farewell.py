@@ -41,9 +41,11 @@ class Farewell:
             self.deadline_at_ms = self._step_deadline(now_ms)
             if self._stop.is_leaving:
                 membership.leave(self.deadline_at_ms)
+            else:
+                membership.remain(self.deadline_at_ms)
         if not self._is_leaving:
             return
-        has_left = membership.has_left if self._stop.is_leaving else True
+        has_left = membership.has_left
         if has_left is None and now_ms < self.deadline_at_ms:
             return
         if not has_left:

@@ -28,7 +28,9 @@ from kctl.client.consumer.managers.committed import CommittedManager
 from kctl.client.consumer.managers.coordinator import Coordinator
 from kctl.client.consumer.managers.membership import Membership
 from kctl.client.consumer.managers.membership_classic import ClassicMembership
+from kctl.client.consumer.managers.membership_consumer import ConsumerMembership
 from kctl.client.consumer.managers.requests import RequestManager
+from kctl.client.seams import Entropy
 
 
 class GroupDesk:
@@ -43,13 +45,18 @@ class GroupDesk:
         group_id: str,
         client: ClusterClient,
         chance: Random,
+        entropy: Entropy,
         report: Callable[[ToApplication], None],
         reset: Callable[[ResolvePosition], None],
     ) -> None:
         coordinator = Coordinator(config, group_id, client, chance)
         self._report_further = report
         self._term = 0
-        self.membership: Membership = ClassicMembership(config, coordinator, client.metadata, chance, self._report)
+        self.membership: Membership
+        if config.group_protocol == "consumer":
+            self.membership = ConsumerMembership(config, coordinator, client, chance, entropy, self._report)
+        else:
+            self.membership = ClassicMembership(config, coordinator, client.metadata, chance, self._report)
         self.commits = CommitManager(config, coordinator, self.membership, chance, report)
         self.committed = CommittedManager(config, coordinator, chance, report, reset)
         self.managers: tuple[RequestManager, ...] = (self.commits, self.committed, self.membership, coordinator)

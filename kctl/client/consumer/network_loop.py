@@ -37,7 +37,7 @@ from kctl.client.consumer.group_events import AskCommitted, CommitSync, GroupToN
 from kctl.client.consumer.managers import CallManager, FetchManager, OffsetsManager, RequestManager, TopicsManager
 from kctl.client.consumer.managers.leaders import Leaders
 from kctl.client.errors import CloseTimeout, KafkaError
-from kctl.client.seams import Waiter
+from kctl.client.seams import Entropy, Waiter
 
 
 class OpenCall(NamedTuple):
@@ -58,6 +58,7 @@ class NetworkLoop:
         config: ConsumerConfig,
         client: ClusterClient,
         chance: Random,
+        entropy: Entropy,
         *,
         inbox: deque[ToNetwork],
         outbox: deque[ToApplication],
@@ -75,7 +76,9 @@ class NetworkLoop:
         self._managers: tuple[RequestManager, ...] = (self._topics, self._offsets, self._fetch)
         self._group: GroupDesk | None = None
         if config.group_id is not None:
-            self._group = GroupDesk(config, config.group_id, client, chance, self._report, self._offsets.resolve)
+            self._group = GroupDesk(
+                config, config.group_id, client, chance, entropy, self._report, self._offsets.resolve
+            )
             self._managers += self._group.managers
         self._request_timeout_ms = config.request_timeout_ms
         self._farewell: Farewell | None = None

@@ -123,6 +123,13 @@ class Reports(list[ToApplication]):
         return taken
 
 
+class Ones:
+    """Entropy without surprise."""
+
+    def token_bytes(self, count: int) -> bytes:
+        return b"\1" * count
+
+
 def chance() -> Random:
     return Random(1)
 

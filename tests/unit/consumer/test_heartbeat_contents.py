@@ -80,9 +80,11 @@ def test_a_pattern_is_for_the_broker_and_is_taken_back_when_topics_are_named() -
     assert (request.subscribed_topic_names, request.subscribed_topic_regex) == (["t", "u"], "")
 
 
-def test_goodbye_of_static_members_is_for_now() -> None:
-    assert contents().goodbye() == ConsumerGroupHeartbeatRequest(group_id="g", member_id="m", member_epoch=-1)
-    assert contents(group_instance_id="i").goodbye() == ConsumerGroupHeartbeatRequest(
+def test_a_goodbye_is_for_good_or_for_now() -> None:
+    assert contents().goodbye(keeps_place=False) == ConsumerGroupHeartbeatRequest(
+        group_id="g", member_id="m", member_epoch=-1
+    )
+    assert contents(group_instance_id="i").goodbye(keeps_place=True) == ConsumerGroupHeartbeatRequest(
         group_id="g", member_id="m", member_epoch=-2, instance_id="i"
     )
 

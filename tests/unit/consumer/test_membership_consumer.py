@@ -32,19 +32,12 @@ from kctl.client.protocol.api.consumer_group_heartbeat import (
 )
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse, MetadataResponseTopic
 from kctl.client.protocol.schema import Request
-from tests.unit.consumer.fakes import T0, T1, T2, TOPIC_ID, FakeClient, answer, chance, config, fail, topic
+from tests.unit.consumer.fakes import T0, T1, T2, TOPIC_ID, FakeClient, Ones, answer, chance, config, fail, topic
 
 INTERVAL_MS = 5000
 MEMBER_ID = "AQEBAQEBAQEBAQEBAQEBAQ"
 OTHER_ID = TOPIC_ID[::-1]
 TOPICS = Subscribe(("t",))
-
-
-class Ones:
-    """Entropy without surprise."""
-
-    def token_bytes(self, count: int) -> bytes:
-        return b"\1" * count
 
 
 class ScriptedCoordinator:
@@ -549,12 +542,22 @@ def test_who_is_unknown_has_left_and_who_was_refused_has_not() -> None:
         assert bench.has_left() is outcome
 
 
-def test_a_static_member_leaves_for_now() -> None:
+def test_a_static_member_that_remains_says_that_it_will_be_back() -> None:
+    bench = Bench(group_instance_id="i")
+    bench.joined(0)
+    bench.member.remain(1000)
+    request = bench.beat()
+    assert (said(request).member_epoch, said(request).instance_id) == (-2, "i")
+    assert bench.has_left() is None
+    bench.hear(request, epoch=-2)
+    assert bench.has_left() is True
+
+
+def test_a_static_member_may_leave_for_good() -> None:
     bench = Bench(group_instance_id="i")
     bench.joined(0)
     bench.member.leave(1000)
-    request = bench.beat()
-    assert (said(request).member_epoch, said(request).instance_id) == (-2, "i")
+    assert said(bench.beat()).member_epoch == -1
 
 
 def test_who_never_joined_has_nothing_to_say() -> None:
@@ -579,7 +582,7 @@ def test_who_leaves_while_joining_says_goodbye_after_it() -> None:
 def test_who_remains_says_nothing() -> None:
     bench = Bench()
     bench.joined(0)
-    bench.member.remain()
+    bench.member.remain(1000)
     bench.now_ms = 10 * INTERVAL_MS
     assert bench.polled() == []
     assert bench.member.identity is None

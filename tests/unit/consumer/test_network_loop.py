@@ -21,7 +21,7 @@ from kctl.client.consumer.events import (
 from kctl.client.consumer.network_loop import NetworkLoop
 from kctl.client.errors import Account, AuthenticationError
 from kctl.client.protocol.api.metadata import MetadataResponse
-from tests.unit.consumer.fakes import T0, FakeClient, answer, chance, config, topic
+from tests.unit.consumer.fakes import T0, FakeClient, Ones, answer, chance, config, topic
 
 
 class Flag:
@@ -39,7 +39,7 @@ class Desk:
         self.outbox: deque[ToApplication] = deque()
         self.flag = Flag()
         self.loop = NetworkLoop(
-            config(), self.client.as_client(), chance(),
+            config(), self.client.as_client(), chance(), Ones(),
             inbox=self.inbox, outbox=self.outbox, application=self.flag, prefetch_bytes=1 << 20,
         )  # fmt: skip
 

@@ -73,9 +73,9 @@ class HeartbeatContents:
             ]
         return request, told
 
-    def goodbye(self) -> ConsumerGroupHeartbeatRequest:
-        """Return the heartbeat that ends the membership; a static member keeps its place for a session."""
-        return self._from_member(LEAVES if self._config.group_instance_id is None else LEAVES_FOR_NOW)
+    def goodbye(self, *, keeps_place: bool) -> ConsumerGroupHeartbeatRequest:
+        """Return the heartbeat that ends the membership; a static member may keep its place for a session."""
+        return self._from_member(LEAVES_FOR_NOW if keeps_place else LEAVES)
 
     def _from_member(self, epoch: int) -> ConsumerGroupHeartbeatRequest:
         return ConsumerGroupHeartbeatRequest(

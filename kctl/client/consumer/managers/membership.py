@@ -92,6 +92,6 @@ class Membership(Protocol):
         """Leave the group for good, trying until the deadline; see `has_left`. It may be subscribed again later."""
         ...
 
-    def remain(self) -> None:
-        """Stop being a member without a word to the group."""
+    def remain(self, deadline_at_ms: int) -> None:
+        """Stop being a member without giving the place in the group up; where that needs a word, see `has_left`."""
         ...

@@ -159,9 +159,9 @@ class ClassicMembership:
 
     def leave(self, deadline_at_ms: int) -> None:
         self._say_goodbye("the consumer is done", deadline_at_ms)
-        self.remain()
+        self.remain(deadline_at_ms)
 
-    def remain(self) -> None:
+    def remain(self, deadline_at_ms: int) -> None:  # noqa: ARG002 (the classic protocol has no word for it)
         self._owned = ()
         self._choice = None
         self._member_id = ""

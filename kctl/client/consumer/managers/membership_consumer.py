@@ -170,10 +170,15 @@ class ConsumerMembership:
             self._due_at_ms = 0
 
     def leave(self, deadline_at_ms: int) -> None:
-        self._say_goodbye(deadline_at_ms)
-        self.remain()
+        self._say_goodbye(deadline_at_ms, keeps_place=False)
+        self._end()
 
-    def remain(self) -> None:
+    def remain(self, deadline_at_ms: int) -> None:
+        if self._config.group_instance_id is not None:
+            self._say_goodbye(deadline_at_ms, keeps_place=True)
+        self._end()
+
+    def _end(self) -> None:
         self._forget_membership()
         self._choice = None
         self._offered = None
@@ -311,7 +316,8 @@ class ConsumerMembership:
 
     def _give_up(self, now_ms: int) -> None:
         """The application has not polled for max.poll.interval.ms: go, before the group has to wait for us."""
-        self._say_goodbye(now_ms + self._config.request_timeout_ms)
+        keeps_place = self._config.group_instance_id is not None
+        self._say_goodbye(now_ms + self._config.request_timeout_ms, keeps_place=keeps_place)
         self._lose()
 
     def _lose(self) -> None:
@@ -343,12 +349,12 @@ class ConsumerMembership:
         self._contents.forget()
         self._names.want(())
 
-    def _say_goodbye(self, deadline_at_ms: int) -> None:
-        """Tell the group, where it may count on us."""
+    def _say_goodbye(self, deadline_at_ms: int, *, keeps_place: bool) -> None:
+        """Tell the group, where it may count on us; the partitions of a static member may wait for its return."""
         if self._stage is Stage.MEMBER or self._is_in_flight:
             self._goodbye = ConsumerGoodbye(
                 self._coordinator,
-                self._contents.goodbye(),
+                self._contents.goodbye(keeps_place=keeps_place),
                 deadline_at_ms=deadline_at_ms,
                 request_timeout_ms=self._config.request_timeout_ms,
                 retry_ms=self._config.retry_backoff_ms,
