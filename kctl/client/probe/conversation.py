@@ -36,6 +36,9 @@ _EXPECTED_ID = re.compile(r"expected (\d+)")
 _GROUP = 0
 _NEWEST_WITHOUT_NAME = 2
 """From version 3 on ApiVersions has to name the client's software, which the handshake did."""
+COORDINATOR_PATIENCE_MS = 5000
+"""How long a coordinator that is not there yet is waited for."""
+_AGAIN_AFTER_MS = 250
 _OFFSETS_TOPIC = "__consumer_offsets"
 
 
@@ -50,6 +53,9 @@ class Conversation:
         group: str | None,
     ) -> None:
         self.coordinator: CoordinatorReport | None = None
+        self.again_at_ms: int | None = None
+        """When to ask for the coordinator once more, as it may be there by then."""
+        self._patient_until_ms: int | None = None
         self._report = report
         self._connection = connection
         self._on_brokers = on_brokers
@@ -58,9 +64,15 @@ class Conversation:
         resource = DescribeConfigsResource(resource_type=_BROKER, resource_name=_NO_SUCH_BROKER, configuration_keys=[])
         self._questions.append(DescribeConfigsRequest(resources=[resource]))
         if group is not None:
-            self._questions.append(FindCoordinatorRequest(key=group, key_type=_GROUP, coordinator_keys=[group]))
+            self._questions.append(_coordinator_of(group))
             topic = MetadataRequestTopic(name=_OFFSETS_TOPIC)
             self._questions.append(MetadataRequest(topics=[topic], allow_auto_topic_creation=False))
+
+    def is_pausing(self, now_ms: int) -> bool:
+        """Return whether the next question has to wait; the pause is over at `again_at_ms`, and then forgotten."""
+        if self.again_at_ms is not None and now_ms >= self.again_at_ms:
+            self.again_at_ms = None
+        return self.again_at_ms is not None
 
     def ask_next(self, now_ms: int, deadline_at_ms: int) -> bool:
         """Send the next question that the node understands; return False when there is none left.
@@ -84,7 +96,7 @@ class Conversation:
             return True
         return False
 
-    def on_answer(self, response: Response, elapsed_ms: int) -> None:
+    def on_answer(self, response: Response, elapsed_ms: int, now_ms: int) -> None:
         """Take an answer into the report."""
         if isinstance(response, MetadataResponse):
             if self._report.view is None:
@@ -94,7 +106,16 @@ class Conversation:
         elif isinstance(response, DescribeConfigsResponse):
             self._report.answers_as = _own_id(response)
         elif isinstance(response, FindCoordinatorResponse):
-            self.coordinator = _coordinator(response, self._group or "")
+            self._on_coordinator(_coordinator(response, self._group or ""), now_ms)
+
+    def _on_coordinator(self, found: CoordinatorReport, now_ms: int) -> None:
+        """Take what was said; where it may be otherwise soon, ask again: a cluster's first look-up makes the topic."""
+        self.coordinator = found
+        if self._patient_until_ms is None:
+            self._patient_until_ms = now_ms + COORDINATOR_PATIENCE_MS
+        if found.error is not None and found.error.retriable and now_ms < self._patient_until_ms:
+            self.again_at_ms = min(now_ms + _AGAIN_AFTER_MS, self._patient_until_ms)
+            self._questions.insert(0, _coordinator_of(found.group_id))
 
     def _on_metadata(self, response: MetadataResponse, elapsed_ms: int) -> None:
         brokers = tuple(Node(b.node_id, b.host, b.port, b.rack) for b in response.brokers)
@@ -125,6 +146,10 @@ def _answers_come_from_receive(_: Answer) -> None:
 def _no_broker(report: AddressReport) -> KafkaError:
     error = WrongPeerError("it speaks Kafka, but not Metadata: a KRaft controller", hint="use a listener for clients")
     return connect_errors.located(report.target, Phase.METADATA, error)
+
+
+def _coordinator_of(group: str) -> FindCoordinatorRequest:
+    return FindCoordinatorRequest(key=group, key_type=_GROUP, coordinator_keys=[group])
 
 
 def _fitting(request: FindCoordinatorRequest, version: int) -> FindCoordinatorRequest:

@@ -41,7 +41,7 @@ from kctl.client.protocol.schema import Response
 from kctl.client.seams import Address, Connected, Disconnected, IoEvent, Lookup, Runtime
 
 _NEVER_IDLE = -1
-CONNECT_LIMIT, REQUEST_LIMIT, IDLE_WAIT = "--connect-timeout", "--request-timeout", "--idle"
+CONNECT_LIMIT, REQUEST_LIMIT, IDLE_WAIT, PAUSE = "--connect-timeout", "--request-timeout", "--idle", "another question"
 
 
 class ProbeOptions(NamedTuple):
@@ -65,7 +65,7 @@ class ProbeOptions(NamedTuple):
 
 
 class NextLimit(NamedTuple):
-    """The limit that passes first, if nothing happens until then."""
+    """The limit that passes first, if nothing happens until then, by the name of its option."""
 
     at_ms: int
     name: str
@@ -104,6 +104,8 @@ class _Attempt:
         """When something is due on a connection that is ready: an answer, or the end of its silence."""
         if self.idle is not None and not self.idle.is_asked:
             return self.idle.until_at_ms
+        if self.conversation is not None and self.conversation.again_at_ms is not None:
+            return self.conversation.again_at_ms
         return self.connection.next_deadline_ms()
 
 
@@ -164,7 +166,8 @@ class Prober:
             elif attempt.idle is not None and not attempt.idle.is_asked:
                 limits.append(NextLimit(attempt.next_deadline_ms, IDLE_WAIT, target))
             else:
-                limits.append(NextLimit(attempt.next_deadline_ms, REQUEST_LIMIT, target))
+                is_pausing = attempt.conversation is not None and attempt.conversation.again_at_ms is not None
+                limits.append(NextLimit(attempt.next_deadline_ms, PAUSE if is_pausing else REQUEST_LIMIT, target))
         return min(limits, key=lambda limit: limit.at_ms, default=None)
 
     def poll(self, timeout_ms: int) -> None:
@@ -314,7 +317,7 @@ class Prober:
             return
         assert attempt.conversation is not None
         is_first = attempt.report.view is None
-        attempt.conversation.on_answer(response, elapsed_ms)
+        attempt.conversation.on_answer(response, elapsed_ms, now_ms)
         view = attempt.report.view
         if is_first and view is not None:
             detail = f"{len(view.brokers)} brokers of cluster {view.cluster_id}"
@@ -332,7 +335,7 @@ class Prober:
             self._ready[connection.channel] = attempt
             report.phase = Phase.METADATA
             attempt.conversation = Conversation(report, connection, self._on_brokers, self._ask_group())
-        if connection.in_flight:
+        if connection.in_flight or attempt.conversation.is_pausing(now_ms):
             return
         deadline_at_ms = self.clock.start_ms() + self._config.request_timeout_ms
         if attempt.idle is not None:
@@ -412,8 +415,12 @@ class Prober:
                 self._expire_ready(attempt, now_ms)
 
     def _expire_ready(self, attempt: _Attempt, now_ms: int) -> None:
-        """End the silence of a connection, or end a connection whose answer is overdue."""
+        """End the silence of a connection, or a pause between questions, or a connection whose answer is overdue."""
         connection = attempt.connection
+        if attempt.conversation is not None and attempt.conversation.again_at_ms is not None:
+            self._go_on(attempt, now_ms)
+            self._channels.flush(connection)
+            return
         if attempt.idle is not None and attempt.idle.is_due(now_ms):
             attempt.idle.is_asked = True
             deadline_at_ms = self.clock.start_ms() + self._config.request_timeout_ms

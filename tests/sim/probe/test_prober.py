@@ -1,12 +1,18 @@
 """The prober in virtual time: every address to its end, the brokers behind them, who they are, and exact limits."""
 
+import pytest
+
 from kctl.client.cluster import Node
 from kctl.client.config import AdminConfig
 from kctl.client.errors import ConnectionRefused, ConnectTimeout, DnsError, RequestTimeout, SaslRequired, WrongPeerError
-from kctl.client.events import Closed, Event, Expired, Failed, Phase, PhaseDone, Ready
+from kctl.client.events import Closed, Event, Expired, Failed, Phase, PhaseDone, Ready, RequestSent
 from kctl.client.probe.conversation import group_hash
-from kctl.client.probe.prober import ProbeOptions, Prober
+from kctl.client.probe.prober import PAUSE, ProbeOptions, Prober
 from kctl.client.protocol.api.api_versions import ApiVersion, ApiVersionsResponse
+from kctl.client.protocol.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse
+from kctl.client.protocol.framing import RequestFrame
+from kctl.client.protocol.schema import Response
 from kctl.client.seams import Address
 from kctl.sandbox import Sandbox
 from kctl.sandbox.faults import Fault
@@ -207,6 +213,41 @@ def test_the_coordinator_of_a_group_is_named() -> None:
         assert prober.coordinator.node is not None
         assert prober.coordinator.node.node_id in {1, 2, 3}
         assert (prober.coordinator.partition, prober.coordinator.leader_id) == (None, None)
+
+
+@pytest.mark.parametrize(("refusals", "ended_at_ms"), [(0, 8), (1, 8 + 252), (1000, 8 + 5000 + 2)])
+def test_a_coordinator_that_is_not_there_yet_is_waited_for_a_while(refusals: int, ended_at_ms: int) -> None:
+    """The first look-up of a cluster makes the topic; the pauses end on their milliseconds, the patience too."""
+    with Hub() as hub:
+        round_ = Round(hub)
+        node = round_.listen("10.0.0.1")
+        left = refusals
+
+        def answer(request: RequestFrame) -> Response:
+            nonlocal left
+            if request.api_key == FindCoordinatorRequest.API_KEY:
+                left -= 1
+                return FindCoordinatorResponse(error_code=15 if left >= 0 else 0, node_id=1, host="10.0.0.1", port=9092)
+            if request.api_key == MetadataRequest.API_KEY:
+                return MetadataResponse(cluster_id="c", brokers=[])
+            spoken = {MetadataRequest.API_KEY: 12, FindCoordinatorRequest.API_KEY: 3, 18: 3}
+            return ApiVersionsResponse(api_keys=[ApiVersion(api_key=k, max_version=v) for k, v in spoken.items()])
+
+        node.answer = answer
+        prober = round_.begin("10.0.0.1", group="g")
+        names: dict[str, None] = {}
+        while not prober.is_done:
+            limit = prober.next_limit()
+            assert limit is not None
+            names[limit.name] = None
+            prober.poll(60_000)
+        prober.close()
+        assert prober.coordinator is not None
+        assert (PAUSE in names) is (refusals > 0)
+        assert (prober.coordinator.error is None) is (refusals < 1000)
+        asked = [event.at_ms for event in round_.events if isinstance(event, RequestSent) and "Find" in event.api]
+        assert asked[:2] == [6, 6 + 2 + 250][: len(asked)]
+        assert hub.now_ms - 2 == ended_at_ms  # one more round trip, for the partition
 
 
 def test_the_partition_of_a_group_is_found_as_brokers_find_it() -> None:
