@@ -251,6 +251,23 @@ def test_what_is_taken_away_stays_in_the_heartbeats_until_it_is_applied() -> Non
     assert owned(bench.beat()) == [0]
 
 
+def test_what_was_reported_is_told_as_owned_although_it_is_not_applied_yet() -> None:
+    """Else the group takes it for given up, hands it on, and the application takes it nevertheless."""
+    bench = Bench()
+    bench.joined(0)
+    bench.now_ms = INTERVAL_MS
+    bench.hear(bench.beat(), [1, 2])
+    bench.polled()
+    bench.now_ms += INTERVAL_MS
+    fail(bench.beat(), ConnectionLost("gone"), bench.now_ms)
+    bench.now_ms += 100
+    request = bench.beat()
+    assert owned(request) == [0, 1, 2]
+    bench.hear(request)
+    bench.member.applied(2)
+    assert owned(bench.beat()) == [1, 2]
+
+
 def test_a_newer_target_waits_until_the_change_before_is_applied() -> None:
     bench = Bench()
     bench.joined(0, 1)

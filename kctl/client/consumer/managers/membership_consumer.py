@@ -96,7 +96,7 @@ class ConsumerMembership:
         self._target: Slots | None = None
         """What the group wants it to have; None before it said so."""
         self._owned: Slots = {}
-        """What the application has applied; this is what heartbeats tell."""
+        """What the application has applied."""
         self._offered: Slots | None = None
         """What was reported last; None before the first assignment."""
         self._reported = self._applied = 0
@@ -239,7 +239,7 @@ class ConsumerMembership:
         ):
             text = "the coordinator cannot match patterns: ConsumerGroupHeartbeat version 1 is needed (Kafka 4.0)"
             raise UnsupportedVersionError(text, api=ConsumerGroupHeartbeatRequest.NAME)
-        return self._contents.next(self._epoch, self._choice, self._owned)
+        return self._contents.next(self._epoch, self._choice, self._held)
 
     # --- answers ----------------------------------------------------------------------------------------------------
 
@@ -273,7 +273,7 @@ class ConsumerMembership:
             self._names.want(self._target)
         assert self._choice is not None
         interval_ms = max(response.heartbeat_interval_ms, LEAST_INTERVAL_MS)
-        has_news = self._contents.has_news(self._choice, self._owned)
+        has_news = self._contents.has_news(self._choice, self._held)
         self._due_at_ms = 0 if has_news else self._sent_at_ms + interval_ms
 
     def _on_refused(self, response: ConsumerGroupHeartbeatResponse, now_ms: int) -> None:
@@ -330,6 +330,11 @@ class ConsumerMembership:
         self._offered = None
 
     # --- small steps ------------------------------------------------------------------------------------------------
+
+    @property
+    def _held(self) -> Slots:
+        """What heartbeats tell: all that the application reads or is about to read, for it cannot be stopped short."""
+        return self._owned if self._applied == self._reported else united(self._owned, self._offered or {})
 
     def _join(self) -> None:
         self._stage = Stage.JOINING
@@ -408,4 +413,12 @@ def slots_of(assignment: Assignment) -> Slots:
         each.topic_id: tuple(sorted(each.partitions))
         for each in sorted(assignment.topic_partitions, key=lambda each: each.topic_id)
         if each.partitions
+    }
+
+
+def united(some: Slots, others: Slots) -> Slots:
+    """Return the partitions of both."""
+    return {
+        topic_id: tuple(sorted({*some.get(topic_id, ()), *others.get(topic_id, ())}))
+        for topic_id in sorted(some.keys() | others.keys())
     }

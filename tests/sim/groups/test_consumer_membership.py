@@ -1,0 +1,276 @@
+"""KIP-848 members without their consumers, against the sandbox's coordinator, in virtual time.
+
+Each member is the network side of a consumer alone: its loop applies what is reported after a drawn delay, as an
+application does. One table says who reads what; a partition that is taken while another member still reads it fails
+the test, unless the coordinator had given up on that one.
+"""
+
+import re
+from collections.abc import Callable
+from random import Random
+
+import pytest
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.cluster import TopicPartition
+from kctl.client.cluster_client import ClusterClient
+from kctl.client.config import ConsumerConfig
+from kctl.client.consumer.group_events import (
+    AssignmentChanged,
+    GroupFailed,
+    GroupToApplication,
+    MemberChanged,
+    Subscribe,
+)
+from kctl.client.consumer.managers.coordinator import Coordinator
+from kctl.client.consumer.managers.membership_consumer import ConsumerMembership
+from kctl.sandbox import Fault, Sandbox
+from kctl.sandbox.groups.consumer import ConsumerGroup
+from kctl.sandbox.settings import ClusterSettings
+from kctl.sandbox.sim import Hub, SimNetwork, sim_runtime
+
+PARTITIONS = 12
+SESSION_MS = 6000
+INTERVAL_MS = 1000
+SLOWEST_MS = 2500
+"""How long an application may take to apply a change."""
+
+
+class Stage:
+    """A sandbox, its members, and who reads what."""
+
+    def __init__(self, hub: Hub, seed: int) -> None:
+        self.hub = hub
+        self.chance = Random(seed)
+        self.network = SimNetwork(hub)
+        settings = ClusterSettings(
+            group_consumer_session_timeout_ms=SESSION_MS, group_consumer_heartbeat_interval_ms=INTERVAL_MS
+        )
+        self.sandbox = Sandbox(nodes=3, topics={"t": PARTITIONS}, settings=settings)
+        self.bootstrap = self.sandbox.attach(self.network)
+        self.readers: dict[TopicPartition, Member] = {}
+        self.members: list[Member] = []
+
+    def member(self, name: str, subscription: Subscribe, **properties: object) -> "Member":
+        member = Member(self, name, subscription, {key.replace("_", "."): value for key, value in properties.items()})
+        self.members.append(member)
+        self.hub.spawn(name, member.run)
+        return member
+
+    def is_known(self, member: "Member") -> bool:
+        """Whether the coordinator still counts on the member with what it has."""
+        group = self.sandbox.cluster.groups.get("g")
+        return isinstance(group, ConsumerGroup) and member.member_id in group.members
+
+    def apply(self, member: "Member", owned: tuple[TopicPartition, ...]) -> None:
+        for tp in [tp for tp, reader in self.readers.items() if reader is member and tp not in owned]:
+            del self.readers[tp]
+        for tp in owned:
+            before = self.readers.get(tp, member)
+            assert before is member or not self.is_known(before), f"{tp} is read by {before.name} and {member.name}"
+            self.readers[tp] = member
+
+    def wait(self, condition: Callable[[], bool], limit_ms: int) -> int:
+        """Wait in virtual time until `condition`, and return how long that took."""
+        began_ms = self.hub.now_ms
+        while not condition():
+            assert self.hub.now_ms - began_ms < limit_ms, {str(tp): each.name for tp, each in self.readers.items()}
+            self.hub.sleep_ms(10)
+        return self.hub.now_ms - began_ms
+
+    def is_shared(self) -> bool:
+        """Whether every partition has a reader, and the live members have as many as the uniform assignor gives."""
+        sizes = [sum(reader is member for reader in self.readers.values()) for member in self.live()]
+        return len(self.readers) == PARTITIONS and max(sizes) - min(sizes) <= 1 and sum(sizes) == PARTITIONS
+
+    def live(self) -> list["Member"]:
+        return [member for member in self.members if not member.is_leaving and not member.is_crashed]
+
+
+class Member:
+    """The network side of one consumer and an application that polls all the time."""
+
+    def __init__(self, stage: Stage, name: str, subscription: Subscribe, properties: dict[str, object]) -> None:
+        self.name = name
+        self.member_id = ""
+        self.epochs: list[int] = []
+        self.failures: list[GroupFailed] = []
+        self.is_leaving = self.is_crashed = False
+        self._stage = stage
+        config = ConsumerConfig.parse(
+            {
+                "bootstrap.servers": stage.bootstrap,
+                "group.id": "g",
+                "group.protocol": "consumer",
+                "request.timeout.ms": 2000,
+                **properties,
+            }
+        )
+        runtime = sim_runtime(stage.hub, name, stage.network)
+        self._client = ClusterClient(config, runtime)
+        self._coordinator = Coordinator(config, "g", self._client, runtime.chance)
+        self.membership = ConsumerMembership(
+            config, self._coordinator, self._client, runtime.chance, runtime.entropy, self._on_report
+        )
+        self._pending: list[tuple[int, AssignmentChanged]] = []
+        self.membership.subscribe(subscription)
+        self.membership.poll_began()
+
+    def run(self) -> None:
+        """Be a member until it leaves or crashes."""
+        while not self.is_crashed and not (self.is_leaving and self.membership.has_left is not None):
+            self._apply_due()
+            now_ms = self._client.clock.now_ms()
+            deadline_at_ms = min([now_ms + 50, *(at_ms for at_ms, _ in self._pending)])
+            for manager in (self.membership, self._coordinator):
+                wanted = manager.poll(now_ms)
+                deadline_at_ms = min(deadline_at_ms, wanted.next_deadline_at_ms)
+                for each in wanted.requests:
+                    self._client.send(each.node_id, each.request, timeout_ms=each.timeout_ms, on_done=each.on_done)
+            self._client.poll(max(0, deadline_at_ms - now_ms))
+        self._client.close()
+
+    def leave(self, *, keeps_place: bool = False) -> None:
+        self._stage.apply(self, ())
+        self._pending.clear()
+        end = self.membership.remain if keeps_place else self.membership.leave
+        end(self._stage.hub.now_ms + 5000)
+        self.is_leaving = True
+
+    def crash(self) -> None:
+        self.is_crashed = True
+
+    def _on_report(self, event: GroupToApplication) -> None:
+        if isinstance(event, AssignmentChanged) and not self.is_leaving:
+            self._pending.append(
+                (self._stage.hub.now_ms + self._stage.chance.choice([0, 0, 40, 300, SLOWEST_MS]), event)
+            )
+        elif isinstance(event, MemberChanged):
+            self.member_id = event.metadata.member_id
+            if event.metadata.generation < 0:
+                self.epochs.clear()
+            else:
+                self.epochs.append(event.metadata.generation)
+                assert self.epochs == sorted(self.epochs)
+        elif isinstance(event, GroupFailed):
+            self.failures.append(event)
+
+    def _apply_due(self) -> None:
+        while self._pending and self._pending[0][0] <= self._stage.hub.now_ms:
+            _, change = self._pending.pop(0)
+            self._stage.apply(self, change.owned)
+            self.membership.applied(change.number)
+
+
+def play(seed: int, body: Callable[[Stage], None]) -> None:
+    """Run `body` beside the members, then let all of them leave."""
+    with Hub(seed=seed) as hub:
+        stage = Stage(hub, seed)
+
+        def script() -> None:
+            body(stage)
+            for member in stage.live():
+                member.leave()
+
+        hub.spawn("script", script)
+        hub.run()
+        assert hub.live_actors == ()
+
+
+TOPICS = Subscribe(("t",))
+
+
+def test_members_share_and_hand_over() -> None:
+    def body(stage: Stage) -> None:
+        stage.member("a", TOPICS)
+        stage.wait(stage.is_shared, 10_000)
+        stage.member("b", TOPICS)
+        stage.member("c", TOPICS)
+        stage.wait(stage.is_shared, 5 * INTERVAL_MS + 4 * SLOWEST_MS)
+        stage.members[0].leave()
+        stage.wait(stage.is_shared, 2 * INTERVAL_MS + 2 * SLOWEST_MS)
+
+    play(1, body)
+
+
+def test_a_pattern_is_matched_by_the_broker() -> None:
+    def body(stage: Stage) -> None:
+        stage.member("a", Subscribe((), re.compile("[t]")))
+        stage.member("b", Subscribe((), re.compile("T", re.IGNORECASE)))
+        stage.wait(stage.is_shared, 10_000)
+
+    play(2, body)
+
+
+def test_a_crashed_member_is_replaced_after_its_session() -> None:
+    def body(stage: Stage) -> None:
+        stage.member("a", TOPICS)
+        stage.member("b", TOPICS)
+        stage.wait(stage.is_shared, 10_000)
+        stage.members[0].crash()
+        took_ms = stage.wait(stage.is_shared, SESSION_MS + 3 * INTERVAL_MS + 2 * SLOWEST_MS)
+        assert took_ms >= SESSION_MS - INTERVAL_MS - 100
+
+    play(3, body)
+
+
+def test_a_static_member_that_comes_back_gets_what_it_had() -> None:
+    def body(stage: Stage) -> None:
+        first = stage.member("a", TOPICS, group_instance_id="i1")
+        other = stage.member("b", TOPICS, group_instance_id="i2")
+        stage.wait(stage.is_shared, 10_000)
+        had = sorted(tp for tp, reader in stage.readers.items() if reader is first)
+        changes = len(other.epochs)
+        first.leave(keeps_place=True)
+        stage.hub.sleep_ms(2 * INTERVAL_MS)
+        again = stage.member("a2", TOPICS, group_instance_id="i1")
+        stage.wait(stage.is_shared, 3 * INTERVAL_MS + 2 * SLOWEST_MS)
+        assert sorted(tp for tp, reader in stage.readers.items() if reader is again) == had
+        assert len(other.epochs) == changes
+
+    play(4, body)
+
+
+def test_a_broker_without_the_protocol_is_told() -> None:
+    def body(stage: Stage) -> None:
+        stage.sandbox.cluster.settings = stage.sandbox.cluster.settings._replace(group_version=0)
+        member = stage.member("a", TOPICS)
+        stage.wait(lambda: bool(member.failures), 5000)
+
+    play(5, body)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_groups(seed: int) -> None:
+    """Members come, go and crash while the coordinator moves, fails and freezes; then all is shared within limits."""
+
+    def body(stage: Stage) -> None:
+        chance = stage.chance
+        for number in range(chance.randint(8, 25)):
+            what = chance.choice(["join", "join", "leave", "crash", "move", "trouble", "freeze", "heal"])
+            live = stage.live()
+            if what == "join" and len(live) < 6:
+                stage.member(f"m{number}", TOPICS)
+            elif what == "leave" and live:
+                chance.choice(live).leave()
+            elif what == "crash" and live:
+                chance.choice(live).crash()
+            elif what == "move":
+                stage.sandbox.move_coordinator("g", chance.choice([1, 2, 3]))
+            elif what == "trouble":
+                codes = [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR, None]
+                stage.sandbox.trouble_coordinator("g", chance.choice(codes))
+            elif what == "freeze":
+                stage.sandbox.start_fault(chance.choice([1, 2, 3]), Fault.FREEZE)
+            elif what == "heal":
+                stage.sandbox.heal()
+            stage.hub.sleep_ms(chance.choice([0, 10, 200, 1500, 4000]))
+        stage.sandbox.heal()
+        stage.sandbox.trouble_coordinator("g", None)
+        if not stage.live():
+            stage.member("last", TOPICS)
+        stage.wait(stage.is_shared, SESSION_MS + 10 * INTERVAL_MS + 6 * SLOWEST_MS)
+        stage.hub.sleep_ms(10_000)
+        assert stage.is_shared()
+
+    play(seed, body)
