@@ -1,6 +1,7 @@
 """`kctl probe`: lines, objects, one's own templates, exit codes."""
 
 import json
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from kctl.cli.exit_codes import ExitCode
 from kctl.sandbox import Fault, ListenerSecurity, Sandbox
 from kctl.sandbox.identity import SaslUsers
-from tests.cli.processes import ROOT, kctl
+from tests.cli.processes import ROOT, end, kctl, running
 
 SCHEMA = json.loads((ROOT / "docs" / "schemas" / "probe.v1.json").read_text())
 
@@ -193,6 +194,18 @@ def test_rounds_and_their_statistics(bootstrap: str, refused: str) -> None:
     assert [(one["sent"], one["ok"], one["loss"]) for one in summaries[-1]["statistics"]] == [(3, 3, 0)] * 3 + [
         (3, 0, 1)
     ]
+
+
+def test_a_repeated_probe_that_is_interrupted_still_shows_its_statistics(bootstrap: str) -> None:
+    with running("probe", "-b", bootstrap, "--watch", "--interval", "1h") as process:
+        assert process.stdout is not None
+        first = [process.stdout.readline() for _ in range(3)]
+        ended = end(process, signal.SIGINT)
+    assert all(line.startswith(b"round 1  ") for line in first)
+    assert ended.code == ExitCode.SIGINT
+    lines = ended.stdout.decode().splitlines()
+    assert lines[0].split()[:3] == ["address", "sent", "ok"]
+    assert [line.split()[1:4] for line in lines[1:]] == [["1", "1", "0%"]] * 3
 
 
 @pytest.mark.parametrize(

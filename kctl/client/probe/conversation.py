@@ -139,6 +139,30 @@ def ask_versions(connection: Connection, now_ms: int, deadline_at_ms: int) -> No
     )
 
 
+def ask_mechanisms(connection: Connection, now_ms: int, deadline_at_ms: int) -> bool:
+    """Begin SASL, for the list of mechanisms alone; return False where the node does not know how."""
+    from kctl.client.protocol.api.sasl_handshake import SaslHandshakeRequest  # wanted only here
+
+    versions = connection.versions
+    if versions is None or not versions.supports(SaslHandshakeRequest):
+        return False
+    connection.send(
+        SaslHandshakeRequest(mechanism=""),
+        versions.choose(SaslHandshakeRequest),
+        now_ms=now_ms,
+        deadline_at_ms=deadline_at_ms,
+        on_done=_answers_come_from_receive,
+    )
+    return True
+
+
+def mechanisms_of(response: Response) -> tuple[str, ...]:
+    """Return the mechanisms that an answer to `ask_mechanisms` lists."""
+    from kctl.client.protocol.api.sasl_handshake import SaslHandshakeResponse
+
+    return tuple(response.mechanisms) if isinstance(response, SaslHandshakeResponse) else ()
+
+
 def _answers_come_from_receive(_: Answer) -> None:
     """Do nothing: whoever feeds the connection hands the answer to `on_answer`."""
 

@@ -16,6 +16,7 @@ from kctl.client.errors import (
     HostnameMismatch,
     KafkaError,
     KafkaTimeoutError,
+    SaslRequired,
 )
 from kctl.client.probe.report import AddressReport, CoordinatorReport, TlsReport
 from kctl.client.protocol.api import api_name
@@ -95,6 +96,8 @@ def _failed_bootstrap(reports: Sequence[AddressReport]) -> Iterable[Finding]:
             others = any(other.is_ready and not other.advertised for other in reports)
             severity = Severity.WARNING if others else Severity.ERROR
             hint = getattr(report.error, "hint", "")
+            if isinstance(report.error, SaslRequired) and report.sasl_mechanisms:
+                hint += f": it offers {', '.join(report.sasl_mechanisms)}"
             yield Finding("dead-bootstrap", severity, where, _reason(report), hint, report.error)
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import Node
 from kctl.client.config import ClientConfig
-from kctl.client.errors import DnsError, KafkaError, RequestTimeout
+from kctl.client.errors import DnsError, KafkaError, RequestTimeout, SaslRequired
 from kctl.client.events import (
     Closed,
     EventSink,
@@ -33,7 +33,7 @@ from kctl.client.network.connection_factory import ConnectionFactory
 from kctl.client.network.idle_expiry import IdleExpiryManager
 from kctl.client.network.node_entry import NodeEntry
 from kctl.client.network.socket_options import socket_options
-from kctl.client.probe.conversation import Conversation, ask_versions
+from kctl.client.probe.conversation import Conversation, ask_mechanisms, ask_versions, mechanisms_of
 from kctl.client.probe.idle import IdleHold
 from kctl.client.probe.other_protocol import other_protocol
 from kctl.client.probe.report import AddressReport, CoordinatorReport, tls_report
@@ -88,7 +88,16 @@ class _Name:
 class _Attempt:
     """A connection under way and the report that it fills in."""
 
-    __slots__ = ("connection", "conversation", "deadline_at_ms", "idle", "is_retry", "report")
+    __slots__ = (
+        "connection",
+        "conversation",
+        "deadline_at_ms",
+        "idle",
+        "is_asked",
+        "is_retry",
+        "report",
+        "wants_mechanisms",
+    )
 
     def __init__(self, connection: Connection, report: AddressReport, deadline_at_ms: int, *, is_retry: bool) -> None:
         self.connection = connection
@@ -96,6 +105,10 @@ class _Attempt:
         self.deadline_at_ms = deadline_at_ms
         """When it has to be ready."""
         self.is_retry = is_retry
+        """Whether it is the second one of an address, without credentials: the other protocol, or the mechanisms."""
+        self.wants_mechanisms = is_retry and isinstance(report.error, SaslRequired)
+        self.is_asked = False
+        """Whether the mechanisms were asked for."""
         self.conversation: Conversation | None = None
         self.idle: IdleHold | None = None
 
@@ -315,6 +328,9 @@ class Prober:
         if attempt.idle is not None:
             attempt.report.idle = attempt.idle.ended(now_ms, None)
             return
+        if attempt.is_retry:
+            attempt.report.sasl_mechanisms = mechanisms_of(response)
+            return
         assert attempt.conversation is not None
         is_first = attempt.report.view is None
         attempt.conversation.on_answer(response, elapsed_ms, now_ms)
@@ -327,8 +343,7 @@ class Prober:
         """Ask the next question of a connection that is ready, or be done with it."""
         report, connection = attempt.report, attempt.connection
         if attempt.is_retry:
-            report.works_with = other_protocol(self._config.security_protocol)
-            self._done(attempt, now_ms)
+            self._go_on_again(attempt, now_ms)
             return
         if attempt.conversation is None:
             self._idle_expiry.connected(connection.channel, now_ms)
@@ -344,6 +359,17 @@ class Prober:
             if attempt.conversation.coordinator is not None:
                 self.coordinator = attempt.conversation.coordinator
             self._asked_all(attempt, now_ms)
+
+    def _go_on_again(self, attempt: _Attempt, now_ms: int) -> None:
+        """Note of a second attempt that it got through; ask for the mechanisms first, where they are wanted."""
+        if not attempt.wants_mechanisms:
+            attempt.report.works_with = other_protocol(self._config.security_protocol)
+        elif not attempt.is_asked:
+            attempt.is_asked = True
+            if ask_mechanisms(attempt.connection, now_ms, attempt.deadline_at_ms):
+                return
+        if not attempt.connection.in_flight:
+            self._done(attempt, now_ms)
 
     def _asked_all(self, attempt: _Attempt, now_ms: int) -> None:
         report = attempt.report
@@ -374,6 +400,10 @@ class Prober:
             self._events(Lost(now_ms, connection.target, error))
             self._done(attempt, now_ms)
             return
+        if attempt.is_retry:
+            self._events(Closed(now_ms, connection.target, "second attempt failed"))
+            self._done(attempt, now_ms)
+            return
         elapsed_ms = now_ms - connection.started_at_ms
         phase = Phase.METADATA if connection.is_ready else connection.phase
         self._events(Failed(now_ms, connection.target, phase, elapsed_ms, error))
@@ -386,7 +416,10 @@ class Prober:
         if attempt.is_retry:
             return
         report.error = error
-        instead = other_protocol(self._config.security_protocol, error) if self._options.try_protocols else ""
+        instead = ""
+        if self._options.try_protocols:
+            own = self._config.security_protocol
+            instead = own if isinstance(error, SaslRequired) else other_protocol(own, error)
         if instead:
             report.is_done = False
             host, _, port = report.target.address.rpartition(":")

@@ -8,9 +8,10 @@ from kctl.client.errors import ConnectionRefused, ConnectTimeout, DnsError, Requ
 from kctl.client.events import Closed, Event, Expired, Failed, Phase, PhaseDone, Ready, RequestSent
 from kctl.client.probe.conversation import group_hash
 from kctl.client.probe.prober import PAUSE, ProbeOptions, Prober
-from kctl.client.protocol.api.api_versions import ApiVersion, ApiVersionsResponse
+from kctl.client.protocol.api.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from kctl.client.protocol.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse
+from kctl.client.protocol.api.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from kctl.client.protocol.framing import RequestFrame
 from kctl.client.protocol.schema import Response
 from kctl.client.seams import Address
@@ -169,6 +170,30 @@ def test_a_node_that_hangs_up_on_the_first_request_wants_sasl() -> None:
         node.answer = lambda request: answer(request) if request.api_key == 18 else hang_up(request)
         (report,) = round_.run("10.0.0.1").reports
         assert isinstance(report.error, SaslRequired)
+
+
+@pytest.mark.parametrize("offered", [["PLAIN", "SCRAM-SHA-512"], []])
+def test_a_listener_that_wants_sasl_is_asked_for_its_mechanisms(offered: list[str]) -> None:
+    with Hub() as hub:
+        round_ = Round(hub)
+        node = round_.listen("10.0.0.1")
+
+        def answer(request: RequestFrame) -> Response | None:
+            if request.api_key == ApiVersionsRequest.API_KEY:
+                spoken = {MetadataRequest.API_KEY: 12, SaslHandshakeRequest.API_KEY: 1, 18: 3}
+                return ApiVersionsResponse(api_keys=[ApiVersion(api_key=k, max_version=v) for k, v in spoken.items()])
+            if request.api_key == SaslHandshakeRequest.API_KEY:
+                return SaslHandshakeResponse(error_code=33, mechanisms=offered)
+            node.wires[-1].close()
+            return None
+
+        node.answer = answer
+        (report,) = round_.run("10.0.0.1").reports
+        assert isinstance(report.error, SaslRequired)
+        assert report.is_done
+        assert report.sasl_mechanisms == tuple(offered)
+        assert report.works_with == ""
+        assert len([event for event in round_.events if isinstance(event, Failed)]) == 1
 
 
 def test_addresses_given_by_hand_replace_the_resolver() -> None:

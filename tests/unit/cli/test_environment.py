@@ -29,6 +29,10 @@ def test_colour_and_redrawing(environ: dict[str, str], is_tty: bool, colour: boo
     assert (environment.colour, environment.can_redraw) == (colour, redraw)
 
 
+def test_a_terminal_of_unknown_size_has_one_all_the_same() -> None:
+    assert _environment({}, stdout_is_tty=True)._replace(columns=66).size() == (66, 24)
+
+
 def test_people_are_told_on_stderr() -> None:
     environment = _environment({}, stdout_is_tty=False)
     environment.say("a line")

@@ -11,6 +11,7 @@ from kctl.client.errors import (
     ConnectTimeout,
     KafkaError,
     RequestTimeout,
+    SaslRequired,
     UntrustedCertificate,
     WrongPeerError,
 )
@@ -64,6 +65,12 @@ def test_dead_bootstrap_is_an_error_only_where_no_other_works() -> None:
     dead = report("b.example", node_id=-2, error=ConnectionRefused("connection refused"))
     assert found(dead)["dead-bootstrap"].severity is Severity.ERROR
     assert found(dead, report())["dead-bootstrap"].severity is Severity.WARNING
+
+
+def test_a_listener_that_wants_sasl_is_told_with_its_mechanisms() -> None:
+    refused = report(error=SaslRequired("the peer closed the connection", hint="it wants SASL"))
+    refused.sasl_mechanisms = ("PLAIN",)
+    assert found(refused)["dead-bootstrap"].hint == "it wants SASL: it offers PLAIN"
 
 
 def test_dead_address_of_a_name_that_has_others() -> None:
