@@ -283,13 +283,33 @@ def test_a_newer_target_waits_until_the_change_before_is_applied() -> None:
     assert bench.changes()[-1] == AssignmentChanged(3, (T2,))
 
 
-def test_the_same_assignment_again_is_no_change() -> None:
+def test_the_same_assignment_again_is_no_change_but_is_acknowledged() -> None:
     bench = Bench()
     bench.joined(0, 1)
     bench.now_ms = INTERVAL_MS
     bench.hear(bench.beat(), [1, 0])
-    bench.polled()
+    request = bench.beat()
+    assert owned(request) == [0, 1]
+    assert said(request).subscribed_topic_names is None
+    bench.hear(request)
+    assert bench.polled() == []
     assert bench.changes() == []
+
+
+def test_what_was_given_and_taken_before_it_was_reported_is_acknowledged() -> None:
+    """The coordinator waits for that word, and others for the partition."""
+    bench = Bench()
+    bench.start()
+    bench.hear(bench.beat(), [])
+    bench.polled()
+    bench.now_ms = INTERVAL_MS
+    bench.hear(bench.beat(), [0])
+    bench.now_ms += INTERVAL_MS
+    bench.hear(bench.beat(), [])
+    bench.polled()
+    bench.member.applied(1)
+    assert owned(bench.beat()) == []
+    assert [change.owned for change in bench.changes()] == [()]
 
 
 def test_topics_that_are_known_by_id_alone_are_asked_for() -> None:

@@ -41,6 +41,10 @@ class HeartbeatContents:
         """Say everything again: the last heartbeat may not have been heard, or the member joins anew."""
         self._told = Told(None, None)
 
+    def forget_owned(self) -> None:
+        """Say again what the member has: the coordinator waits for a word after each assignment."""
+        self._told = self._told._replace(owned=None)
+
     def confirm(self, told: Told) -> None:
         """The coordinator has heard it."""
         before = self._told
@@ -56,7 +60,7 @@ class HeartbeatContents:
     def next(self, epoch: int, subscription: Subscribe, owned: Slots) -> tuple[ConsumerGroupHeartbeatRequest, Told]:
         """Return the heartbeat to send, and what to confirm when it is answered."""
         request = self._from_member(epoch)
-        is_full = self._told == Told(None, None)
+        is_full = self._told.subscription is None
         told = Told(
             subscription if self._told.subscription != subscription else None,
             owned if self._told.owned != owned else None,

@@ -95,6 +95,8 @@ class ConsumerMembership:
         self._incarnation = 0
         self._target: Slots | None = None
         """What the group wants it to have; None before it said so."""
+        self._is_unacknowledged = False
+        """The target has to be answered, even if it asks for no change: one before it may never have come this far."""
         self._owned: Slots = {}
         """What the application has applied."""
         self._offered: Slots | None = None
@@ -270,6 +272,7 @@ class ConsumerMembership:
             self._report(MemberChanged(self._group_metadata()))
         if response.assignment is not None:
             self._target = slots_of(response.assignment)
+            self._is_unacknowledged = True
             self._names.want(self._target)
         assert self._choice is not None
         interval_ms = max(response.heartbeat_interval_ms, LEAST_INTERVAL_MS)
@@ -373,6 +376,10 @@ class ConsumerMembership:
         wanted = {topic_id: numbers for topic_id, numbers in self._target.items() if topic_id in names}
         if self._offered is None or wanted != self._offered:
             self._offer(wanted)
+        elif self._is_unacknowledged:
+            self._is_unacknowledged = False
+            self._contents.forget_owned()
+            self._due_at_ms = 0
 
     def _offer(self, wanted: Slots, *, is_lost: bool = False) -> None:
         names = self._names.known()

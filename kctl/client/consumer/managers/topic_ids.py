@@ -50,6 +50,7 @@ class TopicIds:
         return self._names
 
     def poll(self, now_ms: int) -> Poll:
+        self.known()
         if not self._missing or self._is_in_flight:
             return Poll([])
         if self._retry_at_ms > now_ms:
