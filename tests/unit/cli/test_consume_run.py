@@ -6,12 +6,12 @@ from typing import cast
 
 import pytest
 
-from kctl.cli.consume import FOREVER, Reading
 from kctl.cli.environment import Environment
 from kctl.cli.formats.plans import template_plan
 from kctl.cli.formats.template import parse_template
 from kctl.cli.offsets import Edge
 from kctl.cli.options import Common
+from kctl.cli.reading import FOREVER, Reading
 from kctl.cli.settings import Settings
 from kctl.client.clock import ManualClock
 from kctl.client.cluster import TopicPartition

@@ -1,0 +1,118 @@
+"""Reading: the records of chosen partitions to stdout, until the limit, the end, or for ever.
+
+Owns when to stop and when to flush; records are decoded and written by a plan, without an object each.
+Shown by tests/unit/cli/test_consume_run.py.
+"""
+
+from kctl.cli.data_out import DataOut
+from kctl.cli.offsets import Position
+from kctl.cli.options import Common
+from kctl.cli.partitions import Offsets, find_starts
+from kctl.client.clock import Timer
+from kctl.client.cluster import TopicPartition
+from kctl.client.config import ConsumerConfig
+from kctl.client.consumer.chunk import FetchedChunk
+from kctl.client.consumer.consumer import Consumer
+from kctl.client.errors import ApiTimeout
+from kctl.client.records import OutputPlan
+
+IDLE_S = 0.5
+"""How often an idle consumer looks whether its reader has left."""
+TELL_AFTER_MS = 2000
+"""An idle wait is told after so long, unless there is simply nothing more to read."""
+NOTHING_MORE = "at the end"
+"""How the consumer's reason starts where it has read everything."""
+WRITE_RECORDS = 500
+FOREVER = 2**63 - 1
+
+
+class Reading:
+    """One reading: from the start offsets until the limit, the end, or for ever."""
+
+    def __init__(
+        self, common: Common, config: ConsumerConfig, consumer: Consumer, plan: OutputPlan, limit: int
+    ) -> None:
+        self.written = 0
+        self._common = common
+        self._config = config
+        self._consumer = consumer
+        self._plan = plan
+        self._limit = limit
+        self._out = DataOut(common.environment.stdout)
+        self._ends: Offsets | None = None
+        """With -e: the partitions not yet read to their end, and that end."""
+        self._told = ""
+
+    def start(self, partitions: list[TopicPartition], position: Position, *, exit_at_end: bool) -> None:
+        """Assign the partitions at their start offsets; with -e only those that have anything to read."""
+        starts = find_starts(self._consumer, partitions, position, lambda text: self._common.say(f"kctl: note: {text}"))
+        if exit_at_end:
+            ends = self._consumer.end_offsets(partitions)
+            self._ends = {tp: end for tp, end in ends.items() if starts[tp] < end}
+            starts = {tp: starts[tp] for tp in self._ends}
+        self._consumer.assign(starts)
+        for tp, offset in starts.items():
+            self._consumer.seek(tp, offset)
+
+    @property
+    def _is_done(self) -> bool:
+        return self.written >= self._limit or self._ends == {}
+
+    def follow(self) -> None:
+        """Write what comes until there is nothing more to write; flush whenever nothing is there at once."""
+        try:
+            idle = Timer(self._common.environment.clock, self._config.api_timeout_ms)
+            while not self._is_done:
+                chunk = self._consumer.poll_chunk(0)
+                if chunk is None:
+                    self._flush()
+                    chunk = self._consumer.poll_chunk(IDLE_S)
+                if chunk is None:
+                    self._on_idle(idle)
+                    continue
+                self._write(chunk)
+                idle = Timer(self._common.environment.clock, self._config.api_timeout_ms)
+        finally:
+            self._flush()
+
+    def _flush(self) -> None:
+        self._out.flush()
+
+    def _write(self, chunk: FetchedChunk) -> None:
+        tp = chunk.topic_partition
+        end = FOREVER if self._ends is None else self._ends.get(tp, 0)
+        reader = chunk.reader(end)
+        reader.count = already = self.written  # so that %i goes on counting
+        while not reader.exhausted and self.written < self._limit:
+            self._out.write(reader.output(self._plan, min(WRITE_RECORDS, self._limit - self.written)))
+            self.written = max(already, reader.count)
+        self._wrote(tp, reader.next_offset)
+        if chunk.next_offset >= end:
+            self._reached_end(tp)
+
+    def _wrote(self, tp: TopicPartition, next_offset: int) -> None:
+        """Everything of the partition before that offset has been handed to the output; not flushed yet."""
+
+    def _reached_end(self, tp: TopicPartition) -> None:
+        if self._ends is not None and self._ends.pop(tp, None) is not None:
+            self._consumer.assign(self._ends)
+
+    def _on_idle(self, idle: Timer) -> None:
+        """Notice that the reader left, that compaction moved us to the end, or that a reason to wait should be told."""
+        self._out.check_reader()
+        for tp, end in list((self._ends or {}).items()):
+            if self._consumer.position(tp) >= end:
+                self._reached_end(tp)
+        idle.update()
+        if idle.elapsed_ms < TELL_AFTER_MS:
+            return
+        reasons = "; ".join(self._reasons())
+        if self._ends and idle.is_expired:
+            raise ApiTimeout(f"waiting for records: {reasons}", timeout_ms=idle.timeout_ms, elapsed_ms=idle.elapsed_ms)
+        if reasons != self._told:
+            self._told = reasons
+            self._common.say(f"kctl consume: waiting: {reasons}" if reasons else "kctl consume: going on")
+
+    def _reasons(self) -> list[str]:
+        """Return why nothing comes, save where there is simply nothing more."""
+        return [f"{tp}: {why}" for tp, why in self._consumer.waiting_for().items() if not why.startswith(NOTHING_MORE)]
