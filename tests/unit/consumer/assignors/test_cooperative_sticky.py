@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kctl.client.consumer.assignors import MemberSubscription, assignor_by_name
-from tests.unit.consumer.assignors.groups import Group, changed, random_group
+from tests.unit.consumer.assignors.groups import Group, changed, kept, random_group
 from tests.unit.consumer.fakes import T0, T1, T2
 
 COOPERATIVE = assignor_by_name("cooperative-sticky")
@@ -36,14 +36,13 @@ def test_what_another_member_owns_is_not_given(rng: Random, equal: bool) -> None
 
 @given(chances, st.booleans())
 def test_the_next_round_hands_over_the_rest(rng: Random, equal: bool) -> None:
+    """Where topics differ, what was free in the second round may have made room for one more move."""
     group = changed(rng, settled(rng, equal=equal), equal=equal)
-    group = group.after(group.assign(COOPERATIVE), 5)
-    assignment = group.assign(COOPERATIVE)
-    assert sorted(tp for share in assignment.values() for tp in share) == sorted(group.subscribed_partitions())
-    again = group.after(assignment, 6).assign(COOPERATIVE)
-    assert {name: sorted(share) for name, share in again.items()} == {
-        name: sorted(share) for name, share in assignment.items()
-    }
+    for generation in range(2 if equal else 5):
+        group = group.after(group.assign(COOPERATIVE), 5 + generation)
+    owned = sorted(tp for member in group.members.values() for tp in member.owned)
+    assert owned == sorted(group.subscribed_partitions())
+    assert kept(group, group.assign(COOPERATIVE)) == len(owned)
 
 
 @given(chances, st.booleans())
