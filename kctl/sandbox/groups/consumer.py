@@ -153,7 +153,6 @@ class ConsumerGroup:
         member = ConsumerMember(member_id, holder.instance_id, holder.client_id)
         member.topic_names, member.regex, member.assignor = holder.topic_names, holder.regex, holder.assignor
         member.rack_id, member.rebalance_timeout_ms = holder.rack_id, holder.rebalance_timeout_ms
-        member.advance(Progress(assigned=holder.progress.assigned))
         self._forget(holder)
         self.members[member_id] = member
         self.target[member_id] = self.target.pop(holder.member_id, ())

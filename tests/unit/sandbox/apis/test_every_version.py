@@ -5,10 +5,17 @@ from typing import Any
 import pytest
 
 from kctl.client.protocol.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kctl.client.protocol.api.consumer_group_describe import ConsumerGroupDescribeRequest
+from kctl.client.protocol.api.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from kctl.client.protocol.api.create_topics import CreatableTopic, CreateTopicsRequest
+from kctl.client.protocol.api.delete_groups import DeleteGroupsRequest
 from kctl.client.protocol.api.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from kctl.client.protocol.api.describe_groups import DescribeGroupsRequest
 from kctl.client.protocol.api.fetch import FetchPartition, FetchRequest, FetchTopic
 from kctl.client.protocol.api.find_coordinator import FindCoordinatorRequest
+from kctl.client.protocol.api.heartbeat import HeartbeatRequest
+from kctl.client.protocol.api.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from kctl.client.protocol.api.leave_group import LeaveGroupRequest, MemberIdentity
 from kctl.client.protocol.api.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataRequestTopic
 from kctl.client.protocol.api.offset_commit import (
@@ -23,6 +30,7 @@ from kctl.client.protocol.api.offset_fetch import (
     OffsetFetchRequestTopics,
 )
 from kctl.client.protocol.api.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from kctl.client.protocol.api.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from kctl.client.protocol.schema import Request
 from kctl.sandbox.apis import HANDLERS
 from tests.unit.sandbox.bench import Bench, batch
@@ -69,6 +77,38 @@ def _request(bench: Bench, key: int, version: int) -> Request:
             if version < 6:
                 return DeleteTopicsRequest(topic_names=["t", "none"])
             return DeleteTopicsRequest(topics=[DeleteTopicState(name="t"), DeleteTopicState(name="none")])
+    return _group_request(key, version)
+
+
+def _group_request(key: int, version: int) -> Request:
+    """Return a request about groups; what needs no content for an answer gets none."""
+    match key:
+        case 11:
+            offers = [JoinGroupRequestProtocol(name="range")]
+            return JoinGroupRequest(group_id="g", session_timeout_ms=10_000, protocol_type="consumer", protocols=offers)
+        case 12:
+            return HeartbeatRequest(group_id="g", member_id="m")
+        case 13 if version < 3:
+            return LeaveGroupRequest(group_id="g", member_id="m")
+        case 13:
+            return LeaveGroupRequest(group_id="g", members=[MemberIdentity(member_id="m")])
+        case 14:
+            given = [SyncGroupRequestAssignment(member_id="m", assignment=b"a")]
+            return SyncGroupRequest(group_id="g", member_id="m", assignments=given)
+        case 15:
+            return DescribeGroupsRequest(groups=["g", "h"])
+        case 42:
+            return DeleteGroupsRequest(groups_names=["g", "h"])
+        case 68:
+            return ConsumerGroupHeartbeatRequest(
+                group_id="g",
+                member_id="m",
+                rebalance_timeout_ms=1_000,
+                subscribed_topic_names=["t"],
+                topic_partitions=[],
+            )
+        case 69:
+            return ConsumerGroupDescribeRequest(group_ids=["g", "h"])
     request: Request = HANDLERS[key].request()
     return request
 
@@ -79,7 +119,9 @@ def test_is_answered(key: int, version: int, node_id: int) -> None:
     bench = Bench(nodes=2, topics={"t": 2})
     client = bench.connect(node_id)
     request = _request(bench, key, version)
-    client.take(request.RESPONSE, version, client.send(request, version))
+    correlation_id = client.send(request, version)
+    bench.scheduler.advance(0)
+    client.take(request.RESPONSE, version, correlation_id)
     assert not bench.sandbox.listeners[node_id].refused
 
 

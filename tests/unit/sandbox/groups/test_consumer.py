@@ -65,6 +65,7 @@ def test_topics_that_come_and_go_are_noticed_at_the_next_heartbeat() -> None:
     assert len(member.owned) == 4
     bench.sandbox.create_topic("new", 2)
     bench.sandbox.create_topic("another-new", 2)
+    bench.sandbox.create_topic("tt", 2)
     member.beat()
     assert (len(member.owned), member.epoch) == (6, 3)
     bench.cluster.delete_topic("t")
@@ -99,6 +100,24 @@ def test_a_member_that_is_back_in_time_finds_its_partitions() -> None:
     assert back.beat() is ErrorCode.NONE
     assert (back.indexes, back.epoch) == ([0, 1], second.epoch)
     assert first.beat(member_epoch=3) is ErrorCode.FENCED_INSTANCE_ID
+
+
+def test_a_lost_answer_is_made_up_for_and_offsets_of_old_partitions_may_be_committed() -> None:
+    bench = bench_of()
+    first, second = ConsumerPeer(bench, "m1"), ConsumerPeer(bench, "m2")
+    for peer in (first, second, first, first, second):
+        peer.beat()
+    assert [first.commit(epoch) for epoch in (1, 2, 3, 4)] == [
+        ErrorCode.STALE_MEMBER_EPOCH,
+        ErrorCode.NONE,
+        ErrorCode.NONE,
+        ErrorCode.STALE_MEMBER_EPOCH,
+    ]
+    assert [first.beat(member_epoch=epoch) for epoch in (4, 1, 2)] == [
+        ErrorCode.FENCED_MEMBER_EPOCH,
+        ErrorCode.FENCED_MEMBER_EPOCH,
+        ErrorCode.NONE,
+    ]
 
 
 def test_the_settings_of_the_broker_hold() -> None:

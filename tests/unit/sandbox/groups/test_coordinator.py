@@ -8,6 +8,7 @@ from kctl.sandbox.faults import Fault
 from tests.unit.sandbox.bench import Bench
 from tests.unit.sandbox.groups.members import (
     CODES,
+    REBALANCE_MS,
     SESSION_MS,
     ClassicPeer,
     ConsumerPeer,
@@ -86,6 +87,21 @@ def test_a_consumer_group_moves_whole_and_its_limits_start_over() -> None:
     assert first.indexes == [0, 1]
     bench.scheduler.advance(1)
     assert list(consumer(bench).members) == ["m1"]
+
+
+def test_who_is_to_give_up_gets_its_whole_time_from_a_new_coordinator() -> None:
+    bench = two_nodes()
+    first, second = ConsumerPeer(bench, "m1"), ConsumerPeer(bench, "m2")
+    first.beat()
+    second.beat()
+    first.is_slow = True
+    first.beat()
+    bench.scheduler.advance(REBALANCE_MS - 1)
+    bench.sandbox.move_coordinator("g", 2)
+    bench.scheduler.advance(REBALANCE_MS - 1)
+    assert list(consumer(bench).members) == ["m1", "m2"]
+    bench.scheduler.advance(1)
+    assert list(consumer(bench).members) == ["m2"]
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,15 @@ def test_a_bounce_within_the_session_is_no_rebalance() -> None:
     assert (first.heartbeat(), back.heartbeat()) == (ErrorCode.NONE, ErrorCode.NONE)
 
 
+def test_a_new_process_that_falls_silent_is_dropped_as_well() -> None:
+    bench = bench_of()
+    stable_group(bench, "a")
+    back = ClassicPeer(bench, "a")
+    back.send_join()
+    bench.scheduler.advance(SESSION_MS)
+    assert classic(bench).is_empty
+
+
 def test_a_leader_that_is_back_does_not_assign() -> None:
     bench = bench_of()
     stable_group(bench, "a", "b")
