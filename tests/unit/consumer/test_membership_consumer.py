@@ -324,10 +324,58 @@ def test_topics_that_are_known_by_id_alone_are_asked_for() -> None:
     assert bench.changes() == [AssignmentChanged(1, (T0,))]
     assert GroupWaiting("waiting for the names of 1 assigned topics") in bench.reports
     bench.member.applied(1)
-    assert owned(bench.beat()) == [0]
+    request = bench.beat()
+    assert owned(request) == [0]
     answer(metadata, MetadataResponse(topics=[MetadataResponseTopic(topic_id=OTHER_ID, name="u")]))
+    bench.hear(request)
     bench.polled()
     assert bench.changes()[-1] == AssignmentChanged(2, (T0, TopicPartition("u", 0)))
+
+
+def given_an_unknown_topic(bench: Bench) -> Outgoing:
+    """t-0 goes, partition 0 of a topic without a name comes; return the heartbeat that tells that t-0 is gone."""
+    bench.joined(0)
+    bench.now_ms = INTERVAL_MS
+    assigned = [TopicPartitions(topic_id=OTHER_ID, partitions=[0])]
+    bench.answer(bench.beat(), member_epoch=2, assignment=Assignment(topic_partitions=assigned))
+    [metadata] = bench.polled()
+    bench.member.applied(2)
+    telling = bench.beat()
+    assert owned(telling) == []
+    answer(metadata, MetadataResponse(topics=[MetadataResponseTopic(topic_id=OTHER_ID, name="u")]))
+    return telling
+
+
+def test_an_assignment_is_not_acknowledged_before_its_topics_have_names() -> None:
+    bench = Bench()
+    bench.start(Subscribe((), re.compile("u")))
+    assigned = [TopicPartitions(topic_id=OTHER_ID, partitions=[0])]
+    bench.answer(bench.beat(), member_epoch=1, assignment=Assignment(topic_partitions=assigned))
+    [metadata] = bench.polled()
+    bench.member.applied(1)
+    assert bench.polled() == []
+    answer(metadata, MetadataResponse(topics=[MetadataResponseTopic(topic_id=OTHER_ID, name="u")]))
+    bench.apply()
+    assert owned(bench.beat()) == [0]
+
+
+def test_what_a_heartbeat_leaves_out_is_not_taken_before_its_answer() -> None:
+    bench = Bench()
+    telling = given_an_unknown_topic(bench)
+    bench.polled()
+    assert [change.owned for change in bench.changes()] == [()]
+    bench.hear(telling)
+    bench.polled()
+    assert [change.owned for change in bench.changes()] == [(), (TopicPartition("u", 0),)]
+
+
+def test_a_target_counts_no_more_when_a_heartbeat_was_not_answered() -> None:
+    bench = Bench()
+    fail(given_an_unknown_topic(bench), ConnectionLost("gone"), bench.now_ms)
+    bench.now_ms += 100
+    bench.hear(bench.beat(), [])
+    bench.polled()
+    assert [change.owned for change in bench.changes()] == [()]
 
 
 def test_a_changed_subscription_is_told_at_once() -> None:

@@ -104,7 +104,8 @@ class ConsumerMembership:
         self._reported = self._applied = 0
         self._session = 0
         """Numbers memberships: an answer to an earlier one is of no interest."""
-        self._is_in_flight = False
+        self._in_flight: Told | None = None
+        """What the heartbeat tells that is under way."""
         self._due_at_ms = self._not_before_ms = self._sent_at_ms = 0
         self._failures = 0
         self._fatal: KafkaError | None = None
@@ -208,7 +209,7 @@ class ConsumerMembership:
         return Poll([]) if self._goodbye is None else self._goodbye.poll(now_ms)
 
     def _poll_heartbeat(self, now_ms: int) -> Poll:
-        if self._stage is Stage.ABSENT or self._is_in_flight:
+        if self._stage is Stage.ABSENT or self._in_flight is not None:
             return Poll([])
         if self._stage is Stage.JOINING and self._applied < self._reported:
             return Poll([])  # what was lost is still in use
@@ -223,7 +224,7 @@ class ConsumerMembership:
             self._fail(error)
             return Poll([])
         session = self._session
-        self._is_in_flight = True
+        self._in_flight = told
         self._sent_at_ms = now_ms
         timeout_ms = self._config.request_timeout_ms
         return Poll(
@@ -248,7 +249,7 @@ class ConsumerMembership:
     def _on_answer(self, session: int, told: Told, answer: Answer) -> None:
         if session != self._session:
             return
-        self._is_in_flight = False
+        self._in_flight = None
         response = answer.response
         if isinstance(response, ConsumerGroupHeartbeatResponse):
             if self._coordinator.check(response.error_code, "ConsumerGroupHeartbeat") is None:
@@ -298,8 +299,12 @@ class ConsumerMembership:
     # --- what goes wrong --------------------------------------------------------------------------------------------
 
     def _retry(self, now_ms: int, *, at_once: bool = False) -> None:
-        """Say everything again, since what was said may not have been heard; another coordinator is asked at once."""
+        """Say everything again, since what was said may not have been heard; another coordinator is asked at once.
+
+        Or it was heard, and the target has changed by it: the answer to the whole story tells the target anew.
+        """
         self._contents.forget()
+        self._target = None
         self._due_at_ms = 0
         self._not_before_ms = 0 if at_once else now_ms + self._backoff.backoff_ms(self._failures)
         self._failures += 1
@@ -349,7 +354,7 @@ class ConsumerMembership:
             self._incarnation += 1
         self._stage = Stage.ABSENT
         self._session += 1
-        self._is_in_flight = False
+        self._in_flight = None
         self._epoch = JOINS
         self._target = None
         self._owned = {}
@@ -359,7 +364,7 @@ class ConsumerMembership:
 
     def _say_goodbye(self, deadline_at_ms: int, *, keeps_place: bool) -> None:
         """Tell the group, where it may count on us; the partitions of a static member may wait for its return."""
-        if self._stage is Stage.MEMBER or self._is_in_flight:
+        if self._stage is Stage.MEMBER or self._in_flight is not None:
             self._goodbye = ConsumerGoodbye(
                 self._coordinator,
                 self._contents.goodbye(keeps_place=keeps_place),
@@ -369,14 +374,18 @@ class ConsumerMembership:
             )
 
     def _reconcile(self) -> None:
-        """Report what the group wants, as far as the names of topics are known, when nothing waits to be applied."""
-        if self._target is None or self._applied < self._reported:
+        """Report what the group wants, as far as the names of topics are known, when nothing waits to be applied.
+
+        Nor while a heartbeat tells what the member has: what it leaves out of the target counts as given up with it.
+        """
+        is_telling = self._in_flight is not None and self._in_flight.owned is not None
+        if self._target is None or self._applied < self._reported or is_telling:
             return
         names = self._names.known()
         wanted = {topic_id: numbers for topic_id, numbers in self._target.items() if topic_id in names}
         if self._offered is None or wanted != self._offered:
             self._offer(wanted)
-        elif self._is_unacknowledged:
+        elif self._is_unacknowledged and not self._names.missing:
             self._is_unacknowledged = False
             self._contents.forget_owned()
             self._due_at_ms = 0
@@ -405,7 +414,7 @@ class ConsumerMembership:
         if self._stage is Stage.ABSENT:
             return f"not in {group} until the next poll"
         if self._stage is Stage.JOINING:
-            if self._is_in_flight:
+            if self._in_flight is not None:
                 return f"joining {group}"
             error = self._coordinator.error
             return self._coordinator.waiting_for + ("" if error is None else f": {error}")
