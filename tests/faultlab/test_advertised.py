@@ -8,6 +8,7 @@ import pytest
 from kctl.cli.exit_codes import ExitCode
 from kctl.sandbox import Fault, Sandbox
 from kctl.sandbox.server import ServedSandbox
+from kctl.sandbox.settings import ClusterSettings
 from tests.faultlab.lab import LONG, Run, check, check_at_once, check_waited, run_all
 from tests.faults import peers
 
@@ -73,3 +74,21 @@ def test_one_broker_of_three_has_a_wrong_address() -> None:
     assert runs["topics list"].code == ExitCode.OK
     assert runs["consume"].code == ExitCode.ADVERTISED_ADDRESS
     assert f"broker 2 advertises {refused}" in runs["consume"].stderr
+
+
+def test_32_another_broker_answers_where_this_one_is_advertised() -> None:
+    with Sandbox(nodes=2, topics={"t": 1}).serve() as served:
+        first, second = served.listens_on(1), served.listens_on(2)
+        served.sandbox.advertise(1, *second)
+        served.sandbox.advertise(2, *first)
+        run = run_all(_place(served), limits=LONG, commands=["probe"])["probe"]
+    check(32, run)
+    check_at_once(run)
+
+
+def test_32_two_clusters_in_one_list() -> None:
+    other = ClusterSettings(cluster_id="another-cluster")
+    with Sandbox(nodes=1).serve() as served, Sandbox(nodes=1, settings=other).serve() as stranger:
+        run = run_all(f"{_place(served)},{_place(stranger)}", limits=LONG, commands=["probe"])["probe"]
+    assert run.code == ExitCode.ADVERTISED_ADDRESS, run
+    assert "different cluster ids" in run.said

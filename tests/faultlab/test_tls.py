@@ -10,6 +10,7 @@ from kctl.sandbox.node import ListenerSecurity
 from tests.brokers.certificates import Certificates, make_certificates
 from tests.brokers.requirements import have
 from tests.faultlab.lab import LONG, check, check_at_once, run_all
+from tests.unit.security.certificates import Authority
 
 
 @pytest.fixture(scope="module")
@@ -47,4 +48,16 @@ def test_22_an_unknown_authority(certificates: Certificates, tmp_path: Path) -> 
         runs = run_all(served.bootstrap, *_client(tmp_path, certificates.stranger_ca), limits=LONG)
     for run in runs.values():
         check(22, run)
+        check_at_once(run)
+
+
+def test_20_a_certificate_that_is_not_valid_yet(tmp_path: Path) -> None:
+    authority = have(lambda: Authority(tmp_path / "ca", "kctl early ca"))
+    early = authority.issue("early", begins="20890101000000Z", ends="20900101000000Z")
+    ca = tmp_path / "ca.pem"
+    ca.write_text(authority.pem)
+    with Sandbox(nodes=1, topics={"t": 1}, security=ListenerSecurity(server_context(early))).serve() as served:
+        runs = run_all(served.bootstrap, *_client(tmp_path, ca), limits=LONG)
+    for run in runs.values():
+        check(20, run)
         check_at_once(run)

@@ -199,7 +199,7 @@ CONNECTION_FAULTS = (
         "certificate is valid only from ... [phase tls]",
         "check the clock of this machine",
         "The clock here is behind, or the certificate was made ahead of its time.",
-        "tests/unit/security/test_tls_channel.py",
+        "tests/faultlab/test_tls.py",
     ),
     Fault(
         21,
@@ -313,7 +313,7 @@ CONNECTION_FAULTS = (
         "a balancer or a port forward leads to the wrong broker",
         "A balancer in front of several brokers, port forwards that were mixed up, or a list that mixes clusters. "
         "kctl probe asks every node who it is.",
-        "tests/unit/probe/test_findings.py",
+        "tests/faultlab/test_advertised.py",
     ),
     Fault(
         33,
