@@ -2,7 +2,7 @@
 
 Three epochs count: the group's (something changed), the target's (it was answered by an assignment), each member's (it
 has arrived there). How a member gets there is in reconciliation.py. Source: KIP-848.
-Shown by tests/unit/sandbox/groups/test_consumer.py and test_consumer_static.py.
+Shown by tests/unit/sandbox/groups/test_consumer.py.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""What groups commit, and as whom a client commits. Shown by tests/unit/sandbox/groups/test_offsets_of_groups.py."""
+"""What groups commit, and as whom a client commits. Shown by tests/unit/sandbox/groups and apis/test_offsets.py."""
 
 from typing import NamedTuple
 

@@ -4,6 +4,7 @@ import pytest
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from kctl.client.protocol.api.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
 from kctl.sandbox.faults import Fault
 from tests.unit.sandbox.bench import Bench
 from tests.unit.sandbox.groups.members import (
@@ -57,6 +58,19 @@ def test_a_rebalance_is_forgotten_when_the_group_moves() -> None:
     assert first.heartbeat() is ErrorCode.NONE
     assert second.heartbeat() is ErrorCode.UNKNOWN_MEMBER_ID
     bench.scheduler.advance(SESSION_MS - 1)
+    assert first.heartbeat() is ErrorCode.NONE
+
+
+def test_a_promised_id_means_nothing_to_a_new_coordinator() -> None:
+    bench = two_nodes()
+    (first,) = stable_group(bench, None)
+    offers = [JoinGroupRequestProtocol(name="range")]
+    request = JoinGroupRequest(group_id="g", session_timeout_ms=SESSION_MS, protocol_type="consumer", protocols=offers)
+    request.member_id = bench.connect(1).call(request, JoinGroupResponse, 9).member_id
+    bench.sandbox.move_coordinator("g", 2)
+    answer = bench.connect(2).call(request, JoinGroupResponse, 9)
+    assert answer.error_code == ErrorCode.UNKNOWN_MEMBER_ID
+    first.talks = bench.connect(2)
     assert first.heartbeat() is ErrorCode.NONE
 
 
