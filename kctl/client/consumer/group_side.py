@@ -117,9 +117,7 @@ class GroupSide:
         if held and self.subscribed is not None:
             error = _called(self._listener.on_partitions_revoked, held)
         self._drop_all_but(())
-        for change in self._changes:
-            self._link.post_quietly(ChangeApplied(change.number))
-        self._changes.clear()
+        self._skip_changes()
         return error
 
     def rejoin(self, reason: str) -> None:
@@ -257,11 +255,21 @@ class GroupSide:
                 self._ended.append((self._open.pop(commit_id), error))
 
     def _on_change(self, change: AssignmentChanged) -> None:
-        """Keep the change for the next poll; one of a subscription that is over has nothing left to change."""
-        if self.subscribed is not None and change.term == self._term:
-            self._changes.append(change)
-        else:
+        """Keep the change for the next poll; one of a subscription that is over has nothing left to change.
+
+        What a loss overtakes is not applied any more: those partitions may be read by others already.
+        """
+        if self.subscribed is None or change.term != self._term:
             self._link.post_quietly(ChangeApplied(change.number))
+            return
+        if change.is_lost:
+            self._skip_changes()
+        self._changes.append(change)
+
+    def _skip_changes(self) -> None:
+        for change in self._changes:
+            self._link.post_quietly(ChangeApplied(change.number))
+        self._changes.clear()
 
 
 def _called(

@@ -1,6 +1,7 @@
 """Blocking calls and close of a member, with its coordinator in every kind of trouble: each ends on its millisecond."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import pytest
 
@@ -128,7 +129,7 @@ def test_poll_is_bounded_while_the_group_rebalances_and_wakeup_ends_it(scene: Gr
         scene.read(holder, 5)
         joining = scene.member("b")
         for timeout in (0.0, 0.001, 0.1, 3.0):
-            assert scene.elapsed_ms(lambda timeout=timeout: joining.poll(timeout=timeout)) == round(timeout * 1000)
+            assert scene.elapsed_ms(partial(joining.poll, timeout)) == round(timeout * 1000)
         scene.hub.call_later_ms(700, "waker", joining.wakeup)
         with pytest.raises(WakeupError):
             joining.poll(timeout=5)
