@@ -81,15 +81,21 @@ class Shares:
 
     def _path_from(self, member_id: str, longest: int) -> list[Step]:
         """Return the shortest path to a member that holds at least two less, the one with least among equals."""
+        floor = min(self._size.values())
+        ceiling = self._size[member_id] - 2
         came_by: dict[str, Step] = {}
         seen_topics: dict[str, None] = {}
-        reached = [member_id]
+        reached = [member_id] if floor <= ceiling else []
         for _ in range(longest):
-            reached = list(self._neighbours(reached, came_by, seen_topics, member_id))
+            givers, reached = reached, []
+            for taker in self._neighbours(givers, came_by, seen_topics, member_id):
+                reached.append(taker)
+                if self._size[taker] == floor:
+                    return path_to(taker, came_by)
             if not reached:
                 break
             least = min(reached, key=self._size.__getitem__)
-            if self._size[least] <= self._size[member_id] - 2:
+            if self._size[least] <= ceiling:
                 return path_to(least, came_by)
         return []
 
