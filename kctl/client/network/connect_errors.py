@@ -105,10 +105,15 @@ def bad_bytes(target: Target, phase: Phase, error: RemoteProtocolError) -> Kafka
 def not_spoken(target: Target, error: UnsupportedVersionError, versions: NodeVersions) -> KafkaError:
     """Return the error of a node that lacks an API; a KRaft controller is known by having no Metadata at all."""
     if error.api == MetadataRequest.NAME and MetadataRequest.API_KEY not in versions.ranges:
-        text = "it speaks Kafka, but not Metadata: a KRaft controller"
-        return located(target, Phase.METADATA, WrongPeerError(text, hint="use a listener for clients"))
+        return controller(target)
     error.args = (f"{target}: {error}",)
     return error
+
+
+def controller(target: Target) -> TransportError:
+    """Return the error of a node that answers as the controllers' quorum does, not as a broker."""
+    text = "it speaks Kafka, but not Metadata: a KRaft controller"
+    return located(target, Phase.METADATA, WrongPeerError(text, hint="use a listener for clients"))
 
 
 def located(target: Target, phase: Phase, error: TransportError) -> TransportError:

@@ -14,7 +14,6 @@ from collections.abc import Callable, Sequence
 
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import NO_NODE, Node
-from kctl.client.errors import KafkaError, WrongPeerError
 from kctl.client.events import Phase
 from kctl.client.network import connect_errors
 from kctl.client.network.connection import Connection
@@ -85,7 +84,7 @@ class Conversation:
             question = self._questions.pop(0)
             if not versions.supports(type(question)):
                 if isinstance(question, MetadataRequest):
-                    raise _no_broker(self._report)
+                    raise connect_errors.controller(self._report.target)
                 continue
             version = versions.choose(type(question))
             if isinstance(question, FindCoordinatorRequest):
@@ -165,11 +164,6 @@ def mechanisms_of(response: Response) -> tuple[str, ...]:
 
 def _answers_come_from_receive(_: Answer) -> None:
     """Do nothing: whoever feeds the connection hands the answer to `on_answer`."""
-
-
-def _no_broker(report: AddressReport) -> KafkaError:
-    error = WrongPeerError("it speaks Kafka, but not Metadata: a KRaft controller", hint="use a listener for clients")
-    return connect_errors.located(report.target, Phase.METADATA, error)
 
 
 def _coordinator_of(group: str) -> FindCoordinatorRequest:
