@@ -58,7 +58,8 @@ class Coordinator:
         self._is_in_flight = False
         self._failures = 0
         self._retry_at_ms = 0
-        self._connect_error: KafkaError | None = None
+        self._connect_errors: dict[int, KafkaError] = {}
+        """The last error of each connection, so that one failure is noticed once."""
 
     # --- for those who send to it -----------------------------------------------------------------------------------
 
@@ -70,8 +71,8 @@ class Coordinator:
         if self._client.network.ready(connection):
             return True
         error = self._client.network.node_error(connection)
-        if error is not None and error is not self._connect_error:
-            self._connect_error = error
+        if error is not None and error is not self._connect_errors.get(connection):
+            self._connect_errors[connection] = error
             self.lost(error)
         return False
 
