@@ -1,6 +1,6 @@
 """The end of a consumer on the application's side: what is given up in which order, and what is told of it.
 
-Shown by tests/sim/consumer/test_deadlines.py and tests/sim/groups/test_close.py.
+Shown by tests/sim/consumer/test_deadlines.py and tests/sim/groups/test_deadlines.py.
 """
 
 from typing import Literal, NamedTuple

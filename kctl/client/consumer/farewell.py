@@ -1,6 +1,6 @@
 """Farewell: the end of a member, step by step and within one deadline.
 
-Owns the order: the commits that were made, then the goodbye. Shown by tests/unit/consumer/test_farewell.py.
+Owns the order: the commits that were made, then the goodbye. Shown by tests/sim/groups/test_deadlines.py.
 """
 
 from kctl.client.consumer.events import LoopEnded, Stop

@@ -1,7 +1,7 @@
 """GroupDesk: the network side of being in a group: coordinator, membership, commits and committed offsets together.
 
 Owns their order within a turn of the loop and the way of the group's events to them.
-Shown by tests/unit/consumer/test_farewell.py and tests/sim/groups.
+Shown by tests/sim/groups.
 """
 
 from collections.abc import Callable

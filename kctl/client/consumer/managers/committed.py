@@ -1,7 +1,7 @@
 """CommittedManager: looks committed offsets up at the coordinator, for calls and for positions of assigned partitions.
 
 Owns the open look-ups. A position that nobody has committed is handed on: to the reset policy where there is one.
-Shown by tests/unit/consumer/test_committed_manager.py.
+Shown by tests/sim/groups/test_sharing.py and test_deadlines.py.
 """
 
 from collections.abc import Callable, Iterable

@@ -1,7 +1,7 @@
 """Leaving: tells the coordinator that one member goes, again until it has heard it or the deadline has passed.
 
 Owns one goodbye. It goes by the prompt connection, so a JoinGroup that is held back does not hold it up.
-Shown by tests/unit/consumer/test_leaving.py.
+Shown by tests/sim/groups/test_deadlines.py.
 """
 
 from kctl.client.broker_errors import ErrorCode

@@ -1,6 +1,6 @@
 """TopicChoice: the topics a member wants, by name or by pattern, as the metadata shows them.
 
-Owns the match of a pattern with the names of the cluster. Shown by tests/unit/consumer/test_topic_choice.py.
+Owns the match of a pattern with the names of the cluster. Shown by tests/sim/groups/test_sharing.py.
 """
 
 from kctl.client.consumer.group_events import Subscribe

@@ -1,0 +1,35 @@
+"""A coordinator that is there, and answers when the test says so; the network side of a group without a network."""
+
+from kctl.client.broker_errors import broker_error
+from kctl.client.consumer.managers.coordinator import HELD, PROMPT
+from kctl.client.consumer.managers.requests import Outgoing
+from kctl.client.errors import KafkaError
+from kctl.client.network.in_flight import OnDone
+from kctl.client.protocol.schema import Request
+
+
+class ReadyCoordinator:
+    """Fits `Coordinator` by shape."""
+
+    group_id = "g"
+    waiting_for = "waiting for the coordinator of group g"
+
+    def __init__(self) -> None:
+        self.is_ready = True
+        self.error: KafkaError | None = None
+        self.refusal: KafkaError | None = None
+
+    def ready(self, connection: int) -> bool:
+        assert connection in (PROMPT, HELD)
+        return self.is_ready
+
+    def speaks(self, connection: int, kind: type[Request], at_least: int) -> bool:
+        return True
+
+    def outgoing(
+        self, connection: int, request: Request, timeout_ms: int, on_done: OnDone, max_version: int | None = None
+    ) -> Outgoing:
+        return Outgoing(connection, request, timeout_ms, on_done, max_version)
+
+    def check(self, code: int, what: str) -> KafkaError | None:
+        return broker_error(code, what) if code else None

@@ -1,0 +1,189 @@
+"""CommitManager: one after the other, again while it helps, never in the name of somebody who is gone."""
+
+from typing import cast
+
+import pytest
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.consumer.events import CallDone
+from kctl.client.consumer.group_events import CommitAsync, CommitDone, CommitSync, OffsetAndMetadata
+from kctl.client.consumer.managers.commits import CommitManager
+from kctl.client.consumer.managers.coordinator import PROMPT, Coordinator
+from kctl.client.consumer.managers.membership import MemberIdentity, Membership
+from kctl.client.consumer.managers.requests import Outgoing
+from kctl.client.errors import ApiTimeout, CommitFailedError, ConnectionLost, KafkaError
+from kctl.client.protocol.api.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+from tests.unit.consumer.coordination import ReadyCoordinator
+from tests.unit.consumer.fakes import T0, T1, Reports, answer, chance, config, fail
+
+OFFSETS = {T0: OffsetAndMetadata(5), T1: OffsetAndMetadata(7, "word", 3)}
+
+
+class Member:
+    def __init__(self) -> None:
+        self.identity: MemberIdentity | None = MemberIdentity("m", 4, None, 1)
+        self.incarnation = 1
+        self.fenced_with: list[KafkaError] = []
+
+    def fenced(self, identity: MemberIdentity, error: KafkaError) -> None:
+        assert identity == self.identity
+        self.fenced_with.append(error)
+
+
+class Desk:
+    def __init__(self) -> None:
+        self.coordinator, self.member, self.reports = ReadyCoordinator(), Member(), Reports()
+        self.commits = CommitManager(
+            config(group_id="g"),
+            cast(Coordinator, self.coordinator),
+            cast(Membership, self.member),
+            chance(),
+            self.reports.append,
+        )
+
+    def sync(self, call_id: int = 1, deadline_at_ms: int = 10_000, *, as_member: bool = True) -> None:
+        self.commits.commit(CommitSync(call_id, OFFSETS, deadline_at_ms, as_member))
+
+    def start(self, commit_id: int = 1, *, may_retry: bool = False) -> None:
+        self.commits.commit(CommitAsync(commit_id, OFFSETS, 10_000, 10_000, True, may_retry))
+
+    def sent(self, now_ms: int = 0) -> Outgoing:
+        [request] = self.commits.poll(now_ms).requests
+        return request
+
+
+def response(*codes: int) -> OffsetCommitResponse:
+    partitions = [OffsetCommitResponsePartition(partition_index=i, error_code=code) for i, code in enumerate(codes)]
+    return OffsetCommitResponse(topics=[OffsetCommitResponseTopic(name="t", partitions=partitions)])
+
+
+def test_a_commit_says_who_and_what() -> None:
+    desk = Desk()
+    desk.sync(deadline_at_ms=700)
+    sent = desk.sent()
+    assert (sent.node_id, sent.timeout_ms, sent.max_version) == (PROMPT, 700, 9)
+    assert isinstance(sent.request, OffsetCommitRequest)
+    assert (sent.request.group_id, sent.request.member_id, sent.request.generation_id_or_member_epoch) == ("g", "m", 4)
+    [topic] = sent.request.topics
+    assert [(p.partition_index, p.committed_offset, p.committed_metadata) for p in topic.partitions] == [
+        (0, 5, ""), (1, 7, "word"),
+    ]  # fmt: skip
+    answer(sent, response(0, 0))
+    assert desk.reports == [CallDone(1, None, None)]
+    assert desk.commits.is_idle
+
+
+def test_one_at_a_time_and_in_order() -> None:
+    desk = Desk()
+    desk.start(1)
+    desk.sync(2)
+    first = desk.sent()
+    assert desk.commits.poll(1).requests == []
+    answer(first, response(0, 0))
+    answer(desk.sent(), response(0, 0))
+    assert desk.reports == [CommitDone(1, None), CallDone(2, None, None)]
+
+
+def test_what_is_confirmed_is_not_sent_again() -> None:
+    desk = Desk()
+    desk.sync()
+    answer(desk.sent(), response(0, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS), at_ms=50)
+    assert desk.commits.poll(100).requests == []
+    again = desk.sent(150).request
+    assert isinstance(again, OffsetCommitRequest)
+    assert [p.partition_index for topic in again.topics for p in topic.partitions] == [1]
+
+
+def test_only_a_blocking_commit_is_tried_again() -> None:
+    for may_retry in (False, True):
+        desk = Desk()
+        desk.start(may_retry=may_retry)
+        fail(desk.sent(), ConnectionLost("gone"))
+        assert desk.commits.is_idle is not may_retry
+        assert len(desk.reports) == (0 if may_retry else 1)
+
+
+@pytest.mark.parametrize("code", [ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID])
+def test_a_fenced_commit_fails_and_tells_the_membership(code: ErrorCode) -> None:
+    desk = Desk()
+    desk.sync()
+    answer(desk.sent(), response(code, code))
+    [done] = desk.reports
+    assert isinstance(done, CallDone)
+    assert isinstance(done.error, CommitFailedError)
+    assert code.name in str(done.error)
+    assert len(desk.member.fenced_with) == 1
+
+
+def test_a_new_generation_of_the_same_member_commits_again() -> None:
+    desk = Desk()
+    desk.sync()
+    sent = desk.sent()
+    desk.member.identity = MemberIdentity("m", 5, None, 1)
+    answer(sent, response(ErrorCode.ILLEGAL_GENERATION, ErrorCode.ILLEGAL_GENERATION))
+    again = desk.sent(1000).request
+    assert isinstance(again, OffsetCommitRequest)
+    assert again.generation_id_or_member_epoch == 5
+
+
+def test_no_commit_outlives_its_incarnation() -> None:
+    desk = Desk()
+    desk.sync()
+    desk.member.identity = MemberIdentity("m2", 5, None, 2)
+    assert desk.commits.poll(0).requests == []
+    [done] = desk.reports
+    assert isinstance(done, CallDone)
+    assert isinstance(done.error, CommitFailedError)
+
+
+def test_without_a_subscription_nobody_has_to_be_a_member() -> None:
+    desk = Desk()
+    desk.member.identity = None
+    desk.sync(as_member=False)
+    request = desk.sent().request
+    assert isinstance(request, OffsetCommitRequest)
+    assert (request.member_id, request.generation_id_or_member_epoch) == ("", -1)
+
+
+def test_an_unknown_topic_ends_after_three_looks() -> None:
+    desk = Desk()
+    desk.sync(deadline_at_ms=60_000)
+    for look in range(3):
+        assert desk.reports == []
+        answer(desk.sent(look * 1000), response(0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), at_ms=look * 1000)
+    assert len(desk.reports) == 1
+
+
+def test_actions_wait_for_the_commits_before_them() -> None:
+    desk = Desk()
+    done: list[str] = []
+    desk.commits.after_pending(lambda: done.append("at once"))
+    desk.start()
+    desk.commits.after_pending(lambda: done.append("after"))
+    sent = desk.sent()
+    assert done == ["at once"]
+    answer(sent, response(0, 0))
+    assert done == ["at once", "after"]
+
+
+def test_expired_abandoned_and_aborted_commits() -> None:
+    desk = Desk()
+    desk.coordinator.is_ready = False
+    desk.start(1)
+    desk.sync(2)
+    assert desk.commits.poll(5).next_deadline_at_ms == 10_000
+    desk.commits.abandon(2)
+    desk.commits.poll(10_000)
+    [done] = desk.reports
+    assert isinstance(done, CommitDone)
+    assert isinstance(done.error, ApiTimeout)
+    assert done.error.timeout_ms == 10_000
+    desk.start(3)
+    desk.commits.abort(ConnectionLost("closed"))
+    assert desk.commits.is_idle
+    assert len(desk.reports) == 2

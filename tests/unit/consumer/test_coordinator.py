@@ -1,0 +1,123 @@
+"""Coordinator against a fake network: found, lost, looked for again with back-off, refused."""
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.cluster import Node
+from kctl.client.cluster_client import ClusterClient
+from kctl.client.consumer.managers.coordinator import HELD, PROMPT, Coordinator
+from kctl.client.errors import ConnectionLost, KafkaError, RequestTimeout
+from kctl.client.protocol.api import find_coordinator
+from kctl.client.protocol.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from kctl.client.protocol.api.heartbeat import HeartbeatRequest
+from kctl.client.protocol.versions import NodeVersions
+from tests.unit.consumer.fakes import FakeClient, FakeNetwork, answer, chance, config, fail
+
+
+class Network(FakeNetwork):
+    def __init__(self) -> None:
+        super().__init__()
+        self.dedicated: dict[int, Node] = {}
+        self.hung_up: list[int] = []
+        self.newest = 6
+
+    def dedicate(self, node: Node) -> None:
+        self.dedicated[node.node_id] = node
+
+    def disconnect(self, node_id: int, reason: str) -> None:
+        assert reason
+        self.hung_up.append(node_id)
+
+    def versions(self, node_id: int) -> NodeVersions:
+        assert node_id not in self.down
+        return NodeVersions({FindCoordinatorRequest.API_KEY: (0, self.newest)})
+
+
+class Desk:
+    def __init__(self) -> None:
+        self.client = FakeClient()
+        self.network = self.client.network = Network()
+        client: ClusterClient = self.client.as_client()
+        self.coordinator = Coordinator(config(), "g", client, chance())
+
+    def look_up(self) -> FindCoordinatorRequest:
+        """Want it, and return the question that is sent."""
+        assert not self.coordinator.ready(PROMPT)
+        [self.sent] = self.coordinator.poll(self.client.clock.now_ms()).requests
+        assert isinstance(self.sent.request, FindCoordinatorRequest)
+        return self.sent.request
+
+    def find(self, code: int = 0) -> None:
+        self.look_up()
+        found = find_coordinator.Coordinator(key="g", node_id=2, host="host2", port=9092, error_code=code)
+        answer(self.sent, FindCoordinatorResponse(coordinators=[found]))
+
+
+def test_nobody_looks_until_somebody_wants_it() -> None:
+    assert Desk().coordinator.poll(0).requests == []
+
+
+def test_it_gets_two_connections_of_its_own() -> None:
+    desk = Desk()
+    desk.find()
+    assert {id_: (node.host, node.port) for id_, node in desk.network.dedicated.items()} == {
+        PROMPT: ("host2", 9092),
+        HELD: ("host2", 9092),
+    }
+    assert desk.coordinator.ready(PROMPT)
+    assert desk.coordinator.ready(HELD)
+
+
+def test_an_old_broker_is_asked_in_its_own_words() -> None:
+    desk = Desk()
+    assert desk.look_up().coordinator_keys == ["g"]
+    old = Desk()
+    old.network.newest = 3
+    assert (old.look_up().key, old.sent.request.coordinator_keys) == ("g", [])  # type: ignore[attr-defined]  # checked
+
+
+def test_a_wrong_coordinator_is_looked_for_again_after_the_back_off() -> None:
+    desk = Desk()
+    desk.find()
+    error = desk.coordinator.check(ErrorCode.NOT_COORDINATOR, "Heartbeat")
+    assert "NOT_COORDINATOR" in str(error)
+    assert desk.network.hung_up == [PROMPT, HELD], "what is held back on them is over"
+    assert not desk.coordinator.ready(PROMPT)
+    assert desk.coordinator.poll(0).next_deadline_at_ms == 100
+    desk.client.clock.advance(100)
+    desk.find()
+    assert desk.coordinator.ready(PROMPT)
+
+
+def test_a_failed_connection_is_noticed_once() -> None:
+    desk = Desk()
+    desk.find()
+    failures: dict[int, KafkaError] = {PROMPT: ConnectionLost("one"), HELD: ConnectionLost("two")}
+    desk.network.down = dict(failures)
+    for connection in (PROMPT, HELD):
+        assert not desk.coordinator.ready(connection)
+        desk.client.clock.advance(1000)
+        desk.find()
+    desk.network.hung_up.clear()
+    assert not desk.coordinator.ready(PROMPT)
+    assert not desk.coordinator.ready(HELD)
+    assert desk.network.hung_up == [], "the connections are given the time to be made again"
+
+
+def test_a_request_with_little_time_says_nothing_about_the_coordinator() -> None:
+    desk = Desk()
+    desk.find()
+    for limit_ms, is_lost in ((50, False), (30_000, True)):
+        request = desk.coordinator.outgoing(PROMPT, HeartbeatRequest(), limit_ms, lambda _: None)
+        fail(request, RequestTimeout("waiting", timeout_ms=limit_ms, elapsed_ms=limit_ms))
+        assert desk.coordinator.ready(PROMPT) is not is_lost
+
+
+def test_a_refusal_is_there_for_one_turn() -> None:
+    desk = Desk()
+    desk.find(ErrorCode.GROUP_AUTHORIZATION_FAILED)
+    assert "GROUP_AUTHORIZATION_FAILED" in str(desk.coordinator.refusal)
+    desk.coordinator.poll(0)
+    assert desk.coordinator.refusal is None
+    passing = Desk()
+    passing.find(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    assert passing.coordinator.refusal is None
+    assert "COORDINATOR_NOT_AVAILABLE" in str(passing.coordinator.error)
