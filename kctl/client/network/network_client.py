@@ -138,10 +138,6 @@ class NetworkClient:
         entry = self._entries.get(node_id)
         return entry is not None and entry.connection is not None and self._can_send(entry)
 
-    def in_flight_count(self, node_id: int) -> int:
-        entry = self._entries.get(node_id)
-        return len(entry.connection.in_flight) if entry is not None and entry.connection is not None else 0
-
     def versions(self, node_id: int) -> NodeVersions | None:
         """Return what the node speaks, while it is connected."""
         entry = self._entries.get(node_id)
