@@ -1,6 +1,7 @@
 """The consumer: reads records of partitions, its own choice or its share in a group.
 
-    consumer.py        the blocking API, on the application thread
+    consumer.py        the public face: arguments, timers, what is promised      application
+    application_side.py  what it is made of behind that face, and a poll's turn  application
     subscription.py    what is assigned, and the position in each partition      application
     fetched_data.py    what was fetched and not yet delivered                    application
     network_link.py    the application's end of the two queues; all its waiting  application

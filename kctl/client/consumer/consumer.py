@@ -1,56 +1,33 @@
-"""Consumer: the blocking API on the application thread.
+"""Consumer: the public face of the blocking API: what each call takes, promises and raises.
 
-Owns the subscription, the fetched data and the end of the queues towards the network loop; never touches a socket.
-Every blocking call makes one Timer and ends by it. Shown by tests/unit/consumer and, whole, by tests/sim/consumer.
+Owns the checking of arguments and the one Timer of each blocking call; `application_side.py` does what the calls say.
+Never touches a socket. Shown by tests/unit/consumer and, whole, by tests/sim/consumer.
 """
 
 import math
 import re
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Self
 
-from kctl.client.clock import FOREVER_MS, Timer, to_timeout_ms
+from kctl.client.clock import Timer, to_timeout_ms
 from kctl.client.cluster import PartitionInfo, TopicPartition
-from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ConsumerConfig
-from kctl.client.consumer import closing
+from kctl.client.consumer.application_side import ApplicationSide
 from kctl.client.consumer.chunk import FetchedChunk
 from kctl.client.consumer.closing import DEFAULT_CLOSE_TIMEOUT_MS, CloseResult, OnClose
-from kctl.client.consumer.events import (
-    EARLIEST_TIMESTAMP,
-    LATEST_TIMESTAMP,
-    Fetched,
-    OffsetAndTimestamp,
-    PartitionFailed,
-    PositionResolved,
-    ToApplication,
-    ToNetwork,
-    Waiting,
-)
-from kctl.client.consumer.fetched_data import FetchedData
-from kctl.client.consumer.group_events import (
-    GroupMetadata,
-    NoCommittedOffset,
-    OffsetAndMetadata,
-    Subscribe,
-)
+from kctl.client.consumer.events import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, OffsetAndTimestamp
+from kctl.client.consumer.group_events import GroupMetadata, OffsetAndMetadata, Subscribe
 from kctl.client.consumer.group_side import GroupSide, OnCommit
-from kctl.client.consumer.lookups import Lookups
 from kctl.client.consumer.managers.fetch import PREFETCH_BYTES
-from kctl.client.consumer.network_link import NetworkLink
-from kctl.client.consumer.network_loop import NetworkLoop
 from kctl.client.consumer.rebalance_listener import RebalanceListener
-from kctl.client.consumer.subscription import Subscription
-from kctl.client.errors import IllegalStateError, InvalidOffsetError
+from kctl.client.errors import IllegalStateError
 from kctl.client.events import EventSink, ignore_events
 from kctl.client.network.system import system_runtime
 from kctl.client.records import Record
 from kctl.client.seams import Runtime
 
-T = TypeVar("T")
 ConsumerRecord = Record
 Timeout = float | timedelta | None
 """Seconds, a timedelta, `math.inf`, or None for default.api.timeout.ms."""
@@ -80,43 +57,7 @@ class Consumer:
         self._config = config if isinstance(config, ConsumerConfig) else ConsumerConfig.parse(config)
         runtime = runtime or system_runtime()
         self._clock = runtime.clock
-        to_network: deque[ToNetwork] = deque()
-        to_application: deque[ToApplication] = deque()
-        waiter = runtime.driver.waiter()
-        client = ClusterClient(
-            self._config, runtime, events=events, auto_create_topics=self._config.allow_auto_create_topics
-        )
-        loop = NetworkLoop(
-            self._config,
-            client,
-            runtime.chance,
-            runtime.entropy,
-            inbox=to_network,
-            outbox=to_application,
-            application=waiter,
-            prefetch_bytes=prefetch_bytes,
-        )
-        self._link = NetworkLink(
-            runtime.driver,
-            waiter,
-            outbox=to_network,
-            inbox=to_application,
-            wake_network=client.wakeup,
-            on_event=self._on_event,
-        )
-        self._lookups = Lookups(self._link)
-        group_id = self._config.group_id
-        self._subscription = Subscription(
-            has_reset_policy=self._config.auto_offset_reset != "none", has_group=group_id is not None
-        )
-        self._data = FetchedData(self._subscription, self._link.post_quietly)
-        self._group: GroupSide | None = None
-        if group_id is not None:
-            self._group = GroupSide(self._config, group_id, self._clock, self._link, self._subscription, self._data)
-        self._is_polling = False
-        self._closing: Timer | None = None
-        self._close_result: CloseResult | None = None
-        self._task = runtime.driver.spawn(loop.run, "kctl-consumer-network")
+        self._side = ApplicationSide(self._config, runtime, events=events, prefetch_bytes=prefetch_bytes)
 
     # --- group ------------------------------------------------------------------------------------------------------
 
@@ -129,7 +70,7 @@ class Consumer:
         Raises: IllegalStateError: no group.id, or partitions are assigned by hand.
         """
         group = self._need_group("subscribe")
-        if group.subscribed is None and self._subscription.assignment:
+        if group.subscribed is None and self._side.subscription.assignment:
             raise IllegalStateError("partitions are assigned by hand; unsubscribe() first")
         if isinstance(topics, str):
             raise ValueError(f"a list of topics or a compiled pattern, not {topics!r}")
@@ -144,14 +85,14 @@ class Consumer:
     def unsubscribe(self) -> None:
         """Give up every partition and leave the group; the listener is called, nothing is waited for."""
         self._check_open()
-        if self._group is not None:
-            self._group.unsubscribe()
+        if self._side.group is not None:
+            self._side.group.unsubscribe()
         self.assign(())
 
     @property
     def subscription(self) -> tuple[str, ...] | re.Pattern[str] | None:
         """What was subscribed to; None without a subscription."""
-        subscribed = None if self._group is None else self._group.subscribed
+        subscribed = None if self._side.group is None else self._side.group.subscribed
         return None if subscribed is None else subscribed.pattern or subscribed.topics
 
     def commit_sync(
@@ -189,12 +130,12 @@ class Consumer:
         Raises: ApiTimeout, GroupAuthorizationFailedError, IllegalStateError (no group.id).
         """
         self._need_group("committed")
-        return self._lookups.committed(topic_partitions, self._timer(timeout))
+        return self._side.lookups.committed(topic_partitions, self._timer(timeout))
 
     def group_metadata(self) -> GroupMetadata:
         """Return who this member is at present; does not block."""
         group = self._need_group("group_metadata")
-        self._link.drain()
+        self._side.link.drain()
         return group.metadata
 
     def enforce_rebalance(self, reason: str = "the application asked for it") -> None:
@@ -206,7 +147,7 @@ class Consumer:
     @property
     def assignment(self) -> list[TopicPartition]:
         """The assigned partitions in the order they were given."""
-        return self._subscription.assignment
+        return self._side.subscription.assignment
 
     def assign(self, topic_partitions: Iterable[TopicPartition]) -> None:
         """Read exactly these partitions from now on; those already assigned keep their position."""
@@ -217,16 +158,14 @@ class Consumer:
         for topic, partition in wanted:
             if not topic or partition < 0:
                 raise ValueError(f"not a partition: topic {topic!r}, partition {partition}")
-        for tp in self._subscription.assign(wanted):
-            self._data.drop(tp)
+        self._side.assign(wanted)
 
     def seek(self, topic_partition: TopicPartition, offset: int) -> None:
         """Go on with the record at `offset`; takes effect with the next poll and does not block."""
         self._check_open()
         if offset < 0:
             raise ValueError(f"an offset is not negative: {offset}")
-        self._subscription.seek(topic_partition, offset)
-        self._data.drop(topic_partition)
+        self._side.seek(topic_partition, offset)
 
     def seek_to_beginning(self, topic_partitions: Iterable[TopicPartition] | None = None) -> None:
         """Go on with the first record of these partitions (None: all assigned); looked up by the next poll."""
@@ -241,21 +180,7 @@ class Consumer:
 
         Raises: IllegalStateError: not assigned. InvalidOffsetError: no position and auto.offset.reset=none. ApiTimeout.
         """
-        timer = self._timer(timeout)
-        state = self._subscription.state(topic_partition)
-        if state.position is None and self._group is not None and state.may_be_committed:
-            committed = self._lookups.committed([topic_partition], timer)[topic_partition]
-            if committed is not None:
-                self._subscription.seek(topic_partition, committed.offset)
-        if state.position is None:
-            timestamp_ms = state.reset_timestamp_ms
-            if timestamp_ms is None:
-                timestamp_ms = self._reset_policy_timestamp_ms()
-            if timestamp_ms is None:
-                raise self._unpositioned([topic_partition])
-            self._subscription.seek(topic_partition, self._lookups.start(topic_partition, timestamp_ms, timer))
-        assert state.position is not None
-        return state.position
+        return self._side.position(topic_partition, self._timer(timeout))
 
     def pause(self, topic_partitions: Iterable[TopicPartition]) -> None:
         """Deliver nothing of these partitions until `resume`; what was fetched is kept."""
@@ -266,7 +191,7 @@ class Consumer:
 
     @property
     def paused(self) -> list[TopicPartition]:
-        return self._subscription.paused
+        return self._side.subscription.paused
 
     # --- records ----------------------------------------------------------------------------------------------------
 
@@ -284,7 +209,7 @@ class Consumer:
             WakeupError: wakeup() was called.
         Source: KIP-266. Differs: an unknown topic is no error here; see `waiting_for`.
         """
-        return self._poll(lambda: self._data.take_records(self._config.max_poll_records) or None, timeout) or []
+        return self._side.poll(self._take_records, self._timer(timeout)) or []
 
     def poll_chunk(self, timeout: Timeout = None) -> FetchedChunk | None:
         """Return the next fetched chunk undecoded, or None when the timeout passes first.
@@ -294,28 +219,24 @@ class Consumer:
         stops in the middle seeks back to `reader.next_offset`. Raises as `poll` does, save that damage inside the
         batches is found by the reader.
         """
-        return self._poll(self._data.take_chunk, timeout)
+        return self._side.poll(self._side.data.take_chunk, self._timer(timeout))
 
     def __iter__(self) -> Iterator[ConsumerRecord]:
         """Yield records for ever; ends when the consumer is closed."""
-        while self._close_result is None:
+        while self._side.close_result is None:
             yield from self.poll(math.inf)
 
     def waiting_for(self) -> dict[TopicPartition, str]:
         """Return, for each assigned partition, why nothing arrives from it right now; does not block."""
-        self._link.drain()
-        return {
-            tp: self._subscription.state(tp).why_waiting(is_fetched=self._data.has(tp)) for tp in self._subscription
-        }
+        return self._side.waiting_for()
 
     def waiting_for_group(self) -> str:
         """Return why the group has given this member no partition yet; empty when it has, or without a subscription."""
-        self._link.drain()
-        return "" if self._group is None or self._group.subscribed is None else self._group.waiting
+        return self._side.waiting_for_group()
 
     def wakeup(self) -> None:
         """Make the present or next blocking call raise WakeupError; any thread, and signal handlers."""
-        self._link.wakeup()
+        self._side.link.wakeup()
 
     # --- questions to the cluster -----------------------------------------------------------------------------------
 
@@ -325,24 +246,24 @@ class Consumer:
         Raises: UnknownTopicOrPartitionError, TopicAuthorizationFailedError, ApiTimeout.
         Differs: Java returns null for an unknown topic.
         """
-        return list(self._lookups.topics((topic,), self._timer(timeout))[topic])
+        return list(self._side.lookups.topics((topic,), self._timer(timeout))[topic])
 
     def list_topics(self, timeout: Timeout = None) -> dict[str, list[PartitionInfo]]:
         """Return every topic that may be seen, with its partitions."""
-        answer = self._lookups.topics(None, self._timer(timeout))
+        answer = self._side.lookups.topics(None, self._timer(timeout))
         return {topic: list(answer[topic]) for topic in sorted(answer)}
 
     def beginning_offsets(
         self, topic_partitions: Iterable[TopicPartition], timeout: Timeout = None
     ) -> dict[TopicPartition, int]:
         """Return the offset of the first record of each partition."""
-        return self._lookups.ends(topic_partitions, EARLIEST_TIMESTAMP, self._timer(timeout))
+        return self._side.lookups.ends(topic_partitions, EARLIEST_TIMESTAMP, self._timer(timeout))
 
     def end_offsets(
         self, topic_partitions: Iterable[TopicPartition], timeout: Timeout = None
     ) -> dict[TopicPartition, int]:
         """Return the offset after the last record of each partition that isolation.level lets us see."""
-        return self._lookups.ends(topic_partitions, LATEST_TIMESTAMP, self._timer(timeout))
+        return self._side.lookups.ends(topic_partitions, LATEST_TIMESTAMP, self._timer(timeout))
 
     def offsets_for_times(
         self, timestamps_ms: Mapping[TopicPartition, int], timeout: Timeout = None
@@ -354,7 +275,7 @@ class Consumer:
         for tp, timestamp_ms in timestamps_ms.items():
             if timestamp_ms < 0:
                 raise ValueError(f"{tp}: a timestamp is not negative: {timestamp_ms}")
-        return self._lookups.offsets(timestamps_ms, self._timer(timeout))
+        return self._side.lookups.offsets(timestamps_ms, self._timer(timeout))
 
     # --- the end ----------------------------------------------------------------------------------------------------
 
@@ -372,14 +293,7 @@ class Consumer:
         timer = Timer(self._clock, to_timeout_ms(timeout, DEFAULT_CLOSE_TIMEOUT_MS))
         if on_close not in (None, "leave", "remain"):
             raise ValueError(f"on_close is 'leave' or 'remain', not {on_close!r}")
-        if self._close_result is None:
-            if self._closing is not None:
-                raise IllegalStateError("close() is under way")
-            self._closing = timer
-            self._close_result, error = closing.close(self._link, self._task, self._group, timer, on_close)
-            if error is not None:
-                raise error
-        return self._close_result
+        return self._side.close(timer, on_close)
 
     def __enter__(self) -> Self:
         return self
@@ -394,96 +308,31 @@ class Consumer:
     def _timer(self, timeout: Timeout) -> Timer:
         self._check_open()
         timeout_ms = to_timeout_ms(timeout, self._config.default_api_timeout_ms)
-        return Timer(self._clock, timeout_ms) if self._closing is None else self._closing.sub(timeout_ms)
+        closing = self._side.closing
+        return Timer(self._clock, timeout_ms) if closing is None else closing.sub(timeout_ms)
+
+    def _take_records(self) -> list[ConsumerRecord] | None:
+        return self._side.data.take_records(self._config.max_poll_records) or None
 
     def _check_open(self) -> None:
-        if self._close_result is not None:
+        if self._side.close_result is not None:
             raise IllegalStateError("this consumer is closed")
 
     def _need_group(self, call: str) -> GroupSide:
         self._check_open()
-        if self._group is None:
+        if self._side.group is None:
             raise IllegalStateError(f"{call}() needs group.id, which is not set")
-        return self._group
-
-    def _poll(self, take: Callable[[], T | None], timeout: Timeout) -> T | None:
-        """Wait until there is something to take, being a member of the group meanwhile."""
-        timer = self._timer(timeout)
-        if self._is_polling:
-            raise IllegalStateError("poll() inside of a poll: a listener or callback may not")
-        self._is_polling = True
-        group = self._group
-        try:
-            if group is not None:
-                group.poll_began()
-            while True:
-                self._advance()
-                taken = take()
-                if taken is not None or not self._wait(timer):
-                    return taken
-        finally:
-            self._is_polling = False
-            if group is not None:
-                group.poll_ended()
-
-    def _advance(self) -> None:
-        """Take what the network said, apply what it changed, and tell it what has been decided since."""
-        self._link.look()
-        if self._group is not None:
-            self._group.advance()
-        self._tell_changes()
-        unpositioned = self._subscription.unpositioned
-        if unpositioned:
-            raise self._unpositioned(unpositioned)
-
-    def _wait(self, timer: Timer) -> bool:
-        self._tell_changes()  # delivering nothing may decide something: an offset out of range asks for a position
-        return self._link.wait(timer, FOREVER_MS if self._group is None else self._group.next_deadline_ms)
-
-    def _tell_changes(self) -> None:
-        has_changes = self._subscription.has_changes
-        self._link.post(self._subscription.take_changes(self._reset_policy_timestamp_ms()) if has_changes else ())
-
-    def _on_event(self, event: ToApplication) -> None:
-        match event:
-            case Fetched(chunk):
-                self._data.add_chunk(chunk)
-            case PartitionFailed():
-                self._data.add_failure(event)
-            case PositionResolved():
-                self._subscription.resolved(*event)
-            case NoCommittedOffset(topic_partition, epoch):
-                self._subscription.nothing_committed(topic_partition, epoch)
-            case Waiting(topic_partition, epoch, reason):
-                state = self._subscription.current(topic_partition, epoch)
-                if state is not None:
-                    state.waiting = reason
-            case _:
-                assert self._group is not None
-                self._group.on_event(event)
+        return self._side.group
 
     def _reset(self, topic_partitions: Iterable[TopicPartition] | None, timestamp_ms: int) -> None:
         self._check_open()
-        for tp in self._subscription.assignment if topic_partitions is None else list(topic_partitions):
-            self._subscription.reset(tp, timestamp_ms)
-            self._data.drop(tp)
+        wanted = self._side.subscription.assignment if topic_partitions is None else list(topic_partitions)
+        self._side.reset(wanted, timestamp_ms)
 
     def _set_paused(self, topic_partitions: Iterable[TopicPartition], paused: bool) -> None:
         self._check_open()
         for tp in topic_partitions:
-            self._subscription.set_paused(tp, paused)
-
-    def _reset_policy_timestamp_ms(self) -> int | None:
-        policy = self._config.auto_offset_reset
-        age_ms = self._config.auto_offset_reset_duration_ms
-        if age_ms is not None:
-            return max(0, self._clock.wall_ms() - age_ms)
-        return {"earliest": EARLIEST_TIMESTAMP, "latest": LATEST_TIMESTAMP}.get(policy)
-
-    def _unpositioned(self, topic_partitions: list[TopicPartition]) -> InvalidOffsetError:
-        names = ", ".join(map(str, topic_partitions))
-        text = f"no position for {names}, and auto.offset.reset=none; seek first"
-        return InvalidOffsetError(text, partitions=tuple(topic_partitions))
+            self._side.subscription.set_paused(tp, paused)
 
 
 def _checked(offsets: Mapping[TopicPartition, int | OffsetAndMetadata]) -> dict[TopicPartition, OffsetAndMetadata]:

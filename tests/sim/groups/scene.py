@@ -109,7 +109,7 @@ class GroupScene(Scene):
     def crash(self, name: str, consumer: Consumer) -> None:
         """End the member's network as the end of its process does: sockets closed, nobody told."""
         self.journal.ended.add(name)
-        consumer._link.post([Stop(0)])
+        consumer._side.link.post([Stop(0)])
 
     def play(self, *actors: Callable[[], None]) -> None:
         """Run actors side by side to their ends; a failure of one is the test's."""

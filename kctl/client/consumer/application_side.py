@@ -1,0 +1,214 @@
+"""ApplicationSide: what a consumer is made of on the application thread, and the turn that every poll takes.
+
+Owns the subscription, the fetched data, the group's part and the end of the queues towards the network loop, and puts
+what the network says where it belongs. Knows no public argument: it is given timers and partitions that were checked.
+Shown by tests/sim/consumer and tests/sim/groups.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from kctl.client.clock import FOREVER_MS, Timer
+from kctl.client.cluster import TopicPartition
+from kctl.client.cluster_client import ClusterClient
+from kctl.client.config import ConsumerConfig
+from kctl.client.consumer import closing
+from kctl.client.consumer.closing import CloseResult, OnClose
+from kctl.client.consumer.events import (
+    EARLIEST_TIMESTAMP,
+    LATEST_TIMESTAMP,
+    Fetched,
+    PartitionFailed,
+    PositionResolved,
+    ToApplication,
+    ToNetwork,
+    Waiting,
+)
+from kctl.client.consumer.fetched_data import FetchedData
+from kctl.client.consumer.group_events import NoCommittedOffset
+from kctl.client.consumer.group_side import GroupSide
+from kctl.client.consumer.lookups import Lookups
+from kctl.client.consumer.network_link import NetworkLink
+from kctl.client.consumer.network_loop import NetworkLoop
+from kctl.client.consumer.subscription import Subscription
+from kctl.client.errors import IllegalStateError, InvalidOffsetError
+from kctl.client.events import EventSink
+from kctl.client.seams import Runtime
+
+T = TypeVar("T")
+
+
+class ApplicationSide:
+    """The application's half of one consumer; making it starts the other half, the network loop.
+
+    Attributes:
+        group: the part that only a consumer with a group.id has.
+        closing: the timer of close() while that is under way.
+        close_result: what close() achieved; None while the consumer is open.
+    """
+
+    def __init__(self, config: ConsumerConfig, runtime: Runtime, *, events: EventSink, prefetch_bytes: int) -> None:
+        self._config = config
+        self._clock = runtime.clock
+        to_network: deque[ToNetwork] = deque()
+        to_application: deque[ToApplication] = deque()
+        waiter = runtime.driver.waiter()
+        client = ClusterClient(config, runtime, events=events, auto_create_topics=config.allow_auto_create_topics)
+        loop = NetworkLoop(
+            config,
+            client,
+            runtime.chance,
+            runtime.entropy,
+            inbox=to_network,
+            outbox=to_application,
+            application=waiter,
+            prefetch_bytes=prefetch_bytes,
+        )
+        self.link = NetworkLink(
+            runtime.driver,
+            waiter,
+            outbox=to_network,
+            inbox=to_application,
+            wake_network=client.wakeup,
+            on_event=self._on_event,
+        )
+        self.lookups = Lookups(self.link)
+        group_id = config.group_id
+        self.subscription = Subscription(
+            has_reset_policy=config.auto_offset_reset != "none", has_group=group_id is not None
+        )
+        self.data = FetchedData(self.subscription, self.link.post_quietly)
+        self.group: GroupSide | None = None
+        if group_id is not None:
+            self.group = GroupSide(config, group_id, self._clock, self.link, self.subscription, self.data)
+        self._is_polling = False
+        self.closing: Timer | None = None
+        self.close_result: CloseResult | None = None
+        self._task = runtime.driver.spawn(loop.run, "kctl-consumer-network")
+
+    # --- decisions about partitions ---------------------------------------------------------------------------------
+
+    def assign(self, topic_partitions: Iterable[TopicPartition]) -> None:
+        """Make this the assignment, and forget what was fetched of partitions that go."""
+        for tp in self.subscription.assign(topic_partitions):
+            self.data.drop(tp)
+
+    def seek(self, topic_partition: TopicPartition, offset: int) -> None:
+        self.subscription.seek(topic_partition, offset)
+        self.data.drop(topic_partition)
+
+    def reset(self, topic_partitions: Iterable[TopicPartition], timestamp_ms: int) -> None:
+        for tp in topic_partitions:
+            self.subscription.reset(tp, timestamp_ms)
+            self.data.drop(tp)
+
+    def position(self, topic_partition: TopicPartition, timer: Timer) -> int:
+        """Return the position, looking it up as a poll would: explicit reset, committed offset, reset policy."""
+        state = self.subscription.state(topic_partition)
+        if state.position is None and self.group is not None and state.may_be_committed:
+            committed = self.lookups.committed([topic_partition], timer)[topic_partition]
+            if committed is not None:
+                self.subscription.seek(topic_partition, committed.offset)
+        if state.position is None:
+            timestamp_ms = state.reset_timestamp_ms
+            if timestamp_ms is None:
+                timestamp_ms = self._reset_policy_timestamp_ms()
+            if timestamp_ms is None:
+                raise self._unpositioned([topic_partition])
+            self.subscription.seek(topic_partition, self.lookups.start(topic_partition, timestamp_ms, timer))
+        assert state.position is not None
+        return state.position
+
+    # --- the poll ---------------------------------------------------------------------------------------------------
+
+    def poll(self, take: Callable[[], T | None], timer: Timer) -> T | None:
+        """Wait until there is something to take, being a member of the group meanwhile."""
+        if self._is_polling:
+            raise IllegalStateError("poll() inside of a poll: a listener or callback may not")
+        self._is_polling = True
+        group = self.group
+        try:
+            if group is not None:
+                group.poll_began()
+            while True:
+                self._advance()
+                taken = take()
+                if taken is not None or not self._wait(timer):
+                    return taken
+        finally:
+            self._is_polling = False
+            if group is not None:
+                group.poll_ended()
+
+    def _advance(self) -> None:
+        """Take what the network said, apply what it changed, and tell it what has been decided since."""
+        self.link.look()
+        if self.group is not None:
+            self.group.advance()
+        self._tell_changes()
+        unpositioned = self.subscription.unpositioned
+        if unpositioned:
+            raise self._unpositioned(unpositioned)
+
+    def _wait(self, timer: Timer) -> bool:
+        self._tell_changes()  # delivering nothing may decide something: an offset out of range asks for a position
+        return self.link.wait(timer, FOREVER_MS if self.group is None else self.group.next_deadline_ms)
+
+    def _tell_changes(self) -> None:
+        has_changes = self.subscription.has_changes
+        self.link.post(self.subscription.take_changes(self._reset_policy_timestamp_ms()) if has_changes else ())
+
+    def _reset_policy_timestamp_ms(self) -> int | None:
+        policy = self._config.auto_offset_reset
+        age_ms = self._config.auto_offset_reset_duration_ms
+        if age_ms is not None:
+            return max(0, self._clock.wall_ms() - age_ms)
+        return {"earliest": EARLIEST_TIMESTAMP, "latest": LATEST_TIMESTAMP}.get(policy)
+
+    def _unpositioned(self, topic_partitions: list[TopicPartition]) -> InvalidOffsetError:
+        names = ", ".join(map(str, topic_partitions))
+        text = f"no position for {names}, and auto.offset.reset=none; seek first"
+        return InvalidOffsetError(text, partitions=tuple(topic_partitions))
+
+    # --- what the network says --------------------------------------------------------------------------------------
+
+    def waiting_for(self) -> dict[TopicPartition, str]:
+        """Return, for each assigned partition, why nothing arrives from it right now; does not block."""
+        self.link.drain()
+        return {tp: self.subscription.state(tp).why_waiting(is_fetched=self.data.has(tp)) for tp in self.subscription}
+
+    def waiting_for_group(self) -> str:
+        self.link.drain()
+        return "" if self.group is None or self.group.subscribed is None else self.group.waiting
+
+    def _on_event(self, event: ToApplication) -> None:
+        match event:
+            case Fetched(chunk):
+                self.data.add_chunk(chunk)
+            case PartitionFailed():
+                self.data.add_failure(event)
+            case PositionResolved():
+                self.subscription.resolved(*event)
+            case NoCommittedOffset(topic_partition, epoch):
+                self.subscription.nothing_committed(topic_partition, epoch)
+            case Waiting(topic_partition, epoch, reason):
+                state = self.subscription.current(topic_partition, epoch)
+                if state is not None:
+                    state.waiting = reason
+            case _:
+                assert self.group is not None
+                self.group.on_event(event)
+
+    # --- the end ----------------------------------------------------------------------------------------------------
+
+    def close(self, timer: Timer, on_close: OnClose | None) -> CloseResult:
+        """Close once, whatever a listener or callback raises on the way; further calls get the same result."""
+        if self.close_result is None:
+            if self.closing is not None:
+                raise IllegalStateError("close() is under way")
+            self.closing = timer
+            self.close_result, error = closing.close(self.link, self._task, self.group, timer, on_close)
+            if error is not None:
+                raise error
+        return self.close_result
