@@ -20,7 +20,8 @@ Writing::
     builder.set_producer_state(producer_id, epoch, base_sequence)          # when idempotent
     builder.build()                                                        # bytes of a whole batch, CRC set
 
-Output bytes without record objects: `OutputPlan([OutputField("key"), b"\\t", OutputField("value"), b"\\n"])`.
+Output bytes without record objects: `OutputPlan([OutputField("key"), b"\\t", OutputField("value"), b"\\n"])`; only of
+some records: `OutputPlan(parts, conditions=[Condition("value", re.compile(b"x").search)])`.
 For brokers: split_batches, stamp_batch, control_batch.
 
 Importing this loads no codec library. Shown by tests/unit/records and tests/fuzz/records.
@@ -28,6 +29,7 @@ Importing this loads no codec library. Shown by tests/unit/records and tests/fuz
 
 from kctl.client.records._hot import is_compiled
 from kctl.client.records._hot.builder import RecordBatchBuilder
+from kctl.client.records._hot.conditions import SUBJECT_NAMES, Condition
 from kctl.client.records._hot.exits import FIELD_NAMES, OutputField, OutputPlan
 from kctl.client.records._hot.record import BatchInfo, Header, Record
 from kctl.client.records.batch import BATCH_OVERHEAD_BYTES, stamp_batch
@@ -40,9 +42,11 @@ decode_batches = BatchReader
 __all__ = [
     "BATCH_OVERHEAD_BYTES",
     "FIELD_NAMES",
+    "SUBJECT_NAMES",
     "AbortedTransaction",
     "BatchInfo",
     "BatchReader",
+    "Condition",
     "ControlMarker",
     "Header",
     "OutputField",

@@ -40,6 +40,7 @@ class BatchReader:
         exhausted: True when the wanted records are all given out. An empty chunk alone does not say so.
         count: records given out so far.
         aborted_records: records left out because their transaction was aborted.
+        filtered_records: records passed without output, because a condition of the plan did not hold for them.
         markers: the control records passed so far.
         whole_batches: batches seen so far that are whole.
         cut_batch_bytes: once at the end of the bytes, the size of the batch that was cut there, else 0. A cut batch is
@@ -62,6 +63,7 @@ class BatchReader:
         self.exhausted = False
         self.count = 0
         self.aborted_records = 0
+        self.filtered_records = 0
         self.markers: list[ControlMarker] = []
         self.whole_batches = 0
         self.cut_batch_bytes = 0
@@ -123,13 +125,14 @@ class BatchReader:
     def _take(self, cursor: RecordCursor, room: int, take: Callable[[RecordCursor, int], None]) -> None:
         """Read from the cursor; afterwards it is the current one, or done and passed."""
         self._cursor = cursor
-        already = cursor.given
+        already, left_out_already = cursor.given, cursor.left_out
         try:
             take(cursor, room)
         finally:
-            given = cursor.given - already
+            given, left_out = cursor.given - already, cursor.left_out - left_out_already
             self.count += given
-            if given:
+            self.filtered_records += left_out
+            if given or left_out:
                 self.next_offset = cursor.next_offset
         if cursor.is_done:
             self._cursor = None

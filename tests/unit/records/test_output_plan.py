@@ -44,6 +44,7 @@ def output(plan: OutputPlan, data: bytes = DATA, chunk: int = 500) -> bytes:
         ("compression", b"none", b"none"),
         ("producer_id", b"9", b"9"),
         ("producer_epoch", b"2", b"2"),
+        ("is_transactional", b"0", b"0"),
         ("count", b"1", b"2"),
     ],
 )
@@ -59,6 +60,15 @@ def test_null_may_have_a_word() -> None:
     )
     assert output(plan) == b"key value a=1,a=NULL,\xff=\nNULL NULL \n"
     assert output(OutputPlan([OutputField("value"), b"\n"], null=b"NULL")) == b"value\nNULL\n"
+
+
+def test_a_field_may_have_its_own_word_for_null_which_no_converter_is_asked_for() -> None:
+    def upper(data: bytes) -> bytes:
+        return data.upper()
+
+    plan = OutputPlan([OutputField("key", upper, null=b"-"), b" ", OutputField("value", null=b""), b"\n"], null=b"NULL")
+    assert output(plan) == b"KEY value\n- \n"
+    assert output(OutputPlan([OutputField("value", null=b"-"), b"\n"], null=b"NULL")) == b"value\n-\n"
 
 
 @pytest.mark.parametrize("name", FIELD_NAMES)

@@ -34,7 +34,8 @@ class RecordCursor:
         start_offset, stop_offset: records before the first and from the second on are not given.
         decompressed: whether `buf` was decompressed; only for saying where damage is.
 
-    Attributes: `given`, the number of records that advance() came to; the fields of the last of them.
+    Attributes: `given`, the number of records that advance() came to and that were not left out; `left_out`, the number
+    of those that were; the fields of the last record that advance() came to.
     """
 
     __slots__ = (
@@ -54,6 +55,7 @@ class RecordCursor:
         "headers_at",
         "key_at",
         "key_size",
+        "left_out",
         "offset",
         "timestamp_ms",
         "value_at",
@@ -75,6 +77,7 @@ class RecordCursor:
         self._limit = limit
         self._decompressed = decompressed
         self.given: i64 = 0
+        self.left_out: i64 = 0
         self.offset: i64 = -1
         self.timestamp_ms: i64 = -1
         self.key_at: i64 = 0
@@ -112,9 +115,14 @@ class RecordCursor:
         self.given -= 1
         self.offset -= 1
 
+    def leave_out(self) -> None:
+        """The record at hand is passed, and not given out."""
+        self.given -= 1
+        self.left_out += 1
+
     @property
     def next_offset(self) -> int:
-        """Where to go on after the last record given; meaningful once one was."""
+        """Where to go on after the last record given or left out; meaningful once one was."""
         return self.offset + 1
 
     @property

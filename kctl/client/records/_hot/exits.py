@@ -2,7 +2,7 @@
 
 Owns the loops that run once per record. Must not know of fetches, template grammars (the CLI parses those) or files.
 A third way out, Arrow columns, would be one more loop over the same cursor.
-Shown by tests/unit/records/test_decode.py and test_output_plan.py.
+Shown by tests/unit/records/test_decode.py, test_output_plan.py and test_conditions.py.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, final
 
 from kctl.client.errors import LocalProtocolError
+from kctl.client.records._hot.conditions import Condition, all_hold
 from kctl.client.records._hot.cursor import RecordCursor
 from kctl.client.records._hot.native_types import i64
 from kctl.client.records._hot.record import BatchInfo, Header, Record, parse_headers
@@ -66,6 +67,7 @@ _BATCH_FIELDS: Final[dict[str, Callable[[BatchInfo], str | int]]] = {
     "compression": lambda batch: batch.compression,
     "producer_id": lambda batch: batch.producer_id,
     "producer_epoch": lambda batch: batch.producer_epoch,
+    "is_transactional": lambda batch: int(batch.is_transactional),
 }
 FIELD_NAMES: Final = (*_RECORD_FIELDS, *_BATCH_FIELDS)
 """What an output plan can show of a record."""
@@ -79,23 +81,28 @@ class OutputField:
         name: one of FIELD_NAMES. `count` numbers the records given out, from 1.
         convert: makes the output bytes of the field's value: bytes or None for key and value, a tuple of headers, text
             or a number for the rest. Without it text and numbers are written plainly, headers as `name=value,...`.
+        null: what a null key or value is written as, instead of the plan's; `convert` is then not asked.
     """
 
-    def __init__(self, name: str, convert: Callable[[Any], bytes] | None = None) -> None:
+    def __init__(self, name: str, convert: Callable[[Any], bytes] | None = None, null: bytes | None = None) -> None:
         if name not in FIELD_NAMES:
             raise LocalProtocolError(f"{name!r} is not a field of a record: {', '.join(FIELD_NAMES)}")
         self.name = name
         self.convert = convert
+        self.null = null
 
 
 @final
 class Step:
     """A literal, or one field by its code: what the loop goes through for each record."""
 
-    def __init__(self, code: i64, literal: bytes, convert: Callable[[Any], bytes] | None) -> None:
+    def __init__(
+        self, code: i64, literal: bytes, convert: Callable[[Any], bytes] | None, null: bytes | None = None
+    ) -> None:
         self.code = code
         self.literal = literal
         self.convert = convert
+        self.null = null
 
 
 @final
@@ -105,12 +112,16 @@ class OutputPlan:
     Args:
         parts: literal bytes and fields, in the order of output.
         null: what a null key, value or header value is written as.
+        conditions: a record for which one of them does not hold is passed without output.
     """
 
-    def __init__(self, parts: Sequence[bytes | OutputField], null: bytes = b"") -> None:
+    def __init__(
+        self, parts: Sequence[bytes | OutputField], null: bytes = b"", conditions: Sequence[Condition] = ()
+    ) -> None:
         self.parts = list(parts)
         self.null = null
-        self.value_separator: bytes | None = _value_separator(self.parts)
+        self.conditions = list(conditions)
+        self.value_separator: bytes | None = None if self.conditions else _value_separator(self.parts)
 
     def steps_for(self, batch: BatchInfo) -> list[Step]:
         """The plan with all that is the same for the whole batch written out, and neighbouring literals joined."""
@@ -125,7 +136,7 @@ class OutputPlan:
                 if literal:
                     steps.append(Step(LITERAL, literal, None))
                     literal = b""
-                steps.append(Step(_RECORD_FIELDS[part.name], b"", part.convert))
+                steps.append(Step(_RECORD_FIELDS[part.name], b"", part.convert, part.null))
         if literal:
             steps.append(Step(LITERAL, literal, None))
         return steps
@@ -137,19 +148,26 @@ def _value_separator(parts: list[bytes | OutputField]) -> bytes | None:
         return None
     first = parts[0]
     last = parts[1] if len(parts) == 2 else b""
-    if isinstance(first, OutputField) and first.name == "value" and first.convert is None and isinstance(last, bytes):
-        return last
-    return None
+    if not isinstance(first, OutputField) or not isinstance(last, bytes):
+        return None
+    return last if first.name == "value" and first.convert is None and first.null is None else None
 
 
 def read_output(cursor: RecordCursor, plan: OutputPlan, out: list[bytes], limit: i64, count: i64) -> None:
     """Append the output of up to `limit` records to `out`; `count` records were given out before."""
     steps = plan.steps_for(cursor.batch)
-    wants_headers = any(step.code in (HEADERS, HEADER_COUNT) for step in steps)
+    conditions = plan.conditions
+    topic = cursor.batch.topic.encode() if conditions else b""
+    wants_headers = any(step.code in (HEADERS, HEADER_COUNT) for step in steps) or any(
+        condition.wants_headers for condition in conditions
+    )
     headers: tuple[Header, ...] = ()
     while limit > 0 and cursor.advance():
         if wants_headers:
             headers = _headers(cursor)
+        if conditions and not all_hold(conditions, topic, cursor, headers):
+            cursor.leave_out()
+            continue
         count += 1
         for step in steps:
             out.append(_render(step, cursor, headers, plan.null, count))
@@ -172,6 +190,8 @@ def _render(step: Step, cursor: RecordCursor, headers: tuple[Header, ...], null:
         return step.literal
     if code in (KEY, VALUE):
         data = cursor.key() if code == KEY else cursor.value()
+        if data is None and step.null is not None:
+            return step.null
         if convert is not None:
             return convert(data)
         return null if data is None else data
