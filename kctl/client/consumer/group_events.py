@@ -9,16 +9,10 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from kctl.client.cluster import NO_EPOCH, TopicPartition
+from kctl.client.cluster import TopicPartition
+from kctl.client.committed_offset import OffsetAndMetadata as OffsetAndMetadata  # the consumer's word, too
+from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import KafkaError
-
-
-class OffsetAndMetadata(NamedTuple):
-    """What is committed for a partition: the offset of the next record to read, and a word of whoever committed it."""
-
-    offset: int
-    metadata: str = ""
-    leader_epoch: int = NO_EPOCH
 
 
 class GroupMetadata(NamedTuple):
@@ -134,9 +128,17 @@ class GroupFailed(NamedTuple):
 
 
 class GroupWaiting(NamedTuple):
-    """Why this member has no assignment right now; an empty reason means that it has one."""
+    """Why this member has no assignment right now; an empty reason means that it has one.
+
+    Attributes:
+        kind, cause: as in `WaitReason`.
+        at_ms: when it was said; filled in on the way.
+    """
 
     reason: str
+    kind: WaitKind = WaitKind.JOINING
+    cause: KafkaError | None = None
+    at_ms: int = 0
 
 
 class MemberChanged(NamedTuple):

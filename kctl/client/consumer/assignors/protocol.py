@@ -1,28 +1,21 @@
 """The bytes that members of a classic group hand each other through JoinGroup and SyncGroup.
 
-Owns the int16 version before ConsumerProtocolSubscription and ConsumerProtocolAssignment. A newer version than ours is
-read as our newest, since versions only add fields at the end. Shown by tests/unit/consumer/assignors/test_protocol.py.
+Owns what ConsumerProtocolSubscription and ConsumerProtocolAssignment hold; protocol/member_data.py writes and reads
+them behind their version. Shown by tests/unit/consumer/assignors/test_protocol.py.
 """
 
-import struct
 from collections.abc import Iterable
-from typing import TypeVar
 
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.assignors.assignor import MemberSubscription
-from kctl.client.errors import RemoteProtocolError
-from kctl.client.protocol import codec
 from kctl.client.protocol.api import consumer_protocol_assignment, consumer_protocol_subscription
 from kctl.client.protocol.api.consumer_protocol_assignment import ConsumerProtocolAssignment
 from kctl.client.protocol.api.consumer_protocol_subscription import ConsumerProtocolSubscription
-from kctl.client.protocol.schema import Message
+from kctl.client.protocol.member_data import decode_member_data, encode_member_data
 
 PROTOCOL_TYPE = "consumer"
 """What consumers call themselves in JoinGroup."""
 NEWEST_VERSION = ConsumerProtocolSubscription.VALID_VERSIONS[1]
-
-_VERSION = struct.Struct(">h")
-M = TypeVar("M", bound=Message)
 
 
 def encode_subscription(subscription: MemberSubscription, version: int = NEWEST_VERSION) -> bytes:
@@ -41,7 +34,7 @@ def encode_subscription(subscription: MemberSubscription, version: int = NEWEST_
         generation_id=subscription.generation,
         rack_id=subscription.rack,
     )
-    return _VERSION.pack(version) + codec.encode(message, version)
+    return encode_member_data(message, version)
 
 
 def decode_subscription(data: bytes, group_instance_id: str | None = None) -> MemberSubscription:
@@ -50,7 +43,7 @@ def decode_subscription(data: bytes, group_instance_id: str | None = None) -> Me
     Args: group_instance_id: from the member's entry in the JoinGroup answer.
     Raises: RemoteProtocolError: the bytes are no subscription.
     """
-    message = _decode(ConsumerProtocolSubscription, data)
+    message = decode_member_data(ConsumerProtocolSubscription, data)
     return MemberSubscription(
         topics=tuple(message.topics),
         owned=tuple(
@@ -75,7 +68,7 @@ def encode_assignment(
         for topic, partitions in by_topic(topic_partitions).items()
     ]
     message = ConsumerProtocolAssignment(assigned_partitions=assigned, user_data=user_data or None)
-    return _VERSION.pack(version) + codec.encode(message, version)
+    return encode_member_data(message, version)
 
 
 def decode_assignment(data: bytes) -> list[TopicPartition]:
@@ -85,7 +78,7 @@ def decode_assignment(data: bytes) -> list[TopicPartition]:
     """
     if not data:
         return []
-    message = _decode(ConsumerProtocolAssignment, data)
+    message = decode_member_data(ConsumerProtocolAssignment, data)
     return [
         TopicPartition(each.topic, partition) for each in message.assigned_partitions for partition in each.partitions
     ]
@@ -97,14 +90,3 @@ def by_topic(topic_partitions: Iterable[TopicPartition]) -> dict[str, list[int]]
     for topic, partition in topic_partitions:
         grouped.setdefault(topic, []).append(partition)
     return grouped
-
-
-def _decode(cls: type[M], data: bytes) -> M:
-    if len(data) < _VERSION.size:
-        raise RemoteProtocolError(f"{cls.NAME}: {len(data)} bytes, too short for a version")
-    (version,) = _VERSION.unpack_from(data)
-    if version < 0:
-        raise RemoteProtocolError(f"{cls.NAME}: version {version}")
-    if version > NEWEST_VERSION:
-        return codec.decode_header(cls, data[_VERSION.size :], NEWEST_VERSION)[0]
-    return codec.decode(cls, data, version, _VERSION.size)
