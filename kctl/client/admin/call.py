@@ -10,7 +10,7 @@ from kctl.client.admin.results import Results
 from kctl.client.backoff import ExponentialBackoff
 from kctl.client.clock import Timer
 from kctl.client.cluster_client import ClusterClient
-from kctl.client.errors import ApiTimeout, KafkaError, RemoteProtocolError
+from kctl.client.errors import ApiTimeout, ConnectionLost, KafkaError, RemoteProtocolError
 from kctl.client.network.in_flight import Answer
 from kctl.client.protocol.schema import Request, Response
 
@@ -41,6 +41,9 @@ def controller(client: ClusterClient) -> int | None:
 
 def is_node_ready(client: ClusterClient, node_id: int) -> bool:
     """Return whether a request can be sent to the node now; refresh the metadata when it cannot be reached."""
+    if client.metadata.cluster.node(node_id) is None:
+        client.metadata.request_update()
+        return False
     if client.network.ready(node_id):
         return True
     if client.network.node_error(node_id) is not None:
@@ -81,6 +84,8 @@ class Call:
     def ask(self, route: Route, build: Build, response_type: type[R]) -> R:
         """Return the answer of the node that the route finds, asking again after errors that may pass.
 
+        `build` is called when the node is ready, so that it may look at what the node speaks.
+
         Raises:
             ApiTimeout: no answer by the call's deadline.
             KafkaError: an error that asking again does not cure.
@@ -106,11 +111,62 @@ class Call:
         self.wait_until(lambda: bool(answers), f"waiting for the {api} answer of {node}")
         return answers[0]
 
-    def send(self, node_id: int, build: Build, on_done: Callable[[Answer], None]) -> None:
+    def ask_nodes(
+        self, builds: Mapping[int, Build], *, max_version: int | None = None
+    ) -> dict[int, Answer | KafkaError]:
+        """Ask several nodes, each once and as soon as it is connected; return when all have answered or failed.
+
+        A node that has neither answered nor failed when the call is over has the ApiTimeout as its error.
+        Raises: ApiTimeout: the call is over, and no node has answered or failed.
+        """
+        ended: dict[int, Answer | KafkaError] = {}
+        if not builds:
+            return ended
+        unsent = dict(builds)
+        known = self.client.metadata.version
+        network = self.client.network
+        before = {node_id: network.node_error(node_id) for node_id in builds}
+
+        def keep(answer: Answer) -> None:
+            ended[answer.node_id] = answer.error or answer
+
+        def step() -> bool:
+            for node_id in list(unsent):
+                if is_node_ready(self.client, node_id):
+                    self.send(node_id, unsent.pop(node_id), keep, max_version=max_version)
+                    continue
+                error = network.node_error(node_id)
+                if self.client.metadata.cluster.node(node_id) is None and self.client.metadata.version > known:
+                    error = ConnectionLost(f"node {node_id} is not part of the cluster at present")
+                if error is not None and error is not before[node_id]:
+                    ended[node_id] = error
+                    del unsent[node_id]
+            return len(ended) == len(builds)
+
+        try:
+            self.wait_until(step, f"waiting for {self._names(builds)}")
+        except ApiTimeout as timeout:
+            if not ended:
+                raise
+            ended |= {node_id: timeout for node_id in builds if node_id not in ended}
+        return ended
+
+    def _names(self, node_ids: Iterable[int]) -> str:
+        cluster = self.client.metadata.cluster
+        return ", ".join(str(cluster.node(node_id) or f"node {node_id}") for node_id in node_ids)
+
+    def speaks(self, node_id: int, kind: type[Request], at_least: int = 0) -> bool:
+        """Return whether a node that is ready takes a request in that version or a newer one."""
+        versions = self.client.network.versions(node_id)
+        return versions is None or versions.supports(kind, at_least)
+
+    def send(
+        self, node_id: int, build: Build, on_done: Callable[[Answer], None], *, max_version: int | None = None
+    ) -> None:
         """Send to a ready node; the answer may take what is left of the call, but at most request.timeout.ms."""
         self.timer.update()
         timeout_ms = min(self.timer.remaining_ms, self._request_timeout_ms)
-        self.client.send(node_id, build(timeout_ms), timeout_ms=timeout_ms, on_done=on_done)
+        self.client.send(node_id, build(timeout_ms), timeout_ms=timeout_ms, on_done=on_done, max_version=max_version)
 
     def pause(self, error: KafkaError) -> None:
         """Wait for the back-off before another attempt, or raise the error if there is to be none."""
@@ -149,7 +205,7 @@ class Call:
                 if pending:
                     self.pause(again[pending[0]])
             except ApiTimeout as timeout:
-                if not done and not failed:
+                if not done and all(isinstance(error, ApiTimeout) for error in failed.values()):
                     raise
                 failed.update(dict.fromkeys(pending, timeout))
                 break
@@ -168,6 +224,8 @@ class Call:
             failed[key] = RemoteProtocolError(f"{self.what}: the answer says nothing about {key}")
         elif not isinstance(answer, KafkaError):
             done[key] = answer
+        elif isinstance(answer, ApiTimeout):
+            failed[key] = answer  # of this very call: its node did not answer while others did
         elif may_pass(answer) and self._attempts < self._retries:
             again[key] = answer
         else:

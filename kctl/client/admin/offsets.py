@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple
 
-from kctl.client.admin.call import Call, is_node_ready
+from kctl.client.admin.call import Call
 from kctl.client.admin.results import Results
 from kctl.client.broker_errors import STALE_METADATA, ErrorCode, broker_error
 from kctl.client.cluster import NO_EPOCH, NO_NODE, TopicPartition
@@ -76,8 +76,9 @@ class OffsetsQuestion:
                 self._call.client.metadata.request_update()
             else:
                 by_leader.setdefault(leader_id, []).append(key)
-        for node_id, error_or_response in self._ask_all(by_leader).items():
-            found.update(self._read(by_leader[node_id], error_or_response, node_id))
+        builds = {node_id: partial(self._request, keys) for node_id, keys in by_leader.items()}
+        for node_id, answer in self._call.ask_nodes(builds).items():
+            found.update(self._read(by_leader[node_id], answer, node_id))
         return found
 
     def _why_no_leader(self, key: TopicPartition) -> KafkaError:
@@ -89,27 +90,6 @@ class OffsetsQuestion:
             count = f"the topic has {len(topic.partitions)} partitions"
             return broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{key.topic}-{key.partition}", count)
         return info.error or broker_error(ErrorCode.LEADER_NOT_AVAILABLE, f"{key.topic}-{key.partition}")
-
-    def _ask_all(self, by_leader: Mapping[int, list[TopicPartition]]) -> dict[int, Answer | KafkaError]:
-        """Ask every leader as soon as it is connected; return when each has answered or failed."""
-        ended: dict[int, Answer | KafkaError] = {}
-        unsent = dict(by_leader)
-        client = self._call.client
-
-        def step() -> bool:
-            for node_id in list(unsent):
-                if is_node_ready(client, node_id):
-                    self._call.send(node_id, partial(self._request, unsent.pop(node_id)), partial(_keep, ended))
-                else:
-                    error = client.network.node_error(node_id)
-                    if error is not None:
-                        ended[node_id] = error
-                        del unsent[node_id]
-            return len(ended) == len(by_leader)
-
-        names = ", ".join(str(node_id) for node_id in by_leader)
-        self._call.wait_until(step, f"waiting for the answers of nodes {names}")
-        return ended
 
     def _request(self, keys: list[TopicPartition], timeout_ms: int) -> Request:
         topics: dict[str, ListOffsetsTopic] = {}
@@ -127,10 +107,10 @@ class OffsetsQuestion:
     def _read(
         self, keys: list[TopicPartition], answer: Answer | KafkaError, node_id: int
     ) -> dict[TopicPartition, ListedOffset | KafkaError]:
-        response = answer if isinstance(answer, KafkaError) else answer.error or answer.response
-        if isinstance(response, KafkaError):
+        if isinstance(answer, KafkaError):
             self._call.client.metadata.request_update()
-            return dict.fromkeys(keys, response)
+            return dict.fromkeys(keys, answer)
+        response = answer.response
         assert isinstance(response, ListOffsetsResponse)
         found: dict[TopicPartition, ListedOffset | KafkaError] = {}
         for topic in response.topics:
@@ -144,7 +124,3 @@ class OffsetsQuestion:
                 else:
                     found[key] = ListedOffset(part.offset, part.timestamp, part.leader_epoch)
         return found
-
-
-def _keep(ended: dict[int, Answer | KafkaError], answer: Answer) -> None:
-    ended[answer.node_id] = answer
