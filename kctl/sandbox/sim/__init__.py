@@ -9,6 +9,7 @@ with Hub(seed=7) as hub:
 
 from kctl.sandbox.sim.driver import SimDriver, SimTask, SimWaiter
 from kctl.sandbox.sim.hub import Hub
+from kctl.sandbox.sim.link_faults import LinkFault, LinkFaults
 from kctl.sandbox.sim.network import LinkProfile, SimNetwork
 from kctl.sandbox.sim.resolver import SimLookup, SimResolver
 from kctl.sandbox.sim.runtime import HubClock, SimEntropy, sim_runtime
@@ -18,6 +19,8 @@ from kctl.sandbox.sim.selector import SimSelector
 __all__ = [
     "Hub",
     "HubClock",
+    "LinkFault",
+    "LinkFaults",
     "LinkProfile",
     "SimDriver",
     "SimEntropy",

@@ -59,6 +59,10 @@ class Pause:
         self._end()
 
     def _end(self) -> None:
+        at_us = self._hub.stalled_until_us(self.owner)
+        if at_us > self._hub.now_us:
+            self._hub.call_at(at_us, self.owner, self._end)
+            return
         self.is_over = True
         self._resume()
 
@@ -117,12 +121,15 @@ class Actor:
 class Hub(Schedule):
     """A schedule with actors."""
 
-    def __init__(self, seed: int = 0, *, keep_trace: bool = False, max_steps: int = 20_000_000) -> None:
-        super().__init__(seed, keep_trace=keep_trace, max_steps=max_steps)
+    def __init__(
+        self, seed: int = 0, *, keep_trace: bool = False, max_steps: int = 20_000_000, max_steps_at_once: int = 100_000
+    ) -> None:
+        super().__init__(seed, keep_trace=keep_trace, max_steps=max_steps, max_steps_at_once=max_steps_at_once)
         self.current: Actor | None = None
         self.wall_offset_ms = EPOCH_WALL_MS
         self._actors: list[Actor] = []
         self._names: dict[str, int] = {}
+        self._stalled_until_us: dict[str, int] = {}
         self._is_inside_step = False
         self._is_closed = False
 
@@ -136,6 +143,19 @@ class Hub(Schedule):
     def jump_wall(self, ms: int) -> None:
         """Move the wall clock alone, as an operator or NTP does."""
         self.wall_offset_ms += ms
+
+    # --- processes that stand still ---------------------------------------------------------------------------------
+
+    def stall(self, process: str, ms: int) -> None:
+        """Let no wait of that process end for so long; its actors are `process` and `process.something`."""
+        self._stalled_until_us[process] = max(self.now_us + ms * MS, self._stalled_until_us.get(process, 0))
+
+    def stalled_until_us(self, owner: str) -> int:
+        """Return until when the process of that actor stands still; an instant that has passed means not."""
+        if not self._stalled_until_us:
+            return 0
+        process = owner.split(".")[0].split("#")[0]
+        return self._stalled_until_us.get(process, 0)
 
     # --- actors -----------------------------------------------------------------------------------------------------
 

@@ -16,7 +16,11 @@ from kctl.client.seams import Address
 from kctl.sandbox.faults import OnConnect
 from kctl.sandbox.seams import Endpoint, Listener
 from kctl.sandbox.sim.hub import Hub
+from kctl.sandbox.sim.link_faults import LinkFault, LinkFaults
 from kctl.sandbox.sim.schedule import MS
+
+NO_LIMIT = 1 << 62
+"""Bytes a millisecond, where nothing slows a link down."""
 
 
 class LinkProfile(NamedTuple):
@@ -44,21 +48,26 @@ class ClientEnd(Protocol):
 class _Direction:
     """One way of a connection: a queue whose head is delivered at its time, never before an earlier one."""
 
-    __slots__ = ("_last_at_us", "_name", "_network", "_profile", "_queue")
+    __slots__ = ("_clog", "_held", "_is_shut", "_last_at_us", "_link", "_name", "_network", "_number", "_queue")
 
-    def __init__(self, network: "SimNetwork", name: str, profile: LinkProfile) -> None:
+    def __init__(self, network: "SimNetwork", name: str, link: "_Link", clog: LinkFault) -> None:
         self._network = network
         self._name = name
-        self._profile = profile
+        self._link = link
+        self._clog = clog
+        self._number = network.next_number()
         self._queue: deque[tuple[str, Callable[[], None]]] = deque()
         self._last_at_us = 0
+        self._held = 0
+        """How many heads were due while the way was clogged."""
+        self._is_shut = False
 
     def write(self, data: bytes, deliver: Callable[[bytes], None]) -> None:
         for piece in self._pieces(data):
-            self.send(f"{len(piece)} bytes {crc32(piece):08x}", lambda piece=piece: deliver(piece))  # type: ignore[misc]  # a bound default
+            self.send(f"{len(piece)} bytes {crc32(piece):08x}", lambda piece=piece: deliver(piece), len(piece))  # type: ignore[misc]  # a bound default
 
     def _pieces(self, data: bytes) -> list[bytes]:
-        most = self._profile.segment_bytes
+        most = self._link.value(LinkFault.SEGMENTS) or self._link.profile.segment_bytes
         if most == 0:
             return [data] if data else []
         chance = self._network.hub.rng(f"segments.{self._name}")
@@ -70,13 +79,14 @@ class _Direction:
             at += size
         return pieces
 
-    def send(self, what: str, deliver: Callable[[], None]) -> None:
+    def send(self, what: str, deliver: Callable[[], None], size_bytes: int = 0) -> None:
         """Queue something that happens at the other end when its time comes."""
         hub = self._network.hub
-        delay_us = self._profile.latency_ms * MS
-        if self._profile.jitter_ms:
-            delay_us += hub.rng(f"latency.{self._name}").randint(0, self._profile.jitter_ms) * MS
-        self._last_at_us = max(self._last_at_us, hub.now_us + delay_us)
+        delay_us = (self._link.profile.latency_ms + (self._link.value(LinkFault.SLOW) or 0)) * MS
+        if self._link.profile.jitter_ms:
+            delay_us += hub.rng(f"latency.{self._name}").randint(0, self._link.profile.jitter_ms) * MS
+        takes_us = size_bytes * MS // (self._link.value(LinkFault.RATE) or NO_LIMIT)
+        self._last_at_us = max(self._last_at_us, hub.now_us + delay_us) + -(-takes_us // MS) * MS
         self._queue.append((what, deliver))
         hub.call_at(self._last_at_us, self._name, self._deliver_head)
 
@@ -84,36 +94,72 @@ class _Direction:
         """Lose what is under way."""
         self._queue.clear()
 
+    def shut(self) -> None:
+        """Deliver nothing more until `open`."""
+        self._is_shut = True
+
+    def open(self) -> None:
+        """Deliver again, what was due meanwhile first."""
+        self._is_shut = False
+        self._flush()
+
     def _deliver_head(self) -> None:
+        if self._is_shut or self._held or self._link.value(self._clog) is not None:
+            self._held += 1
+            self._network.faults.once_changed(self._number, self._flush)
+            return
+        self._deliver()
+
+    def _flush(self) -> None:
+        """Deliver what was held, at this instant and in order."""
+        held, self._held = self._held, 0
+        for _ in range(held):
+            self._network.hub.call_at(self._network.hub.now_us, self._name, self._deliver_head)
+
+    def _deliver(self) -> None:
         if self._queue:
             what, deliver = self._queue.popleft()
             self._network.hub.trace(self._name, what)
             deliver()
 
 
+class _Link(NamedTuple):
+    """Between which client and which address a connection runs."""
+
+    faults: LinkFaults
+    client: str
+    ip: str
+    profile: LinkProfile
+
+    def value(self, fault: LinkFault) -> int | None:
+        return self.faults.value(fault, self.client, self.ip)
+
+
 class Connection:
     """One connection, from the first SYN to the end; it is also the broker's `Wire`."""
 
     def __init__(self, network: "SimNetwork", name: str, client: ClientEnd, address: Address) -> None:
-        profile = network.profile_of(address)
+        self.link = _Link(network.faults, name.split(".")[0], address.ip, network.profile_of(address))
         self._network = network
         self._client: ClientEnd | None = client
         self._server: Endpoint | None = None
         self._local = f"10.255.0.1:{network.next_port()}"
-        self._up = _Direction(network, f"{name}>{address}", profile)
-        self._down = _Direction(network, f"{address}>{name}", profile)
+        self._up = _Direction(network, f"{name}>{address}", self.link, LinkFault.CLOG_REQUESTS)
+        self._down = _Direction(network, f"{address}>{name}", self.link, LinkFault.CLOG_RESPONSES)
+        self._unsent = bytearray()
+        self._under_way_bytes = 0
         self._up.send("SYN", lambda: self._arrive(address))
 
     # --- the broker's side --------------------------------------------------------------------------------------------
 
     def _arrive(self, address: Address) -> None:
         listener = self._network.listener_at(address)
-        if self._client is None:
+        if self._client is None or self.link.value(LinkFault.BLACKHOLE) is not None:
             return
         outcome = OnConnect.REFUSE if listener is None else listener.on_connect()
         if outcome is OnConnect.DROP:
             return
-        if listener is None or outcome is OnConnect.REFUSE:
+        if listener is None or outcome is OnConnect.REFUSE or self.link.value(LinkFault.REFUSE) is not None:
             self._end("RST", _os_error(errno.ECONNREFUSED))
             return
         self._down.send("SYN-ACK", self._connected)
@@ -165,26 +211,77 @@ class Connection:
             client.on_disconnected(error)
 
     def send(self, data: bytes) -> None:
-        """Send bytes of the client to the broker."""
+        """Send bytes of the client to the broker, as far as its kernel takes them."""
         if self._client is not None:
-            self._up.write(data, self._arrived)
+            self._unsent += data
+            self._write_on()
+
+    @property
+    def unsent_bytes(self) -> int:
+        """What the client's kernel has not taken yet."""
+        return len(self._unsent)
+
+    def _write_on(self) -> None:
+        window_bytes = self.link.value(LinkFault.WINDOW)
+        room_bytes = len(self._unsent) if window_bytes is None else max(0, window_bytes - self._under_way_bytes)
+        piece = bytes(self._unsent[:room_bytes])
+        del self._unsent[:room_bytes]
+        self._under_way_bytes += len(piece)
+        self._up.write(piece, self._arrived)
 
     def abandon(self) -> None:
         """The client closes: nothing more reaches it; the broker learns of it in order."""
         if self._client is not None:
             self._client = None
             self._down.drop()
+            self._up.write(bytes(self._unsent), self._arrived)
+            self._unsent.clear()
             self._up.send("FIN", self._client_gone)
 
     def _arrived(self, data: bytes) -> None:
+        self._under_way_bytes -= len(data)
         if self._server is not None:
             self._server.receive(data)
+        if self._unsent:
+            self._write_on()
 
     def _client_gone(self) -> None:
         server = self._server
         self._forget_server()
         if server is not None:
             server.disconnected()
+
+    # --- faults -----------------------------------------------------------------------------------------------------
+
+    def cut(self) -> None:
+        """End it on both sides at once; all that is under way is lost."""
+        self._up.drop()
+        self._down.drop()
+        self._client_gone()
+        self._disconnected(_os_error(errno.ECONNRESET))
+
+    def half_close(self) -> None:
+        """The broker has closed: what it wrote arrives, and then the client sees the end."""
+        self._up.drop()
+        server = self._server
+        self.close()
+        if server is not None:
+            server.disconnected()
+
+    def forget_broker(self) -> None:
+        """The broker's side is gone and nobody says so: bytes of the client get no answer, not even a reset."""
+        self._client_gone()
+
+    def orphan(self, execute_after_ms: int) -> None:
+        """The client sees a reset now, and the broker still gets what was under way, so much later."""
+        self._up.shut()
+        self._disconnected(_os_error(errno.ECONNRESET))
+
+        def execute() -> None:
+            self._up.open()
+            self._up.send("FIN", self._client_gone)
+
+        self._network.hub.call_later_ms(execute_after_ms, "orphans", execute)
 
 
 class SimNetwork:
@@ -195,6 +292,10 @@ class SimNetwork:
         self.profile = profile or LinkProfile()
         self.profiles: dict[str, LinkProfile] = {}
         """Profiles of single addresses, by IP; for connections made after the entry."""
+        self.faults = LinkFaults()
+        self.on_dial: Callable[[str, str], None] | None = None
+        """Gets client and IP of each connection attempt."""
+        self._numbers = 0
         self._listeners: dict[tuple[str, int], Listener] = {}
         self._open: dict[Connection, None] = {}
         self._ports = 40_000
@@ -213,7 +314,14 @@ class SimNetwork:
 
     def dial(self, name: str, client: ClientEnd, address: Address) -> Connection:
         """Start a connection of the client called `name`."""
-        return Connection(self, name, client, address)
+        connection = Connection(self, name, client, address)
+        if self.on_dial is not None:
+            self.on_dial(connection.link.client, address.ip)
+        return connection
+
+    def connections_of(self, client: str = "", ip: str = "") -> list[Connection]:
+        """Return the accepted connections of a client to a node; of all where one is left out."""
+        return [one for one in self._open if client in ("", one.link.client) and ip in ("", one.link.ip)]
 
     def profile_of(self, address: Address) -> LinkProfile:
         """Return how a new connection to `address` carries bytes."""
@@ -223,6 +331,11 @@ class SimNetwork:
         """Return a client port that was not used before."""
         self._ports += 1
         return self._ports
+
+    def next_number(self) -> int:
+        """Return a number that names a direction."""
+        self._numbers += 1
+        return self._numbers
 
     def opened(self, connection: Connection) -> None:
         """Count an accepted connection."""

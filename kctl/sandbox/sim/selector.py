@@ -58,9 +58,10 @@ class SimSelector:
         if connection is not None:
             connection.send(bytes(data))
 
-    def unsent_bytes(self, channel: int) -> int:  # noqa: ARG002  # the simulated kernel takes everything at once
-        """Return 0."""
-        return 0
+    def unsent_bytes(self, channel: int) -> int:
+        """Return what the simulated kernel has not taken yet: nothing, unless its buffer is full."""
+        connection = self._connections.get(channel)
+        return 0 if connection is None else connection.unsent_bytes
 
     def close(self, channel: int) -> None:
         """Forget the channel; events of it that no poll has returned are dropped. Idempotent."""
