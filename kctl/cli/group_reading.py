@@ -14,6 +14,7 @@ from kctl.client.consumer.chunk import FetchedChunk
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.consumer.group_events import Offsets as Committed
 from kctl.client.consumer.rebalance_listener import RebalanceListener
+from kctl.client.consumer.waiting import WaitReason
 from kctl.client.errors import KafkaError
 from kctl.client.records import OutputPlan
 
@@ -121,5 +122,6 @@ class GroupReading(Reading, RebalanceListener):
         if self._ends is not None and self._ends.pop(tp, None) is not None:
             self._consumer.pause([tp])
 
-    def _reasons(self) -> list[str]:
-        return [why] if (why := self._consumer.waiting_for_group()) else super()._reasons()
+    def _waits(self) -> list[tuple[TopicPartition | None, WaitReason]]:
+        why = self._consumer.waiting_for_group()
+        return super()._waits() if why is None else [(None, why)]

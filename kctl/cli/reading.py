@@ -13,6 +13,7 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.chunk import FetchedChunk
 from kctl.client.consumer.consumer import Consumer
+from kctl.client.consumer.waiting import WaitKind, WaitReason
 from kctl.client.errors import ApiTimeout
 from kctl.client.records import OutputPlan
 
@@ -20,8 +21,6 @@ IDLE_S = 0.5
 """How often an idle consumer looks whether its reader has left."""
 TELL_AFTER_MS = 2000
 """An idle wait is told after so long, unless there is simply nothing more to read."""
-NOTHING_MORE = "at the end"
-"""How the consumer's reason starts where it has read everything."""
 WRITE_RECORDS = 500
 FOREVER = 2**63 - 1
 
@@ -106,13 +105,16 @@ class Reading:
         idle.update()
         if idle.elapsed_ms < TELL_AFTER_MS:
             return
-        reasons = "; ".join(self._reasons())
+        waits = self._waits()
+        reasons = "; ".join(f"{tp}: {why}" if tp else str(why) for tp, why in waits)
         if self._ends and idle.is_expired:
-            raise ApiTimeout(f"waiting for records: {reasons}", timeout_ms=idle.timeout_ms, elapsed_ms=idle.elapsed_ms)
+            cause = next((why.cause for _, why in waits if why.cause is not None), None)
+            waiting_for = f"waiting for records: {reasons}"
+            raise ApiTimeout(waiting_for, timeout_ms=idle.timeout_ms, elapsed_ms=idle.elapsed_ms, cause=cause)
         if reasons != self._told:
             self._told = reasons
             self._common.say(f"kctl consume: waiting: {reasons}" if reasons else "kctl consume: going on")
 
-    def _reasons(self) -> list[str]:
-        """Return why nothing comes, save where there is simply nothing more."""
-        return [f"{tp}: {why}" for tp, why in self._consumer.waiting_for().items() if not why.startswith(NOTHING_MORE)]
+    def _waits(self) -> list[tuple[TopicPartition | None, WaitReason]]:
+        """Return why nothing comes from which partition, save where there is simply nothing more."""
+        return [(tp, why) for tp, why in self._consumer.waiting_for().items() if why.kind is not WaitKind.AT_END]

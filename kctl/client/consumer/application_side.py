@@ -32,6 +32,7 @@ from kctl.client.consumer.lookups import Lookups
 from kctl.client.consumer.network_link import NetworkLink
 from kctl.client.consumer.network_loop import NetworkLoop
 from kctl.client.consumer.subscription import Subscription
+from kctl.client.consumer.waiting import WaitReason
 from kctl.client.errors import IllegalStateError, InvalidOffsetError
 from kctl.client.events import EventSink
 from kctl.client.seams import Runtime
@@ -173,14 +174,13 @@ class ApplicationSide:
 
     # --- what the network says --------------------------------------------------------------------------------------
 
-    def waiting_for(self) -> dict[TopicPartition, str]:
-        """Return, for each assigned partition, why nothing arrives from it right now; does not block."""
+    def waiting_for(self) -> dict[TopicPartition, WaitReason]:
         self.link.drain()
         return {tp: self.subscription.state(tp).why_waiting(is_fetched=self.data.has(tp)) for tp in self.subscription}
 
-    def waiting_for_group(self) -> str:
+    def waiting_for_group(self) -> WaitReason | None:
         self.link.drain()
-        return "" if self.group is None or self.group.subscribed is None else self.group.waiting
+        return None if self.group is None or self.group.subscribed is None else self.group.waiting
 
     def _on_event(self, event: ToApplication) -> None:
         match event:
@@ -192,10 +192,11 @@ class ApplicationSide:
                 self.subscription.resolved(*event)
             case NoCommittedOffset(topic_partition, epoch):
                 self.subscription.nothing_committed(topic_partition, epoch)
-            case Waiting(topic_partition, epoch, reason):
+            case Waiting(topic_partition, epoch, text, kind, node_id, cause, at_ms):
                 state = self.subscription.current(topic_partition, epoch)
                 if state is not None:
-                    state.waiting = reason
+                    reason = WaitReason(kind, text, node_id, cause, at_ms)
+                    state.waiting = reason.after(state.waiting) if text else None
             case _:
                 assert self.group is not None
                 self.group.on_event(event)

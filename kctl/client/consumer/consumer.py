@@ -22,6 +22,7 @@ from kctl.client.consumer.group_events import GroupMetadata, OffsetAndMetadata, 
 from kctl.client.consumer.group_side import GroupSide, OnCommit
 from kctl.client.consumer.managers.fetch import PREFETCH_BYTES
 from kctl.client.consumer.rebalance_listener import RebalanceListener
+from kctl.client.consumer.waiting import WaitReason
 from kctl.client.errors import IllegalStateError
 from kctl.client.events import EventSink, ignore_events
 from kctl.client.network.system import system_runtime
@@ -226,12 +227,12 @@ class Consumer:
         while self._side.close_result is None:
             yield from self.poll(math.inf)
 
-    def waiting_for(self) -> dict[TopicPartition, str]:
+    def waiting_for(self) -> dict[TopicPartition, WaitReason]:
         """Return, for each assigned partition, why nothing arrives from it right now; does not block."""
         return self._side.waiting_for()
 
-    def waiting_for_group(self) -> str:
-        """Return why the group has given this member no partition yet; empty when it has, or without a subscription."""
+    def waiting_for_group(self) -> WaitReason | None:
+        """Return why the group has given this member no partition yet; None when it has, or without a subscription."""
         return self._side.waiting_for_group()
 
     def wakeup(self) -> None:

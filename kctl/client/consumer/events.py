@@ -13,6 +13,7 @@ from kctl.client.cluster import NO_EPOCH, PartitionInfo, TopicPartition
 from kctl.client.cluster_client import ledger_text
 from kctl.client.consumer.chunk import FetchedChunk
 from kctl.client.consumer.group_events import CommittedAnswer, GroupToApplication, GroupToNetwork
+from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import Account, KafkaError
 
 EARLIEST_TIMESTAMP = -2
@@ -155,11 +156,20 @@ class PositionResolved(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """Why nothing comes from the partition right now; an empty reason means that data flows."""
+    """Why nothing comes from the partition right now; an empty reason means that data flows.
+
+    Attributes:
+        kind, node_id, cause: as in `WaitReason`.
+        at_ms: when it was said; filled in on the way.
+    """
 
     topic_partition: TopicPartition
     epoch: int
     reason: str
+    kind: WaitKind = WaitKind.ANSWER
+    node_id: int | None = None
+    cause: KafkaError | None = None
+    at_ms: int = 0
 
 
 TopicsAnswer = Mapping[str, tuple[PartitionInfo, ...]]

@@ -34,6 +34,7 @@ from kctl.client.consumer.group_events import (
 from kctl.client.consumer.network_link import NetworkLink
 from kctl.client.consumer.rebalance_listener import RebalanceListener
 from kctl.client.consumer.subscription import Subscription
+from kctl.client.consumer.waiting import WaitReason
 from kctl.client.errors import KafkaError
 
 OnCommit = Callable[[Offsets, KafkaError | None], None]
@@ -53,7 +54,7 @@ class GroupSide:
     Attributes:
         subscribed: what was subscribed to; None while partitions are assigned by hand or not at all.
         metadata: who this member is, as far as the network has said.
-        waiting: why there is no assignment; empty when there is one.
+        waiting: why there is no assignment; None when there is one.
     """
 
     def __init__(
@@ -67,7 +68,7 @@ class GroupSide:
     ) -> None:
         self.subscribed: Subscribe | None = None
         self.metadata = GroupMetadata(group_id, group_instance_id=config.group_instance_id)
-        self.waiting = ""
+        self.waiting: WaitReason | None = None
         self._config = config
         self._clock = clock
         self._link = link
@@ -245,8 +246,8 @@ class GroupSide:
                 self._on_change(event)
             case GroupFailed(error):
                 self._failure = error if self.subscribed is not None else None
-            case GroupWaiting(reason):
-                self.waiting = reason
+            case GroupWaiting(text, kind, cause, at_ms):
+                self.waiting = WaitReason(kind, text, None, cause, at_ms).after(self.waiting) if text else None
             case MemberChanged(metadata):
                 self.metadata = metadata
             case CommitDone(commit_id, error):

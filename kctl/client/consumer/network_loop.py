@@ -231,6 +231,8 @@ class NetworkLoop:
     # --- to the application -----------------------------------------------------------------------------------------
 
     def _report(self, event: ToApplication) -> None:
+        if isinstance(event, Waiting | GroupWaiting):
+            event = event._replace(at_ms=self._client.clock.now_ms())
         self._outbox.append(event)
         if isinstance(event, CallDone):
             self._close_call(event.call_id)

@@ -9,7 +9,14 @@ from enum import Enum
 
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.events import Forget, Pause, ResolvePosition, StartFetch, ToNetwork
+from kctl.client.consumer.waiting import WaitKind, WaitReason
 from kctl.client.errors import IllegalStateError
+
+PAUSED = WaitReason(WaitKind.PAUSED, "paused")
+DELIVERABLE = WaitReason(WaitKind.DELIVERABLE, "fetched, to be delivered by the next poll")
+NOT_STARTED = WaitReason(WaitKind.NOT_STARTED, "the next poll starts it")
+UNPLACED = WaitReason(WaitKind.POSITION, "looking for the position")
+UNANSWERED = WaitReason(WaitKind.ANSWER, "waiting for the leader's answer")
 
 
 class Stage(Enum):
@@ -35,18 +42,17 @@ class PartitionState:
         """The group's committed offset comes before the reset policy: until a reset, or until there is none."""
         self.paused = False
         self.stage = Stage.UNPOSITIONED
-        self.waiting = ""
+        self.waiting: WaitReason | None = None
 
-    def why_waiting(self, *, is_fetched: bool) -> str:
+    def why_waiting(self, *, is_fetched: bool) -> WaitReason:
         """Say why nothing arrives; `is_fetched`: something lies ready to be delivered."""
         if self.paused:
-            return "paused"
+            return PAUSED
         if is_fetched:
-            return "fetched, to be delivered by the next poll"
+            return DELIVERABLE
         if self.stage in (Stage.UNPOSITIONED, Stage.POSITIONED):
-            return "the next poll starts it"
-        default = "looking for the position" if self.stage is Stage.RESOLVING else "waiting for the leader's answer"
-        return self.waiting or default
+            return NOT_STARTED
+        return self.waiting or (UNPLACED if self.stage is Stage.RESOLVING else UNANSWERED)
 
 
 class Subscription:
@@ -193,7 +199,7 @@ class Subscription:
     def _restart(self, topic_partition: TopicPartition) -> PartitionState:
         state = self.state(topic_partition)
         state.epoch = self._next_epoch()
-        state.waiting = ""
+        state.waiting = None
         self._unsettled[topic_partition] = None
         return state
 

@@ -115,7 +115,7 @@ def test_a_paused_partition_is_silent_and_goes_on_where_it_was(scene: Scene) -> 
             consumer.pause(T[:1])
             assert {record.partition for record in drain(consumer, 100)} == {1}
             assert consumer.poll(timeout=1) == []
-            assert consumer.waiting_for()[T[0]] == "paused"
+            assert str(consumer.waiting_for()[T[0]]) == "paused"
             consumer.resume(T[:1])
             assert [record.offset for record in drain(consumer, 100)] == list(range(100))
 
@@ -199,12 +199,12 @@ def test_a_topic_that_comes_later_is_waited_for(scene: Scene) -> None:
             late = TopicPartition("late", 0)
             consumer.assign([late])
             assert consumer.poll(timeout=2) == []
-            assert "UNKNOWN_TOPIC_OR_PARTITION" in consumer.waiting_for()[late]
+            assert "UNKNOWN_TOPIC_OR_PARTITION" in str(consumer.waiting_for()[late])
             scene.sandbox.create_topic("late")
             scene.write(0, 3, topic="late")
             assert len(drain(consumer, 3)) == 3
             assert consumer.poll(timeout=1) == []
-            assert consumer.waiting_for()[late] == "at the end, offset 3"
+            assert str(consumer.waiting_for()[late]) == "at the end, offset 3"
             assert ErrorCode.UNKNOWN_TOPIC_OR_PARTITION.name not in str(consumer.waiting_for())
 
     scene.run(body)

@@ -7,6 +7,7 @@ import pytest
 
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
+from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import ApiTimeout, CloseTimeout, KafkaError, WakeupError
 from kctl.sandbox import Fault
 from kctl.sandbox.sim import Hub
@@ -115,7 +116,10 @@ def test_a_member_that_is_still_joining_closes_at_once(scene: GroupScene) -> Non
         scene.read(holder, 5)
         joining = scene.member("b")
         assert joining.poll(timeout=0.5) == []
-        assert joining.waiting_for_group() == "joining group g: the coordinator collects the members"
+        waiting = joining.waiting_for_group()
+        assert waiting is not None
+        assert str(waiting) == "joining group g: the coordinator collects the members"
+        assert waiting.kind is WaitKind.JOINING
         assert scene.elapsed_ms(joining.close) < 50, "the goodbye does not queue up behind the JoinGroup"
         holder.close()
         scene.hub.sleep_ms(20)

@@ -13,11 +13,13 @@ from kctl.cli.offsets import Edge
 from kctl.cli.options import Common
 from kctl.cli.reading import FOREVER, Reading
 from kctl.cli.settings import Settings
+from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.clock import ManualClock
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.chunk import FetchedChunk
 from kctl.client.consumer.consumer import Consumer
+from kctl.client.consumer.waiting import WaitKind, WaitReason
 from kctl.client.errors import ApiTimeout
 from kctl.client.records import RecordBatchBuilder
 
@@ -34,7 +36,7 @@ class Scripted:
         self.chunks = list(chunks)
         self.assigned: list[list[TopicPartition]] = []
         self.positions: dict[TopicPartition, int] = {}
-        self.reasons: list[dict[TopicPartition, str]] = []
+        self.reasons: list[dict[TopicPartition, WaitReason]] = []
 
     def beginning_offsets(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         return dict.fromkeys(partitions, 0)
@@ -59,7 +61,7 @@ class Scripted:
         self.clock.advance(int(timeout * 1000))
         return None
 
-    def waiting_for(self) -> dict[TopicPartition, str]:
+    def waiting_for(self) -> dict[TopicPartition, WaitReason]:
         return self.reasons.pop(0) if len(self.reasons) > 1 else self.reasons[0]
 
 
@@ -114,7 +116,7 @@ def test_an_end_that_only_compaction_or_markers_reach() -> None:
 def test_a_position_that_moved_without_data() -> None:
     run = Run({T0: 5}, _chunk(T0, 0, 2))
     run.reading.start([T0], Edge.START, exit_at_end=True)
-    run.consumer.reasons = [{T0: "looking"}]
+    run.consumer.reasons = [{T0: WaitReason(WaitKind.POSITION, "looking")}]
     original = run.consumer.poll_chunk
 
     def poll_chunk(timeout: float) -> FetchedChunk | None:
@@ -130,11 +132,13 @@ def test_a_position_that_moved_without_data() -> None:
 
 def test_no_progress_towards_the_end_is_bounded_by_the_api_timeout_and_told_before() -> None:
     run = Run({T0: 5}, _chunk(T0, 0, 2))
-    run.consumer.reasons = [{T0: "no leader"}]
+    cause = broker_error(ErrorCode.LEADER_NOT_AVAILABLE, "t-0")
+    run.consumer.reasons = [{T0: WaitReason(WaitKind.METADATA, "no leader", cause=cause)}]
     with pytest.raises(ApiTimeout) as e:
         run.to_the_end()
     assert (e.value.timeout_ms, e.value.elapsed_ms) == (5000, 5000)
     assert "t-0: no leader" in str(e.value)
+    assert e.value.cause is cause, "so that the exit code is that of what blocked it"
     assert run.stderr.getvalue() == "kctl consume: waiting: t-0: no leader\n"
     assert run.stdout.getvalue() == b"0-0\n0-1\n"
 
@@ -142,7 +146,8 @@ def test_no_progress_towards_the_end_is_bounded_by_the_api_timeout_and_told_befo
 def test_a_reason_to_wait_is_told_once_and_so_is_its_end() -> None:
     run = Run({T0: 5})
     run.reading.start([T0], Edge.START, exit_at_end=False)
-    at_end, gone = {T0: "at the end, offset 5"}, {T0: "node 1 is not reachable"}
+    at_end = {T0: WaitReason(WaitKind.AT_END, "at the end, offset 5")}
+    gone = {T0: WaitReason(WaitKind.CONNECTION, "node 1 is not reachable", node_id=1)}
     run.consumer.reasons = [at_end, at_end, gone, gone, at_end, at_end]
     polls = 0
 

@@ -12,6 +12,7 @@ from kctl.client.consumer.group_events import (
 )
 from kctl.client.consumer.managers.membership import MemberIdentity
 from kctl.client.consumer.managers.requests import Outgoing
+from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import ConnectionLost
 from kctl.client.protocol.api.consumer_group_heartbeat import (
     Assignment,
@@ -60,7 +61,7 @@ def test_an_empty_first_assignment_is_reported_too() -> None:
     bench.hear(bench.beat(), [])
     bench.polled()
     assert bench.changes() == [AssignmentChanged(1, ())]
-    assert bench.reports[-1] == GroupWaiting("group g has no partition for this member yet")
+    assert bench.reports[-1] == GroupWaiting("group g has no partition for this member yet", WaitKind.NO_SHARE)
 
 
 def test_heartbeats_come_in_the_brokers_interval_from_sending_to_sending() -> None:
@@ -187,7 +188,7 @@ def test_topics_that_are_known_by_id_alone_are_asked_for() -> None:
     [metadata] = bench.polled()
     assert isinstance(metadata.request, MetadataRequest)
     assert bench.changes() == [AssignmentChanged(1, (T0,))]
-    assert GroupWaiting("waiting for the names of 1 assigned topics") in bench.reports
+    assert GroupWaiting("waiting for the names of 1 assigned topics", WaitKind.METADATA) in bench.reports
     bench.member.applied(1)
     request = bench.beat()
     assert owned(request) == [0]

@@ -13,6 +13,7 @@ from kctl.client.consumer.group_events import (
     MemberChanged,
     Subscribe,
 )
+from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import AuthenticationError, ConnectionLost, UnsupportedVersionError
 from kctl.client.protocol.api.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
@@ -196,7 +197,7 @@ def test_a_member_whose_application_is_stuck_goes_and_comes_back_with_the_next_p
     request = bench.beat()
     assert said(request) == ConsumerGroupHeartbeatRequest(group_id="g", member_id=MEMBER_ID, member_epoch=-1)
     assert bench.changes() == [AssignmentChanged(2, (), is_lost=True, is_complete=False)]
-    assert bench.reports[-1] == GroupWaiting("not in group g until the next poll")
+    assert bench.reports[-1] == GroupWaiting("not in group g until the next poll", WaitKind.OUTSIDE)
     bench.hear(request, epoch=-1)
     assert bench.polled() == []
     bench.member.poll_began()

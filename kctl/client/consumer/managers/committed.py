@@ -24,6 +24,7 @@ from kctl.client.consumer.group_events import AskCommitted, NoCommittedOffset, O
 from kctl.client.consumer.managers.coordinator import PROMPT, Coordinator
 from kctl.client.consumer.managers.leaders import may_pass
 from kctl.client.consumer.managers.requests import Outgoing, Poll, Progress
+from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import KafkaError
 from kctl.client.network.in_flight import Answer
 from kctl.client.protocol.api.offset_fetch import (
@@ -241,4 +242,5 @@ class CommittedManager:
         for tp, event in self._positions.items():
             if self._told.get(tp) != reason:
                 self._told[tp] = reason
-                self._report(Waiting(tp, event.epoch, f"looking for the committed offset: {reason}"))
+                said = f"looking for the committed offset: {reason}"
+                self._report(Waiting(tp, event.epoch, said, WaitKind.COMMITTED_OFFSET, cause=error))

@@ -18,6 +18,7 @@ from kctl.client.consumer.chunk import FetchedChunk, walk_batches
 from kctl.client.consumer.events import Fetched, PartitionFailed, StartFetch, ToApplication, Waiting
 from kctl.client.consumer.managers.leaders import Leaders, may_pass
 from kctl.client.consumer.managers.requests import Outgoing, Poll
+from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import CorruptBatchError, KafkaError
 from kctl.client.network.in_flight import Answer
 from kctl.client.protocol.api.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData
@@ -214,9 +215,11 @@ class FetchManager:
             self._on_records(tp, state, data, data.records)
             self._partitions[tp] = self._partitions.pop(tp)  # to the end of the order
         elif data.high_watermark > state.next_offset and data.last_stable_offset == state.next_offset:
-            self._wait(tp, state, f"an open transaction begins at offset {state.next_offset}")
+            self._wait(
+                tp, state, f"an open transaction begins at offset {state.next_offset}", WaitKind.OPEN_TRANSACTION
+            )
         else:
-            self._wait(tp, state, f"at the end, offset {state.next_offset}")
+            self._wait(tp, state, f"at the end, offset {state.next_offset}", WaitKind.AT_END)
 
     def _on_records(self, tp: TopicPartition, state: FetchState, data: PartitionData, records: bytes) -> None:
         fetch_offset = state.next_offset
@@ -263,14 +266,14 @@ class FetchManager:
         self._leaders.refresh()
         state.retry_at_ms = now_ms + self._backoff.backoff_ms(state.attempts)
         state.attempts += 1
-        self._wait(tp, state, str(error))
+        self._wait(tp, state, str(error), WaitKind.REFUSED, error)
 
     def _no_leader(self, tp: TopicPartition, state: FetchState) -> None:
         error = self._leaders.why_none(tp)
         if error is not None and not may_pass(error):
             self._fail(tp, state, error)
         else:
-            self._wait(tp, state, "waiting for metadata" if error is None else str(error))
+            self._wait(tp, state, "waiting for metadata" if error is None else str(error), WaitKind.METADATA, error)
 
     def _not_ready(self, node_id: int, entries: list[tuple[TopicPartition, FetchState, PartitionInfo]]) -> None:
         error = self._leaders.why_not_ready(node_id)
@@ -278,12 +281,21 @@ class FetchManager:
             if error is not None and not may_pass(error):
                 self._fail(tp, state, error)
             else:
-                self._wait(tp, state, self._leaders.not_ready_reason(node_id, error))
+                reason = self._leaders.not_ready_reason(node_id, error)
+                self._wait(tp, state, reason, WaitKind.CONNECTION, error, node_id)
 
-    def _wait(self, tp: TopicPartition, state: FetchState, reason: str) -> None:
+    def _wait(
+        self,
+        tp: TopicPartition,
+        state: FetchState,
+        reason: str,
+        kind: WaitKind = WaitKind.ANSWER,
+        cause: KafkaError | None = None,
+        node_id: int | None = None,
+    ) -> None:
         if state.reason != reason:
             state.reason = reason
-            self._report(Waiting(tp, state.epoch, reason))
+            self._report(Waiting(tp, state.epoch, reason, kind, node_id, cause))
 
     def _fail(self, tp: TopicPartition, state: FetchState, error: KafkaError) -> None:
         state.stopped = True

@@ -36,6 +36,7 @@ from kctl.client.consumer.managers.leaving import Leaving
 from kctl.client.consumer.managers.membership import MemberIdentity
 from kctl.client.consumer.managers.requests import Outgoing, Poll
 from kctl.client.consumer.managers.topic_choice import TopicChoice, partition_counts
+from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import BrokerError, KafkaError, RemoteProtocolError
 from kctl.client.metadata import Metadata
 from kctl.client.network.in_flight import Answer
@@ -60,6 +61,12 @@ class Stage(Enum):
     STABLE = "has its partitions"
 
 
+WAIT_KINDS = {
+    Stage.ABSENT: WaitKind.OUTSIDE,
+    Stage.JOINING: WaitKind.COORDINATOR,
+    Stage.STABLE: WaitKind.NO_SHARE,
+}
+"""What a member without partitions waits for; in all other stages for the others."""
 HELD_BACK = (Stage.JOIN_SENT, Stage.SYNC_SENT)
 """Stages in which the coordinator holds a request of ours, and the answer to that one counts."""
 
@@ -434,7 +441,7 @@ class ClassicMembership:
         reason = self._why_waiting()
         if reason != self._told:
             self._told = reason
-            self._report(GroupWaiting(reason))
+            self._report(GroupWaiting(reason, WAIT_KINDS.get(self._stage, WaitKind.JOINING), self._coordinator.error))
 
     def _why_waiting(self) -> str:
         if self._choice is None:

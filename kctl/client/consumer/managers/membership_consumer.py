@@ -42,6 +42,7 @@ from kctl.client.consumer.managers.leaders import may_pass
 from kctl.client.consumer.managers.membership import MemberIdentity
 from kctl.client.consumer.managers.requests import Outgoing, Poll
 from kctl.client.consumer.managers.topic_ids import TopicIds
+from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import KafkaError, LocalProtocolError, UnsupportedVersionError
 from kctl.client.network.in_flight import Answer
 from kctl.client.protocol.api.consumer_group_heartbeat import (
@@ -405,7 +406,14 @@ class ConsumerMembership:
         reason = self._why_waiting()
         if reason != self._told_waiting:
             self._told_waiting = reason
-            self._report(GroupWaiting(reason))
+            self._report(GroupWaiting(reason, self._wait_kind(), self._coordinator.error))
+
+    def _wait_kind(self) -> WaitKind:
+        if self._stage is Stage.ABSENT:
+            return WaitKind.OUTSIDE
+        if self._stage is Stage.JOINING:
+            return WaitKind.COORDINATOR if self._in_flight is None else WaitKind.JOINING
+        return WaitKind.METADATA if self._names.missing else WaitKind.NO_SHARE
 
     def _why_waiting(self) -> str:
         group = f"group {self._coordinator.group_id}"

@@ -25,6 +25,7 @@ from kctl.client.consumer.events import (
 )
 from kctl.client.consumer.managers.leaders import Leaders, may_pass
 from kctl.client.consumer.managers.requests import Outgoing, Poll, Progress
+from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import BrokerError, KafkaError
 from kctl.client.network.in_flight import Answer
 from kctl.client.protocol.api.list_offsets import (
@@ -257,7 +258,8 @@ class OffsetsManager:
         query.error = error or query.error
         if query.call_id == POSITIONS and query.reason != reason:
             query.reason = reason
-            self._report(Waiting(query.topic_partition, query.epoch, f"looking for the position: {reason}"))
+            said = f"looking for the position: {reason}"
+            self._report(Waiting(query.topic_partition, query.epoch, said, WaitKind.POSITION, cause=error))
 
     def _fail(self, query: OffsetQuery, error: KafkaError) -> None:
         if query.call_id != POSITIONS:

@@ -1,0 +1,74 @@
+"""`waiting_for` and `waiting_for_group` are values: kind, words, node, error and since when."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from kctl.client.cluster import TopicPartition
+from kctl.client.consumer.waiting import WaitKind
+from kctl.client.errors import ConnectTimeout
+from kctl.sandbox import Fault
+from kctl.sandbox.sim import Hub
+from tests.sim.groups.scene import GroupScene
+
+T0 = TopicPartition("t", 0)
+
+
+@pytest.fixture
+def scene() -> Iterator[GroupScene]:
+    with Hub(seed=31) as hub:
+        yield GroupScene(hub, partitions=1)
+
+
+def test_from_the_assignment_to_the_end_and_a_pause(scene: GroupScene) -> None:
+    def body() -> None:
+        scene.write(0, 3)
+        with scene.consumer() as consumer:
+            consumer.assign([T0])
+            assert consumer.waiting_for()[T0].kind is WaitKind.NOT_STARTED
+            assert len(consumer.poll(5)) == 3
+            consumer.poll(1)
+            first = consumer.waiting_for()[T0]
+            assert (first.kind, str(first), first.cause) == (WaitKind.AT_END, "at the end, offset 3", None)
+            assert first.since_ms is not None
+            assert first.since_ms <= scene.hub.now_ms
+            consumer.poll(4)
+            assert consumer.waiting_for()[T0] == first, "it has been so since then"
+            consumer.pause([T0])
+            assert consumer.waiting_for()[T0].kind is WaitKind.PAUSED
+
+    scene.run(body)
+
+
+def test_a_leader_that_cannot_be_reached_is_named_with_its_error(scene: GroupScene) -> None:
+    def body() -> None:
+        with scene.consumer(socket_connection_setup_timeout_ms=1000) as consumer:
+            scene.sandbox.start_fault(scene.leader(0), Fault.BLACKHOLE)
+            consumer.assign([T0])
+            consumer.seek(T0, 0)
+            consumer.poll(6)
+            waiting = consumer.waiting_for()[T0]
+            assert (waiting.kind, waiting.node_id) == (WaitKind.CONNECTION, scene.leader(0))
+            assert isinstance(waiting.cause, ConnectTimeout)
+            assert str(waiting.cause) in str(waiting)
+
+    scene.run(body)
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_a_coordinator_that_cannot_be_reached(scene: GroupScene, protocol: str) -> None:
+    def body() -> None:
+        scene.sandbox.start_fault(scene.coordinator, Fault.BLACKHOLE)
+        with scene.consumer(group_id="g", group_protocol=protocol, socket_connection_setup_timeout_ms=1000) as consumer:
+            assert consumer.waiting_for_group() is None, "nothing is subscribed to"
+            consumer.subscribe(["t"])
+            consumer.poll(6)
+            waiting = consumer.waiting_for_group()
+            assert waiting is not None
+            assert waiting.kind is WaitKind.COORDINATOR
+            assert waiting.cause is not None
+            scene.sandbox.heal()
+            consumer.poll(10)
+            assert consumer.waiting_for_group() is None, "it has its partition"
+
+    scene.run(body)
