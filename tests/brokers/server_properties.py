@@ -33,6 +33,10 @@ def common_properties(ports: Mapping[str, int], data: Path, node_count: int) -> 
         "transaction.state.log.min.isr": min_isr,
         "group.initial.rebalance.delay.ms": "0",
         "group.min.session.timeout.ms": "500",
+        "group.consumer.min.session.timeout.ms": "500",
+        "group.consumer.session.timeout.ms": "6000",
+        "group.consumer.min.heartbeat.interval.ms": "100",
+        "group.consumer.heartbeat.interval.ms": "500",
         "log.cleaner.dedupe.buffer.size": "4194304",
         "log.retention.ms": "-1",  # records with timestamps of long ago stay
     }

@@ -445,7 +445,12 @@ SCENARIOS = [_no_group, _one_member, _two_members, _static, _strangers, _consume
 @pytest.fixture(scope="module")
 def kafka() -> Iterator[KafkaCluster]:
     """A broker that assigns at once: by default it gathers changes of a second and computes beside the heartbeats."""
-    properties = {"group.consumer.assignment.interval.ms": "0", "group.consumer.assignor.offload.enable": "false"}
+    properties = {
+        "group.consumer.assignment.interval.ms": "0",
+        "group.consumer.assignor.offload.enable": "false",
+        "group.consumer.session.timeout.ms": "45000",  # this and the next are Kafka's own defaults
+        "group.consumer.heartbeat.interval.ms": "5000",
+    }
     with ExitStack() as stack:
         yield have(lambda: stack.enter_context(KafkaCluster(NEWEST_KAFKA, 1, properties)))
 

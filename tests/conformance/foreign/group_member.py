@@ -1,7 +1,17 @@
-"""Members of consumer groups that run as processes of their own: GroupMember.java and confluent_member.py.
+"""Members of consumer groups that run as processes of their own: GroupMember.java and the *_member.py beside this file.
 
-Owns the process, its lines and its end; the programs say what a line means. Shown by
-tests/conformance/test_foreign_groups_on_sandbox.py.
+Owns the process, its lines and its end. Shown by tests/conformance/test_foreign_groups_on_sandbox.py.
+
+| line | what it tells |
+|---|---|
+| `takes AT_MS P...` | the listener was told that these partitions came |
+| `gives AT_MS P...` | it was told that these go, and what was read is committed, if that was possible |
+| `loses AT_MS P...` | it was told that these are gone |
+| `read P OFFSET VALUE` | a record |
+| `committed P=NEXT...` | the offsets of what was read before are confirmed |
+| `uncommitted WHY` | they are not; tried again with the next ones |
+
+Instants are of the machine's monotonic clock, so those of several processes compare.
 """
 
 import importlib.util
@@ -14,6 +24,7 @@ from pathlib import Path
 from threading import Thread
 from typing import NamedTuple, Self
 
+from kctl.client.clock import SystemClock
 from tests.brokers.toolchain import NEWEST_KAFKA, ToolMissing, compiled_class_path, java_command
 from tests.conformance.foreign.client import PROJECT
 
@@ -24,6 +35,7 @@ _JAVA_ASSIGNORS = {
     "cooperative-sticky": "org.apache.kafka.clients.consumer.CooperativeStickyAssignor",
 }
 CLASSIC = ("range", "cooperative-sticky")
+CHANGES = ("takes", "gives", "loses")
 
 
 class MemberClient(NamedTuple):
@@ -39,6 +51,8 @@ class MemberClient(NamedTuple):
         """
         if self.name == "java":
             return java_command(compiled_class_path(SOURCE, NEWEST_KAFKA), "GroupMember")
+        if self.name == "kctl":
+            return [sys.executable, "-m", "tests.conformance.foreign.kctl_member"]
         if importlib.util.find_spec("confluent_kafka") is None:
             raise ToolMissing("confluent-kafka is not installed (pip install confluent-kafka; it is in the dev extra)")
         return [sys.executable, "-m", "tests.conformance.foreign.confluent_member"]
@@ -52,16 +66,18 @@ class MemberClient(NamedTuple):
         return {"partition.assignment.strategy": assignor, **short}
 
 
-JAVA_MEMBER, CONFLUENT_MEMBER = MemberClient("java"), MemberClient("confluent")
+JAVA_MEMBER, CONFLUENT_MEMBER, KCTL_MEMBER = MemberClient("java"), MemberClient("confluent"), MemberClient("kctl")
 
 
 class GroupMember:
     """One running member; leaving the block ends it."""
 
-    def __init__(self, client: MemberClient, bootstrap: str, topic: str, protocol: str, **more: str) -> None:
+    def __init__(
+        self, client: MemberClient, bootstrap: str, topic: str, protocol: str, group: str = "g", **more: str
+    ) -> None:
         settings: Mapping[str, str] = {
             "bootstrap.servers": bootstrap,
-            "group.id": "g",
+            "group.id": group,
             "auto.offset.reset": "earliest",
             "enable.auto.commit": "false",
             **client.properties(protocol),
@@ -69,6 +85,8 @@ class GroupMember:
         }
         self.lines: list[str] = []
         """All it has said, errors too."""
+        self.killed_at_ms: int | None = None
+        """The last instant at which it was seen alive, when it was killed."""
         self._process = subprocess.Popen(
             [*client.command(), topic, *(f"{name}={value}" for name, value in settings.items())],
             stdin=subprocess.PIPE,
@@ -87,15 +105,27 @@ class GroupMember:
             self.lines.append(line.strip())
 
     @property
+    def changes(self) -> list[str]:
+        """Everything that its listener was told."""
+        return [line for line in list(self.lines) if line.split(" ", 1)[0] in CHANGES]
+
+    @property
     def assigned(self) -> list[int]:
         """The partitions it has now, as far as it has said."""
-        said = [line.split()[1:] for line in list(self.lines) if line.startswith("assigned")]
-        return [int(word) for word in said[-1]] if said else []
+        has: dict[int, None] = {}
+        for line in self.changes:
+            what, _, *partitions = line.split()
+            for partition in map(int, partitions):
+                if what == "takes":
+                    has[partition] = None
+                else:
+                    has.pop(partition, None)
+        return sorted(has)
 
     @property
     def values(self) -> list[str]:
         """What it has read."""
-        return [line.split()[2] for line in list(self.lines) if line.startswith("read")]
+        return [line.split()[3] for line in list(self.lines) if line.startswith("read ")]
 
     def close(self) -> None:
         """Let it leave and return when its process has ended.
@@ -109,12 +139,24 @@ class GroupMember:
             status = self._process.wait(CLOSE_S)
         except subprocess.TimeoutExpired:
             raise AssertionError(f"no end within {CLOSE_S} s: {self._tail()}") from None
+        self._reader.join(CLOSE_S)
         assert status == 0, self._tail()
 
-    def kill(self) -> None:
-        """End it without a word to anybody."""
+    def kill(self) -> int:
+        """End it without a word to anybody; return the instant at which it was still alive."""
+        killed_at_ms = SystemClock().now_ms()
         os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
+        self._reader.join(CLOSE_S)
+        self.killed_at_ms = killed_at_ms
+        return killed_at_ms
+
+    def freeze(self) -> None:
+        """Stop its clock, until `thaw()`."""
+        os.killpg(self._process.pid, signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        os.killpg(self._process.pid, signal.SIGCONT)
 
     def _tail(self) -> str:
         return "\n".join(self.lines[-50:])
