@@ -45,6 +45,7 @@ CODES: dict[type[BaseException], ExitCode] = {
     errors.InterruptError: ExitCode.SIGINT,
     errors.WakeupError: ExitCode.UNEXPECTED,
     errors.InvalidOffsetError: ExitCode.DATA,
+    errors.LogTruncationError: ExitCode.DATA,
     errors.CommitFailedError: ExitCode.NOT_ABLE_YET,
     errors.BrokerError: ExitCode.UNEXPECTED,
     errors.ProtocolError: ExitCode.WRONG_PEER,

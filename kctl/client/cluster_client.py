@@ -4,14 +4,15 @@ Owns the order of the two within one poll, the wait of callers without a thread 
 time went. Single-threaded save `wakeup`. Shown by tests/unit/metadata/test_cluster_client.py.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from kctl.client.backoff import ExponentialBackoff
 from kctl.client.clock import Timer
+from kctl.client.cluster import Node, TopicPartition
 from kctl.client.config import ClientConfig
 from kctl.client.errors import Account, ApiTimeout, KafkaError
-from kctl.client.events import EventSink, ignore_events
+from kctl.client.events import Event, EventSink, ignore_events
 from kctl.client.metadata import Metadata
 from kctl.client.metadata_updater import MetadataUpdater
 from kctl.client.network.in_flight import OnDone
@@ -50,6 +51,7 @@ class ClusterClient:
             auto_create_topics=auto_create_topics,
         )
         self._updater = MetadataUpdater(config, self.network, self.metadata, self.clock)
+        self._events = events
         self._spent_ms: dict[str, int] = {}
 
     def poll(self, timeout_ms: int) -> None:
@@ -84,6 +86,20 @@ class ClusterClient:
             expect_response=expect_response,
             max_version=max_version,
         )
+
+    def learn_leader(self, partition: TopicPartition, leader_id: int, leader_epoch: int, nodes: Iterable[Node]) -> bool:
+        """Take the new leader of a partition from an answer that named it; return whether that is news.
+
+        Args: nodes: the brokers that the answer told addresses of. Source: KIP-951.
+        """
+        is_news = self.metadata.learn_leader(partition, leader_id, leader_epoch, nodes)
+        if is_news:
+            self.network.set_nodes(self.metadata.cluster.nodes)
+        return is_news
+
+    def tell(self, event: Event) -> None:
+        """Hand an event to whoever watches this client."""
+        self._events(event)
 
     def wait_until(
         self,

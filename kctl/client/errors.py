@@ -47,6 +47,32 @@ class InvalidOffsetError(KafkaError):
         self.partitions = partitions
 
 
+class LogTruncationError(InvalidOffsetError):
+    """What was read is not in the log any more: a leader that lacked it was elected (KIP-320), and no reset policy.
+
+    Attributes: `topic` and `partition`; `offset`, the position; `divergent_offset`, the first that may hold something
+    else now, or None where the leader cannot tell, and `divergent_epoch`, the leader epoch that ends there. Seek to go
+    on: to `divergent_offset` to read what is there now.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        topic: str,
+        partition: int,
+        offset: int,
+        divergent_offset: int | None = None,
+        divergent_epoch: int = -1,
+    ) -> None:
+        super().__init__(message, partitions=((topic, partition),))
+        self.topic = topic
+        self.partition = partition
+        self.offset = offset
+        self.divergent_offset = divergent_offset
+        self.divergent_epoch = divergent_epoch
+
+
 class CommitFailedError(KafkaError):
     """Offsets were not committed, because the group has given the partitions to others; `cause` as the broker said it.
 

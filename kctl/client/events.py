@@ -1,7 +1,8 @@
 """What happens on the way to a ready node, as typed events: one for each attempt, phase, frame and end.
 
-The network emits them in the order in which they happen; `probe` folds them into its view, `--trace` prints them,
-tests assert them. They hold no payload and no secret. Shown by tests/unit/network and tests/sim.
+The network emits them in the order in which they happen, and a consumer those about its positions; `probe` folds them
+into its view, `--trace` prints them, tests assert them. They hold no payload and no secret. Shown by
+tests/unit/network and tests/sim.
 """
 
 from collections.abc import Callable
@@ -150,6 +151,34 @@ class Throttled(NamedTuple):
     throttle_ms: int
 
 
+class ResetCause(Enum):
+    """Why a consumer's position was moved without being asked to; the value is for people."""
+
+    OUT_OF_RANGE = "the partition has no such offset"
+    TRUNCATED = "the log was cut there: a leader that lacked the end was elected"
+
+
+class PositionReset(NamedTuple):
+    """A consumer goes on somewhere else than where it stood; records may be missed or come again.
+
+    Attributes: policy: auto.offset.reset, which decided; `new_offset` is where it led.
+    """
+
+    at_ms: int
+    topic: str
+    partition: int
+    old_offset: int
+    new_offset: int
+    policy: str
+    cause: ResetCause
+
+    def __str__(self) -> str:
+        way = f"{self.old_offset} to {self.new_offset}"
+        return f"{self.topic}-{self.partition}: position moved from {way} (auto.offset.reset={self.policy}): " + (
+            self.cause.value
+        )
+
+
 Event = (
     Started
     | PhaseDone
@@ -162,6 +191,7 @@ Event = (
     | ResponseReceived
     | RequestExpired
     | Throttled
+    | PositionReset
 )
 EventSink = Callable[[Event], None]
 

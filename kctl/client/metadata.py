@@ -10,7 +10,16 @@ from collections.abc import Iterable
 from kctl.client.backoff import ExponentialBackoff
 from kctl.client.broker_errors import STALE_METADATA, ErrorCode, broker_error
 from kctl.client.clock import FOREVER_MS
-from kctl.client.cluster import NO_EPOCH, NO_NODE, NO_TOPIC_ID, Cluster, Node, PartitionInfo, TopicInfo
+from kctl.client.cluster import (
+    NO_EPOCH,
+    NO_NODE,
+    NO_TOPIC_ID,
+    Cluster,
+    Node,
+    PartitionInfo,
+    TopicInfo,
+    TopicPartition,
+)
 from kctl.client.errors import KafkaError, RemoteProtocolError
 from kctl.client.protocol.api.metadata import (
     MetadataRequest,
@@ -104,6 +113,30 @@ class Metadata:
             return False
         self._epochs[topic, partition] = (topic_id, leader_epoch)
         self.request_update()
+        return True
+
+    def learn_leader(self, partition: TopicPartition, leader_id: int, leader_epoch: int, nodes: Iterable[Node]) -> bool:
+        """Put a leader that a broker named into the snapshot; return whether it is newer than what is known.
+
+        Args: nodes: the brokers that the answer told addresses of.
+        Source: KIP-951. A leader whose address nobody has told is left to the next refresh.
+        """
+        info = self.cluster.partition(*partition)
+        topic = self.cluster.topics.get(partition.topic)
+        _, known_epoch = self._epochs.get(partition, (NO_TOPIC_ID, NO_EPOCH))
+        if info is None or topic is None or leader_epoch < known_epoch or leader_epoch <= info.leader_epoch:
+            return False
+        told = next((node for node in nodes if node.node_id == leader_id), None)
+        present = self.cluster.node(leader_id)
+        if not self.cluster.nodes or (told is None and present is None):
+            return False
+        others = tuple(node for node in self.cluster.nodes if node.node_id != leader_id)
+        known_nodes = self.cluster.nodes if told is None or told == present else (*others, told)
+        changed = info._replace(leader_id=leader_id, leader_epoch=leader_epoch, error=None)
+        partitions = {**topic.partitions, partition.partition: changed}
+        topics = {**self.cluster.topics, partition.topic: topic._replace(partitions=partitions)}
+        self.cluster = self.cluster._replace(nodes=known_nodes, topics=topics)
+        self._epochs[partition] = (topic.topic_id, leader_epoch)
         return True
 
     # --- when to ask ------------------------------------------------------------------------------------------------

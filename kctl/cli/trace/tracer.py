@@ -17,6 +17,7 @@ from kctl.client.events import (
     Failed,
     Lost,
     PhaseDone,
+    PositionReset,
     Ready,
     RequestExpired,
     RequestSent,
@@ -57,6 +58,8 @@ class Tracer:
 
 def trace_line(event: Event, since_ms: int) -> str:
     """Return one event as a line: milliseconds, direction, node, what."""
+    if isinstance(event, PositionReset):
+        return f"{event.at_ms - since_ms:>7} ms * {event}"
     if isinstance(event, RequestSent):
         mark, words = ">", f"{_frame(event)}, {event.size_bytes} bytes"
     elif isinstance(event, ResponseReceived):
@@ -92,3 +95,5 @@ def _words(event: Event) -> str:
             return f"{event.api} throttled for {event.throttle_ms} ms"
         case RequestSent() | ResponseReceived():
             return _frame(event)
+        case PositionReset():
+            return str(event)

@@ -3,7 +3,7 @@ from random import Random
 from kctl.client.backoff import ExponentialBackoff
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.clock import FOREVER_MS
-from kctl.client.cluster import NO_NODE
+from kctl.client.cluster import NO_NODE, Node, TopicPartition
 from kctl.client.errors import ConnectionLost
 from kctl.client.metadata import Metadata
 from kctl.client.protocol.api.metadata import MetadataRequest
@@ -201,3 +201,48 @@ def test_rebootstrap_forgets_nodes_and_leaders_but_no_epoch() -> None:
     metadata.begin(1)
     metadata.take(answer(topic("a", leader(0, 1, epoch=4))), 1)
     assert metadata.cluster.leader_id("a", 0) == NO_NODE
+
+
+A0 = TopicPartition("a", 0)
+NODE_9 = Node(9, "host9", 9092)
+
+
+def knowing(leader_epoch: int) -> Metadata:
+    metadata = new_metadata("a")
+    metadata.begin(0)
+    metadata.take(answer(topic("a", leader(0, 1, epoch=leader_epoch), leader(1, 1))), 0)
+    return metadata
+
+
+def test_a_leader_that_an_answer_names_is_used_at_once_with_its_address() -> None:
+    metadata = knowing(5)
+    assert metadata.learn_leader(A0, 9, 6, [NODE_9])
+    info = metadata.cluster.partition("a", 0)
+    assert info is not None
+    assert (info.leader_id, info.leader_epoch, info.error) == (9, 6, None)
+    assert metadata.cluster.node(9) == NODE_9
+    assert metadata.cluster.leader_id("a", 1) == 1
+    metadata.request_update()
+    metadata.begin(1)
+    metadata.take(answer(topic("a", leader(0, 1, epoch=5), leader(1, 1))), 1)
+    assert metadata.cluster.leader_id("a", 0) != 1, "older than what was learnt"
+
+
+def test_a_leader_that_is_no_news_or_has_no_address_is_not_taken() -> None:
+    metadata = knowing(5)
+    assert not metadata.learn_leader(A0, 9, 5, [NODE_9])
+    assert not metadata.learn_leader(A0, 9, 4, [NODE_9])
+    assert not metadata.learn_leader(A0, 9, 6, [])
+    assert not metadata.learn_leader(TopicPartition("a", 7), 9, 6, [NODE_9])
+    assert not metadata.learn_leader(TopicPartition("z", 0), 9, 6, [NODE_9])
+    metadata.saw_leader_epoch("a", 0, 8)
+    assert not metadata.learn_leader(A0, 9, 7, [NODE_9]), "a newer one was heard of"
+    assert metadata.cluster.leader_id("a", 0) == 1
+    metadata.rebootstrapped()
+    assert not metadata.learn_leader(A0, 9, 9, [NODE_9]), "brokers are being learnt anew"
+
+
+def test_a_named_leader_that_moved_house_is_dialled_where_it_is_now() -> None:
+    metadata = knowing(5)
+    assert metadata.learn_leader(A0, 1, 6, [Node(1, "elsewhere", 9092)])
+    assert [node.host for node in metadata.cluster.nodes if node.node_id == 1] == ["elsewhere"]

@@ -4,10 +4,13 @@ Reads the metadata and asks for newer when what it finds is not enough; owns no 
 Shown by tests/unit/consumer/test_fetch_manager.py and test_offsets_manager.py.
 """
 
+from collections.abc import Iterable
+
 from kctl.client.broker_errors import ErrorCode, broker_error
-from kctl.client.cluster import NO_TOPIC_ID, PartitionInfo, TopicPartition
+from kctl.client.cluster import NO_TOPIC_ID, Node, PartitionInfo, TopicPartition
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.errors import BrokerError, KafkaError
+from kctl.client.protocol.schema import Request
 
 
 class Leaders:
@@ -53,9 +56,26 @@ class Leaders:
         node = self._client.metadata.cluster.node(node_id)
         return f"node {node_id}" if node is None else str(node)
 
+    def learn(self, topic_partition: TopicPartition, leader_id: int, leader_epoch: int, nodes: Iterable[Node]) -> bool:
+        """Take a leader that a broker named instead of itself; return whether that is news. Source: KIP-951."""
+        return self._client.learn_leader(topic_partition, leader_id, leader_epoch, nodes)
+
+    def has_node(self, node_id: int) -> bool:
+        """Return whether the node is part of the cluster, as far as is known."""
+        return self._client.metadata.cluster.node(node_id) is not None
+
     def is_ready(self, node_id: int) -> bool:
         """Return whether a request can be sent to the node now; starts to connect where it cannot."""
         return self._client.network.ready(node_id)
+
+    def is_connected(self, node_id: int) -> bool:
+        """Return whether a request can be sent to the node now, and do nothing about it."""
+        return self._client.network.is_ready(node_id)
+
+    def speaks(self, node_id: int, request: type[Request], at_least: int) -> bool:
+        """Return whether the node, which is ready, has that version of an API or a later one."""
+        versions = self._client.network.versions(node_id)
+        return versions is not None and versions.supports(request, at_least)
 
     @property
     def version(self) -> int:
