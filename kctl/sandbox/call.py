@@ -9,9 +9,10 @@ from typing import Generic, NamedTuple, TypeVar
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.schema import Request, Response
-from kctl.sandbox.cluster import Cluster, ClusterNode, Partition
+from kctl.sandbox.cluster import Cluster, ClusterNode
 from kctl.sandbox.groups.outbox import Asker
 from kctl.sandbox.identity import Identity
+from kctl.sandbox.partition import Partition
 
 Q = TypeVar("Q", bound=Request)
 

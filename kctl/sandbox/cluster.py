@@ -11,8 +11,10 @@ from zlib import crc32
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.errors import IllegalStateError
 from kctl.sandbox.faults import NodeFaults
+from kctl.sandbox.fetch_sessions import FetchSessions
 from kctl.sandbox.groups.coordinator import Groups
 from kctl.sandbox.log import PartitionLog
+from kctl.sandbox.partition import NO_LEADER, Partition
 from kctl.sandbox.seams import Scheduler
 from kctl.sandbox.settings import ClusterSettings, InvalidSetting, topic_settings
 from kctl.sandbox.uuids import stable_uuid
@@ -31,30 +33,19 @@ class TopicRefused(Exception):
 
 
 class ClusterNode:
-    """One broker: its address as advertised, and its faults."""
+    """One broker: its address as advertised, its faults, and the fetch sessions it keeps."""
 
-    __slots__ = ("faults", "host", "node_id", "port", "rack")
+    __slots__ = ("faults", "fetch_sessions", "host", "node_id", "port", "rack")
 
-    def __init__(self, node_id: int, host: str, port: int, rack: str | None = None) -> None:
+    def __init__(
+        self, node_id: int, host: str, port: int, rack: str | None = None, fetch_session_slots: int = 1_000
+    ) -> None:
         self.node_id = node_id
         self.host = host
         self.port = port
         self.rack = rack
         self.faults = NodeFaults()
-
-
-class Partition:
-    """One partition: its log and who leads it."""
-
-    __slots__ = ("index", "leader_epoch", "leader_id", "log", "replicas", "topic_name")
-
-    def __init__(self, topic_name: str, index: int, replicas: tuple[int, ...], log: PartitionLog) -> None:
-        self.topic_name = topic_name
-        self.index = index
-        self.replicas = replicas
-        self.leader_id = replicas[0]
-        self.leader_epoch = 0
-        self.log = log
+        self.fetch_sessions = FetchSessions(node_id, fetch_session_slots)
 
 
 class Topic(NamedTuple):
@@ -101,6 +92,8 @@ class Cluster:
         if self._scheduler is not None:
             raise IllegalStateError("the sandbox is already served or attached")
         self._scheduler = scheduler
+        for node in self.nodes.values():
+            node.fetch_sessions.run_on(scheduler.now_ms)
 
     @property
     def controller_id(self) -> int:
@@ -170,6 +163,8 @@ class Cluster:
         topic = self.topics.pop(name)
         del self._topics_by_id[topic.topic_id]
         self.groups.forget_topic(name)
+        for partition in topic.partitions.values():
+            partition.log.wake()
 
     def topic_of_id(self, topic_id: bytes) -> Topic | None:
         """Return the topic of an id, or None."""
@@ -181,18 +176,32 @@ class Cluster:
         found = self.topics.get(topic)
         return None if found is None else found.partitions.get(index)
 
-    def move_leader(self, topic: str, index: int, node_id: int) -> None:
-        """Let `node_id` lead the partition, with a new leader epoch.
+    def move_leader(self, topic: str, index: int, node_id: int, end_offset: int | None = None) -> None:
+        """Let `node_id` lead the partition, with a new leader epoch; see `Partition.elect`.
+
+        Raises:
+            KeyError: no such topic, partition or node.
+            OffsetOutOfRange: the log has no `end_offset`.
+        """
+        node = self.nodes[node_id]
+        self.topics[topic].partitions[index].elect(node.node_id, end_offset)
+
+    def elect_late(self, topic: str, index: int, node_id: int, delay_ms: int) -> None:
+        """Leave the partition without a leader, and let `node_id` lead it `delay_ms` later.
 
         Raises:
             KeyError: no such topic, partition or node.
         """
-        partition = self.topics[topic].partitions[index]
         node = self.nodes[node_id]
-        partition.leader_id = node.node_id
-        partition.leader_epoch += 1
-        if node_id not in partition.replicas:
-            partition.replicas = (node_id, *partition.replicas[1:])
+        partition = self.topics[topic].partitions[index]
+        partition.elect(NO_LEADER)
+        epoch = partition.leader_epoch
+
+        def elect() -> None:
+            if partition.leader_epoch == epoch:
+                partition.elect(node.node_id)
+
+        self.scheduler.call_later(delay_ms, elect)
 
     # --- coordinators and producers ---------------------------------------------------------------------------------
 

@@ -4,13 +4,14 @@ One copy serves all replicas, so whatever is appended is committed: the high wat
 no protocol and no time. Shown by tests/unit/sandbox/test_log.py.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from itertools import pairwise
 from typing import NamedTuple
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.sandbox.batches import BatchHeader, BatchRefused, appended, header_of, produced_batch
+from kctl.sandbox.leader_epochs import LeaderEpochs
 from kctl.sandbox.producers import Appended, ProducerStates
 from kctl.sandbox.record_walk import check_records
 from kctl.sandbox.settings import TopicSettings
@@ -34,6 +35,7 @@ class PartitionLog:
         self.settings = settings
         self.start_offset = 0
         self.end_offset = 0
+        self.epochs = LeaderEpochs()
         self._batches: list[StoredBatch] = []
         self._base_offsets: list[int] = []
         self._producers = ProducerStates()
@@ -69,14 +71,14 @@ class PartitionLog:
 
     def _store(self, records: bytes, header: BatchHeader, leader_epoch: int, append_time_ms: int) -> Appended:
         base_offset = self.end_offset
+        self.epochs.begin(leader_epoch, base_offset)
         data = appended(records, base_offset, leader_epoch, append_time_ms if append_time_ms >= 0 else None)
         stored = StoredBatch(header_of(data), data)
         self._batches.append(stored)
         self._base_offsets.append(base_offset)
         self.end_offset = base_offset + header.last_offset_delta + 1
         self._producers.remember(stored.header)
-        for watcher in list(self._watchers.values()):
-            watcher()
+        self.wake()
         return Appended(base_offset, append_time_ms)
 
     def delete_records(self, before_offset: int) -> None:
@@ -88,35 +90,56 @@ class PartitionLog:
         if before_offset > self.end_offset:
             raise OffsetOutOfRange(f"offset {before_offset} of a log that ends at {self.end_offset}")
         self.start_offset = max(self.start_offset, before_offset)
-        kept = [batch for batch in self._batches if batch.header.last_offset >= self.start_offset]
-        self._batches = kept
-        self._base_offsets = [batch.header.base_offset for batch in kept]
+        self.epochs.advance(self.start_offset)
+        self._keep([batch for batch in self._batches if batch.header.last_offset >= self.start_offset])
+
+    def cut(self, end_offset: int) -> None:
+        """Drop what is at `end_offset` or behind, with the whole batch that holds it."""
+        if end_offset >= self.end_offset:
+            return
+        self._keep([batch for batch in self._batches if batch.header.last_offset < end_offset])
+        last = self._batches[-1].header.last_offset + 1 if self._batches else self.start_offset
+        self.end_offset = max(self.start_offset, last)
+        self.epochs.cut(self.end_offset)
+        self._producers = ProducerStates()
+        for batch in self._batches:
+            self._producers.remember(batch.header)
+
+    def _keep(self, batches: list[StoredBatch]) -> None:
+        self._batches = batches
+        self._base_offsets = [batch.header.base_offset for batch in batches]
+
+    def begin_epoch(self, epoch: int) -> None:
+        """Take note that a leader of `epoch` goes on from here."""
+        self.epochs.begin(epoch, self.end_offset)
 
     # --- reading ----------------------------------------------------------------------------------------------------
 
-    def batches_from(self, offset: int) -> list[StoredBatch]:
-        """Return the batches from the one that holds `offset` on.
+    def batches_from(self, offset: int, end_offset: int) -> list[StoredBatch]:
+        """Return the batches from the one that holds `offset` on, and below `end_offset`.
 
         Raises:
-            OffsetOutOfRange: the offset is below the start or beyond the end.
+            OffsetOutOfRange: the offset is below the start or beyond `end_offset`.
         """
-        if not self.start_offset <= offset <= self.end_offset:
-            raise OffsetOutOfRange(f"offset {offset} of a log from {self.start_offset} to {self.end_offset}")
-        if offset == self.end_offset:
+        if not self.start_offset <= offset <= end_offset:
+            raise OffsetOutOfRange(f"offset {offset} of a log from {self.start_offset} to {end_offset}")
+        if offset == end_offset:
             return []
-        return self._batches[max(0, bisect_right(self._base_offsets, offset) - 1) :]
+        first = max(0, bisect_right(self._base_offsets, offset) - 1)
+        return self._batches[first : bisect_left(self._base_offsets, end_offset)]
 
-    def read(self, offset: int, max_bytes: int, *, at_least_one: bool) -> bytes:
+    def read(self, offset: int, max_bytes: int, *, at_least_one: bool, end_offset: int | None = None) -> bytes:
         """Return up to `max_bytes` of batches from the one that holds `offset` on; the last may be cut, as in Kafka.
 
         Args:
             offset: where to start.
             max_bytes: the most to return.
             at_least_one: return the first batch whole even when it is larger; otherwise nothing is returned then.
+            end_offset: where the log ends for who asks.
         Raises:
             OffsetOutOfRange: the offset is below the start or beyond the end.
         """
-        batches = self.batches_from(offset)
+        batches = self.batches_from(offset, self.end_offset if end_offset is None else end_offset)
         if not batches:
             return b""
         first_bytes = len(batches[0].data)
@@ -139,7 +162,7 @@ class PartitionLog:
     # --- waiting ----------------------------------------------------------------------------------------------------
 
     def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
-        """Have `watcher` called after each append; returns the function that ends this."""
+        """Have `watcher` called after each append and each `wake`; returns the function that ends this."""
         self._watches += 1
         number = self._watches
         self._watchers[number] = watcher
@@ -148,6 +171,11 @@ class PartitionLog:
             self._watchers.pop(number, None)
 
         return stop
+
+    def wake(self) -> None:
+        """Have those look again who wait for more."""
+        for watcher in list(self._watchers.values()):
+            watcher()
 
     @property
     def watchers(self) -> int:

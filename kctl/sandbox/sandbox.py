@@ -57,9 +57,11 @@ class Sandbox:
             raise ValueError(f"nodes must be 1 to {MAX_NODES}, not {nodes}")
         if racks is not None and len(racks) != nodes:
             raise ValueError(f"{len(racks)} racks for {nodes} nodes")
+        settings = settings or ClusterSettings()
         rack_of = dict(enumerate(racks or (), start=1))
+        slots = settings.max_incremental_fetch_session_cache_slots
         self.cluster = Cluster(
-            [ClusterNode(node_id, "", 0, rack_of.get(node_id)) for node_id in range(1, nodes + 1)], settings
+            [ClusterNode(node_id, "", 0, rack_of.get(node_id), slots) for node_id in range(1, nodes + 1)], settings
         )
         self.security = security or ListenerSecurity()
         self.listeners: dict[int, NodeListener] = {}
@@ -149,9 +151,48 @@ class Sandbox:
         """
         self._do(lambda: self.cluster.create_topic(name, partitions, replication_factor, properties))
 
-    def move_leader(self, topic: str, partition: int, node_id: int) -> None:
-        """Let another node lead a partition, with a new leader epoch."""
-        self._do(lambda: self.cluster.move_leader(topic, partition, node_id))
+    def move_leader(self, topic: str, partition: int, node_id: int, *, end_offset: int | None = None) -> None:
+        """Let another node lead a partition, with a new leader epoch.
+
+        Args:
+            topic, partition: what it leads.
+            node_id: the new leader.
+            end_offset: where its log ends; what is behind is lost, as in an unclean election. In the middle of a
+                batch, the whole batch is lost. None: nothing is lost, but what a follower that was held back lacks.
+        Raises:
+            KeyError: no such topic, partition or node.
+            OffsetOutOfRange: the log has no `end_offset`.
+        """
+        self._do(lambda: self.cluster.move_leader(topic, partition, node_id, end_offset))
+
+    def elect_late(self, topic: str, partition: int, node_id: int, *, ms: int) -> None:
+        """Leave a partition without a leader for `ms` milliseconds, then let a node lead it.
+
+        Raises:
+            KeyError: no such topic, partition or node.
+        """
+        self._do(lambda: self.cluster.elect_late(topic, partition, node_id, ms))
+
+    def hold_follower(self, topic: str, partition: int, node_id: int) -> None:
+        """Let a follower copy nothing more: it is out of sync, and answers fetches up to where it stands.
+
+        Raises:
+            KeyError: no such topic or partition.
+            ValueError: the node is no follower.
+        """
+        self._do(lambda: self.cluster.topics[topic].partitions[partition].hold(node_id))
+
+    def release_follower(self, topic: str, partition: int, node_id: int) -> None:
+        """Let a follower that was held back catch up at once."""
+        self._do(lambda: self.cluster.topics[topic].partitions[partition].release(node_id))
+
+    def forget_fetch_sessions(self, node_id: int) -> None:
+        """Let a node forget its fetch sessions, as one does that starts again.
+
+        Raises:
+            KeyError: no such node.
+        """
+        self._do(lambda: self.cluster.nodes[node_id].fetch_sessions.clear())
 
     def move_coordinator(self, group_id: str, node_id: int) -> None:
         """Let another node coordinate a group, which it knows as it was when its last rebalance was complete."""

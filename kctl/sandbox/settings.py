@@ -21,6 +21,9 @@ class ClusterSettings(NamedTuple):
     group_max_session_timeout_ms: int = 1_800_000
     group_consumer_session_timeout_ms: int = 45_000
     group_consumer_heartbeat_interval_ms: int = 5_000
+    max_incremental_fetch_session_cache_slots: int = 1_000
+    replica_selector_class: str = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+    """Kafka's default is none: consumers are never sent to a follower. Any other text stands for that here."""
     offset_metadata_max_bytes: int = 4_096
     group_version: int = 1
     """The feature group.version: 0 switches the consumer protocol (KIP-848) off."""

@@ -1,6 +1,7 @@
-"""Fetch: batches of several partitions, at once or when enough has arrived; no sessions (the id is always 0).
+"""Fetch: batches of several partitions, at once or when enough has arrived, in a session or without.
 
-Source: KIP-74 (limits), KIP-320 (epochs), KIP-516 (topic ids), KIP-227 (a session id of 0 refuses a session).
+Source: KIP-74 (limits), KIP-227 (sessions), KIP-516 (topic ids), KIP-951 (leaders in errors).
+What one partition is answered is decided in partition_read.py, what a session leaves out in fetch_sessions.py.
 """
 
 from collections.abc import Callable
@@ -8,74 +9,88 @@ from typing import NamedTuple
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.fetch import (
-    AbortedTransaction,
     FetchableTopicResponse,
-    FetchPartition,
     FetchRequest,
     FetchResponse,
-    FetchTopic,
     LeaderIdAndEpoch,
     NodeEndpoint,
     PartitionData,
 )
-from kctl.sandbox.call import Call, Handler, epoch_error
-from kctl.sandbox.cluster import Partition
-from kctl.sandbox.log import OffsetOutOfRange
+from kctl.sandbox.call import Call, Handler
+from kctl.sandbox.fetch_sessions import Answer, FetchContext, Wanted
+from kctl.sandbox.partition import NO_LEADER
+from kctl.sandbox.partition_read import Limits, missing, read, refused
 from kctl.sandbox.seams import Handle
 
 _NAMES_LEADERS_FROM = 16
-_UNKNOWN = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
 _MOVED = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 
 
-class _Read(NamedTuple):
+class _Asked(NamedTuple):
+    """One fetch."""
+
+    call: Call
+    request: FetchRequest
+    context: FetchContext
+    present: list[Wanted]
+    absent: list[Wanted]
+    """Partitions that did not exist when the fetch came: they are told last, and alone keep no fetch from waiting."""
+
+
+class _Look(NamedTuple):
     """What one look at all partitions found."""
 
-    response: FetchResponse
-    size_bytes: int
-    has_error: bool
+    answers: list[Answer]
+    is_enough: bool
 
 
 def _answer(call: Call, request: FetchRequest) -> FetchResponse | None:
-    if request.session_id != 0 and request.session_epoch > 0:
-        return FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
-    read = _read(call, request)
-    if read.has_error or read.size_bytes >= request.min_bytes or request.max_wait_ms <= 0 or not request.topics:
-        return read.response
-    _Waiting(call, request).start()
+    context = call.node.fetch_sessions.begin(request, call.version, lambda topic_id: _name_of(call, topic_id))
+    if isinstance(context, ErrorCode):
+        return FetchResponse(error_code=context)
+    present = [one for one in context.wanted if missing(call, one) is ErrorCode.NONE]
+    absent = [one for one in context.wanted if missing(call, one) is not ErrorCode.NONE]
+    fetch = _Asked(call, request, context, present, absent)
+    look = _look(fetch)
+    if look.is_enough or request.max_wait_ms <= 0 or not present:
+        return _response(fetch, look)
+    _Waiting(fetch).start()
     return None
+
+
+def _name_of(call: Call, topic_id: bytes) -> str | None:
+    topic = call.cluster.topic_of_id(topic_id)
+    return None if topic is None else topic.name
 
 
 class _Waiting:
     """A fetch that waits for enough bytes, an error, or the end of its patience."""
 
-    def __init__(self, call: Call, request: FetchRequest) -> None:
-        self._call = call
-        self._request = request
+    def __init__(self, fetch: _Asked) -> None:
+        self._fetch = fetch
         self._stops: list[Callable[[], None]] = []
         self._timer: Handle | None = None
 
     def start(self) -> None:
-        self._call.on_abandoned = self._stop
-        self._timer = self._call.cluster.scheduler.call_later(self._request.max_wait_ms, self._expire)
-        for topic in self._request.topics:
-            name = _topic_name(self._call, topic)
-            for asked in topic.partitions:
-                partition = None if name is None else self._call.cluster.partition(name, asked.partition)
-                if partition is not None:
-                    self._stops.append(partition.log.watch(self._look))
+        call = self._fetch.call
+        call.on_abandoned = self._stop
+        self._timer = call.cluster.scheduler.call_later(self._fetch.request.max_wait_ms, self._expire)
+        for wanted in self._fetch.present:
+            partition = call.cluster.partition(wanted.topic or "", wanted.asked.partition)
+            if partition is not None:
+                self._stops.append(partition.log.watch(self._look))
 
     def _look(self) -> None:
-        read = _read(self._call, self._request)
-        if read.has_error or read.size_bytes >= self._request.min_bytes:
-            self._end(read)
+        look = _look(self._fetch)
+        if look.is_enough:
+            self._end(look)
 
     def _expire(self) -> None:
-        self._end(_read(self._call, self._request))
+        self._end(_look(self._fetch))
 
-    def _end(self, read: _Read) -> None:
+    def _end(self, look: _Look) -> None:
         self._stop()
-        self._call.answer(read.response)
+        self._fetch.call.answer(_response(self._fetch, look))
 
     def _stop(self) -> None:
         for stop in self._stops:
@@ -85,74 +100,55 @@ class _Waiting:
             self._timer.cancel()
 
 
-def _topic_name(call: Call, topic: FetchTopic) -> str | None:
-    if call.version < 13:
-        return topic.topic
-    found = call.cluster.topic_of_id(topic.topic_id)
-    return None if found is None else found.name
+def _absence(wanted: Wanted) -> PartitionData:
+    code = ErrorCode.UNKNOWN_TOPIC_ID if wanted.topic is None else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    data = refused(wanted.asked, code)
+    data.aborted_transactions = []  # as Kafka has it for these two alone
+    return data
 
 
-def _read(call: Call, request: FetchRequest) -> _Read:
-    topics: list[FetchableTopicResponse] = []
+def _look(fetch: _Asked) -> _Look:
+    call, request = fetch.call, fetch.request
+    answers: list[Answer] = []
     size_bytes = 0
-    has_error = False
-    moved: dict[int, None] = {}
-    for asked_topic in request.topics:
-        name = _topic_name(call, asked_topic)
-        answers: list[PartitionData] = []
-        for asked in asked_topic.partitions:
-            answer = _partition(call, request, name, asked, request.max_bytes - size_bytes, is_first=size_bytes == 0)
-            size_bytes += len(answer.records or b"")
-            has_error = has_error or answer.error_code != ErrorCode.NONE
-            if answer.current_leader.leader_id >= 0:
-                moved[answer.current_leader.leader_id] = None
-            answers.append(answer)
-        topics.append(
-            FetchableTopicResponse(topic=asked_topic.topic, topic_id=asked_topic.topic_id, partitions=answers)
+    is_urgent = False
+    for wanted in fetch.present:
+        data = read(call, request, wanted, Limits(request.max_bytes - size_bytes, size_bytes == 0))
+        answers.append((wanted, data))
+        size_bytes += len(data.records or b"")
+        is_urgent = (
+            is_urgent
+            or data.error_code != ErrorCode.NONE
+            or data.preferred_read_replica >= 0
+            or data.diverging_epoch.end_offset >= 0
         )
+    answers += [(wanted, _absence(wanted)) for wanted in fetch.absent]
+    return _Look(answers, is_urgent or size_bytes >= request.min_bytes)
+
+
+def _response(fetch: _Asked, look: _Look) -> FetchResponse:
+    call = fetch.call
+    answered = fetch.context.finish(look.answers)
+    topics: list[FetchableTopicResponse] = []
+    moved: dict[int, None] = {}
+    for wanted, data in answered.answers:
+        if not topics or (topics[-1].topic, topics[-1].topic_id) != (wanted.topic or "", wanted.topic_id):
+            topics.append(FetchableTopicResponse(topic=wanted.topic or "", topic_id=wanted.topic_id, partitions=[]))
+        topics[-1].partitions.append(data)
+        if call.version >= _NAMES_LEADERS_FROM and data.error_code in _MOVED and wanted.topic is not None:
+            partition = call.cluster.topics[wanted.topic].partitions[wanted.asked.partition]
+            data.current_leader = LeaderIdAndEpoch(leader_id=partition.leader_id, leader_epoch=partition.leader_epoch)
+            if partition.leader_id != NO_LEADER:
+                moved[partition.leader_id] = None
     nodes = [call.cluster.nodes[node_id] for node_id in moved]
-    endpoints = [NodeEndpoint(node_id=node.node_id, host=node.host, port=node.port, rack=node.rack) for node in nodes]
-    return _Read(FetchResponse(responses=topics, node_endpoints=endpoints), size_bytes, has_error)
-
-
-def _partition(
-    call: Call, request: FetchRequest, topic: str | None, asked: FetchPartition, left_bytes: int, *, is_first: bool
-) -> PartitionData:
-    if topic is None:
-        return _refused(asked, ErrorCode.UNKNOWN_TOPIC_ID)
-    partition = call.led_partition(topic, asked.partition)
-    if isinstance(partition, ErrorCode):
-        return _moved(call, asked, partition, call.cluster.partition(topic, asked.partition))
-    code = epoch_error(partition, asked.current_leader_epoch)
-    if code is not ErrorCode.NONE:
-        return _moved(call, asked, code, partition)
-    log = partition.log
-    try:
-        records = log.read(asked.fetch_offset, min(asked.partition_max_bytes, left_bytes), at_least_one=is_first)
-    except OffsetOutOfRange:
-        return _refused(asked, ErrorCode.OFFSET_OUT_OF_RANGE)
-    return PartitionData(
-        partition_index=asked.partition,
-        high_watermark=log.end_offset,
-        last_stable_offset=log.end_offset,
-        log_start_offset=log.start_offset,
-        aborted_transactions=[] if request.isolation_level == 1 else None,
-        records=records,
+    return FetchResponse(
+        error_code=answered.code,
+        session_id=answered.session_id,
+        responses=topics,
+        node_endpoints=[
+            NodeEndpoint(node_id=node.node_id, host=node.host, port=node.port, rack=node.rack) for node in nodes
+        ],
     )
-
-
-def _refused(asked: FetchPartition, code: ErrorCode) -> PartitionData:
-    aborted: list[AbortedTransaction] | None = [] if code in _UNKNOWN else None
-    return PartitionData(
-        partition_index=asked.partition, error_code=code, high_watermark=-1, aborted_transactions=aborted, records=b""
-    )
-
-
-def _moved(call: Call, asked: FetchPartition, code: ErrorCode, partition: Partition | None) -> PartitionData:
-    answer = _refused(asked, code)
-    if partition is not None and call.version >= _NAMES_LEADERS_FROM and code in _MOVED:
-        answer.current_leader = LeaderIdAndEpoch(leader_id=partition.leader_id, leader_epoch=partition.leader_epoch)
-    return answer
 
 
 HANDLER = Handler(FetchRequest, 4, 18, _answer)

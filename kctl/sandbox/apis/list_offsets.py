@@ -9,8 +9,8 @@ from kctl.client.protocol.api.list_offsets import (
     ListOffsetsTopicResponse,
 )
 from kctl.sandbox.call import Call, Handler, epoch_error
-from kctl.sandbox.cluster import Partition
 from kctl.sandbox.log import PartitionLog
+from kctl.sandbox.partition import Partition
 from kctl.sandbox.timestamps import first_at_or_after, greatest
 
 LATEST = -1

@@ -11,7 +11,8 @@ from kctl.client.protocol.api.metadata import (
 )
 from kctl.client.protocol.schema import ZERO_UUID
 from kctl.sandbox.call import Call, Handler
-from kctl.sandbox.cluster import Partition, Topic, TopicRefused, is_topic_name
+from kctl.sandbox.cluster import Topic, TopicRefused, is_topic_name
+from kctl.sandbox.partition import NO_LEADER, Partition
 
 _ALL_TOPIC_OPERATIONS = 0b1101_1111_1000
 """Read, write, create, delete, alter, describe, describe and alter configs: bit numbers of Kafka's AclOperation."""
@@ -72,12 +73,14 @@ def _topic(topic: Topic) -> MetadataResponseTopic:
 
 
 def _partition(partition: Partition) -> MetadataResponsePartition:
+    has_leader = partition.leader_id != NO_LEADER
     return MetadataResponsePartition(
+        error_code=ErrorCode.NONE if has_leader else ErrorCode.LEADER_NOT_AVAILABLE,
         partition_index=partition.index,
         leader_id=partition.leader_id,
         leader_epoch=partition.leader_epoch,
         replica_nodes=list(partition.replicas),
-        isr_nodes=list(partition.replicas),
+        isr_nodes=partition.in_sync,
     )
 
 

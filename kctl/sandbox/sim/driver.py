@@ -89,3 +89,7 @@ class SimDriver:
     def is_current(self, task: Task) -> bool:
         """Return whether the caller is running inside that task."""
         return isinstance(task, SimTask) and self._hub.current is task.actor
+
+    def caller(self) -> object:
+        """Return the actor that runs, which is None outside of the hub."""
+        return self._hub.current

@@ -135,14 +135,25 @@ def test_leader_epochs() -> None:
     ]  # fmt: skip
 
 
-def test_a_waiting_fetch_is_not_told_that_the_leader_moved_until_it_ends() -> None:
+def test_a_waiting_fetch_ends_when_the_leader_moves() -> None:
     bench = Bench(nodes=2, topics={"t": 1})
     client = bench.connect()
     correlation_id = client.send(_fetch(_asked(0), max_wait_ms=500), VERSION)
     bench.sandbox.move_leader("t", 0, 2)
-    bench.scheduler.advance(500)
     data = client.take(FetchResponse, VERSION, correlation_id).responses[0].partitions[0]
     assert data.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+def test_a_fetch_does_not_wait_on_account_of_what_does_not_exist_unless_there_is_nothing_else() -> None:
+    bench = Bench(topics={"t": 1})
+    client = bench.connect()
+    (alone,) = _data(client, _fetch(_asked(9), max_wait_ms=500))
+    assert alone.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    correlation_id = client.send(_fetch(_asked(9), _asked(0), max_wait_ms=500), VERSION)
+    assert not client.frames
+    bench.scheduler.advance(500)
+    answers = client.take(FetchResponse, VERSION, correlation_id).responses[0].partitions
+    assert [data.partition_index for data in answers] == [0, 9]
 
 
 def test_topic_ids_and_leaders_in_new_versions() -> None:
@@ -156,15 +167,6 @@ def test_topic_ids_and_leaders_in_new_versions() -> None:
     assert (moved.error_code, moved.current_leader.leader_id) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, 2)
     assert unknown.error_code == ErrorCode.UNKNOWN_TOPIC_ID
     assert [node.node_id for node in response.node_endpoints] == [2]
-
-
-def test_no_sessions() -> None:
-    bench = Bench(topics={"t": 1})
-    client = bench.connect()
-    first = client.call(FetchRequest(session_id=0, session_epoch=0), FetchResponse, VERSION)
-    assert first.session_id == 0
-    later = client.call(FetchRequest(session_id=5, session_epoch=1), FetchResponse, VERSION)
-    assert later.error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
 
 
 @pytest.mark.parametrize(("isolation", "aborted"), [(0, None), (1, [])])

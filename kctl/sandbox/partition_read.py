@@ -1,0 +1,143 @@
+"""One fetch of one partition on one node: what it is answered, as leader, as follower, or not at all.
+
+Source: KIP-320 (epochs), KIP-392 (followers, racks), KIP-595 (diverging epochs).
+Shown by tests/unit/sandbox/apis/test_fetch.py, test_follower_fetch.py and test_truncation.py beside it, and
+tests/conformance/test_sandbox_fetch_against_kafka.py.
+"""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.protocol.api.fetch import (
+    EpochEndOffset,
+    FetchPartition,
+    FetchRequest,
+    PartitionData,
+)
+from kctl.client.protocol.schema import ZERO_UUID
+from kctl.sandbox.call import Call, epoch_error
+from kctl.sandbox.log import OffsetOutOfRange
+from kctl.sandbox.partition import Partition
+
+if TYPE_CHECKING:
+    from kctl.sandbox.fetch_sessions import Wanted
+
+RACK_AWARE = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+_FOLLOWERS_FROM = 11
+
+
+class Limits(NamedTuple):
+    """How much may be read."""
+
+    left_bytes: int
+    is_first: bool
+    """Whether nothing was read before: then one batch is returned even if it is larger."""
+
+
+def missing(call: Call, wanted: "Wanted") -> ErrorCode:
+    """Return the error of a partition that does not exist: a fetch does not wait on its account."""
+    if wanted.topic is None:
+        return ErrorCode.UNKNOWN_TOPIC_ID
+    if call.cluster.partition(wanted.topic, wanted.asked.partition) is None:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return ErrorCode.NONE
+
+
+def read(call: Call, request: FetchRequest, wanted: "Wanted", limits: Limits) -> PartitionData:
+    """Return what this node answers about one partition."""
+    asked = wanted.asked
+    code = missing(call, wanted)
+    if code is not ErrorCode.NONE:
+        return refused(asked, code)
+    assert wanted.topic is not None
+    topic = call.cluster.topics[wanted.topic]
+    partition = topic.partitions[asked.partition]
+    if call.node.node_id not in partition.replicas:
+        return refused(asked, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    if wanted.topic_id not in (ZERO_UUID, topic.topic_id):
+        return refused(asked, ErrorCode.INCONSISTENT_TOPIC_ID)
+    code = epoch_error(partition, asked.current_leader_epoch)
+    if code is ErrorCode.NONE and call.version < _FOLLOWERS_FROM and partition.leader_id != call.node.node_id:
+        code = ErrorCode.NOT_LEADER_OR_FOLLOWER
+    if code is not ErrorCode.NONE:
+        return refused(asked, code)
+    return _read(call, request, partition, asked, limits)
+
+
+def _read(
+    call: Call, request: FetchRequest, partition: Partition, asked: FetchPartition, limits: Limits
+) -> PartitionData:
+    end_offset = partition.end_offset_on(call.node.node_id)
+    found = PartitionData(
+        partition_index=asked.partition,
+        high_watermark=end_offset,
+        last_stable_offset=end_offset,
+        log_start_offset=partition.log.start_offset,
+        aborted_transactions=None,
+        records=b"",
+    )
+    nearer = _nearer_replica(call, request, partition, asked.fetch_offset)
+    if nearer is not None:
+        found.preferred_read_replica = nearer
+        return found
+    try:
+        diverging = _diverging(partition, asked, end_offset)
+        if diverging is not None:
+            found.diverging_epoch = diverging
+            return found
+        found.records = partition.log.read(
+            asked.fetch_offset,
+            min(asked.partition_max_bytes, limits.left_bytes),
+            at_least_one=limits.is_first,
+            end_offset=end_offset,
+        )
+    except OffsetOutOfRange:
+        return refused(asked, ErrorCode.OFFSET_OUT_OF_RANGE)
+    found.aborted_transactions = [] if request.isolation_level == 1 else None
+    return found
+
+
+def _nearer_replica(call: Call, request: FetchRequest, partition: Partition, offset: int) -> int | None:
+    """Return the follower in the rack of a consumer that a leader elsewhere sends it to."""
+    cluster, node = call.cluster, call.node
+    if (
+        call.version < _FOLLOWERS_FROM
+        or not request.rack_id
+        or partition.leader_id != node.node_id
+        or cluster.settings.replica_selector_class != RACK_AWARE
+        or node.rack == request.rack_id
+        or offset < partition.log.start_offset
+    ):
+        return None
+    near = [
+        node_id
+        for node_id in partition.in_sync
+        if cluster.nodes[node_id].rack == request.rack_id and partition.end_offset_on(node_id) >= offset
+    ]
+    return max(near, default=None)
+
+
+def _diverging(partition: Partition, asked: FetchPartition, end_offset: int) -> EpochEndOffset | None:
+    """Return where the log parts from the fetcher's, if it does.
+
+    Raises:
+        OffsetOutOfRange: the log does not know the epoch, or starts behind the offset.
+    """
+    if asked.last_fetched_epoch == -1:
+        return None
+    log = partition.log
+    end = log.epochs.end_of(asked.last_fetched_epoch, end_offset)
+    if end.end_offset == -1:
+        raise OffsetOutOfRange(f"epoch {asked.last_fetched_epoch} is unknown")
+    if asked.fetch_offset < log.start_offset:
+        raise OffsetOutOfRange(f"offset {asked.fetch_offset} of a log from {log.start_offset}")
+    if end.epoch < asked.last_fetched_epoch or end.end_offset < asked.fetch_offset:
+        return EpochEndOffset(epoch=end.epoch, end_offset=end.end_offset)
+    return None
+
+
+def refused(asked: FetchPartition, code: ErrorCode) -> PartitionData:
+    """Return the answer about a partition that is not read."""
+    return PartitionData(
+        partition_index=asked.partition, error_code=code, high_watermark=-1, aborted_transactions=None, records=b""
+    )
