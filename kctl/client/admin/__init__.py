@@ -5,9 +5,17 @@ admin.py is the face, call.py one bounded call; then one file a resource.
 
 from kctl.client.admin.admin import Admin
 from kctl.client.admin.cluster_description import ClusterDescription
+from kctl.client.admin.group_values import (
+    GroupDescription,
+    GroupList,
+    GroupListing,
+    MemberDescription,
+    MemberToRemove,
+)
 from kctl.client.admin.offsets import EARLIEST, LATEST, MAX_TIMESTAMP, ListedOffset
 from kctl.client.admin.results import Results
 from kctl.client.admin.topics import CreatedTopic, NewTopic, TopicListing
+from kctl.client.committed_offset import OffsetAndMetadata
 
 __all__ = [
     "EARLIEST",
@@ -16,8 +24,14 @@ __all__ = [
     "Admin",
     "ClusterDescription",
     "CreatedTopic",
+    "GroupDescription",
+    "GroupList",
+    "GroupListing",
     "ListedOffset",
+    "MemberDescription",
+    "MemberToRemove",
     "NewTopic",
+    "OffsetAndMetadata",
     "Results",
     "TopicListing",
 ]

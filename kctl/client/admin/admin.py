@@ -4,14 +4,23 @@ Owns the connections and the arguments; one file per resource does the work. Sho
 tests/sim/admin.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from types import TracebackType
 from typing import Self
 
-from kctl.client.admin import cluster_description, offsets, topics
+from kctl.client.admin import (
+    cluster_description,
+    group_descriptions,
+    group_list,
+    group_offsets,
+    group_removal,
+    offsets,
+    topics,
+)
 from kctl.client.admin.call import Call
 from kctl.client.admin.cluster_description import ClusterDescription
+from kctl.client.admin.group_values import GroupDescription, GroupList, MemberToRemove
 from kctl.client.admin.offsets import ISOLATION_LEVELS, ListedOffset, OffsetsQuestion
 from kctl.client.admin.results import Results
 from kctl.client.admin.topics import CreatedTopic, NewTopic, TopicListing
@@ -19,6 +28,7 @@ from kctl.client.backoff import ExponentialBackoff
 from kctl.client.clock import to_timeout_ms
 from kctl.client.cluster import TopicInfo, TopicPartition
 from kctl.client.cluster_client import ClusterClient
+from kctl.client.committed_offset import OffsetAndMetadata
 from kctl.client.config import AdminConfig
 from kctl.client.errors import IllegalStateError
 from kctl.client.events import EventSink, ignore_events
@@ -115,6 +125,76 @@ class Admin:
         question = OffsetsQuestion(self._call("listing offsets", timeout), specs, ISOLATION_LEVELS[isolation_level])
         return question.run()
 
+    # --- groups -------------------------------------------------------------------------------------------------------
+
+    def list_groups(
+        self, *, states: Sequence[str] = (), types: Sequence[str] = (), timeout: Timeout = None
+    ) -> GroupList:
+        """Return the groups of every broker, and the brokers that did not answer.
+
+        A broker that refuses connections is tried three times; one that lets the connection or request limit pass,
+        once: the list is then not complete, and says so.
+
+        Args:
+            states, types: only groups with one of these, in any case: `Stable`, `Empty`, ...; `classic`, `consumer`.
+        Raises: KafkaError: no broker answered.
+        """
+        return group_list.list_groups(self._call("listing groups", timeout), states, types)
+
+    def describe_groups(self, group_ids: Sequence[str], *, timeout: Timeout = None) -> Results[str, GroupDescription]:
+        """Return groups with state, assignor, coordinator and members; GROUP_ID_NOT_FOUND where there is none."""
+        return group_descriptions.describe_all(self._call("describing groups", timeout), group_ids)
+
+    def list_group_offsets(
+        self,
+        group_id: str,
+        partitions: Sequence[TopicPartition] | None = None,
+        *,
+        require_stable: bool = False,
+        timeout: Timeout = None,
+    ) -> Results[TopicPartition, OffsetAndMetadata | None]:
+        """Return what the group has committed; an unknown group has committed nothing.
+
+        Args:
+            partitions: for each its offset, or None where nothing is committed; without, all that is committed.
+            require_stable: wait for transactions that commit offsets of the group to end.
+        """
+        call = self._call(f"listing offsets of group {group_id}", timeout)
+        return group_offsets.list_group_offsets(call, group_id, partitions, require_stable=require_stable)
+
+    def alter_group_offsets(
+        self,
+        group_id: str,
+        offsets: Mapping[TopicPartition, int | OffsetAndMetadata],
+        *,
+        timeout: Timeout = None,
+    ) -> Results[TopicPartition, None]:
+        """Set what the group has committed; taken only while it has no members (UNKNOWN_MEMBER_ID otherwise).
+
+        A group that does not exist is made by this.
+        """
+        checked = {key: _checked(key, given) for key, given in offsets.items()}
+        call = self._call(f"setting offsets of group {group_id}", timeout)
+        return group_offsets.alter_group_offsets(call, group_id, checked)
+
+    def delete_group_offsets(
+        self, group_id: str, partitions: Iterable[TopicPartition], *, timeout: Timeout = None
+    ) -> Results[TopicPartition, None]:
+        """Forget what the group has committed for partitions of topics that no member of it reads."""
+        call = self._call(f"deleting offsets of group {group_id}", timeout)
+        return group_offsets.delete_group_offsets(call, group_id, partitions)
+
+    def delete_groups(self, group_ids: Iterable[str], *, timeout: Timeout = None) -> Results[str, None]:
+        """Delete groups and all they have committed; NON_EMPTY_GROUP where there are members."""
+        return group_removal.delete_groups(self._call("deleting groups", timeout), group_ids)
+
+    def remove_members(
+        self, group_id: str, members: Iterable[MemberToRemove], *, timeout: Timeout = None
+    ) -> Results[MemberToRemove, None]:
+        """Make members of a group leave, by member id or by group.instance.id; a live consumer joins again."""
+        call = self._call(f"removing members of group {group_id}", timeout)
+        return group_removal.remove_members(call, group_id, members)
+
     # --- the end ------------------------------------------------------------------------------------------------------
 
     def close(self) -> None:
@@ -129,3 +209,10 @@ class Admin:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _checked(key: TopicPartition, given: int | OffsetAndMetadata) -> OffsetAndMetadata:
+    committed = given if isinstance(given, OffsetAndMetadata) else OffsetAndMetadata(given)
+    if committed.offset < 0:
+        raise ValueError(f"{key}: {committed.offset} is no offset")
+    return committed

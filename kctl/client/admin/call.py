@@ -22,6 +22,8 @@ Route = Callable[[ClusterClient], int | None]
 """Finds the node to ask: its id when a request can be sent to it now, else None, working towards that."""
 Build = Callable[[int], Request]
 """Makes the request, given how many milliseconds the broker may take."""
+Follow = Callable[[Response], Request | None]
+"""Makes of an answer the next request to the same node, or None."""
 
 
 def any_node(client: ClusterClient) -> int | None:
@@ -112,10 +114,11 @@ class Call:
         return answers[0]
 
     def ask_nodes(
-        self, builds: Mapping[int, Build], *, max_version: int | None = None
+        self, builds: Mapping[int, Build], *, max_version: int | None = None, follow: Follow | None = None
     ) -> dict[int, Answer | KafkaError]:
-        """Ask several nodes, each once and as soon as it is connected; return when all have answered or failed.
+        """Ask several nodes, each as soon as it is connected; return when all have answered or failed.
 
+        What `follow` makes of an answer is asked of the same node next; the last answer of each node is returned.
         A node that has neither answered nor failed when the call is over has the ApiTimeout as its error.
         Raises: ApiTimeout: the call is over, and no node has answered or failed.
         """
@@ -128,7 +131,11 @@ class Call:
         before = {node_id: network.node_error(node_id) for node_id in builds}
 
         def keep(answer: Answer) -> None:
-            ended[answer.node_id] = answer.error or answer
+            further = None if answer.response is None or follow is None else follow(answer.response)
+            if further is None:
+                ended[answer.node_id] = answer.error or answer
+            else:
+                unsent[answer.node_id] = lambda _timeout_ms: further
 
         def step() -> bool:
             for node_id in list(unsent):

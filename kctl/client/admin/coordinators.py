@@ -1,0 +1,183 @@
+"""Coordinators: which node keeps each group, for one call; asks it, and looks again when the group has moved.
+
+Owns the look-up (FindCoordinator) and what an answer or a failure says about it; knows nothing of what is asked.
+Shown by tests/sim/admin/test_groups.py and test_group_faults.py.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import TypeVar
+
+from kctl.client.admin.call import Call, Follow, any_node
+from kctl.client.admin.results import Results
+from kctl.client.broker_errors import ErrorCode, broker_error
+from kctl.client.cluster import Node
+from kctl.client.cluster_client import ClusterClient
+from kctl.client.errors import BrokerError, KafkaError, RemoteProtocolError, RequestTimeout, TransportError
+from kctl.client.network.in_flight import Answer
+from kctl.client.protocol.api.find_coordinator import Coordinator as FoundCoordinator
+from kctl.client.protocol.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from kctl.client.protocol.schema import Request, Response
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+Build = Callable[[int, list[str]], Request]
+"""Makes the request for a node that is ready, about some groups that it coordinates."""
+Read = Callable[[Response], Mapping[str, V | KafkaError]]
+"""Takes a node's answer apart: the fate of each group in it."""
+
+GROUP = 0
+"""FindCoordinator's key type of groups."""
+FIRST_VERSION_WITH_KEYS = 4
+UNKNOWN_LOOKS = 3
+"""A topic is new to the coordinator for a moment; after so many looks that do not find it, it is not there."""
+
+ELSEWHERE = frozenset({ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE})
+"""Codes that mean that the node asked is not, or no longer, the coordinator."""
+
+
+class Coordinators:
+    """The coordinators that one call has found.
+
+    Attributes: looks: how often anything was asked of them.
+    """
+
+    def __init__(self, call: Call) -> None:
+        self.looks = 0
+        self._call = call
+        self._found: dict[str, int] = {}
+
+    def node(self, group_id: str) -> Node | None:
+        """Return the coordinator of a group as it was found last."""
+        return self._call.client.metadata.cluster.node(self._found.get(group_id, -1))
+
+    def each_group(
+        self,
+        group_ids: Iterable[str],
+        build: Build,
+        read: Read[V],
+        *,
+        max_version: int | None = None,
+        follow: Follow | None = None,
+    ) -> Results[str, V]:
+        """Return the fate of each group, asked of all coordinators at once, and again while it may pass."""
+
+        def attempt(pending: list[str]) -> dict[str, V | KafkaError]:
+            return self._ask(pending, build, read, max_version, follow)
+
+        return self._call.each(group_ids, attempt, self.may_pass)
+
+    def each_item(
+        self,
+        group_id: str,
+        keys: Iterable[K],
+        build: Callable[[list[K]], Request],
+        read: Callable[[Response], Mapping[K, V | KafkaError]],
+        *,
+        max_version: int | None = None,
+    ) -> Results[K, V]:
+        """Return the fate of each item of one group; an error of the group is one of each item."""
+
+        def attempt(pending: list[K]) -> Mapping[K, V | KafkaError]:
+            answers = self._ask(
+                [group_id],
+                lambda _node_id, _groups: build(pending),
+                lambda response: {group_id: read(response)},
+                max_version,
+            )
+            fates = answers[group_id]
+            if isinstance(fates, KafkaError):
+                return dict.fromkeys(pending, fates)
+            for fate in fates.values():
+                self._learn(group_id, fate)
+            return fates
+
+        return self._call.each(keys, attempt, self.may_pass)
+
+    def may_pass(self, error: KafkaError) -> bool:
+        """Return whether to ask again."""
+        is_unknown = isinstance(error, BrokerError) and error.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return error.retriable and not (is_unknown and self.looks >= UNKNOWN_LOOKS)
+
+    def _ask(
+        self,
+        group_ids: list[str],
+        build: Build,
+        read: Read[V],
+        max_version: int | None = None,
+        follow: Follow | None = None,
+    ) -> dict[str, V | KafkaError]:
+        """Ask the coordinator of each group once; one that cannot be asked, or answers it is not it, is forgotten."""
+        self.looks += 1
+        fates: dict[str, V | KafkaError] = dict(self._find(group_ids))
+        by_node: dict[int, list[str]] = {}
+        for group_id in group_ids:
+            if group_id not in fates:
+                by_node.setdefault(self._found[group_id], []).append(group_id)
+        builds = {node_id: partial(_build_for, build, node_id, groups) for node_id, groups in by_node.items()}
+        for node_id, answer in self._call.ask_nodes(builds, max_version=max_version, follow=follow).items():
+            groups = by_node[node_id]
+            fates |= _fates(answer, groups, read)
+            for group_id in groups:
+                self._learn(group_id, fates.get(group_id))
+        return fates
+
+    def _learn(self, group_id: str, fate: object) -> None:
+        is_elsewhere = isinstance(fate, BrokerError) and fate.code in ELSEWHERE
+        if is_elsewhere or isinstance(fate, TransportError | RequestTimeout):
+            self._found.pop(group_id, None)
+
+    # --- the look-up ------------------------------------------------------------------------------------------------
+
+    def _find(self, group_ids: Sequence[str]) -> dict[str, KafkaError]:
+        """Look for the coordinators that are not known; return why some were not found."""
+        failed: dict[str, KafkaError] = {}
+        missing = [group_id for group_id in group_ids if group_id not in self._found]
+        while missing:
+            answers = self._look_up(missing)
+            for group_id, one in answers.items():
+                if one.error_code:
+                    what = f"FindCoordinator of group {group_id}"
+                    failed[group_id] = broker_error(one.error_code, what, one.error_message or None)
+                else:
+                    self._found[group_id] = one.node_id
+            missing = [group_id for group_id in missing if group_id not in answers]
+        return failed
+
+    def _look_up(self, missing: Sequence[str]) -> dict[str, FoundCoordinator | FindCoordinatorResponse]:
+        """Ask any node about all of them, or about the first where it takes but one; return what it says of each."""
+        takes_many = False
+
+        def route(client: ClusterClient) -> int | None:
+            nonlocal takes_many
+            node_id = any_node(client)
+            takes_many = node_id is not None and self._call.speaks(
+                node_id, FindCoordinatorRequest, FIRST_VERSION_WITH_KEYS
+            )
+            return node_id
+
+        def build(_timeout_ms: int) -> Request:
+            if takes_many:
+                return FindCoordinatorRequest(key_type=GROUP, coordinator_keys=list(missing))
+            return FindCoordinatorRequest(key_type=GROUP, key=missing[0])
+
+        response = self._call.ask(route, build, FindCoordinatorResponse)
+        if not takes_many:
+            return {missing[0]: response}
+        answers = {one.key: one for one in response.coordinators}
+        forgotten = [group_id for group_id in missing if group_id not in answers]
+        if forgotten:
+            raise RemoteProtocolError(f"FindCoordinator: the answer says nothing about group {forgotten[0]}")
+        return dict(answers)
+
+
+def _build_for(build: Build, node_id: int, groups: list[str], _timeout_ms: int) -> Request:
+    return build(node_id, groups)
+
+
+def _fates(answer: Answer | KafkaError, groups: list[str], read: Read[V]) -> Mapping[str, V | KafkaError]:
+    if isinstance(answer, KafkaError):
+        return dict.fromkeys(groups, answer)
+    assert answer.response is not None
+    return read(answer.response)

@@ -1,0 +1,151 @@
+"""Groups described: KIP-848 groups by ConsumerGroupDescribe, all others by DescribeGroups.
+
+Which of the two a group is, nobody knows before: the newer API is asked first where the coordinator has it. Owns the
+decoding of both answers. Shown by tests/sim/admin/test_groups.py and tests/unit/admin/test_group_answers.py.
+
+Source: KIP-848 and Java's DescribeConsumerGroupsHandler.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from kctl.client.admin.call import Call
+from kctl.client.admin.coordinators import Coordinators
+from kctl.client.admin.group_values import CLASSIC, CONSUMER, CONSUMER_PROTOCOL, GroupDescription, MemberDescription
+from kctl.client.admin.results import Results
+from kctl.client.broker_errors import ErrorCode, broker_error
+from kctl.client.cluster import Node, TopicPartition
+from kctl.client.errors import KafkaError, ProtocolError
+from kctl.client.protocol.api import consumer_group_describe, describe_groups
+from kctl.client.protocol.api.consumer_group_describe import (
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
+)
+from kctl.client.protocol.api.consumer_protocol_assignment import ConsumerProtocolAssignment
+from kctl.client.protocol.api.consumer_protocol_subscription import ConsumerProtocolSubscription
+from kctl.client.protocol.api.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
+from kctl.client.protocol.member_data import decode_member_data
+from kctl.client.protocol.schema import Request, Response
+
+_DEAD = "Dead"
+"""The state in which brokers before 4.0 show a group that does not exist."""
+_NOT_THIS_TYPE = frozenset({ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNSUPPORTED_VERSION})
+_CLASSIC_MEMBER = 0
+
+
+def describe_all(call: Call, group_ids: Sequence[str]) -> Results[str, GroupDescription]:
+    """Return each group, or why it cannot be described; GROUP_ID_NOT_FOUND where there is none."""
+    coordinators = Coordinators(call)
+    found: dict[str, GroupDescription | KafkaError] = {}
+
+    def build(node_id: int, groups: list[str]) -> Request:
+        if call.speaks(node_id, ConsumerGroupDescribeRequest):
+            return ConsumerGroupDescribeRequest(group_ids=groups)
+        return DescribeGroupsRequest(groups=groups)
+
+    def ask_about_others(response: Response) -> Request | None:
+        if not isinstance(response, ConsumerGroupDescribeResponse):
+            return None
+        others = [group.group_id for group in response.groups if group.error_code in _NOT_THIS_TYPE]
+        for group in response.groups:
+            if group.error_code not in _NOT_THIS_TYPE:
+                found[group.group_id] = _of_consumer(group, coordinators.node(group.group_id))
+        return DescribeGroupsRequest(groups=others) if others else None
+
+    def read(response: Response) -> dict[str, GroupDescription | KafkaError]:
+        if isinstance(response, DescribeGroupsResponse):
+            for group in response.groups:
+                found[group.group_id] = _of_classic(group, coordinators.node(group.group_id))
+        return found
+
+    results = coordinators.each_group(group_ids, build, read, follow=ask_about_others)
+    order = [group_id for group_id in dict.fromkeys(group_ids) if group_id in results.done]
+    return Results({group_id: results.done[group_id] for group_id in order}, results.failed)
+
+
+# --- KIP-848 --------------------------------------------------------------------------------------------------------
+
+
+def _of_consumer(
+    found: consumer_group_describe.DescribedGroup, coordinator: Node | None
+) -> GroupDescription | KafkaError:
+    if found.error_code:
+        what = f"ConsumerGroupDescribe of group {found.group_id}"
+        return broker_error(found.error_code, what, found.error_message or None)
+    return GroupDescription(
+        group_id=found.group_id,
+        type=CONSUMER,
+        state=found.group_state,
+        protocol_type=CONSUMER_PROTOCOL,
+        assignor=found.assignor_name,
+        coordinator=coordinator,
+        members=tuple(_consumer_member(member) for member in found.members),
+        epoch=found.group_epoch,
+        target_epoch=found.assignment_epoch,
+    )
+
+
+def _consumer_member(member: consumer_group_describe.Member) -> MemberDescription:
+    return MemberDescription(
+        member_id=member.member_id,
+        group_instance_id=member.instance_id,
+        client_id=member.client_id,
+        host=member.client_host.lstrip("/"),
+        assignment=_flat((each.topic_name, each.partitions) for each in member.assignment.topic_partitions),
+        subscribed_topics=tuple(member.subscribed_topic_names),
+        target_assignment=_flat(
+            (each.topic_name, each.partitions) for each in member.target_assignment.topic_partitions
+        ),
+        epoch=member.member_epoch,
+        subscribed_regex=member.subscribed_topic_regex or None,
+        rack=member.rack_id,
+        is_classic=member.member_type == _CLASSIC_MEMBER,
+    )
+
+
+# --- the classic protocol -------------------------------------------------------------------------------------------
+
+
+def _of_classic(found: describe_groups.DescribedGroup, coordinator: Node | None) -> GroupDescription | KafkaError:
+    what = f"DescribeGroups of group {found.group_id}"
+    if found.error_code:
+        return broker_error(found.error_code, what, found.error_message or None)
+    if found.group_state == _DEAD:
+        return broker_error(ErrorCode.GROUP_ID_NOT_FOUND, what)
+    is_of_consumers = found.protocol_type == CONSUMER_PROTOCOL
+    try:
+        members = tuple(_classic_member(member, is_of_consumers) for member in found.members)
+    except ProtocolError as error:
+        return error
+    return GroupDescription(
+        group_id=found.group_id,
+        type=CLASSIC,
+        state=found.group_state,
+        protocol_type=found.protocol_type,
+        assignor=found.protocol_data,
+        coordinator=coordinator,
+        members=members,
+    )
+
+
+def _classic_member(member: describe_groups.DescribedGroupMember, is_of_consumers: bool) -> MemberDescription:
+    assignment: tuple[TopicPartition, ...] | None = None
+    topics: tuple[str, ...] | None = None
+    if is_of_consumers:
+        assignment = ()
+        if member.member_assignment:
+            decoded = decode_member_data(ConsumerProtocolAssignment, member.member_assignment)
+            assignment = _flat((each.topic, each.partitions) for each in decoded.assigned_partitions)
+        if member.member_metadata:
+            topics = tuple(decode_member_data(ConsumerProtocolSubscription, member.member_metadata).topics)
+    return MemberDescription(
+        member_id=member.member_id,
+        group_instance_id=member.group_instance_id,
+        client_id=member.client_id,
+        host=member.client_host.lstrip("/"),
+        assignment=assignment,
+        subscribed_topics=topics,
+    )
+
+
+def _flat(by_topic: Iterable[tuple[str, Sequence[int]]]) -> tuple[TopicPartition, ...]:
+    return tuple(sorted(TopicPartition(topic, index) for topic, indexes in by_topic for index in indexes))

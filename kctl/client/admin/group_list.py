@@ -1,0 +1,83 @@
+"""The list of groups: asked of every broker, since each knows only those that it coordinates.
+
+Owns how long a broker that does not answer is waited for. Shown by tests/sim/admin/test_groups.py.
+"""
+
+from collections.abc import Sequence
+
+from kctl.client.admin.call import Call
+from kctl.client.admin.group_values import CLASSIC, GroupList, GroupListing
+from kctl.client.broker_errors import broker_error
+from kctl.client.cluster import Node
+from kctl.client.errors import AdvertisedAddressError, ConnectTimeout, KafkaError, RequestTimeout, TransportError
+from kctl.client.network.in_flight import Answer
+from kctl.client.protocol.api.list_groups import ListGroupsRequest, ListGroupsResponse
+
+FIRST_VERSION_WITH_TYPES = 5
+TRIES = 3
+"""A broker that refuses or drops connections is tried so often; one that let a whole limit pass is not tried again."""
+
+Listings = dict[str, GroupListing]
+
+
+def list_groups(call: Call, states: Sequence[str], types: Sequence[str]) -> GroupList:
+    """Return the groups of every broker that answered, and who did not.
+
+    Raises: KafkaError: of the first broker, when none answered.
+    """
+    nodes = {node.node_id: node for node in _brokers(call)}
+    tries = 0
+
+    def attempt(pending: list[int]) -> dict[int, Listings | KafkaError]:
+        nonlocal tries
+        tries += 1
+        builds = {node_id: lambda _timeout_ms, to=node_id: _request(call, to, states, types) for node_id in pending}
+        answers = call.ask_nodes(builds)
+        return {node_id: _read(nodes[node_id], answer, types) for node_id, answer in answers.items()}
+
+    def may_pass(error: KafkaError) -> bool:
+        if isinstance(error, TransportError):
+            cause = error.cause if isinstance(error, AdvertisedAddressError) else error
+            return error.retriable and not isinstance(cause, ConnectTimeout) and tries < TRIES
+        return error.retriable and not isinstance(error, RequestTimeout)
+
+    results = call.each(nodes, attempt, may_pass)
+    if not results.done:
+        results.raise_first()
+    merged: Listings = {}
+    for listings in results.done.values():
+        merged |= listings
+    failed = {nodes[node_id]: error for node_id, error in results.failed.items()}
+    return GroupList({group_id: merged[group_id] for group_id in sorted(merged)}, failed)
+
+
+def _brokers(call: Call) -> tuple[Node, ...]:
+    """Return the brokers as they are now: one that has come since the last look has groups, too."""
+    metadata = call.client.metadata
+    metadata.request_update()
+    seen = metadata.version
+    call.wait_until(lambda: metadata.version > seen, "waiting for the list of brokers")
+    return metadata.cluster.nodes
+
+
+def _request(call: Call, node_id: int, states: Sequence[str], types: Sequence[str]) -> ListGroupsRequest:
+    request = ListGroupsRequest(states_filter=list(states))
+    if call.speaks(node_id, ListGroupsRequest, FIRST_VERSION_WITH_TYPES):
+        request.types_filter = list(types)
+    return request
+
+
+def _read(node: Node, answer: Answer | KafkaError, types: Sequence[str]) -> Listings | KafkaError:
+    if isinstance(answer, KafkaError):
+        return answer
+    response = answer.response
+    assert isinstance(response, ListGroupsResponse)
+    if response.error_code:
+        return broker_error(response.error_code, f"ListGroups on {node}")
+    wanted = {kind.lower() for kind in types}
+    listings = {}
+    for group in response.groups:
+        kind = group.group_type.lower() or CLASSIC  # brokers that do not tell know no other type
+        if not wanted or kind in wanted:
+            listings[group.group_id] = GroupListing(group.group_id, kind, group.group_state, group.protocol_type, node)
+    return listings

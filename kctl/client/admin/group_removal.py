@@ -1,0 +1,81 @@
+"""Groups deleted, and members removed from them.
+
+A request may be done although its answer was lost; that what it removes is gone is then what was wanted, and no error.
+Shown by tests/sim/admin/test_groups.py and test_group_faults.py.
+"""
+
+from collections.abc import Iterable
+
+from kctl.client.admin.call import Call
+from kctl.client.admin.coordinators import Coordinators
+from kctl.client.admin.group_values import MemberToRemove
+from kctl.client.admin.results import Results
+from kctl.client.broker_errors import ErrorCode, broker_error
+from kctl.client.errors import KafkaError
+from kctl.client.protocol.api.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
+from kctl.client.protocol.api.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
+from kctl.client.protocol.schema import Request, Response
+
+REASON = "removed by kctl"
+
+
+def delete_groups(call: Call, group_ids: Iterable[str]) -> Results[str, None]:
+    """Delete groups with all they have committed; the coordinator refuses those that have members."""
+    sent: dict[str, int] = {}
+
+    def build(_node_id: int, groups: list[str]) -> Request:
+        for group_id in groups:
+            sent[group_id] = sent.get(group_id, 0) + 1
+        return DeleteGroupsRequest(groups_names=groups)
+
+    def read(response: Response) -> dict[str, bool | KafkaError]:
+        assert isinstance(response, DeleteGroupsResponse)
+        return {one.group_id: _deleted(one.group_id, one.error_code) for one in response.results}
+
+    def _deleted(group_id: str, code: int) -> bool | KafkaError:
+        if code == ErrorCode.GROUP_ID_NOT_FOUND and sent[group_id] > 1:
+            return True
+        if code and code != ErrorCode.GROUP_ID_NOT_FOUND:
+            sent[group_id] = 0  # it was answered: nothing was done
+        return broker_error(code, f"DeleteGroups of group {group_id}") if code else True
+
+    results = Coordinators(call).each_group(group_ids, build, read)
+    return Results(dict.fromkeys(results.done), results.failed)
+
+
+def remove_members(call: Call, group_id: str, members: Iterable[MemberToRemove]) -> Results[MemberToRemove, None]:
+    """Make members leave; a consumer that still lives joins again as a new one."""
+    sent: dict[MemberToRemove, int] = {}
+
+    def build(pending: list[MemberToRemove]) -> Request:
+        for member in pending:
+            sent[member] = sent.get(member, 0) + 1
+        identities = [
+            MemberIdentity(member_id=member.member_id, group_instance_id=member.group_instance_id, reason=REASON)
+            for member in pending
+        ]
+        return LeaveGroupRequest(group_id=group_id, members=identities)
+
+    def read(response: Response) -> dict[MemberToRemove, bool | KafkaError]:
+        assert isinstance(response, LeaveGroupResponse)
+        if response.error_code:
+            sent.update(dict.fromkeys(sent, 0))  # it was answered: nothing was done
+            return dict.fromkeys(sent, broker_error(response.error_code, f"LeaveGroup of group {group_id}"))
+        codes = {(one.member_id, one.group_instance_id): one.error_code for one in response.members}
+        by_instance = {one.group_instance_id: one.error_code for one in response.members if one.group_instance_id}
+        fates: dict[MemberToRemove, bool | KafkaError] = {}
+        for member in sent:
+            code = codes.get((member.member_id, member.group_instance_id))
+            if code is None and member.group_instance_id is not None:
+                code = by_instance.get(member.group_instance_id)  # some brokers tell the member id, too
+            if code is not None:
+                fates[member] = _removed(member, code)
+        return fates
+
+    def _removed(member: MemberToRemove, code: int) -> bool | KafkaError:
+        if code == ErrorCode.UNKNOWN_MEMBER_ID and sent[member] > 1:
+            return True
+        return broker_error(code, f"LeaveGroup of {member} of group {group_id}") if code else True
+
+    results = Coordinators(call).each_item(group_id, members, build, read)
+    return Results(dict.fromkeys(results.done), results.failed)

@@ -1,0 +1,93 @@
+"""What the admin client tells of groups, as values. Shown by tests/sim/admin/test_groups.py."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from kctl.client.cluster import Node, TopicPartition
+from kctl.client.errors import KafkaError
+
+CLASSIC = "classic"
+CONSUMER = "consumer"
+"""Types of groups: JoinGroup and SyncGroup, or KIP-848."""
+CONSUMER_PROTOCOL = "consumer"
+"""The protocol type of classic groups whose members are consumers; Connect's workers, for example, have another."""
+
+
+class GroupListing(NamedTuple):
+    """One group of the list.
+
+    Attributes:
+        type: `classic`, `consumer`, `share`, ...; lower case.
+        state: as the broker spells it (`Stable`, `Empty`, ...).
+        protocol_type: what the members say they are; empty for a group that never had any.
+        coordinator: who told of it.
+    """
+
+    group_id: str
+    type: str
+    state: str
+    protocol_type: str
+    coordinator: Node
+
+
+class GroupList(NamedTuple):
+    """The groups that the brokers told of, by id and sorted; and the brokers that did not answer, with the reason.
+
+    With anything in `failed` the list is not complete: nobody else knows the groups of a broker.
+    """
+
+    groups: Mapping[str, GroupListing]
+    failed: Mapping[Node, KafkaError]
+
+
+class MemberDescription(NamedTuple):
+    """One member of a group.
+
+    Attributes:
+        assignment: what it has; None where the group's protocol is not that of consumers, so that it is not known.
+        subscribed_topics: what it wants by name; None where that is not known (a rebalance is under way).
+        target_assignment, epoch, subscribed_regex, rack: KIP-848 alone, else None.
+        is_classic: a member of a KIP-848 group that still speaks the classic protocol (KIP-848, online upgrade).
+    """
+
+    member_id: str
+    group_instance_id: str | None
+    client_id: str
+    host: str
+    assignment: tuple[TopicPartition, ...] | None
+    subscribed_topics: tuple[str, ...] | None
+    target_assignment: tuple[TopicPartition, ...] | None = None
+    epoch: int | None = None
+    subscribed_regex: str | None = None
+    rack: str | None = None
+    is_classic: bool = False
+
+
+class GroupDescription(NamedTuple):
+    """One group with its members.
+
+    Attributes:
+        type: CLASSIC or CONSUMER.
+        assignor: who shares out the partitions; empty while nobody does.
+        epoch, target_epoch: of KIP-848 groups: of the membership, and the one for which a target was computed.
+    """
+
+    group_id: str
+    type: str
+    state: str
+    protocol_type: str
+    assignor: str
+    coordinator: Node | None
+    members: tuple[MemberDescription, ...]
+    epoch: int | None = None
+    target_epoch: int | None = None
+
+
+class MemberToRemove(NamedTuple):
+    """A member by its id, or a static one by its group.instance.id alone."""
+
+    member_id: str = ""
+    group_instance_id: str | None = None
+
+    def __str__(self) -> str:
+        return self.member_id or f"group.instance.id {self.group_instance_id}"

@@ -1,0 +1,242 @@
+"""Administration of groups when brokers fail: deadlines to the millisecond, coordinators that move, partial lists."""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+
+import pytest
+
+from kctl.client.admin import Admin, MemberToRemove
+from kctl.client.broker_errors import ErrorCode, error_class
+from kctl.client.cluster import TopicPartition
+from kctl.client.errors import ApiTimeout, ConnectTimeout, RequestTimeout, TransportError
+from kctl.sandbox import Fault
+from tests.sim.admin.group_world import GroupWorld, with_groups
+from tests.sim.admin.test_admin import FAULTS
+
+T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
+Asking = Callable[[Admin, float | None], object]
+CALLS: dict[str, Asking] = {
+    "list": lambda admin, timeout: admin.list_groups(timeout=timeout),
+    "describe": lambda admin, timeout: admin.describe_groups(["g"], timeout=timeout)["g"],
+    "offsets": lambda admin, timeout: admin.list_group_offsets("g", timeout=timeout),
+    "alter": lambda admin, timeout: admin.alter_group_offsets("g", {T0: 2}, timeout=timeout)[T0],
+    "delete-offsets": lambda admin, timeout: admin.delete_group_offsets("g", [T0], timeout=timeout)[T0],
+    "delete": lambda admin, timeout: admin.delete_groups(["g"], timeout=timeout)["g"],
+    "remove": lambda admin, timeout: admin.remove_members("g", [MemberToRemove("m")], timeout=timeout),
+}
+OF_THE_COORDINATOR = [name for name in CALLS if name != "list"]
+
+
+def break_all(world: GroupWorld, fault: Fault) -> None:
+    for node_id in (1, 2, 3):
+        world.sandbox.start_fault(node_id, fault)
+
+
+def elapsed_ms(world: GroupWorld, call: Callable[[], object]) -> int:
+    before_ms = world.clock.now_ms()
+    call()
+    return world.clock.now_ms() - before_ms
+
+
+HELD = [Fault.FREEZE, Fault.SILENCE, Fault.RESET_ON_REQUEST]
+"""Faults that end what is said on open connections, too."""
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize(
+    ("fault", "is_connected"), [*((fault, False) for fault in FAULTS), *((fault, True) for fault in HELD)]
+)
+def test_every_call_ends_at_its_deadline(name: str, fault: Fault, is_connected: bool) -> None:
+    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+        if is_connected:
+            admin.alter_group_offsets("g", {T0: 1})
+            admin.list_groups()
+        break_all(world, fault)
+        for timeout_ms in (0, 100, 1000, 70_000):
+            before_ms = world.clock.now_ms()
+            with pytest.raises(ApiTimeout) as caught:
+                CALLS[name](admin, timeout_ms / 1000)
+            assert world.clock.now_ms() - before_ms == timeout_ms
+            assert (caught.value.timeout_ms, caught.value.elapsed_ms) == (timeout_ms, timeout_ms)
+            assert sum(int(entry.split()[-2]) for entry in caught.value.ledger) == timeout_ms
+
+    with_groups(use)
+
+
+@pytest.mark.parametrize("name", OF_THE_COORDINATOR)
+@pytest.mark.parametrize("fault", [Fault.FREEZE, Fault.SILENCE])
+def test_a_coordinator_that_stands_still_is_waited_for_until_the_deadline(name: str, fault: Fault) -> None:
+    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+        admin.alter_group_offsets("g", {T0: 1})
+        world.sandbox.start_fault(world.coordinator("g"), fault)
+        for timeout_ms in (1, 500, 45_000):
+            before_ms = world.clock.now_ms()
+            with pytest.raises(ApiTimeout, match=f"10.0.0.{world.coordinator('g')}:9092") as caught:
+                CALLS[name](admin, timeout_ms / 1000)
+            assert world.clock.now_ms() - before_ms == timeout_ms
+            assert caught.value.elapsed_ms == timeout_ms
+
+    with_groups(use)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_slow_brokers_are_waited_for(name: str) -> None:
+    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+        admin.alter_group_offsets("g", {T0: 1})
+        for node_id in (1, 2, 3):
+            world.sandbox.start_fault(node_id, Fault.DELAY, ms=700)
+        took_ms = elapsed_ms(world, lambda: CALLS[name](admin, 30))
+        assert 700 <= took_ms < 5000
+
+    with_groups(use)
+
+
+@pytest.mark.parametrize("name", OF_THE_COORDINATOR)
+def test_a_coordinator_that_moves_is_followed(name: str) -> None:
+    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+        admin.alter_group_offsets("g", {T0: 1})
+        world.sandbox.trouble_coordinator("g", ErrorCode.NOT_COORDINATOR)
+
+        def move() -> None:
+            world.sandbox.move_coordinator("g", world.elsewhere("g"))
+            world.sandbox.trouble_coordinator("g", None)
+
+        world.at(400, move)
+        assert 400 <= elapsed_ms(world, lambda: CALLS[name](admin, 30)) < 2000
+
+    with_groups(use)
+
+
+@pytest.mark.parametrize("code", [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE])
+@pytest.mark.parametrize("name", OF_THE_COORDINATOR)
+def test_a_coordinator_in_trouble_is_asked_again(name: str, code: ErrorCode) -> None:
+    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+        admin.alter_group_offsets("g", {T0: 1})
+        world.sandbox.trouble_coordinator("g", code)
+        before_ms = world.clock.now_ms()
+        with pytest.raises(ApiTimeout, match=code.name):
+            CALLS[name](admin, 3)
+        assert world.clock.now_ms() - before_ms == 3000
+        world.at(500, lambda: world.sandbox.trouble_coordinator("g", None))
+        assert elapsed_ms(world, lambda: CALLS[name](admin, 30)) < 3000
+
+    with_groups(use)
+
+
+def test_a_group_in_trouble_does_not_hold_back_the_answers_of_others() -> None:
+    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+        for name in ("a", "b"):
+            admin.alter_group_offsets(name, {T0: 1})
+        world.sandbox.trouble_coordinator("b", ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        results = admin.describe_groups(["a", "b"], timeout=2)
+        assert list(results.done) == ["a"]
+        assert isinstance(results.failed["b"], ApiTimeout)
+        assert "COORDINATOR_LOAD_IN_PROGRESS" in str(results.failed["b"])
+
+    with_groups(use)
+
+
+def test_groups_of_a_frozen_coordinator_fail_and_the_others_are_told() -> None:
+    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+        names = [f"g{number}" for number in range(6)]
+        for name in names:
+            admin.alter_group_offsets(name, {T0: 1})
+        frozen = world.coordinator("g0")
+        world.sandbox.start_fault(frozen, Fault.FREEZE)
+        before_ms = world.clock.now_ms()
+        results = admin.describe_groups(names, timeout=5)
+        assert world.clock.now_ms() - before_ms == 5000
+        assert set(results.failed) == {name for name in names if world.coordinator(name) == frozen}
+        assert set(results.done) == {name for name in names if world.coordinator(name) != frozen}
+        assert results.done
+
+    with_groups(use)
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind", "at_most_ms"),
+    [
+        (Fault.REFUSE, TransportError, 2000),
+        (Fault.RESET, TransportError, 2000),
+        (Fault.BLACKHOLE, ConnectTimeout, 12_100),  # the connect limit, with its jitter
+        (Fault.FREEZE, ConnectTimeout, 12_100),
+    ],
+)
+def test_a_dead_broker_makes_the_list_partial_and_is_named(
+    fault: Fault, kind: type[Exception], at_most_ms: int
+) -> None:
+    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+        for number in range(6):
+            world.commit(f"g{number}", {("t", 0): 0})
+        expected = {f"g{n}" for n in range(6) if world.coordinator(f"g{n}") != 2}
+        world.sandbox.start_fault(2, fault)
+        before_ms = world.clock.now_ms()
+        listed = admin.list_groups()
+        assert world.clock.now_ms() - before_ms <= at_most_ms
+        assert set(listed.groups) == expected
+        assert [node.node_id for node in listed.failed] == [2]
+        error = next(iter(listed.failed.values()))
+        assert isinstance(getattr(error, "cause", error), kind)
+
+    with_groups(use)
+
+
+def test_a_broker_that_stops_answering_is_asked_once() -> None:
+    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+        admin.list_groups()
+        world.hub.sleep_ms(1000)  # metadata may be asked for at once again
+        world.at(2, lambda: world.sandbox.start_fault(2, Fault.FREEZE))  # when the brokers have just been told
+        before_ms = world.clock.now_ms()
+        listed = admin.list_groups()
+        assert world.clock.now_ms() - before_ms == 4002
+        assert isinstance(next(iter(listed.failed.values())), RequestTimeout)
+
+    with_groups(use, request_timeout_ms=4000)
+
+
+def test_a_list_that_ends_at_its_deadline_has_what_came() -> None:
+    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+        admin.alter_group_offsets("g", {T0: 1})
+        admin.list_groups()
+        world.sandbox.start_fault(world.elsewhere("g"), Fault.FREEZE)
+        before_ms = world.clock.now_ms()
+        listed = admin.list_groups(timeout=3)
+        assert world.clock.now_ms() - before_ms == 3000
+        assert list(listed.groups) == ["g"]
+        assert [node.node_id for node in listed.failed] == [world.elsewhere("g")]
+
+    with_groups(use)
+
+
+@pytest.mark.parametrize("fault", [Fault.BLACKHOLE, Fault.SILENCE])
+def test_offsets_of_leaders_that_answer_are_told_where_one_does_not(fault: Fault) -> None:
+    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+        dead = world.leader("t", 0)
+        world.sandbox.start_fault(dead, fault)
+        keys = [TopicPartition("t", index) for index in range(4)]
+        before_ms = world.clock.now_ms()
+        results = admin.list_offsets(dict.fromkeys(keys, -1), timeout=3)
+        assert world.clock.now_ms() - before_ms == 3000
+        assert set(results.done) == {key for key in keys if world.leader(*key) != dead}
+        assert all(isinstance(error, ApiTimeout) for error in results.failed.values())
+
+    with_groups(use)
+
+
+def test_a_deletion_whose_answer_was_lost_is_done() -> None:
+    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+        admin.alter_group_offsets("g", {T0: 1})
+        admin.describe_groups(["g"])
+        groups = world.sandbox.cluster.groups
+        deleting = groups.delete
+
+        def delete_and_die(group_id: str) -> None:
+            deleting(group_id)
+            world.sandbox.start_fault(world.coordinator("g"), Fault.SILENCE)
+            world.at(3500, world.sandbox.heal)
+
+        groups.delete = delete_and_die  # type: ignore[method-assign]
+        assert list(admin.delete_groups(["g"]).done) == ["g"]
+        assert isinstance(admin.delete_groups(["g"]).failed["g"], error_class(ErrorCode.GROUP_ID_NOT_FOUND))
+
+    with_groups(use, request_timeout_ms=3000)
