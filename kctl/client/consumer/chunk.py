@@ -23,7 +23,7 @@ class FetchedChunk(NamedTuple):
         data: batches as they lie in the log; the last may be cut short, which the reader knows as the end.
         aborted_transactions: those that touch the data; None with read_uncommitted.
         check_crcs: whether the reader checks them.
-        high_watermark, log_start_offset: the partition's ends at that time, -1 where not told.
+        high_watermark, log_start_offset, last_stable_offset: the partition's ends at that time, -1 where not told.
     """
 
     topic_partition: TopicPartition
@@ -35,6 +35,7 @@ class FetchedChunk(NamedTuple):
     check_crcs: bool = True
     high_watermark: int = -1
     log_start_offset: int = -1
+    last_stable_offset: int = -1
 
     @property
     def topic(self) -> str:

@@ -243,6 +243,7 @@ class FetchManager:
                         self._config.check_crcs,
                         data.high_watermark,
                         data.log_start_offset,
+                        data.last_stable_offset,
                     )
                 )
             )
