@@ -121,4 +121,5 @@ MODULES = {
     68: "consumer_group_heartbeat",
     69: "consumer_group_describe",
     71: "get_telemetry_subscriptions",
+    72: "push_telemetry",
 }
