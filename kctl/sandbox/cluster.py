@@ -17,6 +17,7 @@ from kctl.sandbox.log import PartitionLog
 from kctl.sandbox.partition import NO_LEADER, Partition
 from kctl.sandbox.seams import Scheduler
 from kctl.sandbox.settings import ClusterSettings, InvalidSetting, topic_settings
+from kctl.sandbox.telemetry import Telemetry
 from kctl.sandbox.uuids import stable_uuid
 
 MAX_PARTITIONS = 10_000
@@ -33,9 +34,9 @@ class TopicRefused(Exception):
 
 
 class ClusterNode:
-    """One broker: its address as advertised, its faults, and the fetch sessions it keeps."""
+    """One broker: its address as advertised, its faults, and what it remembers of its clients."""
 
-    __slots__ = ("faults", "fetch_sessions", "host", "node_id", "port", "rack")
+    __slots__ = ("faults", "fetch_sessions", "host", "node_id", "port", "rack", "telemetry")
 
     def __init__(
         self, node_id: int, host: str, port: int, rack: str | None = None, fetch_session_slots: int = 1_000
@@ -46,6 +47,7 @@ class ClusterNode:
         self.rack = rack
         self.faults = NodeFaults()
         self.fetch_sessions = FetchSessions(node_id, fetch_session_slots)
+        self.telemetry = Telemetry(node_id)
 
 
 class Topic(NamedTuple):

@@ -19,6 +19,12 @@ from kctl.client.protocol.api.fetch import (
     ForgottenTopic,
 )
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from kctl.client.protocol.api.offset_for_leader_epoch import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopic,
+)
 from kctl.client.protocol.api.produce import (
     PartitionProduceData,
     ProduceRequest,
@@ -131,6 +137,16 @@ class _Talk:
         self._sent = version or self.version
         self.peer.send(request, self._sent)
 
+    def end_of(self, epoch: int, current: int) -> Any:
+        """Ask where an epoch ends, on a partition that exists and on one that does not."""
+        asked = [
+            OffsetForLeaderPartition(partition=index, leader_epoch=epoch, current_leader_epoch=current)
+            for index in (0, 9)
+        ]
+        topics = [OffsetForLeaderTopic(topic=self.topic, partitions=asked)]
+        answer = self.peer.call(OffsetForLeaderEpochRequest(topics=topics), OffsetForLeaderEpochResponse, 4)
+        return answer.topics
+
     def receive(self) -> Outcome:
         got = self.peer.receive(FetchResponse, self._sent)
         if got.session_id not in self.sessions:
@@ -227,6 +243,8 @@ def _epochs(talk: _Talk) -> Iterator[Outcome]:
     talk.produce(0, b"a")
     talk.produce(0, b"b")
     for epoch in (-1, 0, 1):
+        for current in (-1, 0, 1):
+            yield f"the end of epoch {epoch}, told in {current}", talk.end_of(epoch, current)
         yield f"this epoch {epoch}", talk.fetch(0, -1, (0, 1), more={"current_leader_epoch": epoch})
         for offset in (0, 1, 2, 3):
             asked = {"last_fetched_epoch": epoch}

@@ -17,6 +17,7 @@ from kctl.sandbox.apis import (
     describe_groups,
     fetch,
     find_coordinator,
+    get_telemetry_subscriptions,
     heartbeat,
     init_producer_id,
     join_group,
@@ -27,7 +28,9 @@ from kctl.sandbox.apis import (
     offset_commit,
     offset_delete,
     offset_fetch,
+    offset_for_leader_epoch,
     produce,
+    push_telemetry,
     sasl_authenticate,
     sasl_handshake,
     sync_group,
@@ -55,6 +58,7 @@ HANDLERS: dict[int, Handler[Any]] = {
         create_topics.HANDLER,
         delete_topics.HANDLER,
         init_producer_id.HANDLER,
+        offset_for_leader_epoch.HANDLER,
         sasl_authenticate.HANDLER,
         describe_cluster.HANDLER,
         describe_configs.HANDLER,
@@ -62,6 +66,8 @@ HANDLERS: dict[int, Handler[Any]] = {
         offset_delete.HANDLER,
         consumer_group_heartbeat.HANDLER,
         consumer_group_describe.HANDLER,
+        get_telemetry_subscriptions.HANDLER,
+        push_telemetry.HANDLER,
     )
 }
 """By api key; ApiVersions names exactly these."""

@@ -52,8 +52,15 @@ def _found(call: Call, partition: Partition, asked: ListOffsetsPartition) -> Lis
         partition_index=asked.partition_index,
         offset=offset,
         timestamp=timestamp,
-        leader_epoch=partition.leader_epoch if offset >= 0 and call.version >= _EPOCHS_FROM else -1,
+        leader_epoch=_epoch(partition, asked.timestamp, offset) if call.version >= _EPOCHS_FROM else -1,
     )
+
+
+def _epoch(partition: Partition, timestamp: int, offset: int) -> int:
+    """Return the leader epoch that is told with an offset: the present one with the end, else that of the record."""
+    if offset < 0:
+        return -1
+    return partition.leader_epoch if timestamp == LATEST else partition.log.epochs.at(offset)
 
 
 def _look_up(log: PartitionLog, timestamp: int) -> tuple[int, int]:

@@ -13,8 +13,11 @@ from kctl.client.protocol.api.produce import (
 )
 from kctl.sandbox.batches import BatchRefused
 from kctl.sandbox.call import Call, Handler
+from kctl.sandbox.partition import NO_LEADER
 
 _ACKS = (-1, 0, 1)
+_NAMES_LEADERS_FROM = 10
+_TOPIC_IDS_FROM = 13
 
 
 def _answer(call: Call, request: ProduceRequest) -> ProduceResponse | None:
@@ -26,13 +29,16 @@ def _answer(call: Call, request: ProduceRequest) -> ProduceResponse | None:
     return response
 
 
+def _name_of(call: Call, asked: TopicProduceData | TopicProduceResponse) -> str | None:
+    if call.version < _TOPIC_IDS_FROM:
+        return asked.name
+    topic = call.cluster.topic_of_id(asked.topic_id)
+    return None if topic is None else topic.name
+
+
 def _topic(call: Call, request: ProduceRequest, data: TopicProduceData) -> TopicProduceResponse:
-    name: str | None = data.name
-    missing = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    if call.version >= 13:
-        topic = call.cluster.topic_of_id(data.topic_id)
-        name = None if topic is None else topic.name
-        missing = ErrorCode.UNKNOWN_TOPIC_ID
+    name = _name_of(call, data)
+    missing = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if call.version < _TOPIC_IDS_FROM else ErrorCode.UNKNOWN_TOPIC_ID
     return TopicProduceResponse(
         name=data.name,
         topic_id=data.topic_id,
@@ -70,11 +76,14 @@ def _name_leaders(call: Call, response: ProduceResponse) -> None:
     leaders: dict[int, None] = {}
     for topic in response.responses:
         for answer in topic.partition_responses:
-            partition = call.cluster.partition(topic.name, answer.index)
-            if call.version < 10 or partition is None or answer.error_code != ErrorCode.NOT_LEADER_OR_FOLLOWER:
+            name = _name_of(call, topic)
+            partition = None if name is None else call.cluster.partition(name, answer.index)
+            is_moved = answer.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+            if call.version < _NAMES_LEADERS_FROM or partition is None or not is_moved:
                 continue
             answer.current_leader = LeaderIdAndEpoch(leader_id=partition.leader_id, leader_epoch=partition.leader_epoch)
-            leaders[partition.leader_id] = None
+            if partition.leader_id != NO_LEADER:
+                leaders[partition.leader_id] = None
     nodes = [call.cluster.nodes[node_id] for node_id in leaders]
     response.node_endpoints = [
         NodeEndpoint(node_id=node.node_id, host=node.host, port=node.port, rack=node.rack) for node in nodes

@@ -203,6 +203,7 @@ class Connection:
 
     def _received(self, data: bytes) -> None:
         if self._client is not None:
+            self._network.heard(self.link.client)
             self._client.on_received(data)
 
     def _disconnected(self, error: OSError | None) -> None:
@@ -296,6 +297,7 @@ class SimNetwork:
         self.on_dial: Callable[[str, str], None] | None = None
         """Gets client and IP of each connection attempt."""
         self._numbers = 0
+        self._heard_at_us: dict[str, int] = {}
         self._listeners: dict[tuple[str, int], Listener] = {}
         self._open: dict[Connection, None] = {}
         self._ports = 40_000
@@ -336,6 +338,14 @@ class SimNetwork:
         """Return a number that names a direction."""
         self._numbers += 1
         return self._numbers
+
+    def heard(self, client: str) -> None:
+        """Take note that bytes have reached a client."""
+        self._heard_at_us[client] = self.hub.now_us
+
+    def heard_at_ms(self, client: str) -> int:
+        """Return when bytes last reached a client."""
+        return self._heard_at_us.get(client, 0) // MS
 
     def opened(self, connection: Connection) -> None:
         """Count an accepted connection."""

@@ -139,8 +139,9 @@ class Bench:
         topics: dict[str, int] | None = None,
         settings: ClusterSettings | None = None,
         security: ListenerSecurity | None = None,
+        racks: Sequence[str] | None = None,
     ) -> None:
-        self.sandbox = Sandbox(nodes, topics=topics, settings=settings, security=security)
+        self.sandbox = Sandbox(nodes, topics=topics, settings=settings, security=security, racks=racks)
         self.scheduler = ManualScheduler()
         for node in self.sandbox.cluster.nodes.values():
             node.host, node.port = f"10.0.0.{node.node_id}", 9092

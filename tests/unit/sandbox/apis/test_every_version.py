@@ -29,6 +29,11 @@ from kctl.client.protocol.api.offset_fetch import (
     OffsetFetchRequestTopic,
     OffsetFetchRequestTopics,
 )
+from kctl.client.protocol.api.offset_for_leader_epoch import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopic,
+)
 from kctl.client.protocol.api.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from kctl.client.protocol.api.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from kctl.client.protocol.schema import Request
@@ -77,11 +82,11 @@ def _request(bench: Bench, key: int, version: int) -> Request:
             if version < 6:
                 return DeleteTopicsRequest(topic_names=["t", "none"])
             return DeleteTopicsRequest(topics=[DeleteTopicState(name="t"), DeleteTopicState(name="none")])
-    return _group_request(key, version)
+    return _further_request(key, version)
 
 
-def _group_request(key: int, version: int) -> Request:
-    """Return a request about groups; what needs no content for an answer gets none."""
+def _further_request(key: int, version: int) -> Request:
+    """Return a request about epochs or groups; what needs no content for an answer gets none."""
     match key:
         case 11:
             offers = [JoinGroupRequestProtocol(name="range")]
@@ -97,6 +102,9 @@ def _group_request(key: int, version: int) -> Request:
             return SyncGroupRequest(group_id="g", member_id="m", assignments=given)
         case 15:
             return DescribeGroupsRequest(groups=["g", "h"])
+        case 23:
+            epochs = [OffsetForLeaderPartition(partition=index) for index in (0, 1, 9)]
+            return OffsetForLeaderEpochRequest(topics=[OffsetForLeaderTopic(topic="t", partitions=epochs)])
         case 42:
             return DeleteGroupsRequest(groups_names=["g", "h"])
         case 68:

@@ -44,10 +44,13 @@ def test_each_partition_has_its_own_outcome() -> None:
     assert (bench.sandbox.end_offset("t", 0), bench.sandbox.end_offset("t", 1)) == (2, 0)
 
 
-def test_the_leader_is_named_to_those_who_ask_the_wrong_node() -> None:
+@pytest.mark.parametrize("version", [12, 13])
+def test_the_leader_is_named_to_those_who_ask_the_wrong_node(version: int) -> None:
     bench = Bench(nodes=2, topics={"t": 2})
     client = bench.connect()
-    response = client.call(_produce(("t", 1, batch(b"v"))), ProduceResponse, 12)
+    request = _produce(("t", 1, batch(b"v")))
+    request.topic_data[0].topic_id = bench.topic_id("t")
+    response = client.call(request, ProduceResponse, version)
     answer = response.responses[0].partition_responses[0]
     assert (answer.current_leader.leader_id, answer.current_leader.leader_epoch) == (2, 0)
     assert [(node.node_id, node.host, node.port) for node in response.node_endpoints] == [(2, "10.0.0.2", 9092)]
