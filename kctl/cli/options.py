@@ -32,6 +32,10 @@ class Output(Enum):
     TABLE = "table"
     JSON = "json"
     JSONL = "jsonl"
+    CSV = "csv"
+    RAW = "raw"
+    HEX = "hex"
+    BASE64 = "base64"
 
 
 class DurationType(click.ParamType):  # type: ignore[type-arg]  # generic only in the newest click

@@ -12,7 +12,7 @@ import typer
 
 from kctl.cli.delivery_account import account_code, tell_account
 from kctl.cli.failures import CommandError, exit_code, explain
-from kctl.cli.formats.template import parse_literal
+from kctl.cli.formats.escapes import parse_literal
 from kctl.cli.lines import Line, read_files
 from kctl.cli.options import Common, DurationType, with_common
 from kctl.cli.settings import Setting

@@ -1,102 +1,143 @@
-"""Output plans: a template, or the lossless JSON form, made into what `kctl.client.records` runs over batches.
+"""What a template's verbs mean for `kctl.client.records`: its parts as fields of records, in the forms they ask for.
 
-Owns which field a verb means and how values are written; the loop over records is not here.
-Shown by tests/unit/cli/formats/test_plans.py.
+The grammar is template.py's, the loop over records is not here. Shown by tests/unit/cli/formats/test_plans.py.
 """
 
-from base64 import b64encode
-from collections.abc import Sequence
-from json.encoder import encode_basestring, encode_basestring_ascii
-from typing import Any
+from collections.abc import Callable, Sequence
 
-from kctl.cli.formats.template import Template, Verb
+from kctl.cli.formats.numbers import ascii_number
+from kctl.cli.formats.output import ChunkField, Part, RecordOutput
+from kctl.cli.formats.shapes import jsonl_parts
+from kctl.cli.formats.template import Attribute, Convert, Field, Template, Verb
 from kctl.cli.formats.terminal import harmless_bytes
+from kctl.cli.formats.texts import JsonForm, header_name_bytes
 from kctl.client.records import Header, OutputField, OutputPlan
+from kctl.client.records.compression import CODEC_IDS
 
-_FIELDS: dict[Verb, str] = {
-    Verb.TOPIC: "topic",
-    Verb.PARTITION: "partition",
-    Verb.OFFSET: "offset",
-    Verb.KEY: "key",
-    Verb.VALUE: "value",
-    Verb.HEADERS: "headers",
-    Verb.TOPIC_BYTES: "topic_size",
+_NUMBERS: dict[Verb, str] = {
     Verb.KEY_BYTES: "key_size",
     Verb.VALUE_BYTES: "value_size",
+    Verb.TOPIC_BYTES: "topic_size",
     Verb.HEADER_COUNT: "header_count",
+    Verb.PARTITION: "partition",
+    Verb.OFFSET: "offset",
+    Verb.LEADER_EPOCH: "leader_epoch",
     Verb.TIMESTAMP: "timestamp",
+    Verb.PRODUCER_ID: "producer_id",
+    Verb.PRODUCER_EPOCH: "producer_epoch",
     Verb.COUNT: "count",
 }
+_OF_A_CHUNK: dict[Verb, str] = {
+    Verb.LOG_START_OFFSET: "log_start_offset",
+    Verb.LAST_STABLE_OFFSET: "last_stable_offset",
+    Verb.HIGH_WATERMARK: "high_watermark",
+}
+_TIMESTAMP_TYPES = {"none": -1, "create_time": 0, "log_append_time": 1}
+"""As rpk and kcl number them."""
+
+PRINTED_OFFSETS: tuple[Part, ...] = (
+    b"Partition:",
+    OutputField("partition"),
+    b"\tOffset:",
+    OutputField("offset"),
+    b"\t",
+)
+"""What `--print-offsets` writes before each record, as Kafka's console consumer does."""
+
+HeaderStep = Callable[[bytes, bytes | None], bytes]
+
+
+def template_parts(template: Template, *, null: bytes, for_terminal: bool) -> list[Part]:
+    """Return what to write for each record.
+
+    Args:
+        null: what a null key, value or header value is written as.
+        for_terminal: write what comes from records so that it cannot steer a terminal; the template's own bytes are
+            the user's and stay as they are.
+    """
+    forms = _Forms(null, for_terminal=for_terminal)
+    return [part if isinstance(part, bytes) else forms.part(part) for part in template]
+
+
+class _Forms:
+    """How fields are written, on a terminal or elsewhere."""
+
+    def __init__(self, null: bytes, *, for_terminal: bool) -> None:
+        self._null = null
+        self._for_terminal = for_terminal
+        self._json = JsonForm(is_ascii=for_terminal)
+
+    def part(self, field: Field) -> Part:
+        """Return the part of one field."""
+        verb = field.verb
+        if verb in _NUMBERS:
+            return OutputField(_NUMBERS[verb], self._safe(field.convert))
+        if verb in _OF_A_CHUNK:
+            return ChunkField(_OF_A_CHUNK[verb], self._safe(field.convert) or ascii_number)
+        if verb is Verb.HEADERS:
+            steps = [self._header_step(part) for part in field.parts]
+            return OutputField("headers", lambda headers: _write_headers(steps, headers))
+        if verb is Verb.ATTRIBUTE:
+            return self._attribute(field)
+        write = self._text(field)
+        if verb is Verb.TOPIC:
+            return OutputField("topic", None if write is None else _of_text(write))
+        null = b"null" if field.is_json else self._null
+        return OutputField("key" if verb is Verb.KEY else "value", write, None if write is None else null)
+
+    def _safe(self, convert: Convert | None) -> Convert | None:
+        """Return a form whose bytes are harmless where they are for a terminal."""
+        if convert is None or not self._for_terminal:
+            return convert
+        return lambda given: harmless_bytes(convert(given))
+
+    def _text(self, field: Field) -> Convert | None:
+        """Return what writes bytes that are not null; None for as they are."""
+        if field.is_json:
+            return self._json.value
+        if field.convert is None:
+            return harmless_bytes if self._for_terminal else None
+        return self._safe(field.convert)
+
+    def _attribute(self, field: Field) -> Part:
+        convert = self._safe(field.convert)
+        number = convert or ascii_number
+        if field.attribute is Attribute.COMPRESSION:
+            return OutputField("compression", None if convert is None else lambda name: number(CODEC_IDS[name]))
+        if field.attribute is Attribute.TIMESTAMP_TYPE:
+            return OutputField("timestamp_type", lambda name: number(_TIMESTAMP_TYPES[name]))
+        if field.attribute is Attribute.TRANSACTIONAL:
+            return OutputField("is_transactional", number)
+        return number(0)  # control records are never given out
+
+    def _header_step(self, part: bytes | Field) -> HeaderStep:
+        if isinstance(part, bytes):
+            return lambda _name, _value: part
+        verb, number = part.verb, self._safe(part.convert) or ascii_number
+        if verb is Verb.KEY_BYTES:
+            return lambda name, _value: number(len(name))
+        if verb is Verb.VALUE_BYTES:
+            return lambda _name, value: number(len(value or b""))
+        write = self._text(part) or bytes
+        if verb is Verb.KEY:
+            return lambda name, _value: write(name)
+        null = b"null" if part.is_json else self._null
+        return lambda _name, value: null if value is None else write(value)
+
+
+def _of_text(write: Convert) -> Convert:
+    return lambda text: write(text.encode())
+
+
+def _write_headers(steps: Sequence[HeaderStep], headers: Sequence[Header]) -> bytes:
+    return b"".join([step(header_name_bytes(name), value) for name, value in headers for step in steps])
 
 
 def template_plan(template: Template, *, for_terminal: bool) -> OutputPlan:
-    """Return the plan of a template.
-
-    Args: for_terminal: write keys, values and headers so that they cannot steer a terminal; the template's own bytes
-        are the user's and stay as they are.
-    """
-    return OutputPlan([part if isinstance(part, bytes) else _field(part, for_terminal) for part in template])
-
-
-def _field(verb: Verb, for_terminal: bool) -> OutputField:
-    if not for_terminal or verb not in (Verb.KEY, Verb.VALUE, Verb.HEADERS):
-        return OutputField(_FIELDS[verb])
-    return OutputField(_FIELDS[verb], _harmless_headers if verb is Verb.HEADERS else _harmless)
-
-
-def _harmless(data: Any) -> bytes:
-    return b"" if data is None else harmless_bytes(data)
-
-
-def _harmless_headers(headers: Any) -> bytes:
-    return b",".join(
-        harmless_bytes(name.encode("utf-8", "surrogateescape")) + b"=" + _harmless(value) for name, value in headers
-    )
-
-
-# --- the lossless form ----------------------------------------------------------------------------------------------
+    """Return the plan of a template in which nothing of a chunk is asked for."""
+    return RecordOutput(template_parts(template, null=b"", for_terminal=for_terminal)).plan
 
 
 def jsonl_plan(*, for_terminal: bool) -> OutputPlan:
-    """Return the plan of `--output jsonl`: one object a record, from which the record can be made again.
-
-    `{"topic","partition","offset","timestamp","key","value","headers":[[name,value],...]}`; null is null; bytes that
-    are not UTF-8 are `{"base64":"..."}`.
-
-    Args: for_terminal: write all but ASCII as escapes, since JSON leaves some control characters bare.
-    """
-    quote = encode_basestring_ascii if for_terminal else encode_basestring
-
-    def text(data: Any) -> bytes:
-        if data is None:
-            return b"null"
-        try:
-            quoted: str = quote(data.decode())
-        except UnicodeDecodeError:
-            return b'{"base64":"%b"}' % b64encode(data)
-        return quoted.encode()
-
-    def pairs(headers: Sequence[Header]) -> bytes:
-        return b"[%b]" % b",".join(
-            b"[%b,%b]" % (text(name.encode("utf-8", "surrogateescape")), text(value)) for name, value in headers
-        )
-
-    return OutputPlan(
-        [
-            b'{"topic":',
-            OutputField("topic", lambda topic: text(topic.encode())),
-            b',"partition":',
-            OutputField("partition"),
-            b',"offset":',
-            OutputField("offset"),
-            b',"timestamp":',
-            OutputField("timestamp"),
-            b',"key":',
-            OutputField("key", text),
-            b',"value":',
-            OutputField("value", text),
-            b',"headers":',
-            OutputField("headers", pairs),
-            b"}\n",
-        ]
-    )
+    """Return the plan of `--output jsonl`."""
+    return RecordOutput(jsonl_parts(for_terminal=for_terminal)).plan

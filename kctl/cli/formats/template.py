@@ -1,126 +1,235 @@
 """The grammar of `consume -f`: text in, a list of parts out. What is not understood is shown with a caret.
 
-    %t topic      %p partition   %o offset    %d timestamp (ms)   %i count of records so far   %% a percent sign
-    %k key        %v value       %h headers (name=value, joined by commas)
-    %T %K %V      lengths of topic, key and value in bytes      %H number of headers
-    \\n \\t \\r \\0 \\\\ \\xNN
-
-Verbs are those of rpk and kcl. Knows no records: plans.py carries a template out.
-Shown by tests/unit/cli/formats/test_template.py.
+Verbs and modifiers are those of rpk and kcl; docs/formats.md lists them all. Differs from rpk and kcl: what is inside
+the braces of %h is only %k %K %v %V; `{json}` writes keys and values as JSON. Knows no records: plans.py carries a
+template out. Shown by tests/unit/cli/formats/test_template.py.
 """
 
+from collections.abc import Callable
 from enum import Enum
+from typing import Any, NamedTuple
 
-LONGEST_TEMPLATE = 10_000
+from kctl.cli.formats.escapes import check_length, read_literal
+from kctl.cli.formats.numbers import NUMBER_FORMS
+from kctl.cli.formats.template_error import LayoutError, TemplateError, nearest
+from kctl.cli.formats.texts import TEXT_FORMS
+
+Convert = Callable[[Any], bytes]
 
 
 class Verb(Enum):
     """What of a record to print; the value is its letter."""
 
     TOPIC = "t"
+    TOPIC_BYTES = "T"
+    KEY = "k"
+    KEY_BYTES = "K"
+    VALUE = "v"
+    VALUE_BYTES = "V"
+    HEADERS = "h"
+    HEADER_COUNT = "H"
     PARTITION = "p"
     OFFSET = "o"
-    KEY = "k"
-    VALUE = "v"
-    HEADERS = "h"
-    TOPIC_BYTES = "T"
-    KEY_BYTES = "K"
-    VALUE_BYTES = "V"
-    HEADER_COUNT = "H"
+    LEADER_EPOCH = "e"
     TIMESTAMP = "d"
+    ATTRIBUTE = "a"
+    PRODUCER_ID = "x"
+    PRODUCER_EPOCH = "y"
+    LOG_START_OFFSET = "["
+    LAST_STABLE_OFFSET = "|"
+    HIGH_WATERMARK = "]"
     COUNT = "i"
 
 
-Part = bytes | Verb
-Template = tuple[Part, ...]
+class Attribute(Enum):
+    """What of a record's attributes `%a{...}` prints; the value is its word."""
+
+    COMPRESSION = "compression"
+    TIMESTAMP_TYPE = "timestamp-type"
+    TRANSACTIONAL = "transactional-bit"
+    CONTROL = "control-bit"
+
+
+class Field(NamedTuple):
+    """One field of a record.
+
+    Attributes:
+        convert: what writes it, asked for a number or for bytes; None: plainly.
+        is_json: written as JSON, null too.
+        attribute: which, of %a.
+        parts: what to write for each header, of %h.
+    """
+
+    verb: Verb
+    convert: Convert | None = None
+    is_json: bool = False
+    attribute: Attribute | None = None
+    parts: "Template" = ()
+
+
+Template = tuple[bytes | Field, ...]
 
 _VERBS = {verb.value: verb for verb in Verb}
-_ESCAPES = {"n": b"\n", "t": b"\t", "r": b"\r", "0": b"\0", "\\": b"\\"}
-_HEX = "0123456789abcdefABCDEF"
-
-
-class TemplateError(ValueError):
-    """A template with something in it that is not understood; the text points at it."""
-
-    def __init__(self, problem: str, template: str, position: int, length: int) -> None:
-        shown, start, width = _window(template, position, length)
-        super().__init__(f"{problem}\n  {shown}\n  {' ' * start}{'^' * width}")
-        self.position = position
+_TEXTS = (Verb.TOPIC, Verb.KEY, Verb.VALUE)
+_OF_A_HEADER = (Verb.KEY, Verb.KEY_BYTES, Verb.VALUE, Verb.VALUE_BYTES)
+_THEMSELVES = "%{}"
+_CLOSING = {"{": "}", "[": "]", "(": ")", "<": ">"}
+_NEAREST_VERBS = {"s": "v", "S": "V", "R": "V{big32}", "O": "o", "P": "p", "D": "d", "I": "i"}
 
 
 def parse_template(text: str) -> Template:
     """Return the parts of a template, literal bytes joined.
 
-    Raises: TemplateError: an unknown verb or escape, or a text that ends in the middle of one.
+    Raises: TemplateError: an unknown verb, modifier or escape, or a text that ends in the middle of one.
     """
-    if len(text) > LONGEST_TEMPLATE:
-        raise TemplateError(f"a template has at most {LONGEST_TEMPLATE} characters", text, LONGEST_TEMPLATE, 1)
-    parts: list[Part] = []
-    literal = bytearray()
-    position = 0
-    while position < len(text):
-        character = text[position]
-        if character == "%":
-            part, position = _read_verb(text, position)
-        elif character == "\\":
-            part, position = _read_escape(text, position)
-        else:
-            part, position = character.encode("utf-8", "surrogateescape"), position + 1
-        if isinstance(part, bytes):
-            literal += part
-            continue
+    check_length(text)
+    return _Parser(text).read_parts(inside_header=False)
+
+
+class _Parser:
+    """Reads a template from its start to its end."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = 0
+
+    def read_parts(self, *, inside_header: bool) -> Template:
+        """Read up to the end, or up to the brace that ends the part for each header."""
+        parts: list[bytes | Field] = []
+        literal = bytearray()
+        while self._at < len(self._text):
+            if inside_header and self._next() == "}":
+                break
+            if self._next() != "%":
+                part, self._at = read_literal(self._text, self._at)
+                literal += part
+            elif self._next(1) in _THEMSELVES and self._next(1):
+                literal += self._next(1).encode()
+                self._at += 2
+            else:
+                if literal:
+                    parts.append(bytes(literal))
+                    literal.clear()
+                parts.append(self._read_field(inside_header=inside_header))
         if literal:
             parts.append(bytes(literal))
-            literal.clear()
-        parts.append(part)
-    if literal:
-        parts.append(bytes(literal))
-    return tuple(parts)
+        return tuple(parts)
+
+    def _next(self, ahead: int = 0) -> str:
+        return self._text[self._at + ahead : self._at + ahead + 1]
+
+    def _fail(self, problem: str, position: int, length: int = 1) -> TemplateError:
+        return TemplateError(problem, self._text, position, length)
+
+    def _read_field(self, *, inside_header: bool) -> Field:
+        start = self._at
+        letter = self._next(1)
+        verb = _VERBS.get(letter)
+        if not letter:
+            raise self._fail("a single % at the end: write %% for a percent sign", start)
+        if verb is None:
+            raise self._fail(f"unknown verb %{letter}{_nearest_verb(letter)}", start, 2)
+        if inside_header and verb not in _OF_A_HEADER:
+            raise self._fail(f"%{letter} inside %h{{...}}: a header has %k %K %v %V", start, 2)
+        self._at += 2
+        if verb is Verb.HEADERS:
+            return self._read_headers(start)
+        if verb is Verb.ATTRIBUTE:
+            return self._read_attribute(start)
+        if self._next() != "{":
+            return Field(verb)
+        self._at += 1
+        field = self._read_modifier(verb)
+        self._expect_end_of(field)
+        return field
+
+    def _read_headers(self, start: int) -> Field:
+        if self._next() != "{":
+            raise self._fail("%h needs what to write for each header, such as %h{%k=%v }", start, 2)
+        self._at += 1
+        parts = self.read_parts(inside_header=True)
+        if not self._next():
+            raise self._fail("%h{ has no end: } is missing", start, 3)
+        self._at += 1
+        return Field(Verb.HEADERS, parts=parts)
+
+    def _read_attribute(self, start: int) -> Field:
+        known = [attribute.value for attribute in Attribute]
+        if self._next() != "{":
+            raise self._fail(f"%a needs which attribute: %a{{{'|'.join(known)}}}", start, 2)
+        self._at += 1
+        at, word = self._at, self._read_word()
+        if word not in known:
+            raise self._fail(f"unknown attribute {word}{nearest(word, known)}", at, max(1, len(word)))
+        convert = None
+        if self._next() == ";":
+            self._at += 1
+            convert = self._read_number_form(self._at, self._read_word())
+        field = Field(Verb.ATTRIBUTE, convert, attribute=Attribute(word))
+        self._expect_end_of(field)
+        return field
+
+    def _read_modifier(self, verb: Verb) -> Field:
+        at, word = self._at, self._read_word()
+        if verb is Verb.TIMESTAMP:
+            if word in ("go", "strftime"):
+                from kctl.cli.formats.times import compile_go, compile_strftime  # wanted only here
+
+                return Field(verb, self._compile(compile_go if word == "go" else compile_strftime))
+            return Field(verb, self._read_number_form(at, word, "go[...]", "strftime[...]"))
+        if verb not in _TEXTS:
+            return Field(verb, self._read_number_form(at, word))
+        if word == "unpack":
+            from kctl.cli.formats.unpack import compile_unpack
+
+            return Field(verb, self._compile(compile_unpack))
+        if word == "json":
+            return Field(verb, is_json=True)
+        if word in TEXT_FORMS:
+            return Field(verb, TEXT_FORMS[word])
+        known = (*TEXT_FORMS, "unpack[...]", "json")
+        raise self._fail(f"unknown modifier {word} of %{verb.value}{nearest(word, known)}", at, max(1, len(word)))
+
+    def _read_number_form(self, at: int, word: str, *besides: str) -> Convert:
+        if word not in NUMBER_FORMS:
+            problem = f"unknown modifier {word} of a number{nearest(word, (*NUMBER_FORMS, *besides))}"
+            raise self._fail(problem, at, max(1, len(word)))
+        return NUMBER_FORMS[word]
+
+    def _read_word(self) -> str:
+        start = self._at
+        while self._next().isalnum() or self._next() == "-":
+            self._at += 1
+        return self._text[start : self._at]
+
+    def _compile(self, compile_layout: Callable[[str], Convert]) -> Convert:
+        """Read what is between brackets: any character, once or several times, up to its counterpart as many times."""
+        start = self._at
+        mark = self._next()
+        if not mark or mark == "}":
+            raise self._fail("something in brackets must follow, such as [...]", start)
+        while self._next() == mark:
+            self._at += 1
+        first = self._at
+        end = _CLOSING.get(mark, mark) * (first - start)
+        last = self._text.find(end, first)
+        if last < 0:
+            raise self._fail(f"the end is missing: {end}", start, first - start)
+        self._at = last + len(end)
+        try:
+            return compile_layout(self._text[first:last])
+        except LayoutError as e:
+            raise self._fail(e.problem, first + e.position, e.length) from None
+
+    def _expect_end_of(self, field: Field) -> None:
+        if self._next() != "}":
+            raise self._fail(f"}} must end the modifier of %{field.verb.value}", self._at)
+        self._at += 1
 
 
-def parse_literal(text: str) -> bytes:
-    """Return the bytes of a text with the escapes of a template, in which % means itself.
-
-    Raises: TemplateError: an unknown escape.
-    """
-    parts = parse_template(text.replace("%", "%%"))
-    return b"".join(part for part in parts if isinstance(part, bytes))
-
-
-def _read_verb(text: str, position: int) -> tuple[Part, int]:
-    letter = text[position + 1 : position + 2]
-    if letter == "%":
-        return b"%", position + 2
-    if letter in _VERBS and letter:
-        return _VERBS[letter], position + 2
-    if not letter:
-        raise TemplateError("a single % at the end: write %% for a percent sign", text, position, 1)
-    known = " ".join(f"%{known}" for known in _VERBS)
-    raise TemplateError(f"unknown verb %{letter}; there are {known} %%", text, position, 2)
-
-
-def _read_escape(text: str, position: int) -> tuple[bytes, int]:
-    letter = text[position + 1 : position + 2]
-    if letter == "x":
-        digits = text[position + 2 : position + 4]
-        if len(digits) == 2 and all(digit in _HEX for digit in digits):
-            return bytes([int(digits, 16)]), position + 4
-        raise TemplateError("\\x needs two hexadecimal digits", text, position, 2 + len(digits))
-    if letter in _ESCAPES:
-        return _ESCAPES[letter], position + 2
-    if not letter:
-        raise TemplateError("a single \\ at the end: write \\\\ for a backslash", text, position, 1)
-    raise TemplateError(f"unknown escape \\{letter}; there are \\n \\t \\r \\0 \\\\ \\xNN", text, position, 2)
-
-
-_SHOWN_AROUND = 30
-
-
-def _window(template: str, position: int, length: int) -> tuple[str, int, int]:
-    """Return what of a template to show on one line, where the caret starts in it, and how wide it is."""
-    first = max(0, position - _SHOWN_AROUND)
-    last = position + length + _SHOWN_AROUND
-    shown = "".join(c if c.isprintable() else " " for c in template[first:last])
-    prefix = "..." if first else ""
-    suffix = "..." if last < len(template) else ""
-    return prefix + shown + suffix, len(prefix) + position - first, length
+def _nearest_verb(letter: str) -> str:
+    if letter in _NEAREST_VERBS:
+        return f"; did you mean %{_NEAREST_VERBS[letter]}?"
+    if letter.swapcase() in _VERBS:
+        return f"; did you mean %{letter.swapcase()}?"
+    return f"; there are {' '.join(f'%{known}' for known in (*_VERBS, *_THEMSELVES))}"

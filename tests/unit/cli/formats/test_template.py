@@ -1,10 +1,15 @@
-"""The grammar of -f."""
+"""The grammar of -f: what is read, and a caret under what is not."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kctl.cli.formats.template import Template, TemplateError, Verb, parse_literal, parse_template
+from kctl.cli.formats.template import Attribute, Field, Template, Verb, parse_template
+from kctl.cli.formats.template_error import TemplateError
+
+
+def f(verb: Verb) -> Field:
+    return Field(verb)
 
 
 @pytest.mark.parametrize(
@@ -12,34 +17,69 @@ from kctl.cli.formats.template import Template, TemplateError, Verb, parse_liter
     [
         ("", ()),
         ("plain", (b"plain",)),
-        ("%v\\n", (Verb.VALUE, b"\n")),
-        ("%t %p %o", (Verb.TOPIC, b" ", Verb.PARTITION, b" ", Verb.OFFSET)),
-        ("%k%v", (Verb.KEY, Verb.VALUE)),
+        ("%v\\n", (f(Verb.VALUE), b"\n")),
+        ("%t %p %o", (f(Verb.TOPIC), b" ", f(Verb.PARTITION), b" ", f(Verb.OFFSET))),
+        ("%k%v", (f(Verb.KEY), f(Verb.VALUE))),
         ("100%%", (b"100%",)),
         ("%%v", (b"%v",)),
+        ("%{%}{}", (b"{}{}",)),
+        ("%v%{x}", (f(Verb.VALUE), b"{x}")),
         ("\\t\\r\\n\\0\\\\", (b"\t\r\n\0\\",)),
-        ("\\xff\\x0A", (b"\xff\n",)),
-        ("é%K", ("é".encode(), Verb.KEY_BYTES)),
-        ("%d %i %h %H %T %V", (
-            Verb.TIMESTAMP, b" ", Verb.COUNT, b" ", Verb.HEADERS, b" ", Verb.HEADER_COUNT, b" ",
-            Verb.TOPIC_BYTES, b" ", Verb.VALUE_BYTES,
-        )),
+        ("é%K", ("é".encode(), f(Verb.KEY_BYTES))),
+        ("%h{%k%}x}", (Field(Verb.HEADERS, parts=(f(Verb.KEY), b"}x")),)),
+        ("%v{json}%k", (Field(Verb.VALUE, is_json=True), f(Verb.KEY))),
+        ("%a{control-bit}", (Field(Verb.ATTRIBUTE, attribute=Attribute.CONTROL),)),
     ],
-)  # fmt: skip
+)
 def test_reads(text: str, expected: Template) -> None:
     assert parse_template(text) == expected
+
+
+@pytest.mark.parametrize("letter", [verb.value for verb in Verb if verb not in (Verb.HEADERS, Verb.ATTRIBUTE)])
+def test_every_verb_has_its_letter(letter: str) -> None:
+    (field,) = parse_template(f"%{letter}")
+    assert isinstance(field, Field)
+    assert field.verb.value == letter
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["%d{go[x]}", "%d{go##2006]##}", "%d{strftime{{%F}}}", "%d{strftime(%F)}", "%v{unpack<b>}", "%v{unpack///s///}"],
+)
+def test_brackets_of_any_kind_and_number(text: str) -> None:
+    (field,) = parse_template(text)
+    assert isinstance(field, Field)
+    assert field.convert is not None
 
 
 @pytest.mark.parametrize(
     ("text", "problem", "shown", "caret"),
     [
-        ("%t %q", "unknown verb %q", "%t %q", "   ^^"),
+        ("%t %q", "unknown verb %q; there are %t %T %k", "%t %q", "   ^^"),
+        ("%s", "unknown verb %s; did you mean %v?", "%s", "^^"),
+        ("%X", "unknown verb %X; did you mean %x?", "%X", "^^"),
         ("%v%", "a single % at the end", "%v%", "  ^"),
         ("ab\\q", "unknown escape \\q", "ab\\q", "  ^^"),
-        ("ab\\", "a single \\ at the end", "ab\\", "  ^"),
-        ("\\x4", "two hexadecimal digits", "\\x4", "^^^"),
-        ("\\xg0", "two hexadecimal digits", "\\xg0", "^^^^"),
         ("%\n", "unknown verb", "% ", "^^"),
+        ("%v{hax}", "unknown modifier hax of %v; did you mean hex?", "%v{hax}", "   ^^^"),
+        ("%v{qq}", "unknown modifier qq of %v; there are hex base64", "%v{qq}", "   ^^"),
+        ("%v{}", "unknown modifier  of %v", "%v{}", "   ^"),
+        ("%o{big33}", "unknown modifier big33 of a number; did you mean big32?", "%o{big33}", "   ^^^^^"),
+        ("%d{stftime[%F]}", "did you mean strftime[...]?", "%d{stftime[%F]}", "   ^^^^^^^"),
+        ("%o{hex", "} must end the modifier of %o", "%o{hex", "      ^"),
+        ("%v{hex x}", "} must end the modifier of %v", "%v{hex x}", "      ^"),
+        ("%a", "%a needs which attribute", "%a", "^^"),
+        ("%a{compresion}", "did you mean compression?", "%a{compresion}", "   ^^^^^^^^^^"),
+        ("%a{compression;hax}", "unknown modifier hax of a number", "%a{compression;hax}", "               ^^^"),
+        ("%h", "%h needs what to write for each header", "%h", "^^"),
+        ("%h{%k", "%h{ has no end", "%h{%k", "^^^"),
+        ("%h{%t}", "%t inside %h{...}: a header has", "%h{%t}", "   ^^"),
+        ("%h{%v{hex}", "%h{ has no end", "%h{%v{hex}", "^^^"),
+        ("%d{go}", "something in brackets must follow", "%d{go}", "     ^"),
+        ("%d{strftime[%F}", "the end is missing: ]", "%d{strftime[%F}", "           ^"),
+        ("%d{strftime[%F %Q]}", "strftime does not know %Q", "%d{strftime[%F %Q]}", "               ^^"),
+        ("%v{unpack[>bz]}", "unpack does not know 'z'", "%v{unpack[>bz]}", "            ^"),
+        ("%v{unpack[sb]}", "nothing can follow s", "%v{unpack[sb]}", "           ^"),
     ],
 )
 def test_points_at_what_it_does_not_understand(text: str, problem: str, shown: str, caret: str) -> None:
@@ -64,16 +104,15 @@ def test_a_template_has_a_largest_length() -> None:
         parse_template("x" * 10_001)
 
 
-@given(st.text(max_size=50))
+pieces = st.sampled_from(
+    ["%", "h", "{", "}", "v", "k", "d", "a", "go", "strftime", "unpack", "hex", "[", "]", ";", "\\"]
+)
+
+
+@given(st.text(max_size=50) | st.lists(pieces, max_size=12).map("".join))
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:
         parts = parse_template(text)
     except TemplateError:
         return
     assert all(part != b"" for part in parts)
-
-
-def test_literals() -> None:
-    assert parse_literal("\\t|%v\\x00é") == "\t|%v\0é".encode()
-    with pytest.raises(TemplateError, match="unknown escape"):
-        parse_literal("\\q")

@@ -1,0 +1,132 @@
+"""Which output the options of `kctl consume` ask for, and what of them cannot hold together.
+
+Owns the declaration of those options and their meaning. Shown by tests/unit/cli/formats/test_choice.py.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, TypeVar
+
+import click
+import typer
+
+from kctl.cli.formats.escapes import parse_literal
+from kctl.cli.formats.grep import parse_greps
+from kctl.cli.formats.output import Part, RecordOutput
+from kctl.cli.formats.plans import PRINTED_OFFSETS, template_parts
+from kctl.cli.formats.shapes import CSV_HEAD, base64_parts, csv_parts, hex_parts, jsonl_parts, raw_parts
+from kctl.cli.formats.template import parse_template
+from kctl.cli.options import Common, Output
+
+DEFAULT_TEMPLATE = "%v\\n"
+
+FormatOption = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        "-f",
+        metavar="TEMPLATE",
+        help="What to write for each record: %t topic, %p partition, %o offset, %k key, %v value, %h{...} headers, "
+        "%d timestamp, \\n \\t \\xNN; the verbs and modifiers of rpk and kcl. Default: %v\\n.",
+    ),
+]
+KcatFormatOption = Annotated[
+    str | None,
+    typer.Option(
+        "--kcat-format", metavar="TEMPLATE", help="The same with kcat's tokens: %s %S %R %k %K %T %t %p %o %h."
+    ),
+]
+PrintOffsetsOption = Annotated[
+    bool, typer.Option("--print-offsets", help="Write partition and offset before each record.")
+]
+NullOption = Annotated[
+    str | None, typer.Option("--null", metavar="TEXT", help="What to write for a null key or value (nothing).")
+]
+GrepOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--grep",
+        metavar="PATTERN",
+        help="Only records in whose key or value this is found: [!][k:|v:|hk:|hv:|h:NAME=|t:]REGEX; ! turns it round, "
+        "k: v: t: look at key, value, topic, hk: hv: h:NAME= at headers. Repeatable: all must hold.",
+    ),
+]
+
+_Parsed = TypeVar("_Parsed")
+
+
+def choose_record_output(
+    common: Common,
+    *,
+    template: str | None,
+    kcat_format: str | None,
+    print_offsets: bool,
+    null: str | None,
+    greps: Sequence[str],
+) -> RecordOutput:
+    """Return what to write of which records.
+
+    Raises: click.UsageError: something that is not understood, or options that cannot hold together.
+    """
+    _refuse_contradictions(common, template, kcat_format, null, print_offsets=print_offsets)
+    for_terminal = common.environment.stdout_is_tty
+    conditions = _parsed(lambda: parse_greps(greps), "'--grep'")
+    word = b"" if null is None else _parsed(lambda: parse_literal(null), "'--null'")
+    if kcat_format is not None:
+        parts = _parsed(lambda: kcat_parts_of(kcat_format, word, for_terminal=for_terminal), "'--kcat-format'")
+    elif common.output is not None:
+        parts = _shape(common.output, word, for_terminal=for_terminal)
+    else:
+        text = DEFAULT_TEMPLATE if template is None else template
+        parts = template_parts(
+            _parsed(lambda: parse_template(text), "'--format' / '-f'"), null=word, for_terminal=for_terminal
+        )
+    if print_offsets:
+        parts = [*PRINTED_OFFSETS, *parts]
+    head = CSV_HEAD if common.output is Output.CSV else b""
+    return RecordOutput(parts, head=head, null=word, conditions=conditions)
+
+
+def kcat_parts_of(text: str, null: bytes, *, for_terminal: bool) -> list[Part]:
+    """Return the parts of `--kcat-format`; its module is loaded only for who uses it."""
+    from kctl.cli.formats.kcat import kcat_parts
+
+    return kcat_parts(text, null=null, for_terminal=for_terminal)
+
+
+def _refuse_contradictions(
+    common: Common, template: str | None, kcat_format: str | None, null: str | None, *, print_offsets: bool
+) -> None:
+    if common.output is not None:
+        common.choose_output(Output.JSONL, Output.CSV, Output.RAW, Output.HEX, Output.BASE64)
+    shape = f"--output {common.output.value}" if common.output is not None else ""
+    given = [
+        *(["--format"] if template is not None else []),
+        *(["--kcat-format"] if kcat_format is not None else []),
+        *([shape] if shape else []),
+    ]
+    if len(given) > 1:
+        raise click.UsageError(f"{given[0]} and {given[1]} cannot both hold: each says what a record looks like.")
+    if common.output in (Output.JSONL, Output.CSV):
+        if print_offsets:
+            raise click.UsageError(f"--print-offsets with {shape} would say twice what every record says there.")
+        if null is not None:
+            raise click.UsageError(f"--null with {shape}: it has its own way of writing null.")
+    if common.output is Output.RAW and print_offsets:
+        raise click.UsageError("--print-offsets with --output raw: raw is the values' bytes and nothing else.")
+
+
+def _shape(output: Output, null: bytes, *, for_terminal: bool) -> list[Part]:
+    if output is Output.JSONL:
+        return jsonl_parts(for_terminal=for_terminal)
+    if output is Output.CSV:
+        return csv_parts(for_terminal=for_terminal)
+    if output is Output.RAW:
+        return raw_parts(null=null, for_terminal=for_terminal)
+    return hex_parts(null=null) if output is Output.HEX else base64_parts(null=null)
+
+
+def _parsed(parse: Callable[[], _Parsed], option: str) -> _Parsed:
+    try:
+        return parse()
+    except ValueError as e:
+        raise click.BadParameter(str(e), param_hint=option) from None

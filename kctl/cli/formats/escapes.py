@@ -1,0 +1,52 @@
+"""The escapes of templates and separators: \\n \\t \\r \\0 \\\\ \\xNN.
+
+Shown by tests/unit/cli/formats/test_escapes.py.
+"""
+
+from kctl.cli.formats.template_error import TemplateError
+
+LONGEST_TEMPLATE = 10_000
+
+_ESCAPES = {"n": b"\n", "t": b"\t", "r": b"\r", "0": b"\0", "\\": b"\\"}
+HEX_DIGITS = "0123456789abcdefABCDEF"
+
+
+def check_length(text: str) -> None:
+    """Raise TemplateError where a template is too long."""
+    if len(text) > LONGEST_TEMPLATE:
+        raise TemplateError(f"a template has at most {LONGEST_TEMPLATE} characters", text, LONGEST_TEMPLATE, 1)
+
+
+def parse_literal(text: str) -> bytes:
+    """Return the bytes of a text with escapes, in which everything else means itself.
+
+    Raises: TemplateError: an unknown escape.
+    """
+    check_length(text)
+    literal = bytearray()
+    position = 0
+    while position < len(text):
+        part, position = read_literal(text, position)
+        literal += part
+    return bytes(literal)
+
+
+def read_literal(text: str, position: int) -> tuple[bytes, int]:
+    """Return the bytes of the character or escape at a position, and the position after it. Raises TemplateError."""
+    if text[position] == "\\":
+        return _read_escape(text, position)
+    return text[position].encode("utf-8", "surrogateescape"), position + 1
+
+
+def _read_escape(text: str, position: int) -> tuple[bytes, int]:
+    letter = text[position + 1 : position + 2]
+    if letter == "x":
+        digits = text[position + 2 : position + 4]
+        if len(digits) == 2 and all(digit in HEX_DIGITS for digit in digits):
+            return bytes([int(digits, 16)]), position + 4
+        raise TemplateError("\\x needs two hexadecimal digits", text, position, 2 + len(digits))
+    if letter in _ESCAPES:
+        return _ESCAPES[letter], position + 2
+    if not letter:
+        raise TemplateError("a single \\ at the end: write \\\\ for a backslash", text, position, 1)
+    raise TemplateError(f"unknown escape \\{letter}; there are \\n \\t \\r \\0 \\\\ \\xNN", text, position, 2)

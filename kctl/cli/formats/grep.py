@@ -1,0 +1,60 @@
+"""The grammar of `--grep`: `[!][k:|v:|hk:|hv:|h:NAME=|t:]REGEX`, on bytes.
+
+Without a prefix, key and value are searched. Prefixes are those of kcl. A pattern is Python's, of bytes: `.` is one
+byte. Owns the grammar; records judges by the conditions. Shown by tests/unit/cli/formats/test_grep.py.
+"""
+
+import re
+import warnings
+from collections.abc import Iterable
+
+from kctl.cli.formats.escapes import check_length
+from kctl.cli.formats.template_error import TemplateError
+from kctl.client.records import Condition
+
+_SUBJECTS = {
+    "k:": "key",
+    "v:": "value",
+    "t:": "topic",
+    "hk:": "header_name",
+    "hv:": "header_value",
+    "h:": "named_header",
+}
+"""By prefix; none is the start of another."""
+
+
+def parse_greps(texts: Iterable[str]) -> list[Condition]:
+    """Return the conditions; a record has to meet all of them.
+
+    Raises: TemplateError: a pattern that is none, or h: without a name.
+    """
+    return [_parse_grep(text) for text in texts]
+
+
+def _parse_grep(text: str) -> Condition:
+    check_length(text)
+    start = 1 if text.startswith("!") else 0
+    subject, name = "key_or_value", ""
+    for prefix, meant in _SUBJECTS.items():
+        if text.startswith(prefix, start):
+            start += len(prefix)
+            subject = meant
+    if subject == "named_header":
+        name, equals, _ = text[start:].partition("=")
+        if not equals:
+            raise TemplateError("h: needs a header's name and a pattern: h:NAME=REGEX", text, start, 1)
+        start += len(name) + 1
+    return Condition(subject, _compile(text, start).search, text.startswith("!"), name)
+
+
+def _compile(text: str, start: int) -> re.Pattern[bytes]:
+    pattern = text[start:].encode("utf-8", "surrogateescape")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what a pattern may mean in later versions of Python
+            return re.compile(pattern)
+    except re.error as e:
+        before = pattern[: e.pos or 0].decode("utf-8", "surrogateescape")
+        raise TemplateError(f"not a pattern: {e.msg}", text, start + len(before), 1) from None
+    except (OverflowError, RecursionError) as e:
+        raise TemplateError(f"not a pattern: {e}", text, start, 1) from None

@@ -1,0 +1,80 @@
+"""RecordOutput: everything about what `kctl consume` writes; made once, asked for a plan with each chunk.
+
+Owns the difference between what is the same for all records and what a fetch tells (the ends of the partition).
+Shown by tests/unit/cli/formats/test_output.py.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from kctl.cli.formats.numbers import ascii_number
+from kctl.client.consumer.chunk import FetchedChunk
+from kctl.client.errors import LocalProtocolError
+from kctl.client.records import Condition, OutputField, OutputPlan
+
+
+class ChunkField(NamedTuple):
+    """A number that a fetch tells of the whole partition: the name of an attribute of `FetchedChunk`, and its form."""
+
+    name: str
+    convert: Callable[[int], bytes] = ascii_number
+
+
+Part = bytes | OutputField | ChunkField
+
+
+class RecordOutput:
+    """How records become bytes.
+
+    Args:
+        parts: what to write for each record.
+        head: what to write once, before the first.
+        null: what a null key or value is written as, where its field does not say.
+        conditions: only records for which all of them hold are written.
+    """
+
+    def __init__(
+        self,
+        parts: Sequence[Part],
+        *,
+        head: bytes = b"",
+        null: bytes = b"",
+        conditions: Sequence[Condition] = (),
+    ) -> None:
+        self.head = head
+        self._parts = list(parts)
+        self._null = null
+        self._conditions = conditions
+        fixed = [part for part in parts if not isinstance(part, ChunkField)]
+        self._plan = self._make_plan(fixed) if len(fixed) == len(parts) else None
+
+    @property
+    def plan(self) -> OutputPlan:
+        """The plan for any chunk.
+
+        Raises: LocalProtocolError: there is none, since something of the chunk is in it.
+        """
+        if self._plan is None:
+            raise LocalProtocolError("the output shows something of each chunk: ask plan_for()")
+        return self._plan
+
+    def plan_for(self, chunk: FetchedChunk) -> OutputPlan:
+        """Return the plan to run over the chunk: always the same one, unless something of the chunk is in it."""
+        if self._plan is not None:
+            return self._plan
+        return self._make_plan(
+            part.convert(getattr(chunk, part.name)) if isinstance(part, ChunkField) else part for part in self._parts
+        )
+
+    def _make_plan(self, parts: Iterable[bytes | OutputField]) -> OutputPlan:
+        return OutputPlan(list(_joined(parts)), self._null, self._conditions)
+
+
+def _joined(parts: Iterable[bytes | OutputField]) -> Iterator[bytes | OutputField]:
+    """Yield the parts with neighbouring bytes as one, so that a value and what follows it are seen as just that."""
+    for is_literal, run in groupby(parts, lambda part: isinstance(part, bytes)):
+        if is_literal:
+            yield b"".join(part for part in run if isinstance(part, bytes))
+        else:
+            yield from run

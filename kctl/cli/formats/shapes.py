@@ -1,0 +1,89 @@
+"""The shapes of `--output`: raw, jsonl, csv, hex, base64. docs/formats.md says what each keeps.
+
+Owns their fields and quoting. Shown by tests/unit/cli/formats/test_shapes.py.
+"""
+
+from base64 import b64encode
+from binascii import hexlify
+
+from kctl.cli.formats.output import Part
+from kctl.cli.formats.terminal import harmless_bytes
+from kctl.cli.formats.texts import JsonForm
+from kctl.client.records import OutputField
+
+CSV_HEAD = b"topic,partition,offset,timestamp,key,key_encoding,value,value_encoding,headers\r\n"
+
+
+def raw_parts(*, null: bytes, for_terminal: bool) -> list[Part]:
+    """Return the value's bytes and nothing else: nothing stands between the records."""
+    return [OutputField("value", harmless_bytes, null) if for_terminal else OutputField("value")]
+
+
+def hex_parts(*, null: bytes) -> list[Part]:
+    """Return the value in hexadecimal, one record a line."""
+    return [OutputField("value", hexlify, null), b"\n"]
+
+
+def base64_parts(*, null: bytes) -> list[Part]:
+    """Return the value in base64 (RFC 4648, padded, not wrapped), one record a line."""
+    return [OutputField("value", b64encode, null), b"\n"]
+
+
+def jsonl_parts(*, for_terminal: bool) -> list[Part]:
+    """Return one object a record, from which the record can be made again.
+
+    `{"topic","partition","offset","timestamp","key","value","headers":[[name,value],...]}`; null is null; bytes that
+    are not UTF-8 are `{"base64":"..."}`.
+    """
+    form = JsonForm(is_ascii=for_terminal)
+    return [
+        b'{"topic":',
+        OutputField("topic", lambda topic: form.value(topic.encode())),
+        b',"partition":',
+        OutputField("partition"),
+        b',"offset":',
+        OutputField("offset"),
+        b',"timestamp":',
+        OutputField("timestamp"),
+        b',"key":',
+        OutputField("key", form.value, b"null"),
+        b',"value":',
+        OutputField("value", form.value, b"null"),
+        b',"headers":',
+        OutputField("headers", form.headers),
+        b"}\n",
+    ]
+
+
+def csv_parts(*, for_terminal: bool) -> list[Part]:
+    """Return one line of CSV_HEAD's columns a record (RFC 4180: CRLF, quotes doubled).
+
+    An encoding is `utf-8`, `base64` for bytes that are not UTF-8, or `null`; a null is also the only field without
+    quotes, so that either tells it from an empty one. Headers are as in jsonl.
+    """
+    form = JsonForm(is_ascii=for_terminal)
+
+    def cell(data: bytes) -> bytes:
+        if not data.isascii():
+            try:
+                data.decode()
+            except UnicodeDecodeError:
+                return b'"%b",base64' % b64encode(data)
+        return b'"%b",utf-8' % (harmless_bytes(data) if for_terminal else data).replace(b'"', b'""')
+
+    return [
+        OutputField("topic", lambda topic: b'"%b"' % topic.encode().replace(b'"', b'""')),
+        b",",
+        OutputField("partition"),
+        b",",
+        OutputField("offset"),
+        b",",
+        OutputField("timestamp"),
+        b",",
+        OutputField("key", cell, b",null"),
+        b",",
+        OutputField("value", cell, b",null"),
+        b",",
+        OutputField("headers", lambda headers: b'"%b"' % form.headers(headers).replace(b'"', b'""')),
+        b"\r\n",
+    ]

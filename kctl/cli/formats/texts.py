@@ -1,0 +1,52 @@
+"""The ways bytes are written as text: hex, base64, and JSON that keeps every byte.
+
+Shown by tests/unit/cli/formats/test_plans.py and test_template.py.
+"""
+
+from base64 import b64encode
+from binascii import hexlify
+from collections.abc import Callable, Sequence
+from json.encoder import encode_basestring, encode_basestring_ascii
+
+from kctl.client.records import Header
+
+TextForm = Callable[[bytes], bytes]
+
+
+def base64_raw(data: bytes) -> bytes:
+    """Return base64 without the padding."""
+    return b64encode(data).rstrip(b"=")
+
+
+def header_name_bytes(name: str) -> bytes:
+    """Return a header's name as it is on the wire."""
+    return name.encode("utf-8", "surrogateescape")
+
+
+class JsonForm:
+    """Bytes as one JSON value: text where they are UTF-8, else `{"base64":"..."}`; null is null.
+
+    Args: is_ascii: write all but ASCII as escapes, since JSON leaves some control characters bare.
+    """
+
+    def __init__(self, *, is_ascii: bool) -> None:
+        self._quote = encode_basestring_ascii if is_ascii else encode_basestring
+
+    def value(self, data: bytes | None) -> bytes:
+        """Return the value of a key, a value or a header."""
+        if data is None:
+            return b"null"
+        try:
+            quoted: str = self._quote(data.decode())
+        except UnicodeDecodeError:
+            return b'{"base64":"%b"}' % b64encode(data)
+        return quoted.encode()
+
+    def headers(self, headers: Sequence[Header]) -> bytes:
+        """Return all headers as an array of arrays of two."""
+        value = self.value
+        return b"[%b]" % b",".join(b"[%b,%b]" % (value(header_name_bytes(name)), value(data)) for name, data in headers)
+
+
+TEXT_FORMS: dict[str, TextForm] = {"hex": hexlify, "base64": b64encode, "base64raw": base64_raw}
+"""By modifier; `json` and `unpack` are besides."""

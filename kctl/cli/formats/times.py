@@ -1,0 +1,211 @@
+"""`%d{strftime[%F %T]}` and `%d{go[2006-01-02T15:04:05Z07:00]}`: timestamps as people read them, always in UTC.
+
+Owns both layouts; a timestamp in milliseconds goes in, text comes out. Names are English whatever the locale. What no
+calendar here can show (before year 1, after year 9999) is written as its number. Sources: strftime(3), and Go's
+documentation of package time. Shown by tests/unit/cli/formats/test_times.py.
+"""
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+
+from kctl.cli.formats.template_error import LayoutError
+
+TimeForm = Callable[[int], bytes]
+Piece = Callable[[datetime], str]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_REMEMBERED = 1024
+"""Records of one batch often share their timestamps."""
+
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_MONTHS = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
+
+
+def compile_strftime(layout: str) -> TimeForm:
+    """Return what writes a timestamp by the directives of strftime(3).
+
+    Raises: LayoutError: an unknown directive.
+    """
+    pieces: list[Piece | str] = []
+    position = 0
+    while position < len(layout):
+        if layout[position] != "%":
+            pieces.append(layout[position])
+            position += 1
+            continue
+        letter = layout[position + 1 : position + 2]
+        if letter not in _DIRECTIVES or not letter:
+            known = " ".join(f"%{known}" for known in _DIRECTIVES)
+            raise LayoutError(f"strftime does not know %{letter}; there are {known}", position, 1 + len(letter))
+        pieces.append(_DIRECTIVES[letter])
+        position += 2
+    return _writer(pieces)
+
+
+def compile_go(layout: str) -> TimeForm:
+    """Return what writes a timestamp as Go's time.Format does: the layout shows how 2 January 2006, 15:04:05 looks."""
+    pieces: list[Piece | str] = []
+    position = 0
+    while position < len(layout):
+        found = _GO_ELEMENT.match(layout, position)
+        if found is None:
+            pieces.append(layout[position])
+            position += 1
+        else:
+            pieces.append(_go_piece(found[0]))
+            position = found.end()
+    return _writer(pieces)
+
+
+def _writer(pieces: list[Piece | str]) -> TimeForm:
+    @lru_cache(_REMEMBERED)
+    def write(timestamp_ms: int) -> bytes:
+        try:
+            at = _EPOCH + timedelta(milliseconds=timestamp_ms)
+        except OverflowError:
+            return b"%d" % timestamp_ms
+        text = "".join(piece if isinstance(piece, str) else piece(at) for piece in pieces)
+        return text.encode("utf-8", "surrogateescape")
+
+    return write
+
+
+# --- strftime -------------------------------------------------------------------------------------------------------
+
+
+def _hour12(at: datetime) -> int:
+    return at.hour % 12 or 12
+
+
+def _half(at: datetime) -> str:
+    return "AM" if at.hour < 12 else "PM"
+
+
+def _week(at: datetime, first_weekday: int) -> int:
+    """The number of the week in the year, where the first `first_weekday` (0 is Monday) begins week 1."""
+    day_of_year = at.timetuple().tm_yday
+    return (day_of_year + 6 - (at.weekday() - first_weekday) % 7) // 7
+
+
+def _seconds(at: datetime) -> int:
+    return (at - _EPOCH) // timedelta(seconds=1)
+
+
+_DIRECTIVES: dict[str, Piece] = {
+    "A": lambda at: _DAYS[at.weekday()],
+    "a": lambda at: _DAYS[at.weekday()][:3],
+    "B": lambda at: _MONTHS[at.month - 1],
+    "b": lambda at: _MONTHS[at.month - 1][:3],
+    "C": lambda at: f"{at.year // 100:02}",
+    "c": lambda at: f"{_DAYS[at.weekday()][:3]} {_MONTHS[at.month - 1][:3]} {at.day:2} {at:%H:%M:%S} {at.year}",
+    "D": lambda at: f"{at:%m/%d}/{at.year % 100:02}",
+    "d": lambda at: f"{at.day:02}",
+    "e": lambda at: f"{at.day:2}",
+    "F": lambda at: f"{at.year:04}-{at:%m-%d}",
+    "f": lambda at: f"{at.microsecond:06}",
+    "G": lambda at: f"{at.isocalendar().year:04}",
+    "g": lambda at: f"{at.isocalendar().year % 100:02}",
+    "H": lambda at: f"{at.hour:02}",
+    "h": lambda at: _MONTHS[at.month - 1][:3],
+    "I": lambda at: f"{_hour12(at):02}",
+    "j": lambda at: f"{at.timetuple().tm_yday:03}",
+    "k": lambda at: f"{at.hour:2}",
+    "l": lambda at: f"{_hour12(at):2}",
+    "M": lambda at: f"{at.minute:02}",
+    "m": lambda at: f"{at.month:02}",
+    "n": lambda _: "\n",
+    "p": _half,
+    "R": lambda at: f"{at:%H:%M}",
+    "r": lambda at: f"{_hour12(at):02}:{at:%M:%S} {_half(at)}",
+    "S": lambda at: f"{at.second:02}",
+    "s": lambda at: str(_seconds(at)),
+    "T": lambda at: f"{at:%H:%M:%S}",
+    "t": lambda _: "\t",
+    "U": lambda at: f"{_week(at, 6):02}",
+    "u": lambda at: str(at.isoweekday()),
+    "V": lambda at: f"{at.isocalendar().week:02}",
+    "v": lambda at: f"{at.day:2}-{_MONTHS[at.month - 1][:3]}-{at.year:04}",
+    "W": lambda at: f"{_week(at, 0):02}",
+    "w": lambda at: str(at.isoweekday() % 7),
+    "X": lambda at: f"{at:%H:%M:%S}",
+    "x": lambda at: f"{at:%m/%d}/{at.year % 100:02}",
+    "Y": lambda at: f"{at.year:04}",
+    "y": lambda at: f"{at.year % 100:02}",
+    "Z": lambda _: "UTC",
+    "z": lambda _: "+0000",
+    "%": lambda _: "%",
+}
+
+
+# --- Go -------------------------------------------------------------------------------------------------------------
+
+_GO_ELEMENTS: dict[str, Piece | str] = {
+    "January": _DIRECTIVES["B"],
+    "Jan": _DIRECTIVES["b"],
+    "Monday": _DIRECTIVES["A"],
+    "Mon": _DIRECTIVES["a"],
+    "MST": "UTC",
+    "01": _DIRECTIVES["m"],
+    "1": lambda at: str(at.month),
+    "02": _DIRECTIVES["d"],
+    "_2": _DIRECTIVES["e"],
+    "2": lambda at: str(at.day),
+    "002": _DIRECTIVES["j"],
+    "__2": lambda at: f"{at.timetuple().tm_yday:3}",
+    "15": _DIRECTIVES["H"],
+    "03": _DIRECTIVES["I"],
+    "3": lambda at: str(_hour12(at)),
+    "04": _DIRECTIVES["M"],
+    "4": lambda at: str(at.minute),
+    "05": _DIRECTIVES["S"],
+    "5": lambda at: str(at.second),
+    "2006": _DIRECTIVES["Y"],
+    "06": _DIRECTIVES["y"],
+    "PM": _half,
+    "pm": lambda at: _half(at).lower(),
+    "-070000": "+000000",
+    "-07:00:00": "+00:00:00",
+    "-0700": "+0000",
+    "-07:00": "+00:00",
+    "-07": "+00",
+    **dict.fromkeys(("Z070000", "Z07:00:00", "Z0700", "Z07:00", "Z07"), "Z"),
+}
+
+_GO_ELEMENT = re.compile(
+    # A month or a weekday in short is not one where a small letter follows; _2006 is an underscore and a year.
+    r"January|Jan(?![a-z])|Monday|Mon(?![a-z])|MST|PM|pm|002|0[1-6]|15|1|2006|__2|_2(?!006)|2|3|4|5"
+    r"|-070000|-07:00:00|-0700|-07:00|-07|Z070000|Z07:00:00|Z0700|Z07:00|Z07"
+    # A fraction of a second: zeros are all shown, nines only as far as they say something.
+    r"|[.,](?:0+|9+)(?![0-9])"
+)
+
+
+def _go_piece(element: str) -> Piece | str:
+    return _fraction(element) if element[0] in ".," else _GO_ELEMENTS[element]
+
+
+def _fraction(element: str) -> Piece:
+    mark, count = element[0], len(element) - 1
+
+    def write(at: datetime) -> str:
+        digits = f"{at.microsecond:06}"[:count].ljust(count, "0")
+        if element[1] == "9":
+            digits = digits.rstrip("0")
+        return mark + digits if digits else ""
+
+    return write
