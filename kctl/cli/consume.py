@@ -12,16 +12,21 @@ import typer
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import exit_code
-from kctl.cli.formats.plans import jsonl_plan, template_plan
-from kctl.cli.formats.template import parse_template
+from kctl.cli.formats.choice import (
+    FormatOption,
+    GrepOption,
+    KcatFormatOption,
+    NullOption,
+    PrintOffsetsOption,
+    choose_record_output,
+)
 from kctl.cli.group_reading import GroupReading
 from kctl.cli.offsets import Edge, Position, parse_position
-from kctl.cli.options import Common, Output, with_common
+from kctl.cli.options import Common, with_common
 from kctl.cli.partitions import choose_partitions, parse_partitions
 from kctl.cli.reading import FOREVER, Reading
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.consumer import Consumer
-from kctl.client.records import OutputPlan
 
 DEFAULTS = {"auto.offset.reset": "none", "allow.auto.create.topics": "false", "enable.auto.commit": "false"}
 """Properties that a command line wants otherwise than a library: nothing is skipped or created without a word."""
@@ -49,16 +54,11 @@ def consume(
     exit_at_end: Annotated[
         bool, typer.Option("--exit-at-end", "-e", help="Stop at what was the end at the start.")
     ] = False,
-    template: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            "-f",
-            metavar="TEMPLATE",
-            help="%t topic, %p partition, %o offset, %k key, %v value, %h headers, %d timestamp, %i count, "
-            "%T %K %V lengths, %H number of headers; \\n \\t \\xNN. Default: %v\\n.",
-        ),
-    ] = None,
+    template: FormatOption = None,
+    kcat_format: KcatFormatOption = None,
+    print_offsets: PrintOffsetsOption = False,
+    null: NullOption = None,
+    grep: GrepOption = None,
     partitions: Annotated[
         list[str] | None,
         typer.Option("--partition", "-p", metavar="N", help="Only these: 0, 0,2 or 2-4; repeatable."),
@@ -82,7 +82,14 @@ def consume(
     """
     position = _read_position(offset, common.environment.clock.wall_ms())
     wanted = _read_partitions(partitions or ())
-    plan = _choose_plan(common, template)
+    output = choose_record_output(
+        common,
+        template=template,
+        kcat_format=kcat_format,
+        print_offsets=print_offsets,
+        null=null,
+        greps=grep or (),
+    )
     defaults = DEFAULTS if group is None else DEFAULTS | _group_defaults(group, position, wanted)
     config = common.settings.with_defaults(defaults).parse(ConsumerConfig)
     if config.enable_auto_commit:
@@ -90,7 +97,7 @@ def consume(
     common.note_ignored(config)
     consumer = Consumer(config, events=common.events)
     kind = Reading if group is None else GroupReading
-    reading = kind(common, config, consumer, plan, FOREVER if limit is None else limit)
+    reading = kind(common, config, consumer, output, FOREVER if limit is None else limit)
     try:
         if isinstance(reading, GroupReading):
             reading.join(topics, exit_at_end=exit_at_end)
@@ -135,16 +142,3 @@ def _read_partitions(texts: Iterable[str]) -> list[int]:
         return parse_partitions(texts)
     except ValueError as e:
         raise click.BadParameter(str(e), param_hint="'--partition' / '-p'") from None
-
-
-def _choose_plan(common: Common, template: str | None) -> OutputPlan:
-    for_terminal = common.environment.stdout_is_tty
-    if common.output is not None:
-        common.choose_output(Output.JSONL)
-        if template is not None:
-            raise click.UsageError("--format and --output jsonl cannot both hold: each says what a record looks like.")
-        return jsonl_plan(for_terminal=for_terminal)
-    try:
-        return template_plan(parse_template("%v\\n" if template is None else template), for_terminal=for_terminal)
-    except ValueError as e:
-        raise click.BadParameter(str(e), param_hint="'--format' / '-f'") from None

@@ -5,6 +5,7 @@ Owns which offsets have left this process, and when they are committed. Shown by
 
 from collections.abc import Sequence
 
+from kctl.cli.formats.output import RecordOutput
 from kctl.cli.options import Common
 from kctl.cli.reading import Reading
 from kctl.client.clock import Timer
@@ -16,7 +17,6 @@ from kctl.client.consumer.group_events import Offsets as Committed
 from kctl.client.consumer.rebalance_listener import RebalanceListener
 from kctl.client.consumer.waiting import WaitReason
 from kctl.client.errors import KafkaError
-from kctl.client.records import OutputPlan
 
 COMMIT_EVERY_MS = 1000
 
@@ -25,9 +25,9 @@ class GroupReading(Reading, RebalanceListener):
     """A `Reading` of whatever the group gives this member."""
 
     def __init__(
-        self, common: Common, config: ConsumerConfig, consumer: Consumer, plan: OutputPlan, limit: int
+        self, common: Common, config: ConsumerConfig, consumer: Consumer, output: RecordOutput, limit: int
     ) -> None:
-        super().__init__(common, config, consumer, plan, limit)
+        super().__init__(common, config, consumer, output, limit)
         self.commit_error: KafkaError | None = None
         """Why the latest commit failed; None when it did not."""
         self._exit_at_end = False

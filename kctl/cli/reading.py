@@ -5,6 +5,7 @@ Shown by tests/unit/cli/test_consume_run.py.
 """
 
 from kctl.cli.data_out import DataOut
+from kctl.cli.formats.output import RecordOutput
 from kctl.cli.offsets import Position
 from kctl.cli.options import Common
 from kctl.cli.partitions import Offsets, find_starts
@@ -15,7 +16,6 @@ from kctl.client.consumer.chunk import FetchedChunk
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.consumer.waiting import WaitKind, WaitReason
 from kctl.client.errors import ApiTimeout
-from kctl.client.records import OutputPlan
 
 IDLE_S = 0.5
 """How often an idle consumer looks whether its reader has left."""
@@ -29,15 +29,16 @@ class Reading:
     """One reading: from the start offsets until the limit, the end, or for ever."""
 
     def __init__(
-        self, common: Common, config: ConsumerConfig, consumer: Consumer, plan: OutputPlan, limit: int
+        self, common: Common, config: ConsumerConfig, consumer: Consumer, output: RecordOutput, limit: int
     ) -> None:
         self.written = 0
         self._common = common
         self._config = config
         self._consumer = consumer
-        self._plan = plan
+        self._output = output
         self._limit = limit
         self._out = DataOut(common.environment.stdout)
+        self._out.write(output.head)
         self._ends: Offsets | None = None
         """With -e: the partitions not yet read to their end, and that end."""
         self._told = ""
@@ -81,9 +82,10 @@ class Reading:
         tp = chunk.topic_partition
         end = FOREVER if self._ends is None else self._ends.get(tp, 0)
         reader = chunk.reader(end)
+        plan = self._output.plan_for(chunk)
         reader.count = already = self.written  # so that %i goes on counting
         while not reader.exhausted and self.written < self._limit:
-            self._out.write(reader.output(self._plan, min(WRITE_RECORDS, self._limit - self.written)))
+            self._out.write(reader.output(plan, min(WRITE_RECORDS, self._limit - self.written)))
             self.written = max(already, reader.count)
         self._wrote(tp, reader.next_offset)
         if chunk.next_offset >= end:

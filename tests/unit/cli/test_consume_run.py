@@ -7,8 +7,7 @@ from typing import cast
 import pytest
 
 from kctl.cli.environment import Environment
-from kctl.cli.formats.plans import template_plan
-from kctl.cli.formats.template import parse_template
+from kctl.cli.formats.output import RecordOutput
 from kctl.cli.offsets import Edge
 from kctl.cli.options import Common
 from kctl.cli.reading import FOREVER, Reading
@@ -21,7 +20,7 @@ from kctl.client.consumer.chunk import FetchedChunk
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.consumer.waiting import WaitKind, WaitReason
 from kctl.client.errors import ApiTimeout
-from kctl.client.records import RecordBatchBuilder
+from kctl.client.records import OutputField, RecordBatchBuilder
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 CONFIG = ConsumerConfig.parse({"bootstrap.servers": "a:1", "default.api.timeout.ms": 5000})
@@ -82,8 +81,8 @@ class Run:
         self.consumer = Scripted(ManualClock(), ends, chunks)
         environment = Environment(io.BytesIO(), self.stdout, self.stderr, {}, self.consumer.clock)
         common = Common(environment, Settings({}), 0, None, False, False)
-        plan = template_plan(parse_template("%v\\n"), for_terminal=False)
-        self.reading = Reading(common, CONFIG, cast(Consumer, self.consumer), plan, limit)
+        output = RecordOutput([OutputField("value"), b"\n"])
+        self.reading = Reading(common, CONFIG, cast(Consumer, self.consumer), output, limit)
 
     def to_the_end(self) -> list[bytes]:
         self.reading.start(list(self.consumer.ends), Edge.START, exit_at_end=True)
