@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from kctl.cli.formats.numbers import ascii_number
 from kctl.client.consumer.chunk import FetchedChunk
-from kctl.client.errors import LocalProtocolError
 from kctl.client.records import Condition, OutputField, OutputPlan
 
 
@@ -45,19 +44,9 @@ class RecordOutput:
         self.head = head
         self._parts = list(parts)
         self._null = null
-        self._conditions = conditions
+        self.conditions = conditions
         fixed = [part for part in parts if not isinstance(part, ChunkField)]
         self._plan = self._make_plan(fixed) if len(fixed) == len(parts) else None
-
-    @property
-    def plan(self) -> OutputPlan:
-        """The plan for any chunk.
-
-        Raises: LocalProtocolError: there is none, since something of the chunk is in it.
-        """
-        if self._plan is None:
-            raise LocalProtocolError("the output shows something of each chunk: ask plan_for()")
-        return self._plan
 
     def plan_for(self, chunk: FetchedChunk) -> OutputPlan:
         """Return the plan to run over the chunk: always the same one, unless something of the chunk is in it."""
@@ -68,7 +57,7 @@ class RecordOutput:
         )
 
     def _make_plan(self, parts: Iterable[bytes | OutputField]) -> OutputPlan:
-        return OutputPlan(list(_joined(parts)), self._null, self._conditions)
+        return OutputPlan(list(_joined(parts)), self._null, self.conditions)
 
 
 def _joined(parts: Iterable[bytes | OutputField]) -> Iterator[bytes | OutputField]:

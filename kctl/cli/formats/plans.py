@@ -6,12 +6,11 @@ The grammar is template.py's, the loop over records is not here. Shown by tests/
 from collections.abc import Callable, Sequence
 
 from kctl.cli.formats.numbers import ascii_number
-from kctl.cli.formats.output import ChunkField, Part, RecordOutput
-from kctl.cli.formats.shapes import jsonl_parts
+from kctl.cli.formats.output import ChunkField, Part
 from kctl.cli.formats.template import Attribute, Convert, Field, Template, Verb
 from kctl.cli.formats.terminal import harmless_bytes
 from kctl.cli.formats.texts import JsonForm, header_name_bytes
-from kctl.client.records import Header, OutputField, OutputPlan
+from kctl.client.records import Header, OutputField
 from kctl.client.records.compression import CODEC_IDS
 
 _NUMBERS: dict[Verb, str] = {
@@ -131,13 +130,3 @@ def _of_text(write: Convert) -> Convert:
 
 def _write_headers(steps: Sequence[HeaderStep], headers: Sequence[Header]) -> bytes:
     return b"".join([step(header_name_bytes(name), value) for name, value in headers for step in steps])
-
-
-def template_plan(template: Template, *, for_terminal: bool) -> OutputPlan:
-    """Return the plan of a template in which nothing of a chunk is asked for."""
-    return RecordOutput(template_parts(template, null=b"", for_terminal=for_terminal)).plan
-
-
-def jsonl_plan(*, for_terminal: bool) -> OutputPlan:
-    """Return the plan of `--output jsonl`."""
-    return RecordOutput(jsonl_parts(for_terminal=for_terminal)).plan

@@ -1,9 +1,6 @@
 """One output: one plan, unless a chunk's own numbers are in it."""
 
-import pytest
-
 from kctl.cli.formats.output import ChunkField, RecordOutput
-from kctl.client.errors import LocalProtocolError
 from kctl.client.records import OutputField
 from tests.unit.cli.formats.running import chunk_of, written
 
@@ -22,5 +19,3 @@ def test_a_chunks_numbers_are_those_of_each_chunk() -> None:
     )
     later = CHUNK._replace(high_watermark=1000)
     assert (written(output, CHUNK), written(output, later)) == (b"99 <11>;" * 2, b"1000 <11>;" * 2)
-    with pytest.raises(LocalProtocolError, match="plan_for"):
-        _ = output.plan
