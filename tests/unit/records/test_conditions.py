@@ -16,7 +16,7 @@ DATA = batch(
     record(2, b"apple", None),
     base_offset=40,
 )
-OFFSETS = [OutputField("offset"), b" "]
+OFFSETS: list[bytes | OutputField] = [OutputField("offset"), b" "]
 
 
 def condition(subject: str, pattern: bytes, *, negated: bool = False, header_name: str = "") -> Condition:
