@@ -42,6 +42,7 @@ CODES: dict[type[BaseException], ExitCode] = {
     errors.KafkaError: ExitCode.UNEXPECTED,
     errors.ConfigError: ExitCode.USAGE,
     errors.IllegalStateError: ExitCode.UNEXPECTED,
+    errors.ConcurrentModificationError: ExitCode.UNEXPECTED,
     errors.InterruptError: ExitCode.SIGINT,
     errors.WakeupError: ExitCode.UNEXPECTED,
     errors.InvalidOffsetError: ExitCode.DATA,

@@ -31,6 +31,10 @@ class IllegalStateError(KafkaError):
     """The call does not fit the state of the client, for example anything after close()."""
 
 
+class ConcurrentModificationError(IllegalStateError):
+    """A second thread called a client that takes one at a time while the first was inside of a call."""
+
+
 class InterruptError(KafkaError):
     """The wait was interrupted by the caller."""
 

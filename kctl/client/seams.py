@@ -158,6 +158,10 @@ class Driver(Protocol):
         """Return whether the caller is running inside that task."""
         ...
 
+    def caller(self) -> object:
+        """Return what tells the caller from others that run beside it: equal for two calls of the same thread."""
+        ...
+
 
 class Entropy(Protocol):
     """Unpredictable bytes: nonces and ids."""

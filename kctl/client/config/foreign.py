@@ -23,7 +23,6 @@ IGNORED: dict[str, str] = {
     "metrics.num.samples": _METRICS,
     "metrics.recording.level": _METRICS,
     "metrics.sample.window.ms": _METRICS,
-    "enable.metrics.push": "client telemetry is not sent",
     "auto.include.jmx.reporter": _METRICS,
     "sasl.client.callback.handler.class": _JAVA_CLASS,
     "sasl.login.callback.handler.class": _JAVA_CLASS,

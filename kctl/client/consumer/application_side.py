@@ -6,7 +6,7 @@ Shown by tests/sim/consumer and tests/sim/groups.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
 from kctl.client.clock import FOREVER_MS, Timer
@@ -14,6 +14,7 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer import closing
+from kctl.client.consumer.chunk import FetchedChunk
 from kctl.client.consumer.closing import CloseResult, OnClose
 from kctl.client.consumer.events import (
     EARLIEST_TIMESTAMP,
@@ -31,13 +32,15 @@ from kctl.client.consumer.group_side import GroupSide
 from kctl.client.consumer.lookups import Lookups
 from kctl.client.consumer.network_link import NetworkLink
 from kctl.client.consumer.network_loop import NetworkLoop
-from kctl.client.consumer.subscription import Subscription
-from kctl.client.consumer.waiting import WaitReason
+from kctl.client.consumer.subscription import Stage, Subscription
+from kctl.client.consumer.waiting import WaitKind, WaitReason
 from kctl.client.errors import IllegalStateError, InvalidOffsetError
 from kctl.client.events import EventSink
 from kctl.client.seams import Runtime
 
 T = TypeVar("T")
+NOTHING_BEYOND = (WaitKind.AT_END, WaitKind.OPEN_TRANSACTION)
+"""What a leader says to whom it has given everything up to the end that he may see."""
 
 
 class ApplicationSide:
@@ -142,6 +145,12 @@ class ApplicationSide:
             if group is not None:
                 group.poll_ended()
 
+    def is_placed(self) -> bool:
+        """Return whether there is an assignment, and a position in each partition of it."""
+        if self.group is not None and self.group.subscribed is not None and not self.group.is_member:
+            return False
+        return all(self.subscription.state(tp).stage is Stage.FETCHING for tp in self.subscription)
+
     def _advance(self) -> None:
         """Take what the network said, apply what it changed, and tell it what has been decided since."""
         self.link.look()
@@ -182,14 +191,42 @@ class ApplicationSide:
         self.link.drain()
         return None if self.group is None or self.group.subscribed is None else self.group.waiting
 
+    def current_lag(self, topic_partition: TopicPartition) -> int | None:
+        """Return how many offsets lie between position and known end; None while one of them is not known."""
+        self.link.drain()
+        state = self.subscription.state(topic_partition)
+        if state.position is None:
+            return None
+        if state.end_offset is not None:
+            return max(0, state.end_offset - state.position)
+        is_at_end = state.waiting is not None and state.waiting.kind in NOTHING_BEYOND
+        return 0 if is_at_end and not self.data.has(topic_partition) else None
+
+    def learn_ends(self, ends: Mapping[TopicPartition, int]) -> None:
+        """Take note of ends that the leaders told."""
+        for tp, end_offset in ends.items():
+            if tp in self.subscription:
+                self.subscription.state(tp).end_offset = end_offset
+
+    def _learn_end(self, chunk: FetchedChunk) -> None:
+        state = self.subscription.current(chunk.topic_partition, chunk.epoch)
+        is_committed_only = self._config.isolation_level == "read_committed"
+        end_offset = chunk.last_stable_offset if is_committed_only else chunk.high_watermark
+        if state is not None and end_offset >= 0:
+            state.end_offset = end_offset
+
     def _on_event(self, event: ToApplication) -> None:
         match event:
             case Fetched(chunk):
+                self._learn_end(chunk)
                 self.data.add_chunk(chunk)
             case PartitionFailed():
                 self.data.add_failure(event)
             case PositionResolved():
                 self.subscription.resolved(*event)
+                state = self.subscription.current(event.topic_partition, event.epoch)
+                if state is not None:
+                    state.waiting = None
             case NoCommittedOffset(topic_partition, epoch):
                 self.subscription.nothing_committed(topic_partition, epoch)
             case Waiting(topic_partition, epoch, text, kind, node_id, cause, at_ms):

@@ -6,12 +6,13 @@ Never touches a socket. Shown by tests/unit/consumer and, whole, by tests/sim/co
 
 import math
 import re
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from kctl.client.clock import Timer, to_timeout_ms
+from kctl.client.clock import FOREVER_MS, Timer, to_timeout_ms
 from kctl.client.cluster import PartitionInfo, TopicPartition
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.application_side import ApplicationSide
@@ -21,6 +22,7 @@ from kctl.client.consumer.events import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, Of
 from kctl.client.consumer.group_events import GroupMetadata, OffsetAndMetadata, Subscribe
 from kctl.client.consumer.group_side import GroupSide, OnCommit
 from kctl.client.consumer.managers.fetch import PREFETCH_BYTES
+from kctl.client.consumer.one_user import OneUser, for_one_user
 from kctl.client.consumer.rebalance_listener import RebalanceListener
 from kctl.client.consumer.waiting import WaitReason
 from kctl.client.errors import IllegalStateError
@@ -28,6 +30,9 @@ from kctl.client.events import EventSink, ignore_events
 from kctl.client.network.system import system_runtime
 from kctl.client.records import Record
 from kctl.client.seams import Runtime
+
+if TYPE_CHECKING:
+    from uuid import UUID
 
 ConsumerRecord = Record
 Timeout = float | timedelta | None
@@ -37,8 +42,14 @@ Timeout = float | timedelta | None
 class Consumer:
     """Reads records of assigned partitions.
 
-    One thread at a time may use it; `wakeup()` alone may be called from any thread and from signal handlers. A second
-    thread does the network's work and ends with close().
+    One thread at a time may use it: whoever calls while another thread is inside of a call gets
+    ConcurrentModificationError. `wakeup()` alone may be called from any thread and from signal handlers. A thread of
+    its own does the network's work and ends with close().
+
+    What may go wrong in every call, besides what it names itself: ValueError for an argument that makes no sense, a
+    negative timeout among them; IllegalStateError after close(); and in those that wait (all with a timeout)
+    WakeupError, ApiTimeout save for poll and close, AuthenticationError and its kin where no broker lets us in, and
+    UnsupportedVersionError where the broker lacks the API. KeyboardInterrupt goes through; the consumer stays usable.
 
     Args:
         config: Kafka property names and values.
@@ -58,10 +69,12 @@ class Consumer:
         self._config = config if isinstance(config, ConsumerConfig) else ConsumerConfig.parse(config)
         runtime = runtime or system_runtime()
         self._clock = runtime.clock
+        self._one_user = OneUser(runtime.driver)
         self._side = ApplicationSide(self._config, runtime, events=events, prefetch_bytes=prefetch_bytes)
 
     # --- group ------------------------------------------------------------------------------------------------------
 
+    @for_one_user
     def subscribe(self, topics: Iterable[str] | re.Pattern[str], listener: RebalanceListener | None = None) -> None:
         """Share the partitions of these topics with the other members of the group, from the next poll on.
 
@@ -83,6 +96,7 @@ class Consumer:
         else:
             self.unsubscribe()
 
+    @for_one_user
     def unsubscribe(self) -> None:
         """Give up every partition and leave the group; the listener is called, nothing is waited for."""
         self._check_open()
@@ -91,11 +105,13 @@ class Consumer:
         self.assign(())
 
     @property
+    @for_one_user
     def subscription(self) -> tuple[str, ...] | re.Pattern[str] | None:
         """What was subscribed to; None without a subscription."""
         subscribed = None if self._side.group is None else self._side.group.subscribed
         return None if subscribed is None else subscribed.pattern or subscribed.topics
 
+    @for_one_user
     def commit_sync(
         self, offsets: Mapping[TopicPartition, int | OffsetAndMetadata] | None = None, timeout: Timeout = None
     ) -> None:
@@ -110,6 +126,7 @@ class Consumer:
         group, timer = self._need_group("commit_sync"), self._timer(timeout)
         group.commit_sync(group.positions() if offsets is None else _checked(offsets), timer)
 
+    @for_one_user
     def commit_async(
         self,
         offsets: Mapping[TopicPartition, int | OffsetAndMetadata] | None = None,
@@ -123,6 +140,7 @@ class Consumer:
         group = self._need_group("commit_async")
         group.commit_async(group.positions() if offsets is None else _checked(offsets), callback)
 
+    @for_one_user
     def committed(
         self, topic_partitions: Iterable[TopicPartition], timeout: Timeout = None
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
@@ -133,12 +151,14 @@ class Consumer:
         self._need_group("committed")
         return self._side.lookups.committed(topic_partitions, self._timer(timeout))
 
+    @for_one_user
     def group_metadata(self) -> GroupMetadata:
         """Return who this member is at present; does not block."""
         group = self._need_group("group_metadata")
         self._side.link.drain()
         return group.metadata
 
+    @for_one_user
     def enforce_rebalance(self, reason: str = "the application asked for it") -> None:
         """Let the group share its partitions anew, with the next polls; does nothing while it does so anyway."""
         self._need_group("enforce_rebalance").rejoin(reason)
@@ -146,10 +166,12 @@ class Consumer:
     # --- assignment and position ------------------------------------------------------------------------------------
 
     @property
+    @for_one_user
     def assignment(self) -> list[TopicPartition]:
         """The assigned partitions in the order they were given."""
         return self._side.subscription.assignment
 
+    @for_one_user
     def assign(self, topic_partitions: Iterable[TopicPartition]) -> None:
         """Read exactly these partitions from now on; those already assigned keep their position."""
         self._check_open()
@@ -161,6 +183,7 @@ class Consumer:
                 raise ValueError(f"not a partition: topic {topic!r}, partition {partition}")
         self._side.assign(wanted)
 
+    @for_one_user
     def seek(self, topic_partition: TopicPartition, offset: int) -> None:
         """Go on with the record at `offset`; takes effect with the next poll and does not block."""
         self._check_open()
@@ -168,14 +191,17 @@ class Consumer:
             raise ValueError(f"an offset is not negative: {offset}")
         self._side.seek(topic_partition, offset)
 
+    @for_one_user
     def seek_to_beginning(self, topic_partitions: Iterable[TopicPartition] | None = None) -> None:
         """Go on with the first record of these partitions (None: all assigned); looked up by the next poll."""
         self._reset(topic_partitions, EARLIEST_TIMESTAMP)
 
+    @for_one_user
     def seek_to_end(self, topic_partitions: Iterable[TopicPartition] | None = None) -> None:
         """Go on with what is written after the next poll looks the end up."""
         self._reset(topic_partitions, LATEST_TIMESTAMP)
 
+    @for_one_user
     def position(self, topic_partition: TopicPartition, timeout: Timeout = None) -> int:
         """Return the offset of the next record to be delivered, looking it up where there is none yet.
 
@@ -183,19 +209,34 @@ class Consumer:
         """
         return self._side.position(topic_partition, self._timer(timeout))
 
+    @for_one_user
+    def current_lag(self, topic_partition: TopicPartition) -> int | None:
+        """Return how many offsets the position is behind the end that isolation.level lets us see; never blocks.
+
+        None where position or end is not known yet: poll, or ask `end_offsets`. Gaps of compaction count as offsets.
+        Raises: IllegalStateError: not assigned.
+        Source: KIP-666. Differs: Java also starts a look-up of the end.
+        """
+        self._check_open()
+        return self._side.current_lag(topic_partition)
+
+    @for_one_user
     def pause(self, topic_partitions: Iterable[TopicPartition]) -> None:
         """Deliver nothing of these partitions until `resume`; what was fetched is kept."""
         self._set_paused(topic_partitions, True)
 
+    @for_one_user
     def resume(self, topic_partitions: Iterable[TopicPartition]) -> None:
         self._set_paused(topic_partitions, False)
 
     @property
+    @for_one_user
     def paused(self) -> list[TopicPartition]:
         return self._side.subscription.paused
 
     # --- records ----------------------------------------------------------------------------------------------------
 
+    @for_one_user
     def poll(self, timeout: Timeout = None) -> list[ConsumerRecord]:
         """Return the next records, up to max.poll.records, as soon as there are any.
 
@@ -203,6 +244,7 @@ class Consumer:
         of one partition come in offset order; the position is after them when poll returns.
 
         Raises:
+            IllegalStateError: neither subscribed to topics nor assigned any partition.
             CorruptBatchError: with topic, partition and offset; polling again tries again, seeking goes past it.
             InvalidOffsetError: no position, or one that does not exist, and auto.offset.reset=none.
             TopicAuthorizationFailedError and other BrokerErrors that trying again does not cure.
@@ -210,8 +252,28 @@ class Consumer:
             WakeupError: wakeup() was called.
         Source: KIP-266. Differs: an unknown topic is no error here; see `waiting_for`.
         """
-        return self._side.poll(self._take_records, self._timer(timeout)) or []
+        timer = self._timer(timeout)
+        self._check_assigned()
+        return self._side.poll(self._take_records, timer) or []
 
+    @for_one_user
+    def poll_after_metadata(self, timeout: Timeout) -> list[ConsumerRecord]:
+        """Wait without any limit for the assignment and its positions, then for records as `poll` does.
+
+        Deprecated: a cluster that is not there keeps this from ever returning; only wakeup() ends the wait.
+        Args: timeout: for the records alone.
+        Source: Java's poll(long), whose semantics KIP-266 leaves as they are.
+        """
+        warnings.warn(
+            "poll_after_metadata() waits without a limit; use poll(timeout)", DeprecationWarning, stacklevel=3
+        )
+        timeout_ms = to_timeout_ms(timeout, 0)
+        self._check_open()
+        self._check_assigned()
+        self._side.poll(lambda: self._side.is_placed() or None, Timer(self._clock, FOREVER_MS))
+        return self._side.poll(self._take_records, Timer(self._clock, timeout_ms)) or []
+
+    @for_one_user
     def poll_chunk(self, timeout: Timeout = None) -> FetchedChunk | None:
         """Return the next fetched chunk undecoded, or None when the timeout passes first.
 
@@ -220,17 +282,21 @@ class Consumer:
         stops in the middle seeks back to `reader.next_offset`. Raises as `poll` does, save that damage inside the
         batches is found by the reader.
         """
-        return self._side.poll(self._side.data.take_chunk, self._timer(timeout))
+        timer = self._timer(timeout)
+        self._check_assigned()
+        return self._side.poll(self._side.data.take_chunk, timer)
 
     def __iter__(self) -> Iterator[ConsumerRecord]:
         """Yield records for ever; ends when the consumer is closed."""
         while self._side.close_result is None:
             yield from self.poll(math.inf)
 
+    @for_one_user
     def waiting_for(self) -> dict[TopicPartition, WaitReason]:
         """Return, for each assigned partition, why nothing arrives from it right now; does not block."""
         return self._side.waiting_for()
 
+    @for_one_user
     def waiting_for_group(self) -> WaitReason | None:
         """Return why the group has given this member no partition yet; None when it has, or without a subscription."""
         return self._side.waiting_for_group()
@@ -241,6 +307,7 @@ class Consumer:
 
     # --- questions to the cluster -----------------------------------------------------------------------------------
 
+    @for_one_user
     def partitions_for(self, topic: str, timeout: Timeout = None) -> list[PartitionInfo]:
         """Return the partitions of a topic by number.
 
@@ -249,23 +316,29 @@ class Consumer:
         """
         return list(self._side.lookups.topics((topic,), self._timer(timeout))[topic])
 
+    @for_one_user
     def list_topics(self, timeout: Timeout = None) -> dict[str, list[PartitionInfo]]:
         """Return every topic that may be seen, with its partitions."""
         answer = self._side.lookups.topics(None, self._timer(timeout))
         return {topic: list(answer[topic]) for topic in sorted(answer)}
 
+    @for_one_user
     def beginning_offsets(
         self, topic_partitions: Iterable[TopicPartition], timeout: Timeout = None
     ) -> dict[TopicPartition, int]:
         """Return the offset of the first record of each partition."""
         return self._side.lookups.ends(topic_partitions, EARLIEST_TIMESTAMP, self._timer(timeout))
 
+    @for_one_user
     def end_offsets(
         self, topic_partitions: Iterable[TopicPartition], timeout: Timeout = None
     ) -> dict[TopicPartition, int]:
         """Return the offset after the last record of each partition that isolation.level lets us see."""
-        return self._side.lookups.ends(topic_partitions, LATEST_TIMESTAMP, self._timer(timeout))
+        ends = self._side.lookups.ends(topic_partitions, LATEST_TIMESTAMP, self._timer(timeout))
+        self._side.learn_ends(ends)
+        return ends
 
+    @for_one_user
     def offsets_for_times(
         self, timestamps_ms: Mapping[TopicPartition, int], timeout: Timeout = None
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
@@ -278,8 +351,26 @@ class Consumer:
                 raise ValueError(f"{tp}: a timestamp is not negative: {timestamp_ms}")
         return self._side.lookups.offsets(timestamps_ms, self._timer(timeout))
 
+    @for_one_user
+    def client_instance_id(self, timeout: Timeout = None) -> "UUID":
+        """Return the id by which the cluster knows this client; asked once, the same from then on.
+
+        Raises:
+            IllegalStateError: enable.metrics.push=false.
+            UnsupportedVersionError: the broker is older than 3.7 or takes no client metrics.
+            ApiTimeout.
+        Source: KIP-714. Differs: no metrics are sent.
+        """
+        timer = self._timer(timeout)
+        if not self._config.enable_metrics_push:
+            raise IllegalStateError("client_instance_id() needs enable.metrics.push=true")
+        from uuid import UUID  # imported where it is wanted: start-up time counts
+
+        return UUID(bytes=self._side.lookups.client_instance_id(timer))
+
     # --- the end ----------------------------------------------------------------------------------------------------
 
+    @for_one_user
     def close(self, timeout: Timeout = None, on_close: OnClose | None = None) -> CloseResult:
         """Commit where that is automatic, leave the group, close the sockets and end the network thread, in that order.
 
@@ -311,6 +402,10 @@ class Consumer:
         timeout_ms = to_timeout_ms(timeout, self._config.default_api_timeout_ms)
         closing = self._side.closing
         return Timer(self._clock, timeout_ms) if closing is None else closing.sub(timeout_ms)
+
+    def _check_assigned(self) -> None:
+        if self.subscription is None and not self._side.subscription.has_any:
+            raise IllegalStateError("neither subscribed to topics nor assigned any partition: there is nothing to poll")
 
     def _take_records(self) -> list[ConsumerRecord] | None:
         return self._side.data.take_records(self._config.max_poll_records) or None

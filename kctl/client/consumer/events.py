@@ -91,6 +91,13 @@ class AskOffsets(NamedTuple):
     deadline_at_ms: int
 
 
+class AskClientInstanceId(NamedTuple):
+    """Answer with the id that the cluster knows this client by, 16 bytes."""
+
+    call_id: int
+    deadline_at_ms: int
+
+
 class AbandonCall(NamedTuple):
     """Nobody waits for that call any more."""
 
@@ -122,6 +129,7 @@ ToNetwork = (
     | Consumed
     | AskTopics
     | AskOffsets
+    | AskClientInstanceId
     | AbandonCall
     | TryAgain
     | Stop
@@ -180,7 +188,7 @@ class CallDone(NamedTuple):
     """The outcome of an `Ask...` or a `CommitSync`: an `error`, or the `result` of what was asked."""
 
     call_id: int
-    result: TopicsAnswer | OffsetsAnswer | CommittedAnswer | None
+    result: TopicsAnswer | OffsetsAnswer | CommittedAnswer | bytes | None
     error: KafkaError | None
 
 

@@ -76,6 +76,8 @@ class GroupSide:
         self._data = data
         self._listener = RebalanceListener()
         self._term = 0
+        self._has_share = False
+        """A rebalance has ended since the subscription began; with no partition, where there are too few."""
         self._changes: deque[AssignmentChanged] = deque()
         self._failure: KafkaError | None = None
         self._open: dict[int, OpenCommit] = {}
@@ -89,11 +91,17 @@ class GroupSide:
     def commits_itself(self) -> bool:
         return self._config.enable_auto_commit
 
+    @property
+    def is_member(self) -> bool:
+        """Whether the group has taken this member and its share of the partitions is the assignment."""
+        return self._has_share and not self._changes
+
     # --- subscription -----------------------------------------------------------------------------------------------
 
     def subscribe(self, wanted: Subscribe, listener: RebalanceListener | None) -> None:
         if self.subscribed is None:
             self._term += 1
+            self._has_share = False
         self._listener = listener or RebalanceListener()
         self.subscribed = wanted._replace(term=self._term)
         self._link.post([self.subscribed])
@@ -174,6 +182,7 @@ class GroupSide:
                 self._commit_positions(dropped)
             errors.append(_called(self._listener.on_partitions_revoked, dropped))
         self._drop_all_but(change.owned)
+        self._has_share = change.is_complete
         if change.is_complete:
             errors.append(_called(self._listener.on_partitions_assigned, added))
         self._link.post([ChangeApplied(change.number), PollBegan()])

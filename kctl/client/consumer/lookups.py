@@ -11,6 +11,7 @@ from kctl.client.clock import Timer
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.events import (
     LATEST_TIMESTAMP,
+    AskClientInstanceId,
     AskOffsets,
     AskTopics,
     OffsetAndTimestamp,
@@ -49,6 +50,11 @@ class Lookups:
         """Return the first or the next offset of each partition."""
         found = self.offsets(dict.fromkeys(topic_partitions, timestamp_ms), timer)
         return {tp: 0 if each is None else each.offset for tp, each in found.items()}
+
+    def client_instance_id(self, timer: Timer) -> bytes:
+        """Return the 16 bytes by which the cluster knows this client."""
+        answer = self._link.ask(lambda call_id: AskClientInstanceId(call_id, timer.deadline_at_ms), timer)
+        return cast(bytes, answer)
 
     def start(self, topic_partition: TopicPartition, timestamp_ms: int, timer: Timer) -> int:
         """Return where a partition starts by timestamp; its end where no record is that young."""

@@ -14,6 +14,7 @@ from kctl.client.cluster_client import ClusterClient, LedgerMark
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.events import (
     AbandonCall,
+    AskClientInstanceId,
     AskOffsets,
     AskTopics,
     CallDone,
@@ -36,6 +37,7 @@ from kctl.client.consumer.group_desk import GroupDesk
 from kctl.client.consumer.group_events import AskCommitted, CommitSync, GroupToNetwork, GroupWaiting
 from kctl.client.consumer.managers import CallManager, FetchManager, OffsetsManager, RequestManager, TopicsManager
 from kctl.client.consumer.managers.leaders import Leaders
+from kctl.client.consumer.managers.telemetry import TelemetryManager
 from kctl.client.errors import CloseTimeout, KafkaError
 from kctl.client.seams import Entropy, Waiter
 
@@ -73,7 +75,8 @@ class NetworkLoop:
         self._topics = TopicsManager(config, client, chance, self._report)
         self._offsets = OffsetsManager(config, leaders, chance, self._report)
         self._fetch = FetchManager(config, leaders, chance, self._report, prefetch_bytes)
-        self._managers: tuple[RequestManager, ...] = (self._topics, self._offsets, self._fetch)
+        self._telemetry = TelemetryManager(config, client, chance, self._report)
+        self._managers: tuple[RequestManager, ...] = (self._topics, self._offsets, self._fetch, self._telemetry)
         self._group: GroupDesk | None = None
         if config.group_id is not None:
             self._group = GroupDesk(
@@ -167,6 +170,9 @@ class NetworkLoop:
             case AskOffsets():
                 self._open_call(event.call_id, self._offsets)
                 self._offsets.ask(event)
+            case AskClientInstanceId():
+                self._open_call(event.call_id, self._telemetry)
+                self._telemetry.ask(event)
             case AbandonCall(call_id):
                 self._close_call(call_id)
             case TryAgain():

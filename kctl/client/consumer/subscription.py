@@ -31,7 +31,9 @@ class Stage(Enum):
 class PartitionState:
     """One assigned partition."""
 
-    __slots__ = ("epoch", "may_be_committed", "paused", "position", "reset_timestamp_ms", "stage", "waiting")
+    __slots__ = (
+        "end_offset", "epoch", "may_be_committed", "paused", "position", "reset_timestamp_ms", "stage", "waiting"
+    )  # fmt: skip
 
     def __init__(self, epoch: int) -> None:
         self.epoch = epoch
@@ -43,6 +45,8 @@ class PartitionState:
         self.paused = False
         self.stage = Stage.UNPOSITIONED
         self.waiting: WaitReason | None = None
+        self.end_offset: int | None = None
+        """The end that isolation.level lets us see, as it was last heard of."""
 
     def why_waiting(self, *, is_fetched: bool) -> WaitReason:
         """Say why nothing arrives; `is_fetched`: something lies ready to be delivered."""
@@ -82,6 +86,11 @@ class Subscription:
     @property
     def assignment(self) -> list[TopicPartition]:
         return list(self._partitions)
+
+    @property
+    def has_any(self) -> bool:
+        """Whether any partition is assigned."""
+        return bool(self._partitions)
 
     @property
     def paused(self) -> list[TopicPartition]:

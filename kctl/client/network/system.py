@@ -53,6 +53,8 @@ class ThreadTask:
 class ThreadDriver:
     """`Driver` on OS threads; takes only the waiters and tasks that it made."""
 
+    caller = staticmethod(threading.get_ident)
+
     def __init__(self, clock: SystemClock) -> None:
         self._clock = clock
 

@@ -43,7 +43,10 @@ class Journal:
         """Whether the group still counts on a member; one that it has removed may not know of that yet."""
         if name in self.ended:
             return False
-        member_id = self.consumers[name].group_metadata().member_id
+        side = self.consumers[name]._side  # not the public call: another actor may be inside of one
+        assert side.group is not None
+        side.link.drain()
+        member_id = side.group.metadata.member_id
         group = self._sandbox.cluster.groups.get(GROUP)
         return isinstance(group, ClassicGroup) and member_id in group.members
 

@@ -75,6 +75,9 @@ class ScriptedDriver:
     def is_current(self, task: Task) -> bool:
         return False
 
+    def caller(self) -> object:
+        return None
+
 
 class Desk:
     def __init__(self) -> None:

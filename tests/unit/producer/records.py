@@ -44,6 +44,9 @@ class NoDriver:
     def is_current(self, task: Task) -> bool:
         return False
 
+    def caller(self) -> object:
+        return None
+
 
 def config(**properties: object) -> ProducerConfig:
     names = {key.replace("_", "."): value for key, value in properties.items()}

@@ -1,0 +1,62 @@
+"""OneUser: holds a consumer to one thread at a time.
+
+Owns who uses the consumer now, and refuses anybody else; a user that calls again from inside of a call (a listener, a
+callback, a signal handler) is the same user. Knows no thread: the driver says who calls. Takes no lock, so that a
+KeyboardInterrupt anywhere in it leaves the consumer usable. Shown by tests/sim/consumer/test_one_user.py and, with
+threads, tests/loopback/consumer/test_threads.py.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, ParamSpec, Protocol, TypeVar
+
+from kctl.client.errors import ConcurrentModificationError
+from kctl.client.seams import Driver
+
+_USER = "user"
+
+
+class OneUser:
+    """Who uses the consumer at present.
+
+    Source: Java's `KafkaConsumer.acquire`, which raises ConcurrentModificationException.
+    """
+
+    __slots__ = ("caller", "held_by")
+
+    def __init__(self, driver: Driver) -> None:
+        self.caller = driver.caller
+        self.held_by: dict[str, object] = {}
+        """Empty, or the user: `dict.setdefault` decides between two threads in one step."""
+
+
+class HasOneUser(Protocol):
+    """Whatever is guarded."""
+
+    _one_user: OneUser
+
+
+C = TypeVar("C", bound=HasOneUser)
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def for_one_user(method: Callable[Concatenate[C, P], R]) -> Callable[Concatenate[C, P], R]:
+    """Make a method raise ConcurrentModificationError while another thread is inside of a guarded one."""
+
+    @wraps(method)
+    def guarded(self: C, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        one_user = self._one_user
+        held_by = one_user.held_by
+        me = one_user.caller()
+        if held_by.get(_USER) == me:
+            return method(self, *args, **kwargs)
+        if held_by.setdefault(_USER, me) != me:
+            text = f"{method.__name__}(): another thread is using this consumer; only wakeup() may be called meanwhile"
+            raise ConcurrentModificationError(text)
+        try:
+            return method(self, *args, **kwargs)
+        finally:
+            held_by.clear()
+
+    return guarded

@@ -1,0 +1,295 @@
+"""What the calls promise besides their deadlines: lag, client instance id, the old poll, what arguments may be."""
+
+import math
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.cluster import TopicPartition
+from kctl.client.consumer.consumer import Consumer
+from kctl.client.errors import ApiTimeout, IllegalStateError, UnsupportedVersionError, WakeupError
+from kctl.client.protocol.api.get_telemetry_subscriptions import (
+    GetTelemetrySubscriptionsRequest,
+    GetTelemetrySubscriptionsResponse,
+)
+from kctl.sandbox import Fault
+from kctl.sandbox.apis import HANDLERS, api_versions
+from kctl.sandbox.call import Call, Handler
+from kctl.sandbox.sim import Hub
+from tests.sim.groups.scene import GROUP, GroupScene
+
+T0 = TopicPartition("t", 0)
+WAITING: dict[str, Callable[[Consumer, object], object]] = {
+    "beginning_offsets": lambda consumer, timeout: consumer.beginning_offsets([T0], timeout),  # type: ignore[arg-type]
+    "client_instance_id": lambda consumer, timeout: consumer.client_instance_id(timeout),  # type: ignore[arg-type]
+    "close": lambda consumer, timeout: consumer.close(timeout),  # type: ignore[arg-type]
+    "commit_sync": lambda consumer, timeout: consumer.commit_sync({T0: 1}, timeout),  # type: ignore[arg-type]
+    "committed": lambda consumer, timeout: consumer.committed([T0], timeout),  # type: ignore[arg-type]
+    "end_offsets": lambda consumer, timeout: consumer.end_offsets([T0], timeout),  # type: ignore[arg-type]
+    "list_topics": lambda consumer, timeout: consumer.list_topics(timeout),  # type: ignore[arg-type]
+    "offsets_for_times": lambda consumer, timeout: consumer.offsets_for_times({T0: 1}, timeout),  # type: ignore[arg-type]
+    "partitions_for": lambda consumer, timeout: consumer.partitions_for("t", timeout),  # type: ignore[arg-type]
+    "poll": lambda consumer, timeout: consumer.poll(timeout),  # type: ignore[arg-type]
+    "poll_after_metadata": lambda consumer, timeout: consumer.poll_after_metadata(timeout),  # type: ignore[arg-type]
+    "poll_chunk": lambda consumer, timeout: consumer.poll_chunk(timeout),  # type: ignore[arg-type]
+    "position": lambda consumer, timeout: consumer.position(T0, timeout),  # type: ignore[arg-type]
+}
+
+
+@pytest.fixture
+def scene() -> Iterator[GroupScene]:
+    with Hub(seed=43) as hub:
+        yield GroupScene(hub, partitions=2)
+
+
+@pytest.fixture
+def telemetry(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bytes]]:
+    """Let the sandbox answer the first GetTelemetrySubscriptions with an error that passes: the ids that it gave."""
+    given: list[bytes] = []
+    codes = [ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NONE]
+
+    def answer(call: Call, request: GetTelemetrySubscriptionsRequest) -> GetTelemetrySubscriptionsResponse:
+        assert request.client_instance_id == bytes(16), "the null id: the broker shall choose"
+        given.append(bytes([7] * 15 + [len(given)]))
+        return GetTelemetrySubscriptionsResponse(client_instance_id=given[-1], error_code=codes[len(given) - 1])
+
+    key = GetTelemetrySubscriptionsRequest.API_KEY
+    monkeypatch.setitem(HANDLERS, key, Handler(GetTelemetrySubscriptionsRequest, 0, 0, answer))
+    api_versions.offer(HANDLERS.values())
+    yield given
+    monkeypatch.undo()
+    api_versions.offer(HANDLERS.values())
+
+
+# --- arguments --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("call", WAITING)
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_negative_timeout_is_refused_and_changes_nothing(scene: GroupScene, call: str) -> None:
+    def body() -> None:
+        consumer = scene.consumer(group_id=GROUP)
+        consumer.assign([T0])
+        for timeout in (-0.001, -math.inf, timedelta(seconds=-1), math.nan, True, "1"):
+            with pytest.raises(ValueError, match="timeout must"):
+                WAITING[call](consumer, timeout)
+        assert consumer.end_offsets([T0]) == {T0: 0}
+        consumer.close()
+
+    scene.run(body)
+
+
+@pytest.mark.parametrize("call", sorted(WAITING.keys() - {"poll_after_metadata", "close"}))
+def test_a_timedelta_is_a_timeout_everywhere(scene: GroupScene, call: str) -> None:
+    def body() -> None:
+        consumer = scene.consumer(group_id=GROUP)
+        consumer.assign([T0])
+        for node_id in (1, 2, 3):
+            scene.sandbox.start_fault(node_id, Fault.BLACKHOLE)
+        before_ms = scene.hub.now_ms
+        try:
+            WAITING[call](consumer, timedelta(milliseconds=1234))
+        except ApiTimeout:
+            assert not call.startswith("poll")
+        else:
+            assert call.startswith("poll")
+        assert scene.hub.now_ms - before_ms == 1234
+        consumer.close(timedelta(0))
+        scene.sandbox.heal()
+        scene.hub.sleep_ms(20)
+
+    scene.run(body)
+
+
+@pytest.mark.parametrize("call", sorted(WAITING.keys() - {"close"}))
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_every_call_after_close_is_an_illegal_state(scene: GroupScene, call: str) -> None:
+    def body() -> None:
+        consumer = scene.consumer(group_id=GROUP)
+        consumer.assign([T0])
+        consumer.close()
+        with pytest.raises(IllegalStateError, match="closed"):
+            WAITING[call](consumer, 1)
+
+    scene.run(body)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_it_is_an_error_not_to_have_subscribed_or_assigned_before_polling(scene: GroupScene) -> None:
+    def body() -> None:
+        consumer = scene.consumer(group_id=GROUP)
+        for call in ("poll", "poll_chunk", "poll_after_metadata"):
+            with pytest.raises(IllegalStateError, match="neither subscribed"):
+                WAITING[call](consumer, 1)
+        consumer.assign([T0])
+        consumer.poll(0)
+        consumer.unsubscribe()
+        with pytest.raises(IllegalStateError, match="neither subscribed"):
+            consumer.poll(1)
+        consumer.subscribe(["t"])
+        consumer.poll(0)
+        consumer.close()
+        scene.hub.sleep_ms(20)
+
+    scene.run(body)
+
+
+def test_a_negative_offset_and_a_negative_time_are_refused(scene: GroupScene) -> None:
+    def body() -> None:
+        with scene.consumer(group_id=GROUP) as consumer:
+            consumer.assign([T0])
+            for call in (
+                lambda: consumer.seek(T0, -1),
+                lambda: consumer.commit_sync({T0: -1}),
+                lambda: consumer.commit_async({T0: -1}),
+                lambda: consumer.offsets_for_times({T0: -1}),
+            ):
+                with pytest.raises(ValueError, match="not negative: -1"):
+                    call()
+            assert consumer.committed([T0]) == {T0: None}
+
+    scene.run(body)
+
+
+# --- current_lag ------------------------------------------------------------------------------------------------------
+
+
+def test_the_lag_is_told_without_asking_anybody(scene: GroupScene) -> None:
+    def body() -> None:
+        scene.write(0, 10)
+        with scene.consumer(max_poll_records=4) as consumer:
+            with pytest.raises(IllegalStateError, match="not assigned"):
+                consumer.current_lag(T0)
+            consumer.assign([T0])
+            assert consumer.current_lag(T0) is None, "neither position nor end"
+            assert len(consumer.poll(5)) == 4
+            assert consumer.current_lag(T0) == 6
+            assert [len(consumer.poll(5)), len(consumer.poll(5))] == [4, 2]
+            assert consumer.current_lag(T0) == 0
+            consumer.poll(1)
+            scene.write(0, 5, first=10)
+            assert consumer.current_lag(T0) == 0, "nobody has told of them yet"
+            consumer.end_offsets([T0])
+            assert consumer.current_lag(T0) == 5
+            consumer.seek(T0, 3)
+            assert consumer.current_lag(T0) == 12
+            assert scene.elapsed_ms(lambda: consumer.current_lag(T0)) == 0
+
+    scene.run(body)
+
+
+def test_the_lag_is_the_old_one_when_every_broker_is_gone(scene: GroupScene) -> None:
+    def body() -> None:
+        scene.write(0, 10)
+        with scene.consumer(max_poll_records=4) as consumer:
+            consumer.assign([T0])
+            consumer.poll(5)
+            for node_id in (1, 2, 3):
+                scene.sandbox.start_fault(node_id, Fault.FREEZE)
+            assert scene.elapsed_ms(lambda: consumer.current_lag(T0)) == 0
+            assert consumer.current_lag(T0) == 6
+
+    scene.run(body)
+
+
+# --- client_instance_id -----------------------------------------------------------------------------------------------
+
+
+def test_the_client_instance_id_is_asked_once(scene: GroupScene, telemetry: list[bytes]) -> None:
+    def body() -> None:
+        with scene.consumer() as consumer:
+            first = consumer.client_instance_id(5)
+            assert first == UUID(bytes=telemetry[1])
+            assert scene.elapsed_ms(lambda: consumer.client_instance_id(5)) == 0
+            for node_id in (1, 2, 3):
+                scene.sandbox.start_fault(node_id, Fault.FREEZE)
+            assert consumer.client_instance_id(0.5) == first
+            scene.sandbox.heal()
+        assert len(telemetry) == 2, "one was refused"
+
+    scene.run(body)
+
+
+def test_each_client_has_an_id_of_its_own(scene: GroupScene) -> None:
+    def body() -> None:
+        with scene.consumer() as one, scene.consumer() as other:
+            ids = {one.client_instance_id(5), other.client_instance_id(5)}
+            assert len(ids) == 2
+            assert UUID(int=0) not in ids
+
+    scene.run(body)
+
+
+def test_a_broker_without_client_metrics_is_an_unsupported_version(scene: GroupScene) -> None:
+    def body() -> None:
+        key = GetTelemetrySubscriptionsRequest.API_KEY
+        handler = HANDLERS.pop(key, None)
+        api_versions.offer(HANDLERS.values())
+        try:
+            with scene.consumer() as consumer, pytest.raises(UnsupportedVersionError, match="GetTelemetrySubscr"):
+                consumer.client_instance_id(5)
+        finally:
+            if handler is not None:
+                HANDLERS[key] = handler
+                api_versions.offer(HANDLERS.values())
+
+    scene.run(body)
+
+
+def test_without_metrics_there_is_no_client_instance_id(scene: GroupScene) -> None:
+    def body() -> None:
+        no_id = pytest.raises(IllegalStateError, match=r"enable\.metrics\.push")
+        with scene.consumer(enable_metrics_push=False) as consumer, no_id:
+            consumer.client_instance_id(5)
+
+    scene.run(body)
+
+
+# --- the old poll -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("is_member", [True, False])
+def test_the_old_poll_waits_for_the_assignment_whatever_its_timeout(scene: GroupScene, is_member: bool) -> None:
+    def body() -> None:
+        scene.write(0, 3)
+        for node_id in (1, 2, 3):
+            scene.sandbox.start_fault(node_id, Fault.REFUSE)
+        scene.hub.call_later_ms(100_000, "healer", scene.sandbox.heal)
+        consumer = scene.member("a") if is_member else scene.consumer()
+        if not is_member:
+            consumer.assign([T0])
+        with pytest.warns(DeprecationWarning, match="poll_after_metadata"):
+            got = consumer.poll_after_metadata(0)
+        assert scene.hub.now_ms >= 100_000
+        assert T0 in consumer.assignment
+        assert consumer.waiting_for()[T0].kind.value in ("deliverable", "answer", "connection"), "it has its position"
+        while not got:
+            got = consumer.poll(1)
+        assert [record.offset for record in got] == [0, 1, 2]
+        consumer.close()
+        scene.hub.sleep_ms(20)
+
+    scene.play(body)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_the_old_poll_counts_its_timeout_for_records_alone_and_wakeup_ends_it(scene: GroupScene) -> None:
+    def body() -> None:
+        with scene.consumer() as consumer:
+            consumer.assign([T0])
+            assert consumer.poll_after_metadata(0) == []
+            assert scene.elapsed_ms(lambda: consumer.poll_after_metadata(2.5)) == 2500
+            consumer.seek_to_beginning()
+            for node_id in (1, 2, 3):
+                scene.sandbox.start_fault(node_id, Fault.FREEZE)
+            scene.hub.call_later_ms(200_000, "waker", consumer.wakeup)
+            before_ms = scene.hub.now_ms
+            with pytest.raises(WakeupError):
+                consumer.poll_after_metadata(1)
+            assert scene.hub.now_ms - before_ms == 200_000
+            scene.sandbox.heal()
+
+    scene.run(body)

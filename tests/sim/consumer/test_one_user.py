@@ -1,0 +1,124 @@
+"""One thread at a time: a second one is refused by every call, and only wakeup() comes through."""
+
+import inspect
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from kctl.client.cluster import TopicPartition
+from kctl.client.consumer.consumer import Consumer
+from kctl.client.consumer.rebalance_listener import RebalanceListener
+from kctl.client.errors import ConcurrentModificationError, WakeupError
+from kctl.sandbox.sim import Hub
+from tests.sim.groups.scene import GROUP, GroupScene
+
+T0 = TopicPartition("t", 0)
+
+CALLS: dict[str, Callable[[Consumer], object]] = {
+    "assign": lambda consumer: consumer.assign([T0]),
+    "assignment": lambda consumer: consumer.assignment,
+    "beginning_offsets": lambda consumer: consumer.beginning_offsets([T0]),
+    "client_instance_id": lambda consumer: consumer.client_instance_id(1),
+    "close": lambda consumer: consumer.close(),
+    "commit_async": lambda consumer: consumer.commit_async({T0: 1}),
+    "commit_sync": lambda consumer: consumer.commit_sync({T0: 1}),
+    "committed": lambda consumer: consumer.committed([T0]),
+    "current_lag": lambda consumer: consumer.current_lag(T0),
+    "end_offsets": lambda consumer: consumer.end_offsets([T0]),
+    "enforce_rebalance": lambda consumer: consumer.enforce_rebalance(),
+    "group_metadata": lambda consumer: consumer.group_metadata(),
+    "list_topics": lambda consumer: consumer.list_topics(),
+    "offsets_for_times": lambda consumer: consumer.offsets_for_times({T0: 1}),
+    "partitions_for": lambda consumer: consumer.partitions_for("t"),
+    "pause": lambda consumer: consumer.pause([T0]),
+    "paused": lambda consumer: consumer.paused,
+    "poll": lambda consumer: consumer.poll(0),
+    "poll_after_metadata": lambda consumer: consumer.poll_after_metadata(0),
+    "poll_chunk": lambda consumer: consumer.poll_chunk(0),
+    "position": lambda consumer: consumer.position(T0),
+    "resume": lambda consumer: consumer.resume([T0]),
+    "seek": lambda consumer: consumer.seek(T0, 0),
+    "seek_to_beginning": lambda consumer: consumer.seek_to_beginning(),
+    "seek_to_end": lambda consumer: consumer.seek_to_end(),
+    "subscribe": lambda consumer: consumer.subscribe(["t"]),
+    "subscription": lambda consumer: consumer.subscription,
+    "unsubscribe": lambda consumer: consumer.unsubscribe(),
+    "waiting_for": lambda consumer: consumer.waiting_for(),
+    "waiting_for_group": lambda consumer: consumer.waiting_for_group(),
+}
+
+
+@pytest.fixture
+def scene() -> Iterator[GroupScene]:
+    with Hub(seed=41) as hub:
+        yield GroupScene(hub, partitions=1)
+
+
+def test_the_table_has_every_public_name_but_wakeup() -> None:
+    public = {name for name, _ in inspect.getmembers(Consumer) if not name.startswith("_")}
+    assert public - {"wakeup"} == set(CALLS)
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_second_user_is_refused_while_the_first_polls(scene: GroupScene, call: str) -> None:
+    refused: list[str] = []
+    made: list[Consumer] = []
+
+    def first() -> None:
+        consumer = scene.consumer(group_id=GROUP)
+        made.append(consumer)
+        consumer.assign([T0])
+        assert consumer.poll(2) == []
+        assert scene.hub.now_ms >= 2000
+        consumer.close()
+        scene.hub.sleep_ms(20)
+
+    def second() -> None:
+        scene.hub.sleep_ms(1000)
+        with pytest.raises(ConcurrentModificationError, match=rf"^{call}\(\): another thread") as caught:
+            CALLS[call](made[0])
+        refused.append(str(caught.value))
+
+    scene.play(first, second)
+    assert len(refused) == 1
+
+
+def test_wakeup_comes_through_and_the_consumer_may_be_handed_on_between_calls(scene: GroupScene) -> None:
+    made: list[Consumer] = []
+
+    def first() -> None:
+        made.append(scene.consumer())
+        made[0].assign([T0])
+        with pytest.raises(WakeupError):
+            made[0].poll(10)
+        assert scene.hub.now_ms == 1000
+
+    def second() -> None:
+        scene.hub.sleep_ms(1000)
+        made[0].wakeup()
+        scene.hub.sleep_ms(1000)
+        assert made[0].poll(1) == []
+        made[0].close()
+        scene.hub.sleep_ms(20)
+
+    scene.play(first, second)
+
+
+def test_a_listener_inside_of_poll_is_the_same_user(scene: GroupScene) -> None:
+    seen: list[int] = []
+    consumer: Consumer
+
+    class Asking(RebalanceListener):
+        def on_partitions_assigned(self, topic_partitions: object) -> None:
+            seen.append(consumer.position(T0, 5))
+
+    def body() -> None:
+        nonlocal consumer
+        consumer = scene.consumer(group_id=GROUP)
+        consumer.subscribe(["t"], Asking())
+        consumer.poll(5)
+        consumer.close()
+        scene.hub.sleep_ms(20)
+
+    scene.play(body)
+    assert seen == [0]
