@@ -20,10 +20,12 @@ from kctl.client.consumer.events import (
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
     Fetched,
+    GiveBack,
     PartitionFailed,
     PositionResolved,
     ToApplication,
     ToNetwork,
+    Truncated,
     Waiting,
 )
 from kctl.client.consumer.fetched_data import FetchedData
@@ -113,7 +115,7 @@ class ApplicationSide:
         if state.position is None and self.group is not None and state.may_be_committed:
             committed = self.lookups.committed([topic_partition], timer)[topic_partition]
             if committed is not None:
-                self.subscription.seek(topic_partition, committed.offset)
+                self.subscription.seek(topic_partition, committed.offset, committed.leader_epoch)
         if state.position is None:
             timestamp_ms = state.reset_timestamp_ms
             if timestamp_ms is None:
@@ -210,10 +212,8 @@ class ApplicationSide:
 
     def _learn_end(self, chunk: FetchedChunk) -> None:
         state = self.subscription.current(chunk.topic_partition, chunk.epoch)
-        is_committed_only = self._config.isolation_level == "read_committed"
-        end_offset = chunk.last_stable_offset if is_committed_only else chunk.high_watermark
-        if state is not None and end_offset >= 0:
-            state.end_offset = end_offset
+        if state is not None and chunk.high_watermark >= 0 and self._config.isolation_level == "read_uncommitted":
+            state.end_offset = chunk.high_watermark
 
     def _on_event(self, event: ToApplication) -> None:
         match event:
@@ -222,11 +222,12 @@ class ApplicationSide:
                 self.data.add_chunk(chunk)
             case PartitionFailed():
                 self.data.add_failure(event)
+            case Truncated():
+                self.data.truncated(event)
+            case GiveBack(topic_partition, epoch):
+                self.data.give_back(topic_partition, epoch)
             case PositionResolved():
                 self.subscription.resolved(*event)
-                state = self.subscription.current(event.topic_partition, event.epoch)
-                if state is not None:
-                    state.waiting = None
             case NoCommittedOffset(topic_partition, epoch):
                 self.subscription.nothing_committed(topic_partition, epoch)
             case Waiting(topic_partition, epoch, text, kind, node_id, cause, at_ms):

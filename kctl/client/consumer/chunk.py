@@ -7,7 +7,7 @@ Shown by tests/unit/consumer/test_chunk.py.
 from struct import Struct
 from typing import NamedTuple
 
-from kctl.client.cluster import TopicPartition
+from kctl.client.cluster import NO_EPOCH, TopicPartition
 from kctl.client.records import AbortedTransaction, BatchReader
 
 MAX_OFFSET = 2**63 - 1
@@ -24,6 +24,7 @@ class FetchedChunk(NamedTuple):
         aborted_transactions: those that touch the data; None with read_uncommitted.
         check_crcs: whether the reader checks them.
         high_watermark, log_start_offset, last_stable_offset: the partition's ends at that time, -1 where not told.
+        leader_epoch: in which the last batch was written, -1 where that is not known.
     """
 
     topic_partition: TopicPartition
@@ -36,6 +37,7 @@ class FetchedChunk(NamedTuple):
     high_watermark: int = -1
     log_start_offset: int = -1
     last_stable_offset: int = -1
+    leader_epoch: int = NO_EPOCH
 
     @property
     def topic(self) -> str:
@@ -65,12 +67,16 @@ class BatchWalk(NamedTuple):
     end: int
     damage: str = ""
     """Why the walk ended before the data did, where that is not a batch cut short."""
+    leader_epoch: int = NO_EPOCH
+    """Of the last whole batch."""
 
 
 _BASE_OFFSET_AND_LENGTH = Struct(">qi")
+_LEADER_EPOCH = Struct(">i")
 _LAST_OFFSET_DELTA = Struct(">i")
 _LENGTH_FROM = 12
 """The length of a batch counts the bytes after itself."""
+_LEADER_EPOCH_AT = 12
 _MAGIC_AT = 16
 _LAST_OFFSET_DELTA_AT = 23
 _SHORTEST_V2 = 61
@@ -83,20 +89,42 @@ def walk_batches(data: bytes, fetch_offset: int) -> BatchWalk:
     Source: message formats 0 to 2. In a batch (v2) the last offset is base offset + last offset delta; in a message
     of v0 and v1, compressed or not, the leading offset is the last one.
     """
-    next_offset, at, size = fetch_offset, 0, len(data)
+    next_offset, at, size, last_at = fetch_offset, 0, len(data), -1
+    damage = ""
     while at + _LAST_OFFSET_DELTA_AT < size:
         base_offset, length = _BASE_OFFSET_AND_LENGTH.unpack_from(data, at)
         end = at + _LENGTH_FROM + length
         magic = data[at + _MAGIC_AT]
         if magic > 2 or base_offset < 0 or length + _LENGTH_FROM < (_SHORTEST_V2 if magic == 2 else _SHORTEST_V0):
-            return BatchWalk(next_offset, at, f"impossible batch header at byte {at} (length {length}, magic {magic})")
+            damage = f"impossible batch header at byte {at} (length {length}, magic {magic})"
+            break
         if end > size:
             break
         last = base_offset + (_LAST_OFFSET_DELTA.unpack_from(data, at + _LAST_OFFSET_DELTA_AT)[0] if magic == 2 else 0)
         if last < base_offset or last < next_offset - 1:
-            return BatchWalk(next_offset, at, f"the batch at byte {at} ends at offset {last}, before {next_offset - 1}")
-        next_offset, at = last + 1, end
-    return BatchWalk(next_offset, at)
+            damage = f"the batch at byte {at} ends at offset {last}, before {next_offset - 1}"
+            break
+        next_offset, last_at, at = last + 1, at, end
+    return BatchWalk(next_offset, at, damage, _leader_epoch(data, last_at))
+
+
+def _leader_epoch(data: bytes, at: int) -> int:
+    """Return the leader epoch of the batch at `at`; messages of v0 and v1 have none."""
+    if at < 0 or data[at + _MAGIC_AT] != 2:
+        return NO_EPOCH
+    return max(NO_EPOCH, int(_LEADER_EPOCH.unpack_from(data, at + _LEADER_EPOCH_AT)[0]))
+
+
+def base_offset_behind(data: bytes, at: int) -> int | None:
+    """Return where the batch behind the one at `at` begins; None where the damage hides that."""
+    if len(data) - at < _LENGTH_FROM:
+        return None
+    length = _BASE_OFFSET_AND_LENGTH.unpack_from(data, at)[1]
+    behind = at + _LENGTH_FROM + length
+    if length <= 0 or behind + _LAST_OFFSET_DELTA_AT >= len(data):
+        return None
+    base_offset = int(_BASE_OFFSET_AND_LENGTH.unpack_from(data, behind)[0])
+    return None if data[behind + _MAGIC_AT] > 2 or base_offset < 0 else base_offset
 
 
 def offset_after(data: bytes, base_offset: int) -> int:

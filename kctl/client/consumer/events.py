@@ -15,6 +15,7 @@ from kctl.client.consumer.chunk import FetchedChunk
 from kctl.client.consumer.group_events import CommittedAnswer, GroupToApplication, GroupToNetwork
 from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import Account, KafkaError
+from kctl.client.events import ResetCause
 
 EARLIEST_TIMESTAMP = -2
 LATEST_TIMESTAMP = -1
@@ -33,11 +34,15 @@ class OffsetAndTimestamp(NamedTuple):
 
 
 class StartFetch(NamedTuple):
-    """Fetch this partition from `offset` on; replaces whatever was asked for it before."""
+    """Fetch this partition from `offset` on; replaces whatever was asked for it before.
+
+    Attributes: leader_epoch: of the record before `offset`, where that is known: the log is checked to hold it still.
+    """
 
     topic_partition: TopicPartition
     epoch: int
     offset: int
+    leader_epoch: int = NO_EPOCH
 
 
 class ResolvePosition(NamedTuple):
@@ -73,6 +78,15 @@ class Consumed(NamedTuple):
     topic_partition: TopicPartition
     epoch: int
     size_bytes: int
+
+
+class PositionMoved(NamedTuple):
+    """A position goes on somewhere else than where it stood, unasked: whoever watches is told on the network thread."""
+
+    topic_partition: TopicPartition
+    old_offset: int
+    new_offset: int
+    cause: ResetCause
 
 
 class AskTopics(NamedTuple):
@@ -121,20 +135,8 @@ class Stop(NamedTuple):
     is_leaving: bool = False
 
 
-ToNetwork = (
-    StartFetch
-    | ResolvePosition
-    | Forget
-    | Pause
-    | Consumed
-    | AskTopics
-    | AskOffsets
-    | AskClientInstanceId
-    | AbandonCall
-    | TryAgain
-    | Stop
-    | GroupToNetwork
-)
+PartitionToNetwork = StartFetch | ResolvePosition | Forget | Pause | Consumed | PositionMoved
+ToNetwork = PartitionToNetwork | AskTopics | AskOffsets | AbandonCall | TryAgain | Stop | GroupToNetwork
 
 
 # --- network to application -----------------------------------------------------------------------------------------
@@ -155,12 +157,36 @@ class PartitionFailed(NamedTuple):
     error: KafkaError
 
 
-class PositionResolved(NamedTuple):
-    """Where the partition starts."""
+class Truncated(NamedTuple):
+    """The leader's log is not the one that was read; nothing more comes until the application decides.
+
+    Attributes:
+        offset: where fetching stopped.
+        end_offset: the first offset that may hold something else now; -1 where the leader cannot tell.
+        leader_epoch: the leader epoch that ends there.
+    """
 
     topic_partition: TopicPartition
     epoch: int
     offset: int
+    end_offset: int
+    leader_epoch: int
+
+
+class GiveBack(NamedTuple):
+    """Paused partitions hold the room that others need: drop what is unread, it is fetched again when it is wanted."""
+
+    topic_partition: TopicPartition
+    epoch: int
+
+
+class PositionResolved(NamedTuple):
+    """Where the partition starts; `leader_epoch` is that of the record before, where it was told."""
+
+    topic_partition: TopicPartition
+    epoch: int
+    offset: int
+    leader_epoch: int = NO_EPOCH
 
 
 class Waiting(NamedTuple):
@@ -239,6 +265,8 @@ class LoopEnded(NamedTuple):
 ToApplication = (
     Fetched
     | PartitionFailed
+    | Truncated
+    | GiveBack
     | PositionResolved
     | Waiting
     | CallDone

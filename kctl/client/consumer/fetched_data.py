@@ -11,9 +11,10 @@ from collections.abc import Callable
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.chunk import FetchedChunk, offset_after
-from kctl.client.consumer.events import Consumed, PartitionFailed
+from kctl.client.consumer.events import Consumed, PartitionFailed, Truncated
 from kctl.client.consumer.subscription import PartitionState, Subscription
-from kctl.client.errors import BrokerError, CorruptBatchError, InvalidOffsetError, KafkaError
+from kctl.client.errors import BrokerError, CorruptBatchError, InvalidOffsetError, KafkaError, LogTruncationError
+from kctl.client.events import ResetCause
 from kctl.client.records import BatchReader, Record
 
 
@@ -62,6 +63,35 @@ class FetchedData:
         if self._subscription.current(failure.topic_partition, failure.epoch) is not None:
             self._queues.setdefault(failure.topic_partition, deque()).append(failure)
 
+    def truncated(self, event: Truncated) -> None:
+        """Drop what was fetched of a log that was cut; whether the position is lost depends on what was delivered.
+
+        Source: KIP-320. With a reset policy the position goes back to the first offset that may hold something else;
+        where the leader cannot tell that offset, the policy decides.
+        """
+        tp = event.topic_partition
+        state = self._subscription.current(tp, event.epoch)
+        if state is None or state.position is None:
+            return
+        self.drop(tp)
+        is_known = event.end_offset >= 0
+        if is_known and state.position <= event.end_offset:
+            self._subscription.refetch(tp)
+        elif not self._subscription.has_reset_policy:
+            failure = PartitionFailed(tp, state.epoch, state.position, _truncation(tp, state.position, event))
+            self._queues[tp] = deque([failure])
+        elif is_known:
+            self._subscription.rewind(tp, event.end_offset, event.leader_epoch)
+        else:
+            self._subscription.lose(tp, ResetCause.TRUNCATED)
+
+    def give_back(self, topic_partition: TopicPartition, epoch: int) -> None:
+        """Drop what is unread of a paused partition, which is fetched again from the position on when it goes on."""
+        state = self._subscription.current(topic_partition, epoch)
+        if state is not None and state.paused:
+            self.drop(topic_partition)
+            self._subscription.refetch(topic_partition)
+
     def drop(self, topic_partition: TopicPartition) -> None:
         """Forget what is there of a partition: its position was moved, or it is not assigned any more."""
         self._queues.pop(topic_partition, None)
@@ -95,6 +125,8 @@ class FetchedData:
             if records:
                 taken = taken + records if taken else records
                 state.position = records[-1].offset + 1
+                state.leader_epoch = records[-1].leader_epoch
+                state.damage = None
             if item.is_done:
                 self._finish(tp, state, item.chunk)
         return taken
@@ -126,6 +158,8 @@ class FetchedData:
     def _finish(self, tp: TopicPartition, state: PartitionState, chunk: FetchedChunk) -> None:
         """Note that a chunk is delivered, make room for the next, and let the other partitions have their turn."""
         state.position = chunk.next_offset
+        state.leader_epoch = chunk.leader_epoch
+        state.damage = None
         self._release(Consumed(tp, chunk.epoch, len(chunk.data)))
         queue = self._queues.pop(tp)
         queue.popleft()
@@ -139,10 +173,27 @@ class FetchedData:
         self.drop(tp)
         is_out_of_range = isinstance(error, BrokerError) and error.code == ErrorCode.OFFSET_OUT_OF_RANGE
         if is_out_of_range and self._subscription.has_reset_policy:
-            self._subscription.reset(tp, None)
+            self._subscription.lose(tp, ResetCause.OUT_OF_RANGE)
             return
+        if isinstance(error, CorruptBatchError) and error.base_offset is not None and error.resume_offset is not None:
+            state.damage = (error.base_offset, error.resume_offset)
         self._subscription.refetch(tp)
         if is_out_of_range:
             text = f"{tp} has no offset {state.position}, and auto.offset.reset=none; seek to an offset that it has"
             raise InvalidOffsetError(text, partitions=(tp,)) from error
         raise error
+
+
+def _truncation(tp: TopicPartition, position: int, event: Truncated) -> LogTruncationError:
+    if event.end_offset >= 0:
+        since = f"the leader's log differs from offset {event.end_offset} on"
+    else:
+        since = "the leader cannot tell from which offset on its log differs"
+    return LogTruncationError(
+        f"{tp} was read up to offset {position} of a log that was cut: {since}, and auto.offset.reset=none; seek first",
+        topic=tp.topic,
+        partition=tp.partition,
+        offset=position,
+        divergent_offset=event.end_offset if event.end_offset >= 0 else None,
+        divergent_epoch=event.leader_epoch,
+    )

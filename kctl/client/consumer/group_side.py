@@ -200,7 +200,11 @@ class GroupSide:
         """Return where the application stands in these partitions (None: all assigned), for a commit."""
         asked = self._subscription.assignment if topic_partitions is None else topic_partitions
         states = {tp: self._subscription.state(tp) for tp in asked}
-        return {tp: OffsetAndMetadata(s.position) for tp, s in states.items() if s.position is not None}
+        return {
+            tp: OffsetAndMetadata(state.position, leader_epoch=state.leader_epoch)
+            for tp, state in states.items()
+            if state.position is not None
+        }
 
     def commit_sync(self, offsets: Offsets, timer: Timer) -> None:
         """Commit, and run the callbacks of every commit_async that came before."""

@@ -23,7 +23,9 @@ from kctl.client.consumer.events import (
     Forget,
     LoopEnded,
     NetworkFailed,
+    PartitionToNetwork,
     Pause,
+    PositionMoved,
     ResolvePosition,
     StartFetch,
     Stop,
@@ -39,6 +41,7 @@ from kctl.client.consumer.managers import CallManager, FetchManager, OffsetsMana
 from kctl.client.consumer.managers.leaders import Leaders
 from kctl.client.consumer.managers.telemetry import TelemetryManager
 from kctl.client.errors import CloseTimeout, KafkaError
+from kctl.client.events import PositionReset
 from kctl.client.seams import Entropy, Waiter
 
 
@@ -84,12 +87,14 @@ class NetworkLoop:
             )
             self._managers += self._group.managers
         self._request_timeout_ms = config.request_timeout_ms
+        self._auto_offset_reset = config.auto_offset_reset
         self._farewell: Farewell | None = None
         self._has_new_wishes = False
         self._group_topics: tuple[str, ...] = ()
         self.open_calls: dict[int, OpenCall] = {}
         self._fatal_error: KafkaError | None = None
         self._has_news = False
+        self._is_ending = False
         self._is_stopping = False
 
     def run(self) -> None:
@@ -150,20 +155,8 @@ class NetworkLoop:
 
     def _take(self, event: ToNetwork) -> None:
         match event:
-            case Consumed():
-                self._fetch.consumed(*event)
-            case StartFetch():
-                self._forget_position(event.topic_partition)
-                self._fetch.start(event)
-            case ResolvePosition():
-                self._forget_position(event.topic_partition)
-                self._fetch.forget(event.topic_partition)
-                self._resolve(event)
-            case Forget(topic_partition):
-                self._forget_position(topic_partition)
-                self._fetch.forget(topic_partition)
-            case Pause():
-                self._fetch.set_paused(*event)
+            case Consumed() | StartFetch() | ResolvePosition() | Forget() | Pause() | PositionMoved():
+                self._take_of_partition(event)
             case AskTopics():
                 self._open_call(event.call_id, self._topics)
                 self._topics.ask(event)
@@ -183,6 +176,25 @@ class NetworkLoop:
             case _:
                 self._take_of_group(event)
 
+    def _take_of_partition(self, event: PartitionToNetwork) -> None:
+        match event:
+            case Consumed():
+                self._fetch.consumed(*event)
+            case StartFetch():
+                self._forget_position(event.topic_partition)
+                self._fetch.start(event)
+            case ResolvePosition():
+                self._forget_position(event.topic_partition)
+                self._fetch.forget(event.topic_partition)
+                self._resolve(event)
+            case Forget(topic_partition):
+                self._forget_position(topic_partition)
+                self._fetch.forget(topic_partition)
+            case Pause():
+                self._fetch.set_paused(*event)
+            case PositionMoved():
+                self._tell_moved(event)
+
     def _take_of_group(self, event: GroupToNetwork) -> None:
         assert self._group is not None, "the application refuses these calls without a group.id"
         if isinstance(event, CommitSync):
@@ -190,6 +202,14 @@ class NetworkLoop:
         elif isinstance(event, AskCommitted):
             self._open_call(event.call_id, self._group.committed)
         self._group.take(event)
+
+    def _tell_moved(self, event: PositionMoved) -> None:
+        topic, partition = event.topic_partition
+        now_ms = self._client.clock.now_ms()
+        policy = self._auto_offset_reset
+        self._client.tell(
+            PositionReset(now_ms, topic, partition, event.old_offset, event.new_offset, policy, event.cause)
+        )
 
     def _resolve(self, event: ResolvePosition) -> None:
         if self._group is not None and event.is_committed_first:
@@ -213,18 +233,24 @@ class NetworkLoop:
     # --- the end ----------------------------------------------------------------------------------------------------
 
     def _stop(self, event: Stop) -> None:
-        """Fetch no more, and end at once where no group has to be told anything."""
+        """Fetch no more, give up the fetch sessions, and leave the group where there is one; at once with no time."""
         now_ms = self._client.clock.now_ms()
-        if self._group is None or now_ms >= event.deadline_at_ms:
+        if now_ms >= event.deadline_at_ms:
             self._is_stopping = True
             return
-        self._managers = self._group.managers
-        self._farewell = Farewell(self._group, event, self._request_timeout_ms, now_ms)
+        self._fetch.stop(now_ms, event.deadline_at_ms)
+        self._managers = (self._fetch,)
+        self._is_ending = True
+        if self._group is not None:
+            self._managers += self._group.managers
+            self._farewell = Farewell(self._group, event, self._request_timeout_ms, now_ms)
 
     def _go_on_stopping(self, now_ms: int) -> None:
         if self._farewell is not None:
             self._farewell.advance(now_ms)
-            self._is_stopping = self._farewell.outcome is not None
+        if self._is_ending:
+            has_left = self._farewell is None or self._farewell.outcome is not None
+            self._is_stopping = has_left and self._fetch.is_stopped
 
     def _last_word(self) -> LoopEnded:
         """Return how the farewell ended; commits that did not get their turn are told first."""

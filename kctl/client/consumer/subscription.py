@@ -7,10 +7,11 @@ never how it is got. Shown by tests/unit/consumer/test_subscription.py.
 from collections.abc import Iterable, Iterator
 from enum import Enum
 
-from kctl.client.cluster import TopicPartition
-from kctl.client.consumer.events import Forget, Pause, ResolvePosition, StartFetch, ToNetwork
+from kctl.client.cluster import NO_EPOCH, TopicPartition
+from kctl.client.consumer.events import Forget, Pause, PositionMoved, ResolvePosition, StartFetch, ToNetwork
 from kctl.client.consumer.waiting import WaitKind, WaitReason
 from kctl.client.errors import IllegalStateError
+from kctl.client.events import ResetCause
 
 PAUSED = WaitReason(WaitKind.PAUSED, "paused")
 DELIVERABLE = WaitReason(WaitKind.DELIVERABLE, "fetched, to be delivered by the next poll")
@@ -32,12 +33,20 @@ class PartitionState:
     """One assigned partition."""
 
     __slots__ = (
-        "end_offset", "epoch", "may_be_committed", "paused", "position", "reset_timestamp_ms", "stage", "waiting"
+        "damage", "end_offset", "epoch", "leader_epoch", "lost_by", "lost_offset", "may_be_committed", "paused",
+        "position", "reset_timestamp_ms", "stage", "waiting"
     )  # fmt: skip
 
     def __init__(self, epoch: int) -> None:
         self.epoch = epoch
         self.position: int | None = None
+        self.leader_epoch = NO_EPOCH
+        """In which the record before the position was written, where that is known."""
+        self.lost_offset: int | None = None
+        """The position that turned out not to exist, while another is looked for in its place."""
+        self.lost_by = ResetCause.OUT_OF_RANGE
+        self.damage: tuple[int, int] | None = None
+        """The damaged batch in front of the position, which was raised: its first offset and the one behind it."""
         self.reset_timestamp_ms: int | None = None
         """Where to start by an explicit seek; None: the reset policy decides."""
         self.may_be_committed = True
@@ -119,19 +128,44 @@ class Subscription:
         self._unsettled = {tp: None for tp, state in self._partitions.items() if state.stage is not Stage.FETCHING}
         return dropped
 
-    def seek(self, topic_partition: TopicPartition, offset: int) -> None:
-        """Go on from `offset`; what was fetched before is out of date from now on."""
+    def seek(self, topic_partition: TopicPartition, offset: int, leader_epoch: int = NO_EPOCH) -> None:
+        """Go on from `offset`; what was fetched before is out of date from now on.
+
+        An offset inside the damaged batch that was just raised, but not its first, is a wish to go past that batch.
+        """
         state = self._restart(topic_partition)
+        damage, state.damage = state.damage, None
+        if damage is not None and damage[0] < offset < damage[1]:
+            offset = damage[1]
         state.position = offset
+        state.leader_epoch = leader_epoch
+        state.lost_offset = None
         state.stage = Stage.POSITIONED
 
     def reset(self, topic_partition: TopicPartition, timestamp_ms: int | None) -> None:
         """Forget the position; find it anew by timestamp, or by the policy where that is None."""
         state = self._restart(topic_partition)
         state.position = None
+        state.leader_epoch = NO_EPOCH
+        state.lost_offset = None
+        state.damage = None
         state.reset_timestamp_ms = timestamp_ms
         state.may_be_committed = False
         state.stage = Stage.UNPOSITIONED
+
+    def lose(self, topic_partition: TopicPartition, cause: ResetCause) -> None:
+        """Have the policy find another position: this one does not exist."""
+        lost_offset = self.state(topic_partition).position
+        self.reset(topic_partition, None)
+        state = self.state(topic_partition)
+        state.lost_offset, state.lost_by = lost_offset, cause
+
+    def rewind(self, topic_partition: TopicPartition, offset: int, leader_epoch: int) -> None:
+        """Go back to where the log was cut."""
+        before = self.state(topic_partition).position
+        self.seek(topic_partition, offset, leader_epoch)
+        if before is not None:
+            self._changes.append(PositionMoved(topic_partition, before, offset, ResetCause.TRUNCATED))
 
     def refetch(self, topic_partition: TopicPartition) -> None:
         """Fetch from the position again, after an error ended the last attempt."""
@@ -147,11 +181,15 @@ class Subscription:
 
     # --- what the network said --------------------------------------------------------------------------------------
 
-    def resolved(self, topic_partition: TopicPartition, epoch: int, offset: int) -> None:
+    def resolved(self, topic_partition: TopicPartition, epoch: int, offset: int, leader_epoch: int = NO_EPOCH) -> None:
         """Take the position that was looked for, unless a later decision made it obsolete."""
         state = self.current(topic_partition, epoch)
         if state is not None:
+            if state.lost_offset is not None:
+                self._changes.append(PositionMoved(topic_partition, state.lost_offset, offset, state.lost_by))
+                state.lost_offset = None
             state.position = offset
+            state.leader_epoch = leader_epoch
             state.stage = Stage.POSITIONED
             self._unsettled[topic_partition] = None
 
@@ -194,7 +232,7 @@ class Subscription:
         assert state.position is not None
         del self._unsettled[topic_partition]
         state.stage = Stage.FETCHING
-        self._changes.append(StartFetch(topic_partition, state.epoch, state.position))
+        self._changes.append(StartFetch(topic_partition, state.epoch, state.position, state.leader_epoch))
         if state.paused:
             self._changes.append(Pause(topic_partition, True))
 

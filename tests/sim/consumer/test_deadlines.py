@@ -150,7 +150,8 @@ def test_close_leaves_nothing_behind(scene: Scene, fault: Fault | None, timeout:
         consumer.poll(timeout=0.1)
         before_ms = scene.hub.now_ms
         result = consumer.close(timeout)
-        assert scene.hub.now_ms - before_ms == 0, "nothing has to be waited for without a group"
+        limit_ms = min(round(timeout * 1000), 600)
+        assert scene.hub.now_ms - before_ms <= limit_ms, "fetch sessions are given up behind the fetch under way"
         assert (result.committed, result.left_group) == (None, None)
         assert consumer.close() is result
         scene.hub.sleep_ms(10)  # the nodes hear of it

@@ -1,5 +1,6 @@
 """A cluster client without a network, and the batches and answers that the tests feed to request managers."""
 
+from collections.abc import Iterable, Sequence
 from random import Random
 from typing import cast
 
@@ -11,9 +12,11 @@ from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.events import ToApplication
 from kctl.client.consumer.managers.requests import Outgoing
 from kctl.client.errors import Account, BrokerError, KafkaError
+from kctl.client.events import Event
 from kctl.client.metadata import Metadata
 from kctl.client.network.in_flight import Answer, OnDone
 from kctl.client.protocol.schema import Request, Response
+from kctl.client.protocol.versions import NodeVersions
 from kctl.client.records import RecordBatchBuilder, stamp_batch
 from kctl.client.records.crc import crc32c
 
@@ -43,9 +46,21 @@ class FakeNetwork:
     def __init__(self) -> None:
         self.down: dict[int, KafkaError | None] = {}
         self.refusal: KafkaError | None = None
+        self.fetch_version = 18
+        self.epoch_version = 4
+        self.nodes: Sequence[Node] = ()
 
     def ready(self, node_id: int) -> bool:
         return node_id not in self.down
+
+    def is_ready(self, node_id: int) -> bool:
+        return node_id not in self.down
+
+    def versions(self, node_id: int) -> NodeVersions:
+        return NodeVersions({1: (4, self.fetch_version), 23: (0, self.epoch_version)})
+
+    def set_nodes(self, nodes: Sequence[Node]) -> None:
+        self.nodes = nodes
 
     def node_error(self, node_id: int) -> KafkaError | None:
         return self.down.get(node_id)
@@ -70,6 +85,7 @@ class FakeClient:
         self.sent: list[Outgoing] = []
         self.polled_ms: list[int] = []
         self.is_closed = False
+        self.told: list[Event] = []
         self.metadata = Metadata(max_age_ms=300_000, backoff=ExponentialBackoff(100, 100, Random(0)))
         self.know(*topics)
 
@@ -109,6 +125,12 @@ class FakeClient:
 
     def last_error(self) -> KafkaError | None:
         return None
+
+    def learn_leader(self, partition: TopicPartition, leader_id: int, leader_epoch: int, nodes: Iterable[Node]) -> bool:
+        return self.metadata.learn_leader(partition, leader_id, leader_epoch, nodes)
+
+    def tell(self, event: Event) -> None:
+        self.told.append(event)
 
     def as_client(self) -> ClusterClient:
         return cast(ClusterClient, self)

@@ -1,6 +1,6 @@
 import pytest
 
-from kctl.client.consumer.chunk import FetchedChunk, offset_after, walk_batches
+from kctl.client.consumer.chunk import FetchedChunk, base_offset_behind, offset_after, walk_batches
 from tests.unit.consumer.fakes import T0, batch
 
 
@@ -42,7 +42,28 @@ def test_a_batch_that_ends_before_the_position_is_damage() -> None:
 
 def test_old_messages_end_at_their_own_offset() -> None:
     message = (20).to_bytes(8, "big") + (14).to_bytes(4, "big") + bytes(4) + b"\x01" + bytes(9)
-    assert walk_batches(message * 1, 20) == (21, 26, "")
+    walk = walk_batches(message * 1, 20)
+    assert (walk.next_offset, walk.end, walk.damage, walk.leader_epoch) == (21, 26, "", -1)
+
+
+def test_the_epoch_of_the_last_whole_batch_is_told() -> None:
+    newer = bytearray(batch(3, 1))
+    newer[12:16] = (9).to_bytes(4, "big")
+    assert walk_batches(batch(0, 3), 0).leader_epoch == 7
+    assert walk_batches(batch(0, 3) + bytes(newer), 0).leader_epoch == 9
+    assert walk_batches(batch(0, 3) + bytes(newer)[:-1], 0).leader_epoch == 7
+    assert walk_batches(b"", 0).leader_epoch == -1
+
+
+def test_where_the_batch_behind_a_damaged_one_begins() -> None:
+    bad = bytearray(batch(3, 2))
+    bad[16] = 9
+    data = batch(0, 3) + bytes(bad) + batch(5, 1)
+    at = walk_batches(data, 0).end
+    assert base_offset_behind(data, at) == 5
+    assert base_offset_behind(data[: at + len(bad)], at) is None
+    bad[8:12] = (1 << 30).to_bytes(4, "big")
+    assert base_offset_behind(batch(0, 3) + bytes(bad) + batch(5, 1), at) is None
 
 
 def test_offset_after_names_the_offset_behind_a_batch() -> None:

@@ -1,6 +1,6 @@
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import NO_NODE, NO_TOPIC_ID, TopicPartition
-from kctl.client.consumer.events import Fetched, PartitionFailed, StartFetch, Waiting
+from kctl.client.consumer.events import Fetched, GiveBack, PartitionFailed, StartFetch, Waiting
 from kctl.client.consumer.managers.fetch import FetchManager
 from kctl.client.consumer.managers.leaders import Leaders
 from kctl.client.consumer.managers.requests import Outgoing
@@ -175,19 +175,61 @@ def test_the_budget_bounds_what_is_held_and_in_flight() -> None:
     client = FakeClient(topic("t", [1, 2]))
     desk = Desk(client, T0, T1, max_partition_fetch_bytes=1000, prefetch_bytes=1200)
     one, two = desk.requests()
-    assert message(one).max_bytes + message(two).max_bytes <= 1200
+    assert [message(one).max_bytes, message(two).max_bytes] == [600, 600]
     big = batch(0, 1, value_bytes=900)
     answer(one, brings(data(0, big)))
     answer(two, brings(data(1, big)))
     assert desk.requests() == []
     desk.manager.consumed(T0, 1, len(big))
-    assert [asked(request) for request in desk.requests()] == [[("t", 0, 1)]]
+    assert desk.requests() == [], "what is left is less than half of a node's share"
+    desk.manager.consumed(T1, 2, len(big) - 300)
+    assert [(asked(request), message(request).max_bytes) for request in desk.requests()] == [
+        ([("t", 0, 1)], 600),
+        ([("t", 1, 1)], 300),
+    ]
 
 
-def test_paused_partitions_are_not_fetched_and_do_not_hold_the_budget() -> None:
+def test_what_a_fetch_may_bring_is_reserved_while_it_is_in_flight() -> None:
+    client = FakeClient(topic("t", [1, 2]))
+    desk = Desk(client, T0, max_partition_fetch_bytes=1000, prefetch_bytes=1200)
+    assert message(desk.request()).max_bytes == 1000
+    desk.manager.start(StartFetch(T1, 2, 0))
+    assert desk.requests() == []
+
+
+def test_a_record_larger_than_every_limit_is_taken_and_then_waited_for() -> None:
+    limits = {"max_partition_fetch_bytes": 100, "fetch_max_bytes": 100, "prefetch_bytes": 100}
+    desk = Desk(FakeClient(topic("t", [1])), T0, **limits)
+    huge = batch(0, 1, value_bytes=5000)
+    answer(desk.request(), brings(data(0, huge)))
+    assert isinstance(desk.reports.take()[0], Fetched)
+    assert desk.requests() == []
+    desk.manager.consumed(T0, 1, len(huge))
+    assert asked(desk.request()) == [("t", 0, 1)]
+
+
+def test_limits_of_nothing_still_bring_a_batch_at_a_time() -> None:
+    desk = Desk(FakeClient(topic("t", [1])), T0, max_partition_fetch_bytes=0, fetch_max_bytes=0)
+    request = desk.request()
+    assert message(request).max_bytes == 0
+    answer(request, brings(data(0, batch(0, 1))))
+    assert desk.requests() == []
+    desk.manager.consumed(T0, 1, len(batch(0, 1)))
+    assert asked(desk.request()) == [("t", 0, 1)]
+
+
+def test_paused_partitions_are_not_fetched_and_give_back_room_that_others_need() -> None:
     desk = Desk(FakeClient(topic("t", [1, 1])), T0, T1, max_partition_fetch_bytes=1000, prefetch_bytes=1000)
     answer(desk.request(), brings(data(0, batch(0, 1, value_bytes=990)), data(1, b"", end=0)))
+    desk.reports.take()
     assert desk.requests() == []
+    assert desk.reports.take() == [], "it is not paused: the application will read it"
+    desk.manager.set_paused(T0, True)
+    assert desk.requests() == []
+    assert desk.reports.take() == [GiveBack(T0, 1)]
+    assert desk.requests() == []
+    assert desk.reports.take() == [], "asked once"
+    desk.manager.start(StartFetch(T0, 3, 0))
     desk.manager.set_paused(T0, True)
     assert asked(desk.request()) == [("t", 1, 0)]
 
@@ -275,7 +317,7 @@ def test_an_error_of_the_whole_answer_concerns_every_partition() -> None:
 
 def test_why_nothing_arrives() -> None:
     client = FakeClient()
-    desk = Desk(client, T0)
+    desk = Desk(client, T0, isolation_level="read_committed")
     assert desk.requests() == []
     assert desk.waiting() == ["waiting for metadata"]
     client.know(topic("t", [NO_NODE]))

@@ -215,7 +215,7 @@ class CommittedManager:
                 continue
             self.forget(tp)
             if committed is not None:
-                self._report(PositionResolved(tp, event.epoch, committed.offset))
+                self._report(PositionResolved(tp, event.epoch, committed.offset, committed.leader_epoch))
             elif event.timestamp_ms is not None:
                 self._reset(event)
             else:

@@ -1,71 +1,53 @@
-"""FetchManager: keeps one fetch in flight at every leader and hands over what comes, undecoded.
+"""FetchManager: keeps one fetch in flight at every node it reads from and hands over what comes, undecoded.
 
-Owns, per assigned partition, the offset to fetch next and how much of it the application holds. Prefetching goes on
-until a partition holds `max.partition.fetch.bytes`, or all of them hold the budget; what the application has consumed
-makes room. Partitions that brought data go to the end of the order in which they are asked, so none starves.
-Knows nothing of records, groups or positions. Shown by tests/unit/consumer/test_fetch_manager.py.
+Owns, per assigned partition, the offset to fetch next, the node to read it from and how much of it the application
+holds. Prefetching goes on until a partition holds `max.partition.fetch.bytes`, or all of them hold the budget; what the
+application has consumed makes room. Partitions that brought data go to the end of the order in which they are asked, so
+none starves. Knows nothing of records, groups or positions. Shown by tests/unit/consumer/test_fetch_manager.py and
+test_fetch_replicas.py, and whole by tests/sim/consumer.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from random import Random
 
-from kctl.client.backoff import ExponentialBackoff
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.clock import FOREVER_MS
-from kctl.client.cluster import NO_TOPIC_ID, PartitionInfo, TopicPartition
+from kctl.client.cluster import NO_EPOCH, Node, PartitionInfo, TopicPartition
 from kctl.client.config import ConsumerConfig
-from kctl.client.consumer.chunk import FetchedChunk, walk_batches
-from kctl.client.consumer.events import Fetched, PartitionFailed, StartFetch, ToApplication, Waiting
+from kctl.client.consumer.chunk import FetchedChunk, base_offset_behind, walk_batches
+from kctl.client.consumer.events import Fetched, GiveBack, StartFetch, ToApplication
+from kctl.client.consumer.managers.fetch_sessions import (
+    GOODBYE_MARGIN_MS,
+    SESSION_ERRORS,
+    Asked,
+    FetchSessions,
+    SessionsGoodbye,
+    all_have_ids,
+)
+from kctl.client.consumer.managers.fetch_state import Entry, FetchState, InFlight
 from kctl.client.consumer.managers.leaders import Leaders, may_pass
+from kctl.client.consumer.managers.partition_news import PartitionNews
+from kctl.client.consumer.managers.position_check import PositionCheck
 from kctl.client.consumer.managers.requests import Outgoing, Poll
 from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import CorruptBatchError, KafkaError
 from kctl.client.network.in_flight import Answer
-from kctl.client.protocol.api.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData
+from kctl.client.protocol.api.fetch import FetchRequest, FetchResponse, PartitionData
 from kctl.client.records import AbortedTransaction
 
 PREFETCH_BYTES = 64 * 1024 * 1024
 """How much may lie fetched and unconsumed, over all partitions."""
 SHORT_WAIT_MS = 20
 """Wait of a fetch that leaves out a partition for lack of room: its turn comes when the application has caught up."""
+LEADER_ONLY_MS = 5_000
+"""How long a partition is read from its leader after a follower failed: the leader would send us back at once."""
 LAST_VERSION_WITH_NAMES = 12
 """From the next version on, Fetch names topics by their id, which old brokers do not have."""
-
-
-class FetchState:
-    """One assigned partition, as the network side sees it."""
-
-    __slots__ = (
-        "attempts", "buffered_bytes", "epoch", "next_offset", "node_id", "paused", "reason", "retry_at_ms", "stopped"
-    )  # fmt: skip
-
-    def __init__(self, epoch: int, offset: int) -> None:
-        self.epoch = epoch
-        self.next_offset = offset
-        self.paused = False
-        self.stopped = False
-        """An error was handed over; the application decides how to go on."""
-        self.node_id: int | None = None
-        """Where a fetch of it is in flight."""
-        self.buffered_bytes = 0
-        self.retry_at_ms = 0
-        self.attempts = 0
-        self.reason = ""
-
-
-class InFlight:
-    """One fetch on the wire: the epoch each partition had, and the names behind topic ids."""
-
-    __slots__ = ("epochs", "reserved_bytes", "topics_by_id")
-
-    def __init__(self, epochs: dict[TopicPartition, int], topics_by_id: dict[bytes, str], reserved_bytes: int) -> None:
-        self.epochs = epochs
-        self.topics_by_id = topics_by_id
-        self.reserved_bytes = reserved_bytes
+FIRST_VERSION_WITH_FETCHED_EPOCH = 12
 
 
 class FetchManager:
-    """Fetches the assigned partitions from their leaders, in parallel and within a budget of bytes."""
+    """Fetches the assigned partitions, in parallel and within a budget of bytes."""
 
     def __init__(
         self,
@@ -77,21 +59,25 @@ class FetchManager:
     ) -> None:
         self._config = config
         self._leaders = leaders
-        self._report = report
+        self._news = PartitionNews(config, leaders, chance, report)
+        self._check = PositionCheck(config, leaders, self._news, self._take_back)
         self._prefetch_bytes = prefetch_bytes
-        self._backoff = ExponentialBackoff(config.retry_backoff_ms, config.retry_backoff_max_ms, chance)
         self._isolation_level = int(config.isolation_level == "read_committed")
         self._partitions: dict[TopicPartition, FetchState] = {}
         self._in_flight: dict[int, InFlight] = {}
+        self._sessions = FetchSessions()
+        self._goodbye: SessionsGoodbye | None = None
 
     # --- what the application decided -------------------------------------------------------------------------------
 
     def start(self, event: StartFetch) -> None:
         """Fetch from there on; whatever was held or is in flight for the partition no longer counts."""
-        state = FetchState(event.epoch, event.offset)
+        state = FetchState(event.epoch, event.offset, event.leader_epoch)
         before = self._partitions.get(event.topic_partition)
         if before is not None:
             state.node_id = before.node_id
+            state.follower_id, state.follower_until_ms = before.follower_id, before.follower_until_ms
+            state.leader_only_until_ms = before.leader_only_until_ms
         self._partitions[event.topic_partition] = state
 
     def forget(self, topic_partition: TopicPartition) -> None:
@@ -101,12 +87,25 @@ class FetchManager:
         state = self._partitions.get(topic_partition)
         if state is not None:
             state.paused = paused
+            state.is_asked_back = False
 
     def consumed(self, topic_partition: TopicPartition, epoch: int, size_bytes: int) -> None:
         """Make room: the application is done with so many bytes."""
         state = self._partitions.get(topic_partition)
         if state is not None and state.epoch == epoch:
             state.buffered_bytes -= size_bytes
+
+    def stop(self, now_ms: int, deadline_at_ms: int) -> None:
+        """Fetch no more and give up the sessions, which may take until then."""
+        limit_ms = min(self._config.fetch_max_wait_ms + GOODBYE_MARGIN_MS, self._config.request_timeout_ms)
+        self._goodbye = SessionsGoodbye(
+            self._sessions, self._leaders, deadline_at_ms=min(deadline_at_ms, now_ms + limit_ms)
+        )
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether nothing is left to do after `stop`."""
+        return self._goodbye is not None and self._goodbye.is_said
 
     @property
     def topics(self) -> Iterator[str]:
@@ -116,7 +115,10 @@ class FetchManager:
     # --- requests ---------------------------------------------------------------------------------------------------
 
     def poll(self, now_ms: int) -> Poll:
-        by_leader: dict[int, list[tuple[TopicPartition, FetchState, PartitionInfo]]] = {}
+        if self._goodbye is not None:
+            return self._goodbye.poll(now_ms)
+        to_fetch: dict[int, list[Entry]] = {}
+        to_check: dict[int, list[Entry]] = {}
         left_out: dict[int, None] = {}
         deadline_at_ms = FOREVER_MS
         for tp, state in self._partitions.items():
@@ -127,116 +129,227 @@ class FetchManager:
                 continue
             info = self._leaders.find(tp)
             if info is None:
-                self._no_leader(tp, state)
-            elif state.buffered_bytes >= self._config.max_partition_fetch_bytes:
-                left_out[info.leader_id] = None
-            elif info.leader_id not in self._in_flight:
-                by_leader.setdefault(info.leader_id, []).append((tp, state, info))
-        requests = []
-        share = self._prefetch_bytes // max(1, len(by_leader) + len(self._in_flight))
-        for node_id, entries in by_leader.items():
+                self._news.no_leader(tp, state)
+                continue
+            if PositionCheck.is_due(state, info):
+                to_check.setdefault(info.leader_id, []).append(Entry(tp, state, info))
+                continue
+            node_id = self._node_to_read(state, info, now_ms)
+            if self._is_full(state):
+                left_out[node_id] = None
+            elif node_id not in self._in_flight:
+                to_fetch.setdefault(node_id, []).append(Entry(tp, state, info))
+        requests: list[Outgoing] = []
+        is_due_again = self._add_checks(requests, to_check)
+        is_due_again |= self._add_fetches(requests, to_fetch, left_out, now_ms)
+        return Poll(requests, now_ms if is_due_again else deadline_at_ms)
+
+    def _node_to_read(self, state: FetchState, info: PartitionInfo, now_ms: int) -> int:
+        """Return the replica that the leader has sent us to, for as long as that counts; else the leader."""
+        follower_id = state.follower_id
+        if follower_id is None:
+            return info.leader_id
+        is_there = self._leaders.has_node(follower_id) and follower_id not in info.offline_replicas
+        if is_there and now_ms < state.follower_until_ms:
+            return follower_id
+        state.follower_id = None
+        return info.leader_id
+
+    def _is_full(self, state: FetchState) -> bool:
+        return state.buffered_bytes > 0 and state.buffered_bytes >= self._config.max_partition_fetch_bytes
+
+    def _add_checks(self, requests: list[Outgoing], to_check: dict[int, list[Entry]]) -> bool:
+        """Add the questions to new leaders; return whether partitions may be fetched without one."""
+        is_due_again = False
+        for node_id, entries in to_check.items():
             if not self._leaders.is_ready(node_id):
-                self._not_ready(node_id, entries)
-            elif (room := min(share, self._room())) > 0:
-                requests.append(self._request(node_id, entries, room, node_id in left_out))
-        return Poll(requests, deadline_at_ms)
+                self._news.not_ready(node_id, entries)
+            elif (request := self._check.request(node_id, entries)) is not None:
+                requests.append(request)
+            else:
+                is_due_again = True
+        return is_due_again
 
-    def _room(self) -> int:
-        """Return how many bytes one more fetch may bring."""
-        held = sum(state.buffered_bytes for state in self._partitions.values() if not state.paused)
-        reserved = sum(fetch.reserved_bytes for fetch in self._in_flight.values())
-        return min(self._config.fetch_max_bytes, self._prefetch_bytes - held - reserved)
+    def _add_fetches(
+        self, requests: list[Outgoing], to_fetch: dict[int, list[Entry]], left_out: dict[int, None], now_ms: int
+    ) -> bool:
+        """Add a fetch for each node that is ready and for which there is room; return whether to look again at once.
 
-    def _request(
-        self, node_id: int, entries: list[tuple[TopicPartition, FetchState, PartitionInfo]], room: int, is_short: bool
-    ) -> Outgoing:
-        topics: dict[str, FetchTopic] = {}
+        Room is shared evenly between the nodes. None is asked for less than half its share, or a partition's worth: a
+        broker sends a whole batch even where less is asked for, so small leftovers would be exceeded again and again.
+        """
+        is_due_again = is_out_of_room = False
+        share = max(1, self._prefetch_bytes // max(1, len(to_fetch) + len(self._in_flight)))
+        least = min(self._config.max_partition_fetch_bytes, share // 2)
+        for node_id, entries in to_fetch.items():
+            if not self._leaders.is_ready(node_id):
+                is_due_again |= self._not_ready(node_id, entries, now_ms)
+                continue
+            used = self._used_bytes()
+            room = min(share, self._prefetch_bytes - used)
+            if used > 0 and room < max(1, least):
+                is_out_of_room = True
+            else:
+                requests.append(self._fetch(node_id, entries, room, now_ms, is_short=node_id in left_out))
+        if is_out_of_room:
+            self._ask_back()
+        return is_due_again
+
+    def _used_bytes(self) -> int:
+        """Return how much is held by the application or may come with the fetches on the wire."""
+        held = sum(state.buffered_bytes for state in self._partitions.values())
+        return held + sum(fetch.reserved_bytes for fetch in self._in_flight.values())
+
+    def _ask_back(self) -> None:
+        """Where paused partitions hold most of the room, have the application give it back for the others."""
+        paused = [(tp, state) for tp, state in self._partitions.items() if state.paused and state.buffered_bytes > 0]
+        if sum(state.buffered_bytes for _, state in paused) * 2 < self._prefetch_bytes:
+            return
+        for tp, state in paused:
+            if not state.is_asked_back:
+                state.is_asked_back = True
+                self._news.report(GiveBack(tp, state.epoch))
+
+    def _fetch(self, node_id: int, entries: list[Entry], room: int, now_ms: int, *, is_short: bool) -> Outgoing:
+        speaks_epochs = self._leaders.speaks(node_id, FetchRequest, FIRST_VERSION_WITH_FETCHED_EPOCH)
+        wanted: dict[TopicPartition, Asked] = {}
+        epochs: dict[TopicPartition, int] = {}
+        may_follow = True
         for tp, state, info in entries:
             state.node_id = node_id
-            topic = topics.get(tp.topic)
-            if topic is None:
-                topic = topics[tp.topic] = FetchTopic(topic=tp.topic, topic_id=self._leaders.topic_id(tp.topic))
-            topic.partitions.append(
-                FetchPartition(
-                    partition=tp.partition,
-                    current_leader_epoch=info.leader_epoch,
-                    fetch_offset=state.next_offset,
-                    partition_max_bytes=self._config.max_partition_fetch_bytes,
-                )
+            state.asked_epoch = info.leader_epoch
+            epochs[tp] = state.epoch
+            may_follow = may_follow and state.leader_only_until_ms <= now_ms
+            wanted[tp] = Asked(
+                self._leaders.topic_id(tp.topic),
+                state.next_offset,
+                info.leader_epoch,
+                state.fetched_epoch if speaks_epochs else NO_EPOCH,
+                self._config.max_partition_fetch_bytes,
             )
-        max_bytes = min(room, len(entries) * self._config.max_partition_fetch_bytes)
+        has_ids = all_have_ids(wanted)
+        said = self._sessions.of(node_id).begin(wanted, uses_topic_ids=has_ids)
+        max_bytes = min(room, self._config.fetch_max_bytes, len(entries) * self._config.max_partition_fetch_bytes)
         request = FetchRequest(
             max_wait_ms=min(self._config.fetch_max_wait_ms, SHORT_WAIT_MS if is_short else FOREVER_MS),
             min_bytes=self._config.fetch_min_bytes,
             max_bytes=max_bytes,
             isolation_level=self._isolation_level,
-            topics=list(topics.values()),
+            session_id=said.session_id,
+            session_epoch=said.session_epoch,
+            topics=said.topics,
+            forgotten_topics_data=said.forgotten,
+            rack_id=self._config.client_rack if may_follow else "",
         )
-        epochs = {tp: state.epoch for tp, state, _ in entries}
-        names = {topic.topic_id: topic.topic for topic in request.topics}
-        self._in_flight[node_id] = InFlight(epochs, names, max_bytes)
-        max_version = LAST_VERSION_WITH_NAMES if NO_TOPIC_ID in names else None
-        timeout_ms = self._config.request_timeout_ms
-        return Outgoing(node_id, request, timeout_ms, lambda answer: self._on_answer(node_id, answer), max_version)
+        self._in_flight[node_id] = InFlight(epochs, max_bytes)
+        return Outgoing(
+            node_id,
+            request,
+            self._config.request_timeout_ms,
+            lambda answer: self._on_answer(node_id, answer),
+            None if has_ids else LAST_VERSION_WITH_NAMES,
+        )
 
     # --- answers ----------------------------------------------------------------------------------------------------
 
-    def _on_answer(self, node_id: int, answer: Answer) -> None:
-        fetch = self._in_flight.pop(node_id)
+    def _take_back(self, epochs: Mapping[TopicPartition, int], node_id: int) -> dict[TopicPartition, FetchState]:
+        """Free the partitions of a request that has ended; return those of which its answer still counts."""
         asked = {}
-        for tp, epoch in fetch.epochs.items():
+        for tp, epoch in epochs.items():
             state = self._partitions.get(tp)
             if state is not None and state.node_id == node_id:
                 state.node_id = None
                 if state.epoch == epoch:
                     asked[tp] = state
-        error = answer.error
-        if isinstance(answer.response, FetchResponse):
-            if answer.response.error_code != 0:
-                error = broker_error(answer.response.error_code, f"Fetch from {self._leaders.name_of(node_id)}")
-            for topic in answer.response.responses:
-                name = topic.topic or fetch.topics_by_id.get(topic.topic_id, "")
-                for data in topic.partitions:
-                    tp = TopicPartition(name, data.partition_index)
-                    state = asked.pop(tp, None)
-                    if state is not None:
-                        self._on_partition(tp, state, data, answer.received_at_ms)
-        for tp, state in asked.items():
-            left_out = broker_error(ErrorCode.UNKNOWN_SERVER_ERROR, f"Fetch of {tp}", "not in the answer")
-            self._on_error(tp, state, error or left_out, answer.received_at_ms)
+        return asked
 
-    def _on_partition(self, tp: TopicPartition, state: FetchState, data: PartitionData, now_ms: int) -> None:
-        if data.error_code != 0:
-            what = f"Fetch of {tp} from offset {state.next_offset}"
-            self._on_error(tp, state, broker_error(data.error_code, what), now_ms)
+    def _on_answer(self, node_id: int, answer: Answer) -> None:
+        asked = self._take_back(self._in_flight.pop(node_id).epochs, node_id)
+        session = self._sessions.of(node_id)
+        response = answer.response
+        if not isinstance(response, FetchResponse):
+            session.failed()
+            no_answer = broker_error(ErrorCode.UNKNOWN_SERVER_ERROR, "Fetch", "no answer")
+            self._on_failure(asked, node_id, answer.error or no_answer, answer.received_at_ms)
             return
-        state.attempts = 0
+        session.answered(response)
+        if response.error_code != ErrorCode.NONE:
+            if session.is_full or response.error_code not in SESSION_ERRORS:  # else all is asked again, in full
+                error = broker_error(response.error_code, f"Fetch from {self._leaders.name_of(node_id)}")
+                self._on_failure(asked, node_id, error, answer.received_at_ms)
+            return
+        for topic in response.responses:
+            name = topic.topic or session.names.get(topic.topic_id, "")
+            for data in topic.partitions:
+                tp = TopicPartition(name, data.partition_index)
+                state = asked.pop(tp, None)
+                if state is not None:
+                    self._on_partition(tp, state, node_id, data, response, answer.received_at_ms)
+        for tp, state in asked.items():
+            if session.is_full:
+                left_out = broker_error(ErrorCode.UNKNOWN_SERVER_ERROR, f"Fetch of {tp}", "not in the answer")
+                self._news.retry(tp, state, left_out, answer.received_at_ms)
+            else:
+                self._on_nothing(tp, state)
+
+    def _on_partition(
+        self,
+        tp: TopicPartition,
+        state: FetchState,
+        node_id: int,
+        data: PartitionData,
+        response: FetchResponse,
+        now_ms: int,
+    ) -> None:
+        if data.error_code != ErrorCode.NONE:
+            self._on_error(tp, state, node_id, data, response, now_ms)
+            return
+        if data.diverging_epoch.end_offset >= 0:
+            self._news.truncated(tp, state, data.diverging_epoch.end_offset, data.diverging_epoch.epoch)
+            return
+        state.high_watermark, state.last_stable_offset = data.high_watermark, data.last_stable_offset
+        if data.preferred_read_replica >= 0 and data.preferred_read_replica != node_id:
+            state.follower_id = data.preferred_read_replica
+            state.follower_until_ms = now_ms + self._config.metadata_max_age_ms
+            if not self._leaders.has_node(data.preferred_read_replica):
+                self._leaders.refresh()
+                self._back_to_leader(state, now_ms)
         if data.records:
             self._on_records(tp, state, data, data.records)
             self._partitions[tp] = self._partitions.pop(tp)  # to the end of the order
-        elif data.high_watermark > state.next_offset and data.last_stable_offset == state.next_offset:
-            self._wait(
-                tp, state, f"an open transaction begins at offset {state.next_offset}", WaitKind.OPEN_TRANSACTION
-            )
         else:
-            self._wait(tp, state, f"at the end, offset {state.next_offset}", WaitKind.AT_END)
+            self._on_nothing(tp, state)
+
+    def _on_nothing(self, tp: TopicPartition, state: FetchState) -> None:
+        """Say why a partition brought nothing; one that had to stand back for others has nothing to say."""
+        state.attempts = 0
+        state.checked_epoch = state.asked_epoch
+        offset = state.next_offset
+        if state.last_stable_offset == offset < state.high_watermark and self._isolation_level:
+            self._news.wait(tp, state, f"an open transaction begins at offset {offset}", WaitKind.OPEN_TRANSACTION)
+        elif offset >= state.high_watermark:
+            self._news.wait(tp, state, f"at the end, offset {offset}", WaitKind.AT_END)
 
     def _on_records(self, tp: TopicPartition, state: FetchState, data: PartitionData, records: bytes) -> None:
         fetch_offset = state.next_offset
         walk = walk_batches(records, fetch_offset)
         if walk.end > 0:
             aborted = data.aborted_transactions or []
+            whole = records[: walk.end] if walk.damage else records
+            state.attempts = 0
+            state.checked_epoch = state.asked_epoch
             state.next_offset = walk.next_offset
-            state.buffered_bytes += len(records)
-            self._wait(tp, state, "")
-            self._report(
+            state.fetched_epoch = walk.leader_epoch
+            state.buffered_bytes += len(whole)
+            self._news.wait(tp, state, "")
+            self._news.report(
                 Fetched(
                     FetchedChunk(
                         tp,
                         state.epoch,
                         fetch_offset,
                         walk.next_offset,
-                        records[: walk.end] if walk.damage else records,
+                        whole,
                         tuple(AbortedTransaction(each.producer_id, each.first_offset) for each in aborted)
                         if self._isolation_level
                         else None,
@@ -244,6 +357,7 @@ class FetchManager:
                         data.high_watermark,
                         data.log_start_offset,
                         data.last_stable_offset,
+                        walk.leader_epoch,
                     )
                 )
             )
@@ -253,51 +367,75 @@ class FetchManager:
                 f"{tp} is damaged at or after offset {state.next_offset}: {damage}",
                 topic=tp.topic,
                 partition=tp.partition,
-                offset=state.next_offset,
+                base_offset=state.next_offset,
+                offset=walk.end,
+                resume_offset=base_offset_behind(records, walk.end),
             )
-            self._fail(tp, state, error)
+            self._news.fail(tp, state, error)
 
     # --- what goes wrong --------------------------------------------------------------------------------------------
 
-    def _on_error(self, tp: TopicPartition, state: FetchState, error: KafkaError, now_ms: int) -> None:
-        """Try again with newer metadata where that can help, else hand the decision to the application."""
-        if not may_pass(error) or getattr(error, "code", None) == ErrorCode.CORRUPT_MESSAGE:
-            self._fail(tp, state, error)
-            return
-        self._leaders.refresh()
-        state.retry_at_ms = now_ms + self._backoff.backoff_ms(state.attempts)
-        state.attempts += 1
-        self._wait(tp, state, str(error), WaitKind.REFUSED, error)
-
-    def _no_leader(self, tp: TopicPartition, state: FetchState) -> None:
-        error = self._leaders.why_none(tp)
-        if error is not None and not may_pass(error):
-            self._fail(tp, state, error)
-        else:
-            self._wait(tp, state, "waiting for metadata" if error is None else str(error), WaitKind.METADATA, error)
-
-    def _not_ready(self, node_id: int, entries: list[tuple[TopicPartition, FetchState, PartitionInfo]]) -> None:
-        error = self._leaders.why_not_ready(node_id)
-        for tp, state, _ in entries:
-            if error is not None and not may_pass(error):
-                self._fail(tp, state, error)
+    def _on_failure(
+        self, asked: dict[TopicPartition, FetchState], node_id: int, error: KafkaError, now_ms: int
+    ) -> None:
+        """A whole fetch failed: its partitions are tried again, at their leaders where it was a follower's."""
+        for tp, state in asked.items():
+            if state.follower_id == node_id:
+                self._back_to_leader(state, now_ms)
+                self._news.wait(tp, state, str(error), WaitKind.REFUSED, error)
             else:
-                reason = self._leaders.not_ready_reason(node_id, error)
-                self._wait(tp, state, reason, WaitKind.CONNECTION, error, node_id)
+                self._news.retry(tp, state, error, now_ms)
 
-    def _wait(
+    def _on_error(
         self,
         tp: TopicPartition,
         state: FetchState,
-        reason: str,
-        kind: WaitKind = WaitKind.ANSWER,
-        cause: KafkaError | None = None,
-        node_id: int | None = None,
+        node_id: int,
+        data: PartitionData,
+        response: FetchResponse,
+        now_ms: int,
     ) -> None:
-        if state.reason != reason:
-            state.reason = reason
-            self._report(Waiting(tp, state.epoch, reason, kind, node_id, cause))
+        """Go to the leader instead of a follower, to the leader that is named, try again later, or let it fail."""
+        error = broker_error(data.error_code, f"Fetch of {tp} from offset {state.next_offset}")
+        is_out_of_range = data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+        if state.follower_id == node_id and (is_out_of_range or may_pass(error)):
+            # A follower may lag behind: what it does not have yet says nothing of the position.
+            self._back_to_leader(state, now_ms)
+            self._leaders.refresh()
+            self._news.wait(tp, state, str(error), WaitKind.REFUSED, error)
+        elif self._knows_newer(tp, state, data, response):
+            self._leaders.refresh()
+            self._news.wait(tp, state, str(error), WaitKind.REFUSED, error)
+        elif is_out_of_range and state.fetched_epoch > NO_EPOCH:
+            # Also said where the broker does not know the epoch of what was read: asked again without it.
+            state.fetched_epoch = NO_EPOCH
+        elif data.error_code == ErrorCode.CORRUPT_MESSAGE:
+            self._news.fail(tp, state, error)
+        else:
+            self._news.retry(tp, state, error, now_ms)
 
-    def _fail(self, tp: TopicPartition, state: FetchState, error: KafkaError) -> None:
-        state.stopped = True
-        self._report(PartitionFailed(tp, state.epoch, state.next_offset, error))
+    def _knows_newer(self, tp: TopicPartition, state: FetchState, data: PartitionData, response: FetchResponse) -> bool:
+        """Return whether there is a newer leader to ask at once: one that the answer names, or that was heard of."""
+        named = data.current_leader
+        if named.leader_id >= 0 and named.leader_epoch > state.asked_epoch:
+            nodes = [Node(each.node_id, each.host, each.port, each.rack) for each in response.node_endpoints]
+            if self._leaders.learn(tp, named.leader_id, named.leader_epoch, nodes):
+                return True
+        if data.error_code not in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH):
+            return False
+        info = self._leaders.find(tp)
+        return info is not None and info.leader_epoch > state.asked_epoch
+
+    def _back_to_leader(self, state: FetchState, now_ms: int) -> None:
+        state.follower_id = None
+        state.leader_only_until_ms = now_ms + LEADER_ONLY_MS
+
+    def _not_ready(self, node_id: int, entries: list[Entry], now_ms: int) -> bool:
+        """Leave a follower that cannot be reached for the leader, and return True; wait for a leader."""
+        at_follower = [entry for entry in entries if entry.state.follower_id == node_id]
+        if not at_follower or self._leaders.why_not_ready(node_id) is None:
+            self._news.not_ready(node_id, entries)
+            return False
+        for entry in at_follower:
+            self._back_to_leader(entry.state, now_ms)
+        return True

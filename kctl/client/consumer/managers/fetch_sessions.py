@@ -1,0 +1,213 @@
+"""FetchSessions: what each node remembers of our fetches, so that a request names only what changed.
+
+Owns ids and epochs of the sessions, the difference between one request and the next, and the goodbye to all of them.
+Reads no data and chooses no partition. Shown by tests/unit/consumer/test_fetch_sessions.py and, against a broker's side
+of it, by tests/sim/consumer/test_fetch_sessions.py.
+
+Source: KIP-227, KIP-516. A session that fails is not repaired: the next request names everything, asks for a new one
+and gives up the old one.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.clock import FOREVER_MS
+from kctl.client.cluster import NO_TOPIC_ID, TopicPartition
+from kctl.client.consumer.managers.leaders import Leaders
+from kctl.client.consumer.managers.requests import Outgoing, Poll
+from kctl.client.network.in_flight import Answer
+from kctl.client.protocol.api.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, ForgottenTopic
+
+NO_SESSION = 0
+OPENING_EPOCH = 0
+"""In a request: name everything, ask for a session; one that is named with it is given up."""
+FINAL_EPOCH = -1
+"""In a request: the named session is over, and no other is wanted."""
+LAST_EPOCH = 2**31 - 1
+GOODBYE_MARGIN_MS = 100
+"""How much longer than a fetch's wait the goodbye may take: an answer behind the fetch that is under way."""
+SESSION_ERRORS = frozenset(
+    {
+        ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
+        ErrorCode.INVALID_FETCH_SESSION_EPOCH,
+        ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
+    }
+)
+"""The session is over, for no fault of any partition: the same is asked again at once, without one."""
+
+
+class Asked(NamedTuple):
+    """What is asked of one partition; a session repeats it until it changes."""
+
+    topic_id: bytes
+    fetch_offset: int
+    current_leader_epoch: int
+    last_fetched_epoch: int
+    partition_max_bytes: int
+
+
+class Difference(NamedTuple):
+    """What a request says of its session and of partitions."""
+
+    session_id: int
+    session_epoch: int
+    topics: list[FetchTopic]
+    forgotten: list[ForgottenTopic]
+
+
+class FetchSession:
+    """The session with one node.
+
+    Attributes:
+        session_id: NO_SESSION while there is none.
+        is_full: the last request named all partitions, so its answer has them all.
+        names: the topics of the session by id.
+    """
+
+    def __init__(self) -> None:
+        self.session_id = NO_SESSION
+        self.is_full = True
+        self.names: dict[bytes, str] = {}
+        self._epoch = OPENING_EPOCH
+        self._uses_topic_ids = False
+        self._known: dict[TopicPartition, Asked] = {}
+
+    def begin(self, wanted: Mapping[TopicPartition, Asked], *, uses_topic_ids: bool) -> Difference:
+        """Return what the next request has to say so that exactly the wanted partitions are fetched."""
+        if uses_topic_ids != self._uses_topic_ids:
+            self._epoch = OPENING_EPOCH
+            self._uses_topic_ids = uses_topic_ids
+        known = self._known
+        self.is_full = self._epoch == OPENING_EPOCH
+        forgotten: list[tuple[TopicPartition, bytes]] = []
+        changed = wanted
+        if self.is_full:
+            self.names = {}
+        else:
+            changed = {tp: asked for tp, asked in wanted.items() if known.get(tp) != asked}
+            forgotten = [(tp, was.topic_id) for tp, was in known.items() if not self._goes_on(was, wanted.get(tp))]
+        self._known = dict(wanted)
+        for tp, asked in changed.items():
+            self.names[asked.topic_id] = tp.topic
+        return Difference(self.session_id, self._epoch, topics_of(changed), forgotten_of(forgotten))
+
+    def _goes_on(self, was: Asked, asked: Asked | None) -> bool:
+        """Return whether a partition stays in the session; a topic made anew under its name is another one."""
+        return asked is not None and (asked.topic_id == was.topic_id or not self._uses_topic_ids)
+
+    def answered(self, response: FetchResponse) -> None:
+        """Note how the broker goes on with the session."""
+        if response.error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND:
+            self._forget()
+        elif response.error_code != ErrorCode.NONE:
+            self.failed()
+        elif response.session_id == NO_SESSION:
+            self._forget()
+        elif self.is_full:
+            self.session_id, self._epoch = response.session_id, 1
+        elif response.session_id == self.session_id:
+            self._epoch = 1 if self._epoch == LAST_EPOCH else self._epoch + 1
+        else:
+            self.failed()
+
+    def failed(self) -> None:
+        """No answer tells how the session stands: give it up with the next request, which asks for a new one."""
+        self._epoch = OPENING_EPOCH
+
+    def _forget(self) -> None:
+        self.session_id = NO_SESSION
+        self._epoch = OPENING_EPOCH
+
+
+class FetchSessions:
+    """The sessions of all nodes."""
+
+    def __init__(self) -> None:
+        self._sessions: dict[int, FetchSession] = {}
+
+    def of(self, node_id: int) -> FetchSession:
+        """Return the session with a node, or what will be one."""
+        session = self._sessions.get(node_id)
+        if session is None:
+            session = self._sessions[node_id] = FetchSession()
+        return session
+
+    def open_ones(self) -> Iterator[tuple[int, int]]:
+        """Return node and id of every session that the nodes keep."""
+        return (
+            (node_id, session.session_id)
+            for node_id, session in self._sessions.items()
+            if session.session_id != NO_SESSION
+        )
+
+
+class SessionsGoodbye:
+    """Gives up all sessions, so that their slots are free for others: once at each node that is connected.
+
+    Best effort, as the broker drops idle sessions anyway: a node without a connection is not dialled, and no answer is
+    waited for longer than a fetch that is under way there may hold it up. Source: KAFKA-7109. Differs: Java waits for
+    as long as close() may take.
+    """
+
+    def __init__(self, sessions: FetchSessions, leaders: Leaders, *, deadline_at_ms: int) -> None:
+        self._deadline_at_ms = deadline_at_ms
+        self._leaders = leaders
+        self._unsent = dict(sessions.open_ones())
+        self._unanswered: dict[int, None] = {}
+
+    @property
+    def is_said(self) -> bool:
+        """Whether every session that could be given up is."""
+        return not self._unsent and not self._unanswered
+
+    def poll(self, now_ms: int) -> Poll:
+        """Return the requests that can be sent now."""
+        remaining_ms = self._deadline_at_ms - now_ms
+        if remaining_ms <= 0:
+            self._unsent.clear()
+            self._unanswered.clear()
+            return Poll([])
+        requests = []
+        for node_id, session_id in self._unsent.items():
+            if self._leaders.is_connected(node_id):
+                self._unanswered[node_id] = None
+                request = FetchRequest(session_id=session_id, session_epoch=FINAL_EPOCH, max_bytes=0)
+                requests.append(Outgoing(node_id, request, remaining_ms, self._on_answer))
+        self._unsent.clear()
+        return Poll(requests, self._deadline_at_ms if self._unanswered else FOREVER_MS)
+
+    def _on_answer(self, answer: Answer) -> None:
+        self._unanswered.pop(answer.node_id, None)
+
+
+def topics_of(wanted: Mapping[TopicPartition, Asked]) -> list[FetchTopic]:
+    """Return partitions as a request has them, in their order: neighbours of one topic are named together."""
+    topics: list[FetchTopic] = []
+    for tp, asked in wanted.items():
+        if not topics or (topics[-1].topic, topics[-1].topic_id) != (tp.topic, asked.topic_id):
+            topics.append(FetchTopic(topic=tp.topic, topic_id=asked.topic_id))
+        topics[-1].partitions.append(
+            FetchPartition(
+                partition=tp.partition,
+                current_leader_epoch=asked.current_leader_epoch,
+                fetch_offset=asked.fetch_offset,
+                last_fetched_epoch=asked.last_fetched_epoch,
+                partition_max_bytes=asked.partition_max_bytes,
+            )
+        )
+    return topics
+
+
+def forgotten_of(partitions: Iterable[tuple[TopicPartition, bytes]]) -> list[ForgottenTopic]:
+    """Return partitions that leave a session as a request has them."""
+    topics: dict[tuple[str, bytes], ForgottenTopic] = {}
+    for (name, partition), topic_id in partitions:
+        topic = topics.setdefault((name, topic_id), ForgottenTopic(topic=name, topic_id=topic_id))
+        topic.partitions.append(partition)
+    return list(topics.values())
+
+
+def all_have_ids(wanted: Mapping[TopicPartition, Asked]) -> bool:
+    """Return whether a request can name all topics by id, as the newest versions of Fetch do."""
+    return all(asked.topic_id != NO_TOPIC_ID for asked in wanted.values())

@@ -1,0 +1,62 @@
+"""FetchState: one assigned partition as the network side sees it, and what is on the wire. Values without decisions.
+
+Shown by tests/unit/consumer/test_fetch_manager.py.
+"""
+
+from typing import NamedTuple
+
+from kctl.client.cluster import NO_EPOCH, PartitionInfo, TopicPartition
+
+
+class FetchState:
+    """Where one partition is fetched next, and what is known of it."""
+
+    __slots__ = (
+        "asked_epoch", "attempts", "buffered_bytes", "checked_epoch", "epoch", "fetched_epoch", "follower_id",
+        "follower_until_ms", "high_watermark", "is_asked_back", "last_stable_offset", "leader_only_until_ms",
+        "next_offset", "node_id", "paused", "reason", "retry_at_ms", "stopped"
+    )  # fmt: skip
+
+    def __init__(self, epoch: int, offset: int, fetched_epoch: int = NO_EPOCH) -> None:
+        self.epoch = epoch
+        """Of the application's decision that this answers."""
+        self.next_offset = offset
+        self.fetched_epoch = fetched_epoch
+        """The leader epoch in which the record before `next_offset` was written, where that is known."""
+        self.checked_epoch = NO_EPOCH
+        """The leader epoch at which that record is known to be in the log."""
+        self.asked_epoch = NO_EPOCH
+        """The leader epoch that the latest request named."""
+        self.paused = False
+        self.stopped = False
+        """An error was handed over; the application decides how to go on."""
+        self.node_id: int | None = None
+        """Where a request about it is in flight."""
+        self.buffered_bytes = 0
+        self.is_asked_back = False
+        """The application is to give back what it holds of it unread, as others need the room."""
+        self.retry_at_ms = 0
+        self.attempts = 0
+        self.reason = ""
+        self.high_watermark = -1
+        self.last_stable_offset = -1
+        self.follower_id: int | None = None
+        """The replica that the leader sends us to (KIP-392)."""
+        self.follower_until_ms = 0
+        self.leader_only_until_ms = 0
+        """A follower has failed; until then the leader itself is read."""
+
+
+class Entry(NamedTuple):
+    """A partition that can be asked for now, and its leader."""
+
+    topic_partition: TopicPartition
+    state: FetchState
+    info: PartitionInfo
+
+
+class InFlight(NamedTuple):
+    """One fetch on the wire: the epoch each partition had, and how many bytes it may bring."""
+
+    epochs: dict[TopicPartition, int]
+    reserved_bytes: int

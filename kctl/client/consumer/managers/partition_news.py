@@ -1,0 +1,80 @@
+"""PartitionNews: what the network side tells the application of a partition that brings nothing, each thing once.
+
+Owns the back-off of a partition and the words of its reasons; sends nothing itself.
+Shown by tests/unit/consumer/test_fetch_manager.py and test_position_check.py.
+"""
+
+from collections.abc import Callable, Iterable
+from random import Random
+
+from kctl.client.backoff import ExponentialBackoff
+from kctl.client.cluster import TopicPartition
+from kctl.client.config import ConsumerConfig
+from kctl.client.consumer.events import PartitionFailed, ToApplication, Truncated, Waiting
+from kctl.client.consumer.managers.fetch_state import Entry, FetchState
+from kctl.client.consumer.managers.leaders import Leaders, may_pass
+from kctl.client.consumer.waiting import WaitKind
+from kctl.client.errors import KafkaError
+
+
+class PartitionNews:
+    """Tells the application why partitions wait, that they failed, and that their log was cut."""
+
+    def __init__(
+        self, config: ConsumerConfig, leaders: Leaders, chance: Random, report: Callable[[ToApplication], None]
+    ) -> None:
+        self.report = report
+        self._leaders = leaders
+        self._backoff = ExponentialBackoff(config.retry_backoff_ms, config.retry_backoff_max_ms, chance)
+
+    def wait(
+        self,
+        tp: TopicPartition,
+        state: FetchState,
+        reason: str,
+        kind: WaitKind = WaitKind.ANSWER,
+        cause: KafkaError | None = None,
+        node_id: int | None = None,
+    ) -> None:
+        """Say why nothing comes, unless that was said; an empty reason says that data flows."""
+        if state.reason != reason:
+            state.reason = reason
+            self.report(Waiting(tp, state.epoch, reason, kind, node_id, cause))
+
+    def fail(self, tp: TopicPartition, state: FetchState, error: KafkaError) -> None:
+        """Stop the partition: the application decides how to go on."""
+        state.stopped = True
+        self.report(PartitionFailed(tp, state.epoch, state.next_offset, error))
+
+    def retry(self, tp: TopicPartition, state: FetchState, error: KafkaError, now_ms: int) -> None:
+        """Have it tried again after the back-off, with newer metadata; or let it fail where that cannot help."""
+        if not may_pass(error):
+            self.fail(tp, state, error)
+            return
+        self._leaders.refresh()
+        state.retry_at_ms = now_ms + self._backoff.backoff_ms(state.attempts)
+        state.attempts += 1
+        self.wait(tp, state, str(error), WaitKind.REFUSED, error)
+
+    def truncated(self, tp: TopicPartition, state: FetchState, end_offset: int, leader_epoch: int) -> None:
+        """Stop the partition: its leader's log differs from `end_offset` on, or it cannot tell (-1)."""
+        state.stopped = True
+        self.report(Truncated(tp, state.epoch, state.next_offset, end_offset, leader_epoch))
+
+    def no_leader(self, tp: TopicPartition, state: FetchState) -> None:
+        """Say why no leader can be asked."""
+        error = self._leaders.why_none(tp)
+        if error is not None and not may_pass(error):
+            self.fail(tp, state, error)
+        else:
+            self.wait(tp, state, "waiting for metadata" if error is None else str(error), WaitKind.METADATA, error)
+
+    def not_ready(self, node_id: int, entries: Iterable[Entry]) -> None:
+        """Say why the leader of these cannot be asked yet."""
+        error = self._leaders.why_not_ready(node_id)
+        for tp, state, _ in entries:
+            if error is not None and not may_pass(error):
+                self.fail(tp, state, error)
+            else:
+                reason = self._leaders.not_ready_reason(node_id, error)
+                self.wait(tp, state, reason, WaitKind.CONNECTION, error, node_id)

@@ -1,0 +1,113 @@
+"""PositionCheck: asks a new leader whether what was read is in its log too, before anything more is read from it.
+
+Owns OffsetForLeaderEpoch: who has to be checked, the question and what its answer means. Shown by
+tests/unit/consumer/test_position_check.py and tests/sim/consumer/test_truncation.py.
+
+Source: KIP-320. An election can lose the end of a log; the leader says where the epoch of the record before the
+position ends with it. An end before the position means that other records are there now, or none.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from kctl.client.broker_errors import ErrorCode, broker_error
+from kctl.client.cluster import NO_EPOCH, PartitionInfo, TopicPartition
+from kctl.client.config import ConsumerConfig
+from kctl.client.consumer.managers.fetch_state import Entry, FetchState
+from kctl.client.consumer.managers.leaders import Leaders
+from kctl.client.consumer.managers.partition_news import PartitionNews
+from kctl.client.consumer.managers.requests import Outgoing
+from kctl.client.consumer.waiting import WaitKind
+from kctl.client.network.in_flight import Answer
+from kctl.client.protocol.api.offset_for_leader_epoch import (
+    EpochEndOffset,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopic,
+)
+
+FIRST_VERSION_FOR_CONSUMERS = 3
+"""Before it, the right to alter the cluster was asked for; Java leaves the check out, too."""
+CONSUMER = -1
+"""The replica id of whoever is none."""
+
+
+class PositionCheck:
+    """The open questions are in the partitions' states: `node_id` says where one is asked."""
+
+    def __init__(
+        self,
+        config: ConsumerConfig,
+        leaders: Leaders,
+        news: PartitionNews,
+        current: Callable[[Mapping[TopicPartition, int], int], dict[TopicPartition, FetchState]],
+    ) -> None:
+        """Args: current: takes back the partitions of a request and returns those that still want its answer."""
+        self._request_timeout_ms = config.request_timeout_ms
+        self._leaders = leaders
+        self._news = news
+        self._current = current
+
+    @staticmethod
+    def is_due(state: FetchState, info: PartitionInfo) -> bool:
+        """Return whether the leader has changed since the partition was last known to hold what was read."""
+        return state.fetched_epoch > NO_EPOCH and NO_EPOCH < info.leader_epoch != state.checked_epoch
+
+    def request(self, node_id: int, entries: Iterable[Entry]) -> Outgoing | None:
+        """Return the question to a leader that is ready; None where it is too old for it, and all counts as checked."""
+        if not self._leaders.speaks(node_id, OffsetForLeaderEpochRequest, FIRST_VERSION_FOR_CONSUMERS):
+            for _, state, info in entries:
+                state.checked_epoch = info.leader_epoch
+            return None
+        topics: dict[str, OffsetForLeaderTopic] = {}
+        epochs: dict[TopicPartition, int] = {}
+        for tp, state, info in entries:
+            epochs[tp] = state.epoch
+            state.node_id = node_id
+            state.asked_epoch = info.leader_epoch
+            self._news.wait(
+                tp,
+                state,
+                f"asking {self._leaders.name_of(node_id)}, the new leader, for the end of epoch {state.fetched_epoch}",
+                WaitKind.ANSWER,
+                node_id=node_id,
+            )
+            topic = topics.setdefault(tp.topic, OffsetForLeaderTopic(topic=tp.topic))
+            topic.partitions.append(
+                OffsetForLeaderPartition(
+                    partition=tp.partition,
+                    current_leader_epoch=info.leader_epoch,
+                    leader_epoch=state.fetched_epoch,
+                )
+            )
+        request = OffsetForLeaderEpochRequest(replica_id=CONSUMER, topics=list(topics.values()))
+        return Outgoing(
+            node_id, request, self._request_timeout_ms, lambda answer: self._on_answer(node_id, epochs, answer)
+        )
+
+    def _on_answer(self, node_id: int, epochs: dict[TopicPartition, int], answer: Answer) -> None:
+        asked = self._current(epochs, node_id)
+        if isinstance(answer.response, OffsetForLeaderEpochResponse):
+            for topic in answer.response.topics:
+                for found in topic.partitions:
+                    tp = TopicPartition(topic.topic, found.partition)
+                    state = asked.pop(tp, None)
+                    if state is not None:
+                        self._on_partition(tp, state, found, answer.received_at_ms)
+        for tp, state in asked.items():
+            left_out = broker_error(
+                ErrorCode.UNKNOWN_SERVER_ERROR, f"OffsetForLeaderEpoch of {tp}", "not in the answer"
+            )
+            self._news.retry(tp, state, answer.error or left_out, answer.received_at_ms)
+
+    def _on_partition(self, tp: TopicPartition, state: FetchState, found: EpochEndOffset, now_ms: int) -> None:
+        if found.error_code != ErrorCode.NONE:
+            self._news.retry(tp, state, broker_error(found.error_code, f"OffsetForLeaderEpoch of {tp}"), now_ms)
+        elif found.end_offset < 0 or found.leader_epoch < 0:
+            self._news.truncated(tp, state, -1, NO_EPOCH)
+        elif found.end_offset < state.next_offset:
+            self._news.truncated(tp, state, found.end_offset, found.leader_epoch)
+        else:
+            state.attempts = 0
+            state.checked_epoch = state.asked_epoch
+            self._news.wait(tp, state, "")
