@@ -20,7 +20,17 @@ Q = TypeVar("Q", bound=Request)
 class Call:
     """One request, as its handler sees it."""
 
-    __slots__ = ("_answer", "client_id", "cluster", "identity", "is_abandoned", "node", "on_abandoned", "version")
+    __slots__ = (
+        "_answer",
+        "client_id",
+        "cluster",
+        "fails_with",
+        "identity",
+        "is_abandoned",
+        "node",
+        "on_abandoned",
+        "version",
+    )
 
     def __init__(
         self,
@@ -36,6 +46,8 @@ class Call:
         self.identity = identity
         self.version = version
         self.client_id = client_id
+        self.fails_with: ErrorCode | None = None
+        """What the request was ordered to fail with."""
         self.is_abandoned = False
         self.on_abandoned: Callable[[], None] | None = None
         self._answer = answer

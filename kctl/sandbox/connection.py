@@ -13,6 +13,7 @@ from kctl.client.errors import ProtocolError, RemoteProtocolError
 from kctl.client.protocol import codec
 from kctl.client.protocol.api import api_name
 from kctl.client.protocol.api.api_versions import ApiVersionsRequest
+from kctl.client.protocol.api.produce import ProduceRequest
 from kctl.client.protocol.api.request_header import RequestHeader
 from kctl.client.protocol.api.sasl_authenticate import SaslAuthenticateRequest
 from kctl.client.protocol.api.sasl_handshake import SaslHandshakeRequest
@@ -24,8 +25,9 @@ from kctl.client.protocol.framing import (
     request_header_version,
 )
 from kctl.client.protocol.schema import Request, Response
-from kctl.sandbox.apis import HANDLERS, api_versions
+from kctl.sandbox.apis import FAIL_THEMSELVES, HANDLERS, api_versions
 from kctl.sandbox.call import Call, Handler
+from kctl.sandbox.error_answers import error_answer
 from kctl.sandbox.identity import Identity
 
 if TYPE_CHECKING:
@@ -55,6 +57,8 @@ class BrokerConnection:
         self._is_closed = False
         self._is_serving = False
         self._is_paused = False
+        self._is_mute = False
+        """An answer got lost: brokers answer in order, so none may follow it."""
 
     # --- bytes in ---------------------------------------------------------------------------------------------------
 
@@ -118,6 +122,11 @@ class BrokerConnection:
 
         call = Call(listener.node, listener.cluster, self._identity, prefix.version, client_id, answer)
         self._call = call
+        call.fails_with = self._faults.take_error(prefix.api_key)
+        if call.fails_with is not None and prefix.api_key not in FAIL_THEMSELVES:
+            is_awaited = not (isinstance(request, ProduceRequest) and request.acks == 0)
+            call.answer(error_answer(request, prefix.version, call.fails_with) if is_awaited else None)
+            return
         response = handler.handle(call, request)
         if response is not None:
             call.answer(response)
@@ -145,7 +154,9 @@ class BrokerConnection:
     def _leave(self, data: bytes) -> None:
         if self._is_closed:
             return
-        self._wire.write(data)
+        self._is_mute = self._is_mute or self._faults.loses_answers
+        if not self._is_mute:
+            self._wire.write(data)
         if self._identity.is_refused:
             self._refuse("authentication failed")
             return

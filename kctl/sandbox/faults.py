@@ -1,13 +1,19 @@
 """The faults a node can be given, all in one table: what each does to connects, to requests and to answers.
 
-A fault is data. Those who carry it out ask `NodeFaults` one of four questions: what happens to a connect, to the
-bytes of a request, how late is an answer, is the node frozen. Shown by tests/unit/sandbox/test_faults.py, and on both
-transports by tests/loopback/sandbox and tests/sim/sandbox.
+A fault is data. Those who carry it out ask `NodeFaults` what happens to a connect, to the bytes of a request, to an
+answer, whether the node is frozen, and with which error a request fails (error_answers.py says how).
+Shown by tests/unit/sandbox/test_faults.py, and on both transports by tests/loopback/sandbox and tests/sim/sandbox.
 """
 
+from collections import deque
 from collections.abc import Callable
 from enum import Enum
 from typing import NamedTuple
+
+from kctl.client.broker_errors import ErrorCode
+
+MAX_FAILURES = 10_000
+"""The most requests of one API that can be ordered to fail."""
 
 
 class OnConnect(Enum):
@@ -43,6 +49,8 @@ class Fault(Enum):
     """Connections are accepted, their bytes are read, and no answer ever comes; for bytes read so, not even later."""
     FREEZE = "freeze"
     """The process stands still: connects succeed, and everything is answered late, when the fault ends."""
+    DROP_ANSWERS = "drop-answers"
+    """Requests are carried out and their answers are lost; on such a connection none comes later either."""
     DELAY = "delay"
     """Each answer leaves `ms` milliseconds late."""
 
@@ -52,6 +60,7 @@ class Effect(NamedTuple):
 
     on_connect: OnConnect = OnConnect.ACCEPT
     on_request: OnRequest = OnRequest.ANSWER
+    loses_answers: bool = False
     is_delay: bool = False
 
 
@@ -62,6 +71,7 @@ EFFECTS: dict[Fault, Effect] = {
     Fault.RESET_ON_REQUEST: Effect(on_request=OnRequest.RESET),
     Fault.SILENCE: Effect(on_request=OnRequest.SWALLOW),
     Fault.FREEZE: Effect(on_request=OnRequest.HOLD),
+    Fault.DROP_ANSWERS: Effect(loses_answers=True),
     Fault.DELAY: Effect(is_delay=True),
 }
 """The one place where a fault is defined. With several active, the first in the order of `Fault` decides."""
@@ -70,10 +80,12 @@ EFFECTS: dict[Fault, Effect] = {
 class NodeFaults:
     """The faults of one node that are active now."""
 
-    __slots__ = ("_active", "_listeners")
+    __slots__ = ("_active", "_errors", "_listeners")
 
     def __init__(self) -> None:
         self._active: dict[Fault, int] = {}
+        self._errors: dict[int, deque[ErrorCode]] = {}
+        """By api key: what the next requests are answered with."""
         self._listeners: list[Callable[[], None]] = []
 
     def start(self, fault: Fault, *, ms: int = 0) -> None:
@@ -94,9 +106,26 @@ class NodeFaults:
 
     def heal(self) -> None:
         """Switch everything off."""
+        self._errors.clear()
         if self._active:
             self._active.clear()
             self._changed()
+
+    def fail_requests(self, api_key: int, code: ErrorCode, times: int) -> None:
+        """Answer the next `times` requests of an API with `code`, behind those that were ordered before.
+
+        Raises:
+            ValueError: `times` is not 1 to `MAX_FAILURES`, counted with those still to come.
+        """
+        ordered = self._errors.setdefault(api_key, deque())
+        if not 1 <= times <= MAX_FAILURES - len(ordered):
+            raise ValueError(f"{times} failures behind {len(ordered)}: 1 to {MAX_FAILURES} in all are possible")
+        ordered.extend([code] * times)
+
+    def take_error(self, api_key: int) -> ErrorCode | None:
+        """Return what the request of an API that has just come is to fail with, and count it."""
+        ordered = self._errors.get(api_key)
+        return ordered.popleft() if ordered else None
 
     def on_change(self, listener: Callable[[], None]) -> None:
         """Have `listener` called after each change."""
@@ -126,6 +155,11 @@ class NodeFaults:
             if EFFECTS[fault].on_request is not OnRequest.ANSWER:
                 return EFFECTS[fault].on_request
         return OnRequest.ANSWER
+
+    @property
+    def loses_answers(self) -> bool:
+        """Whether answers get lost."""
+        return Fault.DROP_ANSWERS in self._active
 
     @property
     def is_frozen(self) -> bool:

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.seams import Entropy
+from kctl.sandbox.apis import HANDLERS
 from kctl.sandbox.cluster import Cluster, ClusterNode
+from kctl.sandbox.error_answers import has_error_code
 from kctl.sandbox.faults import Fault
 from kctl.sandbox.node import ListenerSecurity, NodeListener
 from kctl.sandbox.seams import Scheduler
@@ -233,6 +235,27 @@ class Sandbox:
         """Switch a fault of a node off."""
         self._do(lambda: self.cluster.nodes[node_id].faults.stop(fault))
 
+    def fail_requests(self, api: str, code: ErrorCode, *, times: int = 1, node_id: int | None = None) -> None:
+        """Answer the next requests of an API with an error; they are not carried out.
+
+        Args:
+            api: Kafka's name, such as Fetch or OffsetCommit.
+            code: the error, for all that a request asks. Produce with acks=0 is still not answered.
+            times: how many requests, of each node.
+            node_id: of which node; None: of all.
+        Raises:
+            KeyError: no such node.
+            ValueError: the sandbox has no such API, it has no error codes, or `times` is not possible.
+        """
+        api_key = failing_api(api)
+
+        def change() -> None:
+            nodes = self.cluster.nodes
+            for node in nodes.values() if node_id is None else [nodes[node_id]]:
+                node.faults.fail_requests(api_key, code, times)
+
+        self._do(change)
+
     def heal(self, node_id: int | None = None) -> None:
         """Switch all faults of a node off, or of all nodes."""
 
@@ -246,6 +269,21 @@ class Sandbox:
     def end_offset(self, topic: str, partition: int) -> int:
         """Return the offset that the next record will have."""
         return self._do(lambda: self.cluster.topics[topic].partitions[partition].log.end_offset)
+
+
+def failing_api(api: str) -> int:
+    """Return the key of an API that can be told to fail.
+
+    Raises:
+        ValueError: the sandbox has no such API, or its answers have no error codes.
+    """
+    by_name = {handler.request.NAME: handler.request for handler in HANDLERS.values()}
+    request = by_name.get(api)
+    if request is None or not has_error_code(request):
+        able = ", ".join(sorted(name for name, one in by_name.items() if has_error_code(one)))
+        raise ValueError(f"{api!r} cannot be told to fail; {able} can")
+    api_key: int = request.API_KEY
+    return api_key
 
 
 def _at_once(action: Callable[[], None]) -> None:

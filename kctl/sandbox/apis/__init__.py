@@ -71,4 +71,6 @@ HANDLERS: dict[int, Handler[Any]] = {
     )
 }
 """By api key; ApiVersions names exactly these."""
+FAIL_THEMSELVES = (fetch.HANDLER.request.API_KEY,)
+"""APIs whose handlers look at `Call.fails_with`: what is asked of them is known to a session alone."""
 api_versions.offer(HANDLERS.values())

@@ -23,6 +23,11 @@ from kctl.sandbox.partition_read import Limits, missing, read, refused
 from kctl.sandbox.seams import Handle
 
 _NAMES_LEADERS_FROM = 16
+_OF_SESSIONS = (
+    ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
+    ErrorCode.INVALID_FETCH_SESSION_EPOCH,
+    ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
+)
 _MOVED = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 
 
@@ -46,6 +51,8 @@ class _Look(NamedTuple):
 
 def _answer(call: Call, request: FetchRequest) -> FetchResponse | None:
     context = call.node.fetch_sessions.begin(request, call.version, lambda topic_id: _name_of(call, topic_id))
+    if call.fails_with in _OF_SESSIONS:
+        return FetchResponse(error_code=call.fails_with)
     if isinstance(context, ErrorCode):
         return FetchResponse(error_code=context)
     present = [one for one in context.wanted if missing(call, one) is ErrorCode.NONE]
@@ -113,6 +120,10 @@ def _look(fetch: _Asked) -> _Look:
     size_bytes = 0
     is_urgent = False
     for wanted in fetch.present:
+        if call.fails_with is not None:
+            answers.append((wanted, refused(wanted.asked, call.fails_with)))
+            is_urgent = True
+            continue
         data = read(call, request, wanted, Limits(request.max_bytes - size_bytes, size_bytes == 0))
         answers.append((wanted, data))
         size_bytes += len(data.records or b"")

@@ -43,7 +43,7 @@ from tests.unit.sandbox.bench import Bench, batch
 EVERY_VERSION = [(key, version) for key, api in HANDLERS.items() for version in range(api.first, api.last + 1)]
 
 
-def _request(bench: Bench, key: int, version: int) -> Request:
+def content_request(bench: Bench, key: int, version: int) -> Request:
     """Return a request that is answered with content, in what the version can say."""
     topic_id = bench.topic_id("t")
     names = {
@@ -126,7 +126,7 @@ def _further_request(key: int, version: int) -> Request:
 def test_is_answered(key: int, version: int, node_id: int) -> None:
     bench = Bench(nodes=2, topics={"t": 2})
     client = bench.connect(node_id)
-    request = _request(bench, key, version)
+    request = content_request(bench, key, version)
     correlation_id = client.send(request, version)
     bench.scheduler.advance(0)
     client.take(request.RESPONSE, version, correlation_id)
