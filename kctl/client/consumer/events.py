@@ -136,7 +136,9 @@ class Stop(NamedTuple):
 
 
 PartitionToNetwork = StartFetch | ResolvePosition | Forget | Pause | Consumed | PositionMoved
-ToNetwork = PartitionToNetwork | AskTopics | AskOffsets | AbandonCall | TryAgain | Stop | GroupToNetwork
+ToNetwork = (
+    PartitionToNetwork | AskTopics | AskOffsets | AskClientInstanceId | AbandonCall | TryAgain | Stop | GroupToNetwork
+)
 
 
 # --- network to application -----------------------------------------------------------------------------------------
