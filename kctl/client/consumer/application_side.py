@@ -212,8 +212,10 @@ class ApplicationSide:
 
     def _learn_end(self, chunk: FetchedChunk) -> None:
         state = self.subscription.current(chunk.topic_partition, chunk.epoch)
-        if state is not None and chunk.high_watermark >= 0 and self._config.isolation_level == "read_uncommitted":
-            state.end_offset = chunk.high_watermark
+        is_committed_only = self._config.isolation_level == "read_committed"
+        end_offset = chunk.last_stable_offset if is_committed_only else chunk.high_watermark
+        if state is not None and end_offset >= 0:
+            state.end_offset = end_offset
 
     def _on_event(self, event: ToApplication) -> None:
         match event:
@@ -228,6 +230,9 @@ class ApplicationSide:
                 self.data.give_back(topic_partition, epoch)
             case PositionResolved():
                 self.subscription.resolved(*event)
+                state = self.subscription.current(event.topic_partition, event.epoch)
+                if state is not None:
+                    state.waiting = None
             case NoCommittedOffset(topic_partition, epoch):
                 self.subscription.nothing_committed(topic_partition, epoch)
             case Waiting(topic_partition, epoch, text, kind, node_id, cause, at_ms):
