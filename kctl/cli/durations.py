@@ -1,9 +1,11 @@
-"""Durations as people write them: `5s`, `500ms`, `1m30s`. A bare number is refused, for its unit would be a guess.
+"""Durations as people write them: `5s`, `500ms`, `1m30s`, `PT1H`. A bare number is refused: its unit would be a guess.
 
 Shown by tests/unit/cli/test_durations.py.
 """
 
 import re
+
+from kctl.client.config.consumer import iso_duration_ms
 
 UNITS_MS = {"d": 86_400_000, "h": 3_600_000, "m": 60_000, "s": 1000, "ms": 1}
 LONGEST_MS = 2**53
@@ -16,7 +18,7 @@ _EXAMPLES = "write it like 5s, 500ms or 1m30s"
 
 
 def parse_duration_ms(text: str) -> int:
-    """Return the milliseconds of a duration such as `1m30s`; units d, h, m, s, ms, the larger first.
+    """Return the milliseconds of a duration such as `1m30s` (units d, h, m, s, ms, the larger first) or `PT1H30M`.
 
     Raises: ValueError: saying what is wrong and how to write it.
     """
@@ -27,6 +29,8 @@ def parse_duration_ms(text: str) -> int:
         raise ValueError(f"{text!r} has no unit: write {text}s for seconds or {text}ms for milliseconds")
     if text.startswith("-"):
         raise ValueError(f"{text!r} is negative: {_EXAMPLES}")
+    if text[:1] in ("P", "p"):
+        return iso_duration_ms(text)
     match = _DURATION.fullmatch(text)
     if match is None or not text:
         raise ValueError(f"{text!r} is not a duration: {_EXAMPLES}")

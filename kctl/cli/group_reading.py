@@ -3,11 +3,18 @@
 Owns which offsets have left this process, and when they are committed. Shown by tests/cli/test_consume_group.py.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from kctl.cli.bounds import find_bounds
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import CommandError
 from kctl.cli.formats.output import RecordOutput
+from kctl.cli.offsets import END, START, OffsetSpec, Range, range_of
 from kctl.cli.options import Common
-from kctl.cli.reading import Reading
+from kctl.cli.reading import Limits, Reading
+from kctl.cli.topic_words import TopicWords
+from kctl.cli.waiting_words import WaitingWords, waiting_words
+from kctl.client.broker_errors import ErrorCode
 from kctl.client.clock import Timer
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig
@@ -15,8 +22,7 @@ from kctl.client.consumer.chunk import FetchedChunk
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.consumer.group_events import Offsets as Committed
 from kctl.client.consumer.rebalance_listener import RebalanceListener
-from kctl.client.consumer.waiting import WaitReason
-from kctl.client.errors import KafkaError
+from kctl.client.errors import ApiTimeout, BrokerError, KafkaError
 
 COMMIT_EVERY_MS = 1000
 
@@ -25,43 +31,100 @@ class GroupReading(Reading, RebalanceListener):
     """A `Reading` of whatever the group gives this member."""
 
     def __init__(
-        self, common: Common, config: ConsumerConfig, consumer: Consumer, output: RecordOutput, limit: int
+        self, common: Common, config: ConsumerConfig, consumer: Consumer, output: RecordOutput, limits: Limits
     ) -> None:
-        super().__init__(common, config, consumer, output, limit)
+        super().__init__(common, config, consumer, output, limits)
         self.commit_error: KafkaError | None = None
         """Why the latest commit failed; None when it did not."""
+        self._specs: Sequence[OffsetSpec] = ()
         self._exit_at_end = False
         self._is_assigned = False
+        self._snapshots: dict[TopicPartition, int | None] = {}
+        """The end of each partition that was ever ours; it stays the same when the partition comes back."""
         self._written_to: dict[TopicPartition, int] = {}
         """What was handed to the output since the last flush."""
         self._uncommitted: dict[TopicPartition, int] = {}
         """What has left this process and is not committed yet."""
-        self._commit_timer = Timer(common.environment.clock, COMMIT_EVERY_MS)
+        self._commit_timer = Timer(self._clock, COMMIT_EVERY_MS)
+        self._polled_at_ms = self._clock.now_ms()
 
-    def join(self, topics: Sequence[str], *, exit_at_end: bool) -> None:
-        """Subscribe; with -e the end of each partition is that of the moment in which it was assigned.
+    def join(self, topics: TopicWords, specs: Sequence[OffsetSpec], *, exit_at_end: bool) -> None:
+        """Subscribe.
 
+        Args:
+            specs: their ends hold for every partition, their starts where the group has no commit.
+            exit_at_end: the end of each partition is that of the moment in which it was first assigned.
         Raises: BrokerError: no such topic, or not allowed. ApiTimeout: no broker or no coordinator within the limit.
         """
+        self._specs = specs
         self._exit_at_end = exit_at_end
-        partitions = [TopicPartition(topic, 0) for topic in topics if self._consumer.partitions_for(topic)]
-        self._consumer.committed(partitions[:1])  # whether there is a coordinator, and it lets us in
-        self._consumer.subscribe(topics, self)
+        partitions = [TopicPartition(topic, 0) for topic in topics.names if self._consumer.partitions_for(topic)]
+        self._consumer.committed(partitions[:1] or [TopicPartition("any", 0)])  # is there a coordinator; are we let in
+        self._consumer.subscribe(topics.as_pattern() if topics.patterns else topics.names, self)
 
     @property
-    def _is_done(self) -> bool:
-        is_at_end = self._exit_at_end and self._is_assigned and self._ends == {}
-        return self.written >= self._limit or is_at_end
+    def _is_at_every_end(self) -> bool:
+        return self._is_assigned and super()._is_at_every_end
+
+    def _poll(self, timeout_s: float) -> FetchedChunk | None:
+        try:
+            return super()._poll(timeout_s)
+        except BrokerError as error:
+            raise self._in_words(error) from error
+        finally:
+            self._polled_at_ms = self._clock.now_ms()
+
+    def _in_words(self, error: BrokerError) -> Exception:
+        instance_id = self._config.group_instance_id
+        if error.code != ErrorCode.FENCED_INSTANCE_ID or instance_id is None:
+            return error
+        return CommandError(
+            ExitCode.AUTHENTICATION,
+            f"another process uses group.instance.id={instance_id}",
+            "give each process a group.instance.id of its own; the one that came later goes on",
+        )
 
     # --- what the group decides -------------------------------------------------------------------------------------
 
     def on_partitions_assigned(self, topic_partitions: Sequence[TopicPartition]) -> None:
         self._is_assigned = True
-        if self._exit_at_end:
-            ends = self._consumer.end_offsets(topic_partitions)
-            unread = {tp: end for tp, end in ends.items() if self._consumer.position(tp) < end}
-            self._ends = {**(self._ends or {}), **unread}
-            self._consumer.pause(tp for tp in topic_partitions if tp not in unread)
+        committed = self._committed(topic_partitions)
+        self._expected |= {tp: offset for tp, offset in committed.items() if offset is not None}
+        wanted = {tp: range_of(self._specs, tp.partition) for tp in topic_partitions}
+        self._seek_where_nothing_is_committed(wanted, committed)
+        has_ends = {tp: each for tp, each in wanted.items() if self._exit_at_end or each.end is not None}
+        new = {tp: each for tp, each in has_ends.items() if tp not in self._snapshots}
+        found = find_bounds(self._consumer, new, self.note, exit_at_end=self._exit_at_end, needs_starts=False)
+        self._snapshots |= {tp: each.end for tp, each in found.items()}
+        ends = {tp: end for tp in has_ends if (end := self._snapshots[tp]) is not None}
+        unread = {tp: end for tp, end in ends.items() if self._consumer.position(tp) < end}
+        self._ends |= unread
+        assigned = self._consumer.assignment
+        have_ends = bool(assigned) and all(range_of(self._specs, tp.partition).end for tp in assigned)
+        self._is_bounded = self._exit_at_end or have_ends
+        self._consumer.pause(tp for tp in ends if tp not in unread)
+
+    def _committed(self, topic_partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int | None]:
+        """Return what the group has committed; nothing where its coordinator does not say so in time."""
+        try:
+            committed = self._consumer.committed(topic_partitions)
+        except ApiTimeout:
+            return {}
+        return {tp: None if each is None else each.offset for tp, each in committed.items()}
+
+    def _seek_where_nothing_is_committed(
+        self, wanted: Mapping[TopicPartition, Range], committed: Mapping[TopicPartition, int | None]
+    ) -> None:
+        """Go to starts that auto.offset.reset has no word for."""
+        ranges = {
+            tp: Range(each.start)
+            for tp, each in wanted.items()
+            if each.start not in (START, END) and tp in committed and committed[tp] is None
+        }
+        if ranges:
+            for tp, each in find_bounds(self._consumer, ranges, self.note).items():
+                self._consumer.seek(tp, each.start)
+                self._expected[tp] = each.start
 
     def on_partitions_revoked(self, topic_partitions: Sequence[TopicPartition]) -> None:
         try:
@@ -72,13 +135,21 @@ class GroupReading(Reading, RebalanceListener):
 
     def on_partitions_lost(self, topic_partitions: Sequence[TopicPartition]) -> None:
         self._forget(topic_partitions)
+        away_ms = self._clock.now_ms() - self._polled_at_ms
+        limit_ms = self._config.max_poll_interval_ms
+        if away_ms >= limit_ms:
+            raise CommandError(
+                ExitCode.NOT_ABLE_YET,
+                f"left group: {away_ms / 1000:g} s between polls (limit {limit_ms / 1000:g} s)",
+                "whoever reads the output was too slow: raise -X max.poll.interval.ms, or let less be written at once "
+                "with -X max.partition.fetch.bytes; what was not committed is read again",
+            )
 
     def _forget(self, topic_partitions: Sequence[TopicPartition]) -> None:
         self._is_assigned = False
         for tp in topic_partitions:
-            self._written_to.pop(tp, None)
-            self._uncommitted.pop(tp, None)
-            (self._ends or {}).pop(tp, None)
+            for known in (self._written_to, self._uncommitted, self._ends, self._expected, self._high_watermarks):
+                known.pop(tp, None)
 
     # --- what was written -------------------------------------------------------------------------------------------
 
@@ -105,7 +176,7 @@ class GroupReading(Reading, RebalanceListener):
 
     def _commit(self) -> None:
         """Commit what has left this process; close() waits for it."""
-        self._commit_timer = Timer(self._common.environment.clock, COMMIT_EVERY_MS)
+        self._commit_timer = Timer(self._clock, COMMIT_EVERY_MS)
         if self._uncommitted:
             offsets, self._uncommitted = self._uncommitted, {}
             self._consumer.commit_async(offsets, self._on_commit)
@@ -119,9 +190,9 @@ class GroupReading(Reading, RebalanceListener):
             self._uncommitted = {**again, **self._uncommitted}
 
     def _reached_end(self, tp: TopicPartition) -> None:
-        if self._ends is not None and self._ends.pop(tp, None) is not None:
+        if self._ends.pop(tp, None) is not None:
             self._consumer.pause([tp])
 
-    def _waits(self) -> list[tuple[TopicPartition | None, WaitReason]]:
-        why = self._consumer.waiting_for_group()
-        return super()._waits() if why is None else [(None, why)]
+    def _words(self) -> WaitingWords:
+        group = self._consumer.waiting_for_group()
+        return waiting_words(self._consumer.waiting_for(), group, self._filtered)

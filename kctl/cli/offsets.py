@@ -1,35 +1,37 @@
-"""Where to start reading: the grammar of `-o`.
+"""What to read of each partition: the values behind `-o`, how they are written, and how later ones go over earlier.
 
-    POSITION := start | end | N | -N | @TIME       aliases: beginning earliest oldest; latest newest
-    TIME     := 13 digits (ms) | 9-10 digits (s) | YYYY-MM-DD | RFC 3339 | -DURATION (ago)
-
-Knows the words only; `start_offsets.py` asks the brokers. Shown by tests/unit/cli/test_offsets.py.
+Knows neither the grammar (`offset_grammar.py`) nor brokers (`bounds.py`).
+Shown by tests/unit/cli/test_offsets.py.
 """
 
-import re
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from enum import Enum
 from typing import NamedTuple
 
-from kctl.cli.durations import parse_duration_ms
-
-LARGEST_OFFSET = 2**63 - 1
-LONGEST_TEXT = 64
-
-_START = ("start", "beginning", "earliest", "oldest")
-_END = ("end", "latest", "newest")
-_NUMBER = re.compile(r"-?[0-9]{1,19}")
-_EPOCH_MS = re.compile(r"[0-9]{13}")
-_EPOCH_S = re.compile(r"[0-9]{9,10}")
-_ISO = re.compile(r"\d{4}-\d{2}-\d{2}(?:[Tt ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:[Zz]|[+-]\d{2}:\d{2})?)?", re.ASCII)
-_EXAMPLES = "write start, end, 42, -10 (the last 10), @2024-05-01, @2024-05-01T12:00:00Z or @-1h"
+MS_DIGITS = 13
+"""Digits of an instant in milliseconds; ten are seconds."""
+_MILLISECOND = datetime.resolution * 1000
+_EPOCH = datetime.fromtimestamp(0, UTC)
 
 
-class Edge(Enum):
-    """One of the two ends of a partition."""
+class Anchor(Enum):
+    """What a relative position counts from."""
 
     START = "start"
     END = "end"
+    STORED = "stored"
+    """The group's committed offset."""
+
+
+class Relative(NamedTuple):
+    """So many offsets after (or, negative, before) an anchor, in each partition."""
+
+    anchor: Anchor
+    shift: int = 0
+
+    def __str__(self) -> str:
+        return self.anchor.value + (f"{self.shift:+d}" if self.shift else "")
 
 
 class Absolute(NamedTuple):
@@ -37,11 +39,8 @@ class Absolute(NamedTuple):
 
     offset: int
 
-
-class Last(NamedTuple):
-    """So many offsets before the end, in each partition."""
-
-    back: int
+    def __str__(self) -> str:
+        return str(self.offset)
 
 
 class AtTime(NamedTuple):
@@ -49,49 +48,61 @@ class AtTime(NamedTuple):
 
     at_ms: int
 
+    def __str__(self) -> str:
+        if self.at_ms < 10**MS_DIGITS:
+            return f"@{self.at_ms:0{MS_DIGITS}d}"
+        return f"@{(_EPOCH + self.at_ms * _MILLISECOND).isoformat()}"
 
-Position = Edge | Absolute | Last | AtTime
+
+Position = Relative | Absolute | AtTime
+START, END = Relative(Anchor.START), Relative(Anchor.END)
 
 
-def parse_position(text: str, wall_ms: int) -> Position:
-    """Return where to start.
+class Range(NamedTuple):
+    """From a position on up to, and without, another one; None: without an end."""
 
-    Args: wall_ms: the present in milliseconds since the epoch, for `@-1h`.
-    Raises: ValueError: saying what is wrong and how to write it.
+    start: Position = START
+    end: Position | None = None
+
+
+PartitionSpan = tuple[int, int]
+"""The first and the last of some partitions."""
+
+
+class OffsetSpec(NamedTuple):
+    """One `-o`: which bounds it sets, in which partitions.
+
+    Attributes:
+        spans: the partitions it is about; empty: all.
+        start: None leaves the start as it is.
+        end: None leaves the end as it is, or takes it away with `is_open`.
+        is_open: it was written with a colon and nothing behind it.
     """
-    word = text.strip()
-    if len(word) > LONGEST_TEXT:
-        raise ValueError(f"an offset of {len(word)} characters is too long: {_EXAMPLES}")
-    if word.lower() in _START:
-        return Edge.START
-    if word.lower() in _END:
-        return Edge.END
-    if word.startswith("@"):
-        return AtTime(_parse_time(word[1:], wall_ms))
-    if _NUMBER.fullmatch(word):
-        number = int(word)
-        if abs(number) > LARGEST_OFFSET:
-            raise ValueError(f"{word} is larger than any offset")
-        return Last(-number) if word.startswith("-") else Absolute(number)
-    raise ValueError(f"{text!r} is not an offset: {_EXAMPLES}")
+
+    spans: tuple[PartitionSpan, ...] = ()
+    start: Position | None = None
+    end: Position | None = None
+    is_open: bool = False
+
+    def __str__(self) -> str:
+        numbers = ",".join(str(first) if first == last else f"{first}-{last}" for first, last in self.spans)
+        start = "" if self.start is None else str(self.start)
+        colon = ":" if self.is_open or self.end is not None else ""
+        return f"{numbers}={start}{colon}{self.end or ''}" if numbers else f"{start}{colon}{self.end or ''}"
+
+    def is_about(self, partition: int) -> bool:
+        return not self.spans or any(first <= partition <= last for first, last in self.spans)
+
+    def over(self, before: Range) -> Range:
+        """Return what becomes of an earlier range: each bound that is written here replaces the one there."""
+        end = before.end if self.end is None and not self.is_open else self.end
+        return Range(before.start if self.start is None else self.start, end)
 
 
-def _parse_time(word: str, wall_ms: int) -> int:
-    if _EPOCH_MS.fullmatch(word):
-        return int(word)
-    if _EPOCH_S.fullmatch(word):
-        return int(word) * 1000
-    if word.startswith("-"):
-        return max(0, wall_ms - parse_duration_ms(word[1:]))
-    if _ISO.fullmatch(word):
-        try:
-            instant = datetime.fromisoformat(word.upper())
-        except ValueError as e:
-            raise ValueError(f"'@{word}': {e}") from None
-        if instant.tzinfo is None:
-            instant = instant.replace(tzinfo=UTC)
-        return max(0, (instant - datetime.fromtimestamp(0, UTC)) // _MILLISECOND)
-    raise ValueError(f"'@{word}' is not a time: write 13 digits of ms, 10 of s, a date, RFC 3339 or @-1h")
-
-
-_MILLISECOND = datetime.resolution * 1000
+def range_of(specs: Iterable[OffsetSpec], partition: int, default: Range | None = None) -> Range:
+    """Return what is to be read of a partition number; the later of two specs wins."""
+    found = default or Range()
+    for spec in specs:
+        if spec.is_about(partition):
+            found = spec.over(found)
+    return found

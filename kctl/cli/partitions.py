@@ -1,21 +1,20 @@
-"""Which partitions to read (`-p 0,2-4`) and where to start in each: the words of the user, answered by the brokers.
+"""Which partitions to read: topics by name or pattern, and `-p 0,2-4`, answered by the brokers.
 
 Shown by tests/unit/cli/test_partitions.py and tests/cli/test_produce_consume.py.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
-from kctl.cli.offsets import Absolute, Edge, Last, Position
+from kctl.cli.offsets import OffsetSpec
+from kctl.cli.topic_words import TopicWords
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 
 MOST_PARTITIONS = 100_000
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
-
-Offsets = dict[TopicPartition, int]
 
 
 def parse_partitions(texts: Iterable[str]) -> list[int]:
@@ -35,14 +34,32 @@ def parse_partitions(texts: Iterable[str]) -> list[int]:
     return sorted(numbers)
 
 
-def choose_partitions(consumer: Consumer, topics: Sequence[str], wanted: Sequence[int]) -> list[TopicPartition]:
+def choose_partitions(
+    consumer: Consumer,
+    topics: TopicWords,
+    wanted: Sequence[int],
+    specs: Sequence[OffsetSpec] = (),
+    *,
+    may_be_none: bool = False,
+) -> list[TopicPartition]:
     """Return the partitions to read: the wanted ones of each topic, or all when none is named.
 
-    Raises: CommandError: a topic lacks a wanted partition. BrokerError: no such topic, or not allowed.
+    Args:
+        specs: each is about at least one of them, or it was a mistake.
+        may_be_none: patterns need not match anything yet.
+    Raises:
+        CommandError: a topic lacks a wanted partition, a spec is about none, or no topic matches.
+        BrokerError: no such topic, or not allowed.
     """
+    found = {topic: consumer.partitions_for(topic) for topic in topics.names}
+    if topics.patterns:
+        there = consumer.list_topics()
+        found |= {topic: there[topic] for topic in topics.chosen_of(there) if topic not in found}
+    if not found and not may_be_none:
+        raise CommandError(ExitCode.UNKNOWN_RESOURCE, f"no topic matches {topics}", "kctl topics list shows them")
     chosen: list[TopicPartition] = []
-    for topic in dict.fromkeys(topics):
-        existing = [info.partition for info in consumer.partitions_for(topic)]
+    for topic, infos in found.items():
+        existing = [info.partition for info in infos]
         missing = [number for number in wanted if number not in existing]
         if missing:
             raise CommandError(
@@ -51,41 +68,7 @@ def choose_partitions(consumer: Consumer, topics: Sequence[str], wanted: Sequenc
                 f"it has {len(existing)}, numbered from 0",
             )
         chosen.extend(TopicPartition(topic, number) for number in wanted or existing)
+    for spec in specs:
+        if chosen and not any(spec.is_about(tp.partition) for tp in chosen):
+            raise CommandError(ExitCode.UNKNOWN_RESOURCE, f"-o {spec}: no partition that is read has such a number")
     return chosen
-
-
-def find_starts(
-    consumer: Consumer, partitions: Sequence[TopicPartition], position: Position, note: Callable[[str], None]
-) -> Offsets:
-    """Return the offset to start at in each partition.
-
-    An offset that a partition does not have is moved to the nearest that it has, and `note` is told: the other
-    partitions may well have it.
-    """
-    if position is Edge.START:
-        return consumer.beginning_offsets(partitions)
-    ends = consumer.end_offsets(partitions)
-    if position is Edge.END:
-        return ends
-    if isinstance(position, Absolute | Last):
-        return _within(consumer.beginning_offsets(partitions), ends, position, note)
-    found = consumer.offsets_for_times(dict.fromkeys(partitions, position.at_ms))
-    return {tp: ends[tp] if hit is None else hit.offset for tp, hit in found.items()}
-
-
-def _within(
-    beginnings: Mapping[TopicPartition, int],
-    ends: Mapping[TopicPartition, int],
-    position: Absolute | Last,
-    note: Callable[[str], None],
-) -> Offsets:
-    starts: Offsets = {}
-    for tp, end in ends.items():
-        if isinstance(position, Last):
-            starts[tp] = max(beginnings[tp], end - position.back)
-            continue
-        starts[tp] = min(max(beginnings[tp], position.offset), end)
-        if starts[tp] != position.offset:
-            has = f"only {beginnings[tp]} to {end - 1}" if beginnings[tp] < end else "it is empty"
-            note(f"{tp} has no offset {position.offset}, {has}; starting at {starts[tp]}")
-    return starts

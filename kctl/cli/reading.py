@@ -1,122 +1,291 @@
-"""Reading: the records of chosen partitions to stdout, until the limit, the end, or for ever.
+"""Reading: the records of chosen partitions to stdout, until the limit, the end, a rest, or for ever.
 
-Owns when to stop and when to flush; records are decoded and written by a plan, without an object each.
-Shown by tests/unit/cli/test_consume_run.py.
+Owns when to stop, when to flush, and when to say why nothing comes; records are decoded and written by a plan, without
+an object each. Shown by tests/unit/cli/test_consume_run.py.
 """
 
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from kctl.cli.bounds import Bounds
 from kctl.cli.data_out import DataOut
+from kctl.cli.durations import show_duration
+from kctl.cli.failures import CommandError, explain
 from kctl.cli.formats.output import RecordOutput
-from kctl.cli.offsets import Position
+from kctl.cli.interrupts import Interrupted
 from kctl.cli.options import Common
-from kctl.cli.partitions import Offsets, find_starts
-from kctl.client.clock import Timer
+from kctl.cli.topic_watch import TopicWatch
+from kctl.cli.view.consume_status import Figures, Rate, StatusLine
+from kctl.cli.waiting_words import WaitingWords, waiting_words
+from kctl.client.clock import FOREVER_MS, Timer
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.chunk import FetchedChunk
 from kctl.client.consumer.consumer import Consumer
-from kctl.client.consumer.waiting import WaitKind, WaitReason
+from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import ApiTimeout
 
-IDLE_S = 0.5
+IDLE_MS = 500
 """How often an idle consumer looks whether its reader has left."""
 TELL_AFTER_MS = 2000
-"""An idle wait is told after so long, unless there is simply nothing more to read."""
+"""A wait is told after so long."""
 WRITE_RECORDS = 500
 FOREVER = 2**63 - 1
 
 
+class Limits(NamedTuple):
+    """What ends a reading, besides the ends of its partitions.
+
+    Attributes:
+        records: so many were written.
+        idle_ms: so long nothing came.
+    """
+
+    records: int = FOREVER
+    idle_ms: int = FOREVER_MS
+
+
 class Reading:
-    """One reading: from the start offsets until the limit, the end, or for ever."""
+    """One reading of assigned partitions."""
 
     def __init__(
-        self, common: Common, config: ConsumerConfig, consumer: Consumer, output: RecordOutput, limit: int
+        self, common: Common, config: ConsumerConfig, consumer: Consumer, output: RecordOutput, limits: Limits
     ) -> None:
         self.written = 0
         self._common = common
         self._config = config
         self._consumer = consumer
         self._output = output
-        self._limit = limit
-        self._out = DataOut(common.environment.stdout)
+        self._limits = limits
+        self._status = StatusLine(common.environment, wanted=not common.quiet and common.tracer is None)
+        self._out = DataOut(self._status.around(common.environment.stdout))
         self._out.write(output.head)
-        self._ends: Offsets | None = None
-        """With -e: the partitions not yet read to their end, and that end."""
+        self._clock = common.environment.clock
+        self._ends: dict[TopicPartition, int] = {}
+        """Of the partitions that are not yet read to their end: that end."""
+        self._is_bounded = False
+        """Whether the reading ends with the last of them."""
+        self._expected: dict[TopicPartition, int] = {}
+        """Where each partition goes on, unless its offsets are reset."""
+        self._high_watermarks: dict[TopicPartition, int] = {}
+        self._rate = Rate()
+        self._rest = Timer(self._clock, FOREVER_MS)
+        """Since something was fetched."""
+        self._silence = Timer(self._clock, FOREVER_MS)
+        """Since something was written, or a reason not to was told."""
+        self._filtered = 0
+        """Records left out since something was written."""
         self._told = ""
+        self._fault: Timer | None = None
+        """Since something has been wrong without a break."""
+        self._is_rested = False
+        self._watch: TopicWatch | None = None
+        self._seen: dict[TopicPartition, None] = {}
 
-    def start(self, partitions: list[TopicPartition], position: Position, *, exit_at_end: bool) -> None:
-        """Assign the partitions at their start offsets; with -e only those that have anything to read."""
-        starts = find_starts(self._consumer, partitions, position, lambda text: self._common.say(f"kctl: note: {text}"))
-        if exit_at_end:
-            ends = self._consumer.end_offsets(partitions)
-            self._ends = {tp: end for tp, end in ends.items() if starts[tp] < end}
-            starts = {tp: starts[tp] for tp in self._ends}
-        self._consumer.assign(starts)
-        for tp, offset in starts.items():
-            self._consumer.seek(tp, offset)
+    def watch(self, watch: TopicWatch) -> None:
+        """Read new partitions too, from their first record on."""
+        self._watch = watch
+
+    def start(self, bounds: Mapping[TopicPartition, Bounds]) -> None:
+        """Assign the partitions that have anything to read, at their start offsets.
+
+        When each of them has an end, reading ends with the last of them.
+        """
+        wanted = {tp: each for tp, each in bounds.items() if each.end is None or each.start < each.end}
+        self._is_bounded = bool(bounds) and all(each.end is not None for each in bounds.values())
+        self._ends = {tp: each.end for tp, each in wanted.items() if each.end is not None}
+        self._seen |= dict.fromkeys(bounds)
+        self._consumer.assign(wanted)
+        for tp, each in wanted.items():
+            self._consumer.seek(tp, each.start)
+            self._expected[tp] = each.start
 
     @property
     def _is_done(self) -> bool:
-        return self.written >= self._limit or self._ends == {}
+        return self.written >= self._limits.records or self._is_rested or self._is_at_every_end
+
+    @property
+    def _is_at_every_end(self) -> bool:
+        return self._is_bounded and not self._ends
 
     def follow(self) -> None:
-        """Write what comes until there is nothing more to write; flush whenever nothing is there at once."""
+        """Write what comes until there is nothing more to write; flush whenever nothing is there at once.
+
+        Raises:
+            OutputClosed: whoever read the output has left.
+            ApiTimeout: an end or a limit of records is not reached, and for so long nothing has come.
+        """
         try:
-            idle = Timer(self._common.environment.clock, self._config.api_timeout_ms)
+            self._rest = Timer(self._clock, FOREVER_MS)
+            self._silence = Timer(self._clock, FOREVER_MS)
             while not self._is_done:
-                chunk = self._consumer.poll_chunk(0)
+                self._look_for_new()
+                chunk = self._poll(0)
                 if chunk is None:
                     self._flush()
-                    chunk = self._consumer.poll_chunk(IDLE_S)
+                    chunk = self._poll(self._wait_s())
                 if chunk is None:
-                    self._on_idle(idle)
+                    self._on_idle()
                     continue
+                self._rest, self._fault = Timer(self._clock, FOREVER_MS), None
                 self._write(chunk)
-                idle = Timer(self._common.environment.clock, self._config.api_timeout_ms)
-        finally:
+                self._after_chunk()
             self._flush()
+            self._status.clear()
+        except Interrupted:
+            self._status.leave()  # what the signal said stands below it
+            raise
+        finally:
+            self._status.clear()
+            self._flush()
+
+    def _poll(self, timeout_s: float) -> FetchedChunk | None:
+        return self._consumer.poll_chunk(timeout_s)
+
+    def _wait_s(self) -> float:
+        self._rest.update()
+        return max(1, min(IDLE_MS, self._limits.idle_ms - self._rest.elapsed_ms)) / 1000
+
+    def _look_for_new(self) -> None:
+        new = [] if self._watch is None else self._watch.new_partitions(self._seen)
+        if new:
+            self._seen |= dict.fromkeys(new)
+            self._consumer.assign([*self._consumer.assignment, *new])
+            self._consumer.seek_to_beginning(new)
 
     def _flush(self) -> None:
         self._out.flush()
 
+    # --- what comes -------------------------------------------------------------------------------------------------
+
     def _write(self, chunk: FetchedChunk) -> None:
         tp = chunk.topic_partition
-        end = FOREVER if self._ends is None else self._ends.get(tp, 0)
+        self._note_reset(tp, chunk.fetch_offset)
+        end = self._ends.get(tp, FOREVER)
         reader = chunk.reader(end)
         plan = self._output.plan_for(chunk)
         reader.count = already = self.written  # so that %i goes on counting
-        while not reader.exhausted and self.written < self._limit:
-            self._out.write(reader.output(plan, min(WRITE_RECORDS, self._limit - self.written)))
+        while not reader.exhausted and self.written < self._limits.records:
+            self._out.write(reader.output(plan, min(WRITE_RECORDS, self._limits.records - self.written)))
             self.written = max(already, reader.count)
+        self._filtered = 0 if self.written > already else self._filtered + reader.filtered_records
+        if self.written > already:
+            self._silence = Timer(self._clock, FOREVER_MS)
+        self._expected[tp] = chunk.next_offset
+        self._high_watermarks[tp] = chunk.high_watermark
         self._wrote(tp, reader.next_offset)
         if chunk.next_offset >= end:
             self._reached_end(tp)
+
+    def _after_chunk(self) -> None:
+        self._silence.update()
+        if self._filtered and self._silence.elapsed_ms >= TELL_AFTER_MS:
+            self._flush()
+            self._tell(self._words())
+        if self._status.is_due(self._clock.now_ms()):
+            self._flush()
+            self._show(WaitingWords())
 
     def _wrote(self, tp: TopicPartition, next_offset: int) -> None:
         """Everything of the partition before that offset has been handed to the output; not flushed yet."""
 
     def _reached_end(self, tp: TopicPartition) -> None:
-        if self._ends is not None and self._ends.pop(tp, None) is not None:
-            self._consumer.assign(self._ends)
+        """Read no more of a partition."""
+        if self._ends.pop(tp, None) is not None:
+            self._consumer.assign([each for each in self._consumer.assignment if each != tp])
 
-    def _on_idle(self, idle: Timer) -> None:
-        """Notice that the reader left, that compaction moved us to the end, or that a reason to wait should be told."""
-        self._out.check_reader()
-        for tp, end in list((self._ends or {}).items()):
-            if self._consumer.position(tp) >= end:
-                self._reached_end(tp)
-        idle.update()
-        if idle.elapsed_ms < TELL_AFTER_MS:
+    def _note_reset(self, tp: TopicPartition, offset: int) -> None:
+        """Tell when a partition does not go on where it was to: those offsets are gone."""
+        expected = self._expected.get(tp, offset)
+        if offset == expected:
             return
-        waits = self._waits()
-        reasons = "; ".join(f"{tp}: {why}" if tp else str(why) for tp, why in waits)
-        if self._ends and idle.is_expired:
-            cause = next((why.cause for _, why in waits if why.cause is not None), None)
-            waiting_for = f"waiting for records: {reasons}"
-            raise ApiTimeout(waiting_for, timeout_ms=idle.timeout_ms, elapsed_ms=idle.elapsed_ms, cause=cause)
-        if reasons != self._told:
-            self._told = reasons
-            self._common.say(f"kctl consume: waiting: {reasons}" if reasons else "kctl consume: going on")
+        self._expected[tp] = offset
+        how = f"going on at {offset} (auto.offset.reset={self._config.auto_offset_reset})"
+        self._say(f"kctl consume: {tp} has no offset {expected} any more; {how}")
 
-    def _waits(self) -> list[tuple[TopicPartition | None, WaitReason]]:
-        """Return why nothing comes from which partition, save where there is simply nothing more."""
-        return [(tp, why) for tp, why in self._consumer.waiting_for().items() if why.kind is not WaitKind.AT_END]
+    # --- when nothing comes -----------------------------------------------------------------------------------------
+
+    def _on_idle(self) -> None:
+        """Notice that the reader left, that a position moved to its end without data, or that the time is up."""
+        self._out.check_reader()
+        reasons = self._consumer.waiting_for()
+        for tp in [tp for tp, reason in reasons.items() if reason.kind is WaitKind.AT_END]:
+            position = self._consumer.position(tp)  # it is at the end, so it is known
+            self._note_reset(tp, position)
+            if position >= self._ends.get(tp, FOREVER):
+                self._reached_end(tp)
+        self._rest.update()
+        self._silence.update()
+        if self._is_done:
+            return
+        words = self._words()
+        if self._silence.elapsed_ms >= TELL_AFTER_MS:
+            self._tell(words)
+        self._end_if_due(words)
+        self._show(words)
+
+    def _words(self) -> WaitingWords:
+        return waiting_words(self._consumer.waiting_for(), filtered=self._filtered)
+
+    def _end_if_due(self, words: WaitingWords) -> None:
+        """Raise where an end or a limit is not reached for a fault; rest after --idle-timeout."""
+        limit_ms = self._config.default_api_timeout_ms
+        if self._is_bounded and self._rest.elapsed_ms >= limit_ms:
+            raise self._timeout(words, self._rest)
+        if words.is_fault and self._limits.records < FOREVER:
+            self._fault = self._fault or Timer(self._clock, limit_ms)
+            self._fault.update()
+            if self._fault.is_expired:
+                raise self._timeout(words, self._fault)
+        else:
+            self._fault = None
+        if self._rest.elapsed_ms >= self._limits.idle_ms:
+            self._end_of_rest(words)
+
+    def _end_of_rest(self, words: WaitingWords) -> None:
+        """End, and well, unless it is known what kept the records away."""
+        said = f"nothing came for {show_duration(self._limits.idle_ms)} (--idle-timeout)"
+        if words.is_fault and words.cause is not None:
+            failure = explain(words.cause)
+            raise CommandError(failure.code, f"{said}: {words.text}", failure.hint)
+        self._is_rested = True
+        self._say(f"kctl consume: {said}{f': {words.text}' if words.text else ''}")
+
+    def _timeout(self, words: WaitingWords, since: Timer) -> ApiTimeout:
+        text = f"waiting for records: {words.text or 'nobody says why'}"
+        limit_ms = self._config.default_api_timeout_ms
+        return ApiTimeout(text, timeout_ms=limit_ms, elapsed_ms=since.elapsed_ms, cause=words.cause)
+
+    # --- what is said -----------------------------------------------------------------------------------------------
+
+    def note(self, text: str) -> None:
+        """Tell of something that was not done as it was asked for."""
+        self._say(f"kctl: note: {text}")
+
+    def _say(self, line: str) -> None:
+        self._status.clear()
+        self._common.say(line)
+
+    def _tell(self, words: WaitingWords) -> None:
+        """Tell each reason once, and that it is over where it was a fault."""
+        if words.text == self._told or (self._status.is_shown and not words.is_fault):
+            return
+        self._told = words.text
+        self._say(f"kctl consume: waiting: {words.text}" if words.text else "kctl consume: going on")
+
+    def _show(self, words: WaitingWords) -> None:
+        now_ms = self._clock.now_ms()
+        if not self._status.is_due(now_ms):
+            return
+        behind = [mark - self._expected.get(tp, mark) for tp, mark in self._high_watermarks.items()]
+        self._status.paint(
+            Figures(
+                written=self.written,
+                per_second=self._rate.per_second(now_ms, self.written),
+                lag=sum(max(0, each) for each in behind) if behind else None,
+                partitions=len(self._consumer.assignment),
+                waiting=words.text,
+                is_fault=words.is_fault,
+            ),
+            now_ms,
+        )

@@ -6,11 +6,13 @@ from typing import cast
 
 import pytest
 
+from kctl.cli.bounds import Bounds
 from kctl.cli.environment import Environment
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import CommandError
 from kctl.cli.formats.output import RecordOutput
-from kctl.cli.offsets import Edge
 from kctl.cli.options import Common
-from kctl.cli.reading import FOREVER, Reading
+from kctl.cli.reading import Limits, Reading
 from kctl.cli.settings import Settings
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.clock import ManualClock
@@ -19,10 +21,10 @@ from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.chunk import FetchedChunk
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.consumer.waiting import WaitKind, WaitReason
-from kctl.client.errors import ApiTimeout
-from kctl.client.records import OutputField, RecordBatchBuilder
+from kctl.client.errors import ApiTimeout, ConnectionRefused
+from kctl.client.records import Condition, OutputField, RecordBatchBuilder
 
-T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
+T0, T1, T9 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("t", 9)
 CONFIG = ConsumerConfig.parse({"bootstrap.servers": "a:1", "default.api.timeout.ms": 5000})
 
 
@@ -35,13 +37,11 @@ class Scripted:
         self.chunks = list(chunks)
         self.assigned: list[list[TopicPartition]] = []
         self.positions: dict[TopicPartition, int] = {}
-        self.reasons: list[dict[TopicPartition, WaitReason]] = []
+        self.reasons: list[dict[TopicPartition, WaitReason]] = [{}]
 
-    def beginning_offsets(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-        return dict.fromkeys(partitions, 0)
-
-    def end_offsets(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-        return {tp: self.ends[tp] for tp in partitions}
+    @property
+    def assignment(self) -> list[TopicPartition]:
+        return self.assigned[-1]
 
     def assign(self, partitions: Sequence[TopicPartition]) -> None:
         self.assigned.append(list(partitions))
@@ -76,18 +76,47 @@ def _chunk(tp: TopicPartition, first: int, count: int, next_offset: int | None =
 class Run:
     """A reading, and what it wrote and said."""
 
-    def __init__(self, ends: Mapping[TopicPartition, int], *chunks: FetchedChunk, limit: int = FOREVER) -> None:
+    def __init__(self, ends: Mapping[TopicPartition, int], *chunks: FetchedChunk, limits: Limits | None = None) -> None:
         self.stdout, self.stderr = io.BytesIO(), io.StringIO()
         self.consumer = Scripted(ManualClock(), ends, chunks)
         environment = Environment(io.BytesIO(), self.stdout, self.stderr, {}, self.consumer.clock)
         common = Common(environment, Settings({}), 0, None, False, False)
-        output = RecordOutput([OutputField("value"), b"\n"])
-        self.reading = Reading(common, CONFIG, cast(Consumer, self.consumer), output, limit)
+        conditions = [Condition("value", lambda value: None if b"9-" in value else value)]
+        output = RecordOutput([OutputField("value"), b"\n"], conditions=conditions)
+        self.reading = Reading(common, CONFIG, cast(Consumer, self.consumer), output, limits or Limits())
+
+    def start(self, *, with_ends: bool) -> None:
+        self.reading.start({tp: Bounds(0, end if with_ends else None) for tp, end in self.consumer.ends.items()})
 
     def to_the_end(self) -> list[bytes]:
-        self.reading.start(list(self.consumer.ends), Edge.START, exit_at_end=True)
+        self.start(with_ends=True)
         self.reading.follow()
         return self.stdout.getvalue().split()
+
+    def for_polls(self, count: int) -> str:
+        """Go on for so many polls and return what was said."""
+        original = self.consumer.poll_chunk
+        left = count
+
+        def poll_chunk(timeout: float) -> FetchedChunk | None:
+            nonlocal left
+            left -= 1
+            if left < 0:
+                raise Enough
+            return original(timeout)
+
+        self.consumer.poll_chunk = poll_chunk  # type: ignore[method-assign]  # a reading that ends
+        with pytest.raises(Enough):
+            self.reading.follow()
+        return self.stderr.getvalue()
+
+
+class Enough(Exception):
+    """The test has seen enough."""
+
+
+AT_END = WaitReason(WaitKind.AT_END, "at the end, offset 5")
+GONE = WaitReason(WaitKind.CONNECTION, "node 1 is not reachable", node_id=1, cause=ConnectionRefused("refused"))
 
 
 def test_reads_every_partition_to_what_was_its_end() -> None:
@@ -102,7 +131,7 @@ def test_nothing_to_read() -> None:
 
 
 def test_the_limit_cuts_a_chunk() -> None:
-    run = Run({T0: 9}, _chunk(T0, 0, 9), limit=3)
+    run = Run({T0: 9}, _chunk(T0, 0, 9), limits=Limits(records=3))
     assert run.to_the_end() == [b"0-0", b"0-1", b"0-2"]
     assert run.reading.written == 3
 
@@ -114,8 +143,8 @@ def test_an_end_that_only_compaction_or_markers_reach() -> None:
 
 def test_a_position_that_moved_without_data() -> None:
     run = Run({T0: 5}, _chunk(T0, 0, 2))
-    run.reading.start([T0], Edge.START, exit_at_end=True)
-    run.consumer.reasons = [{T0: WaitReason(WaitKind.POSITION, "looking")}]
+    run.start(with_ends=True)
+    run.consumer.reasons = [{T0: AT_END}]
     original = run.consumer.poll_chunk
 
     def poll_chunk(timeout: float) -> FetchedChunk | None:
@@ -144,25 +173,92 @@ def test_no_progress_towards_the_end_is_bounded_by_the_api_timeout_and_told_befo
 
 def test_a_reason_to_wait_is_told_once_and_so_is_its_end() -> None:
     run = Run({T0: 5})
-    run.reading.start([T0], Edge.START, exit_at_end=False)
-    at_end = {T0: WaitReason(WaitKind.AT_END, "at the end, offset 5")}
-    gone = {T0: WaitReason(WaitKind.CONNECTION, "node 1 is not reachable", node_id=1)}
-    run.consumer.reasons = [at_end, at_end, gone, gone, at_end, at_end]
-    polls = 0
+    run.start(with_ends=False)
+    run.consumer.positions[T0] = 0
+    at_end, gone, nothing = {T0: AT_END}, {T0: GONE}, dict[TopicPartition, WaitReason]()
+    run.consumer.reasons = [at_end] * 12 + [gone] * 20 + [nothing] * 2
+    assert run.for_polls(40).splitlines() == [
+        "kctl consume: waiting: at the end of the partition",
+        "kctl consume: waiting: t-0: node 1 is not reachable",
+        "kctl consume: going on",
+    ]
 
-    class Enough(Exception):
-        pass
 
+def test_some_partitions_with_an_end_and_some_without_do_not_end() -> None:
+    run = Run({T0: 1, T1: 9}, _chunk(T0, 0, 3), _chunk(T1, 0, 2))
+    run.reading.start({T0: Bounds(0, 1), T1: Bounds(0)})
+    run.for_polls(10)
+    assert run.stdout.getvalue() == b"0-0\n1-0\n1-1\n"
+
+
+def test_a_limit_that_a_fault_keeps_away_ends_by_the_api_timeout_with_its_cause() -> None:
+    run = Run({T0: 9}, _chunk(T0, 0, 2), limits=Limits(records=5))
+    run.start(with_ends=False)
+    rest = [{T0: AT_END}] * 30
+    run.consumer.reasons = [*rest, {T0: GONE}, *rest, {T0: GONE}]
+    with pytest.raises(ApiTimeout) as e:
+        run.reading.follow()
+    assert isinstance(e.value.cause, ConnectionRefused)
+    assert e.value.elapsed_ms == 5000, "counted from when something went wrong for good, not from the last record"
+    assert run.stdout.getvalue() == b"0-0\n0-1\n"
+
+
+def test_a_rest_ends_well_and_says_so() -> None:
+    run = Run({T0: 9}, _chunk(T0, 0, 2), limits=Limits(idle_ms=3000))
+    run.start(with_ends=False)
+    run.consumer.reasons = [{T0: AT_END}]
+    run.reading.follow()
+    assert run.consumer.clock.now_ms() == 3000
+    assert run.stderr.getvalue().splitlines()[-1] == (
+        "kctl consume: nothing came for 3s (--idle-timeout): at the end of the partition"
+    )
+
+
+def test_a_rest_for_a_fault_is_no_good_end() -> None:
+    run = Run({T0: 9}, limits=Limits(idle_ms=1300))
+    run.start(with_ends=False)
+    run.consumer.reasons = [{T0: GONE}]
+    with pytest.raises(CommandError, match="nothing came for 1s300ms") as e:
+        run.reading.follow()
+    assert e.value.code is ExitCode.REFUSED
+    assert run.consumer.clock.now_ms() == 1300
+
+
+def test_what_is_left_out_all_the_time_is_told() -> None:
+    run = Run({T9: 99}, *(_chunk(T9, at, 1) for at in range(20)))
+    run.consumer.reasons = [{T9: WaitReason(WaitKind.DELIVERABLE, "")}]
+    run.start(with_ends=False)
     original = run.consumer.poll_chunk
 
     def poll_chunk(timeout: float) -> FetchedChunk | None:
-        nonlocal polls
-        polls += 1
-        if polls > 40:
-            raise Enough
+        run.consumer.clock.advance(300)
         return original(timeout)
 
-    run.consumer.poll_chunk = poll_chunk  # type: ignore[method-assign]  # a test that ends
-    with pytest.raises(Enough):
-        run.reading.follow()
-    assert run.stderr.getvalue() == ("kctl consume: waiting: t-0: node 1 is not reachable\nkctl consume: going on\n")
+    run.consumer.poll_chunk = poll_chunk  # type: ignore[method-assign]  # data comes slowly
+    assert run.for_polls(20) == "kctl consume: waiting: what arrives is all left out by --grep\n"
+    assert run.stdout.getvalue() == b""
+
+
+def test_an_offset_that_was_reset_is_told() -> None:
+    run = Run({T0: 99}, _chunk(T0, 0, 2), _chunk(T0, 50, 1))
+    run.start(with_ends=False)
+    assert run.for_polls(4) == (
+        "kctl consume: t-0 has no offset 2 any more; going on at 50 (auto.offset.reset=latest)\n"
+    )
+
+
+def test_an_offset_that_was_reset_to_the_end_is_told_though_nothing_comes() -> None:
+    run = Run({T0: 99}, _chunk(T0, 0, 2))
+    run.start(with_ends=False)
+    run.consumer.reasons = [{T0: AT_END}]
+    run.consumer.positions[T0] = 0
+    original = run.consumer.poll_chunk
+
+    def poll_chunk(timeout: float) -> FetchedChunk | None:
+        chunk = original(timeout)
+        if chunk is None:
+            run.consumer.positions[T0] = 70
+        return chunk
+
+    run.consumer.poll_chunk = poll_chunk  # type: ignore[method-assign]  # the position moves while nothing comes
+    assert "t-0 has no offset 2 any more; going on at 70" in run.for_polls(5)

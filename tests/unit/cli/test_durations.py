@@ -20,6 +20,9 @@ from kctl.cli.durations import LONGEST_MS, parse_duration_ms, show_duration
         ("0s", 0),
         (" 5s ", 5000),
         ("1m500ms", 60_500),
+        ("PT1H", 3_600_000),
+        ("P2DT1.5S", 172_801_500),
+        ("p7d", 604_800_000),
     ],
 )
 def test_reads(text: str, expected_ms: int) -> None:
@@ -45,6 +48,9 @@ def test_bare_number_is_refused_with_both_readings(text: str) -> None:
         ("٥s", "not a duration"),
         ("5 s", "not a duration"),
         ("-5s", "negative"),
+        ("P", "not an ISO 8601 duration"),
+        ("P1DT", "not an ISO 8601 duration"),
+        ("P1Y", "not an ISO 8601 duration"),
         ("0.0001s", "finer than a millisecond"),
         ("9" * 41 + "s", "too long"),
         ("9" * 30 + "d", "longer than any clock"),

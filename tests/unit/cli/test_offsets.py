@@ -1,61 +1,31 @@
-"""The grammar of -o."""
+"""Which range a partition gets when several -o were given: the later one wins, bound by bound."""
 
 import pytest
 
-from kctl.cli.offsets import Absolute, AtTime, Edge, Last, Position, parse_position
-
-NOW_MS = 1_700_000_000_000
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("start", Edge.START),
-        ("beginning", Edge.START),
-        ("Earliest", Edge.START),
-        ("end", Edge.END),
-        ("latest", Edge.END),
-        ("newest", Edge.END),
-        ("0", Absolute(0)),
-        ("42", Absolute(42)),
-        ("-10", Last(10)),
-        ("-0", Last(0)),
-        ("@1700000000123", AtTime(1_700_000_000_123)),
-        ("@1700000000", AtTime(1_700_000_000_000)),
-        ("@170000000", AtTime(170_000_000_000)),
-        ("@-1h", AtTime(NOW_MS - 3_600_000)),
-        ("@2024-05-01", AtTime(1_714_521_600_000)),
-        ("@2024-05-01T12:00:00Z", AtTime(1_714_564_800_000)),
-        ("@2024-05-01T12:00:00.123Z", AtTime(1_714_564_800_123)),
-        ("@2024-05-01T14:00:00+02:00", AtTime(1_714_564_800_000)),
-        ("@2024-05-01t12:00:00z", AtTime(1_714_564_800_000)),
-        ("@2024-05-01 12:00", AtTime(1_714_564_800_000)),
-        ("@-99999d", AtTime(0)),
-    ],
-)
-def test_reads(text: str, expected: Position) -> None:
-    assert parse_position(text, NOW_MS) == expected
+from kctl.cli.offset_grammar import parse_offset
+from kctl.cli.offsets import END, START, Absolute, AtTime, Range, range_of
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("texts", "partition", "expected"),
     [
-        ("", "not an offset"),
-        ("strat", "not an offset"),
-        ("1.5", "not an offset"),
-        ("+5", "not an offset"),
-        ("--5", "not an offset"),
-        ("٣", "not an offset"),
-        ("9223372036854775808", "larger than any offset"),
-        ("9" * 65, "too long"),
-        ("@", "not a time"),
-        ("@12345", "not a time"),
-        ("@2024-13-01", "month must be"),
-        ("@2024-05-01T25:00Z", "hour must be"),
-        ("@-5", "has no unit"),
-        ("@tomorrow", "not a time"),
+        ([], 0, Range(START, None)),
+        (["5"], 0, Range(Absolute(5), None)),
+        (["5:9"], 0, Range(Absolute(5), Absolute(9))),
+        ([":9"], 0, Range(START, Absolute(9))),
+        (["5", "7"], 0, Range(Absolute(7), None)),
+        (["5:9", "7"], 0, Range(Absolute(7), Absolute(9))),
+        (["5:9", "7:"], 0, Range(Absolute(7), None)),
+        (["5", ":9"], 0, Range(Absolute(5), Absolute(9))),
+        (["s@5", "e@9"], 0, Range(AtTime(5), AtTime(9))),
+        (["e@9", "s@5"], 0, Range(AtTime(5), AtTime(9))),
+        (["end", "1=5:9"], 0, Range(END, None)),
+        (["end", "1=5:9"], 1, Range(Absolute(5), Absolute(9))),
+        (["1=5:9", "end:"], 1, Range(END, None)),
+        (["0-2=1", "1,4=2"], 1, Range(Absolute(2), None)),
+        (["0-2=1", "1,4=2"], 2, Range(Absolute(1), None)),
+        (["0-2=1", "1,4=2"], 3, Range(START, None)),
     ],
 )
-def test_refuses(text: str, words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        parse_position(text, NOW_MS)
+def test_the_later_wins_bound_by_bound(texts: list[str], partition: int, expected: Range) -> None:
+    assert range_of([parse_offset(text, 0) for text in texts], partition) == expected

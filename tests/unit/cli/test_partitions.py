@@ -1,16 +1,15 @@
-"""The grammar of -p, and where reading starts."""
+"""The grammar of -p, and which partitions it chooses."""
 
-from collections.abc import Sequence
-from typing import ClassVar, cast
+from typing import cast
 
 import pytest
 
 from kctl.cli.failures import CommandError
-from kctl.cli.offsets import Absolute, AtTime, Edge, Last, Position
-from kctl.cli.partitions import choose_partitions, find_starts, parse_partitions
+from kctl.cli.offset_grammar import parse_offset
+from kctl.cli.partitions import choose_partitions, parse_partitions
+from kctl.cli.topic_words import parse_topics
 from kctl.client.cluster import PartitionInfo, TopicPartition
 from kctl.client.consumer.consumer import Consumer
-from kctl.client.consumer.events import OffsetAndTimestamp
 
 
 @pytest.mark.parametrize(
@@ -35,61 +34,35 @@ def test_refuses(text: str) -> None:
 
 
 class Answers:
-    """What a consumer answers about a topic with three partitions: 5 to 9, 0 to 1, and none."""
-
-    BEGINNINGS: ClassVar = {TopicPartition("t", 0): 5, TopicPartition("t", 1): 0, TopicPartition("t", 2): 3}
-    ENDS: ClassVar = {TopicPartition("t", 0): 10, TopicPartition("t", 1): 2, TopicPartition("t", 2): 3}
-
-    def beginning_offsets(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-        return {tp: self.BEGINNINGS[tp] for tp in partitions}
-
-    def end_offsets(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-        return {tp: self.ENDS[tp] for tp in partitions}
-
-    def offsets_for_times(
-        self, timestamps_ms: dict[TopicPartition, int]
-    ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
-        found = dict.fromkeys(timestamps_ms) | {TopicPartition("t", 0): OffsetAndTimestamp(7, 100)}
-        return {tp: found[tp] for tp in timestamps_ms}
+    """What a consumer answers: every topic it is asked for has three partitions."""
 
     def partitions_for(self, topic: str) -> list[PartitionInfo]:
         return [PartitionInfo(topic, number, leader_id=1) for number in range(3)]
 
-
-def _consumer() -> Consumer:
-    return cast(Consumer, Answers())
-
-
-@pytest.mark.parametrize(
-    ("position", "expected"),
-    [
-        (Edge.START, [5, 0, 3]),
-        (Edge.END, [10, 2, 3]),
-        (Absolute(7), [7, 2, 3]),
-        (Absolute(1), [5, 1, 3]),
-        (Last(1), [9, 1, 3]),
-        (Last(100), [5, 0, 3]),
-        (AtTime(50), [7, 2, 3]),
-    ],
-)
-def test_starts(position: Position, expected: list[int]) -> None:
-    starts = find_starts(_consumer(), list(Answers.ENDS), position, lambda _: None)
-    assert list(starts.values()) == expected
+    def list_topics(self) -> dict[str, list[PartitionInfo]]:
+        return {topic: self.partitions_for(topic) for topic in ("ab", "ac", "b")}
 
 
-def test_an_offset_that_is_moved_is_told() -> None:
-    notes: list[str] = []
-    find_starts(_consumer(), list(Answers.ENDS), Absolute(1), notes.append)
-    assert notes == [
-        "t-0 has no offset 1, only 5 to 9; starting at 5",
-        "t-2 has no offset 1, it is empty; starting at 3",
-    ]
+def _choose(*words: str, wanted: tuple[int, ...] = (), specs: tuple[str, ...] = ()) -> list[TopicPartition]:
+    consumer = cast(Consumer, Answers())
+    return choose_partitions(consumer, parse_topics(words), wanted, [parse_offset(text, 0) for text in specs])
 
 
 def test_partitions_are_chosen_for_each_topic_once() -> None:
-    assert choose_partitions(_consumer(), ["b", "a", "b"], []) == [
-        TopicPartition(topic, number) for topic in "ba" for number in range(3)
-    ]
-    assert choose_partitions(_consumer(), ["a"], [2]) == [TopicPartition("a", 2)]
+    assert _choose("b", "a", "b") == [TopicPartition(topic, number) for topic in "ba" for number in range(3)]
+    assert _choose("a", wanted=(2,)) == [TopicPartition("a", 2)]
     with pytest.raises(CommandError, match="topic a has no partition 3, 9"):
-        choose_partitions(_consumer(), ["a"], [2, 3, 9])
+        _choose("a", wanted=(2, 3, 9))
+
+
+def test_patterns_choose_among_what_is_there() -> None:
+    assert _choose("/a./", "b", wanted=(0,)) == [TopicPartition(topic, 0) for topic in ("b", "ab", "ac")]
+    with pytest.raises(CommandError, match="no topic matches /x/"):
+        _choose("/x/")
+    assert choose_partitions(cast(Consumer, Answers()), parse_topics(["/x/"]), (), may_be_none=True) == []
+
+
+def test_an_offset_for_a_partition_that_is_not_read() -> None:
+    assert len(_choose("a", specs=("0-9=5",))) == 3
+    with pytest.raises(CommandError, match="-o 3-9=5: no partition that is read has such a number"):
+        _choose("a", specs=("0=1", "3-9=5"))

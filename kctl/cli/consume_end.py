@@ -1,0 +1,42 @@
+"""What is told of a consumer's end: what was not committed or not left, why, and the exit code of that.
+
+Shown by tests/unit/cli/test_consume_end.py and tests/cli/test_consume_end.py.
+"""
+
+from kctl.cli.durations import show_duration
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import exit_code
+from kctl.cli.options import Common
+from kctl.client.config import ConsumerConfig
+from kctl.client.consumer.closing import CloseResult
+from kctl.client.consumer.farewell import COMMITTING, LEAVING
+from kctl.client.errors import KafkaError
+
+_PHASES = {COMMITTING: "commit", LEAVING: "leave-group"}
+
+
+def tell_close(common: Common, config: ConsumerConfig, closed: CloseResult, commit_error: KafkaError | None) -> int:
+    """Say what was not achieved, and return the exit code of that.
+
+    Args: commit_error: why the latest commit failed.
+    """
+    if closed.expired_in is not None:
+        common.environment.say(_stopped(config, closed))
+        return ExitCode.CLOSE_TIMEOUT
+    if closed.committed is False:
+        why = "there was no time" if commit_error is None else str(commit_error)
+        common.environment.say(f"kctl consume: the last offsets are not committed: {why}")
+        return ExitCode.UNEXPECTED if commit_error is None else exit_code(commit_error)
+    return ExitCode.OK
+
+
+def _stopped(config: ConsumerConfig, closed: CloseResult) -> str:
+    phase = _PHASES.get(closed.expired_in or "", "end of the network thread")
+    parts = [f"kctl consume: close stopped at {closed.elapsed_ms} ms (--close-timeout) in phase {phase}"]
+    if closed.committed is not None:
+        parts.append(f"offsets committed: {'yes' if closed.committed else 'no'}")
+    if closed.left_group is False:
+        classic = config.group_protocol == "classic"
+        when = f"in {show_duration(config.session_timeout_ms)}" if classic else "after its session timeout"
+        parts.append(f"group frees member {when}")
+    return "; ".join(parts)

@@ -1,0 +1,166 @@
+"""StatusLine: one line about a reading, on a terminal below the data; gone before data or words are written.
+
+It is shown where stderr is a terminal, and stdout that terminal or a file: whoever reads a pipe may write to the
+terminal too. Data that ends within a line is left alone. Shown by tests/unit/cli/view/test_consume_status.py and, on
+pseudo-terminals, tests/cli/test_consume_status.py.
+"""
+
+import os
+import stat
+from collections import deque
+from typing import NamedTuple, TextIO
+
+from kctl.cli.data_out import DataOut, RawStream
+from kctl.cli.environment import NARROWEST, Environment
+from kctl.cli.formats.terminal import harmless_text
+from kctl.cli.view.painter import Line, Painter, Span, Style
+
+PAINT_EVERY_MS = 200
+RATE_OVER_MS = 5000
+
+
+class Figures(NamedTuple):
+    """What the line tells.
+
+    Attributes:
+        written: records since the start.
+        per_second: of the last seconds.
+        lag: records not read yet, as far as it is known.
+        partitions: how many are assigned.
+        waiting: why nothing comes; empty while something does.
+        is_fault: that is a fault rather than rest.
+    """
+
+    written: int
+    per_second: float
+    lag: int | None
+    partitions: int
+    waiting: str = ""
+    is_fault: bool = False
+
+
+def status_line(figures: Figures) -> Line:
+    """Return the line; what matters most comes first, for it may be cut."""
+    records = f"{figures.written} record{'' if figures.written == 1 else 's'}"
+    lag = "" if figures.lag is None else f", lag {figures.lag}"
+    partitions = f", {figures.partitions} partition{'' if figures.partitions == 1 else 's'}"
+    line = [Span(f"{records}, {_rate(figures.per_second)}/s{lag}{partitions}", Style.DIM)]
+    if figures.waiting:
+        waiting = harmless_text(figures.waiting).replace("\n", " ")
+        line.append(Span(f": {waiting}", Style.YELLOW if figures.is_fault else Style.DIM))
+    return line
+
+
+def _rate(per_second: float) -> str:
+    return f"{per_second:.0f}" if per_second >= 10 or per_second == 0 else f"{per_second:.1f}"
+
+
+class Rate:
+    """How much a count has grown in the last seconds."""
+
+    def __init__(self) -> None:
+        self._seen: deque[tuple[int, int]] = deque()
+
+    def per_second(self, now_ms: int, count: int) -> float:
+        """Take the count of this instant and return its growth."""
+        self._seen.append((now_ms, count))
+        while now_ms - self._seen[0][0] > RATE_OVER_MS:
+            self._seen.popleft()
+        first_ms, first = self._seen[0]
+        return (count - first) * 1000 / (now_ms - first_ms) if now_ms > first_ms else 0.0
+
+
+class StatusLine:
+    """The line on its terminal, or nothing where there is none to show."""
+
+    def __init__(self, environment: Environment, *, wanted: bool) -> None:
+        self._environment = environment
+        self._is_shown = wanted and _may_show(environment)
+        colour = not environment.environ.get("NO_COLOR")
+        self._painter = Painter(DataOut(_BytesToText(environment.stderr)), colour=colour)
+        self._painted = False
+        self._is_at_line_start = True
+        self._paint_at_ms = 0
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether there is a line at all."""
+        return self._is_shown
+
+    def is_due(self, now_ms: int) -> bool:
+        return self._is_shown and now_ms >= self._paint_at_ms
+
+    def paint(self, figures: Figures, now_ms: int) -> None:
+        """Show the line, unless data has left its cursor within a line."""
+        self._paint_at_ms = now_ms + PAINT_EVERY_MS
+        if self._is_shown and self._is_at_line_start:
+            self._painter.paint([status_line(figures)], self._columns() - 1)
+            self._painted = True
+
+    def clear(self) -> None:
+        """Take the line away, for something else is about to be written there."""
+        if self._painted:
+            self._painted = False
+            self._painter.paint([], self._columns() - 1)
+
+    def leave(self) -> None:
+        """Let the line stand: others have written below it."""
+        self._painted = False
+        self._is_shown = False
+
+    def around(self, stdout: RawStream) -> RawStream:
+        """Return the stream for data: what is written to it takes the line away first."""
+        return _BelowData(self, stdout) if self._is_shown and self._environment.stdout_is_tty else stdout
+
+    def wrote(self, last_byte: int) -> None:
+        self._is_at_line_start = last_byte == 0x0A
+
+    def _columns(self) -> int:
+        try:
+            columns = os.get_terminal_size(self._environment.stderr.fileno()).columns
+        except (OSError, ValueError):  # a stream in memory
+            columns = self._environment.columns
+        return max(NARROWEST, columns or self._environment.columns)
+
+
+def _may_show(environment: Environment) -> bool:
+    if not environment.stderr_is_tty or environment.environ.get("TERM") == "dumb":
+        return False
+    try:
+        mode = os.fstat(environment.stdout.fileno()).st_mode
+    except (OSError, ValueError):  # a stream in memory
+        return True
+    return not stat.S_ISFIFO(mode) and not stat.S_ISSOCK(mode)
+
+
+class _BelowData:
+    """Stdout on the terminal that the line is on."""
+
+    def __init__(self, line: StatusLine, stdout: RawStream) -> None:
+        self._line = line
+        self._stdout = stdout
+
+    def write(self, data: memoryview, /) -> int | None:
+        self._line.clear()
+        written = self._stdout.write(data)
+        if written:
+            self._line.wrote(data[written - 1])
+        return written
+
+    def fileno(self) -> int:
+        return self._stdout.fileno()
+
+
+class _BytesToText:
+    """Stderr as the painter wants it."""
+
+    def __init__(self, stderr: TextIO) -> None:
+        self._stderr = stderr
+
+    def write(self, data: memoryview, /) -> int:
+        self._stderr.write(bytes(data).decode())
+        self._stderr.flush()
+        return len(data)
+
+    def fileno(self) -> int:
+        return self._stderr.fileno()

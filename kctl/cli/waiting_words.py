@@ -1,0 +1,76 @@
+"""WaitingWords: why nothing arrives, gathered over all partitions into few words, and the cause behind them.
+
+Owns the grouping and when a reason is a fault rather than rest. Shown by tests/unit/cli/test_waiting_words.py and,
+from real situations, tests/cli/test_consume_waiting.py.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from kctl.client.cluster import TopicPartition
+from kctl.client.consumer.waiting import WaitKind, WaitReason
+from kctl.client.errors import KafkaError
+
+MOST_NAMES = 3
+"""Partitions named for one reason; further ones are counted."""
+MOST_REASONS = 4
+
+RESTING = (WaitKind.AT_END, WaitKind.OPEN_TRANSACTION, WaitKind.PAUSED, WaitKind.DELIVERABLE, WaitKind.NO_SHARE)
+"""Nothing is wrong: more comes when somebody writes, commits, or leaves the group."""
+PASSING = (WaitKind.PAUSED, WaitKind.DELIVERABLE, WaitKind.NOT_STARTED)
+"""Our own doing, over with the next poll: not worth a word."""
+
+
+class WaitingWords(NamedTuple):
+    """What is waited for.
+
+    Attributes:
+        text: for people; empty where there is nothing to say.
+        is_fault: something keeps records from arriving that are or may be there.
+        cause: the last error on the way, where there was one.
+    """
+
+    text: str = ""
+    is_fault: bool = False
+    cause: KafkaError | None = None
+
+
+def waiting_words(
+    partitions: Mapping[TopicPartition, WaitReason], group: WaitReason | None = None, filtered: int = 0
+) -> WaitingWords:
+    """Return why nothing arrives.
+
+    Args:
+        partitions: as `Consumer.waiting_for` says it.
+        group: as `Consumer.waiting_for_group` says it; what the group waits for comes before its partitions.
+        filtered: records that have arrived meanwhile and were left out.
+    """
+    if group is not None:
+        return WaitingWords(group.text, group.kind not in RESTING, group.cause)
+    told = {tp: reason for tp, reason in partitions.items() if reason.kind not in PASSING}
+    at_end = sum(reason.kind is WaitKind.AT_END for reason in told.values())
+    by_text: dict[str, list[TopicPartition]] = {}
+    for tp, reason in told.items():
+        if reason.kind is not WaitKind.AT_END:
+            by_text.setdefault(reason.text, []).append(tp)
+    parts = [f"{_names(tps)}: {text}" for text, tps in by_text.items()]
+    if len(parts) > MOST_REASONS:
+        parts = [*parts[:MOST_REASONS], f"{len(parts) - MOST_REASONS} more reasons"]
+    if at_end:
+        parts.append(f"at the end of {_count(at_end, len(partitions))}")
+    if filtered:
+        parts.append("what arrives is all left out by --grep")
+    faults = [reason for reason in told.values() if reason.kind not in RESTING]
+    cause = next((reason.cause for reason in faults if reason.cause is not None), None)
+    return WaitingWords("; ".join(parts), bool(faults), cause)
+
+
+def _names(partitions: list[TopicPartition]) -> str:
+    more = f" and {len(partitions) - MOST_NAMES} more" if len(partitions) > MOST_NAMES else ""
+    return ", ".join(map(str, partitions[:MOST_NAMES])) + more
+
+
+def _count(some: int, of: int) -> str:
+    if some == of:
+        return "the partition" if of == 1 else f"all {of} partitions"
+    return f"{some} of {of} partitions"

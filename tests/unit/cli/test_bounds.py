@@ -1,0 +1,122 @@
+"""Where reading starts and ends in each partition, by what a consumer answers."""
+
+from collections.abc import Iterable, Mapping
+from typing import ClassVar, cast
+
+import pytest
+
+from kctl.cli.bounds import Bounds, find_bounds
+from kctl.cli.offset_grammar import parse_offset
+from kctl.cli.offsets import range_of
+from kctl.client.cluster import TopicPartition
+from kctl.client.consumer.consumer import Consumer
+from kctl.client.consumer.events import OffsetAndTimestamp
+from kctl.client.consumer.group_events import OffsetAndMetadata
+
+T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
+
+
+class Answers:
+    """A topic with three partitions: 5 to 9, 0 to 1, and none at 3; the group has read 7 of the first, and 9 of none.
+
+    Records are as old as their offsets say, ten milliseconds each.
+    """
+
+    BEGINNINGS: ClassVar = {T0: 5, T1: 0, T2: 3}
+    ENDS: ClassVar = {T0: 10, T1: 2, T2: 3}
+    COMMITTED: ClassVar[dict[TopicPartition, int | None]] = {T0: 7, T1: None, T2: 1}
+
+    def __init__(self) -> None:
+        self.asked_times: list[dict[TopicPartition, int]] = []
+
+    def beginning_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        return {tp: self.BEGINNINGS[tp] for tp in partitions}
+
+    def end_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        return {tp: self.ENDS[tp] for tp in partitions}
+
+    def committed(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        return {tp: None if (at := self.COMMITTED[tp]) is None else OffsetAndMetadata(at) for tp in partitions}
+
+    def offsets_for_times(self, asked: Mapping[TopicPartition, int]) -> dict[TopicPartition, OffsetAndTimestamp | None]:
+        self.asked_times.append(dict(asked))
+        found = {tp: max(self.BEGINNINGS[tp], -(-at_ms // 10)) for tp, at_ms in asked.items()}
+        return {
+            tp: OffsetAndTimestamp(offset, 10 * offset) if offset < self.ENDS[tp] else None
+            for tp, offset in found.items()
+        }
+
+
+def _bounds(*texts: str, exit_at_end: bool = False, notes: list[str] | None = None) -> list[tuple[int, int | None]]:
+    specs = [parse_offset(text, 0) for text in texts]
+    ranges = {tp: range_of(specs, tp.partition) for tp in (T0, T1, T2)}
+    note = (lambda _: None) if notes is None else notes.append
+    found = find_bounds(cast(Consumer, Answers()), ranges, note, exit_at_end=exit_at_end)
+    assert list(found) == [T0, T1, T2]
+    return [(each.start, each.end) for each in found.values()]
+
+
+@pytest.mark.parametrize(
+    ("text", "starts"),
+    [
+        ("start", [5, 0, 3]),
+        ("start+1", [6, 1, 3]),
+        ("end", [10, 2, 3]),
+        ("7", [7, 2, 3]),
+        ("1", [5, 1, 3]),
+        ("-1", [9, 1, 3]),
+        ("-100", [5, 0, 3]),
+        ("stored", [7, 0, 3]),
+        ("stored-1", [6, 0, 3]),
+        ("stored+9", [10, 2, 3]),
+        ("@0000000000065", [7, 2, 3]),
+        ("0=7", [7, 0, 3]),
+    ],
+)
+def test_starts(text: str, starts: list[int]) -> None:
+    assert _bounds(text) == [(start, None) for start in starts]
+
+
+@pytest.mark.parametrize(
+    ("text", "ends"),
+    [
+        (":end", [10, 2, 3]),
+        (":end-1", [9, 1, 3]),
+        (":-100", [5, 0, 3]),
+        (":+1", [6, 1, 4]),
+        (":7", [7, 7, 7]),
+        (":stored", [7, 0, 1]),
+        ("@:0000000000065", [7, 2, 3]),
+    ],
+)
+def test_ends(text: str, ends: list[int]) -> None:
+    assert _bounds(text) == list(zip([5, 0, 3], ends, strict=True))
+
+
+def test_exit_at_end_ends_no_later_than_what_is_there() -> None:
+    assert _bounds(exit_at_end=True) == [(5, 10), (0, 2), (3, 3)]
+    assert _bounds(":7", exit_at_end=True) == [(5, 7), (0, 2), (3, 3)]
+
+
+def test_two_instants_a_partition_are_asked_for_together_over_partitions() -> None:
+    consumer = Answers()
+    specs = [parse_offset("@0000000000060:0000000000080", 0), parse_offset("1=@0000000000000", 0)]
+    ranges = {tp: range_of(specs, tp.partition) for tp in (T0, T1)}
+    found = find_bounds(cast(Consumer, consumer), ranges, lambda _: None)
+    assert found == {T0: Bounds(6, 8), T1: Bounds(0, 2)}
+    assert len(consumer.asked_times) == 2
+
+
+def test_a_start_that_is_moved_is_told() -> None:
+    notes: list[str] = []
+    _bounds("1", notes=notes)
+    assert notes == [
+        "t-0 has no offset 1, only 5 to 9; starting at 5",
+        "t-2 has no offset 1, it is empty; starting at 3",
+    ]
+
+
+def test_what_is_stored_and_what_is_not() -> None:
+    notes: list[str] = []
+    _bounds("stored", notes=notes)
+    assert notes == ["nothing is stored for t-1; starting at 0", "t-2 has no offset 1, it is empty; starting at 3"]
