@@ -159,11 +159,17 @@ class FetchSessions:
         self._node_id = node_id
         self._slots = slots
         self._made = 0
+        self._opened = 0
         self._now_ms: Callable[[], int] = lambda: 0
         self._sessions: dict[int, _Session] = {}
 
     def __len__(self) -> int:
         return len(self._sessions)
+
+    @property
+    def opened(self) -> int:
+        """How many sessions there have been."""
+        return self._opened
 
     def run_on(self, now_ms: Callable[[], int]) -> None:
         """Take time from `now_ms` from now on."""
@@ -214,6 +220,7 @@ class FetchSessions:
             cached.is_news(data)
         session.size = len(session.partitions)
         self._sessions[session.session_id] = session
+        self._opened += 1
         return session
 
     def _evict_for(self, size: int) -> bool:
