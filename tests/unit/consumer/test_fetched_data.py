@@ -3,10 +3,20 @@ import pytest
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.chunk import FetchedChunk, walk_batches
-from kctl.client.consumer.events import Consumed, PartitionFailed
+from kctl.client.consumer.events import (
+    EARLIEST_TIMESTAMP,
+    Consumed,
+    PartitionFailed,
+    PositionMoved,
+    ResolvePosition,
+    StartFetch,
+    ToNetwork,
+    Truncated,
+)
 from kctl.client.consumer.fetched_data import FetchedData
 from kctl.client.consumer.subscription import Stage, Subscription
-from kctl.client.errors import BrokerError, CorruptBatchError, InvalidOffsetError
+from kctl.client.errors import BrokerError, CorruptBatchError, InvalidOffsetError, LogTruncationError
+from kctl.client.events import ResetCause
 from tests.unit.consumer.fakes import T0, T1, batch
 
 
@@ -24,11 +34,19 @@ class Desk:
 
     def bring(self, tp: TopicPartition, data: bytes, fetch_offset: int = 0) -> None:
         walk = walk_batches(data, fetch_offset)
-        self.data.add_chunk(FetchedChunk(tp, self.subscription.state(tp).epoch, fetch_offset, walk.next_offset, data))
+        epoch = self.subscription.state(tp).epoch
+        chunk = FetchedChunk(tp, epoch, fetch_offset, walk.next_offset, data, leader_epoch=walk.leader_epoch)
+        self.data.add_chunk(chunk)
 
     def fail(self, tp: TopicPartition, code: int) -> None:
         error = broker_error(code, f"Fetch of {tp}")
         self.data.add_failure(PartitionFailed(tp, self.subscription.state(tp).epoch, 0, error))
+
+    def cut(self, end_offset: int, *, epoch: int = 6) -> None:
+        self.data.truncated(Truncated(T0, self.subscription.state(T0).epoch, 99, end_offset, epoch))
+
+    def changes(self) -> list[ToNetwork]:
+        return self.subscription.take_changes(EARLIEST_TIMESTAMP)
 
     def position(self, tp: TopicPartition) -> int | None:
         return self.subscription.state(tp).position
@@ -143,3 +161,170 @@ def test_a_chunk_is_handed_over_whole_with_the_position_after_it() -> None:
     assert [record.offset for record in chunk.reader().records()] == [1, 2, 3]
     assert desk.position(T0) == 4
     assert desk.data.take_chunk() is None
+
+
+# --- positions that move unasked ------------------------------------------------------------------------------------
+
+
+def test_a_position_that_does_not_exist_is_told_of_when_its_successor_is_found() -> None:
+    desk = Desk()
+    desk.bring(T0, batch(0, 3))
+    desk.data.take_records(100)
+    desk.fail(T0, ErrorCode.OFFSET_OUT_OF_RANGE)
+    desk.data.take_records(100)
+    [resolve] = desk.changes()
+    assert isinstance(resolve, ResolvePosition)
+    desk.subscription.resolved(T0, resolve.epoch, 40)
+    assert desk.changes() == [
+        PositionMoved(T0, 3, 40, ResetCause.OUT_OF_RANGE),
+        StartFetch(T0, resolve.epoch, 40),
+    ]
+    desk.subscription.reset(T0, EARLIEST_TIMESTAMP)
+    desk.changes()
+    desk.subscription.resolved(T0, desk.subscription.state(T0).epoch, 0)
+    assert [type(each) for each in desk.changes()] == [StartFetch], "asked for, so nothing to tell"
+
+
+def test_a_seek_meanwhile_is_the_callers_wish_and_not_told() -> None:
+    desk = Desk()
+    desk.fail(T0, ErrorCode.OFFSET_OUT_OF_RANGE)
+    desk.data.take_records(100)
+    desk.changes()
+    desk.subscription.seek(T0, 7)
+    assert [type(each) for each in desk.changes()] == [StartFetch]
+
+
+def test_positions_know_the_epoch_of_the_record_before_them() -> None:
+    desk = Desk()
+    desk.bring(T0, batch(0, 4))
+    desk.data.take_records(2)
+    assert desk.subscription.state(T0).leader_epoch == 7
+    desk.subscription.refetch(T0)
+    assert desk.changes() == [StartFetch(T0, desk.subscription.state(T0).epoch, 2, 7)]
+    desk.subscription.seek(T0, 1)
+    assert desk.subscription.state(T0).leader_epoch == -1
+    desk.bring(T0, batch(0, 4))
+    desk.data.take_chunk()
+    assert desk.subscription.state(T0).leader_epoch == 7
+
+
+# --- truncation -----------------------------------------------------------------------------------------------------
+
+
+def test_a_log_cut_behind_the_position_drops_what_was_fetched_and_goes_on() -> None:
+    desk = Desk(has_reset_policy=False)
+    desk.bring(T0, batch(0, 4))
+    desk.bring(T0, batch(4, 4), 4)
+    desk.data.take_records(4)
+    desk.cut(6)
+    assert desk.data.take_records(100) == []
+    assert desk.changes() == [StartFetch(T0, desk.subscription.state(T0).epoch, 4, 7)]
+
+
+def test_a_log_cut_before_the_position_takes_it_back_to_the_cut_and_says_so() -> None:
+    desk = Desk()
+    desk.bring(T0, batch(0, 4))
+    desk.data.take_records(100)
+    desk.cut(2)
+    assert desk.position(T0) == 2
+    epoch = desk.subscription.state(T0).epoch
+    assert desk.changes() == [PositionMoved(T0, 4, 2, ResetCause.TRUNCATED), StartFetch(T0, epoch, 2, 6)]
+
+
+def test_a_cut_that_nobody_can_place_is_left_to_the_policy() -> None:
+    desk = Desk()
+    desk.bring(T0, batch(0, 4))
+    desk.data.take_records(100)
+    desk.cut(-1)
+    [resolve] = desk.changes()
+    assert isinstance(resolve, ResolvePosition)
+    desk.subscription.resolved(T0, resolve.epoch, 0)
+    assert desk.changes()[0] == PositionMoved(T0, 4, 0, ResetCause.TRUNCATED)
+
+
+def test_without_a_policy_truncation_is_raised_until_the_caller_seeks() -> None:
+    desk = Desk(has_reset_policy=False)
+    desk.bring(T0, batch(0, 4))
+    desk.data.take_records(100)
+    for end_offset, divergent in ((2, 2), (-1, None)):
+        desk.cut(end_offset)
+        with pytest.raises(LogTruncationError, match="t-0 was read up to offset 4 of a log that was cut") as caught:
+            desk.data.take_records(100)
+        error = caught.value
+        assert (error.topic, error.partition, error.offset, error.divergent_offset) == ("t", 0, 4, divergent)
+        assert error.partitions == (T0,)
+        assert desk.changes() == [StartFetch(T0, desk.subscription.state(T0).epoch, 4, 7)], "and checked again"
+    desk.cut(2)
+    desk.subscription.seek(T0, 2)
+    desk.data.drop(T0)
+    assert desk.data.take_records(100) == []
+
+
+def test_a_cut_of_an_earlier_decision_is_no_news() -> None:
+    desk = Desk()
+    event = Truncated(T0, desk.subscription.state(T0).epoch, 9, 2, 6)
+    desk.subscription.seek(T0, 50)
+    desk.data.truncated(event)
+    assert desk.position(T0) == 50
+
+
+# --- room -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_paused_partition_gives_back_what_is_unread() -> None:
+    desk = Desk()
+    desk.bring(T0, batch(0, 4))
+    desk.bring(T1, batch(0, 4))
+    desk.data.take_records(2)
+    desk.subscription.set_paused(T0, True)
+    desk.changes()
+    for tp in (T0, T1):
+        desk.data.give_back(tp, desk.subscription.state(tp).epoch)
+    assert not desk.data.has(T0)
+    assert desk.data.has(T1), "not paused any more, or never"
+    [start, _] = desk.changes()
+    assert start == StartFetch(T0, desk.subscription.state(T0).epoch, 2, 7)
+
+
+# --- past damage ----------------------------------------------------------------------------------------------------
+
+
+def raised(desk: Desk) -> CorruptBatchError:
+    with pytest.raises(CorruptBatchError) as caught:
+        desk.data.take_records(100)
+    return caught.value
+
+
+def damaged(base_offset: int, count: int) -> bytes:
+    bad = bytearray(batch(base_offset, count))
+    bad[-1] ^= 1
+    return bytes(bad)
+
+
+@pytest.mark.parametrize("offset", [4, 5, 6])
+def test_a_seek_into_a_damaged_batch_goes_past_it(offset: int) -> None:
+    desk = Desk()
+    desk.bring(T0, batch(0, 3) + damaged(3, 3) + batch(6, 1))
+    desk.data.take_records(100)
+    raised(desk)
+    desk.bring(T0, damaged(3, 3), 3)
+    raised(desk)  # polling again tries again
+    desk.subscription.seek(T0, offset)
+    assert desk.position(T0) == 6
+
+
+def test_what_is_not_in_front_any_more_is_not_skipped() -> None:
+    desk = Desk()
+    desk.bring(T0, damaged(0, 3))
+    raised(desk)
+    desk.subscription.seek(T0, 0)
+    assert desk.position(T0) == 0, "the batch itself may be wanted again"
+    desk.subscription.seek(T0, 1)
+    assert desk.position(T0) == 1, "this seek is not about the error"
+    desk.subscription.seek(T0, 0)
+    desk.bring(T0, damaged(0, 3))
+    raised(desk)
+    desk.bring(T0, batch(0, 3))
+    assert len(desk.data.take_records(2)) == 2, "damaged on the way only"
+    desk.subscription.seek(T0, 1)
+    assert desk.position(T0) == 1
