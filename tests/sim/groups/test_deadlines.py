@@ -86,7 +86,7 @@ def test_close_ends_in_time_and_says_what_it_did(scene: GroupScene, fault: Fault
             assert result.committed is False
         elif is_reachable:
             assert (result.committed, result.left_group, result.expired_in) == (True, True, None)
-            assert elapsed_ms < 50
+            assert elapsed_ms < 600, "fetch sessions are given up behind the fetch under way"
         else:
             assert (result.committed, result.left_group) == (False, False)
             assert result.expired_in == "committing offsets"

@@ -63,11 +63,15 @@ def test_each_leader_is_asked_once_and_the_call_ends_with_the_last_answer() -> N
     assert desk.manager.poll(0).next_deadline_at_ms > 10**9
 
 
-def test_a_request_never_outlives_its_call() -> None:
-    desk = Desk(FakeClient(topic("t", [1, 1])))
+def test_a_request_outlives_its_call_and_its_answer_is_then_nobodys() -> None:
+    desk = Desk(FakeClient(topic("t", [1, 1])), request_timeout_ms=700)
     desk.ask(deadline_at_ms=300)
     [request] = desk.requests(now_ms=100)
-    assert request.timeout_ms == 200
+    assert request.timeout_ms == 700
+    assert desk.requests(now_ms=300) == []
+    assert desk.manager.progress(1) is None
+    answer(request, found(0, 10))
+    assert desk.reports.take() == []
 
 
 def test_a_leader_that_moved_is_asked_again_within_the_call() -> None:

@@ -139,12 +139,11 @@ class CommittedManager:
             return []
         each.is_in_flight = True
         wanted = tuple(each.wanted)
-        timeout_ms = min(self._request_timeout_ms, each.deadline_at_ms - now_ms)
         return [
             self._coordinator.outgoing(
                 PROMPT,
                 self._request(wanted),
-                timeout_ms,
+                self._request_timeout_ms,
                 lambda answer: self._on_answer(each, wanted, answer),
                 LAST_VERSION_WITH_NAMES,
             )

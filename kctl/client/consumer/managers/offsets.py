@@ -148,12 +148,12 @@ class OffsetsManager:
         requests = []
         for node_id, entries in by_leader.items():
             if self._leaders.is_ready(node_id):
-                requests.append(self._request(node_id, entries, call.deadline_at_ms - now_ms))
+                requests.append(self._request(node_id, entries))
             else:
                 self._not_ready(node_id, [query for query, _ in entries])
         return requests
 
-    def _request(self, node_id: int, entries: list[tuple[OffsetQuery, PartitionInfo]], remaining_ms: int) -> Outgoing:
+    def _request(self, node_id: int, entries: list[tuple[OffsetQuery, PartitionInfo]]) -> Outgoing:
         by_topic: dict[str, list[ListOffsetsPartition]] = {}
         for query, info in entries:
             query.node_id = node_id
@@ -170,7 +170,7 @@ class OffsetsManager:
             topics=[ListOffsetsTopic(name=topic, partitions=partitions) for topic, partitions in by_topic.items()],
         )
         queries = {query.topic_partition: query for query, _ in entries}
-        timeout_ms = min(remaining_ms, self._config.request_timeout_ms)
+        timeout_ms = self._config.request_timeout_ms
         return Outgoing(node_id, request, timeout_ms, lambda answer: self._on_answer(queries, answer))
 
     # --- answers ----------------------------------------------------------------------------------------------------

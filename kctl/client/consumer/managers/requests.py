@@ -9,7 +9,11 @@ from kctl.client.protocol.schema import Request
 
 
 class Outgoing(NamedTuple):
-    """One request for a node that is ready; `on_done` gets its answer exactly once."""
+    """One request for a node that is ready; `on_done` gets its answer exactly once.
+
+    Attributes: timeout_ms: how long it may stay on the wire: request.timeout.ms, for look-ups also when the call ends
+        before. Its end takes the connection along (docs/decisions/0008).
+    """
 
     node_id: int
     request: Request

@@ -73,9 +73,8 @@ class TelemetryManager:
         self._node = self._client.network.any_ready_node()
         if self._node is None:
             return Poll([], deadline_at_ms)
-        timeout_ms = min(self._request_timeout_ms, max(self._calls.values()) - now_ms)
         request = GetTelemetrySubscriptionsRequest()
-        return Poll([Outgoing(self._node.node_id, request, timeout_ms, self._on_answer)], deadline_at_ms)
+        return Poll([Outgoing(self._node.node_id, request, self._request_timeout_ms, self._on_answer)], deadline_at_ms)
 
     def _on_answer(self, answer: Answer) -> None:
         self._node = None

@@ -80,8 +80,7 @@ class TopicsManager:
         requests = []
         deadline_at_ms = FOREVER_MS
         for call_id, each in list(self._open.items()):
-            remaining_ms = each.question.deadline_at_ms - now_ms
-            if remaining_ms <= 0:
+            if now_ms >= each.question.deadline_at_ms:
                 self.abandon(call_id)
                 continue
             deadline_at_ms = min(deadline_at_ms, each.question.deadline_at_ms)
@@ -93,9 +92,9 @@ class TopicsManager:
             node = self._client.network.any_ready_node()
             if node is not None:
                 each.node = node
-                timeout_ms = min(remaining_ms, self._request_timeout_ms)
+                request = request_for(each.question.topics)
                 on_done = partial(self._on_answer, each)
-                requests.append(Outgoing(node.node_id, request_for(each.question.topics), timeout_ms, on_done))
+                requests.append(Outgoing(node.node_id, request, self._request_timeout_ms, on_done))
         return Poll(requests, deadline_at_ms)
 
     def _on_answer(self, each: OpenQuestion, answer: Answer) -> None:

@@ -1,0 +1,95 @@
+"""A request stays on the wire until request.timeout.ms, however short the call was that wanted it."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from kctl.client.cluster import TopicPartition
+from kctl.client.consumer.consumer import Consumer
+from kctl.client.errors import ApiTimeout
+from kctl.client.events import Closed, Event, Lost, RequestExpired, RequestSent
+from kctl.sandbox import Fault
+from kctl.sandbox.sim import Hub, sim_runtime
+from tests.sim.groups.scene import GROUP, GroupScene
+
+T0 = TopicPartition("t", 0)
+CALLS: dict[str, tuple[Callable[[Consumer], object], str]] = {
+    "end_offsets": (lambda consumer: consumer.end_offsets([T0], 0.1), "ListOffsets"),
+    "offsets_for_times": (lambda consumer: consumer.offsets_for_times({T0: 1}, 0.1), "ListOffsets"),
+    "partitions_for": (lambda consumer: consumer.partitions_for("t", 0.1), "Metadata"),
+    "client_instance_id": (lambda consumer: consumer.client_instance_id(0.1), "GetTelemetrySubscriptions"),
+    "committed": (lambda consumer: consumer.committed([T0], 0.1), "OffsetFetch"),
+}
+
+
+class Watched:
+    """A consumer of t-0, on a cluster of one node, with everything that happens on its connections."""
+
+    def __init__(self, scene: GroupScene) -> None:
+        self.events: list[Event] = []
+        config = {
+            "bootstrap.servers": scene.bootstrap,
+            "group.id": GROUP,
+            "auto.offset.reset": "earliest",
+            "request.timeout.ms": 5000,
+        }
+        self.consumer = Consumer(config, sim_runtime(scene.hub, "watched", scene.network), events=self.events.append)
+
+    def of(self, *kinds: type[Event]) -> list[Event]:
+        return [event for event in self.events if isinstance(event, kinds)]
+
+
+@pytest.fixture
+def scene() -> Iterator[GroupScene]:
+    with Hub(seed=47) as hub:
+        yield GroupScene(hub, partitions=1, nodes=1)
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_short_call_to_a_silent_broker_loses_no_connection(scene: GroupScene, call: str) -> None:
+    ask, api = CALLS[call]
+
+    def body() -> None:
+        watched = Watched(scene)
+        with watched.consumer as consumer:
+            consumer.assign([T0])
+            consumer.poll(1)
+            consumer.committed([T0])
+            scene.sandbox.start_fault(1, Fault.FREEZE)
+            watched.events.clear()
+            before_ms = scene.hub.now_ms
+            with pytest.raises(ApiTimeout) as caught:
+                ask(consumer)
+            assert scene.hub.now_ms - before_ms == 100
+            assert caught.value.retriable
+            assert caught.value.waiting_for
+            assert [event.api for event in watched.events if isinstance(event, RequestSent)] == [api]
+            consumer.poll(2)
+            assert watched.of(Closed, Lost, RequestExpired) == [], "it is still asked, and so is the fetch"
+            scene.write(0, 3)
+            scene.sandbox.heal()
+            assert len(consumer.poll(1)) == 3, "by the fetch that was in flight"
+            assert watched.of(Closed, Lost, RequestExpired) == []
+            assert consumer.end_offsets([T0], 1) == {T0: 3}
+
+    scene.run(body)
+
+
+def test_the_request_expires_after_its_own_limit(scene: GroupScene) -> None:
+    def body() -> None:
+        watched = Watched(scene)
+        with watched.consumer as consumer:
+            consumer.end_offsets([T0])
+            scene.sandbox.start_fault(1, Fault.FREEZE)
+            watched.events.clear()
+            before_ms = scene.hub.now_ms
+            with pytest.raises(ApiTimeout):
+                consumer.end_offsets([T0], 0.1)
+            scene.hub.sleep_ms(8000)
+            expired = [event for event in watched.events if isinstance(event, RequestExpired)]
+            assert [(event.api, event.at_ms - before_ms, event.limit_ms) for event in expired] == [
+                ("ListOffsets", 5000, 5000)
+            ]
+            scene.sandbox.heal()
+
+    scene.run(body)
