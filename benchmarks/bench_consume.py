@@ -1,11 +1,12 @@
-"""Consuming end to end: records a second and CPU a record, as record objects, as joined output, and undecoded.
+"""Consuming end to end: records a second and CPU a record, as record objects, in the forms of the CLI, and undecoded.
 
     python benchmarks/bench_consume.py [--records N] [--value-bytes N] [--partitions N] [--compression CODEC]
     python benchmarks/bench_consume.py --bootstrap HOST:PORT --topic NAME        # a real broker, filled by somebody
 
 Without --bootstrap, a sandbox of three nodes is served by a second process, so that its work is not in our CPU time;
 the wall time is bounded by its speed. `bytes` is what any consumer pays before it looks at a record: sockets, frames,
-the walk over batch headers. Where confluent-kafka is installed it reads the same topic in the same rounds.
+the walk over batch headers. `joined` is `%v\\n`; `grep` looks through every value for what none has. Where
+confluent-kafka is installed it reads the same topic in the same rounds.
 """
 
 import argparse
@@ -16,9 +17,14 @@ from collections.abc import Callable
 from time import perf_counter, process_time
 from typing import NamedTuple
 
+from kctl.cli.formats.grep import parse_greps
+from kctl.cli.formats.output import Part, RecordOutput
+from kctl.cli.formats.plans import template_parts
+from kctl.cli.formats.shapes import csv_parts, jsonl_parts
+from kctl.cli.formats.template import parse_template
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
-from kctl.client.records import OutputField, OutputPlan, RecordBatchBuilder, is_compiled
+from kctl.client.records import RecordBatchBuilder, is_compiled
 
 TOPIC = "bench"
 BATCH_BYTES = 64 * 1024
@@ -43,7 +49,7 @@ def serve(args: argparse.Namespace) -> None:
             left = args.records // args.partitions + (index < args.records % args.partitions)
             while left > 0:
                 builder = RecordBatchBuilder(args.compression, batch_size_bytes=BATCH_BYTES)
-                while left > 0 and builder.try_append(b"%016d" % left, bytes(args.value_bytes), [], 1) is not None:
+                while left > 0 and builder.try_append(b"%016d" % left, b"x" * args.value_bytes, [], 1) is not None:
                     left -= 1
                 partition.log.append(builder.build(), partition.leader_epoch, 1)
         print(served.bootstrap, flush=True)
@@ -66,16 +72,16 @@ def read_objects(consumer: Consumer, count: int) -> int:
     return done
 
 
-def read_joined(consumer: Consumer, count: int) -> int:
-    plan = OutputPlan([OutputField("value"), b"\n"])
+def read_written(consumer: Consumer, count: int, output: RecordOutput) -> int:
+    """As `kctl consume` does it, save that the bytes go nowhere."""
     done = written = 0
     while done < count:
         chunk = consumer.poll_chunk(timeout=10)
         if chunk is not None:
-            reader = chunk.reader()
+            reader, plan = chunk.reader(), output.plan_for(chunk)
             while not reader.exhausted:
-                written += len(reader.output(plan, 10_000))
-            done += reader.count
+                written += len(reader.output(plan, 500))
+            done += reader.count + reader.filtered_records
     return done
 
 
@@ -88,7 +94,24 @@ def read_bytes(consumer: Consumer, count: int) -> int:
     return done
 
 
-CASES: dict[str, Callable[[Consumer, int], int]] = {"objects": read_objects, "joined": read_joined, "bytes": read_bytes}
+def written_as(*parts: Part, grep: tuple[str, ...] = ()) -> Callable[[Consumer, int], int]:
+    output = RecordOutput(parts, conditions=parse_greps(grep))
+    return lambda consumer, count: read_written(consumer, count, output)
+
+
+def templated(template: str, grep: tuple[str, ...] = ()) -> Callable[[Consumer, int], int]:
+    return written_as(*template_parts(parse_template(template), null=b"", for_terminal=False), grep=grep)
+
+
+CASES: dict[str, Callable[[Consumer, int], int]] = {
+    "objects": read_objects,
+    "joined": templated("%v\\n"),
+    "template": templated("%t %p %o %k %v\\n"),
+    "jsonl": written_as(*jsonl_parts(for_terminal=False)),
+    "csv": written_as(*csv_parts(for_terminal=False)),
+    "grep": templated("%v\\n", ("v:[1-9]x",)),
+    "bytes": read_bytes,
+}
 
 
 def measure(case: Callable[[Consumer, int], int], bootstrap: str, topic: str) -> Measured:

@@ -44,6 +44,8 @@ class JsonForm:
 
     def headers(self, headers: Sequence[Header]) -> bytes:
         """Return all headers as an array of arrays of two."""
+        if not headers:
+            return b"[]"
         value = self.value
         return b"[%b]" % b",".join(b"[%b,%b]" % (value(header_name_bytes(name)), value(data)) for name, data in headers)
 
