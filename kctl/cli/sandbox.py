@@ -4,6 +4,7 @@ Shown by tests/cli/test_sandbox.py.
 """
 
 import re
+from pathlib import Path
 from signal import Signals
 from typing import Annotated
 
@@ -15,13 +16,15 @@ from kctl.cli.environment import Environment
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.client.config.endpoints import HIGHEST_PORT
-from kctl.sandbox import Sandbox
+from kctl.sandbox import ClusterSettings, Sandbox, control_socket
 from kctl.sandbox.cluster import TopicRefused
 from kctl.sandbox.sandbox import MAX_NODES
 from kctl.sandbox.server import ServedSandbox, run_until_signal
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, no_args_is_help=True)
 
+_PATIENCE_S = 10.0
+"""How long an answer to a command is waited for; all that a sandbox does takes milliseconds."""
 _TOPIC = re.compile(r"(?P<name>[^:]+)(?::(?P<partitions>[0-9]{1,5}))?")
 
 
@@ -43,6 +46,17 @@ def up(
         list[str] | None,
         typer.Option("--topic", metavar="NAME[:PARTITIONS]", help="A topic to start with; repeatable."),
     ] = None,
+    replication_factor: Annotated[
+        int, typer.Option("--replication-factor", min=1, max=MAX_NODES, help="Replicas of each new partition.")
+    ] = 1,
+    racks: Annotated[
+        str | None,
+        typer.Option("--racks", metavar="RACK,...", help="The rack of each node, in order, repeated as needed."),
+    ] = None,
+    control: Annotated[
+        Path | None,
+        typer.Option("--control", metavar="PATH", help="Take commands of `kctl sandbox tell` on a socket made here."),
+    ] = None,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Say nothing but errors on stderr.")] = False,
 ) -> int:
     """Start the cluster and keep it until Ctrl-C; its records live in memory.
@@ -53,16 +67,21 @@ def up(
         raise click.BadParameter(f"{nodes} nodes from {port} on end above {HIGHEST_PORT}", param_hint="'--port'")
     environment: Environment = ctx.obj
 
-    def tell(served: ServedSandbox) -> None:
+    def on_ready(served: ServedSandbox) -> None:
+        if control is not None:
+            _listen(served, control)
         out = DataOut(environment.stdout)
         out.write_line(served.bootstrap)
         out.flush()
         if not quiet:
             environment.say(f"kctl sandbox: {nodes} nodes are up; Ctrl-C ends them and what they hold")
 
+    settings = ClusterSettings(default_replication_factor=replication_factor)
     try:
-        cluster = Sandbox(nodes, topics=dict(map(_read_topic, topics or ())))
-        ended_by = run_until_signal(cluster, host=host, port=port, on_ready=tell)
+        cluster = Sandbox(
+            nodes, topics=dict(map(_read_topic, topics or ())), settings=settings, racks=_racks_of(nodes, racks)
+        )
+        ended_by = run_until_signal(cluster, host=host, port=port, on_ready=on_ready)
     except TopicRefused as e:
         raise click.BadParameter(str(e), param_hint="'--topic'") from None
     except OSError as e:
@@ -70,6 +89,45 @@ def up(
             ExitCode.USAGE, f"cannot listen on {host}:{port}: {e.strerror or e}", "choose another --port, or 0 for any"
         ) from None
     return ExitCode.SIGINT if ended_by is Signals.SIGINT else ExitCode.SIGTERM
+
+
+@app.command()
+def tell(
+    words: Annotated[list[str], typer.Argument(metavar="COMMAND...", help="For example: start 2 freeze")],
+    control: Annotated[Path, typer.Option("--control", metavar="PATH", help="The socket of `kctl sandbox up`.")],
+) -> int:
+    """Tell a running cluster a command: faults, leaders, coordinators. docs/sandbox.md lists them."""
+    try:
+        refusal = control_socket.tell(control, words, _PATIENCE_S)
+    except OSError as e:
+        raise CommandError(
+            ExitCode.USAGE,
+            f"no sandbox takes commands at {control}: {e.strerror or e}",
+            "start one with: kctl sandbox up --control PATH",
+        ) from None
+    except ValueError as e:
+        raise click.BadParameter(str(e), param_hint="'COMMAND...'") from None
+    if refusal is not None:
+        raise click.BadParameter(refusal, param_hint="'COMMAND...'")
+    return ExitCode.OK
+
+
+def _listen(served: ServedSandbox, control: Path) -> None:
+    try:
+        served.take_commands(control)
+    except OSError as e:
+        raise CommandError(
+            ExitCode.USAGE, f"cannot take commands at {control}: {e.strerror or e}", "choose a path that does not exist"
+        ) from None
+
+
+def _racks_of(nodes: int, text: str | None) -> list[str] | None:
+    if text is None:
+        return None
+    racks = text.split(",")
+    if "" in racks or len(racks) > nodes:
+        raise click.BadParameter(f"{text!r} is not 1 to {nodes} racks, separated by commas", param_hint="'--racks'")
+    return [racks[at % len(racks)] for at in range(nodes)]
 
 
 def _read_topic(text: str) -> tuple[str, int]:

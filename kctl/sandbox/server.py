@@ -11,11 +11,14 @@ import secrets
 import signal
 import socket
 from collections.abc import Callable
+from pathlib import Path
 from threading import Event
 from types import FrameType, TracebackType
 from typing import Self
 
 from kctl.client.errors import IllegalStateError
+from kctl.sandbox import commands
+from kctl.sandbox.control_socket import ControlSocket
 from kctl.sandbox.listening_socket import ListeningSocket, bound_socket
 from kctl.sandbox.node import NodeListener
 from kctl.sandbox.sandbox import Sandbox
@@ -44,6 +47,7 @@ class ServedSandbox:
         self.sandbox = sandbox
         self._wires: dict[SocketWire, None] = {}
         self._sockets: dict[int, ListeningSocket] = {}
+        self._control: ControlSocket | None = None
         self._is_stopped = False
         bound = _bind_all(list(sandbox.cluster.nodes), host, port)
         self._loop = SocketLoop("kctl-sandbox")
@@ -58,6 +62,25 @@ class ServedSandbox:
             node.host, node.port = advertised_host, sock.getsockname()[1]
             self._listen(sandbox.listeners[node_id], sock)
         self._loop.start()
+
+    def take_commands(self, path: Path) -> None:
+        """Take commands on a Unix socket (commands.py has them) until `stop`.
+
+        Raises:
+            OSError: the path exists, is too long, or cannot be made.
+        """
+
+        def carry_out(words: list[str]) -> str | None:
+            try:
+                commands.carry_out(self.sandbox, words)
+            except commands.CommandRefused as refusal:
+                return str(refusal)
+            return None
+
+        def listen() -> None:
+            self._control = ControlSocket(self._loop, path, carry_out)
+
+        self._loop.carry_out(listen)
 
     def _listen(self, listener: NodeListener, sock: socket.socket) -> None:
         listening = ListeningSocket(self._loop, sock, lambda accepted: self._accepted(listener, accepted))
@@ -103,6 +126,8 @@ class ServedSandbox:
             raise SandboxFailure(f"{len(self._loop.failures)} failures") from self._loop.failures[0]
 
     def _close_all(self) -> None:
+        if self._control is not None:
+            self._control.close()
         for listening in self._sockets.values():
             listening.close()
         for wire in list(self._wires):

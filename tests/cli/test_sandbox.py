@@ -1,7 +1,9 @@
 """`kctl sandbox up`: the cluster that a newcomer starts with."""
 
+import json
 import signal
 import socket
+from pathlib import Path
 
 from kctl.cli.exit_codes import ExitCode
 from tests.cli.processes import end, kctl, running
@@ -50,3 +52,40 @@ def test_node_i_listens_on_port_plus_i_minus_1() -> None:
                 assert line == ",".join(f"127.0.0.1:{first + i}" for i in range(3))
                 return
     raise AssertionError("no three ports in a row are free")
+
+
+def test_it_is_told_while_it_runs(tmp_path: Path) -> None:
+    control = str(tmp_path / "control")
+    options = ("--nodes", "2", "--port", "0", "-q", "--control", control, "--racks", "a", "--replication-factor", "2")
+    with running("sandbox", "up", *options, "--topic", "t") as process:
+        assert process.stdout is not None
+        servers = _bootstrap(process.stdout.readline())
+        assert kctl("sandbox", "tell", "--control", control, "lead", "t", "0", "2").code == 0
+        described = kctl("topics", "describe", "t", "-b", servers, "--output", "jsonl")
+        assert json.loads(described.stdout)["leader"] == 2
+        refused = kctl("sandbox", "tell", "--control", control, "start", "3", "freeze")
+        assert (refused.code, refused.stdout) == (ExitCode.USAGE, b"")
+        assert "start: no node 3; there are 1 to 2" in refused.stderr
+        assert end(process, signal.SIGTERM) == (ExitCode.SIGTERM, b"", "")
+    gone = kctl("sandbox", "tell", "--control", control, "heal")
+    assert gone.code == ExitCode.USAGE
+    assert f"no sandbox takes commands at {control}" in gone.stderr
+
+
+def test_a_control_path_that_is_taken(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    ended = kctl("sandbox", "up", "--nodes", "1", "--port", "0", "--control", str(tmp_path / "file"))
+    assert (ended.code, ended.stdout) == (ExitCode.USAGE, b"")
+    assert f"cannot take commands at {tmp_path / 'file'}: Address already in use" in ended.stderr
+
+
+def test_racks_fit_the_nodes() -> None:
+    ended = kctl("sandbox", "up", "--nodes", "2", "--port", "0", "--racks", "a,b,c")
+    assert ended.code == ExitCode.USAGE
+    assert "'a,b,c' is not 1 to 2 racks" in ended.stderr
+
+
+def test_replicas_fit_the_nodes() -> None:
+    ended = kctl("sandbox", "up", "--nodes", "2", "--port", "0", "--replication-factor", "3")
+    assert ended.code == ExitCode.USAGE
+    assert "3 replicas need as many nodes, not 2" in ended.stderr

@@ -1,0 +1,171 @@
+"""What a running sandbox can be told, as lines of words: one table of commands, each with its arguments.
+
+`carry_out` takes one line, wherever it came from (control_socket.py brings them in); it knows no socket.
+Shown by tests/unit/sandbox/test_commands.py.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.sandbox.cluster import TopicRefused
+from kctl.sandbox.faults import Fault
+from kctl.sandbox.log import OffsetOutOfRange
+from kctl.sandbox.sandbox import Sandbox
+
+_LONGEST_WORD = 249
+_GREATEST = 2**53
+
+
+class CommandRefused(Exception):
+    """A command is not carried out; the text says why."""
+
+
+class Command(NamedTuple):
+    """One command."""
+
+    arguments: str
+    """As they are shown; those in brackets may be left out."""
+    about: str
+    run: Callable[[Sandbox, list[str]], None]
+
+
+def carry_out(sandbox: Sandbox, words: list[str]) -> None:
+    """Carry out one command.
+
+    Raises:
+        CommandRefused: there is no such command, node, topic and so on, or an argument is wrong.
+    """
+    if not words:
+        raise CommandRefused(f"no command; there are {', '.join(COMMANDS)}")
+    name, *arguments = words
+    command = COMMANDS.get(name)
+    if command is None:
+        raise CommandRefused(f"unknown command {name[:_LONGEST_WORD]!r}; there are {', '.join(COMMANDS)}")
+    shown = command.arguments.split()
+    needed = sum(not one.startswith("[") for one in shown)
+    if not needed <= len(arguments) <= len(shown):
+        raise CommandRefused(f"{name} takes {command.arguments or 'nothing'}")
+    try:
+        command.run(sandbox, arguments)
+    except (ValueError, OffsetOutOfRange, TopicRefused) as error:
+        raise CommandRefused(f"{name}: {error}") from None
+
+
+# --- arguments ------------------------------------------------------------------------------------------------------
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= 16 and int(text) <= _GREATEST):
+        raise ValueError(f"{text[:40]!r} is not a number from 0 on")
+    return int(text)
+
+
+def _node(sandbox: Sandbox, text: str) -> int:
+    node_id = _number(text)
+    if node_id not in sandbox.cluster.nodes:
+        raise ValueError(f"no node {node_id}; there are 1 to {len(sandbox.cluster.nodes)}")
+    return node_id
+
+
+def _nodes(sandbox: Sandbox, text: str) -> list[int]:
+    return list(sandbox.cluster.nodes) if text == "all" else [_node(sandbox, text)]
+
+
+def _partition(sandbox: Sandbox, topic: str, text: str) -> tuple[str, int]:
+    index = _number(text)
+    if sandbox.cluster.partition(topic, index) is None:
+        raise ValueError(f"no partition {index} of topic {topic[:_LONGEST_WORD]!r}")
+    return topic, index
+
+
+def _fault(text: str) -> Fault:
+    try:
+        return Fault(text)
+    except ValueError:
+        raise ValueError(f"no fault {text[:40]!r}; there are {', '.join(one.value for one in Fault)}") from None
+
+
+def _code(text: str) -> ErrorCode:
+    found = ErrorCode.__members__.get(text)
+    if found is None:
+        raise ValueError(f"no error code {text[:60]!r}; Kafka's names are meant, such as NOT_COORDINATOR")
+    return found
+
+
+# --- commands -------------------------------------------------------------------------------------------------------
+
+
+def _start(sandbox: Sandbox, words: list[str]) -> None:
+    fault = _fault(words[1])
+    ms = _number(words[2]) if len(words) > 2 else 0
+    for node_id in _nodes(sandbox, words[0]):
+        sandbox.start_fault(node_id, fault, ms=ms)
+
+
+def _stop(sandbox: Sandbox, words: list[str]) -> None:
+    for node_id in _nodes(sandbox, words[0]):
+        sandbox.stop_fault(node_id, _fault(words[1]))
+
+
+def _heal(sandbox: Sandbox, words: list[str]) -> None:
+    sandbox.heal(None if words in ([], ["all"]) else _node(sandbox, words[0]))
+
+
+def _fail(sandbox: Sandbox, words: list[str]) -> None:
+    api, code = words[0], _code(words[1])
+    times = _number(words[2]) if len(words) > 2 else 1
+    node_id = _node(sandbox, words[3]) if len(words) > 3 and words[3] != "all" else None
+    sandbox.fail_requests(api, code, times=times, node_id=node_id)
+
+
+def _lead(sandbox: Sandbox, words: list[str]) -> None:
+    end_offset = _number(words[3]) if len(words) > 3 else None
+    sandbox.move_leader(*_partition(sandbox, words[0], words[1]), _node(sandbox, words[2]), end_offset=end_offset)
+
+
+def _lead_late(sandbox: Sandbox, words: list[str]) -> None:
+    where = _partition(sandbox, words[0], words[1])
+    sandbox.elect_late(*where, _node(sandbox, words[2]), ms=_number(words[3]))
+
+
+def _hold(sandbox: Sandbox, words: list[str]) -> None:
+    sandbox.hold_follower(*_partition(sandbox, words[0], words[1]), _node(sandbox, words[2]))
+
+
+def _release(sandbox: Sandbox, words: list[str]) -> None:
+    sandbox.release_follower(*_partition(sandbox, words[0], words[1]), _node(sandbox, words[2]))
+
+
+def _delete_records(sandbox: Sandbox, words: list[str]) -> None:
+    sandbox.delete_records(*_partition(sandbox, words[0], words[1]), _number(words[2]))
+
+
+def _coordinate(sandbox: Sandbox, words: list[str]) -> None:
+    sandbox.move_coordinator(words[0], _node(sandbox, words[1]))
+
+
+def _trouble(sandbox: Sandbox, words: list[str]) -> None:
+    sandbox.trouble_coordinator(words[0], None if words[1] == "none" else _code(words[1]))
+
+
+def _forget_sessions(sandbox: Sandbox, words: list[str]) -> None:
+    for node_id in _nodes(sandbox, words[0]):
+        sandbox.forget_fetch_sessions(node_id)
+
+
+COMMANDS: dict[str, Command] = {
+    "start": Command("NODE|all FAULT [MS]", "switch a fault on; MS is for delay", _start),
+    "stop": Command("NODE|all FAULT", "switch a fault off", _stop),
+    "heal": Command("[NODE|all]", "switch all faults off, and failures that were ordered", _heal),
+    "fail": Command("API CODE [TIMES] [NODE|all]", "let the next requests fail with an error", _fail),
+    "lead": Command("TOPIC PARTITION NODE [END_OFFSET]", "move a leader; what is behind END_OFFSET is lost", _lead),
+    "lead-late": Command("TOPIC PARTITION NODE MS", "no leader for MS, then this one", _lead_late),
+    "hold": Command("TOPIC PARTITION NODE", "let a follower copy nothing more", _hold),
+    "release": Command("TOPIC PARTITION NODE", "let a follower catch up", _release),
+    "delete-records": Command("TOPIC PARTITION OFFSET", "let the log start at OFFSET", _delete_records),
+    "coordinate": Command("GROUP NODE", "move the coordinator of a group", _coordinate),
+    "trouble": Command("GROUP CODE|none", "let requests about a group end in a coordinator's error", _trouble),
+    "forget-sessions": Command("NODE|all", "forget fetch sessions, as a restart does", _forget_sessions),
+}
+"""By name; docs/sandbox.md shows them."""

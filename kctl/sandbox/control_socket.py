@@ -1,0 +1,117 @@
+"""A Unix socket on which a served sandbox takes commands: a line of words in, `ok` or `error: WHY` out.
+
+Only the user who runs the sandbox may connect. `tell` is the other end.
+Shown by tests/loopback/sandbox/test_control.py.
+"""
+
+import contextlib
+import os
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from selectors import EVENT_READ
+
+from kctl.sandbox.socket_loop import SocketLoop
+
+MAX_LINE_BYTES = 4_096
+_BACKLOG = 16
+_OK = b"ok\n"
+
+
+class ControlSocket:
+    """Takes commands until it is closed."""
+
+    def __init__(self, loop: SocketLoop, path: Path, carry_out: Callable[[list[str]], str | None]) -> None:
+        """Listen, once the loop runs this.
+
+        Args:
+            loop: whose thread it works in.
+            path: of the socket; it must not exist.
+            carry_out: carries out a command and returns why not, or None.
+        Raises:
+            OSError: the path exists, is too long, or cannot be made.
+        """
+        self._loop = loop
+        self._path = path
+        self._carry_out = carry_out
+        self._open: dict[socket.socket, bytearray] = {}
+        self._sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            before = os.umask(0o177)
+            try:
+                self._sock.bind(str(path))
+            finally:
+                os.umask(before)
+            self._sock.listen(_BACKLOG)
+        except OSError:
+            self._sock.close()
+            raise
+        self._sock.setblocking(False)
+        loop.watch(self._sock, EVENT_READ, self._accept)
+
+    def _accept(self, _: int) -> None:
+        try:
+            sock, _ = self._sock.accept()
+        except OSError:
+            return
+        sock.setblocking(False)
+        self._open[sock] = bytearray()
+        self._loop.watch(sock, EVENT_READ, lambda _: self._read(sock))
+
+    def _read(self, sock: socket.socket) -> None:
+        try:
+            data = sock.recv(MAX_LINE_BYTES)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        line = self._open[sock]
+        line += data
+        if not data or len(line) > MAX_LINE_BYTES:
+            self._close(sock)
+            return
+        while b"\n" in line:
+            words, _, rest = bytes(line).partition(b"\n")
+            line[:] = rest
+            self._answer(sock, words)
+
+    def _answer(self, sock: socket.socket, words: bytes) -> None:
+        why = self._carry_out(words.decode(errors="replace").split())
+        with contextlib.suppress(OSError):  # it did not wait for the answer
+            sock.send(_OK if why is None else f"error: {why}\n".encode())
+
+    def _close(self, sock: socket.socket) -> None:
+        del self._open[sock]
+        self._loop.watch(sock, 0, lambda _: None)
+        sock.close()
+
+    def close(self) -> None:
+        """Stop listening and take the socket's file away."""
+        for sock in list(self._open):
+            self._close(sock)
+        self._loop.watch(self._sock, 0, self._accept)
+        self._sock.close()
+        self._path.unlink(missing_ok=True)
+
+
+def tell(path: Path, words: list[str], patience_s: float) -> str | None:
+    """Tell a sandbox a command and return why it was not carried out, or None.
+
+    Raises:
+        OSError: nobody listens there, or no answer came within `patience_s`.
+        ValueError: the words do not fit into a line.
+    """
+    line = " ".join(words).encode() + b"\n"
+    if len(line) > MAX_LINE_BYTES or line.count(b"\n") > 1:
+        raise ValueError(f"a command is one line of at most {MAX_LINE_BYTES} bytes")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
+        sock.settimeout(patience_s)
+        sock.connect(str(path))
+        sock.sendall(line)
+        answer = b""
+        while not answer.endswith(b"\n"):
+            data = sock.recv(MAX_LINE_BYTES)
+            if not data:
+                raise ConnectionResetError("the sandbox closed the connection without an answer")
+            answer += data
+    return None if answer == _OK else answer.decode().removeprefix("error: ").strip()

@@ -1,0 +1,118 @@
+"""What a sandbox can be told in words, and what it says to words that make no sense."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.protocol.api.fetch import FetchRequest, FetchResponse
+from kctl.sandbox.commands import COMMANDS, CommandRefused, carry_out
+from kctl.sandbox.faults import Fault
+from tests.unit.sandbox.bench import WALL_MS, Bench, batch
+
+DOCUMENT = Path(__file__).parents[3] / "docs" / "sandbox.md"
+Found = Callable[[Bench], object]
+
+
+@pytest.fixture
+def bench() -> Bench:
+    bench = Bench(nodes=3)
+    bench.sandbox.create_topic("t", 1, replication_factor=3)
+    for _ in range(3):
+        bench.cluster.topics["t"].partitions[0].log.append(batch(b"v"), 0, WALL_MS)
+    return bench
+
+
+def _faults(bench: Bench) -> list[tuple[Fault, ...]]:
+    return [node.faults.active for node in bench.cluster.nodes.values()]
+
+
+def _leader(bench: Bench) -> tuple[int, int, int]:
+    partition = bench.cluster.topics["t"].partitions[0]
+    return partition.leader_id, partition.leader_epoch, partition.log.end_offset
+
+
+def _in_sync(bench: Bench) -> list[int]:
+    return bench.cluster.topics["t"].partitions[0].in_sync
+
+
+@pytest.mark.parametrize(
+    ("lines", "look", "expected"),
+    [
+        (["start 2 freeze"], _faults, [(), (Fault.FREEZE,), ()]),
+        (["start all delay 200", "stop 2 delay"], _faults, [(Fault.DELAY,), (), (Fault.DELAY,)]),
+        (["start all refuse", "heal 1"], _faults, [(), (Fault.REFUSE,), (Fault.REFUSE,)]),
+        (["start all refuse", "heal"], _faults, [(), (), ()]),
+        (["lead t 0 2"], _leader, (2, 1, 3)),
+        (["lead t 0 3 1"], _leader, (3, 1, 1)),
+        (["lead-late t 0 3 500"], _leader, (-1, 1, 3)),
+        (["hold t 0 2"], _in_sync, [1, 3]),
+        (["hold t 0 2", "release t 0 2"], _in_sync, [1, 2, 3]),
+        (["delete-records t 0 2"], lambda bench: bench.cluster.topics["t"].partitions[0].log.start_offset, 2),
+        (["coordinate g 3"], lambda bench: bench.cluster.groups.node_of("g").node_id, 3),
+        (
+            ["trouble g COORDINATOR_NOT_AVAILABLE"],
+            lambda bench: bench.cluster.groups.lookup_error("g"),
+            ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ),
+        (
+            ["trouble g COORDINATOR_NOT_AVAILABLE", "trouble g none"],
+            lambda bench: bench.cluster.groups.lookup_error("g"),
+            ErrorCode.NONE,
+        ),
+        (
+            ["fail Fetch NOT_LEADER_OR_FOLLOWER 2 2"],
+            lambda bench: [node.faults.take_error(1) for node in bench.cluster.nodes.values()],
+            [None, ErrorCode.NOT_LEADER_OR_FOLLOWER, None],
+        ),
+        (["forget-sessions all"], lambda bench: len(bench.cluster.nodes[1].fetch_sessions), 0),
+    ],
+)
+def test_commands(bench: Bench, lines: list[str], look: Found, expected: object) -> None:
+    for line in lines:
+        carry_out(bench.sandbox, line.split())
+    assert look(bench) == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("", "no command; there are start, stop, heal"),
+        ("explode 1", "unknown command 'explode'; there are start"),
+        ("start 2", "start takes NODE|all FAULT [MS]"),
+        ("start 2 freeze 1 2", "start takes NODE"),
+        ("start 9 freeze", "start: no node 9; there are 1 to 3"),
+        ("start x freeze", "start: 'x' is not a number from 0 on"),
+        ("start 1 melt", "start: no fault 'melt'; there are blackhole, "),
+        ("start 1 delay", "start: fault delay with ms=0"),
+        ("fail Nope NOT_COORDINATOR", "fail: 'Nope' cannot be told to fail"),
+        ("fail Fetch NOPE", "fail: no error code 'NOPE'"),
+        ("fail Fetch NOT_COORDINATOR 0", "fail: 0 failures"),
+        ("lead u 0 1", "lead: no partition 0 of topic 'u'"),
+        ("lead t 0 2 99", "lead: 99 in a log from 0 to 3"),
+        ("hold t 0 1", "hold: node 1 is no follower of t-0"),
+        ("delete-records t 0 99", "delete-records: offset 99"),
+        ("trouble g NONE", "trouble: NONE is no trouble of a coordinator"),
+    ],
+)
+def test_words_that_make_no_sense(bench: Bench, line: str, why: str) -> None:
+    with pytest.raises(CommandRefused) as refusal:
+        carry_out(bench.sandbox, line.split())
+    assert str(refusal.value).startswith(why)
+
+
+def test_sessions_are_forgotten(bench: Bench) -> None:
+    bench.connect(1).call(FetchRequest(session_epoch=0), FetchResponse, 12)
+    assert len(bench.cluster.nodes[1].fetch_sessions) == 1
+    carry_out(bench.sandbox, ["forget-sessions", "1"])
+    assert len(bench.cluster.nodes[1].fetch_sessions) == 0
+
+
+def test_the_manual_has_every_command_and_every_fault() -> None:
+    lines = DOCUMENT.read_text().splitlines()
+    for name, command in COMMANDS.items():
+        shown = f"{name} {command.arguments}".replace("|", "\\|")
+        assert f"| `{shown}` | {command.about} |" in lines
+    for fault in Fault:
+        assert any(line.startswith(f"| `{fault.value}` | ") for line in lines), fault
