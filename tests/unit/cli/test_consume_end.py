@@ -1,0 +1,71 @@
+"""What is told of a close that did not do everything."""
+
+import io
+
+import pytest
+
+from kctl.cli.consume_end import tell_close
+from kctl.cli.environment import Environment
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.options import Common
+from kctl.cli.settings import Settings
+from kctl.client.broker_errors import ErrorCode, broker_error
+from kctl.client.clock import ManualClock
+from kctl.client.config import ConsumerConfig
+from kctl.client.consumer.closing import ENDING, CloseResult
+from kctl.client.consumer.farewell import COMMITTING, LEAVING
+from kctl.client.errors import KafkaError
+
+STOPPED = "kctl consume: close stopped at 2000 ms (--close-timeout) in phase "
+DENIED = broker_error(ErrorCode.GROUP_AUTHORIZATION_FAILED, "OffsetCommit")
+
+
+@pytest.mark.parametrize(
+    ("closed", "protocol", "error", "code", "said"),
+    [
+        (CloseResult(None, None, None, 5), "classic", None, ExitCode.OK, ""),
+        (CloseResult(True, True, None, 5), "classic", None, ExitCode.OK, ""),
+        (
+            CloseResult(True, False, LEAVING, 2000),
+            "classic",
+            None,
+            ExitCode.CLOSE_TIMEOUT,
+            f"{STOPPED}leave-group; offsets committed: yes; group frees member in 45s\n",
+        ),
+        (
+            CloseResult(False, False, COMMITTING, 2000),
+            "consumer",
+            None,
+            ExitCode.CLOSE_TIMEOUT,
+            f"{STOPPED}commit; offsets committed: no; group frees member after its session timeout\n",
+        ),
+        (
+            CloseResult(None, None, ENDING, 2000),
+            "classic",
+            None,
+            ExitCode.CLOSE_TIMEOUT,
+            f"{STOPPED}end of the network thread\n",
+        ),
+        (
+            CloseResult(False, True, None, 5),
+            "classic",
+            DENIED,
+            ExitCode.NOT_AUTHORISED,
+            f"kctl consume: the last offsets are not committed: {DENIED}\n",
+        ),
+        (
+            CloseResult(False, True, None, 5),
+            "classic",
+            None,
+            ExitCode.UNEXPECTED,
+            "kctl consume: the last offsets are not committed: there was no time\n",
+        ),
+    ],
+)
+def test_a_close(closed: CloseResult, protocol: str, error: KafkaError | None, code: ExitCode, said: str) -> None:
+    stderr = io.StringIO()
+    environment = Environment(io.BytesIO(), io.BytesIO(), stderr, {}, ManualClock())
+    common = Common(environment, Settings({}), 2000, None, True, False)
+    config = ConsumerConfig.parse({"bootstrap.servers": "a:1", "group.id": "g", "group.protocol": protocol})
+    assert tell_close(common, config, closed, error) == code
+    assert stderr.getvalue() == said, "even with --quiet"

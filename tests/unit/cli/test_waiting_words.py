@@ -1,0 +1,47 @@
+"""Why nothing comes, in few words."""
+
+import pytest
+
+from kctl.cli.waiting_words import WaitingWords, waiting_words
+from kctl.client.cluster import TopicPartition
+from kctl.client.consumer.waiting import WaitKind, WaitReason
+from kctl.client.errors import ConnectionRefused
+
+TPS = [TopicPartition("t", number) for number in range(9)]
+CAUSE = ConnectionRefused("refused")
+GONE = WaitReason(WaitKind.CONNECTION, "node 1 is gone", node_id=1, cause=CAUSE)
+AT_END = WaitReason(WaitKind.AT_END, "at the end, offset 5")
+OPEN = WaitReason(WaitKind.OPEN_TRANSACTION, "an open transaction begins at offset 5")
+NEW = WaitReason(WaitKind.NOT_STARTED, "the next poll starts it")
+JOINING = WaitReason(WaitKind.JOINING, "joining group g")
+ALONE = WaitReason(WaitKind.NO_SHARE, "no partition for this member")
+
+
+@pytest.mark.parametrize(
+    ("reasons", "expected"),
+    [
+        ([], WaitingWords()),
+        ([NEW, NEW], WaitingWords()),
+        ([AT_END], WaitingWords("at the end of the partition")),
+        ([AT_END, AT_END], WaitingWords("at the end of all 2 partitions")),
+        ([AT_END, NEW], WaitingWords("at the end of 1 of 2 partitions")),
+        ([OPEN], WaitingWords("t-0: an open transaction begins at offset 5")),
+        ([GONE, AT_END], WaitingWords("t-0: node 1 is gone; at the end of 1 of 2 partitions", True, CAUSE)),
+        ([GONE] * 5, WaitingWords("t-0, t-1, t-2 and 2 more: node 1 is gone", True, CAUSE)),
+        (
+            [GONE._replace(text=f"gone {at}") for at in range(6)],
+            WaitingWords("t-0: gone 0; t-1: gone 1; t-2: gone 2; t-3: gone 3; 2 more reasons", True, CAUSE),
+        ),
+    ],
+)
+def test_of_partitions(reasons: list[WaitReason], expected: WaitingWords) -> None:
+    assert waiting_words(dict(zip(TPS, reasons, strict=False))) == expected
+
+
+def test_what_the_group_waits_for_comes_first() -> None:
+    assert waiting_words({TPS[0]: GONE}, JOINING) == WaitingWords("joining group g", True)
+    assert waiting_words({}, ALONE) == WaitingWords("no partition for this member")
+
+
+def test_what_is_left_out() -> None:
+    assert waiting_words({TPS[0]: NEW}, filtered=3).text == "what arrives is all left out by --grep"
