@@ -76,6 +76,10 @@ def up(
         if not quiet:
             environment.say(f"kctl sandbox: {nodes} nodes are up; Ctrl-C ends them and what they hold")
 
+    if replication_factor > nodes:
+        raise click.BadParameter(
+            f"{replication_factor} replicas need as many nodes, not {nodes}", param_hint="'--replication-factor'"
+        )
     settings = ClusterSettings(default_replication_factor=replication_factor)
     try:
         cluster = Sandbox(
