@@ -18,6 +18,7 @@ COMMANDS: dict[str, list[str]] = {
     "kctl produce --help": ["-m", "kctl", "produce", "--help"],
     "kctl probe --help": ["-m", "kctl", "probe", "--help"],
     "kctl topics --help": ["-m", "kctl", "topics", "--help"],
+    "kctl groups --help": ["-m", "kctl", "groups", "--help"],
     "kctl probe (refused)": ["-m", "kctl", "probe", "-b", NOTHING_THERE],
 }
 

@@ -37,6 +37,7 @@ COMMANDS = {
     "produce": Entry("kctl.cli.produce", "Send lines to a topic, a record each."),
     "probe": Entry("kctl.cli.probe", "Try every address of every node and show each phase."),
     "topics": Entry("kctl.cli.topics", "List, describe, create and delete topics."),
+    "groups": Entry("kctl.cli.groups", "List, describe and change consumer groups."),
     "explain": Entry("kctl.cli.explain", "Explain an exit code, an error, a limit or a message."),
     "sandbox": Entry("kctl.cli.sandbox", "Run a Kafka cluster inside this process, to try things on."),
 }

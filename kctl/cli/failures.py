@@ -111,6 +111,8 @@ _BROKER_CODES: dict[ExitCode, tuple[str, ...]] = {
         "UNKNOWN_LEADER_EPOCH",
         "OFFSET_NOT_AVAILABLE",
         "THROTTLING_QUOTA_EXCEEDED",
+        "NON_EMPTY_GROUP",
+        "GROUP_SUBSCRIBED_TO_TOPIC",
     ),
     ExitCode.UNKNOWN_RESOURCE: (
         "UNKNOWN_TOPIC_OR_PARTITION",

@@ -70,10 +70,12 @@ def test_help_imports_no_command_and_no_client() -> None:
         ("produce", "--help"),
         ("probe", "--help"),
         ("topics", "--help"),
+        ("groups", "--help"),
         ("consume", "t", "--api-timeout", "200ms"),
         ("produce", "t", "--api-timeout", "200ms"),
         ("probe", "--api-timeout", "200ms"),
         ("topics", "list", "--api-timeout", "200ms"),
+        ("groups", "list", "--api-timeout", "200ms"),
     ],
 )
 def test_commands_import_what_they_need_only(arguments: tuple[str, ...], refused: str) -> None:

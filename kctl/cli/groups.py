@@ -1,0 +1,172 @@
+"""`kctl groups`: list, describe, lag, members and delete; groups_offsets.py adds what changes committed offsets.
+
+Owns what the rows show and the exit code of a call in which some groups failed. Shown by tests/cli/test_groups.py.
+"""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import click
+import typer
+
+from kctl.cli import groups_offsets
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.groups_view import SHAPES, Cell, Row, Table, write_tables
+from kctl.cli.options import Common, DurationType, Output, with_common
+
+WATCH_MS = 2000
+LIST_COLUMNS = ("group", "type", "state", "protocol", "coordinator")
+LAG_COLUMNS = ("group", "topic", "partition", "committed", "end", "lag", "client", "note")
+DESCRIBE_COLUMNS = ("group", "topic", "partition", "committed", "end", "lag", "client", "host", "member", "note")
+MEMBER_COLUMNS = (
+    "group", "client", "host", "instance", "member", "epoch", "partitions", "assignment", "target", "subscribed",
+)  # fmt: skip
+DELETE_COLUMNS = ("group", "state", "offsets", "result")
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False, no_args_is_help=True)
+
+Names = Annotated[list[str], typer.Argument(metavar="GROUP...", show_default=False)]
+Execute = Annotated[bool, typer.Option("--execute", help="Do it; without, only show what would be done.")]
+
+
+@app.callback()
+def groups() -> None:
+    """List, describe and change consumer groups.
+
+    What changes a group shows first what it would do, and does it with --execute.
+    """
+
+
+@app.command("list")
+@with_common
+def list_(
+    common: Common,
+    states: Annotated[
+        list[str] | None,
+        typer.Option("--state", metavar="NAME", help="Only those in this state: Stable, Empty, ...; repeatable."),
+    ] = None,
+    types: Annotated[
+        list[str] | None,
+        typer.Option("--type", metavar="NAME", help="Only those of this type: classic, consumer; repeatable."),
+    ] = None,
+) -> int:
+    """List the groups of all brokers; 3 when a broker did not tell its groups."""
+    from kctl.cli.groups_lookup import admin_of, tell_failures  # the client: not wanted for --help
+
+    output = common.choose_output(*SHAPES)
+    with admin_of(common) as admin:
+        listed = admin.list_groups(states=states or (), types=types or ())
+    rows: list[Row] = [
+        {
+            "group": group.group_id,
+            "type": group.type,
+            "state": group.state or None,
+            "protocol": group.protocol_type or None,
+            "coordinator": group.coordinator.node_id,
+        }
+        for group in listed.groups.values()
+    ]
+    write_tables(common, output, [Table("groups", LIST_COLUMNS, rows)], extra={"complete": not listed.failed})
+    for node in listed.failed:
+        common.environment.say(f"kctl groups: the list is not complete: broker {node} did not tell its groups")
+    return tell_failures(common, True, listed.failed.values())
+
+
+@app.command()
+@with_common
+def describe(common: Common, names: Names) -> int:
+    """Show groups: state, assignor, coordinator, members, and each partition with its lag."""
+    from kctl.cli.groups_describe import describe_groups  # the client: not wanted for --help
+
+    return describe_groups(common, common.choose_output(*SHAPES), list(dict.fromkeys(names)), DESCRIBE_COLUMNS)
+
+
+@app.command()
+@with_common
+def lag(
+    common: Common,
+    names: Names,
+    topics: groups_offsets.Topics = None,
+    threshold: Annotated[
+        int | None,
+        typer.Option("--threshold", min=0, metavar="N", help="Exit with 3 when a partition is more than N behind."),
+    ] = None,
+    watch: Annotated[bool, typer.Option("--watch", help="Show it again and again, until Ctrl-C.")] = False,
+    interval: Annotated[
+        int,
+        typer.Option(
+            "--interval", click_type=DurationType(), metavar="DURATION", help="From one look to the next (2s)."
+        ),
+    ] = WATCH_MS,
+    count: Annotated[
+        int | None, typer.Option("--count", min=1, metavar="N", help="End after so many looks; implies --watch.")
+    ] = None,
+) -> int:
+    """Show how far groups are behind, partition by partition."""
+    from kctl.cli.groups_describe import LagLook, show_lag  # the client: not wanted for --help
+    from kctl.cli.groups_lookup import parse_topics
+
+    output = common.choose_output(*SHAPES)
+    rounds = 1 if count is None and not watch else count
+    if rounds != 1 and output is Output.JSON:
+        raise click.UsageError("--watch with --output json: take jsonl, an object a partition and look.")
+    look = LagLook(list(dict.fromkeys(names)), parse_topics(topics or ()), threshold)
+    return show_lag(common, output, look, LAG_COLUMNS, rounds=rounds, interval_ms=interval)
+
+
+@app.command()
+@with_common
+def members(common: Common, names: Names) -> int:
+    """Show who is in groups, and what each member has."""
+    from kctl.cli.groups_describe import member_row
+    from kctl.cli.groups_lookup import admin_of, tell_failures  # the client: not wanted for --help
+
+    output = common.choose_output(*SHAPES)
+    with admin_of(common) as admin:
+        results = admin.describe_groups(list(dict.fromkeys(names)))
+    rows = [member_row(group, member) for group in results.done.values() for member in group.members]
+    columns = _without_empty(MEMBER_COLUMNS, rows) if output is Output.TABLE else MEMBER_COLUMNS
+    write_tables(common, output, [Table("members", columns, rows)], extra={})
+    for group in results.done.values():
+        if not group.members:
+            common.say(f"kctl groups: group {group.group_id} has no members ({group.state})")
+    return tell_failures(common, results.done, results.failed.values())
+
+
+@app.command()
+@with_common
+def delete(common: Common, names: Names, execute: Execute = False) -> int:
+    """Delete groups and all they have committed; shows what would go, and deletes with --execute."""
+    from kctl.cli.groups_lookup import admin_of, refuse_members, tell_failures  # the client: not wanted for --help
+
+    output = common.choose_output(*SHAPES)
+    with admin_of(common) as admin:
+        found = admin.describe_groups(list(dict.fromkeys(names)))
+        if found.failed:
+            common.say("kctl groups: nothing was deleted")
+            return tell_failures(common, (), found.failed.values())
+        for group in found.done.values():
+            refuse_members(group, group.members, "nothing was deleted")
+        offsets = {group_id: len(admin.list_group_offsets(group_id).done) for group_id in found.done}
+        results = admin.delete_groups(found.done) if execute else None
+    rows: list[Row] = []
+    for group_id, group in found.done.items():
+        result: Cell = "would be deleted"
+        if results is not None:
+            result = "failed" if group_id in results.failed else "deleted"
+        rows.append({"group": group_id, "state": group.state, "offsets": offsets[group_id], "result": result})
+    write_tables(common, output, [Table("groups", DELETE_COLUMNS, rows)], extra={"executed": execute})
+    if results is None:
+        count = len(rows)
+        groups_offsets.say_dry_run(common, f"{count} group{'' if count == 1 else 's'} would be deleted")
+        return ExitCode.OK
+    return tell_failures(common, results.done, results.failed.values())
+
+
+app.command("reset-offsets")(groups_offsets.reset_offsets)
+app.command("delete-offsets")(groups_offsets.delete_offsets)
+
+
+def _without_empty(columns: Sequence[str], rows: Sequence[Row]) -> Sequence[str]:
+    """Return the columns of which some row has something; a table of people's is narrow enough as it is."""
+    return [name for name in columns if not rows or any(row[name] not in (None, "", {}) for row in rows)]

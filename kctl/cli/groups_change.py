@@ -1,0 +1,190 @@
+"""What `kctl groups reset-offsets` and `delete-offsets` do: look, show, and with --execute write.
+
+Owns the order: everything that can be refused is refused before anything is written.
+Shown by tests/cli/test_groups_offsets.py.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import CommandError
+from kctl.cli.groups_files import read_offsets, write_offsets
+from kctl.cli.groups_lookup import admin_of, find_group, find_partitions, parse_topics, refuse_members, tell_failures
+from kctl.cli.groups_offsets import say_dry_run
+from kctl.cli.groups_plan import Change, ago_ms, aim_at_times, aim_of, find_places, instant_ms, plan
+from kctl.cli.groups_view import SHAPES, Row, Table, write_tables
+from kctl.cli.options import Common, Output
+from kctl.client.admin import Admin, GroupDescription, MemberDescription
+from kctl.client.cluster import TopicPartition
+from kctl.client.errors import KafkaError
+
+RESET_COLUMNS = ("group", "topic", "partition", "old", "new", "result", "note")
+DELETE_COLUMNS = ("group", "topic", "partition", "old", "result")
+
+
+class Reset(NamedTuple):
+    """What was asked for; `flag` is the option that says where to, with its value."""
+
+    group_id: str
+    topics: tuple[str, ...]
+    flag: str
+    value: object
+    export: Path | None
+    execute: bool
+
+
+def run_reset(common: Common, reset: Reset) -> int:
+    """Show or make the changes."""
+    output = common.choose_output(*SHAPES)
+    wanted = parse_topics(reset.topics)
+    at_ms = _instant(common, reset)
+    file_offsets = read_offsets(reset.value, reset.group_id) if isinstance(reset.value, Path) else {}
+    with admin_of(common) as admin:
+        group = find_group(admin, reset.group_id)
+        refuse_members(group, group.members, "nothing was changed")
+        partitions = _partitions(admin, reset.group_id, wanted, file_offsets)
+        places = find_places(admin, partitions)
+        aim = aim_of(reset.flag, reset.value, file_offsets)
+        if at_ms is not None:
+            aim = aim_at_times(admin, [place.partition for place in places], at_ms)
+        changes = plan(places, aim)
+        if reset.export is not None:
+            write_offsets(reset.export, reset.group_id, {change.partition: change.new for change in changes})
+        failed: Mapping[TopicPartition, KafkaError] = {}
+        if reset.execute:
+            results = admin.alter_group_offsets(reset.group_id, {change.partition: change.new for change in changes})
+            failed = results.failed
+    _show_reset(common, output, reset, changes, failed)
+    if reset.execute:
+        return tell_failures(common, len(failed) < len(changes), failed.values())
+    moved = sum(change.old != change.new for change in changes)
+    say_dry_run(
+        common, f"{moved} of {len(changes)} partition{'' if len(changes) == 1 else 's'} would get another offset"
+    )
+    return ExitCode.OK
+
+
+def _instant(common: Common, reset: Reset) -> int | None:
+    if reset.flag == "--to-datetime":
+        return instant_ms(str(reset.value), common.environment.clock.wall_ms())
+    if reset.flag == "--by-duration":
+        return ago_ms(str(reset.value), common.environment.clock.wall_ms())
+    return None
+
+
+def _partitions(
+    admin: Admin,
+    group_id: str,
+    wanted: Mapping[str, list[int] | None],
+    file_offsets: Mapping[TopicPartition, int],
+) -> dict[TopicPartition, int | None]:
+    """Return what is committed for each partition that is meant.
+
+    Raises: CommandError: there is none. KafkaError: a topic or partition does not exist.
+    """
+    committed = admin.list_group_offsets(group_id)
+    committed.raise_first()
+    old = {tp: None if offset is None else offset.offset for tp, offset in committed.done.items()}
+    if file_offsets:
+        named: dict[str, list[int] | None] = {}
+        for topic, index in file_offsets:
+            named.setdefault(topic, []).append(index)  # type: ignore[union-attr]  # made a list here
+        find_partitions(admin, named)
+        return {tp: old.get(tp) for tp in file_offsets}
+    if wanted:
+        found = find_partitions(admin, wanted)
+        return {tp: old.get(tp) for topic in found for index in found[topic] if (tp := TopicPartition(topic, index))}
+    if not old:
+        raise CommandError(
+            ExitCode.UNKNOWN_RESOURCE,
+            f"group {group_id} has nothing committed, so there is nothing to reset",
+            "name the topics with --topic",
+        )
+    return dict(old)
+
+
+def _show_reset(
+    common: Common,
+    output: Output,
+    reset: Reset,
+    changes: Sequence[Change],
+    failed: Mapping[TopicPartition, KafkaError],
+) -> None:
+    rows: list[Row] = []
+    for change in changes:
+        result = "unchanged" if change.old == change.new else "would be set"
+        if reset.execute:
+            result = "failed" if change.partition in failed else "set"
+        rows.append(
+            {
+                "group": reset.group_id,
+                "topic": change.partition.topic,
+                "partition": change.partition.partition,
+                "old": change.old,
+                "new": change.new,
+                "result": result,
+                "note": change.note or None,
+            }
+        )
+    write_tables(common, output, [Table("partitions", RESET_COLUMNS, rows)], extra={"executed": reset.execute})
+
+
+# --- delete-offsets -------------------------------------------------------------------------------------------------
+
+
+def run_delete(common: Common, group_id: str, topics: Sequence[str], *, execute: bool) -> int:
+    """Show or delete what is committed for the topics."""
+    output = common.choose_output(*SHAPES)
+    wanted = parse_topics(topics)
+    with admin_of(common) as admin:
+        group = find_group(admin, group_id)
+        refuse_members(group, _readers(group, wanted), "nothing was changed")
+        committed = admin.list_group_offsets(group_id)
+        committed.raise_first()
+        old = {
+            tp: offset.offset
+            for tp, offset in committed.done.items()
+            if offset is not None and tp.topic in wanted and _is_meant(tp, wanted)
+        }
+        _refuse_missing(group_id, wanted, old)
+        failed = admin.delete_group_offsets(group_id, old).failed if execute else {}
+    rows: list[Row] = []
+    for tp, offset in sorted(old.items()):
+        result = ("failed" if tp in failed else "deleted") if execute else "would be deleted"
+        row: Row = {"group": group_id, "topic": tp.topic, "partition": tp.partition, "old": offset, "result": result}
+        rows.append(row)
+    write_tables(common, output, [Table("partitions", DELETE_COLUMNS, rows)], extra={"executed": execute})
+    if execute:
+        return tell_failures(common, len(failed) < len(old), failed.values())
+    say_dry_run(common, f"the offsets of {len(old)} partition{'' if len(old) == 1 else 's'} would be deleted")
+    return ExitCode.OK
+
+
+def _readers(group: GroupDescription, wanted: Mapping[str, list[int] | None]) -> list[MemberDescription]:
+    """Return the members that read one of the topics, as far as is known; the coordinator knows it better."""
+    return [
+        member
+        for member in group.members
+        if any(topic in wanted for topic in member.subscribed_topics or ())
+        or any(tp.topic in wanted for tp in member.assignment or ())
+    ]
+
+
+def _is_meant(tp: TopicPartition, wanted: Mapping[str, list[int] | None]) -> bool:
+    numbers = wanted[tp.topic]
+    return numbers is None or tp.partition in numbers
+
+
+def _refuse_missing(group_id: str, wanted: Mapping[str, list[int] | None], old: Mapping[TopicPartition, int]) -> None:
+    for topic, numbers in wanted.items():
+        missing = [str(TopicPartition(topic, n)) for n in numbers or () if TopicPartition(topic, n) not in old]
+        if not numbers and not any(tp.topic == topic for tp in old):
+            missing = [f"topic {topic}"]
+        if missing:
+            raise CommandError(
+                ExitCode.UNKNOWN_RESOURCE,
+                f"group {group_id} has nothing committed for {', '.join(missing[:5])}",
+                "kctl groups lag shows what it has",
+            )

@@ -1,0 +1,116 @@
+"""How far groups are behind: what they have committed beside the ends of the logs, partition by partition.
+
+Owns what is said where one of the two is not known: never a number that is not true. Shown by
+tests/unit/cli/test_groups_lag.py and tests/cli/test_groups.py.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from kctl.client.admin import EARLIEST, LATEST, Admin, GroupDescription, MemberDescription
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.cluster import TopicPartition
+from kctl.client.errors import AdvertisedAddressError, BrokerError, KafkaError, KafkaTimeoutError
+
+NOT_COMMITTED = "nothing committed"
+GONE = "no such topic or partition"
+BEYOND = "committed beyond the end: the topic was made anew or cut off"
+
+
+class PartitionLag(NamedTuple):
+    """One partition of one group.
+
+    Attributes:
+        committed, end: None where there is none, or where it is not known.
+        lag: None unless both are known and make sense together.
+        member: who has the partition now.
+        note: what is out of the ordinary; empty where nothing is.
+        error: why the end (or the commit) is not known, unless the partition does not exist.
+    """
+
+    group_id: str
+    partition: TopicPartition
+    committed: int | None
+    end: int | None
+    lag: int | None
+    member: MemberDescription | None
+    note: str
+    error: KafkaError | None
+
+
+def partition_lags(
+    admin: Admin, groups: Iterable[GroupDescription], wanted: Mapping[str, Sequence[int]] | None = None
+) -> dict[str, list[PartitionLag]]:
+    """Return for each group the partitions that it has committed or that a member has.
+
+    Args: wanted: partition numbers by topic; only these are told of, and also those without a commit.
+    Raises: KafkaError: the offsets of a group cannot be had at all.
+    """
+    committed: dict[str, dict[TopicPartition, int | KafkaError | None]] = {}
+    owners: dict[str, dict[TopicPartition, MemberDescription]] = {}
+    for group in groups:
+        owners[group.group_id] = {tp: member for member in group.members for tp in member.assignment or ()}
+        committed[group.group_id] = _committed(admin, group.group_id, owners[group.group_id], wanted)
+    every = sorted({tp for of_group in committed.values() for tp in of_group})
+    ends = admin.list_offsets(dict.fromkeys(every, LATEST))
+    starts = admin.list_offsets(dict.fromkeys(ends.done, EARLIEST))
+    lags: dict[str, list[PartitionLag]] = {}
+    for group_id, of_group in committed.items():
+        lags[group_id] = []
+        for tp in sorted(of_group):
+            end = ends.failed.get(tp) or ends.done[tp].offset
+            start = starts.done[tp].offset if tp in starts.done else 0
+            lags[group_id].append(judge(group_id, tp, of_group[tp], start, end, owners[group_id].get(tp)))
+    return lags
+
+
+def _committed(
+    admin: Admin,
+    group_id: str,
+    owners: Mapping[TopicPartition, MemberDescription],
+    wanted: Mapping[str, Sequence[int]] | None,
+) -> dict[TopicPartition, int | KafkaError | None]:
+    results = admin.list_group_offsets(group_id)
+    found: dict[TopicPartition, int | KafkaError | None] = dict.fromkeys(owners)
+    if wanted is not None:
+        found |= {TopicPartition(topic, index): None for topic, indexes in wanted.items() for index in indexes}
+    found |= {tp: None if offset is None else offset.offset for tp, offset in results.done.items()}
+    found |= results.failed
+    if wanted is None:
+        return found
+    return {tp: offset for tp, offset in found.items() if tp.partition in wanted.get(tp.topic, ())}
+
+
+def judge(
+    group_id: str,
+    tp: TopicPartition,
+    committed: int | KafkaError | None,
+    start: int,
+    end: int | KafkaError,
+    member: MemberDescription | None,
+) -> PartitionLag:
+    """Return what is to be said of a partition, given its commit and the two ends of its log, as far as known."""
+    if isinstance(committed, KafkaError):
+        error = committed
+        return PartitionLag(group_id, tp, None, None, None, member, f"commit not known: {short(error)}", error)
+    if isinstance(end, KafkaError):
+        if isinstance(end, BrokerError) and end.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            return PartitionLag(group_id, tp, committed, None, None, member, GONE, None)
+        return PartitionLag(group_id, tp, committed, None, None, member, f"end not known: {short(end)}", end)
+    if committed is None:
+        return PartitionLag(group_id, tp, None, end, None, member, NOT_COMMITTED, None)
+    if committed > end:
+        return PartitionLag(group_id, tp, committed, end, None, member, BEYOND, None)
+    note = f"{start - committed} of them are deleted: the log starts at {start}" if committed < start else ""
+    return PartitionLag(group_id, tp, committed, end, end - committed, member, note, None)
+
+
+def short(error: KafkaError) -> str:
+    """Return an error in a word or two, for a table."""
+    if isinstance(error, BrokerError):
+        return error.name
+    if isinstance(error, AdvertisedAddressError):
+        return short(error.cause)
+    if isinstance(error, KafkaTimeoutError):
+        return "no answer in time" if error.cause is None else short(error.cause)
+    return type(error).__name__

@@ -1,0 +1,107 @@
+"""What the group commands look up first: the groups, who is in them, and the partitions that were named.
+
+Owns what is refused before anything is changed: groups, topics and partitions that do not exist, groups with members.
+Shown by tests/cli/test_groups.py and test_groups_offsets.py.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+import click
+
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import CommandError, explain
+from kctl.cli.options import Common
+from kctl.cli.partitions import parse_partitions
+from kctl.client.admin import Admin, GroupDescription, MemberDescription
+from kctl.client.config import AdminConfig
+from kctl.client.errors import KafkaError
+
+LONGEST_TOPIC = 249
+MOST_NAMED = 5
+"""Members that a refusal names; further ones are counted."""
+
+
+@contextmanager
+def admin_of(common: Common) -> Iterator[Admin]:
+    """The admin client of this run."""
+    config = common.settings.parse(AdminConfig)
+    common.note_ignored(config)
+    with Admin(config.given, events=common.events) as admin:
+        yield admin
+
+
+def parse_topics(texts: Sequence[str]) -> dict[str, list[int] | None]:
+    """Return the partitions of each `--topic TOPIC[:P,P-P]`; None where all are meant.
+
+    Raises: click.BadParameter: saying what is wrong.
+    """
+    found: dict[str, list[int] | None] = {}
+    for text in texts:
+        topic, colon, numbers = text.partition(":")
+        if not topic or len(topic) > LONGEST_TOPIC:
+            raise click.BadParameter(f"{text[:80]!r} is not TOPIC or TOPIC:0,2-4", param_hint="'--topic'")
+        try:
+            partitions = parse_partitions([numbers]) if colon else None
+        except ValueError as e:
+            raise click.BadParameter(f"{text[:80]!r}: {e}", param_hint="'--topic'") from None
+        before = found.get(topic, [])
+        is_all = partitions is None or before is None
+        found[topic] = None if is_all else sorted({*(before or ()), *(partitions or ())})
+    return found
+
+
+def find_partitions(admin: Admin, wanted: Mapping[str, list[int] | None]) -> dict[str, list[int]]:
+    """Return the partitions of each topic that was named.
+
+    Raises: CommandError: a topic lacks a partition. KafkaError: there is no such topic, or it cannot be described.
+    """
+    described = admin.describe_topics(list(wanted))
+    described.raise_first()
+    found: dict[str, list[int]] = {}
+    for topic, numbers in wanted.items():
+        existing = sorted(described[topic].partitions)
+        missing = [number for number in numbers or () if number not in existing]
+        if missing:
+            raise CommandError(
+                ExitCode.UNKNOWN_RESOURCE,
+                f"topic {topic} has no partition {', '.join(map(str, missing[:MOST_NAMED]))}",
+                f"it has {len(existing)}, numbered from 0",
+            )
+        found[topic] = existing if numbers is None else numbers
+    return found
+
+
+def find_group(admin: Admin, group_id: str) -> GroupDescription:
+    """Return a group. Raises: KafkaError: there is none, or it cannot be described."""
+    return admin.describe_groups([group_id])[group_id]
+
+
+def refuse_members(group: GroupDescription, members: Sequence[MemberDescription], what: str) -> None:
+    """Raise CommandError when there are members that stand in the way, and name them."""
+    if not members:
+        return
+    named = "; ".join(member_text(member) for member in members[:MOST_NAMED])
+    more = f"; and {len(members) - MOST_NAMED} more" if len(members) > MOST_NAMED else ""
+    count = f"{len(members)} active member{'' if len(members) == 1 else 's'}"
+    raise CommandError(
+        ExitCode.NOT_ABLE_YET,
+        f"group {group.group_id} has {count}: {named}{more}; {what}",
+        "stop the consumers first; kctl groups members shows them all",
+    )
+
+
+def member_text(member: MemberDescription) -> str:
+    """Return who a member is, in a few words."""
+    who = member.group_instance_id or member.client_id or member.member_id
+    return f"{who} on {member.host or 'an unknown host'} ({member.member_id})"
+
+
+def tell_failures(common: Common, done: object, failed: Iterable[KafkaError]) -> int:
+    """Say what failed; 3 when something else was done, else the code of the first cause."""
+    failures = list(dict.fromkeys(explain(error) for error in failed))
+    for failure in failures:
+        common.environment.say("\n".join([f"kctl groups: {failure.message}", *failure.lines()[1:]]))
+    if not failures:
+        return ExitCode.OK
+    return ExitCode.DEGRADED if done else failures[0].code

@@ -1,0 +1,101 @@
+"""`kctl groups reset-offsets` and `delete-offsets`: their options, and what both say of a dry run.
+
+Owns which options go together; `groups_plan.py` finds the new offsets and `groups_change.py` writes them.
+Shown by tests/cli/test_groups_offsets.py.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+import click
+import typer
+
+from kctl.cli.options import Common, with_common
+
+Group = Annotated[str, typer.Argument(metavar="GROUP", show_default=False)]
+Topics = Annotated[
+    list[str] | None,
+    typer.Option("--topic", metavar="TOPIC[:P,P-P]", help="Only this topic, or these partitions; repeatable."),
+]
+Execute = Annotated[bool, typer.Option("--execute", help="Do it; without, only show what would be done.")]
+LARGEST_OFFSET = 2**63 - 1
+
+
+@with_common
+def reset_offsets(
+    common: Common,
+    group: Group,
+    topics: Topics = None,
+    to_earliest: Annotated[bool, typer.Option("--to-earliest", help="To the first record there is.")] = False,
+    to_latest: Annotated[bool, typer.Option("--to-latest", help="To the end: what there is, is skipped.")] = False,
+    to_current: Annotated[
+        bool, typer.Option("--to-current", help="To what is committed, moved into the log where it is outside.")
+    ] = False,
+    to_offset: Annotated[
+        int | None, typer.Option("--to-offset", min=0, max=LARGEST_OFFSET, metavar="N", help="To this offset.")
+    ] = None,
+    shift_by: Annotated[
+        int | None,
+        typer.Option("--shift-by", metavar="N", help="So many on (or, negative, back) from what is committed."),
+    ] = None,
+    to_datetime: Annotated[
+        str | None,
+        typer.Option("--to-datetime", metavar="TIME", help="To the first record at or after a time (UTC if unsaid)."),
+    ] = None,
+    by_duration: Annotated[
+        str | None,
+        typer.Option("--by-duration", metavar="DURATION", help="To the first record of the last 1h, 2d, PT30M ..."),
+    ] = None,
+    from_file: Annotated[
+        Path | None,
+        typer.Option("--from-file", metavar="FILE", help="To the offsets in a file: topic,partition,offset, or JSON."),
+    ] = None,
+    export: Annotated[
+        Path | None,
+        typer.Option("--export", metavar="FILE", help="Write the new offsets to a file that --from-file reads."),
+    ] = None,
+    execute: Execute = False,
+) -> int:
+    """Set what a group has committed: shows old and new, and sets them with --execute.
+
+    Without --topic: every partition for which something is committed.
+    An offset outside of the log is moved to its nearest end. The group must have no members.
+    """
+    from kctl.cli.groups_change import Reset, run_reset  # the client: not wanted for --help
+
+    given = {
+        "--to-earliest": to_earliest or None,
+        "--to-latest": to_latest or None,
+        "--to-current": to_current or None,
+        "--to-offset": to_offset,
+        "--shift-by": shift_by,
+        "--to-datetime": to_datetime,
+        "--by-duration": by_duration,
+        "--from-file": from_file,
+    }
+    chosen = {flag: value for flag, value in given.items() if value is not None}
+    if len(chosen) != 1:
+        problem = f"{' and '.join(chosen)} exclude each other" if chosen else "it is not said where to"
+        raise click.UsageError(f"{problem}: take one of {', '.join(given)}.")
+    if from_file is not None and topics:
+        raise click.UsageError("--from-file says which partitions: leave out --topic.")
+    flag, value = next(iter(chosen.items()))
+    return run_reset(common, Reset(group, tuple(topics or ()), flag, value, export, execute))
+
+
+@with_common
+def delete_offsets(common: Common, group: Group, topics: Topics = None, execute: Execute = False) -> int:
+    """Forget what a group has committed for topics: shows it, and deletes it with --execute.
+
+    No member of the group may be subscribed to the topics.
+    """
+    from kctl.cli.groups_change import run_delete  # the client: not wanted for --help
+
+    if not topics:
+        raise click.UsageError("say which topics, with --topic; kctl groups delete forgets the whole group.")
+    return run_delete(common, group, topics, execute=execute)
+
+
+def say_dry_run(common: Common, what: str) -> None:
+    """Tell that nothing was done, what would be, and how to do it."""
+    common.say(f"kctl groups: dry run, nothing was changed: {what}; --execute does it")

@@ -1,0 +1,132 @@
+"""From "back by an hour" to an offset for each partition: what `kctl groups reset-offsets` would commit, and why.
+
+Owns the arithmetic and its notes; asks brokers through the admin client, and changes nothing.
+Shown by tests/unit/cli/test_groups_plan.py and tests/cli/test_groups_offsets.py.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import click
+
+from kctl.cli.durations import parse_duration_ms
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import CommandError
+from kctl.cli.offset_grammar import parse_offset
+from kctl.cli.offsets import AtTime
+from kctl.client.admin import EARLIEST, LATEST, Admin
+from kctl.client.cluster import TopicPartition
+
+Offsets = Mapping[TopicPartition, int]
+
+
+class Change(NamedTuple):
+    """One partition: what is committed (None: nothing) and what is to be; `note` tells what is out of the ordinary."""
+
+    partition: TopicPartition
+    old: int | None
+    new: int
+    note: str = ""
+
+
+class Place(NamedTuple):
+    """What is known of a partition: its commit, and the two ends of its log."""
+
+    partition: TopicPartition
+    committed: int | None
+    start: int
+    end: int
+
+
+Aim = Callable[[Place], tuple[int, str]]
+"""Makes of a place the offset that is wanted, and a note."""
+
+
+def instant_ms(text: str, wall_ms: int) -> int:
+    """Return the instant of `--to-datetime`.
+
+    Raises: click.BadParameter: it is no time.
+    """
+    try:
+        start = parse_offset(f"@{text.removeprefix('@')}", wall_ms).start
+    except ValueError as e:
+        raise click.BadParameter(str(e), param_hint="'--to-datetime'") from None
+    if not isinstance(start, AtTime):
+        raise click.BadParameter(f"{text!r} is no time: take --to-latest", param_hint="'--to-datetime'")
+    return start.at_ms
+
+
+def ago_ms(text: str, wall_ms: int) -> int:
+    """Return the instant of `--by-duration`.
+
+    Raises: click.BadParameter: it is no duration.
+    """
+    try:
+        return max(0, wall_ms - parse_duration_ms(text.removeprefix("-")))
+    except ValueError as e:
+        raise click.BadParameter(str(e), param_hint="'--by-duration'") from None
+
+
+def find_places(admin: Admin, committed: Mapping[TopicPartition, int | None]) -> list[Place]:
+    """Return what is known of the partitions. Raises: KafkaError: of the first for which it cannot be had."""
+    ends = admin.list_offsets(dict.fromkeys(committed, LATEST))
+    ends.raise_first()
+    starts = admin.list_offsets(dict.fromkeys(committed, EARLIEST))
+    starts.raise_first()
+    return [Place(tp, old, starts[tp].offset, ends[tp].offset) for tp, old in sorted(committed.items())]
+
+
+def aim_at_times(admin: Admin, partitions: list[TopicPartition], at_ms: int) -> Aim:
+    """Return an aim at the first record at or after an instant. Raises: KafkaError: of the first partition's."""
+    found = admin.list_offsets(dict.fromkeys(partitions, at_ms))
+    found.raise_first()
+
+    def aim(place: Place) -> tuple[int, str]:
+        offset = found[place.partition].offset
+        return (offset, "") if offset >= 0 else (place.end, "no record that late: the end")
+
+    return aim
+
+
+def aim_of(flag: str, value: object, file_offsets: Offsets) -> Aim:
+    """Return the aim of an option that needs no further question."""
+    if flag == "--to-earliest":
+        return lambda place: (place.start, "")
+    if flag == "--to-latest":
+        return lambda place: (place.end, "")
+    if flag == "--to-current":
+        return _current
+    if flag == "--shift-by":
+        assert isinstance(value, int)
+        return lambda place: (_committed(place) + value, "")
+    if flag == "--to-offset":
+        assert isinstance(value, int)
+        return lambda _place: (value, "")
+    return lambda place: (file_offsets[place.partition], "")
+
+
+def _current(place: Place) -> tuple[int, str]:
+    return (place.end, "nothing committed: the end") if place.committed is None else (place.committed, "")
+
+
+def _committed(place: Place) -> int:
+    if place.committed is None:
+        raise CommandError(
+            ExitCode.UNKNOWN_RESOURCE,
+            f"{place.partition}: nothing is committed, so there is nothing to shift from",
+            "name the partitions with --topic, or take another option for this one",
+        )
+    return place.committed
+
+
+def plan(places: list[Place], aim: Aim) -> list[Change]:
+    """Return the changes, each within its partition's log."""
+    changes = []
+    for place in places:
+        wanted, note = aim(place)
+        new = min(max(place.start, wanted), place.end)
+        if new != wanted:
+            has = f"{place.start} to {place.end}" if place.start < place.end else f"empty at {place.end}"
+            note = f"{wanted} is outside of the log ({has})"
+        changes.append(Change(place.partition, place.committed, new, note))
+    return changes
