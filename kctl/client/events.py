@@ -179,6 +179,42 @@ class PositionReset(NamedTuple):
         )
 
 
+class AutoCommitFailed(NamedTuple):
+    """An automatic commit of a consumer has ended with an error; nobody waits for it, so nobody else is told.
+
+    Attributes: offsets: what was to be committed, as (topic, partition, offset).
+    """
+
+    at_ms: int
+    group_id: str
+    offsets: tuple[tuple[str, int, int], ...]
+    error: KafkaError
+
+    def __str__(self) -> str:
+        what = ", ".join(f"{topic}-{partition} at {offset}" for topic, partition, offset in self.offsets)
+        return f"group {self.group_id}: automatic commit of {what} failed: {self.error}"
+
+
+class MembershipLost(NamedTuple):
+    """A consumer has lost its place in the group, and with it partitions that others may read from now on.
+
+    Attributes:
+        partitions: what it had, as (topic, partition).
+        reason: why, in words; `error` where a broker said so.
+    """
+
+    at_ms: int
+    group_id: str
+    member_id: str
+    partitions: tuple[tuple[str, int], ...]
+    reason: str
+    error: KafkaError | None
+
+    def __str__(self) -> str:
+        what = ", ".join(f"{topic}-{partition}" for topic, partition in self.partitions)
+        return f"group {self.group_id}: member {self.member_id} has lost {what}: {self.reason}"
+
+
 Event = (
     Started
     | PhaseDone
@@ -192,6 +228,8 @@ Event = (
     | RequestExpired
     | Throttled
     | PositionReset
+    | AutoCommitFailed
+    | MembershipLost
 )
 EventSink = Callable[[Event], None]
 

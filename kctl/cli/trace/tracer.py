@@ -11,11 +11,13 @@ from kctl.cli.trace.spans import Spans
 from kctl.cli.trace.waterfall import waterfall
 from kctl.client.clock import Clock
 from kctl.client.events import (
+    AutoCommitFailed,
     Closed,
     Event,
     Expired,
     Failed,
     Lost,
+    MembershipLost,
     PhaseDone,
     PositionReset,
     Ready,
@@ -58,7 +60,7 @@ class Tracer:
 
 def trace_line(event: Event, since_ms: int) -> str:
     """Return one event as a line: milliseconds, direction, node, what."""
-    if isinstance(event, PositionReset):
+    if isinstance(event, PositionReset | AutoCommitFailed | MembershipLost):
         return f"{event.at_ms - since_ms:>7} ms * {event}"
     if isinstance(event, RequestSent):
         mark, words = ">", f"{_frame(event)}, {event.size_bytes} bytes"
@@ -95,5 +97,5 @@ def _words(event: Event) -> str:
             return f"{event.api} throttled for {event.throttle_ms} ms"
         case RequestSent() | ResponseReceived():
             return _frame(event)
-        case PositionReset():
+        case PositionReset() | AutoCommitFailed() | MembershipLost():
             return str(event)

@@ -1,12 +1,14 @@
 """GroupDesk: the network side of being in a group: coordinator, membership, commits and committed offsets together.
 
-Owns their order within a turn of the loop and the way of the group's events to them.
+Owns their order within a turn of the loop, the way of the group's events to them, and the word to those who watch.
 Shown by tests/sim/groups.
 """
 
+import logging
 from collections.abc import Callable
 from random import Random
 
+from kctl.client.cluster import TopicPartition
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.events import ResolvePosition, ToApplication
@@ -15,8 +17,10 @@ from kctl.client.consumer.group_events import (
     AssignmentChanged,
     ChangeApplied,
     CommitAsync,
+    CommitDone,
     CommitSync,
     GroupToNetwork,
+    MemberChanged,
     PollBegan,
     PollEnded,
     Rejoin,
@@ -30,7 +34,10 @@ from kctl.client.consumer.managers.membership import Membership
 from kctl.client.consumer.managers.membership_classic import ClassicMembership
 from kctl.client.consumer.managers.membership_consumer import ConsumerMembership
 from kctl.client.consumer.managers.requests import RequestManager
+from kctl.client.events import AutoCommitFailed, MembershipLost
 from kctl.client.seams import Entropy
+
+logger = logging.getLogger("kctl.client.consumer")
 
 
 class GroupDesk:
@@ -50,14 +57,20 @@ class GroupDesk:
         reset: Callable[[ResolvePosition], None],
     ) -> None:
         coordinator = Coordinator(config, group_id, client, chance)
+        self._group_id = group_id
+        self._client = client
         self._report_further = report
+        self._member_id = ""
+        self._owned: tuple[TopicPartition, ...] = ()
+        self._automatic: dict[int, CommitAsync] = {}
+        """The automatic commits that have not ended."""
         self._term = 0
         self.membership: Membership
         if config.group_protocol == "consumer":
             self.membership = ConsumerMembership(config, coordinator, client, chance, entropy, self._report)
         else:
             self.membership = ClassicMembership(config, coordinator, client.metadata, chance, self._report)
-        self.commits = CommitManager(config, coordinator, self.membership, chance, report)
+        self.commits = CommitManager(config, coordinator, self.membership, chance, self._report_commit)
         self.committed = CommittedManager(config, coordinator, chance, report, reset)
         self.managers: tuple[RequestManager, ...] = (self.commits, self.committed, self.membership, coordinator)
 
@@ -77,6 +90,8 @@ class GroupDesk:
             case Rejoin(reason):
                 self.membership.rejoin(reason)
             case CommitSync() | CommitAsync():
+                if isinstance(event, CommitAsync) and event.may_retry:
+                    self._automatic[event.commit_id] = event
                 self.commits.commit(event)
             case AskCommitted():
                 self.committed.ask(event)
@@ -87,4 +102,27 @@ class GroupDesk:
 
     def _report(self, event: ToApplication) -> None:
         """Pass on what a membership says; the application must know which of its subscriptions that is about."""
-        self._report_further(event._replace(term=self._term) if isinstance(event, AssignmentChanged) else event)
+        if isinstance(event, MemberChanged):
+            self._member_id = event.metadata.member_id or self._member_id
+        if isinstance(event, AssignmentChanged):
+            if event.is_lost:
+                reason, error = self.membership.loss
+                now_ms = self._client.clock.now_ms()
+                self._tell(MembershipLost(now_ms, self._group_id, self._member_id, self._owned, reason, error))
+            self._owned = event.owned
+            event = event._replace(term=self._term)
+        self._report_further(event)
+
+    def _report_commit(self, event: ToApplication) -> None:
+        """Pass on how a commit ended; of an automatic one that failed nobody else would hear."""
+        if isinstance(event, CommitDone):
+            automatic = self._automatic.pop(event.commit_id, None)
+            if automatic is not None and event.error is not None:
+                offsets = tuple((*tp, committed.offset) for tp, committed in automatic.offsets.items())
+                now_ms = self._client.clock.now_ms()
+                self._tell(AutoCommitFailed(now_ms, self._group_id, offsets, event.error))
+        self._report_further(event)
+
+    def _tell(self, event: AutoCommitFailed | MembershipLost) -> None:
+        self._client.tell(event)
+        logger.warning("%s", event)

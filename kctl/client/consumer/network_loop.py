@@ -83,7 +83,7 @@ class NetworkLoop:
         self._group: GroupDesk | None = None
         if config.group_id is not None:
             self._group = GroupDesk(
-                config, config.group_id, client, chance, entropy, self._report, self._offsets.resolve
+                config, config.group_id, client, chance, entropy, self._report, self._reset
             )
             self._managers += self._group.managers
         self._request_timeout_ms = config.request_timeout_ms
@@ -216,6 +216,11 @@ class NetworkLoop:
             self._group.committed.resolve(event)
         else:
             self._offsets.resolve(event)
+
+    def _reset(self, event: ResolvePosition) -> None:
+        """Find a position by timestamp for which nothing is committed; its topic may be one that nobody used yet."""
+        self._offsets.resolve(event)
+        self._has_new_wishes = True
 
     def _forget_position(self, topic_partition: TopicPartition) -> None:
         self._offsets.forget(topic_partition)

@@ -293,3 +293,16 @@ def test_the_old_poll_counts_its_timeout_for_records_alone_and_wakeup_ends_it(sc
             scene.sandbox.heal()
 
     scene.run(body)
+
+
+# --- positions --------------------------------------------------------------------------------------------------------
+
+
+def test_a_group_without_subscription_starts_by_the_reset_policy_where_nothing_is_committed(scene: GroupScene) -> None:
+    def body() -> None:
+        scene.write(0, 4)
+        with scene.consumer(group_id=GROUP) as consumer:
+            consumer.assign([T0])
+            assert len(consumer.poll(2)) == 4
+
+    scene.run(body)

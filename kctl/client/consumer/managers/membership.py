@@ -27,6 +27,13 @@ class MemberIdentity(NamedTuple):
     incarnation: int = 0
 
 
+class Loss(NamedTuple):
+    """Why a member lost its place: in words, and as the broker's error where it was one."""
+
+    reason: str
+    error: KafkaError | None = None
+
+
 class Membership(Protocol):
     """One member of one group.
 
@@ -43,6 +50,11 @@ class Membership(Protocol):
     @property
     def incarnation(self) -> int:
         """How often the member has lost everything; see MemberIdentity."""
+        ...
+
+    @property
+    def loss(self) -> Loss:
+        """Why it lost its place the last time that it did."""
         ...
 
     @property

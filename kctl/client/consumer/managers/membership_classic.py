@@ -33,7 +33,7 @@ from kctl.client.consumer.managers.coordinator import HELD, PROMPT, Coordinator
 from kctl.client.consumer.managers.heartbeat import Heartbeat, Liveness
 from kctl.client.consumer.managers.leaders import may_pass
 from kctl.client.consumer.managers.leaving import Leaving
-from kctl.client.consumer.managers.membership import MemberIdentity
+from kctl.client.consumer.managers.membership import Loss, MemberIdentity
 from kctl.client.consumer.managers.requests import Outgoing, Poll
 from kctl.client.consumer.managers.topic_choice import TopicChoice, partition_counts
 from kctl.client.consumer.waiting import WaitKind
@@ -97,6 +97,7 @@ class ClassicMembership:
         self._stage = Stage.ABSENT
         self._member_id = ""
         self._generation = -1
+        self.loss = Loss("")
         self._incarnation = 0
         self._owned: tuple[TopicPartition, ...] = ()
         self._reported = self._applied = 0
@@ -172,7 +173,7 @@ class ClassicMembership:
         self._owned = ()
         self._choice = None
         self._member_id = ""
-        self._lose()
+        self._lose(Loss("left the group"))
         self._stage = Stage.ABSENT
 
     # --- requests ---------------------------------------------------------------------------------------------------
@@ -357,7 +358,7 @@ class ClassicMembership:
         """The group does not know us, or not any more; a member that it has forgotten joins anew."""
         if error.code == ErrorCode.UNKNOWN_MEMBER_ID:
             self._member_id = ""
-        self._lose()
+        self._lose(Loss(str(error), error))
         if error.code in UNKNOWN:
             self._join_anew(error.name)
         else:
@@ -365,15 +366,16 @@ class ClassicMembership:
 
     def _fail(self, error: KafkaError) -> None:
         """Stop, and let the application know; its next poll is another chance, except for a fenced instance id."""
-        self._lose()
+        self._lose(Loss(str(error), error))
         self._stage = Stage.ABSENT
         if getattr(error, "code", None) == ErrorCode.FENCED_INSTANCE_ID:
             self._fatal = error
             self._member_id = ""
         self._report(GroupFailed(error))
 
-    def _lose(self) -> None:
+    def _lose(self, loss: Loss) -> None:
         """Everything this member had may be somebody else's by now."""
+        self.loss = loss
         self._attempt += 1
         self._generation = -1
         self._incarnation += 1
@@ -389,7 +391,7 @@ class ClassicMembership:
         if self._config.group_instance_id is None:
             self._say_goodbye(reason, now_ms + self._config.request_timeout_ms)
             self._member_id = ""
-        self._lose()
+        self._lose(Loss(reason))
         self._stage = Stage.ABSENT
 
     # --- small steps ------------------------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ from kctl.client.consumer.managers.heartbeat_contents import (
     Told,
 )
 from kctl.client.consumer.managers.leaders import may_pass
-from kctl.client.consumer.managers.membership import MemberIdentity
+from kctl.client.consumer.managers.membership import Loss, MemberIdentity
 from kctl.client.consumer.managers.requests import Outgoing, Poll
 from kctl.client.consumer.managers.topic_ids import TopicIds
 from kctl.client.consumer.waiting import WaitKind
@@ -93,6 +93,7 @@ class ConsumerMembership:
         self._choice: Subscribe | None = None
         self._stage = Stage.ABSENT
         self._epoch = JOINS
+        self.loss = Loss("")
         self._incarnation = 0
         self._target: Slots | None = None
         """What the group wants it to have; None before it said so."""
@@ -287,7 +288,7 @@ class ConsumerMembership:
             code, f"ConsumerGroupHeartbeat of group {self._coordinator.group_id}", response.error_message
         )
         if code in UNKNOWN and self._stage is Stage.MEMBER:
-            self._lose()
+            self._lose(Loss(str(error), error))
             self._join()
         elif code in UNKNOWN or may_pass(error):
             self._retry(now_ms, at_once=code in ELSEWHERE)
@@ -318,7 +319,7 @@ class ConsumerMembership:
 
     def _fail(self, error: KafkaError) -> None:
         """Stop, and let the application know; its next poll is another chance, except for a fenced instance id."""
-        self._lose()
+        self._lose(Loss(str(error), error))
         if getattr(error, "code", None) == ErrorCode.FENCED_INSTANCE_ID:
             self._fatal = error
         self._report(GroupFailed(error))
@@ -327,10 +328,11 @@ class ConsumerMembership:
         """The application has not polled for max.poll.interval.ms: go, before the group has to wait for us."""
         keeps_place = self._config.group_instance_id is not None
         self._say_goodbye(now_ms + self._config.request_timeout_ms, keeps_place=keeps_place)
-        self._lose()
+        self._lose(Loss(f"no poll for {self._config.max_poll_interval_ms} ms (max.poll.interval.ms)"))
 
-    def _lose(self) -> None:
+    def _lose(self, loss: Loss) -> None:
         """Everything this member had may be somebody else's by now; it is out of the group."""
+        self.loss = loss
         had = self._offered
         self._forget_membership()
         self._report(MemberChanged(self._group_metadata()))
