@@ -16,9 +16,13 @@ BASE_OFFSET = 40
 
 
 def chunk_of(
-    *records: Content, topic: str = "a-topic", codec: str = "none", timestamps: list[int] | None = None
+    *records: Content,
+    topic: str = "a-topic",
+    partition: int = 3,
+    codec: str = "none",
+    timestamps: list[int] | None = None,
 ) -> FetchedChunk:
-    """Return the records as one batch at offset 40 of partition 3, leader epoch 7, producer 9 and its epoch 2."""
+    """Return the records as one batch at offset 40, leader epoch 7, producer 9 and its epoch 2."""
     builder = RecordBatchBuilder(codec, batch_size_bytes=1 << 24)
     for number, (key, value, headers) in enumerate(records):
         timestamp = TIMESTAMP_MS + number if timestamps is None else timestamps[number]
@@ -26,7 +30,7 @@ def chunk_of(
     builder.set_producer_state(9, 2, 0)
     data = stamp_batch(builder.build(), BASE_OFFSET, 7)
     return FetchedChunk(
-        TopicPartition(topic, 3),
+        TopicPartition(topic, partition),
         0,
         BASE_OFFSET,
         BASE_OFFSET + len(records),
