@@ -243,13 +243,37 @@ def test_leaving_ends_at_its_deadline() -> None:
     assert bench.has_left() is False
 
 
-def test_who_is_unknown_has_left_and_who_was_refused_has_not() -> None:
-    for code, outcome in ((ErrorCode.UNKNOWN_MEMBER_ID, True), (ErrorCode.GROUP_AUTHORIZATION_FAILED, False)):
-        bench = Bench()
-        bench.joined(0)
-        bench.member.leave(1000)
-        bench.refuse(bench.beat(), code)
-        assert bench.has_left() is outcome
+def test_who_was_refused_has_not_left() -> None:
+    bench = Bench()
+    bench.joined(0)
+    bench.member.leave(1000)
+    bench.refuse(bench.beat(), ErrorCode.GROUP_AUTHORIZATION_FAILED)
+    assert bench.has_left() is False
+
+
+def test_who_is_unknown_has_left_when_the_coordinator_is_looked_for_anew_and_says_so_too() -> None:
+    bench = Bench()
+    bench.joined(0)
+    bench.member.leave(1000)
+    bench.refuse(bench.beat(), ErrorCode.UNKNOWN_MEMBER_ID)
+    assert len(bench.coordinator.losses) == 1, "it may have stood still and be no coordinator any more"
+    assert bench.has_left() is None
+    bench.now_ms = 100
+    bench.refuse(bench.beat(), ErrorCode.UNKNOWN_MEMBER_ID)
+    assert bench.has_left() is True
+    assert len(bench.coordinator.losses) == 1
+
+
+def test_who_is_unknown_to_one_coordinator_says_goodbye_to_the_next() -> None:
+    bench = Bench()
+    bench.joined(0)
+    bench.member.leave(1000)
+    bench.refuse(bench.beat(), ErrorCode.UNKNOWN_MEMBER_ID)
+    bench.now_ms = 100
+    request = bench.beat()
+    assert said(request).member_epoch == -1
+    bench.hear(request, epoch=-1)
+    assert bench.has_left() is True
 
 
 def test_a_static_member_that_remains_says_that_it_will_be_back() -> None:

@@ -8,6 +8,7 @@ tests/sim/groups/test_deadlines.py and tests/unit/consumer/test_membership_consu
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
+from kctl.client.broker_errors import ErrorCode
 from kctl.client.clock import FOREVER_MS
 from kctl.client.consumer.managers.coordinator import PROMPT, Coordinator
 from kctl.client.consumer.managers.leaders import may_pass
@@ -24,7 +25,11 @@ class Goodbye(ABC):
 
     API: ClassVar[str]
     GONE: ClassVar[frozenset[int]]
-    """Codes that mean that the group does not count the member any more."""
+    """Codes that mean that the group does not count the member any more.
+
+    All but NONE count from the second time: a coordinator that stood still forgets its members before it learns that
+    it coordinates no more, while its successor waits for them.
+    """
 
     def __init__(
         self, coordinator: Coordinator, *, deadline_at_ms: int, request_timeout_ms: int, retry_ms: int
@@ -35,6 +40,7 @@ class Goodbye(ABC):
         self._request_timeout_ms = request_timeout_ms
         self._retry_ms = retry_ms
         self._next_at_ms = 0
+        self._was_unknown = False
 
     @abstractmethod
     def request(self) -> Request:
@@ -64,9 +70,13 @@ class Goodbye(ABC):
         error = answer.error
         if answer.response is not None:
             code = self.code_of(answer.response)
-            if code in self.GONE:
+            if code == ErrorCode.NONE or (code in self.GONE and self._was_unknown):
                 self.outcome = True
                 return
             error = self._coordinator.check(code, self.API)
+            if code in self.GONE and error is not None:
+                self._was_unknown = True
+                self._coordinator.lost(error)  # whoever is found now is asked again
+                return
         if error is not None and not may_pass(error):
             self.outcome = False
