@@ -238,6 +238,22 @@ class KafkaCluster:
         port = next(node for node in self.nodes if node.process.is_running).ports["PLAINTEXT"]
         return self.node(wire.fetch_view(port, topic).leaders[topic][partition])
 
+    def move_leader(self, topic: str, partition: int, to: KafkaNode) -> None:
+        """Let another node lead a partition that is on all nodes; returns when every running node knows."""
+        running = [node for node in self.nodes if node.process.is_running]
+        others = [node.number for node in self.nodes if node is not to]
+        wire.order_replicas(running[0].ports["PLAINTEXT"], topic, partition, [to.number, *others])
+
+        def is_moved() -> bool:
+            try:
+                wire.elect_preferred_leader(running[0].ports["PLAINTEXT"], topic, partition)
+                views = [wire.fetch_view(node.ports["PLAINTEXT"], topic) for node in running]
+            except wire.WireError:
+                return False
+            return all(view.leaders[topic][partition] == to.number for view in views)
+
+        wait_until(is_moved, TOPIC_TIMEOUT_MS, f"node {to.number} to lead {topic}-{partition}")
+
     def run_tool(self, main: str, *arguments: str, timeout_s: int = 60) -> str:
         """Return the standard output of one of Kafka's own tools, given as a class name, in this version.
 

@@ -1,19 +1,21 @@
 """The few Kafka requests that the fixtures need, written by hand so that they do not lean on what is tested.
 
-Owns one blocking exchange and three request bodies in fixed, old versions that every broker from 2.8 on takes.
+Owns one blocking exchange and the request bodies in fixed, old versions that every broker from 2.8 on takes.
 Shown by tests/broker/test_fixtures.py.
 """
 
 import socket
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tests.brokers.ports import HOST
 
-_METADATA, _API_VERSIONS, _CREATE_TOPICS = 3, 18, 19
+_METADATA, _API_VERSIONS, _CREATE_TOPICS, _ELECT_LEADERS, _ALTER_REASSIGNMENTS = 3, 18, 19, 43, 45
 _EXCHANGE_TIMEOUT_S = 10.0
 _CREATE_TIMEOUT_MS = 8_000
+_ELECTION_NOT_NEEDED = 84
+_NO_TAGS = b"\x00"
 
 
 class WireError(Exception):
@@ -78,6 +80,53 @@ def create_topic(port: int, name: str, partitions: int, replication: int, config
             raise WireError(f"CreateTopics {topic} at {port}: error {error}: {message}")
 
 
+def order_replicas(port: int, topic: str, partition: int, replicas: Sequence[int]) -> None:
+    """Say on which nodes a partition is, the one that leads by preference first (AlterPartitionReassignments v0).
+
+    Raises:
+        WireError: refused.
+    """
+    nodes = _count(len(replicas)) + b"".join(struct.pack(">i", node) for node in replicas)
+    partitions = _count(1) + struct.pack(">i", partition) + nodes + _NO_TAGS
+    name = topic.encode()
+    topics = _count(1) + _count(len(name)) + name + partitions + _NO_TAGS
+    body = struct.pack(">i", _CREATE_TIMEOUT_MS) + topics + _NO_TAGS
+    reader = _Reader(_exchange(port, _ALTER_REASSIGNMENTS, 0, body, is_flexible=True))
+    reader.int32()  # throttle time
+    errors = [reader.int16()]
+    reader.compact_string()
+    for _ in range(reader.count()):
+        reader.compact_string()
+        for _ in range(reader.count()):
+            reader.int32()
+            errors.append(reader.int16())
+            reader.compact_string()
+            reader.int8()
+        reader.int8()
+    if any(errors):
+        raise WireError(f"AlterPartitionReassignments of {topic}-{partition} at {port}: errors {errors}")
+
+
+def elect_preferred_leader(port: int, topic: str, partition: int) -> None:
+    """Let the first replica of a partition lead it (ElectLeaders v1).
+
+    Raises:
+        WireError: refused, for example while that replica is behind.
+    """
+    body = struct.pack(">bi", 0, 1) + _string(topic) + struct.pack(">iii", 1, partition, _CREATE_TIMEOUT_MS)
+    reader = _Reader(_exchange(port, _ELECT_LEADERS, 1, body))
+    reader.int32()  # throttle time
+    errors = [reader.int16()]
+    for _ in range(reader.int32()):
+        reader.string()
+        for _ in range(reader.int32()):
+            reader.int32()
+            errors.append(reader.int16())
+            reader.string()
+    if set(errors) - {0, _ELECTION_NOT_NEEDED}:
+        raise WireError(f"ElectLeaders of {topic}-{partition} at {port}: errors {errors}")
+
+
 def _read_partitions(reader: "_Reader") -> dict[int, int]:
     leaders = {}
     for _ in range(reader.int32()):
@@ -90,15 +139,16 @@ def _read_partitions(reader: "_Reader") -> dict[int, int]:
     return leaders
 
 
-def _exchange(port: int, api_key: int, version: int, body: bytes) -> bytes:
-    """Return the response body to one request on a fresh connection."""
-    request = struct.pack(">hhi", api_key, version, 1) + _string("kctl-fixtures") + body
+def _exchange(port: int, api_key: int, version: int, body: bytes, *, is_flexible: bool = False) -> bytes:
+    """Return the response body to one request on a fresh connection; flexible versions have tags in their headers."""
+    tags = _NO_TAGS if is_flexible else b""
+    request = struct.pack(">hhi", api_key, version, 1) + _string("kctl-fixtures") + tags + body
     with socket.create_connection((HOST, port), timeout=_EXCHANGE_TIMEOUT_S) as connection:
         connection.sendall(struct.pack(">i", len(request)) + request)
         (size,) = struct.unpack(">i", _receive(connection, 4))
         if not 4 <= size <= 1 << 24:
             raise WireError(f"a response of {size} bytes from {port}")
-        return _receive(connection, size)[4:]
+        return _receive(connection, size)[4 + len(tags) :]
 
 
 def _receive(connection: socket.socket, size: int) -> bytes:
@@ -109,6 +159,11 @@ def _receive(connection: socket.socket, size: int) -> bytes:
             raise WireError(f"the connection ended after {len(data)} of {size} bytes")
         data += chunk
     return data
+
+
+def _count(count: int) -> bytes:
+    """Return the length of a compact array or string: small ones alone, one byte."""
+    return bytes([count + 1])
 
 
 def _string(text: str) -> bytes:
@@ -135,6 +190,17 @@ class _Reader:
     def string(self) -> str:
         """Return a string; null reads as empty."""
         length = max(0, self.int16())
+        text = self._data[self._at : self._at + length]
+        self._at += length
+        return text.decode()
+
+    def count(self) -> int:
+        """Return the length of a compact array or string that is short or null."""
+        return max(0, self.int8() - 1)
+
+    def compact_string(self) -> str:
+        """Return a short compact string; null reads as empty."""
+        length = self.count()
         text = self._data[self._at : self._at + length]
         self._at += length
         return text.decode()
