@@ -175,13 +175,15 @@ class FetchManager:
     ) -> bool:
         """Add a fetch for each node that is ready and for which there is room; return whether to look again at once.
 
-        Room is shared evenly between the nodes. None is asked for less than half its share, or a partition's worth: a
-        broker sends a whole batch even where less is asked for, so small leftovers would be exceeded again and again.
+        Room is shared by the number of partitions. No node is asked for less than half its share, or a partition's
+        worth: a broker sends a whole batch even where less is asked for, so leftovers would be exceeded all the time.
         """
         is_due_again = is_out_of_room = False
-        share = max(1, self._prefetch_bytes // max(1, len(to_fetch) + len(self._in_flight)))
-        least = min(self._config.max_partition_fetch_bytes, share // 2)
+        in_flight = sum(len(fetch.epochs) for fetch in self._in_flight.values())
+        fetchable = max(1, in_flight + sum(len(entries) for entries in to_fetch.values()))
         for node_id, entries in to_fetch.items():
+            share = max(1, self._prefetch_bytes * len(entries) // fetchable)
+            least = min(self._config.max_partition_fetch_bytes, share // 2)
             if not self._leaders.is_ready(node_id):
                 is_due_again |= self._not_ready(node_id, entries, now_ms)
                 continue

@@ -1,0 +1,160 @@
+"""Bounds and fairness of prefetching: what lies fetched stays within the budget, and every partition has its share."""
+
+from collections import Counter
+
+import pytest
+
+from kctl.client.cluster import TopicPartition
+from kctl.client.consumer.consumer import Consumer
+from kctl.client.consumer.fetched_data import Delivery
+from kctl.sandbox.settings import ClusterSettings
+from kctl.sandbox.sim import Hub
+from tests.sim.consumer.scene import Scene, drain
+
+KIB = 1024
+VALUE_BYTES = 1000
+BATCH_BYTES = 5_100
+"""Five records; a little less than this on the wire."""
+
+
+def fill(scene: Scene, partition: int, batches: int) -> None:
+    for number in range(batches):
+        scene.write(partition, 5, first=5 * number, value_bytes=VALUE_BYTES)
+
+
+def held_bytes(consumer: Consumer) -> int:
+    """What lies fetched and not delivered; there is no public way to ask."""
+    consumer.waiting_for()  # takes over what the network has handed over
+    queues = consumer._side.data._queues.values()
+    return sum(len(item.chunk.data) for queue in queues for item in queue if isinstance(item, Delivery))
+
+
+@pytest.mark.parametrize("slots", [1000, 0], ids=["sessions", "no-sessions"])
+@pytest.mark.parametrize("budget", [20 * KIB, 100 * KIB, 1024 * KIB])
+def test_what_lies_fetched_stays_within_the_budget(slots: int, budget: int) -> None:
+    with Hub(seed=61) as hub:
+        scene = Scene(hub, partitions=9, settings=ClusterSettings(max_incremental_fetch_session_cache_slots=slots))
+
+        def body() -> None:
+            for i in range(9):
+                fill(scene, i, 100)
+            with scene.consumer(prefetch_bytes=budget, max_poll_records=20) as consumer:
+                consumer.assign([TopicPartition("t", i) for i in range(9)])
+                most = delivered = 0
+                while delivered < 9 * 500:
+                    delivered += len(drain(consumer, 1))
+                    scene.hub.sleep_ms(5)
+                    most = max(most, held_bytes(consumer))
+                assert most <= budget + 3 * BATCH_BYTES, "one batch of each leader may be larger than what was left"
+                if budget <= 100 * KIB:
+                    assert most > budget // 2, "the budget is used"
+
+        scene.run(body)
+
+
+def test_records_larger_than_every_limit_come_one_batch_at_a_time() -> None:
+    with Hub(seed=62) as hub:
+        scene = Scene(hub, partitions=3)
+
+        def body() -> None:
+            for i in range(3):
+                for number in range(10):
+                    scene.write(i, 1, first=number, value_bytes=50 * KIB)
+            limits = {"max_partition_fetch_bytes": KIB, "fetch_max_bytes": KIB}
+            with scene.consumer(prefetch_bytes=KIB, max_poll_records=1, **limits) as consumer:
+                consumer.assign([TopicPartition("t", i) for i in range(3)])
+                seen: Counter[int] = Counter()
+                for _ in range(30):
+                    [record] = drain(consumer, 1)
+                    assert record.offset == seen[record.partition]
+                    seen[record.partition] += 1
+                    scene.hub.sleep_ms(50)
+                    assert held_bytes(consumer) <= 3 * 51 * KIB, "one from each leader"
+                assert seen == {0: 10, 1: 10, 2: 10}
+
+        scene.run(body)
+
+
+def shares(scene: Scene, consumer: Consumer, count: int) -> Counter[int]:
+    seen: Counter[int] = Counter()
+    while seen.total() < count:
+        seen.update(record.partition for record in drain(consumer, 1))
+        scene.hub.sleep_ms(1)
+    return seen
+
+
+@pytest.mark.parametrize("slots", [1000, 0], ids=["sessions", "no-sessions"])
+@pytest.mark.parametrize(
+    ("budget", "tolerance"), [(15 * KIB, 300), (60 * KIB, 150), (200 * KIB, 150), (64 * 1024 * KIB, 150)]
+)
+def test_partitions_that_all_have_more_get_equal_shares(slots: int, budget: int, tolerance: int) -> None:
+    """Seven partitions at three leaders, so some share theirs with two others and some with one.
+
+    Within 10 %, where the budget has room for a batch of each partition; below that nobody starves.
+    """
+    with Hub(seed=63) as hub:
+        scene = Scene(hub, partitions=7, settings=ClusterSettings(max_incremental_fetch_session_cache_slots=slots))
+
+        def body() -> None:
+            for i in range(7):
+                fill(scene, i, 600)
+            limits = {"max_partition_fetch_bytes": 16 * KIB}
+            with scene.consumer(prefetch_bytes=budget, max_poll_records=10, **limits) as consumer:
+                consumer.assign([TopicPartition("t", i) for i in range(7)])
+                seen = shares(scene, consumer, 7 * 1500)
+                assert len(seen) == 7
+                for count in seen.values():
+                    assert abs(count - 1500) <= tolerance, seen
+
+        scene.run(body)
+
+
+@pytest.mark.parametrize("slots", [1000, 0], ids=["sessions", "no-sessions"])
+def test_a_flood_in_one_partition_does_not_hold_up_a_trickle_in_others(slots: int) -> None:
+    with Hub(seed=64) as hub:
+        scene = Scene(
+            hub, nodes=1, partitions=5, settings=ClusterSettings(max_incremental_fetch_session_cache_slots=slots)
+        )
+
+        def body() -> None:
+            fill(scene, 0, 2000)
+            sent_at_ms: dict[tuple[int, int], int] = {}
+            late_ms: list[int] = []
+            limits = {"max_partition_fetch_bytes": 16 * KIB}
+            with scene.consumer(prefetch_bytes=32 * KIB, max_poll_records=10, **limits) as consumer:
+                consumer.assign([TopicPartition("t", i) for i in range(5)])
+                for turn in range(300):
+                    if turn % 10 == 0:
+                        partition, offset = 1 + turn // 10 % 4, turn // 40
+                        scene.write(partition, 1, first=offset)
+                        sent_at_ms[partition, offset] = scene.hub.now_ms
+                    for record in drain(consumer, 1):
+                        if record.partition:
+                            late_ms.append(scene.hub.now_ms - sent_at_ms[record.partition, record.offset])
+                    scene.hub.sleep_ms(5)
+            assert len(late_ms) >= 29
+            assert max(late_ms) < 200, late_ms
+
+        scene.run(body)
+
+
+def test_paused_partitions_do_not_hold_the_room_of_others_for_ever() -> None:
+    with Hub(seed=65) as hub:
+        scene = Scene(hub, nodes=1, partitions=2)
+
+        def body() -> None:
+            t0, t1 = TopicPartition("t", 0), TopicPartition("t", 1)
+            fill(scene, 0, 20)
+            with scene.consumer(prefetch_bytes=32 * KIB, max_poll_records=5) as consumer:
+                consumer.assign([t0, t1])
+                consumer.pause([t1])
+                assert len(drain(consumer, 5)) == 5
+                scene.hub.sleep_ms(500)
+                consumer.pause([t0])
+                consumer.resume([t1])
+                fill(scene, 1, 20)
+                assert {record.partition for record in drain(consumer, 100)} == {1}
+                consumer.resume([t0])
+                assert [record.offset for record in drain(consumer, 95)] == list(range(5, 100))
+
+        scene.run(body)

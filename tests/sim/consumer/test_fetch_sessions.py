@@ -1,0 +1,159 @@
+"""Fetch sessions of whole consumers: small requests, nodes that forget, and a close that gives them up."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from kctl.client.cluster import TopicPartition
+from kctl.sandbox import Fault
+from kctl.sandbox.settings import ClusterSettings
+from kctl.sandbox.sim import Hub
+from tests.sim.consumer.scene import Scene, drain
+
+T = [TopicPartition("t", i) for i in range(3)]
+
+
+@pytest.fixture
+def scene() -> Iterator[Scene]:
+    with Hub(seed=11) as hub:
+        yield Scene(hub)
+
+
+def sessions(scene: Scene) -> dict[int, int]:
+    """How many sessions each node keeps."""
+    return {node_id: len(node.fetch_sessions) for node_id, node in scene.sandbox.cluster.nodes.items()}
+
+
+def test_a_thousand_idle_partitions_are_named_once() -> None:
+    with Hub(seed=12) as hub:
+        scene = Scene(hub, nodes=1, partitions=1000)
+
+        def body() -> None:
+            with scene.consumer() as consumer:
+                consumer.assign([TopicPartition("t", i) for i in range(1000)])
+                consumer.poll(timeout=20)
+                first, *_, last = scene.sent("Fetch")
+                assert first.size_bytes > 30_000
+                assert last.size_bytes < 100
+                scene.write(777, 3)
+                assert [record.partition for record in drain(consumer, 3)] == [777] * 3
+                consumer.poll(timeout=2)
+                assert sorted(each.size_bytes for each in scene.sent("Fetch"))[-2] < 200, "one partition has moved on"
+
+        scene.run(body)
+
+
+def test_a_node_that_forgets_its_sessions_costs_nothing_but_a_full_request(scene: Scene) -> None:
+    def body() -> None:
+        with scene.consumer(retry_backoff_ms=5000, retry_backoff_max_ms=5000) as consumer:
+            consumer.assign(T)
+            consumer.poll(timeout=2)
+            for turn in range(5):
+                for node_id in (1, 2, 3):
+                    scene.sandbox.forget_fetch_sessions(node_id)
+                for i in range(3):
+                    scene.write(i, 10, first=10 * turn)
+                before_ms = scene.hub.now_ms
+                assert len(drain(consumer, 30)) == 30
+                assert scene.hub.now_ms - before_ms < 1000, "no back-off"
+            assert [consumer.position(tp) for tp in T] == [50, 50, 50]
+
+    scene.run(body)
+
+
+def test_nodes_without_room_for_sessions_are_read_all_the_same() -> None:
+    with Hub(seed=13) as hub:
+        scene = Scene(hub, settings=ClusterSettings(max_incremental_fetch_session_cache_slots=0))
+
+        def body() -> None:
+            with scene.consumer() as consumer:
+                consumer.assign(T)
+                consumer.poll(timeout=2)
+                scene.write(1, 5)
+                assert len(drain(consumer, 5)) == 5
+                assert sessions(scene) == {1: 0, 2: 0, 3: 0}
+
+        scene.run(body)
+
+
+def test_close_gives_the_sessions_up(scene: Scene) -> None:
+    def body() -> None:
+        consumer = scene.consumer()
+        consumer.assign(T)
+        consumer.poll(timeout=2)
+        assert sessions(scene) == {1: 1, 2: 1, 3: 1}
+        assert scene.elapsed_ms(consumer.close) <= 600
+        assert sessions(scene) == {1: 0, 2: 0, 3: 0}
+
+    scene.run(body)
+
+
+def test_close_does_not_wait_for_a_node_that_stands_still(scene: Scene) -> None:
+    def body() -> None:
+        consumer = scene.consumer()
+        consumer.assign(T)
+        consumer.poll(timeout=2)
+        scene.sandbox.start_fault(2, Fault.FREEZE)
+        assert scene.elapsed_ms(consumer.close) <= 600
+        assert sessions(scene) == {1: 0, 2: 1, 3: 0}
+
+    scene.run(body)
+
+
+def test_close_without_time_leaves_the_sessions_to_the_nodes(scene: Scene) -> None:
+    def body() -> None:
+        consumer = scene.consumer()
+        consumer.assign(T)
+        consumer.poll(timeout=2)
+        assert scene.elapsed_ms(lambda: consumer.close(0)) == 0
+        scene.hub.sleep_ms(10)
+        assert sessions(scene) == {1: 1, 2: 1, 3: 1}
+
+    scene.run(body)
+
+
+def test_pauses_seeks_and_moves_in_one_session_lose_and_repeat_nothing(scene: Scene) -> None:
+    chance = scene.hub.rng("test")
+
+    def body() -> None:
+        written = [0, 0, 0]
+        seen: list[list[int]] = [[], [], []]
+        with scene.consumer(max_poll_records=7) as consumer:
+            consumer.assign(T)
+            for _ in range(200):
+                i = chance.randrange(3)
+                match chance.randrange(6):
+                    case 0:
+                        consumer.pause([T[i]])
+                    case 1:
+                        consumer.resume([T[i]])
+                    case 2:
+                        scene.sandbox.move_leader("t", i, chance.randint(1, 3))
+                    case 3:
+                        scene.sandbox.forget_fetch_sessions(chance.randint(1, 3))
+                    case _:
+                        scene.write(i, 5, first=written[i])
+                        written[i] += 5
+                for record in consumer.poll(timeout=0.05):
+                    seen[record.partition].append(record.offset)
+            consumer.resume(T)
+            while records := consumer.poll(timeout=3):
+                for record in records:
+                    seen[record.partition].append(record.offset)
+        assert seen == [list(range(count)) for count in written]
+
+    scene.run(body)
+
+
+def test_a_moved_leader_is_read_at_once_without_waiting_for_metadata(scene: Scene) -> None:
+    def body() -> None:
+        with scene.consumer(retry_backoff_ms=5000, retry_backoff_max_ms=5000) as consumer:
+            consumer.assign(T)
+            consumer.poll(timeout=2)
+            scene.sandbox.move_leader("t", 0, scene.leader(1))
+            scene.write(0, 3)
+            before_ms = scene.hub.now_ms
+            assert len(drain(consumer, 3)) == 3
+            assert scene.hub.now_ms - before_ms < 1000, "the answer named the new leader"
+
+    scene.run(body)

@@ -1,0 +1,148 @@
+"""Elections that lose records: what was read is not there any more, and a consumer says so (KIP-320)."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from kctl.client.cluster import TopicPartition
+from kctl.client.consumer.consumer import Consumer
+from kctl.client.errors import LogTruncationError
+from kctl.client.events import ResetCause
+from kctl.sandbox.sim import Hub
+from tests.sim.consumer.scene import Scene, drain
+
+T0 = TopicPartition("t", 0)
+
+
+@pytest.fixture
+def scene() -> Iterator[Scene]:
+    with Hub(seed=21) as hub:
+        yield Scene(hub, partitions=1)
+
+
+def elect_and_write(scene: Scene, *, keep: int, write: int) -> None:
+    """Let another node lead that has `keep` records only, and then others written."""
+    scene.sandbox.move_leader("t", 0, 1 + scene.leader(0) % 3, end_offset=keep)
+    if write:
+        scene.write(0, write, first=keep, word="new ")
+
+
+def read_ten(scene: Scene, consumer: Consumer) -> None:
+    scene.write(0, 5)
+    scene.write(0, 5, first=5)
+    consumer.assign([T0])
+    consumer.seek(T0, 0)
+    assert len(drain(consumer, 10)) == 10
+
+
+@pytest.mark.parametrize("write", [0, 2, 20])
+def test_with_a_policy_the_position_goes_back_to_the_cut(scene: Scene, write: int) -> None:
+    def body() -> None:
+        with scene.consumer() as consumer:
+            read_ten(scene, consumer)
+            elect_and_write(scene, keep=5, write=write)
+            records = drain(consumer, write) if write else consumer.poll(timeout=3)
+            assert [(each.offset, each.value) for each in records] == [(i, b"new %d" % i) for i in range(5, 5 + write)]
+            assert consumer.position(T0) == 5 + write
+            [told] = scene.resets()
+            assert (told.topic, told.partition, told.old_offset, told.new_offset) == ("t", 0, 10, 5)
+            assert (told.policy, told.cause) == ("earliest", ResetCause.TRUNCATED)
+
+    scene.run(body)
+
+
+def test_without_a_policy_it_is_raised_until_the_caller_seeks(scene: Scene) -> None:
+    def body() -> None:
+        with scene.consumer(auto_offset_reset="none") as consumer:
+            read_ten(scene, consumer)
+            elect_and_write(scene, keep=5, write=20)
+            for _ in range(3):
+                with pytest.raises(LogTruncationError) as caught:
+                    drain(consumer, 1)
+                error = caught.value
+                assert (error.topic, error.partition, error.offset, error.divergent_offset) == ("t", 0, 10, 5)
+                assert consumer.position(T0) == 10
+            consumer.seek(T0, 5)
+            assert drain(consumer, 20)[0].value == b"new 5"
+            assert scene.resets() == []
+
+    scene.run(body)
+
+
+def test_what_was_fetched_ahead_of_a_cut_is_not_delivered(scene: Scene) -> None:
+    def body() -> None:
+        with scene.consumer(auto_offset_reset="none", max_poll_records=2) as consumer:
+            scene.write(0, 5)
+            scene.write(0, 5, first=5)
+            consumer.assign([T0])
+            consumer.seek(T0, 0)
+            drain(consumer, 2)
+            elect_and_write(scene, keep=5, write=5)
+            scene.hub.sleep_ms(2000)  # the network hears of it while the application does something else
+            values = [record.value for record in drain(consumer, 8)]
+            assert values == [b"2", b"3", b"4", *(b"new %d" % i for i in range(5, 10))]
+
+    scene.run(body)
+
+
+def test_a_clean_election_moves_nothing(scene: Scene) -> None:
+    def body() -> None:
+        with scene.consumer(auto_offset_reset="none") as consumer:
+            read_ten(scene, consumer)
+            for turn in range(4):
+                scene.sandbox.move_leader("t", 0, 1 + scene.leader(0) % 3)
+                scene.write(0, 5, first=10 + 5 * turn)
+                assert [record.offset for record in drain(consumer, 5)] == list(range(10 + 5 * turn, 15 + 5 * turn))
+            assert scene.sent("OffsetForLeaderEpoch")
+
+    scene.run(body)
+
+
+def in_group(scene: Scene, body: Callable[[Consumer], object], *, policy: str = "earliest") -> None:
+    with scene.consumer(group_id="g", auto_offset_reset=policy, enable_auto_commit=policy != "none") as consumer:
+        consumer.subscribe(["t"])
+        body(consumer)
+
+
+def test_committed_offsets_know_their_epoch(scene: Scene) -> None:
+    """A position that the new log has too, with other records before it: only the epoch shows that."""
+
+    def read_all(consumer: Consumer) -> None:
+        drain(consumer, 10)
+        consumer.commit_sync()
+        committed = consumer.committed([T0])[T0]
+        assert committed is not None
+        assert (committed.offset, committed.leader_epoch) == (10, 0)
+
+    def go_on_without_a_policy(consumer: Consumer) -> None:
+        with pytest.raises(LogTruncationError) as caught:
+            drain(consumer, 1)
+        assert (caught.value.offset, caught.value.divergent_offset) == (10, 5)
+
+    def go_on_with_one(consumer: Consumer) -> None:
+        assert drain(consumer, 20)[0].value == b"new 5"
+
+    def body() -> None:
+        scene.write(0, 5)
+        scene.write(0, 5, first=5)
+        in_group(scene, read_all)
+        elect_and_write(scene, keep=5, write=20)
+        in_group(scene, go_on_without_a_policy, policy="none")
+        in_group(scene, go_on_with_one)
+
+    scene.run(body)
+
+
+def test_position_with_a_committed_offset_is_checked_too(scene: Scene) -> None:
+    def body() -> None:
+        scene.write(0, 5)
+        scene.write(0, 5, first=5)
+        in_group(scene, lambda consumer: drain(consumer, 10))
+        elect_and_write(scene, keep=5, write=20)
+        with scene.consumer(group_id="g", auto_offset_reset="none", enable_auto_commit=False) as consumer:
+            consumer.assign([T0])
+            assert consumer.position(T0) == 10
+            with pytest.raises(LogTruncationError):
+                drain(consumer, 1)
+
+    scene.run(body)
