@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.brokers.cluster import KafkaCluster
-from tests.scenarios.command_line import produce_consume_probe
+from tests.scenarios.command_line import groups, produce_consume_probe
 from tests.scenarios.library import EVERY_SCENARIO
 
 WAYS_IN = (("PLAINTEXT", None), ("SSL", None), ("SASL_SSL", "SCRAM-SHA-512"))
@@ -24,6 +24,10 @@ def test_library(scenario: Callable[[Mapping[str, str]], None], properties: Mapp
 
 def test_command_line(properties: Mapping[str, str], tmp_path: Path) -> None:
     produce_consume_probe(properties, tmp_path)
+
+
+def test_groups_on_the_command_line(properties: Mapping[str, str], tmp_path: Path) -> None:
+    groups(properties, tmp_path)
 
 
 @pytest.mark.parametrize("scenario", EVERY_SCENARIO, ids=lambda scenario: scenario.__name__)

@@ -11,7 +11,7 @@ from kctl.sandbox.identity import SaslUsers
 from kctl.sandbox.node import ListenerSecurity
 from tests.brokers.certificates import Certificates, make_certificates
 from tests.brokers.security import PLAIN_PASSWORD, PLAIN_USER, SCRAM_PASSWORD, SCRAM_USER, client_security
-from tests.scenarios.command_line import produce_consume_probe
+from tests.scenarios.command_line import groups, produce_consume_probe
 from tests.scenarios.library import EVERY_SCENARIO
 
 USERS = SaslUsers({PLAIN_USER: PLAIN_PASSWORD, SCRAM_USER: SCRAM_PASSWORD})
@@ -39,3 +39,7 @@ def test_library(scenario: Callable[[Mapping[str, str]], None], properties: Mapp
 
 def test_command_line(properties: Mapping[str, str], tmp_path: Path) -> None:
     produce_consume_probe(properties, tmp_path)
+
+
+def test_groups_on_the_command_line(properties: Mapping[str, str], tmp_path: Path) -> None:
+    groups(properties, tmp_path)

@@ -56,3 +56,45 @@ def produce_consume_probe(properties: Mapping[str, str], folder: Path) -> None:
     kctl("topics", "create", f"{topic}-cli", *common)
     kctl("topics", "delete", f"{topic}-cli", *common)
     kctl("topics", "describe", f"{topic}-cli", *common, code=23)
+
+
+def groups(properties: Mapping[str, str], folder: Path) -> None:
+    """`kctl groups` on one cluster: a group that reads a part, is shown, set back, and deleted."""
+    topic = new_topic(properties, 1)
+    group = f"cli-of-{topic}"
+    config = folder / "client.properties"
+    config.write_text(properties_text(properties), encoding="utf-8")
+    common = ("--command-config", str(config), "--api-timeout", "30s")
+
+    def lag() -> tuple[object, ...]:
+        (row,) = kctl("groups", "lag", group, "--output", "jsonl", *common).stdout.splitlines()
+        shown = json.loads(row)
+        return shown["committed"], shown["end"], shown["lag"]
+
+    kctl("produce", topic, *common, stdin=b"a\nb\nc\n")
+    kctl("groups", "describe", group, *common, code=23)
+    read = kctl("consume", topic, "-g", group, "-n", "2", "-X", "auto.offset.reset=earliest", *common)
+    assert read.stdout == b"a\nb\n"
+    assert lag() == (2, 3, 1)
+    listed = json.loads(kctl("groups", "list", "--output", "json", *common).stdout)
+    assert listed["complete"] is True
+    (shown,) = [each for each in listed["groups"] if each["group"] == group]
+    assert (shown["type"], shown["state"]) == ("classic", "Empty")
+    described = json.loads(kctl("groups", "describe", group, "--output", "json", *common).stdout)
+    assert described["groups"][0]["partitions"][0]["lag"] == 1
+    assert kctl("groups", "members", group, "--output", "csv", *common).stdout.count(b"\n") == 1
+    kctl("groups", "lag", group, "--threshold", "0", *common, code=3)
+
+    backup = str(folder / "before.csv")
+    kctl("groups", "reset-offsets", group, "--to-earliest", *common)
+    assert lag() == (2, 3, 1), "a dry run"
+    kctl("groups", "reset-offsets", group, "--to-current", "--export", backup, *common)
+    kctl("groups", "reset-offsets", group, "--shift-by", "-9", "--execute", *common)
+    assert lag() == (0, 3, 3)
+    again = kctl("consume", topic, "-g", group, "-e", *common)
+    assert again.stdout == b"a\nb\nc\n"
+    kctl("groups", "reset-offsets", group, "--from-file", backup, "--execute", *common)
+    assert lag() == (2, 3, 1)
+    kctl("groups", "delete-offsets", group, "--topic", topic, "--execute", *common)
+    kctl("groups", "delete-offsets", group, "--topic", topic, "--execute", *common, code=23)
+    kctl("groups", "reset-offsets", "no-such-group", "--to-latest", "--topic", topic, *common, code=23)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from kctl.client import Admin, Consumer, Producer, TopicPartition
-from kctl.client.admin import EARLIEST, LATEST, NewTopic
+from kctl.client.admin import EARLIEST, LATEST, MemberToRemove, NewTopic, OffsetAndMetadata
 from kctl.client.config import AdminConfig
 from kctl.client.errors import BrokerError
 from kctl.client.events import Event, Phase, PhaseDone, Ready
@@ -173,6 +173,67 @@ def every_node_is_probed(properties: Properties) -> None:
         assert (report.tls is not None) == config.uses_tls
 
 
+def offsets_of_groups_are_set(properties: Properties) -> None:
+    """Offsets that nobody has read to are set, found, and deleted with their group, which is listed meanwhile."""
+    topic = new_topic(properties)
+    group = f"group-of-{topic}"
+    first, second, _ = _keys(topic)
+    with Admin(properties) as admin:
+        given = {first: 0, second: OffsetAndMetadata(0, "why")}
+        admin.alter_group_offsets(group, given, timeout=TIMEOUT_S).raise_first()
+        offsets = admin.list_group_offsets(group, _keys(topic), timeout=TIMEOUT_S).done
+        assert [None if found is None else (found.offset, found.metadata) for found in offsets.values()] == [
+            (0, ""), (0, "why"), None,
+        ]  # fmt: skip
+        admin.delete_group_offsets(group, [second], timeout=TIMEOUT_S).raise_first()
+        assert list(admin.list_group_offsets(group, timeout=TIMEOUT_S).done) == [first]
+        listed = admin.list_groups(timeout=TIMEOUT_S)
+        assert listed.failed == {}
+        assert listed.groups[group].state == "Empty"
+        assert group in admin.list_groups(states=["Empty"], types=["classic"], timeout=TIMEOUT_S).groups
+        admin.delete_groups([group], timeout=TIMEOUT_S).raise_first()
+        with pytest.raises(BrokerError, match="GROUP_ID_NOT_FOUND"):
+            admin.describe_groups([group], timeout=TIMEOUT_S).raise_first()
+        with pytest.raises(BrokerError, match="GROUP_ID_NOT_FOUND"):
+            admin.delete_groups([group], timeout=TIMEOUT_S).raise_first()
+
+
+def groups_with_members_are_described(properties: Properties) -> None:
+    """A group is described with what its member has, is left as it is while it has one, and the member is removed."""
+    topic = new_topic(properties)
+    group = f"group-of-{topic}"
+    first = TopicPartition(topic, 0)
+    with Admin(properties) as admin:
+        admin.alter_group_offsets(group, {first: 0}, timeout=TIMEOUT_S).raise_first()
+        config = {**properties, "group.id": group, "group.instance.id": "one", "client.id": "worker"}
+        with Consumer(config) as member:
+            member.subscribe([topic])
+            wait_until(lambda: bool(member.poll(0.2)) or bool(member.assignment), WAIT_MS, "a share")
+            found = admin.describe_groups([group], timeout=TIMEOUT_S)[group]
+            assert (found.type, found.state, found.protocol_type, found.assignor) == (
+                "classic", "Stable", "consumer", "range",
+            )  # fmt: skip
+            (shown,) = found.members
+            assert (shown.client_id, shown.group_instance_id, shown.host) == ("worker", "one", "127.0.0.1")
+            assert shown.assignment == tuple(_keys(topic))
+            assert shown.subscribed_topics == (topic,)
+            with pytest.raises(BrokerError, match="UNKNOWN_MEMBER_ID"):
+                admin.alter_group_offsets(group, {first: 0}, timeout=TIMEOUT_S).raise_first()
+            with pytest.raises(BrokerError, match="GROUP_SUBSCRIBED_TO_TOPIC"):
+                admin.delete_group_offsets(group, [first], timeout=TIMEOUT_S).raise_first()
+            with pytest.raises(BrokerError, match="NON_EMPTY_GROUP"):
+                admin.delete_groups([group], timeout=TIMEOUT_S).raise_first()
+        one = MemberToRemove(group_instance_id="one")
+        admin.remove_members(group, [one], timeout=TIMEOUT_S).raise_first()  # a static member stays when it closes
+        assert admin.describe_groups([group], timeout=TIMEOUT_S)[group].members == ()
+        with pytest.raises(BrokerError, match="UNKNOWN_MEMBER_ID"):
+            admin.remove_members(group, [one], timeout=TIMEOUT_S).raise_first()
+
+
+def _keys(topic: str) -> list[TopicPartition]:
+    return [TopicPartition(topic, partition) for partition in range(PARTITIONS)]
+
+
 EVERY_SCENARIO = (
     records_come_back_as_they_were_sent,
     every_codec_is_taken,
@@ -180,4 +241,6 @@ EVERY_SCENARIO = (
     positions_are_found,
     topics_are_managed,
     every_node_is_probed,
+    offsets_of_groups_are_set,
+    groups_with_members_are_described,
 )
