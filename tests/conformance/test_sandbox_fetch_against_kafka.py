@@ -3,6 +3,7 @@ from Kafka's newest broker. Session ids are replaced by the order in which they 
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -17,6 +18,12 @@ from kctl.client.protocol.api.fetch import (
     FetchResponse,
     FetchTopic,
     ForgottenTopic,
+)
+from kctl.client.protocol.api.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopic,
 )
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from kctl.client.protocol.api.offset_for_leader_epoch import (
@@ -33,6 +40,8 @@ from kctl.client.protocol.api.produce import (
 )
 from kctl.sandbox import Sandbox
 from tests.brokers.cluster import KafkaCluster
+from tests.brokers.requirements import have
+from tests.brokers.toolchain import NEWEST_KAFKA
 from tests.brokers.waiting import wait_until
 from tests.loopback.sandbox.peer import Peer
 from tests.unit.sandbox.bench import batch
@@ -92,8 +101,20 @@ class _Talk:
 
         wait_until(is_gone, PATIENCE_MS, "the end of a topic")
 
-    def produce(self, partition: int, *values: bytes) -> None:
-        records = batch(*values, timestamps_ms=[NOW_MS] * len(values))
+    def leader_epoch(self) -> int:
+        """Return the epoch of partition 0."""
+        asked = MetadataRequest(topics=[MetadataRequestTopic(name=self.topic)])
+        (topic,) = self.peer.call(asked, MetadataResponse, 12).topics
+        return next(one.leader_epoch for one in topic.partitions if one.partition_index == 0)
+
+    def list_offset(self, timestamp: int) -> Any:
+        """Return what is found at a timestamp in partition 0."""
+        asked = ListOffsetsPartition(partition_index=0, timestamp=timestamp)
+        request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=self.topic, partitions=[asked])])
+        return self.peer.call(request, ListOffsetsResponse, 9).topics
+
+    def produce(self, partition: int, *values: bytes, stamp_ms: int = NOW_MS) -> None:
+        records = batch(*values, timestamps_ms=[stamp_ms] * len(values))
         data = [PartitionProduceData(index=partition, records=records)]
         request = ProduceRequest(
             acks=-1, timeout_ms=5_000, topic_data=[TopicProduceData(name=self.topic, partition_data=data)]
@@ -263,3 +284,44 @@ def test_outcomes_are_those_of_kafka(
     with Sandbox(nodes=1).serve() as served, Peer(served.listens_on(1)) as peer:
         ours = list(scenario(_Talk(peer, topic, version)))
     assert [pair for pair in zip(ours, kafka, strict=True) if pair[0] != pair[1]] == []
+
+
+def _look_at_epochs(talk: _Talk, epochs: range) -> Iterator[Outcome]:
+    for epoch in epochs:
+        yield f"the end of epoch {epoch}", talk.end_of(epoch, -1)
+        for offset in range(6):
+            asked = {"last_fetched_epoch": epoch}
+            yield f"epoch {epoch} fetched up to {offset}", talk.fetch(0, -1, (0, offset), more=asked)
+        yield f"believing in epoch {epoch}", talk.fetch(0, -1, (0, 0), more={"current_leader_epoch": epoch})
+    for timestamp in (-1, -2, -3, NOW_MS + 1, NOW_MS + 3):
+        yield f"offset at {timestamp}", talk.list_offset(timestamp)
+
+
+def test_epochs_behind_elections_are_those_of_kafka() -> None:
+    """A broker that is killed and started again leads in a new epoch; the sandbox elects until it has reached it."""
+    with ExitStack() as stack:
+        kafka = have(lambda: stack.enter_context(KafkaCluster(NEWEST_KAFKA, 1)))
+        host, _, port = kafka.bootstrap().partition(",")[0].rpartition(":")
+        written: list[int] = []
+        for step in range(2):
+            with Peer((host, int(port))) as peer:
+                talk = _Talk(peer, "t", 12)
+                written.append(talk.leader_epoch())
+                talk.produce(0, b"v", b"v", stamp_ms=NOW_MS + 2 * step)
+            kafka.node(1).kill()
+            kafka.node(1).start()
+        with Peer((host, int(port))) as peer:
+            talk = _Talk(peer, "t", 12)
+            last = talk.leader_epoch()
+            talk.produce(0, b"v", stamp_ms=NOW_MS + 4)
+            theirs = list(_look_at_epochs(talk, range(-1, last + 2)))
+    assert written[0] < written[1] < last
+    sandbox = Sandbox(nodes=1)
+    with sandbox.serve() as served, Peer(served.listens_on(1)) as peer:
+        talk = _Talk(peer, "t", 12)
+        for step, epoch in enumerate([*written, last]):
+            while talk.leader_epoch() < epoch:
+                sandbox.move_leader("t", 0, 1)
+            talk.produce(0, *[b"v"] * (1 if epoch == last else 2), stamp_ms=NOW_MS + 2 * step)
+        ours = list(_look_at_epochs(talk, range(-1, last + 2)))
+    assert [pair for pair in zip(ours, theirs, strict=True) if pair[0] != pair[1]] == []

@@ -116,6 +116,14 @@ def test_sessions_belong_to_one_node_and_end_with_it() -> None:
     assert _fetch(client, opened.session_id, 2).error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
 
 
+def test_names_and_ids_do_not_mix_in_a_session() -> None:
+    client = Bench(topics={"t": 1}).connect()
+    opened = _fetch(client, 0, 0, (0, 0))
+    by_id = client.call(_request(opened.session_id, 1), FetchResponse, 13)
+    assert (by_id.error_code, by_id.session_id) == (ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR, 0)
+    assert _fetch(client, opened.session_id, 1).error_code == ErrorCode.NONE
+
+
 def test_epochs_skip_zero_when_they_wrap() -> None:
     bench = Bench(topics={"t": 1})
     client = bench.connect()
