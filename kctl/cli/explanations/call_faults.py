@@ -174,4 +174,25 @@ CALL_FAULTS = (
         "The first Ctrl-C closes within --close-timeout, the second leaves at once.",
         "tests/cli/test_interrupts.py",
     ),
+    Fault(
+        51,
+        "Records that were read are not in the log any more",
+        ExitCode.DATA,
+        "...-# was read up to offset # of a log that was cut: ...",
+        "",
+        "A replica that lacked the end of the log was elected, as unclean.leader.election.enable allows. With a reset "
+        "policy the position goes back to the first offset that may hold something else, and that is told; with "
+        "auto.offset.reset=none the error names that offset: seek there to read what is in its place.",
+        "tests/sim/consumer/test_truncation.py",
+    ),
+    Fault(
+        52,
+        "The offset to read does not exist",
+        ExitCode.DATA,
+        "...-# has no offset #, and auto.offset.reset=none; ...",
+        "",
+        "Retention took the records away faster than they were read, or the topic was made anew and starts again at 0. "
+        "With a reset policy the position is moved, and that is told with both offsets.",
+        "tests/sim/consumer/test_reset_policies.py",
+    ),
 )

@@ -95,8 +95,8 @@ CODE_PAGES: dict[ExitCode, CodePage] = {
         "The topic, partition or group does not exist, or may not be seen.", ("kctl topics list shows what there is.",)
     ),
     ExitCode.DATA: CodePage(
-        "The data itself: a damaged batch, a record that is too large, an offset that does not exist, or bytes that "
-        "do not decode.",
+        "The data itself: a damaged batch, a record that is too large, an offset that does not exist or whose log was "
+        "cut, or bytes that do not decode.",
         ("The message names topic, partition and offset.",),
     ),
     ExitCode.SIGINT: CodePage("Ctrl-C: the command closed within --close-timeout; the second Ctrl-C leaves at once."),
