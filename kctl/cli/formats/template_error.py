@@ -4,7 +4,6 @@ Shown by tests/unit/cli/formats/test_template.py.
 """
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 _SHOWN_AROUND = 30
 
@@ -30,6 +29,8 @@ class TemplateError(ValueError):
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """Return `; did you mean X?` where a known word is near, else the list of all of them."""
+    from difflib import get_close_matches  # wanted only for mistakes
+
     known = list(known)
     close = get_close_matches(word, known, n=1)
     return f"; did you mean {close[0]}?" if close else f"; there are {' '.join(known)}"

@@ -24,7 +24,7 @@ def by_kcat(text: str, *records: Content, null: bytes = b"", for_terminal: bool 
         ("%k|%K", b"key|3"),
         ("%h", b"h1=x\x07,h2=NULL,h1="),
         ("%t [%p] %o %T %%", b"a-topic [3] 40 1700000000000 %"),
-        ("\\n\\r\\t\\\\\\x41\\x4a4B\\101\\0101", b"\n\r\t\\A\x4beA"),
+        ("\\n\\r\\t\\\\\\x41\\x4a4B\\101\\0101\\xff", b"\n\r\t\\A\x4beA\xff"),
         ("\u2713", "\u2713".encode()),
         ("", b""),
     ],
