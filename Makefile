@@ -8,7 +8,7 @@ PYTEST := $(BIN)/python -m pytest -q
 # Other Kafka clients, for comparison; kept with what the tests fetch.
 PEERS := $(or $(KCTL_CACHE),$(HOME)/.cache/kctl)/peers/.ready
 
-.PHONY: help run test check format lint types layers generated unit sim fuzz loopback cli faultlab broker conformance bench bench-peers clean
+.PHONY: help run test check format lint types layers generated unit sim fuzz loopback cli faultlab broker soak conformance bench bench-peers clean
 
 help:  ## list the tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -68,6 +68,9 @@ faultlab: $(READY)  ## each fault against each command: exit code, words, limit 
 
 broker: $(READY)  ## real Kafka: newest, 3.9 and 2.8 (Java 17 and Maven)
 	$(PYTEST) tests/broker
+
+soak: $(READY)  ## consume -g under 20 kills and freezes of members and brokers; KCTL_SOAK_SEED, KCTL_SOAK_BLOWS
+	KCTL_SOAK_BLOWS=$(or $(KCTL_SOAK_BLOWS),20) $(PYTEST) tests/broker/test_at_least_once.py
 
 conformance: $(READY)  ## bytes and outcomes against the Java client and others
 	$(PYTEST) tests/conformance
