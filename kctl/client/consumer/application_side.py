@@ -50,7 +50,7 @@ class ApplicationSide:
 
     Attributes:
         group: the part that only a consumer with a group.id has.
-        closing: the timer of close() while that is under way.
+        closing: the timer of close() once that has begun.
         close_result: what close() achieved; None while the consumer is open.
     """
 
@@ -90,6 +90,7 @@ class ApplicationSide:
             self.group = GroupSide(config, group_id, self._clock, self.link, self.subscription, self.data)
         self._is_polling = False
         self.closing: Timer | None = None
+        self._is_in_close = False
         self.close_result: CloseResult | None = None
         self._task = runtime.driver.spawn(loop.run, "kctl-consumer-network")
 
@@ -247,12 +248,20 @@ class ApplicationSide:
     # --- the end ----------------------------------------------------------------------------------------------------
 
     def close(self, timer: Timer, on_close: OnClose | None) -> CloseResult:
-        """Close once, whatever a listener or callback raises on the way; further calls get the same result."""
+        """Close once, whatever a listener or callback raises on the way; further calls get the same result.
+
+        What interrupts the wait for the network (KeyboardInterrupt) leaves the close under way: a further call waits
+        for the rest of it, or cuts it short.
+        """
         if self.close_result is None:
-            if self.closing is not None:
-                raise IllegalStateError("close() is under way")
+            if self._is_in_close:
+                raise IllegalStateError("close() inside of a close: a listener or callback may not")
             self.closing = timer
-            self.close_result, error = closing.close(self.link, self._task, self.group, timer, on_close)
+            self._is_in_close = True
+            try:
+                self.close_result, error = closing.close(self.link, self._task, self.group, timer, on_close)
+            finally:
+                self._is_in_close = False
             if error is not None:
                 raise error
         return self.close_result

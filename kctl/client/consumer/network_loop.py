@@ -82,9 +82,7 @@ class NetworkLoop:
         self._managers: tuple[RequestManager, ...] = (self._topics, self._offsets, self._fetch, self._telemetry)
         self._group: GroupDesk | None = None
         if config.group_id is not None:
-            self._group = GroupDesk(
-                config, config.group_id, client, chance, entropy, self._report, self._reset
-            )
+            self._group = GroupDesk(config, config.group_id, client, chance, entropy, self._report, self._reset)
             self._managers += self._group.managers
         self._request_timeout_ms = config.request_timeout_ms
         self._auto_offset_reset = config.auto_offset_reset
@@ -94,7 +92,8 @@ class NetworkLoop:
         self.open_calls: dict[int, OpenCall] = {}
         self._fatal_error: KafkaError | None = None
         self._has_news = False
-        self._is_ending = False
+        self._end_by_ms = FOREVER_MS
+        """The deadline of close(), once that is under way."""
         self._is_stopping = False
 
     def run(self) -> None:
@@ -114,7 +113,9 @@ class NetworkLoop:
         self._go_on_stopping(now_ms)
         if self._is_stopping:
             return
-        deadline_at_ms = FOREVER_MS if self._farewell is None else self._farewell.deadline_at_ms
+        deadline_at_ms = self._end_by_ms
+        if self._farewell is not None:
+            deadline_at_ms = min(deadline_at_ms, self._farewell.deadline_at_ms)
         for manager in self._managers:
             wanted = manager.poll(now_ms)
             deadline_at_ms = min(deadline_at_ms, wanted.next_deadline_at_ms)
@@ -238,14 +239,19 @@ class NetworkLoop:
     # --- the end ----------------------------------------------------------------------------------------------------
 
     def _stop(self, event: Stop) -> None:
-        """Fetch no more, give up the fetch sessions, and leave the group where there is one; at once with no time."""
+        """Fetch no more, give up the fetch sessions, and leave the group where there is one; at once with no time.
+
+        A close that was interrupted and is made again can only make it end earlier.
+        """
         now_ms = self._client.clock.now_ms()
-        if now_ms >= event.deadline_at_ms:
+        is_under_way = self._end_by_ms < FOREVER_MS
+        self._end_by_ms = min(self._end_by_ms, event.deadline_at_ms, FOREVER_MS - 1)
+        if now_ms >= self._end_by_ms:
             self._is_stopping = True
+        if is_under_way or self._is_stopping:
             return
         self._fetch.stop(now_ms, event.deadline_at_ms)
         self._managers = (self._fetch,)
-        self._is_ending = True
         if self._group is not None:
             self._managers += self._group.managers
             self._farewell = Farewell(self._group, event, self._request_timeout_ms, now_ms)
@@ -253,9 +259,9 @@ class NetworkLoop:
     def _go_on_stopping(self, now_ms: int) -> None:
         if self._farewell is not None:
             self._farewell.advance(now_ms)
-        if self._is_ending:
+        if self._end_by_ms < FOREVER_MS:
             has_left = self._farewell is None or self._farewell.outcome is not None
-            self._is_stopping = has_left and self._fetch.is_stopped
+            self._is_stopping = (has_left and self._fetch.is_stopped) or now_ms >= self._end_by_ms
 
     def _last_word(self) -> LoopEnded:
         """Return how the farewell ended; commits that did not get their turn are told first."""
