@@ -76,12 +76,13 @@ class GroupReading(Reading, RebalanceListener):
 
     def _in_words(self, error: BrokerError) -> Exception:
         instance_id = self._config.group_instance_id
-        if error.code != ErrorCode.FENCED_INSTANCE_ID or instance_id is None:
+        is_taken = error.code in (ErrorCode.FENCED_INSTANCE_ID, ErrorCode.UNRELEASED_INSTANCE_ID)
+        if not is_taken or instance_id is None:
             return error
         return CommandError(
             ExitCode.AUTHENTICATION,
             f"another process uses group.instance.id={instance_id}",
-            "give each process a group.instance.id of its own; the one that came later goes on",
+            "give each process a group.instance.id of its own",
         )
 
     # --- what the group decides -------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ FIRST_MS = 1_714_521_600_000
 
 @pytest.fixture
 def days(bootstrap: str, topic: str) -> str:
-    """A topic whose partition 0 has ten records, one a day from 2024-05-01 on, and partition 1 three of the first day."""
+    """Partition 0 has ten records, one a day from 2024-05-01 on; partition 1 has three of the first day."""
     send(bootstrap, topic, 0, [f"a{day}" for day in range(10)], [FIRST_MS + day * DAY_MS for day in range(10)])
     send(bootstrap, topic, 1, ["b0", "b1", "b2"], [FIRST_MS, FIRST_MS + 1, FIRST_MS + 2])
     return topic

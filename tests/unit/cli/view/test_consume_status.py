@@ -1,6 +1,7 @@
 """The status line: its words, when it is painted, and that it is gone before data is written."""
 
 import io
+from collections.abc import Mapping
 
 import pytest
 
@@ -38,7 +39,7 @@ def test_rate_is_that_of_the_last_seconds() -> None:
 class Shared:
     """One terminal for both streams."""
 
-    def __init__(self, columns: int = 80, **environ: str) -> None:
+    def __init__(self, columns: int = 80, environ: Mapping[str, str] | None = None) -> None:
         self.written = ""
         terminal = self
 
@@ -53,7 +54,7 @@ class Shared:
                 return len(text)
 
         self.environment = Environment(
-            io.BytesIO(), Out(), Err(), environ, ManualClock(),
+            io.BytesIO(), Out(), Err(), environ or {}, ManualClock(),
             stdout_is_tty=True, stderr_is_tty=True, columns=columns,
         )  # fmt: skip
 
@@ -93,7 +94,7 @@ def test_forty_columns() -> None:
 
 @pytest.mark.parametrize(("environ", "is_coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])
 def test_colour(environ: dict[str, str], is_coloured: bool) -> None:
-    shared = Shared(**environ)
+    shared = Shared(environ=environ)
     StatusLine(shared.environment, wanted=True).paint(BUSY, 0)
     assert ("\x1b[2m" in shared.written) == is_coloured
 
