@@ -17,7 +17,8 @@ from kctl.cli.formats.terminal import harmless_bytes
 from kctl.cli.formats.texts import header_name_bytes
 from kctl.client.records import Header, OutputField
 
-_TOKENS = "sSRkKhtpoT%"
+TOKENS = "sSRkKhtpoT%"
+"""What may follow a percent sign."""
 _ESCAPES = {"n": b"\n", "t": b"\t", "r": b"\r", "\\": b"\\"}
 _NO_LENGTH = b"-1"
 _NO_LENGTH_BINARY = b"\xff\xff\xff\xff"
@@ -38,8 +39,8 @@ def kcat_parts(text: str, *, null: bytes, for_terminal: bool) -> list[Part]:
             token = text[position + 1 : position + 2]
             if not token:
                 raise TemplateError("a single % at the end: write %% for a percent sign", text, position, 1)
-            if token not in _TOKENS:
-                known = " ".join(f"%{each}" for each in _TOKENS)
+            if token not in TOKENS:
+                known = " ".join(f"%{each}" for each in TOKENS)
                 raise TemplateError(f"kcat has no token %{token}; it has {known}", text, position, 2)
             parts.append(fields[token])
             position += 2

@@ -49,10 +49,10 @@ def compile_strftime(layout: str) -> TimeForm:
             position += 1
             continue
         letter = layout[position + 1 : position + 2]
-        if letter not in _DIRECTIVES or not letter:
-            known = " ".join(f"%{known}" for known in _DIRECTIVES)
+        if letter not in DIRECTIVES or not letter:
+            known = " ".join(f"%{known}" for known in DIRECTIVES)
             raise LayoutError(f"strftime does not know %{letter}; there are {known}", position, 1 + len(letter))
-        pieces.append(_DIRECTIVES[letter])
+        pieces.append(DIRECTIVES[letter])
         position += 2
     return _writer(pieces)
 
@@ -106,7 +106,7 @@ def _seconds(at: datetime) -> int:
     return (at - _EPOCH) // timedelta(seconds=1)
 
 
-_DIRECTIVES: dict[str, Piece] = {
+DIRECTIVES: dict[str, Piece] = {
     "A": lambda at: _DAYS[at.weekday()],
     "a": lambda at: _DAYS[at.weekday()][:3],
     "B": lambda at: _MONTHS[at.month - 1],
@@ -150,32 +150,33 @@ _DIRECTIVES: dict[str, Piece] = {
     "z": lambda _: "+0000",
     "%": lambda _: "%",
 }
+"""By letter."""
 
 
 # --- Go -------------------------------------------------------------------------------------------------------------
 
 _GO_ELEMENTS: dict[str, Piece | str] = {
-    "January": _DIRECTIVES["B"],
-    "Jan": _DIRECTIVES["b"],
-    "Monday": _DIRECTIVES["A"],
-    "Mon": _DIRECTIVES["a"],
+    "January": DIRECTIVES["B"],
+    "Jan": DIRECTIVES["b"],
+    "Monday": DIRECTIVES["A"],
+    "Mon": DIRECTIVES["a"],
     "MST": "UTC",
-    "01": _DIRECTIVES["m"],
+    "01": DIRECTIVES["m"],
     "1": lambda at: str(at.month),
-    "02": _DIRECTIVES["d"],
-    "_2": _DIRECTIVES["e"],
+    "02": DIRECTIVES["d"],
+    "_2": DIRECTIVES["e"],
     "2": lambda at: str(at.day),
-    "002": _DIRECTIVES["j"],
+    "002": DIRECTIVES["j"],
     "__2": lambda at: f"{at.timetuple().tm_yday:3}",
-    "15": _DIRECTIVES["H"],
-    "03": _DIRECTIVES["I"],
+    "15": DIRECTIVES["H"],
+    "03": DIRECTIVES["I"],
     "3": lambda at: str(_hour12(at)),
-    "04": _DIRECTIVES["M"],
+    "04": DIRECTIVES["M"],
     "4": lambda at: str(at.minute),
-    "05": _DIRECTIVES["S"],
+    "05": DIRECTIVES["S"],
     "5": lambda at: str(at.second),
-    "2006": _DIRECTIVES["Y"],
-    "06": _DIRECTIVES["y"],
+    "2006": DIRECTIVES["Y"],
+    "06": DIRECTIVES["y"],
     "PM": _half,
     "pm": lambda at: _half(at).lower(),
     "-070000": "+000000",

@@ -15,11 +15,11 @@ import typer
 from kctl.cli.consume import app
 from kctl.cli.environment import Environment
 from kctl.cli.formats.choice import choose_record_output
-from kctl.cli.formats.kcat import _TOKENS as KCAT_TOKENS
+from kctl.cli.formats.kcat import TOKENS as KCAT_TOKENS
 from kctl.cli.formats.numbers import NUMBER_FORMS
 from kctl.cli.formats.template import Attribute, Verb
 from kctl.cli.formats.texts import TEXT_FORMS
-from kctl.cli.formats.times import _DIRECTIVES as DIRECTIVES
+from kctl.cli.formats.times import DIRECTIVES
 from kctl.cli.options import Common, Output
 from kctl.cli.settings import Settings
 from kctl.client.clock import ManualClock

@@ -21,7 +21,7 @@ LETTERS = "AaBbCcDdeFGgHhIjklMmnpRrSTtUuVWwXxYyz%"
 
 
 @given(st.integers(-62_135_596_800, 253_402_300_799))
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)  # each starts a process
 @pytest.mark.skipif(shutil.which("date") is None, reason="date(1) is not here")
 def test_directives_are_those_of_date(seconds: int) -> None:
     if datetime.fromtimestamp(seconds, UTC).year < 1000:
