@@ -1,0 +1,132 @@
+"""Every waiting call under every fault with every timeout: it ends at its deadline, never early, and says why."""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import pytest
+
+from kctl.client.cluster import TopicPartition
+from kctl.client.consumer.consumer import Consumer
+from kctl.client.errors import ApiTimeout
+from kctl.sandbox import Fault
+from kctl.sandbox.sim import Hub
+from tests.sim.groups.scene import GROUP, GroupScene
+
+TIMEOUTS_MS = (0, 1, 100, 5000)
+SLOW_MS = 20_000
+
+
+class Waits(NamedTuple):
+    """A call, which brokers it needs, and how its error names what it waited for."""
+
+    call: Callable[[Consumer, TopicPartition, float], object]
+    needs: tuple[str, ...]
+    names: str
+
+
+CALLS = {
+    "beginning_offsets": Waits(lambda c, tp, s: c.beginning_offsets([tp], s), ("leader",), "offset of t-"),
+    "end_offsets": Waits(lambda c, tp, s: c.end_offsets([tp], s), ("leader",), "offset of t-"),
+    "offsets_for_times": Waits(lambda c, tp, s: c.offsets_for_times({tp: 1}, s), ("leader",), "offset of t-"),
+    "position": Waits(lambda c, tp, s: c.position(tp, s), ("leader",), "offset of t-"),
+    "partitions_for": Waits(lambda c, _, s: c.partitions_for("t", s), (), "metadata of t"),
+    "list_topics": Waits(lambda c, _, s: c.list_topics(s), (), "metadata of all topics"),
+    "client_instance_id": Waits(lambda c, _, s: c.client_instance_id(s), (), "client instance id"),
+    "committed": Waits(lambda c, tp, s: c.committed([tp], s), ("coordinator",), "coordinator"),
+    "commit_sync": Waits(lambda c, tp, s: c.commit_sync({tp: 1}, s), ("coordinator",), "coordinator"),
+    "poll": Waits(lambda c, _, s: c.poll(s), ("leader",), ""),
+    "poll_chunk": Waits(lambda c, _, s: c.poll_chunk(s), ("leader",), ""),
+}
+FAULTS: dict[str, tuple[str, Fault]] = {
+    "all blackholed": ("all", Fault.BLACKHOLE),
+    "all frozen": ("all", Fault.FREEZE),
+    "leader frozen": ("leader", Fault.FREEZE),
+    "coordinator frozen": ("coordinator", Fault.FREEZE),
+    "slow brokers": ("all", Fault.DELAY),
+    "answers dropped": ("all", Fault.SILENCE),
+}
+
+
+@pytest.fixture
+def scene() -> Iterator[GroupScene]:
+    with Hub(seed=61) as hub:
+        yield GroupScene(hub, partitions=3)
+
+
+def start(scene: GroupScene, where: str, fault: Fault, tp: TopicPartition) -> None:
+    nodes = {"all": [1, 2, 3], "leader": [scene.leader(tp.partition)], "coordinator": [scene.coordinator]}[where]
+    for node_id in nodes:
+        scene.sandbox.start_fault(node_id, fault, ms=SLOW_MS if fault is Fault.DELAY else 0)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("name", CALLS)
+def test_it_ends_at_its_deadline(scene: GroupScene, name: str, fault: str) -> None:
+    where, kind = FAULTS[fault]
+    wanted = CALLS[name]
+    is_blocked = where == "all" or where in wanted.needs
+
+    def body() -> None:
+        partition = next(i for i in range(3) if scene.leader(i) != scene.coordinator)
+        tp = TopicPartition("t", partition)
+        consumer = scene.consumer(group_id=GROUP, enable_auto_commit=False)
+        consumer.assign([tp])
+        if kind is not Fault.BLACKHOLE:  # which meets only those who are not connected yet
+            consumer.poll(1)
+            consumer.committed([tp])
+            consumer.partitions_for("t")
+        if name == "position":
+            consumer.seek_to_beginning()
+        start(scene, where, kind, tp)
+        for timeout_ms in TIMEOUTS_MS:
+            if name.startswith("poll"):
+                assert_polls(scene, wanted, consumer, tp, timeout_ms)
+            elif is_blocked or timeout_ms == 0:
+                assert_times_out(scene, wanted, consumer, tp, timeout_ms)
+            elif timeout_ms == 5000:
+                assert_is_not_blocked(scene, wanted, consumer, tp)
+        if name == "poll":
+            scene.write(partition, 3)
+            scene.sandbox.heal()
+            assert len(consumer.poll(SLOW_MS / 1000 + 15)) == 3, "what was asked for is not lost"
+        consumer.close(0)
+        scene.sandbox.heal()
+        scene.hub.sleep_ms(SLOW_MS + 50)
+
+    scene.play(body)
+
+
+def assert_polls(scene: GroupScene, wanted: Waits, consumer: Consumer, tp: TopicPartition, timeout_ms: int) -> None:
+    before_ms = scene.hub.now_ms
+    assert not wanted.call(consumer, tp, timeout_ms / 1000)
+    assert scene.hub.now_ms - before_ms == timeout_ms
+
+
+def assert_times_out(scene: GroupScene, wanted: Waits, consumer: Consumer, tp: TopicPartition, timeout_ms: int) -> None:
+    before_ms = scene.hub.now_ms
+    with pytest.raises(ApiTimeout) as caught:
+        wanted.call(consumer, tp, timeout_ms / 1000)
+    assert scene.hub.now_ms - before_ms == timeout_ms
+    check(caught.value, wanted, timeout_ms)
+
+
+def assert_is_not_blocked(scene: GroupScene, wanted: Waits, consumer: Consumer, tp: TopicPartition) -> None:
+    before_ms = scene.hub.now_ms
+    try:
+        wanted.call(consumer, tp, 5)
+    except ApiTimeout as error:
+        assert wanted.needs == (), "any node may be asked, also the one in trouble"
+        assert scene.hub.now_ms - before_ms == 5000
+        check(error, wanted, 5000)
+    else:
+        assert scene.hub.now_ms - before_ms < 1000, "it needs nobody who is in trouble"
+
+
+def check(error: ApiTimeout, wanted: Waits, timeout_ms: int) -> None:
+    """The error of a call that ended says that it may be tried again, what it waited for, and where its time went."""
+    assert error.retriable
+    assert (error.timeout_ms, error.elapsed_ms) == (timeout_ms, timeout_ms)
+    assert error.waiting_for.startswith("waiting for")
+    if timeout_ms > 1:
+        assert wanted.names in error.waiting_for
+        assert sum(int(entry.split()[-2]) for entry in error.ledger) == pytest.approx(timeout_ms, abs=1)
