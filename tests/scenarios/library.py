@@ -179,7 +179,7 @@ def offsets_of_groups_are_set(properties: Properties) -> None:
     group = f"group-of-{topic}"
     first, second, _ = _keys(topic)
     with Admin(properties) as admin:
-        given = {first: 0, second: OffsetAndMetadata(0, "why")}
+        given: dict[TopicPartition, int | OffsetAndMetadata] = {first: 0, second: OffsetAndMetadata(0, "why")}
         admin.alter_group_offsets(group, given, timeout=TIMEOUT_S).raise_first()
         offsets = admin.list_group_offsets(group, _keys(topic), timeout=TIMEOUT_S).done
         assert [None if found is None else (found.offset, found.metadata) for found in offsets.values()] == [
