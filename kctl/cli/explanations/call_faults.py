@@ -4,7 +4,7 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.explanations.fault import Fault
 
 _CALLS = "tests/faultlab/test_calls.py"
-_NO_GROUPS = "consumer groups are not there yet"
+_GROUPS = "tests/faultlab/test_groups.py"
 _NO_TRANSACTIONS = "transactions are not there yet"
 
 CALL_FAULTS = (
@@ -25,7 +25,7 @@ CALL_FAULTS = (
         "the group's partition of __consumer_offsets has no leader: look at its replicas and min.insync.replicas",
         "The internal topic __consumer_offsets lacks a leader or replicas in sync. It is asked again until the "
         "deadline; kctl probe --group tells which partition it is.",
-        "tests/unit/probe/test_findings.py",
+        _GROUPS,
     ),
     Fault(
         36,
@@ -60,11 +60,10 @@ CALL_FAULTS = (
         39,
         "Closing a consumer takes too long",
         ExitCode.CLOSE_TIMEOUT,
-        "# ms (--close-timeout) passed while ...",
+        "close stopped at # ms (--close-timeout) in phase ...; offsets committed: ...",
         "",
         "A broker does not answer the last commit or the leave. The group frees the member after its session timeout.",
-        "",
-        _NO_GROUPS,
+        _GROUPS,
     ),
     Fault(
         40,
@@ -99,21 +98,21 @@ CALL_FAULTS = (
         43,
         "Too long between two polls",
         ExitCode.NOT_ABLE_YET,
-        "left the group: # s between polls ...",
-        "",
-        "The application took longer than max.poll.interval.ms for one batch: raise it, or lower max.poll.records.",
-        "",
-        _NO_GROUPS,
+        "left group: ... s between polls (limit ... s)",
+        "... raise -X max.poll.interval.ms, or let less be written at once ...",
+        "The application took longer than max.poll.interval.ms for one batch: raise it, or lower max.poll.records. "
+        "kctl consume itself waits only for whoever reads its output.",
+        _GROUPS,
     ),
     Fault(
         44,
         "Another process has the same group.instance.id",
         ExitCode.AUTHENTICATION,
-        "FENCED_INSTANCE_ID (82)",
-        "",
-        "Two members with one static name: the later one fences the earlier. Give each its own group.instance.id.",
-        "",
-        _NO_GROUPS,
+        "another process uses group.instance.id=...",
+        "give each process a group.instance.id of its own",
+        "Two members with one static name. With the classic protocol the later one fences the earlier "
+        "(FENCED_INSTANCE_ID), with group.protocol=consumer the earlier one keeps the name (UNRELEASED_INSTANCE_ID).",
+        _GROUPS,
     ),
     Fault(
         45,

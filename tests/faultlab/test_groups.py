@@ -1,0 +1,94 @@
+"""Faults of a member of a group, on real Kafka and with both protocols: no coordinator, a slow reader, a taken name."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from tests.brokers.cluster import KafkaCluster
+from tests.brokers.requirements import have
+from tests.brokers.toolchain import NEWEST_KAFKA
+from tests.cli.processes import Ended, end, kctl, running
+from tests.faultlab.lab import SHORT, Run, check, check_waited, run_all
+
+BOTH_PROTOCOLS = pytest.mark.parametrize("protocol", ["classic", "consumer"])
+
+
+def _as_run(ended: Ended) -> Run:
+    return Run("consume", ended.code, ended.stdout.decode(), ended.stderr, 0)
+
+
+def _write(kafka: KafkaCluster, topic: str, lines: list[str]) -> None:
+    text = "".join(f"{line}\n" for line in lines).encode()
+    assert kctl("produce", topic, "-b", kafka.bootstrap(), "-q", stdin=text).code == 0
+
+
+def _member(kafka: KafkaCluster, topic: str, protocol: str) -> tuple[str, ...]:
+    return ("consume", topic, "-b", kafka.bootstrap(), "-g", topic, "-X", f"group.protocol={protocol}")
+
+
+@pytest.fixture(scope="module")
+def lonely() -> Iterator[KafkaCluster]:
+    """A broker that cannot have the internal topic of groups: it is to have more replicas than there are brokers."""
+    with ExitStack() as stack:
+        properties = {"offsets.topic.replication.factor": "3"}
+        yield have(lambda: stack.enter_context(KafkaCluster(NEWEST_KAFKA, 1, properties)))
+
+
+def test_35_no_coordinator(lonely: KafkaCluster) -> None:
+    lonely.create_topic("t")
+    for protocol in ("classic", "consumer"):
+        options = ("-g", "g", "-X", f"group.protocol={protocol}")
+        run = run_all(lonely.bootstrap(), *options, commands=["consume"])["consume"]
+        check(35, run)
+        check_waited(run, SHORT)
+
+
+@BOTH_PROTOCOLS
+def test_39_a_close_that_a_frozen_coordinator_holds_up(kafka_newest: KafkaCluster, protocol: str) -> None:
+    topic = kafka_newest.create_topic()
+    _write(kafka_newest, topic, ["one"])
+    with running(*_member(kafka_newest, topic, protocol), "--close-timeout", "1s", "--idle-timeout", "3s") as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"one\n"
+        kafka_newest.node(1).freeze()
+        try:
+            ended = end(process)
+        finally:
+            kafka_newest.node(1).thaw()
+    check(39, _as_run(ended))
+
+
+@BOTH_PROTOCOLS
+def test_43_too_long_between_two_polls(kafka_newest: KafkaCluster, protocol: str) -> None:
+    topic = kafka_newest.create_topic()
+    lines = [f"{number:04d} {'x' * 20_000}" for number in range(40)]
+    _write(kafka_newest, topic, lines)
+    with running(*_member(kafka_newest, topic, protocol), "-X", "max.poll.interval.ms=1000") as process:
+        assert process.stdout is not None
+        first = os.read(process.stdout.fileno(), 5)
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(4)  # the pipe is full, and nobody reads on
+        ended = end(process)
+    check(43, _as_run(ended))
+    rest = kctl(*_member(kafka_newest, topic, protocol), "-e")
+    assert set((first + ended.stdout + rest.stdout).decode().splitlines()) == set(lines), "nothing is lost"
+
+
+@BOTH_PROTOCOLS
+def test_44_a_static_name_that_another_process_has(kafka_newest: KafkaCluster, protocol: str) -> None:
+    topic = kafka_newest.create_topic()
+    _write(kafka_newest, topic, ["one"])
+    member = (*_member(kafka_newest, topic, protocol), "-X", "group.instance.id=x")
+    if protocol == "classic":
+        member += ("-X", "heartbeat.interval.ms=200")
+    with running(*member) as first:
+        assert first.stdout is not None
+        assert first.stdout.readline() == b"one\n"
+        with running(*member) as second:
+            fenced = first if protocol == "classic" else second  # KIP-848 keeps who came first
+            ended = end(fenced)
+            assert (second if fenced is first else first).poll() is None, "the other one goes on"
+    check(44, _as_run(ended))
