@@ -1,0 +1,68 @@
+"""`kctl consume -g` beside members of kafka-python on Kafka 4.3.1, 3.9.1 and 2.8.2: sharing and handing over, twice."""
+
+import signal
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.brokers.cluster import KafkaCluster
+from tests.brokers.waiting import wait_until
+from tests.cli.processes import end, running
+from tests.conformance.foreign.group_view import GroupView
+from tests.conformance.foreign.numbered_topic import NumberedTopic
+
+PARTITIONS = 4
+PATIENCE_MS = 60_000
+QUICK = ("-X", "heartbeat.interval.ms=300", "-X", "session.timeout.ms=10000")
+
+
+@pytest.mark.filterwarnings("ignore")  # kafka-python reads its schemas in a way that Python calls deprecated
+def test_it_shares_with_kafka_python_and_both_take_over(any_kafka: KafkaCluster) -> None:
+    from kafka import KafkaConsumer  # not before the warnings are ignored
+
+    topic = any_kafka.create_topic(partitions=PARTITIONS)
+    seen: list[int] = []
+
+    def join() -> Any:
+        return KafkaConsumer(
+            topic, bootstrap_servers=any_kafka.bootstrap(), group_id=topic, auto_offset_reset="earliest",
+            heartbeat_interval_ms=300, session_timeout_ms=10_000,
+        )  # fmt: skip
+
+    def read_until(theirs: Any, is_done: Callable[[], bool], what: str) -> None:
+        def look() -> bool:
+            seen.extend(int(one.value) for records in theirs.poll(timeout_ms=100).values() for one in records)
+            return is_done()
+
+        wait_until(look, PATIENCE_MS, what)
+
+    with (
+        GroupView(any_kafka.bootstrap()) as view,
+        NumberedTopic(any_kafka.bootstrap(), topic, PARTITIONS, 20) as numbered,
+    ):
+
+        def committed() -> dict[int, int]:
+            return view.committed(topic, topic, PARTITIONS)
+
+        with running("consume", topic, "-b", any_kafka.bootstrap(), "-g", topic, *QUICK) as ours:
+            wait_until(lambda: len(committed()) == PARTITIONS, PATIENCE_MS, "commits of kctl")
+            theirs = join()
+            read_until(theirs, lambda: len(theirs.assignment()) == 2 and len(seen) > 20, "equal shares")
+            theirs.close()
+            stood = committed()
+            wait_until(
+                lambda: all(offset > stood[partition] for partition, offset in committed().items()),
+                PATIENCE_MS,
+                "kctl to take over",
+            )
+            theirs = join()
+            read_until(theirs, lambda: len(theirs.assignment()) == 2, "equal shares again")
+            ended = end(ours, signal.SIGINT)
+            assert ended.code == 130
+        read_until(theirs, lambda: len(theirs.assignment()) == PARTITIONS, "kafka-python to take over")
+        ends = numbered.stop()
+        read_until(theirs, lambda: len(seen) + len(ended.stdout.split()) >= sum(ends.values()), "the rest")
+        theirs.close()
+        assert committed() == ends
+    assert sorted([*seen, *map(int, ended.stdout.split())]) == list(range(sum(ends.values()))), "every record once"
