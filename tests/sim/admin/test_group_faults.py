@@ -13,7 +13,7 @@ from kctl.sandbox import Fault
 from tests.sim.admin.group_world import GroupWorld, with_groups
 from tests.sim.admin.test_admin import FAULTS
 
-T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
+T0 = TopicPartition("t", 0)
 Asking = Callable[[Admin, float | None], object]
 CALLS: dict[str, Asking] = {
     "list": lambda admin, timeout: admin.list_groups(timeout=timeout),
@@ -240,3 +240,15 @@ def test_a_deletion_whose_answer_was_lost_is_done() -> None:
         assert isinstance(admin.delete_groups(["g"]).failed["g"], error_class(ErrorCode.GROUP_ID_NOT_FOUND))
 
     with_groups(use, request_timeout_ms=3000)
+
+
+def test_a_broker_that_came_back_is_not_judged_by_what_it_was() -> None:
+    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+        admin.alter_group_offsets("g", {T0: 1})
+        dead = world.elsewhere("g")
+        world.sandbox.start_fault(dead, Fault.BLACKHOLE)
+        assert [node.node_id for node in admin.list_groups().failed] == [dead]
+        world.sandbox.heal()
+        assert admin.list_groups().failed == {}
+
+    with_groups(use)
