@@ -117,3 +117,28 @@ def test_a_static_member_comes_back_to_its_partitions(
     back = member(client, protocol, group_instance_id="a")
     wait_for(lambda: back.assigned == had, "the same partitions")
     assert second.changes == changes
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_a_group_goes_over_to_the_consumer_protocol_and_back_while_it_reads(
+    served: ServedSandbox, member: Callable[..., GroupMember], pair: str
+) -> None:
+    clients = PAIRS[pair]
+    first = member(clients[0], "cooperative-sticky")
+    wait_for(lambda: first.assigned == [0, 1, 2, 3], "the classic member to have all")
+    produce(served, range(40))
+    second = member(clients[1], "consumer")
+    wait_for(lambda: shares(first, second), "members of both protocols to share")
+    group = served.sandbox.cluster.groups.get("g")
+    assert group is not None
+    assert group.kind == "consumer"
+    produce(served, range(40, 80))
+    wait_for(lambda: committed(served) == 80, "all to be committed")
+    assert set(map(int, first.values + second.values)) == set(range(80))
+    second.close()
+    wait_for(lambda: first.assigned == [0, 1, 2, 3], "the classic member to have all again")
+    group = served.sandbox.cluster.groups.get("g")
+    assert group is not None
+    assert group.kind == "classic"
+    produce(served, range(80, 120))
+    wait_for(lambda: committed(served) == 120, "all to be committed")

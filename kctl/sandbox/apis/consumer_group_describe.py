@@ -20,7 +20,7 @@ from kctl.sandbox.groups.outbox import Refused
 from kctl.sandbox.groups.reconciliation import Slot
 from kctl.sandbox.groups.surroundings import CLIENT_HOST
 
-_SPEAKS_CONSUMER_PROTOCOL = 1
+_SPEAKS_CLASSIC_PROTOCOL, _SPEAKS_CONSUMER_PROTOCOL = 0, 1
 
 
 def _answer(call: Call, request: ConsumerGroupDescribeRequest) -> ConsumerGroupDescribeResponse:
@@ -63,7 +63,7 @@ def _member(cluster: Cluster, group: ConsumerGroup, member: ConsumerMember) -> M
         subscribed_topic_regex=member.regex,
         assignment=_assignment(cluster, member.progress.assigned + member.progress.revoking),
         target_assignment=_assignment(cluster, group.target.get(member.member_id, ())),
-        member_type=_SPEAKS_CONSUMER_PROTOCOL,
+        member_type=_SPEAKS_CONSUMER_PROTOCOL if member.classic_protocols is None else _SPEAKS_CLASSIC_PROTOCOL,
     )
 
 

@@ -1,4 +1,4 @@
-"""DescribeGroups: classic groups and their members; what was offered and assigned is told of stable groups only."""
+"""DescribeGroups: classic groups and their members; what was offered is told of stable groups only."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.describe_groups import (
@@ -48,7 +48,7 @@ def _group(call: Call, group_id: str) -> DescribedGroup:
                 client_id=member.client_id,
                 client_host=CLIENT_HOST,
                 member_metadata=member.protocols[group.protocol] if is_stable else b"",
-                member_assignment=member.assignment if is_stable else b"",
+                member_assignment=member.assignment,
             )
             for member in group.members.values()
         ],

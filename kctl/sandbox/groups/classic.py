@@ -421,6 +421,25 @@ class ClassicGroup:
             self._remove(self.members[member_id])
         self._after_removal()
 
+    # --- from and to the consumer protocol --------------------------------------------------------------------------
+
+    def dissolve(self) -> None:
+        """Let all members who wait join again: the group goes on as a consumer group."""
+        for member in self.members.values():
+            self._turn_away(member, ErrorCode.REBALANCE_IN_PROGRESS)
+
+    def continue_with(self, members: Sequence[ClassicMember], generation: int, protocol_type: str) -> None:
+        """Begin as a group that had these members and this generation, and call them together."""
+        self.members = ClassicMembers((member.member_id, member) for member in members)
+        self.generation, self.protocol_type = generation, protocol_type
+        self.protocol = self.members.chosen_protocol()
+        self.leader_id = members[0].member_id
+        self.state = State.STABLE
+        self._stored = self._snapshot()
+        for member in members:
+            self._expect_heartbeat(member)
+        self._rebalance()
+
     # --- the coordinator moves --------------------------------------------------------------------------------------
 
     def _snapshot(self) -> _Stored:

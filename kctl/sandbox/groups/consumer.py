@@ -7,7 +7,7 @@ Shown by tests/unit/sandbox/groups/test_consumer.py.
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.consumer_group_heartbeat import (
@@ -50,6 +50,8 @@ class ConsumerGroup:
         self._topics = surroundings.topics
         self._timers = surroundings.timers
         self._new_uuid = surroundings.new_uuid
+        self.when_all_are_classic: Callable[[], None] = lambda: None
+        """Called when the last member of the consumer protocol has gone and classic ones are left (migration.py)."""
         self._seen: dict[bytes, int] = {}
         """The topics of the target assignment and their numbers of partitions."""
 
@@ -92,13 +94,13 @@ class ConsumerGroup:
         before = member.subscription
         is_new = member.rebalance_timeout_ms == -1
         member.listen(request)
-        self._renew_target(is_changed=is_new or before != member.subscription)
+        self.renew_target(is_changed=is_new or before != member.subscription)
         had, owned = member.progress, slots_of(request)
         target = self.target.get(member.member_id, ())
-        member.advance(next_step(had, self.target_epoch, target, owned, self._is_free))
+        member.advance(next_step(had, self.target_epoch, target, owned, self.is_free))
         if had != member.progress:
             self._limit_revocation(member)
-        self._expect_heartbeat(member)
+        self.expect_heartbeat(member)
         is_full = request.member_epoch == JOIN or (
             request.rebalance_timeout_ms != -1
             and (request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None)
@@ -112,7 +114,8 @@ class ConsumerGroup:
             assignment=_assignment(member.progress.assigned) if is_news else None,
         )
 
-    def _is_free(self, slot: Slot) -> bool:
+    def is_free(self, slot: Slot) -> bool:
+        """Return whether no member has the partition."""
         return not any(member.progress.owns(slot) for member in self.members.values())
 
     # --- who it is --------------------------------------------------------------------------------------------------
@@ -120,7 +123,7 @@ class ConsumerGroup:
     def _member_of(self, request: ConsumerGroupHeartbeatRequest, client_id: str) -> ConsumerMember:
         joins = request.member_epoch == JOIN
         member_id = request.member_id or uuid_text(self._new_uuid())
-        holder = self._holder(request.instance_id)
+        holder = self.holder(request.instance_id)
         if holder is not None and holder.member_id != member_id:
             if not joins:
                 raise _fenced_instance(request, holder)
@@ -135,7 +138,8 @@ class ConsumerGroup:
         member.check_epoch(request.member_epoch, slots_of(request))
         return member
 
-    def _holder(self, instance_id: str | None) -> ConsumerMember | None:
+    def holder(self, instance_id: str | None) -> ConsumerMember | None:
+        """Return the member that has this group.instance.id."""
         if instance_id is None:
             return None
         return next((member for member in self.members.values() if member.instance_id == instance_id), None)
@@ -150,6 +154,10 @@ class ConsumerGroup:
             text = f"Static member {member_id} with instance id {holder.instance_id} cannot join the group because the"
             text += f" instance id is owned by member {holder.member_id}."
             raise Refused(ErrorCode.UNRELEASED_INSTANCE_ID, text)
+        return self.replace(holder, member_id)
+
+    def replace(self, holder: ConsumerMember, member_id: str) -> ConsumerMember:
+        """Return a static member that goes on where `holder` was, which is gone."""
         member = ConsumerMember(member_id, holder.instance_id, holder.client_id)
         member.topic_names, member.regex, member.assignor = holder.topic_names, holder.regex, holder.assignor
         member.rack_id, member.rebalance_timeout_ms = holder.rack_id, holder.rebalance_timeout_ms
@@ -160,7 +168,7 @@ class ConsumerGroup:
 
     # --- what it shall have -----------------------------------------------------------------------------------------
 
-    def _renew_target(self, *, is_changed: bool) -> None:
+    def renew_target(self, *, is_changed: bool) -> None:
         """Make a new target assignment if members, subscriptions or topics have changed."""
         wants = {member.member_id: self._topic_ids(member) for member in self.members.values()}
         sizes = {
@@ -195,22 +203,24 @@ class ConsumerGroup:
     def leave(self, leaving: Sequence[tuple[str, str | None]]) -> list[ErrorCode]:
         """Remove members as the classic protocol asks for it, and return what became of each."""
         codes = []
+        next_epoch = self.epoch + 1
         for member_id, instance_id in leaving:
-            member = self.members.get(member_id) if instance_id is None else self._holder(instance_id)
+            member = self.members.get(member_id) if instance_id is None else self.holder(instance_id)
             if member is None:
                 codes.append(ErrorCode.UNKNOWN_MEMBER_ID)
             elif member_id not in ("", member.member_id):
                 codes.append(ErrorCode.FENCED_INSTANCE_ID)
             else:
-                self._remove(member)
+                self.remove(member)
                 codes.append(ErrorCode.NONE)
+        self.epoch = min(self.epoch, next_epoch)  # one change, however many went
         return codes
 
     def _leave(self, request: ConsumerGroupHeartbeatRequest) -> ConsumerGroupHeartbeatResponse:
         if request.instance_id is None:
             member = self.members.get(request.member_id)
         else:
-            member = self._holder(request.instance_id)
+            member = self.holder(request.instance_id)
             if member is not None and member.member_id != request.member_id:
                 raise _fenced_instance(request, member)
         if member is None:
@@ -220,27 +230,34 @@ class ConsumerGroup:
             self._timers.cancel(f"revocation {member.member_id}")
             member.progress = Progress(MemberState.STABLE, LEAVE_STATIC, member.progress.assigned)
         else:
-            self._remove(member)
+            self.remove(member)
         return ConsumerGroupHeartbeatResponse(member_id=member.member_id, member_epoch=request.member_epoch)
 
-    def _remove(self, member: ConsumerMember) -> None:
+    def remove(self, member: ConsumerMember) -> None:
+        """Take a member out."""
         self._forget(member)
         self.target.pop(member.member_id, None)
-        self.epoch += 1
+        are_classic = bool(self.members) and all(one.classic_protocols is not None for one in self.members.values())
+        if are_classic and member.classic_protocols is None:
+            self.when_all_are_classic()
+        else:
+            self.epoch += 1
 
     def _forget(self, member: ConsumerMember) -> None:
         self._timers.cancel(f"session {member.member_id}")
-        self._timers.cancel(f"revocation {member.member_id}")
+        for limit in ("revocation", "join", "sync"):
+            self._timers.cancel(f"{limit} {member.member_id}")
         del self.members[member.member_id]
 
-    def _expect_heartbeat(self, member: ConsumerMember) -> None:
-        session_ms = self._settings.group_consumer_session_timeout_ms
-        self._timers.start(f"session {member.member_id}", session_ms, lambda: self._remove(member))
+    def expect_heartbeat(self, member: ConsumerMember) -> None:
+        """Let the member's session begin again."""
+        session_ms = member.session_timeout_ms or self._settings.group_consumer_session_timeout_ms
+        self._timers.start(f"session {member.member_id}", session_ms, lambda: self.remove(member))
 
     def _limit_revocation(self, member: ConsumerMember) -> None:
         name = f"revocation {member.member_id}"
         if member.progress.state is MemberState.UNREVOKED:
-            self._timers.start(name, member.rebalance_timeout_ms, lambda: self._remove(member))
+            self._timers.start(name, member.rebalance_timeout_ms, lambda: self.remove(member))
         else:
             self._timers.cancel(name)
 
@@ -257,9 +274,18 @@ class ConsumerGroup:
         member = self.members.get(claim.member_id)
         if member is None:
             raise Refused(ErrorCode.UNKNOWN_MEMBER_ID)
+        if member.classic_protocols is not None:
+            self._check_classic_commit(member, claim)
+            return
         if claim.version < _EPOCH_IN_COMMITS_FROM:
             raise Refused(ErrorCode.UNSUPPORTED_VERSION)
         member.check_offsets(claim.epoch, claim.slots)
+
+    def _check_classic_commit(self, member: ConsumerMember, claim: Claim) -> None:
+        try:
+            member.check_offsets(claim.epoch, claim.slots)
+        except Refused:
+            raise Refused(ErrorCode.ILLEGAL_GENERATION) from None
 
     def check_fetch(self, member_id: str | None, epoch: int) -> None:
         """Return when offsets may be read: by anybody who claims no membership, by members in their epoch.
@@ -287,7 +313,7 @@ class ConsumerGroup:
     def load(self) -> None:
         """Go on with all that was known, as a node does that takes the group over; every limit starts over."""
         for member in self.members.values():
-            self._expect_heartbeat(member)
+            self.expect_heartbeat(member)
             self._limit_revocation(member)
 
 

@@ -22,6 +22,7 @@ class ConsumerMember:
 
     __slots__ = (
         "assignor",
+        "classic_protocols",
         "client_id",
         "epochs",
         "instance_id",
@@ -31,6 +32,7 @@ class ConsumerMember:
         "rack_id",
         "rebalance_timeout_ms",
         "regex",
+        "session_timeout_ms",
         "topic_names",
     )
 
@@ -43,6 +45,10 @@ class ConsumerMember:
         self.topic_names: tuple[str, ...] = ()
         self.regex = ""
         self.assignor: str | None = None
+        self.classic_protocols: dict[str, bytes] | None = None
+        """What a member offers that speaks the classic protocol (migration.py); None: it speaks the consumer's."""
+        self.session_timeout_ms: int | None = None
+        """Its own, where it speaks the classic protocol."""
         self.progress = Progress()
         self.previous_epoch = JOIN
         self.epochs: dict[Slot, int] = {}
@@ -53,8 +59,14 @@ class ConsumerMember:
         """What makes a new target assignment due when it changes; another wish for an assignor does not."""
         return self.topic_names, self.regex
 
+    def become_classic(self, protocols: dict[str, bytes], session_timeout_ms: int) -> None:
+        """Take note that the member speaks the classic protocol."""
+        self.classic_protocols = protocols
+        self.session_timeout_ms = session_timeout_ms
+
     def listen(self, request: ConsumerGroupHeartbeatRequest) -> None:
         """Take over what a heartbeat says; what it leaves out stays."""
+        self.classic_protocols = self.session_timeout_ms = None
         if request.rack_id is not None:
             self.rack_id = request.rack_id
         if request.rebalance_timeout_ms != -1:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from kctl.client.broker_errors import ErrorCode
 from kctl.sandbox.groups.classic import ClassicGroup
 from kctl.sandbox.groups.consumer import ConsumerGroup
+from kctl.sandbox.groups.migration import ClassicSide, downgraded, upgraded
 from kctl.sandbox.groups.offsets import Claim, CommittedOffset
 from kctl.sandbox.groups.outbox import Outbox, Refused
 from kctl.sandbox.groups.surroundings import Surroundings
@@ -129,39 +130,58 @@ class Groups:
             if self.node_of(group_id) is node:
                 yield group
 
-    def classic(self, group_id: str, *, create: bool) -> ClassicGroup:
-        """Return the classic group; an empty group of the other kind becomes one when `create` is set.
+    def classic(self, group_id: str, *, create: bool) -> ClassicGroup | ClassicSide:
+        """Return who serves classic members: the classic group, or a consumer group that has members.
 
+        An empty group of the other kind becomes a classic one when `create` is set.
         Raises:
-            Refused: there is none, or members of the other protocol are in it.
+            Refused: there is none.
         """
         group = self._groups.get(group_id)
         if isinstance(group, ClassicGroup):
             return group
+        if group is not None and not group.is_empty:
+            return ClassicSide(group, self._surroundings_of(group_id))
         if not create:
             raise Refused(ErrorCode.UNKNOWN_MEMBER_ID)
-        if group is not None and not group.is_empty:
-            raise Refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
         made = ClassicGroup(group_id, self._surroundings(group_id))
         self._groups[group_id] = made
         return made
 
     def consumer(self, group_id: str, *, create: bool) -> ConsumerGroup:
-        """Return the consumer group; an empty group of the other kind becomes one when `create` is set.
+        """Return the consumer group; a group of the other kind becomes one when `create` is set.
 
         Raises:
-            Refused: there is none, or members of the other protocol are in it.
+            Refused: there is none, or its members speak something else than the consumer's embedded protocol.
         """
         group = self._groups.get(group_id)
         if isinstance(group, ConsumerGroup):
             return group
-        if group is not None and not group.is_empty:
-            raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
         if not create:
-            raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
+            is_other = group is not None and not group.is_empty
+            why = "is not a consumer group" if is_other else "not found"
+            raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} {why}.")
+        if group is not None and not group.is_empty:
+            return self._upgrade(group)
         made = ConsumerGroup(group_id, self._surroundings(group_id))
-        self._groups[group_id] = made
-        return made
+        return self._install(made)
+
+    def _install(self, group: ConsumerGroup) -> ConsumerGroup:
+        group.when_all_are_classic = lambda: self._downgrade(group)
+        self._groups[group.group_id] = group
+        return group
+
+    def _upgrade(self, classic: ClassicGroup) -> ConsumerGroup:
+        upgraded(classic, self._surroundings_of(classic.group_id))  # refused before anything is changed
+        with self.outbox:
+            classic.dissolve()
+        group = self._install(upgraded(classic, self._surroundings(classic.group_id)))
+        for member in group.members.values():
+            group.expect_heartbeat(member)
+        return group
+
+    def _downgrade(self, group: ConsumerGroup) -> None:
+        self._groups[group.group_id] = downgraded(group, self._surroundings(group.group_id))
 
     def _surroundings(self, group_id: str) -> Surroundings:
         timers = self._timers.get(group_id)
@@ -170,7 +190,11 @@ class Groups:
         cluster = self._cluster
         timers = GroupTimers(lambda: cluster.scheduler, lambda: self.node_of(group_id).faults.is_frozen, self.outbox)
         self._timers[group_id] = timers
-        return Surroundings(cluster.settings, cluster.topics, timers, self.outbox, self._new_uuid)
+        return self._surroundings_of(group_id)
+
+    def _surroundings_of(self, group_id: str) -> Surroundings:
+        cluster = self._cluster
+        return Surroundings(cluster.settings, cluster.topics, self._timers[group_id], self.outbox, self._new_uuid)
 
     def _new_uuid(self) -> bytes:
         self._uuids_made += 1

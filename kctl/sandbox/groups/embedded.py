@@ -1,0 +1,86 @@
+"""The embedded consumer protocol inside JoinGroup and SyncGroup, as a coordinator reads and writes it.
+
+Two bytes of version, then the message of that version. Only the migration of groups needs more of it than
+subscriptions.py. Shown by tests/unit/sandbox/groups/test_migration.py.
+"""
+
+import struct
+from collections.abc import Iterable, Mapping
+from itertools import groupby
+from typing import TYPE_CHECKING, TypeVar
+
+from kctl.client.errors import RemoteProtocolError
+from kctl.client.protocol import codec
+from kctl.client.protocol.api.consumer_protocol_assignment import ConsumerProtocolAssignment, TopicPartition
+from kctl.client.protocol.api.consumer_protocol_subscription import ConsumerProtocolSubscription
+from kctl.client.protocol.schema import Message
+from kctl.sandbox.groups.reconciliation import Slot
+
+if TYPE_CHECKING:
+    from kctl.sandbox.cluster import Topic
+
+M = TypeVar("M", bound=Message)
+Topics = Mapping[str, "Topic"]
+
+
+class Malformed(Exception):
+    """Bytes are no such message, or carry what only an assignor of its own understands."""
+
+
+def _read(kind: type[M], data: bytes) -> M:
+    if len(data) < 2:
+        raise Malformed(f"{len(data)} bytes")
+    (version,) = struct.unpack_from(">h", data)
+    first, last = kind.VALID_VERSIONS
+    try:
+        message, _ = codec.decode_header(kind, data[2:], min(max(version, first), last))
+    except RemoteProtocolError as error:
+        raise Malformed(str(error)) from error
+    return message
+
+
+def subscription(metadata: bytes) -> ConsumerProtocolSubscription:
+    """Return what a member asks for.
+
+    Raises:
+        Malformed: it is no such message.
+    """
+    return _read(ConsumerProtocolSubscription, metadata)
+
+
+def slots_named(partitions: Iterable[object], topics: Topics) -> tuple[Slot, ...]:
+    """Return the partitions of `topic` and `partitions` pairs, without those of topics that do not exist."""
+    found = []
+    for one in partitions:
+        topic = topics.get(one.topic)  # type: ignore[attr-defined]  # both messages have a struct of their own
+        if topic is not None:
+            found += [Slot(topic.topic_id, index) for index in one.partitions]  # type: ignore[attr-defined]
+    return tuple(found)
+
+
+def assigned_slots(assignment: bytes, topics: Topics) -> tuple[Slot, ...]:
+    """Return the partitions of an assignment; of no bytes none.
+
+    Raises:
+        Malformed: it is no such message, or has data of an assignor's own.
+    """
+    if not assignment:
+        return ()
+    said = _read(ConsumerProtocolAssignment, assignment)
+    if said.user_data:
+        raise Malformed("data of an assignor's own")
+    return slots_named(said.assigned_partitions, topics)
+
+
+def assignment_bytes(slots: Iterable[Slot], topics: Topics, metadata: bytes) -> bytes:
+    """Return an assignment in the version in which the member sent its `metadata`."""
+    names = {topic.topic_id: topic.name for topic in topics.values()}
+    first, last = ConsumerProtocolAssignment.VALID_VERSIONS
+    version = min(max(struct.unpack_from(">h", metadata)[0], first), last)
+    found = [slot for slot in sorted(slots) if slot.topic_id in names]
+    said = [
+        TopicPartition(topic=names[topic_id], partitions=[slot.partition for slot in of_topic])
+        for topic_id, of_topic in groupby(found, key=lambda slot: slot.topic_id)
+    ]
+    message = ConsumerProtocolAssignment(assigned_partitions=said, user_data=None)
+    return struct.pack(">h", version) + codec.encode(message, version)
