@@ -93,3 +93,25 @@ def test_the_request_expires_after_its_own_limit(scene: GroupScene) -> None:
             scene.sandbox.heal()
 
     scene.run(body)
+
+
+def test_a_commit_waits_for_what_is_left_of_its_call_or_the_request_timeout_whichever_is_less(
+    scene: GroupScene,
+) -> None:
+    def body() -> None:
+        watched = Watched(scene)
+        with watched.consumer as consumer:
+            for timeout_ms, limit_ms in ((1000, 1000), (9000, 5000)):
+                consumer.commit_sync({T0: 1})
+                scene.sandbox.start_fault(1, Fault.FREEZE)
+                watched.events.clear()
+                before_ms = scene.hub.now_ms
+                with pytest.raises(ApiTimeout):
+                    consumer.commit_sync({T0: 2}, timeout_ms / 1000)
+                assert scene.hub.now_ms - before_ms == timeout_ms
+                scene.hub.sleep_ms(1)
+                first = next(event for event in watched.events if isinstance(event, RequestExpired))
+                assert (first.api, first.limit_ms, first.at_ms - before_ms) == ("OffsetCommit", limit_ms, limit_ms)
+                scene.sandbox.heal()
+
+    scene.run(body)

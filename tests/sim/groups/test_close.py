@@ -304,6 +304,16 @@ def test_a_listener_may_commit_within_the_time_of_the_close(scene: GroupScene) -
     play(scene, body)
 
 
+def test_wakeup_does_not_interrupt_what_a_listener_does_in_it_either(scene: GroupScene) -> None:
+    def body() -> None:
+        member = Member(scene, OnRevoked(lambda _: member.consumer.commit_sync({T0: 3}, 5)))
+        member.consumer.wakeup()
+        assert member.close(10)[1] == (True, True, None)
+        assert member.sent("OffsetCommit") == ["OffsetCommit", "OffsetCommit"], "the automatic one, and the listener's"
+
+    play(scene, body)
+
+
 def test_a_listener_may_not_close_again(scene: GroupScene) -> None:
     def body() -> None:
         member = Member(scene, OnRevoked(lambda _: member.consumer.close() and None))
@@ -369,6 +379,8 @@ def test_a_keyboard_interrupt_inside_of_it_leaves_it_to_be_finished_or_cut_short
         assert result.committed is False
         assert result.expired_in is not None
         assert member.consumer.close() is result
+        scene.hub.sleep_ms(10)  # close(0) does not wait for the thread
+        assert scene.network.open_connections == 0, "its sockets are closed, though nobody answers"
 
     play(scene, body)
 
