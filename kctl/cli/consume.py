@@ -1,6 +1,6 @@
 """`kctl consume`: the records of topics to stdout, by a template or as lossless JSON lines.
 
-Owns the options and what they mean together; the reading itself is reading.py's, with a group group_reading.py's.
+Owns the options and which of them exclude each other; consume_run.py does what they say, imported only then.
 Shown by tests/cli/test_produce_consume.py and tests/cli/test_consume_group.py.
 """
 
@@ -10,8 +10,7 @@ from typing import Annotated, TypeVar
 import click
 import typer
 
-from kctl.cli.bounds import find_bounds
-from kctl.cli.consume_end import tell_close
+from kctl.cli.consume_request import MOST_TAIL, ReadRequest
 from kctl.cli.formats.choice import (
     FormatOption,
     GrepOption,
@@ -20,27 +19,16 @@ from kctl.cli.formats.choice import (
     PrintOffsetsOption,
     choose_record_output,
 )
-from kctl.cli.group_reading import GroupReading
 from kctl.cli.offset_grammar import parse_offset
-from kctl.cli.offsets import END, START, Anchor, OffsetSpec, Position, Relative, range_of
+from kctl.cli.offsets import OffsetSpec
 from kctl.cli.options import Common, DurationType, with_common
-from kctl.cli.partitions import choose_partitions, parse_partitions
-from kctl.cli.reading import FOREVER, Limits, Reading
-from kctl.cli.settings import Setting
+from kctl.cli.partition_words import parse_partitions
 from kctl.cli.sizes import parse_size_bytes
-from kctl.cli.tail_reading import MOST_TAIL, TailReading
-from kctl.cli.topic_watch import TopicWatch
 from kctl.cli.topic_words import parse_topics
-from kctl.client.clock import FOREVER_MS
-from kctl.client.config import ConsumerConfig
-from kctl.client.consumer.consumer import Consumer
-from kctl.client.consumer.managers.fetch import PREFETCH_BYTES
 
 T = TypeVar("T")
 R = TypeVar("R")
 LEAST_MEMORY_BYTES = 64 * 1024
-DEFAULTS = {"auto.offset.reset": "none", "allow.auto.create.topics": "false", "enable.auto.commit": "false"}
-"""Properties that a command line wants otherwise than a library: nothing is skipped or created without a word."""
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -119,7 +107,7 @@ def consume(
     words = _parsed(parse_topics, topics, "TOPIC")
     specs = _read_offsets(offset or (), common.environment.clock.wall_ms(), from_beginning=from_beginning)
     wanted = _parsed(parse_partitions, partitions or (), "'--partition' / '-p'")
-    memory_bytes = PREFETCH_BYTES if max_memory is None else _parsed(_memory_bytes, max_memory, "'--max-memory'")
+    memory_bytes = None if max_memory is None else _parsed(_memory_bytes, max_memory, "'--max-memory'")
     if tail is not None and (offset or from_beginning or group is not None):
         raise click.UsageError("--tail says where to start, and of what: no --offset, --from-beginning or --group.")
     if follow and (tail is None or exit_at_end):
@@ -132,63 +120,22 @@ def consume(
         null=null,
         greps=grep or (),
     )
-    config = _config(common, isolation, group, specs, wanted)
-    consumer = Consumer(config, events=common.events, prefetch_bytes=memory_bytes)
-    kind = TailReading if tail is not None else Reading if group is None else GroupReading
-    limits = Limits(FOREVER if limit is None else limit, FOREVER_MS if idle_timeout is None else idle_timeout)
-    reading = kind(common, config, consumer, output, limits)
-    try:
-        if isinstance(reading, GroupReading):
-            reading.join(words, specs, exit_at_end=exit_at_end)
-        else:
-            chosen = choose_partitions(consumer, words, wanted, specs, may_be_none=not exit_at_end and tail is None)
-            if isinstance(reading, TailReading):
-                reading.start_tail(chosen, tail or 0, follows=follow)
-            else:
-                ranges = {tp: range_of(specs, tp.partition) for tp in chosen}
-                reading.start(find_bounds(consumer, ranges, reading.note, exit_at_end=exit_at_end))
-            if words.patterns and not exit_at_end and not wanted and (tail is None or follow):
-                reading.watch(TopicWatch(consumer, words, common.environment.clock, config.metadata_max_age_ms))
-        reading.follow()
-    finally:
-        closed = consumer.close(common.close_timeout_s)
-        code = tell_close(common, config, closed, reading.commit_error if isinstance(reading, GroupReading) else None)
-    if common.verbose:
-        common.say(f"kctl consume: {reading.written} record{'' if reading.written == 1 else 's'}")
-    return code
+    request = ReadRequest(
+        topics=words,
+        specs=specs,
+        partitions=wanted,
+        group=group,
+        isolation=isolation,
+        exit_at_end=exit_at_end,
+        tail=tail,
+        follow=follow,
+        records=limit,
+        idle_ms=idle_timeout,
+        prefetch_bytes=memory_bytes,
+    )
+    from kctl.cli.consume_run import run_reading  # the whole client, which --help and mistakes do without
 
-
-def _config(
-    common: Common,
-    isolation: str | None,
-    group: str | None,
-    specs: Sequence[OffsetSpec],
-    partitions: Sequence[int],
-) -> ConsumerConfig:
-    """Return the consumer's properties; UsageError for what the group decides, or kctl itself."""
-    defaults = DEFAULTS
-    flags = {"isolation.level": None if isolation is None else Setting(isolation, "--isolation")}
-    if group is not None:
-        if partitions:
-            raise click.UsageError("--partition and --group cannot both hold: the group shares the partitions out.")
-        start = range_of([spec for spec in specs if not spec.spans], 0).start
-        if any(_is_stored(spec.start) for spec in specs):
-            how = "-X group.id=NAME -o stored-10 reads from there without joining"
-            raise click.UsageError(f"With --group reading starts at what is stored anyway; {how}.")
-        reset = "earliest" if start == START else "latest" if start == END else "none"
-        defaults = DEFAULTS | {"auto.offset.reset": reset}
-        flags["group.id"] = Setting(group, "--group")
-    config = common.settings.with_flags(flags).with_defaults(defaults).parse(ConsumerConfig)
-    if config.enable_auto_commit:
-        raise click.UsageError("enable.auto.commit=true would commit what is not written yet; kctl commits by itself.")
-    if config.group_id is None and any(_is_stored(spec.start) or _is_stored(spec.end) for spec in specs):
-        raise click.UsageError("-o stored needs a group: -X group.id=NAME, whose committed offsets are then read.")
-    common.note_ignored(config)
-    return config
-
-
-def _is_stored(position: Position | None) -> bool:
-    return isinstance(position, Relative) and position.anchor is Anchor.STORED
+    return run_reading(common, request, output)
 
 
 def _read_offsets(texts: Sequence[str], wall_ms: int, *, from_beginning: bool) -> list[OffsetSpec]:

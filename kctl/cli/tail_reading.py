@@ -15,7 +15,6 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.chunk import FetchedChunk
 from kctl.client.records import BatchReader
 
-MOST_TAIL = 1_000_000
 _WIDEN = 4
 """A window that holds too few records, for compaction or markers took the others, becomes so many times as wide."""
 
@@ -40,7 +39,7 @@ class TailReading(Reading):
         """Find out where the partitions end.
 
         Args:
-            count: how many records over all partitions, at most `MOST_TAIL`.
+            count: how many records over all partitions, at most consume_request.MOST_TAIL.
             follows: go on with what comes after them.
         """
         self._count = count

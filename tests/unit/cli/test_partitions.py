@@ -6,7 +6,8 @@ import pytest
 
 from kctl.cli.failures import CommandError
 from kctl.cli.offset_grammar import parse_offset
-from kctl.cli.partitions import choose_partitions, parse_partitions
+from kctl.cli.partition_words import parse_partitions
+from kctl.cli.partitions import choose_partitions
 from kctl.cli.topic_words import parse_topics
 from kctl.client.cluster import PartitionInfo, TopicPartition
 from kctl.client.consumer.consumer import Consumer

@@ -1,0 +1,94 @@
+"""A reading from its request to its exit code: config, consumer, the kind of reading, and the end.
+
+Shown by tests/cli/test_consume_ranges.py and its neighbours.
+"""
+
+import click
+
+from kctl.cli.bounds import find_bounds
+from kctl.cli.consume_end import tell_close
+from kctl.cli.consume_request import ReadRequest
+from kctl.cli.formats.output import RecordOutput
+from kctl.cli.group_reading import GroupReading
+from kctl.cli.offsets import END, START, Anchor, Position, Relative, range_of
+from kctl.cli.options import Common
+from kctl.cli.partitions import choose_partitions
+from kctl.cli.reading import FOREVER, Limits, Reading
+from kctl.cli.settings import Setting
+from kctl.cli.tail_reading import TailReading
+from kctl.cli.topic_watch import TopicWatch
+from kctl.client.clock import FOREVER_MS
+from kctl.client.config import ConsumerConfig
+from kctl.client.consumer.consumer import Consumer
+from kctl.client.consumer.managers.fetch import PREFETCH_BYTES
+
+DEFAULTS = {"auto.offset.reset": "none", "allow.auto.create.topics": "false", "enable.auto.commit": "false"}
+"""Properties that a command line wants otherwise than a library: nothing is skipped or created without a word."""
+
+
+def run_reading(common: Common, request: ReadRequest, output: RecordOutput) -> int:
+    """Read what was asked for and return the exit code."""
+    config = _config(common, request)
+    prefetch_bytes = PREFETCH_BYTES if request.prefetch_bytes is None else request.prefetch_bytes
+    consumer = Consumer(config, events=common.events, prefetch_bytes=prefetch_bytes)
+    kind = TailReading if request.tail is not None else Reading if request.group is None else GroupReading
+    limits = Limits(
+        FOREVER if request.records is None else request.records,
+        FOREVER_MS if request.idle_ms is None else request.idle_ms,
+    )
+    reading = kind(common, config, consumer, output, limits)
+    try:
+        if isinstance(reading, GroupReading):
+            reading.join(request.topics, request.specs, exit_at_end=request.exit_at_end)
+        else:
+            _start(common, config, consumer, request, reading)
+        reading.follow()
+    finally:
+        closed = consumer.close(common.close_timeout_s)
+        code = tell_close(common, config, closed, reading.commit_error if isinstance(reading, GroupReading) else None)
+    if common.verbose:
+        common.say(f"kctl consume: {reading.written} record{'' if reading.written == 1 else 's'}")
+    return code
+
+
+def _start(common: Common, config: ConsumerConfig, consumer: Consumer, request: ReadRequest, reading: Reading) -> None:
+    """Find the partitions and where to read in each, without a group."""
+    follows = request.follow if request.tail is not None else not request.exit_at_end
+    topics, specs = request.topics, request.specs
+    may_be_none = follows and request.tail is None
+    chosen = choose_partitions(consumer, topics, request.partitions, specs, may_be_none=may_be_none)
+    if isinstance(reading, TailReading):
+        reading.start_tail(chosen, request.tail or 0, follows=request.follow)
+    else:
+        ranges = {tp: range_of(specs, tp.partition) for tp in chosen}
+        reading.start(find_bounds(consumer, ranges, reading.note, exit_at_end=request.exit_at_end))
+    if topics.patterns and follows and not request.partitions:
+        reading.watch(TopicWatch(consumer, topics, common.environment.clock, config.metadata_max_age_ms))
+
+
+def _config(common: Common, request: ReadRequest) -> ConsumerConfig:
+    """Return the consumer's properties; UsageError for what the group decides, or kctl itself."""
+    isolation, group, specs = request.isolation, request.group, request.specs
+    defaults = DEFAULTS
+    flags = {"isolation.level": None if isolation is None else Setting(isolation, "--isolation")}
+    if group is not None:
+        if request.partitions:
+            raise click.UsageError("--partition and --group cannot both hold: the group shares the partitions out.")
+        start = range_of([spec for spec in specs if not spec.spans], 0).start
+        if any(_is_stored(spec.start) for spec in specs):
+            how = "-X group.id=NAME -o stored-10 reads from there without joining"
+            raise click.UsageError(f"With --group reading starts at what is stored anyway; {how}.")
+        reset = "earliest" if start == START else "latest" if start == END else "none"
+        defaults = DEFAULTS | {"auto.offset.reset": reset}
+        flags["group.id"] = Setting(group, "--group")
+    config = common.settings.with_flags(flags).with_defaults(defaults).parse(ConsumerConfig)
+    if config.enable_auto_commit:
+        raise click.UsageError("enable.auto.commit=true would commit what is not written yet; kctl commits by itself.")
+    if config.group_id is None and any(_is_stored(spec.start) or _is_stored(spec.end) for spec in specs):
+        raise click.UsageError("-o stored needs a group: -X group.id=NAME, whose committed offsets are then read.")
+    common.note_ignored(config)
+    return config
+
+
+def _is_stored(position: Position | None) -> bool:
+    return isinstance(position, Relative) and position.anchor is Anchor.STORED
