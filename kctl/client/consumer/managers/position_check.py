@@ -103,9 +103,7 @@ class PositionCheck:
     def _on_partition(self, tp: TopicPartition, state: FetchState, found: EpochEndOffset, now_ms: int) -> None:
         if found.error_code != ErrorCode.NONE:
             self._news.retry(tp, state, broker_error(found.error_code, f"OffsetForLeaderEpoch of {tp}"), now_ms)
-        elif found.end_offset < 0 or found.leader_epoch < 0:
-            self._news.truncated(tp, state, -1, NO_EPOCH)
-        elif found.end_offset < state.next_offset:
+        elif found.end_offset < state.next_offset:  # -1 where the leader knows nothing of that epoch
             self._news.truncated(tp, state, found.end_offset, found.leader_epoch)
         else:
             state.attempts = 0
