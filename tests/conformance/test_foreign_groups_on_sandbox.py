@@ -25,7 +25,7 @@ PAIRS = {
 def served() -> Iterator[ServedSandbox]:
     settings = ClusterSettings(
         group_min_session_timeout_ms=1_000,
-        group_consumer_session_timeout_ms=4_000,
+        group_consumer_session_timeout_ms=10_000,
         group_consumer_heartbeat_interval_ms=200,
     )
     with Sandbox(nodes=3, topics={"t": 4}, settings=settings).serve() as served:

@@ -99,6 +99,16 @@ def _newcomers(talk: _Talk) -> Iterator[Any]:
     yield "the consumer goes", [talk.beat("m1", -1), _look(talk), talk.delete()]
 
 
+def _sticky(talk: _Talk) -> Iterator[Any]:
+    said = ConsumerProtocolSubscription(topics=[talk.topic], user_data=b"\0\0\0\1")
+    offers = [JoinGroupRequestProtocol(name="sticky", metadata=struct.pack(">h", 1) + codec.encode(said, 1))]
+    first, _ = talk.join(protocols=offers)
+    talk.join(first, protocols=offers)
+    given = [SyncGroupRequestAssignment(member_id=first, assignment=_assignment(talk.topic, [0, 1, 2, 3]))]
+    talk.sync(first, 1, assignments=given, protocol_name="sticky")
+    yield "data in a subscription", [talk.beat("m2", 0), talk.heartbeat(first, 1), _look(talk)]
+
+
 def _refusals(talk: _Talk) -> Iterator[Any]:
     first = _alone(talk, user_data=b"x")
     yield "an assignor's own data", [talk.beat("m2", 0), talk.list(), talk.heartbeat(first, 1)]
@@ -122,7 +132,7 @@ def kafka() -> Iterator[KafkaCluster]:
         yield have(lambda: stack.enter_context(KafkaCluster(NEWEST_KAFKA, 1, properties)))
 
 
-@pytest.mark.parametrize("scenario", [_up_and_down, _newcomers, _refusals])
+@pytest.mark.parametrize("scenario", [_up_and_down, _newcomers, _sticky, _refusals])
 def test_outcomes_are_those_of_kafka(kafka: KafkaCluster, scenario: Any) -> None:
     topic = kafka.create_topic(partitions=4)
     host, _, port = kafka.bootstrap().partition(",")[0].rpartition(":")

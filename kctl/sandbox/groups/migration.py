@@ -50,8 +50,6 @@ def upgraded(classic: ClassicGroup, surroundings: Surroundings) -> ConsumerGroup
 
 def _consumer_member(old: ClassicMember, classic: ClassicGroup, surroundings: Surroundings) -> ConsumerMember:
     said = embedded.subscription(old.protocols[classic.protocol])
-    if said.user_data:
-        raise embedded.Malformed("data of an assignor's own")
     member = ConsumerMember(old.member_id, old.instance_id, old.client_id)
     member.rack_id = said.rack_id
     member.rebalance_timeout_ms = old.rebalance_timeout_ms
