@@ -35,9 +35,14 @@ class Scene:
         """What all consumers told."""
         self._made = 0
 
-    def consumer(self, *, prefetch_bytes: int = PREFETCH_BYTES, **properties: object) -> Consumer:
-        """A consumer from the earliest offset on; `fetch_max_wait_ms=50` stands for fetch.max.wait.ms."""
+    def consumer(self, **properties: object) -> Consumer:
+        """A consumer from the earliest offset on; `fetch_max_wait_ms=50` stands for fetch.max.wait.ms.
+
+        `prefetch_bytes` is the argument of `Consumer` of that name.
+        """
         self._made += 1
+        prefetch_bytes = properties.pop("prefetch_bytes", PREFETCH_BYTES)
+        assert isinstance(prefetch_bytes, int)
         given = {name.replace("_", "."): value for name, value in properties.items()}
         config = {"bootstrap.servers": self.bootstrap, "auto.offset.reset": "earliest", **given}
         runtime = sim_runtime(self.hub, f"c{self._made}", self.network)
