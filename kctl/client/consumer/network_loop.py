@@ -261,7 +261,7 @@ class NetworkLoop:
             self._farewell.advance(now_ms)
         if self._end_by_ms < FOREVER_MS:
             has_left = self._farewell is None or self._farewell.outcome is not None
-            self._is_stopping = (has_left and self._fetch.is_stopped) or now_ms >= self._end_by_ms
+            self._is_stopping = (has_left and self._fetch.is_stopped(now_ms)) or now_ms >= self._end_by_ms
 
     def _last_word(self) -> LoopEnded:
         """Return how the farewell ended; commits that did not get their turn are told first."""

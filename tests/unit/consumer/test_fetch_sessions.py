@@ -244,9 +244,9 @@ def test_stopping_gives_up_every_session_of_a_connected_node_once() -> None:
     assert request.timeout_ms == 600
     assert poll.next_deadline_at_ms == 1600
     assert desk.manager.poll(1001).requests == []
-    assert not desk.manager.is_stopped
+    assert not desk.manager.is_stopped(1001)
     answer(request, says(session_id=0))
-    assert desk.manager.is_stopped
+    assert desk.manager.is_stopped(1001)
 
 
 def test_a_goodbye_without_an_answer_ends_in_time() -> None:
@@ -254,14 +254,13 @@ def test_a_goodbye_without_an_answer_ends_in_time() -> None:
     desk.manager.stop(1000, 1300)
     [request] = desk.manager.poll(1000).requests
     assert request.timeout_ms == 300
-    desk.manager.poll(1299)
-    assert not desk.manager.is_stopped
-    desk.manager.poll(1300)
-    assert desk.manager.is_stopped
+    assert not desk.manager.is_stopped(1299)
+    assert desk.manager.is_stopped(1300)
+    assert desk.manager.poll(1300).requests == []
 
 
 def test_without_sessions_there_is_nothing_to_give_up() -> None:
     desk = Desk(FakeClient(topic("t", [1])), T0)
     desk.manager.stop(0, 1000)
     desk.manager.poll(0)
-    assert desk.manager.is_stopped
+    assert desk.manager.is_stopped(0)

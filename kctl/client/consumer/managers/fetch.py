@@ -102,10 +102,9 @@ class FetchManager:
             self._sessions, self._leaders, deadline_at_ms=min(deadline_at_ms, now_ms + limit_ms)
         )
 
-    @property
-    def is_stopped(self) -> bool:
-        """Whether nothing is left to do after `stop`."""
-        return self._goodbye is not None and self._goodbye.is_said
+    def is_stopped(self, now_ms: int) -> bool:
+        """Return whether nothing is left to do after `stop`."""
+        return self._goodbye is not None and self._goodbye.is_over(now_ms)
 
     @property
     def topics(self) -> Iterator[str]:

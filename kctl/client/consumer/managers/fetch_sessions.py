@@ -156,17 +156,14 @@ class SessionsGoodbye:
         self._unsent = dict(sessions.open_ones())
         self._unanswered: dict[int, None] = {}
 
-    @property
-    def is_said(self) -> bool:
-        """Whether every session that could be given up is."""
-        return not self._unsent and not self._unanswered
+    def is_over(self, now_ms: int) -> bool:
+        """Return whether every session that could be given up is, or the time is up."""
+        return now_ms >= self._deadline_at_ms or (not self._unsent and not self._unanswered)
 
     def poll(self, now_ms: int) -> Poll:
         """Return the requests that can be sent now."""
         remaining_ms = self._deadline_at_ms - now_ms
         if remaining_ms <= 0:
-            self._unsent.clear()
-            self._unanswered.clear()
             return Poll([])
         requests = []
         for node_id, session_id in self._unsent.items():
