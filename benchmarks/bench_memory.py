@@ -12,6 +12,7 @@ each record is 5,900 KiB a minute. Runs of less than some minutes show the alloc
 import argparse
 import gc
 import os
+import statistics
 import subprocess
 import sys
 from time import perf_counter
@@ -121,6 +122,8 @@ def main() -> int:
     print(
         f"resident            {sizes[0]:.1f} MiB, then {min(sizes):.1f} to {max(sizes):.1f}, at the end {sizes[-1]:.1f}"
     )
+    fifths = [statistics.median(sizes[len(sizes) * i // 5 : len(sizes) * (i + 1) // 5] or sizes) for i in range(5)]
+    print(f"medians of fifths   {' '.join(f'{size:.1f}' for size in fifths)} MiB")
     print(f"slope               {kib_per_minute:+.1f} KiB a minute (at most {args.most_kib_per_minute:g})")
     return 1 if kib_per_minute > args.most_kib_per_minute else 0
 
