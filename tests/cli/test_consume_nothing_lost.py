@@ -12,7 +12,7 @@ from kctl.sandbox.server import ServedSandbox
 from tests.cli.processes import BOUND_S, kctl, running
 
 RECORDS = 6000
-KILLS = 4
+KILLS = 3
 
 
 @pytest.fixture
