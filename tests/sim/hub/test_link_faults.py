@@ -1,4 +1,4 @@
-"""Faults of one link in virtual time: late, in pieces, never answered or ended by a reset, but never lost in between."""
+"""Faults of one link in virtual time: late, in pieces, never answered or ended by a reset; nothing is lost in between."""
 
 import errno
 
@@ -149,7 +149,7 @@ def test_an_orphan_is_executed_after_the_client_saw_a_reset() -> None:
     world.connected()
     taken: list[bytes] = []
     connection = world.network.connections_of("c1")[0]
-    world.listener.wires[0].write = taken.append  # type: ignore[method-assign]
+    world.listener.wires[0].write = taken.append  # type: ignore[assignment,method-assign]
     world.selector.send(1, b"late")
     connection.orphan(500)
     (event,) = world.poll_until(300)

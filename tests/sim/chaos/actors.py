@@ -1,0 +1,439 @@
+"""The applications of a run: each uses one consumer after the other, at random while there is chaos, calmly after it.
+
+What they do is drawn from streams named after them, so that deleting a fault changes nothing else by itself. They
+write everything into the history and judge nothing. Shown by tests/sim/chaos/test_seeds.py.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from kctl.client.cluster import TopicPartition
+from kctl.client.consumer.consumer import Consumer, ConsumerRecord
+from kctl.client.consumer.events import Stop
+from kctl.client.consumer.group_events import Offsets
+from kctl.client.consumer.rebalance_listener import RebalanceListener
+from kctl.client.consumer.waiting import WaitKind
+from kctl.client.errors import InvalidOffsetError, KafkaError, KafkaTimeoutError, RemoteProtocolError
+from kctl.client.events import Expired, Failed, Lost
+from kctl.sandbox.sim import sim_runtime
+from tests.sim.chaos.plan import ClientPlan
+from tests.sim.chaos.world import BOOTSTRAP, Phase, World
+
+T = TypeVar("T")
+TIMEOUTS_MS = (0, 1, 10, 100, 500, 2000)
+EVERYTHING = ("t", "u")
+OLDER_MS = 3_600_000
+CALM_POLL_MS = 500
+CLOSE_MS = 30_000
+
+
+def value_of(record: ConsumerRecord) -> tuple[str, int, int, int]:
+    """Return topic, incarnation, partition and offset that a record says of itself."""
+    topic, incarnation, partition, offset = (record.value or b"///").decode().split("/")
+    return topic, int(incarnation), int(partition), int(offset)
+
+
+class Listener(RebalanceListener):
+    """Writes the history; what it is told changes who owns what."""
+
+    def __init__(self, life: "Life") -> None:
+        self._life = life
+
+    def on_partitions_revoked(self, topic_partitions: Sequence[TopicPartition]) -> None:
+        self._life.world.note(self._life.proc, "revoked", topic_partitions)
+
+    def on_partitions_assigned(self, topic_partitions: Sequence[TopicPartition]) -> None:
+        self._life.world.note(self._life.proc, "assigned", topic_partitions)
+
+    def on_partitions_lost(self, topic_partitions: Sequence[TopicPartition]) -> None:
+        self._life.world.note(self._life.proc, "lost", topic_partitions)
+
+
+class Life:
+    """One consumer, from its making to its end."""
+
+    def __init__(self, world: World, plan: ClientPlan, number: int) -> None:
+        self.world = world
+        self.plan = plan
+        self.proc = f"{plan.name}.{number}"
+        self.chance = world.hub.rng(f"app.{self.proc}")
+        wants_all = self.chance.random() < 0.7 or world.phase is not Phase.CHAOS
+        self.topics: tuple[str, ...] = EVERYTHING if wants_all else ("t",)
+        self.next: dict[TopicPartition, int] = {}
+        """The next offset of each partition that delivered something or was positioned."""
+        self.owned: list[TopicPartition] = []
+        """The assignment after the last poll."""
+        properties = {"bootstrap.servers": BOOTSTRAP, "client.id": self.proc, **plan.properties}
+        self.group = str(properties.get("group.id", ""))
+        runtime = sim_runtime(world.hub, plan.name, world.network, world.resolver)
+        self.consumer = Consumer(properties, runtime, events=self._on_network_event)
+        world.consumers[self.proc] = self.consumer
+        world.groups[self.proc] = self.group
+        world.history.event(self.proc, "born", {"group": self.group, "member": plan.is_member, **plan.properties})
+        if plan.is_member:
+            self.subscribe()
+        else:
+            self.assign()
+
+    def _on_network_event(self, event: object) -> None:
+        if isinstance(event, Failed | Lost | Expired) and isinstance(event.error, RemoteProtocolError):
+            self.world.history.event(self.proc, "protocol-error", str(event.error))
+
+    # --- calls ------------------------------------------------------------------------------------------------------
+
+    def call(
+        self, what: str, call: Callable[[], T], timeout_ms: int | None = None, value: Any = None, outcome: Any = None
+    ) -> T | None:
+        """Make a call and write down how it ended; `outcome` turns its result into plain data."""
+        world, hub = self.world, self.world.hub
+        world.history.add(self.proc, "invoke", what, value, timeout_ms=timeout_ms)
+        before_ms = hub.now_ms
+        stalled_ms = max(0, hub.stalled_until_us(self.plan.name) // 1000 - before_ms)
+        try:
+            result = call()
+        except KafkaError as error:
+            told: dict[str, Any] = {"text": str(error)[:300]}
+            if isinstance(error, KafkaTimeoutError):
+                told |= {"limit": error.limit, "timeout_ms": error.timeout_ms, "elapsed_ms": error.elapsed_ms}
+                told["spent_ms"] = error.account.ledger
+            self._ended("info", what, told, timeout_ms, error, stalled_ms)
+            if isinstance(error, InvalidOffsetError):
+                self.seek_to_beginning([TopicPartition(*tp) for tp in error.partitions])
+            return None
+        self._ended("ok", what, result if outcome is None else outcome(result), timeout_ms, None, stalled_ms)
+        return result
+
+    def _ended(
+        self, kind: str, what: str, value: Any, timeout_ms: int | None, error: KafkaError | None, stalled_ms: int
+    ) -> None:
+        hub = self.world.hub
+        until_ms = hub.stalled_until_us(self.plan.name) // 1000
+        is_stalled = bool(stalled_ms) or until_ms > 0
+        name = "" if error is None else type(error).__name__
+        self.world.coverage.called(what, name or "ok")
+        self.world.history.add(
+            self.proc, kind, what, value, timeout_ms=timeout_ms, error=name, stalled_ms=until_ms if is_stalled else 0
+        )
+
+    def poll(self, timeout_ms: int) -> list[ConsumerRecord]:
+        polled = self.call("poll", lambda: self.consumer.poll(timeout_ms / 1000), timeout_ms, outcome=self._runs)
+        if polled is None:  # an error that may come at once again
+            self.world.hub.sleep_ms(self.chance.randint(1, 200))
+        records = polled or []
+        for record in records:
+            self.next[TopicPartition(record.topic, record.partition)] = record.offset + 1
+        if self.plan.is_member:
+            metadata = self.consumer.group_metadata()
+            self.world.history.event(self.proc, "member", [metadata.member_id, metadata.generation])
+        if polled == [] and timeout_ms and self.world.hub.now_ms - self.world.network.heard_at_ms(self.plan.name) >= 2:
+            ready = [tp for tp, why in self.consumer.waiting_for().items() if why.kind is WaitKind.DELIVERABLE]
+            if ready and not self.world.hub.stalled_until_us(self.plan.name):
+                self.world.history.event(self.proc, "slept", ready)
+        self.owned = self.consumer.assignment
+        for tp in [tp for tp in self.next if tp not in self.owned]:
+            del self.next[tp]
+        return records
+
+    def _runs(self, records: list[ConsumerRecord]) -> dict[str, Any]:
+        """What a poll returned: runs of offsets without a gap, and records that are not what was written there."""
+        runs: list[list[Any]] = []
+        wrong: list[str] = []
+        for record in records:
+            tp = TopicPartition(record.topic, record.partition)
+            topic, incarnation, partition, offset = value_of(record)
+            is_known = 0 <= incarnation <= self.world.incarnations.get(topic, -1)
+            if (topic, partition, offset) != (*tp, record.offset) or not is_known:
+                wrong.append(f"{tp} {record.offset}: {record.value!r}")
+            if runs and runs[-1][0] == tp and runs[-1][1] + runs[-1][2] == record.offset:
+                runs[-1][2] += 1
+            else:
+                runs.append([tp, record.offset, 1])
+        return {"runs": runs, "wrong": wrong, "paused": list(self.consumer.paused), "owned": self.consumer.assignment}
+
+    def subscribe(self) -> None:
+        topics: Any = list(self.topics)
+        if self.plan.pattern:
+            topics = re.compile("[tu]") if len(self.topics) > 1 else re.compile("t")
+        self.call("subscribe", lambda: self.consumer.subscribe(topics, Listener(self)), value=list(self.topics))
+
+    def assign(self) -> None:
+        topics = self.topics
+        wanted = [tp for tp in self.world.partitions() if tp.topic in topics]
+        self.next = {tp: offset for tp, offset in self.next.items() if tp in wanted}
+        self.call("assign", lambda: self.consumer.assign(wanted), value=wanted)
+        for tp in wanted:
+            if self.chance.random() < 0.5:
+                self.seek(tp, self.chance.randint(self.world.start(tp), self.world.end(tp)))
+
+    def seek(self, tp: TopicPartition, offset: int) -> None:
+        self.next[tp] = offset
+        self.call("seek", lambda: self.consumer.seek(tp, offset), value=[tp, offset])
+
+    def seek_to_beginning(self, tps: list[TopicPartition]) -> None:
+        for tp in tps:
+            self.next.pop(tp, None)
+        tps = [tp for tp in tps if tp in self.consumer.assignment]
+        self.call("seek_to_beginning", lambda: self.consumer.seek_to_beginning(tps), value=tps)
+
+    # --- a step at random -------------------------------------------------------------------------------------------
+
+    def step(self) -> None:
+        """Do one thing, mostly poll."""
+        if self.chance.random() < 0.6:
+            timeout_ms = self.chance.choice(TIMEOUTS_MS)
+            self.poll(timeout_ms)
+            if timeout_ms == 0:
+                self.world.hub.sleep_ms(self.chance.randint(1, 100))
+            return
+        actions: list[tuple[int, Callable[[], None]]] = [
+            (20, self._sleep),
+            (6, self._pause),
+            (6, self._seek),
+            (5, self._position),
+            (3, self._ask_offsets),
+            (2, self._ask_topics),
+            (1, self._wake_later),
+        ]
+        if self.group:
+            actions += [(12, self._commit_sync), (8, self._commit_async), (4, self._committed)]
+        if self.plan.is_member:
+            actions += [(1, self._rebalance), (1, self._subscribe_otherwise), (1, self._unsubscribe)]
+        else:
+            actions += [(2, self._assign_otherwise)]
+        weights = [weight for weight, _ in actions]
+        self.chance.choices([action for _, action in actions], weights)[0]()
+
+    def _sleep(self) -> None:
+        """Work on what was read; once in a while for longer than max.poll.interval.ms."""
+        if self.chance.random() < 0.03:
+            self.world.hub.sleep_ms(self.chance.randint(1000, 30_000))
+        else:
+            self.world.hub.sleep_ms(self.chance.randint(1, 300))
+
+    def _some(self) -> TopicPartition | None:
+        owned = self.consumer.assignment
+        return self.chance.choice(owned) if owned else None
+
+    def _pause(self) -> None:
+        tp = self._some()
+        if tp is None:
+            return
+        if tp in self.consumer.paused or self.chance.random() < 0.3:
+            paused = self.consumer.paused
+            self.call("resume", lambda: self.consumer.resume(paused), value=paused)
+        else:
+            self.call("pause", lambda: self.consumer.pause([tp]), value=[tp])
+
+    def _seek(self) -> None:
+        """A member goes back alone, so that its group misses nothing."""
+        tp = self._some()
+        if tp is None:
+            return
+        if self.chance.random() < 0.15:
+            self.seek_to_beginning([tp])
+        elif not self.plan.is_member:
+            self.seek(tp, self.chance.randint(0, self.world.end(tp)))
+        elif self.next.get(tp):
+            self.seek(tp, self.chance.randint(0, self.next[tp]))
+
+    def _timeout_ms(self) -> int:
+        return self.chance.choice((*TIMEOUTS_MS, 5000))
+
+    def _position(self) -> None:
+        tp = self._some()
+        if tp is not None:
+            self._ask_position(tp, self._timeout_ms())
+
+    def _ask_position(self, tp: TopicPartition, ms: int) -> None:
+        at = self.call("position", lambda: self.consumer.position(tp, ms / 1000), ms, tp, outcome=lambda at: [tp, at])
+        if at is not None:
+            self.next[tp] = at
+
+    def _ask_offsets(self) -> None:
+        tps = self.world.partitions("t")
+        ms = self._timeout_ms()
+        ask = self.chance.choice(["end_offsets", "beginning_offsets", "offsets_for_times"])
+        if ask == "offsets_for_times":
+            wall_ms = self.world.hub.now_ms + self.world.hub.wall_offset_ms - self.chance.randint(0, OLDER_MS)
+            times = dict.fromkeys(tps, wall_ms)
+            self.call(ask, lambda: self.consumer.offsets_for_times(times, ms / 1000), ms, outcome=len)
+            return
+        limits = {tp: (self.world.start(tp), self.world.end(tp)) for tp in tps}
+        method = self.consumer.end_offsets if ask == "end_offsets" else self.consumer.beginning_offsets
+        self.call(ask, lambda: method(tps, ms / 1000), ms, outcome=lambda found: [
+            [tp, found[tp], limits[tp], (self.world.start(tp), self.world.end(tp))] for tp in tps
+        ])  # fmt: skip
+
+    def _ask_topics(self) -> None:
+        ms = self._timeout_ms()
+        if self.chance.random() < 0.5:
+            self.call("list_topics", lambda: self.consumer.list_topics(ms / 1000), ms, outcome=list)
+        else:
+            self.call("partitions_for", lambda: self.consumer.partitions_for("t", ms / 1000), ms, outcome=len)
+
+    def _wake_later(self) -> None:
+        consumer, proc, world = self.consumer, self.proc, self.world
+
+        def wake() -> None:
+            if proc in world.consumers:
+                world.history.event(proc, "wakeup")
+                consumer.wakeup()
+
+        world.hub.call_later_ms(self.chance.randint(1, 500), self.proc, wake)
+
+    def _commit_sync(self) -> None:
+        offsets = self._offsets()
+        ms = self._timeout_ms()
+        self.call("commit_sync", lambda: self.consumer.commit_sync(offsets, ms / 1000), ms, _plain(offsets))
+
+    def _offsets(self) -> dict[TopicPartition, int] | None:
+        """Return what to commit: mostly everything, else something that was reached before."""
+        if self.chance.random() < 0.7 or not self.next:
+            return None
+        tp = self.chance.choice(list(self.next))
+        return {tp: self.chance.randint(0, self.next[tp])}
+
+    def _commit_async(self) -> None:
+        offsets = self._offsets()
+        proc, world = self.proc, self.world
+        self.commits += 1
+        number = self.commits
+
+        def done(_: Offsets, error: KafkaError | None) -> None:
+            world.history.event(proc, "committed-async", [number, type(error).__name__ if error else ""])
+
+        self.call("commit_async", lambda: self.consumer.commit_async(offsets, done), value=[number, _plain(offsets)])
+
+    commits = 0
+
+    def _committed(self) -> None:
+        tps = self.world.partitions("t")
+        ms = self._timeout_ms()
+        self.call("committed", lambda: self.consumer.committed(tps, ms / 1000), ms, outcome=lambda found: [
+            [tp, None if one is None else one.offset] for tp, one in found.items()
+        ])  # fmt: skip
+
+    def _rebalance(self) -> None:
+        self.call("enforce_rebalance", self.consumer.enforce_rebalance)
+
+    def _subscribe_otherwise(self) -> None:
+        self.topics = self.chance.choice((EVERYTHING, ("t",)))
+        self.subscribe()
+
+    def _unsubscribe(self) -> None:
+        self.call("unsubscribe", self.consumer.unsubscribe)
+        self.next.clear()
+        self.world.hub.sleep_ms(self.chance.randint(1, 2000))
+        self.subscribe()
+
+    def _assign_otherwise(self) -> None:
+        self.topics = self.chance.choice((EVERYTHING, ("t",)))
+        self.assign()
+
+    # --- calm -------------------------------------------------------------------------------------------------------
+
+    def settle(self) -> None:
+        """Want everything, from here on."""
+        paused = self.consumer.paused
+        if paused:
+            self.call("resume", lambda: self.consumer.resume(paused), value=paused)
+        if self.topics != EVERYTHING or not self.plan.is_member:
+            self.topics = EVERYTHING
+            if self.plan.is_member:
+                self.subscribe()
+            else:
+                wanted = self.world.partitions()
+                self.call("assign", lambda: self.consumer.assign(wanted), value=wanted)
+
+    def calm_step(self) -> None:
+        self.poll(CALM_POLL_MS)
+        for tp in self.owned:
+            if self.next.get(tp, 0) < self.world.end(tp):  # it may have begun at the end, or been moved there
+                self._ask_position(tp, CALM_POLL_MS)
+        if self.group and self.chance.random() < 0.1:
+            self.call("commit_sync", lambda: self.consumer.commit_sync(None, 10), 10_000)
+
+    def has_arrived(self) -> bool:
+        """Whether it stands at the end of all that it has."""
+        return all(self.next.get(tp, 0) >= self.world.end(tp) for tp in self.owned)
+
+    # --- the end ----------------------------------------------------------------------------------------------------
+
+    def close(self, timeout_ms: int) -> None:
+        if self.world.phase is Phase.CHAOS and self.chance.random() < 0.2:
+            on_close: Any = self.chance.choice(["leave", "remain"])
+        else:
+            on_close = None
+        self.call(
+            "close",
+            lambda: self.consumer.close(timeout_ms / 1000, on_close),
+            timeout_ms,
+            outcome=lambda result: result._asdict(),
+        )
+        self.world.gone(self.proc)
+
+    def crash(self) -> None:
+        """End as a process does that is killed: its sockets are closed, nobody is told."""
+        self.world.history.event(self.proc, "crash")
+        self.consumer._side.link.post([Stop(0)])
+        self.world.gone(self.proc)
+
+
+def _plain(offsets: dict[TopicPartition, int] | None) -> list[Any] | None:
+    return None if offsets is None else [[tp, offset] for tp, offset in offsets.items()]
+
+
+class Actor:
+    """One application: lives until the run is over."""
+
+    def __init__(self, world: World, plan: ClientPlan) -> None:
+        self.world = world
+        self.plan = plan
+        self.chance = world.hub.rng(f"lives.{plan.name}")
+        self.life: Life | None = None
+        self.is_to_bounce = False
+        """Close, and come back at once."""
+        self.is_settled = False
+        """It has seen that the faults are over."""
+        self._lives = 0
+
+    def __call__(self) -> None:
+        while self.world.phase is not Phase.OVER:
+            self._lives += 1
+            self._live()
+
+    def _live(self) -> None:
+        world = self.world
+        life = self.life = Life(world, self.plan, self._lives)
+        end_ms = world.hub.now_ms + self.chance.randint(2000, 9000)
+        while world.phase is Phase.CHAOS and not (self.plan.is_restless and world.hub.now_ms >= end_ms):
+            life.step()
+        if world.phase is Phase.CHAOS:
+            self._end(life)
+            return
+        life.settle()
+        self.is_settled = True
+        while world.phase is not Phase.OVER and not self.is_to_bounce:
+            life.calm_step()
+        life.close(CLOSE_MS)
+        self.is_to_bounce = False
+
+    def _end(self, life: Life) -> None:
+        """Some are closed, with more or less time; some crash."""
+        if self.chance.random() < 0.5:
+            life.crash()
+        else:
+            life.close(self.chance.choice([0, 1, 500, 5000, CLOSE_MS]))
+        self.life = None
+        self.world.hub.sleep_ms(self.chance.randint(1, 3000))
+
+
+def write_steadily(world: World) -> None:
+    """Append batches to random partitions until the end, more slowly once it is calm."""
+    chance = world.hub.rng("writer")
+    while world.phase in (Phase.CHAOS, Phase.HEAL):
+        there = world.partitions()
+        if world.phase is Phase.CHAOS and there:
+            world.write(chance.choice(there), chance.randint(1, 20))
+        world.hub.sleep_ms(chance.randint(20, 600))

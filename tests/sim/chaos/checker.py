@@ -1,0 +1,83 @@
+"""The checker: reads a history once and says which rules were broken, by the ids of the design.
+
+A rule is an object that sees each entry with the facts before it and answers with violations; those of other clients
+(producers, transactions) are added to `RULES`. The first violation names the run's failure.
+Shown by tests/sim/chaos/test_checker.py, where each rule refuses a history that breaks it.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple, Protocol
+
+from tests.sim.chaos.facts import Facts
+from tests.sim.chaos.history import Entry
+from tests.sim.chaos.plan import Plan
+
+
+class Violation(NamedTuple):
+    """A rule that was broken.
+
+    Attributes:
+        rule: its id and name, such as `C1 poll-skip`.
+        number: the entry at which it showed.
+    """
+
+    rule: str
+    number: int
+    at_ms: int
+    proc: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.rule} at {self.at_ms} ms, {self.proc}, entry {self.number}: {self.text}"
+
+
+class Rule(Protocol):
+    """Some rules that share a model."""
+
+    def see(self, entry: Entry, facts: Facts) -> Iterable[Violation]:
+        """Return what this entry breaks; `facts` are those before it."""
+        ...
+
+    def end(self, facts: Facts) -> Iterable[Violation]:
+        """Return what is missing at the end."""
+        ...
+
+
+MOST_VIOLATIONS = 20
+
+
+def rules(plan: Plan) -> tuple[Rule, ...]:
+    """Return a fresh set of all rules."""
+    from tests.sim.chaos.rules_consumer import ConsumerRules
+    from tests.sim.chaos.rules_deadlines import DeadlineRules
+    from tests.sim.chaos.rules_groups import GroupRules
+    from tests.sim.chaos.rules_resources import ResourceRules
+
+    made: Sequence[Callable[[Plan], Rule]] = (ConsumerRules, GroupRules, DeadlineRules, ResourceRules)
+    return tuple(make(plan) for make in made)
+
+
+def check(entries: Iterable[Entry], plan: Plan) -> list[Violation]:
+    """Return the violations of a history, the earliest first, `MOST_VIOLATIONS` at most."""
+    found: list[Violation] = []
+    for violation in _all(entries, plan):
+        found.append(violation)
+        if len(found) == MOST_VIOLATIONS:
+            break
+    return found
+
+
+def _all(entries: Iterable[Entry], plan: Plan) -> Iterator[Violation]:
+    facts = Facts()
+    made = rules(plan)
+    for entry in entries:
+        for rule in made:
+            yield from rule.see(entry, facts)
+        facts.see(entry)
+    for rule in made:
+        yield from rule.end(facts)
+
+
+def broken(rule: str, entry: Entry, text: str) -> Violation:
+    """Return the violation of a rule by an entry."""
+    return Violation(rule, entry.number, entry.at_ms, entry.proc, text)

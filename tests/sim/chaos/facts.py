@@ -1,0 +1,115 @@
+"""What a history says about the cluster, as far as one has read: logs, commits, phase, faults, who is who.
+
+Every rule reads it; none changes it. Shown by tests/sim/chaos/test_checker.py.
+"""
+
+from bisect import bisect_right
+from typing import Any, Generic, TypeVar
+
+from kctl.client.cluster import TopicPartition
+from tests.sim.chaos.history import CLUSTER, Entry
+
+V = TypeVar("V")
+
+
+class Timeline(Generic[V]):
+    """A value that changes with time."""
+
+    def __init__(self, first: V) -> None:
+        self._times = [0]
+        self._values = [first]
+
+    def set(self, at_ms: int, value: V) -> None:
+        self._times.append(at_ms)
+        self._values.append(value)
+
+    @property
+    def now(self) -> V:
+        return self._values[-1]
+
+    def at(self, at_ms: int) -> V:
+        """Return what it was before anything else happened at that instant."""
+        return self._values[max(0, bisect_right(self._times, at_ms - 1) - 1)]
+
+    def since(self, at_ms: int) -> list[V]:
+        """Return every value that it had from that instant on."""
+        return self._values[max(0, bisect_right(self._times, at_ms - 1) - 1) :]
+
+
+class Facts:
+    """The cluster as the history tells it."""
+
+    def __init__(self) -> None:
+        self.phase = "chaos"
+        self.starts: dict[TopicPartition, Timeline[int]] = {}
+        self.ends: dict[TopicPartition, Timeline[int]] = {}
+        self.commits: dict[tuple[str, TopicPartition], Timeline[int | None]] = {}
+        self.recreated: dict[str, None] = {}
+        """Topics that were deleted once: an offset may mean another record since."""
+        self.groups: dict[str, str] = {}
+        self.properties: dict[str, dict[str, Any]] = {}
+        """By proc, with `group` and `member` besides Kafka's."""
+        self.faults: list[tuple[int, int]] = []
+        """From when to when."""
+        self.healed_at_ms = 0
+
+    def start_of(self, tp: TopicPartition) -> Timeline[int]:
+        return self.starts.setdefault(tp, Timeline(0))
+
+    def end_of(self, tp: TopicPartition) -> Timeline[int]:
+        return self.ends.setdefault(tp, Timeline(0))
+
+    def commits_of(self, group: str, tp: TopicPartition) -> Timeline[int | None]:
+        return self.commits.setdefault((group, tp), Timeline(None))
+
+    def policy(self, proc: str) -> str:
+        """auto.offset.reset of a consumer."""
+        return str(self.properties[proc].get("auto.offset.reset", "latest"))
+
+    def is_eager(self, proc: str) -> bool:
+        """Whether a member gives everything up in each rebalance."""
+        strategy = self.properties[proc].get("partition.assignment.strategy", "")
+        return strategy in ("range", "roundrobin", "sticky")
+
+    def is_quiet(self, since_ms: int) -> bool:
+        """Whether no fault has been on since then."""
+        return all(end_ms < since_ms for _, end_ms in self.faults)
+
+    def see(self, entry: Entry) -> None:
+        """Take one entry in, after the rules have seen it."""
+        if entry.what == "born":
+            self.groups[entry.proc] = entry.value["group"]
+            self.properties[entry.proc] = entry.value
+        if entry.proc == CLUSTER and entry.kind == "event":
+            self._of_cluster(entry)
+
+    def _of_cluster(self, entry: Entry) -> None:
+        match entry.what:
+            case "append":
+                tp, first, count = entry.value
+                self.end_of(tp).set(entry.at_ms, first + count)
+            case "trim":
+                self.start_of(entry.value[0]).set(entry.at_ms, entry.value[1])
+            case "deleted":
+                self._deleted(entry.value, entry.at_ms)
+            case "commit":
+                group, tp, offset, _ = entry.value
+                self.commits_of(group, tp).set(entry.at_ms, offset)
+            case "fault":
+                self.faults.append((entry.at_ms, entry.at_ms + max(1, entry.value["duration_ms"])))
+            case "heal":
+                self.healed_at_ms = entry.at_ms
+                self.faults = [(begin_ms, min(end_ms, entry.at_ms)) for begin_ms, end_ms in self.faults]
+                self.phase = "heal"
+            case "stable" | "over":
+                self.phase = entry.what
+
+    def _deleted(self, topic: str, at_ms: int) -> None:
+        self.recreated[topic] = None
+        for timelines in (self.starts, self.ends):
+            for tp, timeline in timelines.items():
+                if tp.topic == topic:
+                    timeline.set(at_ms, 0)
+        for (_, tp), committed in self.commits.items():
+            if tp.topic == topic:
+                committed.set(at_ms, None)

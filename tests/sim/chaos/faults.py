@@ -1,0 +1,254 @@
+"""Carries out the faults of a plan on network, sandbox and hub, begun and ended on time, all healed at once.
+
+Shown by tests/sim/chaos/test_faults.py, which sees every kind change something.
+"""
+
+from collections.abc import Callable
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.cluster import TopicPartition
+from kctl.sandbox import Fault as NodeFault
+from kctl.sandbox.sim import LinkFault
+from kctl.sandbox.sim.network import Connection
+from tests.sim.chaos.history import CLUSTER
+from tests.sim.chaos.plan import NODES, Fault, Kind
+from tests.sim.chaos.world import World
+
+GROUPS = ("g", "k")
+MOST_PARTITIONS_OF_U = 5
+LONGEST_WITHOUT_TOPIC_MS = 5000
+End = Callable[[], None]
+
+_LINK_FAULTS = {
+    Kind.CLOG_REQUESTS: (LinkFault.CLOG_REQUESTS,),
+    Kind.CLOG_RESPONSES: (LinkFault.CLOG_RESPONSES,),
+    Kind.CLOG: (LinkFault.CLOG_REQUESTS, LinkFault.CLOG_RESPONSES),
+    Kind.BLACKHOLE: (LinkFault.BLACKHOLE,),
+    Kind.REFUSE: (LinkFault.REFUSE,),
+    Kind.SLOW: (LinkFault.SLOW,),
+    Kind.RATE: (LinkFault.RATE,),
+    Kind.SEGMENTS: (LinkFault.SEGMENTS,),
+    Kind.WINDOW: (LinkFault.WINDOW,),
+}
+_ENDINGS: dict[Kind, Callable[[Connection, int], None]] = {
+    Kind.CUT: lambda connection, _: connection.cut(),
+    Kind.HALF_CLOSE: lambda connection, _: connection.half_close(),
+    Kind.FORGOTTEN: lambda connection, _: connection.forget_broker(),
+    Kind.ORPHAN: lambda connection, execute_after_ms: connection.orphan(execute_after_ms),
+}
+_NODE_FAULTS = {
+    Kind.PAUSE: NodeFault.FREEZE,
+    Kind.SILENCE: NodeFault.SILENCE,
+    Kind.RESET_ON_REQUEST: NodeFault.RESET_ON_REQUEST,
+    Kind.DELAY: NodeFault.DELAY,
+}
+_SWIZZLE_STEP_MS = 70
+
+
+def ip_of(node: int) -> str:
+    """Return the address of a node; that of 0 stands for all."""
+    return f"10.0.0.{node}" if node else ""
+
+
+class Trouble:
+    """The faults of one run."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._on_nodes: dict[tuple[int, NodeFault], list[int]] = {}
+        self._is_healed = False
+        self._do: dict[Kind, Callable[[Fault], End | None]] = {
+            **dict.fromkeys(_LINK_FAULTS, self._link),
+            **dict.fromkeys(_ENDINGS, self._ending),
+            **dict.fromkeys(_NODE_FAULTS, self._node),
+            Kind.SWIZZLE: self._swizzle,
+            Kind.CRASH: self._crash,
+            Kind.LEADER: self._leader,
+            Kind.COORDINATOR: self._coordinator,
+            Kind.TROUBLE: self._trouble,
+            Kind.RETENTION: self._retention,
+            Kind.PARTITIONS: self._partitions,
+            Kind.RECREATE: self._recreate,
+            Kind.THROTTLE: self._throttle,
+            Kind.ERRORS: self._errors,
+            Kind.STALL: self._stall,
+            Kind.WALL_CLOCK: self._wall_clock,
+            Kind.RESOLVER: self._resolver,
+        }
+
+    def schedule(self) -> None:
+        """Have every fault begin at its time."""
+        for number, fault in enumerate(self._world.plan.faults):
+            self._world.hub.call_later_ms(fault.at_ms, "plan", self._beginning(number, fault))
+
+    def _beginning(self, number: int, fault: Fault) -> Callable[[], None]:
+        return lambda: self._begin(number, fault)
+
+    @staticmethod
+    def _later(action: Callable[[int], None], node: int) -> Callable[[], None]:
+        return lambda: action(node)
+
+    def _begin(self, number: int, fault: Fault) -> None:
+        world = self._world
+        if self._is_healed:
+            return
+        world.history.event(CLUSTER, "fault", fault._asdict())
+        world.coverage.begin(number, fault.kind, fault.node if fault.node else 0, fault.client)
+        end = self._do[Kind(fault.kind)](fault)
+
+        def ended() -> None:
+            world.coverage.end(number)
+            if end is not None and not self._is_healed:
+                world.history.event(CLUSTER, "fault-ended", fault.kind)
+                end()
+
+        world.hub.call_later_ms(max(1, fault.duration_ms), "plan", ended)
+
+    def heal(self) -> None:
+        """End everything; what begins or ends later has no effect."""
+        world = self._world
+        self._is_healed = True
+        world.network.faults.heal()
+        world.sandbox.heal()
+        world.replies.heal()
+        for group in GROUPS:
+            world.sandbox.trouble_coordinator(group, None)
+        for node in range(1, NODES + 1):
+            world.resolver.add(f"node-{node}", [ip_of(node)])
+        world.create_topic("u")
+
+    # --- links ------------------------------------------------------------------------------------------------------
+
+    def _link(self, fault: Fault) -> End:
+        return self._start(fault, fault.node)
+
+    def _start(self, fault: Fault, node: int) -> End:
+        faults = self._world.network.faults
+        numbers = [
+            faults.start(each, client=fault.client, ip=ip_of(node), value=fault.number)
+            for each in _LINK_FAULTS.get(Kind(fault.kind), _LINK_FAULTS[Kind.CLOG])
+        ]
+
+        def end() -> None:
+            for number in numbers:
+                faults.stop(number)
+
+        return end
+
+    def _ending(self, fault: Fault) -> None:
+        for connection in self._world.network.connections_of(fault.client, ip_of(fault.node)):
+            _ENDINGS[Kind(fault.kind)](connection, fault.number)
+
+    def _swizzle(self, fault: Fault) -> End:
+        """Clog some nodes one by one; they are opened in the opposite order."""
+        chosen = [node for node in range(1, NODES + 1) if fault.number >> node & 1] or [fault.node]
+        ends: list[End] = []
+
+        def clog(node: int) -> None:
+            if not self._is_healed:
+                ends.append(self._start(fault, node))
+
+        for step, node in enumerate(chosen):
+            self._world.hub.call_later_ms(step * _SWIZZLE_STEP_MS, "plan", self._later(clog, node))
+
+        def end() -> None:
+            for step, one in enumerate(reversed(ends)):
+                self._world.hub.call_later_ms(step * _SWIZZLE_STEP_MS, "plan", one)
+
+        return end
+
+    # --- nodes ------------------------------------------------------------------------------------------------------
+
+    def _node(self, fault: Fault) -> End:
+        kind = _NODE_FAULTS[Kind(fault.kind)]
+        key = fault.node, kind
+        running = self._on_nodes.setdefault(key, [])
+        running.append(fault.number)
+        ms = fault.number if kind is NodeFault.DELAY else 0
+        self._world.sandbox.start_fault(fault.node, kind, ms=ms)
+
+        def end() -> None:
+            running.pop()
+            if not running:
+                self._world.sandbox.stop_fault(fault.node, kind)
+
+        return end
+
+    def _crash(self, fault: Fault) -> End:
+        network = self._world.network
+        for connection in network.connections_of(ip=ip_of(fault.node)):
+            connection.cut()
+        number = network.faults.start(LinkFault.REFUSE, ip=ip_of(fault.node))
+        return lambda: network.faults.stop(number)
+
+    # --- the cluster ------------------------------------------------------------------------------------------------
+
+    def _chosen(self, fault: Fault) -> TopicPartition | None:
+        there = self._world.partitions()
+        return there[fault.number % len(there)] if there else None
+
+    def _leader(self, fault: Fault) -> None:
+        tp = self._chosen(fault)
+        if tp is not None:
+            self._world.sandbox.move_leader(tp.topic, tp.partition, fault.node)
+
+    def _coordinator(self, fault: Fault) -> None:
+        for group in GROUPS:
+            self._world.sandbox.move_coordinator(group, fault.node)
+
+    def _trouble(self, fault: Fault) -> End:
+        sandbox = self._world.sandbox
+        for group in GROUPS:
+            sandbox.trouble_coordinator(group, ErrorCode[fault.word])
+
+        def end() -> None:
+            for group in GROUPS:
+                sandbox.trouble_coordinator(group, None)
+
+        return end
+
+    def _retention(self, fault: Fault) -> None:
+        tp = self._chosen(fault)
+        if tp is not None:
+            start, end = self._world.start(tp), self._world.end(tp)
+            self._world.trim(tp, start + (end - start) * (fault.number % 101) // 100)
+
+    def _partitions(self, fault: Fault) -> None:
+        self._world.add_partitions("u", fault.number, MOST_PARTITIONS_OF_U)
+
+    def _recreate(self, fault: Fault) -> End | None:
+        if "u" not in self._world.sandbox.cluster.topics:
+            return None
+        self._world.delete_topic("u")
+        after_ms = min(fault.duration_ms, LONGEST_WITHOUT_TOPIC_MS)
+        self._world.hub.call_later_ms(after_ms, "plan", lambda: self._world.create_topic("u"))
+        return None
+
+    # --- answers and hosts ------------------------------------------------------------------------------------------
+
+    def _throttle(self, fault: Fault) -> End:
+        replies = self._world.replies
+        replies.throttle_ms = fault.number
+
+        def end() -> None:
+            replies.throttle_ms = 0
+
+        return end
+
+    def _errors(self, fault: Fault) -> None:
+        api, code = fault.word.split()
+        self._world.replies.refuse(api, ErrorCode[code], fault.number)
+
+    def _stall(self, fault: Fault) -> None:
+        self._world.hub.stall(fault.client, fault.duration_ms)
+
+    def _wall_clock(self, fault: Fault) -> None:
+        self._world.hub.jump_wall(fault.number)
+
+    def _resolver(self, fault: Fault) -> End:
+        name, ip = f"node-{fault.node}", ip_of(fault.node)
+        if fault.word == "fail":
+            self._world.resolver.fail(name, delay_ms=1)
+        else:
+            self._world.resolver.add(name, [ip], delay_ms=fault.duration_ms)
+        return lambda: self._world.resolver.add(name, [ip])

@@ -1,0 +1,305 @@
+"""The plan of a run: which clients there are, what is wrong when, and for how long; drawn whole before the run.
+
+Every subset of the faults and of the clients is a plan too, so shrinking is deleting. Nothing here touches a client or
+the sandbox. Shown by tests/sim/chaos/test_plan.py.
+"""
+
+import json
+import math
+from enum import Enum
+from hashlib import blake2b
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+NODES = 3
+PARTITIONS = {"t": 4, "u": 2}
+"""The topics of every run; only `u` is ever deleted and made anew, or gets more partitions."""
+SESSION_MS = 10_000
+MAX_POLL_MS = 20_000
+
+
+class Kind(Enum):
+    """What can go wrong; the value is the word in a plan."""
+
+    CLOG_REQUESTS = "clog-requests"
+    CLOG_RESPONSES = "clog-responses"
+    CLOG = "clog"
+    BLACKHOLE = "blackhole"
+    REFUSE = "refuse"
+    SLOW = "slow"
+    RATE = "rate"
+    SEGMENTS = "segments"
+    WINDOW = "window"
+    CUT = "cut"
+    HALF_CLOSE = "half-close"
+    FORGOTTEN = "forgotten"
+    ORPHAN = "orphan"
+    SWIZZLE = "swizzle"
+    PAUSE = "pause"
+    SILENCE = "silence"
+    RESET_ON_REQUEST = "reset-on-request"
+    DELAY = "delay"
+    CRASH = "crash"
+    LEADER = "leader"
+    COORDINATOR = "coordinator"
+    TROUBLE = "trouble"
+    RETENTION = "retention"
+    PARTITIONS = "partitions"
+    RECREATE = "recreate"
+    THROTTLE = "throttle"
+    ERRORS = "errors"
+    STALL = "stall"
+    WALL_CLOCK = "wall-clock"
+    RESOLVER = "resolver"
+
+
+LINK = (
+    Kind.CLOG_REQUESTS, Kind.CLOG_RESPONSES, Kind.CLOG, Kind.BLACKHOLE, Kind.REFUSE, Kind.SLOW, Kind.RATE,
+    Kind.SEGMENTS, Kind.WINDOW, Kind.CUT, Kind.HALF_CLOSE, Kind.FORGOTTEN, Kind.ORPHAN,
+)  # fmt: skip
+"""Kinds that concern one client and one node."""
+
+ERRORS: dict[str, tuple[str, ...]] = {
+    "Fetch": ("NOT_LEADER_OR_FOLLOWER", "UNKNOWN_SERVER_ERROR", "KAFKA_STORAGE_ERROR", "LEADER_NOT_AVAILABLE"),
+    "ListOffsets": ("NOT_LEADER_OR_FOLLOWER", "OFFSET_NOT_AVAILABLE", "LEADER_NOT_AVAILABLE"),
+    "Metadata": ("LEADER_NOT_AVAILABLE",),
+    "FindCoordinator": ("COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS"),
+    "OffsetCommit": (
+        "NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "REQUEST_TIMED_OUT",
+        "UNKNOWN_TOPIC_OR_PARTITION",
+    ),
+    "OffsetFetch": ("NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS", "UNSTABLE_OFFSET_COMMIT"),
+    "JoinGroup": ("NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE"),
+    "SyncGroup": ("NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS", "REBALANCE_IN_PROGRESS"),
+    "Heartbeat": ("NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS", "REBALANCE_IN_PROGRESS"),
+    "ConsumerGroupHeartbeat": ("NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE"),
+    "LeaveGroup": ("NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS"),
+}  # fmt: skip
+"""Codes that a healthy cluster may give for a while, by API."""
+
+
+class Fault(NamedTuple):
+    """One thing that goes wrong.
+
+    Attributes:
+        at_ms: when.
+        kind: what; the value of a `Kind`.
+        node: which node, 0 for all.
+        client: which client, empty for all.
+        duration_ms: how long; of no meaning to what happens at once.
+        number: a size, share or choice, as the kind takes it.
+        word: an API or a code, where the kind takes one.
+    """
+
+    at_ms: int
+    kind: str
+    node: int = 0
+    client: str = ""
+    duration_ms: int = 0
+    number: int = 0
+    word: str = ""
+
+
+class ClientPlan(NamedTuple):
+    """One application: one consumer after the other under one name.
+
+    Attributes:
+        group: the group it is a member of; empty for one that assigns partitions to itself.
+        properties: Kafka properties of its consumers.
+        is_restless: whether its consumers live for seconds, and some end by a crash.
+        pattern: whether it subscribes to a pattern.
+    """
+
+    name: str
+    group: str
+    properties: dict[str, str | int]
+    is_restless: bool = False
+    pattern: bool = False
+
+    @property
+    def is_member(self) -> bool:
+        return bool(self.group)
+
+    @property
+    def is_static(self) -> bool:
+        return "group.instance.id" in self.properties
+
+
+class Plan(NamedTuple):
+    """Everything a run is made of."""
+
+    seed: int
+    kind: str
+    chaos_ms: int
+    clients: tuple[ClientPlan, ...]
+    faults: tuple[Fault, ...]
+
+    @property
+    def digest(self) -> str:
+        """A short name of what is in it."""
+        return blake2b(to_json(self).encode(), digest_size=4).hexdigest()
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+def to_json(plan: Plan) -> str:
+    """Return the plan as text: one fault and one client a line."""
+    head = {"seed": plan.seed, "kind": plan.kind, "chaos_ms": plan.chaos_ms}
+    clients = ",\n  ".join(json.dumps(one._asdict()) for one in plan.clients)
+    faults = ",\n  ".join(json.dumps(one._asdict()) for one in plan.faults)
+    return json.dumps(head)[:-1] + f',\n "clients": [\n  {clients}],\n "faults": [\n  {faults}]}}\n'
+
+
+def from_json(text: str) -> Plan:
+    """Return the plan that `to_json` wrote."""
+    read = json.loads(text)
+    clients = tuple(ClientPlan(**one) for one in read["clients"])
+    faults = tuple(Fault(**one) for one in read["faults"])
+    return Plan(read["seed"], read["kind"], read["chaos_ms"], clients, faults)
+
+
+def load(path: Path) -> Plan:
+    """Return the plan of a file."""
+    return from_json(path.read_text())
+
+
+# --- drawing ----------------------------------------------------------------------------------------------------------
+
+
+def draw(seed: int) -> Plan:
+    """Return the plan of a seed."""
+    chance = Random(f"plan {seed}")
+    kind, kinds = _kinds(chance)
+    chaos_ms = chance.randint(8_000, 40_000)
+    clients = _clients(chance, may_be_restless=kind != "calm")
+    return Plan(seed, kind, chaos_ms, clients, tuple(_faults(chance, kinds, chaos_ms, clients)))
+
+
+def _kinds(chance: Random) -> tuple[str, dict[Kind, int]]:
+    """Return the class of the run, and the kinds of faults in it with their weights."""
+    choice = chance.random()
+    if choice < 0.05:
+        return "calm", {}
+    if choice < 0.15:
+        return "pair", dict.fromkeys(chance.sample(list(Kind), chance.choice([1, 2])), 1)
+    if choice < 0.30:
+        return "all", dict.fromkeys(Kind, 1)
+    off = chance.random()
+    on = {kind: chance.randint(1, 100) for kind in Kind if chance.random() >= off}
+    return "swarm", on or {chance.choice(list(Kind)): 1}
+
+
+def _clients(chance: Random, *, may_be_restless: bool) -> tuple[ClientPlan, ...]:
+    made: list[ClientPlan] = []
+    groups = chance.choice([["g"], ["g"], ["g"], ["k"], ["k"], ["g", "k"], []])
+    for group in groups:
+        strategy = chance.choice(["range", "roundrobin", "sticky", "cooperative-sticky"])
+        reset = chance.choice(["earliest", "earliest", "earliest", "earliest", "latest", "none"])
+        pattern = chance.random() < 0.15
+        is_static = chance.random() < 0.25
+        for _ in range(chance.choice([1, 2, 2, 3])):
+            name = f"c{len(made) + 1}"
+            given: dict[str, str | int] = {"group.id": group, "auto.offset.reset": reset}
+            given |= _limits(chance) | _of_member(chance, group, strategy)
+            if is_static:
+                given["group.instance.id"] = f"i-{name}"
+            made.append(ClientPlan(name, group, given, may_be_restless and chance.random() < 0.5, pattern))
+    for _ in range(chance.choice([0, 1] if made else [1, 2])):
+        name = f"c{len(made) + 1}"
+        given = _limits(chance)
+        given["auto.offset.reset"] = chance.choice(["earliest", "earliest", "latest"])
+        if chance.random() < 0.5:
+            given["group.id"] = f"own-{name}"
+            given["enable.auto.commit"] = chance.choice(["true", "false"])
+        made.append(ClientPlan(name, "", given, may_be_restless and chance.random() < 0.3))
+    return tuple(made)
+
+
+def _limits(chance: Random) -> dict[str, str | int]:
+    request_ms = chance.choice([1000, 5000, 30_000])
+    return {
+        "request.timeout.ms": request_ms,
+        "default.api.timeout.ms": chance.choice([2000, 10_000, 60_000]),
+        "max.poll.records": chance.choice([2, 7, 50, 500]),
+        "max.partition.fetch.bytes": chance.choice([300, 5000, 1 << 20]),
+        "fetch.max.wait.ms": chance.choice([200, 500, 500]),
+        "isolation.level": chance.choice(["read_uncommitted", "read_committed"]),
+        "metadata.max.age.ms": chance.choice([1000, 5000]),
+    }
+
+
+def _of_member(chance: Random, group: str, strategy: str) -> dict[str, str | int]:
+    is_auto = chance.random() < 0.5
+    given: dict[str, str | int] = {
+        "enable.auto.commit": "true" if is_auto else "false",
+        "auto.commit.interval.ms": chance.choice([300, 1000, 5000]),
+        "max.poll.interval.ms": MAX_POLL_MS,
+    }
+    if group == "k":
+        return {**given, "group.protocol": "consumer"}
+    classic: dict[str, str | int] = {
+        "session.timeout.ms": SESSION_MS,
+        "heartbeat.interval.ms": chance.choice([300, 1000, 3000]),
+        "partition.assignment.strategy": strategy,
+    }
+    return {**given, **classic}
+
+
+def _faults(chance: Random, kinds: dict[Kind, int], chaos_ms: int, clients: tuple[ClientPlan, ...]) -> list[Fault]:
+    faults: list[Fault] = []
+    mean_ms = math.exp(chance.uniform(math.log(200), math.log(5000)))
+    at_ms = 0.0
+    names = list(kinds)
+    while kinds and len(faults) < 120:
+        at_ms += chance.expovariate(1 / mean_ms)
+        if at_ms >= chaos_ms:
+            break
+        kind = chance.choices(names, [kinds[name] for name in names])[0]
+        faults.append(_fault(chance, kind, int(at_ms), chance.choice(clients)))
+    return faults
+
+
+def _fault(chance: Random, kind: Kind, at_ms: int, client: ClientPlan) -> Fault:
+    node = chance.randint(1, NODES)
+    whom = client.name if kind in LINK or kind is Kind.STALL else ""
+    if kind in LINK and chance.random() < 0.3:
+        node = 0
+    number, word = _size(chance, kind)
+    return Fault(at_ms, kind.value, node, whom, _duration_ms(chance, kind, client), number, word)
+
+
+def _duration_ms(chance: Random, kind: Kind, client: ClientPlan) -> int:
+    """Half of them log-uniform, half at the edge of a limit of the victim: bugs live there."""
+    if chance.random() < 0.5:
+        return int(math.exp(chance.uniform(0, math.log(40_000))))
+    limits = [int(client.properties["request.timeout.ms"]), int(client.properties["default.api.timeout.ms"])]
+    if client.is_member:
+        limits += [SESSION_MS, MAX_POLL_MS]
+    if kind is Kind.STALL:
+        limits = [SESSION_MS, MAX_POLL_MS] if client.is_member else limits[:1]
+    return min(60_000, int(chance.choice(limits) * chance.choice([0.5, 0.999, 1, 1.001, 3])))
+
+
+def _size(chance: Random, kind: Kind) -> tuple[int, str]:
+    if kind is Kind.ERRORS:
+        api = chance.choice(list(ERRORS))
+        return chance.choice([1, 1, 2, 5]), f"{api} {chance.choice(ERRORS[api])}"
+    if kind is Kind.TROUBLE:
+        codes = ["NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE"]
+        return 0, chance.choice(codes)
+    if kind is Kind.RESOLVER:
+        return 0, chance.choice(["fail", "slow"])
+    sizes = {
+        Kind.SLOW: [2, 20, 200, 1500],
+        Kind.DELAY: [2, 20, 200, 1500],
+        Kind.RATE: [1, 10, 100],
+        Kind.SEGMENTS: [1, 7, 40],
+        Kind.WINDOW: [1, 20, 500],
+        Kind.THROTTLE: [1, 50, 1000],
+        Kind.WALL_CLOCK: [-3_600_000, -1000, 1000, 3_600_000],
+        Kind.ORPHAN: [1, 100, 1000, 4000],
+        Kind.PARTITIONS: [1, 2],
+    }
+    return chance.choice(sizes[kind]) if kind in sizes else chance.randint(0, 99), ""

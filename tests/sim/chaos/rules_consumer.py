@@ -1,0 +1,283 @@
+"""C1 to C10: what a consumer delivers, where it stands, and what it commits.
+
+| id | rule |
+|---|---|
+| C1 poll-skip | within an assignment no record is left out; retention alone may take some away |
+| C2 nonmonotonic-poll | and none comes twice, unless a seek went back |
+| C3 int-poll-skip | the same between two runs of one poll |
+| C4 not-owned | only what is owned and not paused is delivered |
+| C5 position | position() is the offset after the last delivered |
+| C6 committed-too-far | nothing is committed that poll had not returned before the call that committed it |
+| C7 wrong-start | a new owner starts at what is committed, |
+| C9 wrong-reset | and by the reset policy only where nothing is, or it is gone |
+| C8 unseen | after healing every record was delivered to every group that starts at the earliest |
+| C10 late | once all is calm, a record is delivered within twice fetch.max.wait.ms |
+| C11 wrong-record | a record is what was written at its offset |
+| C12 fresh-read | at the end somebody new reads exactly what is in the log |
+| C13 wrong-answer | end_offsets, beginning_offsets and committed tell what was so at some instant of the call |
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from kctl.client.cluster import TopicPartition
+from tests.sim.chaos.checker import Violation, broken
+from tests.sim.chaos.facts import Facts
+from tests.sim.chaos.history import CLUSTER, Entry
+from tests.sim.chaos.plan import Plan
+
+LATE_SLACK_MS = 100
+COMMITTING = ("poll", "commit_sync", "commit_async", "close", "unsubscribe", "subscribe", "assign")
+"""Calls that may commit, or let go of, what earlier polls returned."""
+
+
+class Place:
+    """Where one consumer stands in one partition of its assignment."""
+
+    __slots__ = ("expected", "from_beginning", "reach", "since_ms")
+
+    def __init__(self, since_ms: int) -> None:
+        self.expected: int | None = None
+        """The next offset; None while nothing was delivered and nobody has said where to start."""
+        self.since_ms = since_ms
+        self.from_beginning = False
+        self.reach = -1
+        """Up to where this may be committed."""
+
+
+class ConsumerRules:
+    """The places of all consumers."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._places: dict[str, dict[TopicPartition, Place]] = {}
+        self._paused: dict[str, dict[TopicPartition, None]] = {}
+        self._reach: dict[tuple[str, TopicPartition], int] = {}
+        """The furthest that a proc may commit, over all its assignments."""
+        self._seen: dict[str, dict[TopicPartition, set[int]]] = {}
+        """By group that must miss nothing."""
+        self._probes: dict[TopicPartition, dict[int, int]] = {}
+        """When each record of the calm phase was written."""
+        self._read: set[tuple[str, TopicPartition, int]] = set()
+        """Which of them have reached whom."""
+        self._asked: dict[str, Entry] = {}
+
+    # --- one entry --------------------------------------------------------------------------------------------------
+
+    def see(self, entry: Entry, facts: Facts) -> Iterator[Violation]:
+        if entry.proc == CLUSTER:
+            yield from self._of_cluster(entry, facts)
+        elif entry.what == "read" and entry.kind == "event":
+            yield from self._fresh(entry)
+        elif entry.proc in facts.groups or entry.what == "born":
+            yield from self._of_client(entry, facts)
+
+    def _of_cluster(self, entry: Entry, facts: Facts) -> Iterator[Violation]:
+        if entry.what == "commit":
+            yield from self._commit(entry, facts)
+        elif entry.what == "append" and facts.phase == "stable":
+            tp, first, count = entry.value
+            self._probes.setdefault(tp, {}).update(dict.fromkeys(range(first, first + count), entry.at_ms))
+        elif entry.what == "deleted":
+            for places in self._places.values():
+                for tp, place in places.items():
+                    if tp.topic == entry.value:
+                        place.expected = None
+
+    def _of_client(self, entry: Entry, facts: Facts) -> Iterator[Violation]:
+        proc = entry.proc
+        places = self._places.setdefault(proc, {})
+        paused = self._paused.setdefault(proc, {})
+        if entry.kind == "event":
+            self._event(entry, places, paused)
+        elif entry.kind == "invoke":
+            self._asked[proc] = entry
+            self._invoke(entry, facts, places, paused)
+        elif entry.kind == "ok" and entry.what == "poll":
+            yield from self._poll(entry, facts, places, paused)
+        elif entry.kind == "ok" and entry.what == "position":
+            yield from self._position(entry, facts, places)
+        elif entry.kind == "ok" and entry.what in ("end_offsets", "beginning_offsets"):
+            yield from self._limits(entry)
+        elif entry.kind == "ok" and entry.what == "committed":
+            yield from self._committed(entry, facts)
+
+    def _event(self, entry: Entry, places: dict[TopicPartition, Place], paused: dict[TopicPartition, None]) -> None:
+        if entry.what == "assigned":
+            for tp in entry.value["partitions"]:
+                places[tp] = Place(entry.at_ms)
+        elif entry.what in ("revoked", "lost"):
+            for tp in entry.value["partitions"]:
+                places.pop(tp, None)
+                paused.pop(tp, None)
+
+    def _invoke(  # noqa: C901 - one case a call
+        self, entry: Entry, facts: Facts, places: dict[TopicPartition, Place], paused: dict[TopicPartition, None]
+    ) -> None:
+        if entry.what in COMMITTING:
+            for tp, place in places.items():
+                if place.expected is not None:
+                    self._reached(entry.proc, tp, place.expected)
+        match entry.what:
+            case "assign":
+                for tp in [tp for tp in places if tp not in entry.value]:
+                    del places[tp]
+                    paused.pop(tp, None)
+                for tp in entry.value:
+                    places.setdefault(tp, Place(entry.at_ms))
+            case "seek":
+                tp, offset = entry.value
+                place = places[tp]
+                place.expected, place.from_beginning = offset, False
+                self._reached(entry.proc, tp, offset)
+            case "seek_to_beginning":
+                for tp in entry.value:
+                    place = places[tp]
+                    place.expected, place.from_beginning, place.since_ms = None, True, entry.at_ms
+            case "pause":
+                paused.update(dict.fromkeys(entry.value))
+            case "resume":
+                for tp in entry.value:
+                    paused.pop(tp, None)
+
+    def _reached(self, proc: str, tp: TopicPartition, offset: int) -> None:
+        self._reach[proc, tp] = max(offset, self._reach.get((proc, tp), -1))
+
+    # --- deliveries -------------------------------------------------------------------------------------------------
+
+    def _poll(
+        self, entry: Entry, facts: Facts, places: dict[TopicPartition, Place], paused: dict[TopicPartition, None]
+    ) -> Iterator[Violation]:
+        for text in entry.value["wrong"]:
+            yield broken("C11 wrong-record", entry, text)
+        met: dict[TopicPartition, None] = {}
+        for tp, first, count in entry.value["runs"]:
+            place = places.get(tp)
+            if place is None or tp in paused or tp not in entry.value["owned"]:
+                why = "paused" if tp in paused else "not owned"
+                yield broken("C4 not-owned", entry, f"{tp} is {why}, and {count} records from {first} on came")
+                continue
+            rule = self._start(entry.proc, tp, place, first, facts)
+            if rule:
+                name = "C3 int-poll-skip" if tp in met and place.expected is not None else rule
+                yield broken(name, entry, f"{tp}: {first} comes, {self._expected(place, entry.proc, tp, facts)}")
+            met[tp] = None
+            place.expected = first + count
+            yield from self._delivered(entry, tp, first, count, facts)
+
+    def _start(self, proc: str, tp: TopicPartition, place: Place, first: int, facts: Facts) -> str:
+        """Return the rule that is broken by delivering from `first` on, or nothing."""
+        expected = place.expected
+        if first == expected or tp.topic in facts.recreated:
+            return ""  # of a topic that was made anew an offset says nothing: old data may be on its way
+        if expected is None:
+            return "" if first in self._starts(proc, tp, place, facts) else "C7 wrong-start"
+        if facts.start_of(tp).now > expected:  # retention has passed it: C9
+            return "" if first in self._by_policy(proc, tp, place, facts) else "C9 wrong-reset"
+        return "C1 poll-skip" if first > expected else "C2 nonmonotonic-poll"
+
+    def _starts(self, proc: str, tp: TopicPartition, place: Place, facts: Facts) -> "list[int] | range":
+        """Return where somebody may start who was not told where."""
+        if place.from_beginning:
+            return facts.start_of(tp).since(place.since_ms)
+        group = facts.groups[proc]
+        committed = facts.commits_of(group, tp).since(place.since_ms) if group else [None]
+        if any(offset is None or offset < facts.start_of(tp).now for offset in committed):
+            by_policy = self._by_policy(proc, tp, place, facts)
+            return [*(offset for offset in committed if offset is not None), *by_policy]
+        return [offset for offset in committed if offset is not None]
+
+    def _by_policy(self, proc: str, tp: TopicPartition, place: Place, facts: Facts) -> "list[int] | range":
+        starts = facts.start_of(tp).since(place.since_ms)
+        if facts.policy(proc) == "latest":
+            return range(max(facts.end_of(tp).at(place.since_ms), starts[0]), facts.end_of(tp).now + 1)
+        return starts
+
+    def _expected(self, place: Place, proc: str, tp: TopicPartition, facts: Facts) -> str:
+        if place.expected is None:
+            starts = self._starts(proc, tp, place, facts)
+            return f"not one of {list(starts)[:10]} since {place.since_ms} ms"
+        return f"not {place.expected}; the log starts at {facts.start_of(tp).now}"
+
+    def _delivered(self, entry: Entry, tp: TopicPartition, first: int, count: int, facts: Facts) -> Iterator[Violation]:
+        properties = facts.properties[entry.proc]
+        if properties["member"] and facts.policy(entry.proc) != "latest":
+            self._seen.setdefault(properties["group"], {}).setdefault(tp, set()).update(range(first, first + count))
+        reader = properties["group"] if properties["member"] else entry.proc.split(".")[0]
+        probes = self._probes.get(tp, {})
+        limit_ms = 2 * properties["fetch.max.wait.ms"] + LATE_SLACK_MS
+        for offset in range(first, first + count):
+            written_ms = probes.get(offset)
+            if (reader, tp, offset) in self._read:
+                continue  # a second time, after a restart
+            if written_ms is not None:
+                self._read.add((reader, tp, offset))
+            if written_ms is not None and entry.at_ms - written_ms > limit_ms and facts.phase == "stable":
+                yield broken(
+                    "C10 late", entry, f"{tp} {offset} came {entry.at_ms - written_ms} ms after it was written"
+                )
+
+    # --- positions and commits --------------------------------------------------------------------------------------
+
+    def _position(self, entry: Entry, facts: Facts, places: dict[TopicPartition, Place]) -> Iterator[Violation]:
+        tp, at = entry.value
+        place = places.get(tp)
+        if place is None:
+            yield broken("C4 not-owned", entry, f"position() of {tp}, which is not assigned")
+            return
+        rule = self._start(entry.proc, tp, place, at, facts)
+        if rule:
+            name = "C5 position" if place.expected is not None else rule
+            yield broken(name, entry, f"{tp}: position() is {at}, {self._expected(place, entry.proc, tp, facts)}")
+        place.expected = at
+
+    def _commit(self, entry: Entry, facts: Facts) -> Iterator[Violation]:
+        """Retention and the reset policy move a position without a delivery: to a start of the log, or an end of it."""
+        _, tp, offset, proc = entry.value
+        if proc not in facts.groups or tp.topic in facts.recreated or offset <= self._reach.get((proc, tp), -1):
+            return
+        place = self._places[proc].get(tp)
+        if offset in facts.start_of(tp).since(0) or facts.policy(proc) == "latest":
+            return
+        if place is not None and place.expected is None and offset in self._starts(proc, tp, place, facts):
+            return
+        if offset in facts.commits_of(facts.groups[proc], tp).since(0):
+            return  # where it started, in an assignment that is over by now
+        text = f"{tp}: {offset} is committed, and polls had returned up to {self._reach.get((proc, tp))}"
+        yield broken("C6 committed-too-far", entry, f"{proc}: {text}")
+
+    # --- questions --------------------------------------------------------------------------------------------------
+
+    def _limits(self, entry: Entry) -> Iterator[Violation]:
+        for tp, found, (start, end), (start_now, end_now) in entry.value:
+            low, high = (end, end_now) if entry.what == "end_offsets" else (start, start_now)
+            if not low <= found <= high:
+                yield broken("C13 wrong-answer", entry, f"{tp}: {found}, and it was {low} to {high}")
+
+    def _committed(self, entry: Entry, facts: Facts) -> Iterator[Violation]:
+        asked_ms = self._asked[entry.proc].at_ms
+        for tp, offset in entry.value:
+            possible = facts.commits_of(facts.groups[entry.proc], tp).since(asked_ms)
+            if offset not in possible:
+                yield broken("C13 wrong-answer", entry, f"{tp}: committed {offset}, and it was {possible}")
+
+    # --- the end ----------------------------------------------------------------------------------------------------
+
+    def _fresh(self, entry: Entry) -> Iterator[Violation]:
+        for tp, start, end, found in entry.value["partitions"]:
+            if found != list(range(start, end)):
+                missing = sorted(set(range(start, end)) - set(found))[:10]
+                text = f"{tp} {start}..{end} ({entry.value['isolation']}): {len(found)} records, without {missing}"
+                yield broken("C12 fresh-read", entry, text)
+
+    def end(self, facts: Facts) -> Iterator[Violation]:
+        if facts.phase != "over":
+            return
+        for group, seen in self._seen.items():
+            for tp, end in facts.ends.items():
+                if tp.topic in facts.recreated:
+                    continue
+                offsets: Any = seen.get(tp, ())
+                missing = [offset for offset in range(facts.start_of(tp).now, end.now) if offset not in offsets]
+                if missing:
+                    text = f"{group} has not seen {len(missing)} records of {tp}: {missing[:10]}"
+                    yield Violation("C8 unseen", 0, 0, group, text)

@@ -1,0 +1,104 @@
+"""D1 to D7: calls end by their deadlines, to the millisecond; while the process stands still nobody is late.
+
+| id | rule |
+|---|---|
+| D1 late | a call ends at or before start + timeout; one without a timeout takes no time |
+| D2 early | an empty poll and a timeout error come at the deadline, not before |
+| D3 wrong-account | a timeout error names this call's limit and what has elapsed |
+| D4 slept-on-data | no poll ends empty while data has been there for a millisecond |
+| D5 close | once all is calm, close does everything and is done at once |
+| D7 slow | once all is calm, a commit is acknowledged within a quarter of a second |
+| D8 unexpected-error | a call raises nothing but what is its own to raise |
+"""
+
+from collections.abc import Iterator
+
+from tests.sim.chaos.checker import Violation, broken
+from tests.sim.chaos.facts import Facts
+from tests.sim.chaos.history import CLUSTER, Entry
+from tests.sim.chaos.plan import Plan
+
+COMMIT_LIMIT_MS = 250
+CLOSE_LIMIT_MS = 1000
+_ANY = ("WakeupError", "ApiTimeout")
+EXPECTED: dict[str, tuple[str, ...]] = {
+    "poll": ("WakeupError", "InvalidOffsetError", "UnreleasedInstanceIdError"),  # KIP-848: after a crash, for a session
+    "position": (*_ANY, "InvalidOffsetError"),
+    "commit_sync": (*_ANY, "CommitFailedError"),
+    "committed": _ANY,
+    "end_offsets": _ANY,
+    "beginning_offsets": _ANY,
+    "offsets_for_times": _ANY,
+    "list_topics": _ANY,
+    "partitions_for": _ANY,
+}
+OF_TOPICS = ("UnknownTopicOrPartitionError", "LogTruncationError")
+"""Errors of calls about a topic that is gone, or was made anew with less in it."""
+
+
+class DeadlineRules:
+    """The calls under way."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._open: dict[str, Entry] = {}
+        self._wakeups: dict[str, int] = {}
+        self._is_unknown_expected = any(
+            fault.kind == "recreate" or "UNKNOWN_TOPIC" in fault.word or fault.word.startswith("Metadata ")
+            for fault in plan.faults
+        )
+        self._is_calm = plan.kind == "calm"
+
+    def see(self, entry: Entry, facts: Facts) -> Iterator[Violation]:
+        if entry.proc == CLUSTER:
+            return
+        if entry.what == "slept":
+            ready = " ".join(map(str, entry.value))
+            yield broken("D4 slept-on-data", entry, f"a poll has ended empty, and there was data of {ready}")
+        elif entry.what == "wakeup":
+            self._wakeups[entry.proc] = self._wakeups.get(entry.proc, 0) + 1
+        elif entry.kind == "invoke":
+            self._open[entry.proc] = entry
+        elif entry.kind in ("ok", "info", "fail"):
+            began = self._open.pop(entry.proc)
+            yield from self._ended(began, entry, facts)
+
+    def _ended(self, began: Entry, entry: Entry, facts: Facts) -> Iterator[Violation]:
+        elapsed_ms = entry.at_ms - began.at_ms
+        limit_ms = entry.timeout_ms or 0
+        deadline_ms = max(began.at_ms + limit_ms, entry.stalled_ms)
+        if entry.at_ms > deadline_ms:
+            yield broken("D1 late", entry, f"{entry.what}: {elapsed_ms} ms of {limit_ms} ms")
+        is_empty = entry.what == "poll" and entry.kind == "ok" and not entry.value["runs"]
+        if (is_empty or entry.error == "ApiTimeout") and elapsed_ms < limit_ms:
+            yield broken("D2 early", entry, f"{entry.what}: {elapsed_ms} ms of {limit_ms} ms, {entry.error or 'empty'}")
+        if entry.error == "ApiTimeout":
+            told = entry.value
+            if told["timeout_ms"] != limit_ms or abs(told["elapsed_ms"] - elapsed_ms) > 1:
+                yield broken("D3 wrong-account", entry, f"{elapsed_ms} ms of {limit_ms} ms: {told}")
+        yield from self._error(entry)
+        if facts.phase in ("stable", "over"):
+            yield from self._calm(entry, elapsed_ms)
+
+    def _error(self, entry: Entry) -> Iterator[Violation]:
+        if not entry.error:
+            return
+        if entry.error == "WakeupError" and self._wakeups.get(entry.proc, 0) > 0:
+            self._wakeups[entry.proc] -= 1
+            return
+        if entry.error in OF_TOPICS and self._is_unknown_expected:
+            return
+        is_expected = entry.error in EXPECTED.get(entry.what, ()) and entry.error != "WakeupError"
+        # With a call of less than a second even a healthy cluster may be too far away.
+        if not is_expected or (self._is_calm and (entry.timeout_ms or 0) >= 1000 and entry.error == "ApiTimeout"):
+            yield broken("D8 unexpected-error", entry, f"{entry.what}: {entry.error}: {entry.value}")
+
+    def _calm(self, entry: Entry, elapsed_ms: int) -> Iterator[Violation]:
+        if entry.what == "commit_sync" and (entry.error or elapsed_ms > COMMIT_LIMIT_MS):
+            yield broken("D7 slow", entry, f"commit_sync: {elapsed_ms} ms, {entry.error or 'ok'} {entry.value or ''}")
+        if entry.what == "close" and entry.kind == "ok":
+            is_done = entry.value["committed"] is not False and entry.value["left_group"] is not False
+            if not is_done or entry.value["expired_in"] or elapsed_ms > CLOSE_LIMIT_MS:
+                yield broken("D5 close", entry, f"{elapsed_ms} ms: {entry.value}")
+
+    def end(self, facts: Facts) -> Iterator[Violation]:
+        yield from ()

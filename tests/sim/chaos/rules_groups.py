@@ -1,0 +1,110 @@
+"""G1 to G7: who owns what, and whether a group comes to rest.
+
+| id | rule |
+|---|---|
+| G1 two-owners | nobody is assigned what a member still holds that the group still counts on |
+| G2 wrong-change | what is revoked or lost was owned, what is assigned was not; eager members give up everything |
+| G3 generation-fell | the generation of a member id never falls |
+| G4 heartbeat | calm members give a sign of life in each interval; one that does not poll for too long gives none |
+| G5 not-settled | after healing all is owned and read within the limit, and then nothing moves |
+| G7 static | a static member that is back within its session moves nobody |
+"""
+
+from collections.abc import Iterator
+
+from kctl.client.cluster import TopicPartition
+from tests.sim.chaos.checker import Violation, broken
+from tests.sim.chaos.facts import Facts
+from tests.sim.chaos.history import CLUSTER, Entry
+from tests.sim.chaos.plan import MAX_POLL_MS, Plan
+
+HEARTBEAT_SLACK_MS = 1500
+SILENCE_SLACK_MS = 3000
+
+
+class GroupRules:
+    """The members of all groups."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._owned: dict[str, dict[TopicPartition, None]] = {}
+        self._members: dict[str, tuple[str, int]] = {}
+        self._beats: dict[str, int] = {}
+        self._polled_ms: dict[str, int | None] = {}
+        """When the last poll ended; None inside of one."""
+        self._bounced = ""
+        # A coordinator that takes over knows the group as it was when its last rebalance was complete, in Kafka too:
+        # what members were told of a later generation is forgotten, and its number given again.
+        self._may_fall = any(fault.kind in ("coordinator", "trouble") for fault in plan.faults)
+
+    def see(self, entry: Entry, facts: Facts) -> Iterator[Violation]:
+        if entry.proc == CLUSTER:
+            yield from self._of_cluster(entry, facts)
+            return
+        if entry.what == "poll":
+            self._polled_ms[entry.proc] = None if entry.kind == "invoke" else entry.at_ms
+        if entry.kind != "event":
+            return
+        if entry.what in ("assigned", "revoked", "lost"):
+            yield from self._change(entry, facts)
+        elif entry.what == "member":
+            yield from self._member(entry)
+        elif entry.what == "bounce":
+            self._bounced = entry.value
+
+    def _change(self, entry: Entry, facts: Facts) -> Iterator[Violation]:
+        partitions = entry.value["partitions"]
+        owned = self._owned.setdefault(entry.proc, {})
+        if entry.value["robbed"]:
+            yield broken("G1 two-owners", entry, f"still held: {entry.value['robbed']}")
+        strange = [tp for tp in partitions if (tp in owned) == (entry.what == "assigned")]
+        if strange:
+            yield broken("G2 wrong-change", entry, f"{entry.what}: {_text(strange)}, owned {_text(owned)}")
+        if entry.what != "assigned" and facts.is_eager(entry.proc) and len(partitions) < len(owned):
+            yield broken("G2 wrong-change", entry, f"{entry.what} {_text(partitions)}, and eager members give up all")
+        if entry.what == "assigned":
+            owned.update(dict.fromkeys(partitions))
+        else:
+            for tp in partitions:
+                owned.pop(tp, None)
+        if facts.phase == "stable" and partitions and entry.proc.split(".")[0] != self._bounced:
+            rule = "G7 static" if self._bounced else "G5 not-settled"
+            yield broken(rule, entry, f"{entry.what} {_text(partitions)} while nothing is wrong")
+
+    def _member(self, entry: Entry) -> Iterator[Violation]:
+        member_id, generation = entry.value
+        known = self._members.get(entry.proc)
+        if known is not None and known[0] == member_id and 0 <= generation < known[1] and not self._may_fall:
+            yield broken("G3 generation-fell", entry, f"{member_id}: {known[1]}, then {generation}")
+        self._members[entry.proc] = (member_id, generation)
+
+    def _of_cluster(self, entry: Entry, facts: Facts) -> Iterator[Violation]:
+        if entry.what == "heartbeat":
+            yield from self._heartbeat(entry, facts)
+        elif entry.what == "settled" and entry.value["why_not"]:
+            after_ms = entry.value["after_ms"]
+            yield broken("G5 not-settled", entry, f"{after_ms} ms after healing {entry.value['why_not']}")
+        elif entry.what == "stable":
+            self._beats.clear()
+
+    def _heartbeat(self, entry: Entry, facts: Facts) -> Iterator[Violation]:
+        proc, epoch = entry.value
+        if proc not in facts.properties or epoch < 0:
+            return
+        interval_ms = facts.properties[proc].get("heartbeat.interval.ms", 1000)
+        last_ms = self._beats.get(proc)
+        is_late = last_ms is not None and entry.at_ms - last_ms > interval_ms + HEARTBEAT_SLACK_MS
+        if facts.phase == "stable" and is_late:
+            yield broken("G4 heartbeat", entry, f"{proc}: none between {last_ms} ms and now")
+        self._beats[proc] = entry.at_ms
+        polled_ms = self._polled_ms.get(proc)
+        if polled_ms is None or not facts.is_quiet(polled_ms + MAX_POLL_MS):
+            return
+        if entry.at_ms - polled_ms > MAX_POLL_MS + SILENCE_SLACK_MS:
+            yield broken("G4 heartbeat", entry, f"{proc} has not polled for {entry.at_ms - polled_ms} ms")
+
+    def end(self, facts: Facts) -> Iterator[Violation]:
+        yield from ()
+
+
+def _text(partitions: "list[TopicPartition] | dict[TopicPartition, None]") -> str:
+    return " ".join(map(str, partitions)) or "nothing"

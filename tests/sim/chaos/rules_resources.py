@@ -1,0 +1,73 @@
+"""R1 to R9: nothing is left, nobody spins, and no exception gets lost.
+
+| id | rule |
+|---|---|
+| R1 sockets | no connection is left when all consumers are closed |
+| R3 actors | and no thread |
+| R6 exception | no exception but those of the API leaves a call or a loop, and nothing is logged as an error |
+| R7 busy | no instant has thousands of steps, and a calm second few |
+| R8 dials | a node that fails is dialled again with back-off |
+| R9 protocol | no answer is taken for something that it is not |
+"""
+
+from collections import deque
+from collections.abc import Iterator
+
+from tests.sim.chaos.checker import Violation, broken
+from tests.sim.chaos.facts import Facts
+from tests.sim.chaos.history import CLUSTER, Entry
+from tests.sim.chaos.plan import Plan
+
+DIALS_A_SECOND = 30
+"""With reconnect.backoff.ms of 50 ms that doubles: five in a second, on three connections, and new consumers."""
+STEPS_A_SECOND = 250
+"""Of one client in a calm second, with what the nodes do for it."""
+
+
+class ResourceRules:
+    """What is used up."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._dials: dict[tuple[str, str], deque[int]] = {}
+        self._stable_ms = 0
+
+    def see(  # noqa: C901 - one case an event
+        self, entry: Entry, facts: Facts
+    ) -> Iterator[Violation]:
+        if entry.what == "protocol-error":
+            yield broken("R9 protocol", entry, str(entry.value))
+        if entry.what == "failed" and entry.proc == "fresh":
+            yield broken("R6 exception", entry, entry.value)
+        if entry.proc != CLUSTER:
+            return
+        match entry.what:
+            case "dial":
+                yield from self._dial(entry)
+            case "exception":
+                yield broken("R6 exception", entry, f"{entry.value['actor']}: {entry.value['text']}")
+            case "stuck":
+                yield broken("R7 busy", entry, entry.value)
+            case "stable":
+                self._stable_ms = entry.at_ms
+            case "calm":
+                a_second = entry.value["steps"] * 1000 // max(1, entry.at_ms - self._stable_ms)
+                if a_second > STEPS_A_SECOND * entry.value["clients"]:
+                    yield broken("R7 busy", entry, f"{a_second} steps in a calm second")
+            case "left":
+                if entry.value["connections"]:
+                    yield broken("R1 sockets", entry, f"{entry.value['connections']} connections are left")
+                if entry.value["actors"]:
+                    yield broken("R3 actors", entry, f"left: {', '.join(entry.value['actors'])}")
+
+    def _dial(self, entry: Entry) -> Iterator[Violation]:
+        client, ip = entry.value
+        recent = self._dials.setdefault((client, ip), deque())
+        recent.append(entry.at_ms)
+        while recent[0] <= entry.at_ms - 1000:
+            recent.popleft()
+        if len(recent) > DIALS_A_SECOND:
+            yield broken("R8 dials", entry, f"{client} has dialled {ip} {len(recent)} times within a second")
+            recent.clear()
+
+    def end(self, facts: Facts) -> Iterator[Violation]:
+        yield from ()

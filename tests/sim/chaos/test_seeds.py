@@ -1,0 +1,19 @@
+"""The corpus, whose plans have found bugs, and some seeds: no rule is broken; one seed is equal in another process."""
+
+import pytest
+
+from tests.sim.chaos.commands import CORPUS, ROOT, failure_line, plan_of, trace_hash_elsewhere
+from tests.sim.chaos.run import run
+
+SEEDS = 12
+PLANS = sorted(str(path.relative_to(ROOT)) for path in CORPUS.glob("*.json"))
+
+
+@pytest.mark.parametrize("word", [*PLANS, *map(str, range(SEEDS))])
+def test_no_rule_is_broken(word: str) -> None:
+    outcome = run(plan_of(str(ROOT / word) if word.endswith(".json") else word))
+    assert not outcome.violations, failure_line(outcome, word)
+
+
+def test_a_run_is_the_same_in_another_process_with_other_hashes() -> None:
+    assert run(plan_of("4")).trace_hash == trace_hash_elsewhere("4", "99")

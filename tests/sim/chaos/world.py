@@ -1,0 +1,176 @@
+"""Everything a run has beside its clients: hub, network, sandbox, what was written, who owns what, and the phase.
+
+It writes into the history what only the cluster knows. Actors and faults act on it.
+Shown by tests/sim/chaos/test_seeds.py.
+"""
+
+from collections.abc import Sequence
+from enum import Enum
+from typing import Any
+
+from kctl.client.cluster import TopicPartition
+from kctl.client.consumer.consumer import Consumer
+from kctl.client.protocol.schema import Response
+from kctl.client.records import RecordBatchBuilder
+from kctl.sandbox import Sandbox
+from kctl.sandbox.call import Call
+from kctl.sandbox.log import PartitionLog
+from kctl.sandbox.partition import Partition
+from kctl.sandbox.settings import ClusterSettings
+from kctl.sandbox.sim import Hub, SimNetwork, SimResolver
+from tests.sim.chaos.coverage import Coverage
+from tests.sim.chaos.history import CLUSTER, History
+from tests.sim.chaos.plan import NODES, PARTITIONS, SESSION_MS, Plan
+from tests.sim.chaos.replies import Replies
+
+BOOTSTRAP = ",".join(f"node-{node}:9092" for node in range(1, NODES + 1))
+
+
+class Phase(Enum):
+    """How far a run is."""
+
+    CHAOS = "chaos"
+    HEAL = "heal"
+    STABLE = "stable"
+    OVER = "over"
+
+
+class World:
+    """One run's surroundings."""
+
+    def __init__(self, hub: Hub, plan: Plan) -> None:
+        self.hub = hub
+        self.plan = plan
+        self.phase = Phase.CHAOS
+        self.history = History(hub)
+        self.network = SimNetwork(hub)
+        self.resolver = SimResolver(hub)
+        settings = ClusterSettings(
+            group_consumer_session_timeout_ms=SESSION_MS, group_consumer_heartbeat_interval_ms=1000
+        )
+        self.sandbox = Sandbox(nodes=NODES, topics=PARTITIONS, settings=settings)
+        self.sandbox.attach(self.network, self.resolver)
+        self.replies = Replies()
+        self.replies.on_request(self._note_request)
+        self.coverage = Coverage()
+        self.network.on_dial = lambda client, ip: self.history.event(CLUSTER, "dial", [client, ip])
+        self.incarnations = dict.fromkeys(PARTITIONS, 0)
+        self.consumers: dict[str, Consumer] = {}
+        """By proc, while they live."""
+        self.groups: dict[str, str] = {}
+        """By proc."""
+        self.owners: dict[tuple[str, TopicPartition], str] = {}
+
+    # --- the log ----------------------------------------------------------------------------------------------------
+
+    def partitions(self, topic: str | None = None) -> list[TopicPartition]:
+        """Return the partitions there are now."""
+        topics = self.sandbox.cluster.topics
+        return [
+            TopicPartition(name, index) for name in topics if topic in (None, name) for index in topics[name].partitions
+        ]
+
+    def end(self, tp: TopicPartition) -> int:
+        """Return where a partition ends; 0 while it does not exist."""
+        partition = self.sandbox.cluster.partition(*tp)
+        return 0 if partition is None else partition.log.end_offset
+
+    def start(self, tp: TopicPartition) -> int:
+        """Return where a partition starts; 0 while it does not exist."""
+        partition = self.sandbox.cluster.partition(*tp)
+        return 0 if partition is None else partition.log.start_offset
+
+    def write(self, tp: TopicPartition, count: int) -> None:
+        """Append a batch; each value says where it is: topic, incarnation, partition and offset."""
+        partition = self.sandbox.cluster.partition(*tp)
+        if partition is None:
+            return
+        first = partition.log.end_offset
+        builder = RecordBatchBuilder()
+        now_ms = self.hub.now_ms + self.hub.wall_offset_ms
+        for offset in range(first, first + count):
+            value = f"{tp.topic}/{self.incarnations[tp.topic]}/{tp.partition}/{offset}"
+            assert builder.try_append(None, value.encode(), [], now_ms) is not None
+        partition.log.append(builder.build(), partition.leader_epoch, now_ms)
+        self.history.event(CLUSTER, "append", [tp, first, count])
+
+    def trim(self, tp: TopicPartition, before_offset: int) -> None:
+        """Let retention pass."""
+        self.sandbox.delete_records(tp.topic, tp.partition, before_offset)
+        self.history.event(CLUSTER, "trim", [tp, self.start(tp)])
+
+    def delete_topic(self, topic: str) -> None:
+        self.sandbox.cluster.delete_topic(topic)
+        self.history.event(CLUSTER, "deleted", topic)
+
+    def create_topic(self, topic: str) -> None:
+        if topic not in self.sandbox.cluster.topics:
+            self.incarnations[topic] += 1
+            self.sandbox.create_topic(topic, PARTITIONS[topic])
+            self.history.event(CLUSTER, "created", topic)
+
+    def add_partitions(self, topic: str, count: int, most: int) -> None:
+        """Let a topic have more partitions, up to `most` in all."""
+        found = self.sandbox.cluster.topics.get(topic)
+        if found is None:
+            return
+        settings = found.partitions[0].log.settings
+        for index in range(len(found.partitions), min(most, len(found.partitions) + count)):
+            found.partitions[index] = Partition(topic, index, (index % NODES + 1,), PartitionLog(settings))
+        self.history.event(CLUSTER, "partitions", [topic, len(found.partitions)])
+
+    # --- who owns what ----------------------------------------------------------------------------------------------
+
+    def note(self, proc: str, what: str, partitions: Sequence[TopicPartition]) -> None:
+        """Write down what a listener was told; an owner who is still known to the group is robbed by an assignment."""
+        group = self.groups[proc]
+        robbed = {}
+        for tp in partitions:
+            owner = self.owners.get((group, tp))
+            if what == "assigned":
+                if owner is not None and owner != proc and self._is_known(owner):
+                    robbed[str(tp)] = owner
+                self.owners[group, tp] = proc
+            elif owner == proc:
+                del self.owners[group, tp]
+        self.history.event(proc, what, {"partitions": list(partitions), "robbed": robbed})
+
+    def gone(self, proc: str) -> None:
+        """Take note that a consumer is closed, or its process dead."""
+        self.consumers.pop(proc, None)
+        for key in [key for key, owner in self.owners.items() if owner == proc]:
+            del self.owners[key]
+
+    def _is_known(self, proc: str) -> bool:
+        """Whether the group still counts on a member; one that it has removed may not know of that yet."""
+        consumer = self.consumers.get(proc)
+        group = self.sandbox.cluster.groups.get(self.groups[proc])
+        if consumer is None or group is None:
+            return False
+        side = consumer._side  # not the public call: its own actor may be inside of one
+        assert side.group is not None
+        side.link.drain()
+        return side.group.metadata.member_id in group.members
+
+    # --- what nodes are asked ---------------------------------------------------------------------------------------
+
+    def _note_request(self, call: Call, request: Any, response: Response | None) -> None:
+        api = type(request).NAME
+        client = call.client_id or ""
+        self.coverage.asked(api, call.node.node_id, client.split(".")[0])
+        if api == "OffsetCommit" and response is not None:
+            self._note_commit(client, request, response)
+        elif api in ("Heartbeat", "ConsumerGroupHeartbeat"):
+            epoch = request.member_epoch if api == "ConsumerGroupHeartbeat" else request.generation_id
+            self.history.event(CLUSTER, "heartbeat", [client, epoch])
+        elif api in ("JoinGroup", "LeaveGroup"):
+            self.history.event(CLUSTER, api, [client])
+
+    def _note_commit(self, client: str, request: Any, response: Any) -> None:
+        names = {id_: topic.name for id_, topic in ((t.topic_id, t) for t in self.sandbox.cluster.topics.values())}
+        for asked, answered in zip(request.topics, response.topics, strict=True):
+            topic = asked.name or names.get(asked.topic_id, "")
+            for one, outcome in zip(asked.partitions, answered.partitions, strict=True):
+                if outcome.error_code == 0:
+                    tp = TopicPartition(topic, one.partition_index)
+                    self.history.event(CLUSTER, "commit", [request.group_id, tp, one.committed_offset, client])

@@ -1,0 +1,1 @@
+"""Bugs planted in the client, each to be found by the seeded simulation: they test the tests."""

@@ -1,0 +1,63 @@
+"""Plants one bug after the other in a copy of the client and runs seeds until one fails.
+
+The copy lies in a temporary folder; this tree is never touched. Started by `python -m tests.sim mutants`.
+"""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+from tests.sim.mutants.mutants import MUTANTS, Mutant
+
+ROOT = Path(__file__).parents[3]
+
+
+class StaleMutant(Exception):
+    """The text that a mutant replaces is not in its file, or not once."""
+
+
+def plant(mutant: Mutant, root: Path) -> None:
+    """Replace the mutant's text in the tree at `root`.
+
+    Raises:
+        StaleMutant: it is not there exactly once.
+    """
+    path = root / mutant.path
+    text = path.read_text()
+    if text.count(mutant.old) != 1:
+        raise StaleMutant(f"{mutant.name}: {mutant.path} has {text.count(mutant.old)} times: {mutant.old}")
+    path.write_text(text.replace(mutant.old, mutant.new))
+
+
+def hunt_one(seeds: int, mutant: Mutant) -> str:
+    """Return the line of the first seed that fails, empty when none does."""
+    with tempfile.TemporaryDirectory(prefix="kctl-mutant-") as folder:
+        root = Path(folder)
+        shutil.copytree(ROOT / "kctl", root / "kctl", ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / "tests", root / "tests", ignore=shutil.ignore_patterns("__pycache__", "data"))
+        plant(mutant, root)
+        command = [sys.executable, "-m", "tests.sim", "run", "--seeds", f"0:{seeds}", "--first", "--once"]
+        done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            return ""
+        lines = [line for line in done.stdout.splitlines() if line.startswith("SIM FAIL")]
+        return lines[0] if lines else f"no run at all: {done.stderr[-500:]}"
+
+
+def hunt(names: list[str], *, seeds: int, jobs: int) -> int:
+    """Hunt these mutants, or all; print what found each and return 1 when one lives on."""
+    wanted = [mutant for mutant in MUTANTS if not names or mutant.name in names]
+    alive = 0
+    with ThreadPoolExecutor(jobs) as pool:
+        lines = list(pool.map(partial(hunt_one, seeds), wanted)) if jobs > 1 else map(partial(hunt_one, seeds), wanted)
+        for mutant, line in zip(wanted, lines, strict=True):
+            is_found = line.startswith("SIM FAIL")
+            alive += not is_found
+            sys.stdout.write(f"{mutant.name:32} {line[:150] if line else f'NOT FOUND in {seeds} seeds'}\n")
+            sys.stdout.flush()
+    sys.stdout.write(f"{len(wanted)} mutants, {alive} not found\n")
+    return int(alive > 0)
