@@ -167,9 +167,14 @@ class ClassicMembership:
 
     def leave(self, deadline_at_ms: int) -> None:
         self._say_goodbye("the consumer is done", deadline_at_ms)
-        self.remain(deadline_at_ms)
+        self._end()
 
     def remain(self, deadline_at_ms: int) -> None:  # noqa: ARG002 (the classic protocol has no word for it)
+        if self._leaving is not None and self._leaving.outcome is not None:
+            self._leaving = None  # of an earlier subscription; how it ended says nothing about this one
+        self._end()
+
+    def _end(self) -> None:
         self._owned = ()
         self._choice = None
         self._member_id = ""

@@ -179,6 +179,8 @@ class ConsumerMembership:
         self._end()
 
     def remain(self, deadline_at_ms: int) -> None:
+        if self._goodbye is not None and self._goodbye.outcome is not None:
+            self._goodbye = None  # of an earlier subscription; how it ended says nothing about this one
         if self._config.group_instance_id is not None:
             self._say_goodbye(deadline_at_ms, keeps_place=True)
         self._end()

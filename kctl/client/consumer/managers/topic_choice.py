@@ -18,6 +18,8 @@ class TopicChoice:
         self._metadata = metadata
         self._exclude_internal = exclude_internal
         self._asked_at_version = metadata.version
+        if subscription.pattern is not None:  # whoever has wanted all topics before gets no new answer by wanting them
+            metadata.request_update()
 
     @property
     def topics(self) -> tuple[str, ...] | None:
