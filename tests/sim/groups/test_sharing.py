@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 import pytest
 
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.group_events import OffsetAndMetadata
 from kctl.client.consumer.rebalance_listener import RebalanceListener
-from kctl.client.errors import CommitFailedError, IllegalStateError, KafkaError
+from kctl.client.errors import ApiTimeout, CommitFailedError, IllegalStateError, KafkaError
 from kctl.sandbox import Fault
 from kctl.sandbox.sim import Hub
 from tests.sim.groups.scene import GROUP, GroupScene
@@ -246,6 +247,39 @@ def test_a_listener_that_raises_does_so_out_of_poll_after_the_change(scene: Grou
         scene.hub.sleep_ms(10)
 
     scene.play(body)
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_a_coordinator_that_stands_still_is_left_as_soon_as_it_is_replaced(scene: GroupScene, protocol: str) -> None:
+    """Whatever request.timeout.ms and the connection limit allow it: commits go on within a second or two."""
+    committed_at_ms: list[int] = []
+    moved_at_ms = 0
+
+    def replace() -> None:
+        nonlocal moved_at_ms
+        scene.hub.sleep_ms(10_000)
+        scene.sandbox.start_fault(scene.coordinator, Fault.FREEZE)
+        scene.hub.sleep_ms(4_000)
+        scene.sandbox.move_coordinator(GROUP, scene.coordinator % 3 + 1)
+        moved_at_ms = scene.hub.now_ms
+
+    def body() -> None:
+        short = {"session_timeout_ms": 45_000, "heartbeat_interval_ms": 3000} if protocol == "classic" else {}
+        consumer = scene.consumer(group_id=GROUP, group_protocol=protocol, **short)
+        consumer.subscribe(["t"])
+        for number in range(60):
+            scene.read(consumer, 0.3)
+            with suppress(ApiTimeout):
+                if consumer.assignment:
+                    consumer.commit_sync({T[0]: number}, timeout=0.7)
+                    committed_at_ms.append(scene.hub.now_ms)
+        assert consumer.close(5).left_group is True
+        scene.sandbox.heal()
+        scene.hub.sleep_ms(20)
+
+    scene.play(body, replace)
+    assert any(at_ms < moved_at_ms - 4_000 for at_ms in committed_at_ms)
+    assert min(at_ms for at_ms in committed_at_ms if at_ms > moved_at_ms) - moved_at_ms < 3_000
 
 
 @pytest.mark.parametrize("trouble", ["moved", "frozen", "reset"])

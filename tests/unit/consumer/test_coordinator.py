@@ -4,10 +4,11 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import Node
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.consumer.managers.coordinator import HELD, PROMPT, Coordinator
+from kctl.client.consumer.managers.requests import Outgoing, Poll
 from kctl.client.errors import ConnectionLost, KafkaError, RequestTimeout
 from kctl.client.protocol.api import find_coordinator
 from kctl.client.protocol.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
-from kctl.client.protocol.api.heartbeat import HeartbeatRequest
+from kctl.client.protocol.api.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kctl.client.protocol.versions import NodeVersions
 from tests.unit.consumer.fakes import FakeClient, FakeNetwork, answer, chance, config, fail
 
@@ -121,3 +122,85 @@ def test_a_refusal_is_there_for_one_turn() -> None:
     passing.find(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     assert passing.coordinator.refusal is None
     assert "COORDINATOR_NOT_AVAILABLE" in str(passing.coordinator.error)
+
+
+def second_look(desk: Desk) -> Outgoing | None:
+    """Return the question that is asked while the coordinator is known."""
+    return next(iter(desk.coordinator.poll(desk.client.clock.now_ms()).requests), None)
+
+
+def found_at(node_id: int) -> FindCoordinatorResponse:
+    found = find_coordinator.Coordinator(key="g", node_id=node_id, host=f"host{node_id}", port=9092)
+    return FindCoordinatorResponse(coordinators=[found])
+
+
+def test_while_a_request_is_not_answered_another_node_is_asked_who_coordinates() -> None:
+    desk = Desk()
+    desk.find()
+    request = desk.coordinator.outgoing(PROMPT, HeartbeatRequest(), 30_000, lambda _: None)
+    assert desk.coordinator.poll(0) == Poll([], 1000)
+    desk.client.clock.advance(1000)
+    look = second_look(desk)
+    assert look is not None
+    assert look.node_id in (1, 3), "not the one that is silent"
+    answer(look, found_at(2))
+    assert desk.coordinator.ready(PROMPT), "it is still the one"
+    assert desk.network.hung_up == []
+    desk.client.clock.advance(999)
+    assert second_look(desk) is None
+    desk.client.clock.advance(1)
+    look = second_look(desk)
+    assert look is not None
+    answer(look, found_at(3))
+    assert desk.network.hung_up == [PROMPT, HELD]
+    assert desk.network.dedicated[PROMPT] == Node(PROMPT, "host3", 9092)
+    assert desk.coordinator.ready(PROMPT)
+    assert "node 3 coordinates now" in str(desk.coordinator.error)
+    fail(request, ConnectionLost("of the one before"))
+    assert desk.coordinator.ready(PROMPT)
+    desk.client.clock.advance(60_000)
+    assert second_look(desk) is None, "nothing is waited for"
+
+
+def test_a_connection_that_is_not_ready_is_silence_too() -> None:
+    desk = Desk()
+    desk.find()
+    desk.network.down = {PROMPT: None, 1: None}
+    assert not desk.coordinator.ready(PROMPT)
+    desk.client.clock.advance(1000)
+    look = second_look(desk)
+    assert look is not None
+    assert look.node_id == 3
+    desk.network.down = {}
+    answer(look, found_at(2))
+    assert desk.coordinator.ready(PROMPT)
+    desk.client.clock.advance(60_000)
+    assert second_look(desk) is None
+
+
+def test_an_answer_ends_the_silence_and_a_held_request_is_none() -> None:
+    desk = Desk()
+    desk.find()
+    desk.coordinator.outgoing(HELD, HeartbeatRequest(), 30_000, lambda _: None)
+    request = desk.coordinator.outgoing(PROMPT, HeartbeatRequest(), 30_000, lambda _: None)
+    answer(request, HeartbeatResponse())
+    desk.client.clock.advance(60_000)
+    assert second_look(desk) is None
+
+
+def test_a_second_look_that_finds_nothing_changes_nothing() -> None:
+    desk = Desk()
+    desk.find()
+    desk.coordinator.outgoing(PROMPT, HeartbeatRequest(), 30_000, lambda _: None)
+    for end in (lambda look: fail(look, ConnectionLost("gone")), lambda look: answer(look, refused())):
+        desk.client.clock.advance(1000)
+        look = second_look(desk)
+        assert look is not None
+        end(look)
+        assert desk.coordinator.ready(PROMPT)
+        assert desk.coordinator.error is None
+
+
+def refused() -> FindCoordinatorResponse:
+    error = find_coordinator.Coordinator(key="g", node_id=-1, error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    return FindCoordinatorResponse(coordinators=[error])

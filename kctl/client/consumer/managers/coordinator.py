@@ -10,6 +10,7 @@ from random import Random
 
 from kctl.client.backoff import ExponentialBackoff
 from kctl.client.broker_errors import ErrorCode, broker_error
+from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import Node
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ConsumerConfig
@@ -27,6 +28,8 @@ HELD = PROMPT - 1
 GROUP = 0
 """FindCoordinator's key type of groups."""
 FIRST_VERSION_WITH_KEYS = 4
+SECOND_LOOK_MS = 1000
+"""So long it may be silent before another node is asked, and asked again, who coordinates."""
 
 ELSEWHERE = frozenset({ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE})
 """Codes that mean that the broker asked is not, or no longer, the coordinator."""
@@ -40,7 +43,8 @@ class Coordinator:
         error: the last thing that went wrong with it; None while it is known and answers.
         refusal: an error of the look-up that trying again does not cure; it is there for one turn of the loop.
 
-    Source: Java's CoordinatorRequestManager. Differs: two connections instead of one.
+    Source: Java's CoordinatorRequestManager. Differs: two connections instead of one. While it is silent, another node
+    is asked every second who coordinates, so that one that stands still is left as soon as it is replaced.
     """
 
     def __init__(self, config: ConsumerConfig, group_id: str, client: ClusterClient, chance: Random) -> None:
@@ -60,6 +64,11 @@ class Coordinator:
         self._retry_at_ms = 0
         self._connect_errors: dict[int, KafkaError] = {}
         """The last error of each connection, so that one failure is noticed once."""
+        self._unanswered: dict[int, int] = {}
+        """When each request on PROMPT was sent that has no answer yet, oldest first."""
+        self._sent = 0
+        self._connecting_since_ms: int | None = None
+        self._looked_at_ms = 0
 
     # --- for those who send to it -----------------------------------------------------------------------------------
 
@@ -69,7 +78,11 @@ class Coordinator:
             self._is_wanted = True
             return False
         if self._client.network.ready(connection):
+            if connection == PROMPT:
+                self._connecting_since_ms = None
             return True
+        if connection == PROMPT and self._connecting_since_ms is None:
+            self._connecting_since_ms = self._client.clock.now_ms()
         error = self._client.network.node_error(connection)
         if error is not None and error is not self._connect_errors.get(connection):
             self._connect_errors[connection] = error
@@ -86,8 +99,12 @@ class Coordinator:
     ) -> Outgoing:
         """Return the request for that connection; losing the connection on the way is noticed here."""
         found = self._found
+        self._sent = number = self._sent + 1
+        if connection == PROMPT:
+            self._unanswered[number] = self._client.clock.now_ms()
 
         def done(answer: Answer) -> None:
+            self._unanswered.pop(number, None)
             if answer.error is not None and found == self._found and self._is_its_fault(answer.error):
                 self.lost(answer.error)
             on_done(answer)
@@ -111,6 +128,8 @@ class Coordinator:
             return
         self.error = error
         self._node = None
+        self._connecting_since_ms = None
+        self._unanswered.clear()
         self._wait_before_next()
         for connection in (PROMPT, HELD):
             self._client.network.disconnect(connection, "the coordinator is looked for anew")
@@ -127,15 +146,17 @@ class Coordinator:
     def poll(self, now_ms: int) -> Poll:
         """Send the look-up that somebody wants; polled after all who may want it."""
         self.refusal = None
-        if self._node is not None or not self._is_wanted or self._is_in_flight:
+        if self._is_in_flight or (self._node is None and not self._is_wanted):
             return Poll([])
-        if self._retry_at_ms > now_ms:
-            return Poll([], self._retry_at_ms)
-        node = self._client.network.any_ready_node()
+        due_at_ms = self._retry_at_ms if self._node is None else self._second_look_at_ms
+        if due_at_ms > now_ms:
+            return Poll([], due_at_ms)
+        node = self._whom_to_ask()
         if node is None:
             return Poll([])
         self._is_wanted = False
         self._is_in_flight = True
+        self._looked_at_ms = now_ms
         versions = self._client.network.versions(node.node_id)
         has_keys = versions is None or versions.supports(FindCoordinatorRequest, FIRST_VERSION_WITH_KEYS)
         request = FindCoordinatorRequest(key_type=GROUP)
@@ -145,8 +166,32 @@ class Coordinator:
             request.key = self.group_id
         return Poll([Outgoing(node.node_id, request, self._request_timeout_ms, self._on_answer)])
 
+    def _whom_to_ask(self) -> Node | None:
+        """Return any node that is ready; while a coordinator is known that is silent, another one than that."""
+        network = self._client.network
+        if self._node is None:
+            return network.any_ready_node()
+        others = [node for node in self._client.metadata.cluster.nodes if node.node_id != self._node.node_id]
+        ready = next((node for node in others if network.is_ready(node.node_id)), None)
+        if ready is None and others:
+            network.ready(others[0].node_id)  # so that there is one the next time
+        return ready
+
+    @property
+    def _second_look_at_ms(self) -> int:
+        """When to ask whether the one we know is still the one: it is silent, and may stand still for ever."""
+        silent_since_ms = next(iter(self._unanswered.values()), FOREVER_MS)
+        if self._connecting_since_ms is not None:
+            silent_since_ms = min(silent_since_ms, self._connecting_since_ms)
+        if silent_since_ms == FOREVER_MS:
+            return FOREVER_MS
+        return max(silent_since_ms, self._looked_at_ms) + SECOND_LOOK_MS
+
     def _on_answer(self, answer: Answer) -> None:
         self._is_in_flight = False
+        if self._node is not None:
+            self._on_second_look(answer, self._node)
+            return
         error = answer.error
         if isinstance(answer.response, FindCoordinatorResponse):
             found = answer.response.coordinators[0] if answer.response.coordinators else answer.response
@@ -159,6 +204,16 @@ class Coordinator:
         if not may_pass(error):
             self.refusal = error
         self._wait_before_next()
+
+    def _on_second_look(self, answer: Answer, known: Node) -> None:
+        """Go to another coordinator at once if there is one; else the one we know gets all the time that it has."""
+        if not isinstance(answer.response, FindCoordinatorResponse):
+            return
+        found = answer.response.coordinators[0] if answer.response.coordinators else answer.response
+        if found.error_code == ErrorCode.NONE and (found.node_id, found.host, found.port) != known[:3]:
+            text = f"{known} was silent, and node {found.node_id} coordinates now"
+            self.lost(broker_error(ErrorCode.NOT_COORDINATOR, f"FindCoordinator of group {self.group_id}", text))
+            self._on_found(Node(found.node_id, found.host, found.port))
 
     def _on_found(self, node: Node) -> None:
         self._node = node
