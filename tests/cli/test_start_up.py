@@ -84,5 +84,14 @@ def test_commands_import_what_they_need_only(arguments: tuple[str, ...], refused
     assert not modules & (NEVER | NOT_WITHOUT_TLS | NOT_OFF_A_TERMINAL)
 
 
+def test_help_and_mistakes_of_consume_import_no_consumer() -> None:
+    for arguments in (("consume", "--help"), ("consume", "t", "-o", "strat")):
+        assert not {
+            name
+            for name in _modules(*arguments)
+            if name.startswith(("kctl.client.consumer.consumer", "kctl.client.net"))
+        }
+
+
 def test_tls_is_imported_when_it_is_spoken(refused: str) -> None:
     assert "ssl" in _modules("probe", "-b", refused, "--security-protocol", "SSL")
