@@ -25,7 +25,7 @@ $(READY): $(INSTALLED)
 run: $(INSTALLED)  ## start a sandbox cluster, produce to it, consume from it, probe it
 	@PATH="$(abspath $(BIN)):$$PATH" bash tools/first_run.sh
 
-test: check fuzz loopback cli faultlab broker conformance  ## every tier; starts real brokers itself
+test: check sim-fresh fuzz loopback cli faultlab broker conformance  ## every tier; starts real brokers itself
 	@echo "all tiers passed"
 
 check: $(READY)  ## what every commit passes, in under a minute
@@ -52,6 +52,16 @@ unit: $(READY)  ## no socket, no sleep
 
 sim: $(READY)  ## client and sandbox in virtual time
 	$(PYTEST) tests/sim
+
+sim-fresh: $(READY)  ## 150 seeds of the simulation that no commit before has tried
+	$(BIN)/python -m tests.sim run --fresh 150 --jobs 2
+
+sim-long: $(READY)  ## 1,000 seeds, what they met, and an hour of one group in which no memory grows
+	$(BIN)/python -m tests.sim run --corpus --seeds 0:1000 --jobs 2 --coverage
+	$(BIN)/python -m tests.sim memory
+
+sim-mutants: $(READY)  ## each bug planted in the client is found within 300 seeds
+	$(BIN)/python -m tests.sim mutants --jobs 2
 
 fuzz: $(READY)  ## every decoder, cut and mutated, compiled and not
 	$(PYTEST) tests/fuzz

@@ -17,7 +17,7 @@ class LinkFault(Enum):
     CLOG_RESPONSES = "clog-responses"
     """Nothing of the node arrives until it ends."""
     BLACKHOLE = "blackhole"
-    """Connection attempts get no answer."""
+    """Connection attempts get no answer; kernels repeat them, so one may succeed after the end."""
     REFUSE = "refuse"
     """Connection attempts are refused."""
     SLOW = "slow"

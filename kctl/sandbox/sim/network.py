@@ -19,6 +19,7 @@ from kctl.sandbox.sim.hub import Hub
 from kctl.sandbox.sim.link_faults import LinkFault, LinkFaults
 from kctl.sandbox.sim.schedule import MS
 
+FIRST_SYN_RETRY_MS = 1000
 NO_LIMIT = 1 << 62
 """Bytes a millisecond, where nothing slows a link down."""
 
@@ -148,13 +149,17 @@ class Connection:
         self._down = _Direction(network, f"{address}>{name}", self.link, LinkFault.CLOG_RESPONSES)
         self._unsent = bytearray()
         self._under_way_bytes = 0
+        self._syns_lost = 0
         self._up.send("SYN", lambda: self._arrive(address))
 
     # --- the broker's side --------------------------------------------------------------------------------------------
 
     def _arrive(self, address: Address) -> None:
         listener = self._network.listener_at(address)
-        if self._client is None or self.link.value(LinkFault.BLACKHOLE) is not None:
+        if self._client is None:
+            return
+        if self.link.value(LinkFault.BLACKHOLE) is not None:
+            self._say_syn_again(address)
             return
         outcome = OnConnect.REFUSE if listener is None else listener.on_connect()
         if outcome is OnConnect.DROP:
@@ -168,6 +173,12 @@ class Connection:
         else:
             self._server = listener.accept(self)
             self._network.opened(self)
+
+    def _say_syn_again(self, address: Address) -> None:
+        """A kernel repeats a SYN that nobody answers, after 1 s, 2 s more, 4 s more, ..."""
+        wait_ms = FIRST_SYN_RETRY_MS << self._syns_lost
+        self._syns_lost += 1
+        self._network.hub.call_later_ms(wait_ms, "kernel", lambda: self._up.send("SYN", lambda: self._arrive(address)))
 
     def write(self, data: bytes) -> None:
         if self._server is not None:

@@ -202,6 +202,19 @@ def _mutants(arguments: argparse.Namespace) -> int:
     return hunt(arguments.only, seeds=arguments.seeds, jobs=arguments.jobs)
 
 
+def _memory(arguments: argparse.Namespace) -> int:
+    from tests.sim.chaos.memory import grown
+
+    failed = False
+    for protocol in ("classic", "consumer"):
+        growths, read = grown(minutes=arguments.minutes, protocol=protocol)
+        say(f"{protocol}: {arguments.minutes} virtual minutes, {read} records, {len(growths)} types have grown")
+        for growth in growths:
+            failed = True
+            say(f"  {growth.kind}: {growth.early} objects, then {growth.late}")
+    return int(failed)
+
+
 def main(words: list[str] | None = None) -> int:
     """Run a command and return its exit code."""
     parser = argparse.ArgumentParser(prog="python -m tests.sim", description=__doc__)
@@ -237,6 +250,9 @@ def main(words: list[str] | None = None) -> int:
     each.add_argument("--seeds", type=int, default=300, help="the most seeds for each")
     each.add_argument("-j", "--jobs", type=int, default=1)
     each.set_defaults(do=_mutants)
+    each = commands.add_parser("memory", help="an hour of one group in which no memory grows")
+    each.add_argument("--minutes", type=int, default=60)
+    each.set_defaults(do=_memory)
     arguments = parser.parse_args(words)
     code: int = arguments.do(arguments)
     return code

@@ -55,6 +55,8 @@ class World:
         self.coverage = Coverage()
         self.network.on_dial = lambda client, ip: self.history.event(CLUSTER, "dial", [client, ip])
         self.incarnations = dict.fromkeys(PARTITIONS, 0)
+        self._counts = dict(PARTITIONS)
+        """How many partitions a topic had when it was deleted: it is made anew with as many."""
         self.consumers: dict[str, Consumer] = {}
         """By proc, while they live."""
         self.groups: dict[str, str] = {}
@@ -100,13 +102,14 @@ class World:
         self.history.event(CLUSTER, "trim", [tp, self.start(tp)])
 
     def delete_topic(self, topic: str) -> None:
+        self._counts[topic] = len(self.sandbox.cluster.topics[topic].partitions)
         self.sandbox.cluster.delete_topic(topic)
         self.history.event(CLUSTER, "deleted", topic)
 
     def create_topic(self, topic: str) -> None:
         if topic not in self.sandbox.cluster.topics:
             self.incarnations[topic] += 1
-            self.sandbox.create_topic(topic, PARTITIONS[topic])
+            self.sandbox.create_topic(topic, self._counts[topic])
             self.history.event(CLUSTER, "created", topic)
 
     def add_partitions(self, topic: str, count: int, most: int) -> None:

@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 _CONSUMER = "kctl/client/consumer"
 _MANAGERS = f"{_CONSUMER}/managers"
+_CLASSIC = f"{_MANAGERS}/membership_classic.py"
+_KIP_848 = f"{_MANAGERS}/membership_consumer.py"
 
 
 class Mutant(NamedTuple):
@@ -15,4 +17,99 @@ class Mutant(NamedTuple):
     new: str
 
 
-MUTANTS: tuple[Mutant, ...] = ()
+MUTANTS: tuple[Mutant, ...] = (
+    Mutant(
+        "stale events are current",
+        f"{_CONSUMER}/subscription.py",
+        "return state if state is not None and state.epoch == epoch else None",
+        "return state",
+    ),
+    Mutant(
+        "stale fetches count",
+        f"{_MANAGERS}/fetch.py",
+        "                if state.epoch == epoch:",
+        "                if True:",
+    ),
+    Mutant(
+        "paused partitions deliver",
+        f"{_CONSUMER}/fetched_data.py",
+        "if not self._subscription.state(tp).paused:",
+        "if self._subscription.state(tp) is not None:",
+    ),
+    Mutant(
+        "commits one too far",
+        f"{_CONSUMER}/group_side.py",
+        "OffsetAndMetadata(state.position, ",
+        "OffsetAndMetadata(state.position + 1, ",
+    ),
+    Mutant(
+        "waits past its deadline",
+        f"{_CONSUMER}/network_link.py",
+        "min(timer.deadline_at_ms, until_ms)",
+        "min(timer.deadline_at_ms + 3, until_ms)",
+    ),
+    Mutant("nobody is woken", f"{_CONSUMER}/network_loop.py", "            self._has_news = True", "            pass"),
+    Mutant(
+        "joins before it let go",
+        _CLASSIC,
+        "        if self._applied < self._reported:\n            return Poll([])\n        if self._owned",
+        "        if self._owned",
+    ),
+    Mutant("eager keeps its partitions", _CLASSIC, "if self._owned and not self._is_cooperative:", "if False:"),
+    Mutant("never gives up", _CLASSIC, "now_ms >= self._liveness.expires_at_ms:", "False:"),
+    Mutant(
+        "a lost member keeps its partitions",
+        _CLASSIC,
+        "        if self._owned:\n            self._change((), is_lost=True, is_complete=False)\n",
+        "",
+    ),
+    Mutant(
+        "says that it gave up what it still reads",
+        _KIP_848,
+        "return self._owned if self._applied == self._reported else united(self._owned, self._offered or {})",
+        "return self._offered or {}",
+    ),
+    Mutant("keeps what the group took", _KIP_848, "            self._offer({}, is_lost=True)", "            pass"),
+    Mutant(
+        "lost coordinator stays",
+        f"{_MANAGERS}/coordinator.py",
+        "        self._node = None\n        self._connecting_since_ms = None",
+        "        self._connecting_since_ms = None",
+    ),
+    Mutant(
+        "a pattern waits for metadata",
+        f"{_MANAGERS}/topic_choice.py",
+        "            metadata.request_update()",
+        "            pass",
+    ),
+    Mutant(
+        "an old goodbye counts",
+        _CLASSIC,
+        "            self._leaving = None  # of an earlier subscription; how it ended says nothing about this one",
+        "            pass",
+    ),
+    Mutant(
+        "callers of a closed loop wait",
+        f"{_CONSUMER}/network_loop.py",
+        "            self._client.close()\n",
+        "            pass\n",
+    ),
+    Mutant(
+        "a wakeup comes twice",
+        f"{_CONSUMER}/network_link.py",
+        "            self._is_woken = False\n            raise WakeupError",
+        "            raise WakeupError",
+    ),
+    Mutant(
+        "commits at their end forget to answer",
+        f"{_MANAGERS}/commits.py",
+        "            self._report(CommitDone(commit.event.commit_id, error))",
+        "            pass",
+    ),
+    Mutant(
+        "heartbeats four times too rare",
+        f"{_MANAGERS}/heartbeat.py",
+        "        self._is_in_flight = True\n        self._due_at_ms = now_ms + self._interval_ms",
+        "        self._is_in_flight = True\n        self._due_at_ms = now_ms + 4 * self._interval_ms",
+    ),
+)

@@ -1,0 +1,109 @@
+"""An hour of one consuming group in virtual time, with light faults: what is alive after it is what was alive early.
+
+Counts objects by type, which is exact where bytes are not. Started by `python -m tests.sim memory`; that a leak is seen
+is shown by tests/sim/chaos/test_memory.py, with one planted.
+"""
+
+import gc
+from collections import Counter
+from typing import NamedTuple
+
+from kctl.client.consumer.consumer import Consumer
+from kctl.client.consumer.rebalance_listener import RebalanceListener
+from kctl.sandbox import Sandbox
+from kctl.sandbox.sim import Hub, LinkFault, SimNetwork, SimResolver, sim_runtime
+from tests.sim.chaos.plan import NODES, SESSION_MS
+from tests.sim.chaos.world import BOOTSTRAP
+
+MINUTE_MS = 60_000
+MOST_GROWTH = 200
+"""More objects of one type than this, between the two counts, are a leak: an hour has thousands of everything."""
+KEPT_BATCHES = 50
+SLOW_MS = 20
+
+
+class Growth(NamedTuple):
+    """How many objects there were of a type that has grown, early and at the end."""
+
+    kind: str
+    early: int
+    late: int
+
+
+class _Hour:
+    """Members that read, a writer whose log is kept short, and faults that come and go."""
+
+    def __init__(self, hub: Hub, minutes: int) -> None:
+        self.hub = hub
+        self.end_ms = minutes * MINUTE_MS
+        self.network = SimNetwork(hub)
+        resolver = self.resolver = SimResolver(hub)
+        self.sandbox = Sandbox(nodes=NODES, topics={"t": 6})
+        self.sandbox.attach(self.network, resolver)
+        self.read = 0
+
+    def member(self, name: str, protocol: dict[str, object]) -> None:
+        properties: dict[str, object] = {
+            "bootstrap.servers": BOOTSTRAP,
+            "group.id": "g",
+            "auto.offset.reset": "earliest",
+            "metadata.max.age.ms": 30_000,
+            **protocol,
+        }
+        consumer = Consumer(properties, sim_runtime(self.hub, name, self.network, self.resolver))
+        consumer.subscribe(["t"], RebalanceListener())
+        while self.hub.now_ms < self.end_ms:
+            self.read += len(consumer.poll(1))
+            consumer.commit_async()
+        consumer.close()
+
+    def write(self) -> None:
+        from kctl.client.records import RecordBatchBuilder
+
+        chance = self.hub.rng("writer")
+        while self.hub.now_ms < self.end_ms:
+            partition = self.sandbox.cluster.topics["t"].partitions[chance.randrange(6)]
+            builder = RecordBatchBuilder()
+            builder.try_append(None, b"x" * 100, [], self.hub.now_ms)
+            partition.log.append(builder.build(), partition.leader_epoch, self.hub.now_ms)
+            partition.log.delete_records(max(0, partition.log.end_offset - KEPT_BATCHES))
+            self.hub.sleep_ms(chance.randint(100, 2000))
+
+    def disturb(self) -> None:
+        chance = self.hub.rng("faults")
+        while self.hub.now_ms < self.end_ms:
+            self.hub.sleep_ms(chance.randint(5000, 40_000))
+            number = self.network.faults.start(LinkFault.SLOW, value=SLOW_MS)
+            for connection in self.network.connections_of(ip=f"10.0.0.{chance.randint(1, NODES)}"):
+                connection.cut()
+            self.sandbox.move_coordinator("g", chance.randint(1, NODES))
+            self.hub.sleep_ms(chance.randint(1, 3000))
+            self.network.faults.stop(number)
+
+
+def count_objects() -> Counter[str]:
+    """Return how many objects there are of each type, after a collection."""
+    gc.collect()
+    return Counter(f"{type(one).__module__}.{type(one).__qualname__}" for one in gc.get_objects())
+
+
+def grown(*, minutes: int = 60, early_minute: int = 10, protocol: str = "classic") -> tuple[list[Growth], int]:
+    """Run a group for so long; return which types have grown since the early minute, and how many records were read."""
+    given: dict[str, object] = (
+        {"group.protocol": "consumer"} if protocol == "consumer" else {"session.timeout.ms": SESSION_MS}
+    )
+    counts: list[Counter[str]] = []
+    with Hub(seed=1) as hub:
+        hour = _Hour(hub, minutes)
+        for name in ("c1", "c2"):
+            hub.spawn(name, lambda name=name: hour.member(name, given))  # type: ignore[misc]  # a bound default
+        hub.spawn("writer", hour.write)
+        hub.spawn("faults", hour.disturb)
+        hub.run(until_ms=early_minute * MINUTE_MS)
+        counts.append(count_objects())
+        hub.run(until_ms=(minutes - 1) * MINUTE_MS)
+        counts.append(count_objects())
+        hub.run()
+        early, late = counts
+        growths = [Growth(kind, early[kind], late[kind]) for kind in late if late[kind] - early[kind] > MOST_GROWTH]
+        return sorted(growths, key=lambda each: each.early - each.late), hour.read

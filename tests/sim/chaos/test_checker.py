@@ -1,0 +1,94 @@
+"""Each rule refuses a history that breaks it, and leaves one alone that does not."""
+
+from typing import Any
+
+import pytest
+
+from kctl.client.cluster import TopicPartition
+from tests.sim.chaos.checker import check
+from tests.sim.chaos.history import CLUSTER, Entry
+from tests.sim.chaos.plan import Plan
+
+TP = TopicPartition("t", 0)
+PROC = "c1.1"
+PLAN = Plan(0, "swarm", 1000, (), ())
+Line = tuple[int, str, str, str, Any]
+"""Instant, proc, kind, what, value."""
+
+
+def rules_broken(*lines: Line, timeout_ms: int | None = None, error: str = "") -> list[str]:
+    entries = [
+        Entry(
+            number,
+            at_ms,
+            proc,
+            kind,
+            what,
+            value,
+            timeout_ms if what != "assign" else None,
+            error if kind == "info" else "",
+        )
+        for number, (at_ms, proc, kind, what, value) in enumerate(lines)
+    ]
+    return [violation.rule.split()[0] for violation in check(entries, PLAN)]
+
+
+def born(**properties: object) -> Line:
+    given = {"group": "g", "member": True, "auto.offset.reset": "earliest", "fetch.max.wait.ms": 500, **properties}
+    return (0, PROC, "event", "born", given)
+
+
+def assigned(*partitions: TopicPartition, **robbed: str) -> Line:
+    return (0, PROC, "event", "assigned", {"partitions": list(partitions), "robbed": robbed})
+
+
+def polled(at_ms: int, *runs: tuple[int, int]) -> list[Line]:
+    value = {"runs": [[TP, first, count] for first, count in runs], "wrong": [], "paused": [], "owned": [TP]}
+    return [(at_ms, PROC, "invoke", "poll", None), (at_ms, PROC, "ok", "poll", value)]
+
+
+WRITTEN: Line = (0, CLUSTER, "event", "append", [TP, 0, 100])
+START = (born(), WRITTEN, assigned(TP))
+
+
+def test_what_is_right_breaks_nothing() -> None:
+    assert rules_broken(*START, *polled(5, (0, 10)), *polled(6, (10, 5)), timeout_ms=0) == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "lines"),
+    [
+        ("C1", [*polled(5, (0, 10)), *polled(6, (11, 5))]),
+        ("C2", [*polled(5, (0, 10)), *polled(6, (9, 5))]),
+        ("C3", polled(5, (0, 10), (12, 5))),
+        ("C7", polled(5, (3, 10))),
+        ("C4", [(4, PROC, "invoke", "pause", [TP]), (4, PROC, "ok", "pause", None), *polled(5, (0, 1))]),
+        ("C6", [*polled(5, (0, 10)), *polled(6), (7, CLUSTER, "event", "commit", ["g", TP, 11, PROC])]),
+        ("C6", [*polled(5, (0, 10)), (7, CLUSTER, "event", "commit", ["g", TP, 10, PROC])]),
+        ("C9", [*polled(5, (0, 1)), (6, CLUSTER, "event", "trim", [TP, 50]), *polled(7, (60, 1))]),
+        ("G1", [(5, PROC, "event", "assigned", {"partitions": [TopicPartition("t", 1)], "robbed": {"t-1": "c2.1"}})]),
+        ("G2", [(5, PROC, "event", "revoked", {"partitions": [TopicPartition("t", 1)], "robbed": {}})]),
+        ("G3", [(5, PROC, "event", "member", ["m", 5]), (6, PROC, "event", "member", ["m", 4])]),
+        ("G5", [(5, CLUSTER, "event", "settled", {"after_ms": 9, "why_not": "nobody has it"})]),
+        ("D1", [(5, PROC, "invoke", "poll", None), (6, PROC, "ok", "poll", {"runs": [], "wrong": []})]),
+        ("D4", [(5, PROC, "event", "slept", [TP])]),
+        ("R1", [(5, CLUSTER, "event", "left", {"connections": 1, "actors": ()})]),
+        ("R3", [(5, CLUSTER, "event", "left", {"connections": 0, "actors": ("c1",)})]),
+        ("R6", [(5, CLUSTER, "event", "exception", {"actor": "c1", "text": "KeyError"})]),
+        ("R7", [(5, CLUSTER, "event", "stuck", "100000 steps")]),
+        ("R8", [(5, CLUSTER, "event", "dial", ["c1", "10.0.0.1"])] * 31),
+        ("R9", [(5, PROC, "event", "protocol-error", "correlation id 5, and 4 was asked")]),
+        ("C8", [*polled(5, (0, 10)), (9, CLUSTER, "event", "over", None)]),
+    ],
+)
+def test_what_is_wrong_is_seen(rule: str, lines: list[Line]) -> None:
+    assert rule in rules_broken(*START, *lines, timeout_ms=0)
+
+
+def test_early_and_unexpected_ends() -> None:
+    call: list[Line] = [(5, PROC, "invoke", "end_offsets", None)]
+    told = {"timeout_ms": 10, "elapsed_ms": 5, "limit": "default.api.timeout.ms"}
+    early = rules_broken(*START, *call, (10, PROC, "info", "end_offsets", told), timeout_ms=10, error="ApiTimeout")
+    assert early == ["D2"]
+    wrong = rules_broken(*START, *call, (10, PROC, "info", "end_offsets", {}), timeout_ms=10, error="KeyError")
+    assert wrong == ["D8"]
