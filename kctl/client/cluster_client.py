@@ -18,6 +18,7 @@ from kctl.client.metadata_updater import MetadataUpdater
 from kctl.client.network.in_flight import OnDone
 from kctl.client.network.network_client import NetworkClient
 from kctl.client.protocol.schema import Request
+from kctl.client.questions import Questions
 from kctl.client.seams import Runtime
 
 
@@ -50,7 +51,8 @@ class ClusterClient:
             backoff=ExponentialBackoff(config.retry_backoff_ms, config.retry_backoff_max_ms, runtime.chance),
             auto_create_topics=auto_create_topics,
         )
-        self._updater = MetadataUpdater(config, self.network, self.metadata, self.clock)
+        self._questions = Questions(self.network, self.clock)
+        self._updater = MetadataUpdater(config, self.network, self._questions, self.metadata, self.clock)
         self._events = events
         self._spent_ms: dict[str, int] = {}
 
@@ -60,7 +62,8 @@ class ClusterClient:
         Args: timeout_ms: upper bound of the wait; 0 never waits. It ends earlier for I/O, a wake-up or any deadline.
         """
         now_ms = self.clock.now_ms()
-        wait_ms = max(0, min(timeout_ms, self._updater.run(now_ms) - now_ms))
+        next_at_ms = min(self._updater.run(now_ms), self._questions.run(now_ms))
+        wait_ms = max(0, min(timeout_ms, next_at_ms - now_ms))
         activity = self.activity()
         self.network.poll(wait_ms)
         spent_ms = self.clock.now_ms() - now_ms
@@ -86,6 +89,12 @@ class ClusterClient:
             expect_response=expect_response,
             max_version=max_version,
         )
+
+    def ask(
+        self, node_id: int, request: Request, *, timeout_ms: int, on_done: OnDone, max_version: int | None = None
+    ) -> None:
+        """Ask a ready node what any node could answer; others are asked too when it is silent. See `Questions.ask`."""
+        self._questions.ask(node_id, request, timeout_ms=timeout_ms, on_done=on_done, max_version=max_version)
 
     def learn_leader(self, partition: TopicPartition, leader_id: int, leader_epoch: int, nodes: Iterable[Node]) -> bool:
         """Take the new leader of a partition from an answer that named it; return whether that is news.

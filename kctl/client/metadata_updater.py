@@ -1,6 +1,6 @@
 """MetadataUpdater: sends the metadata requests that are due, to any node, and starts again from bootstrap.servers.
 
-Owns the one metadata request in flight and the decision to rebootstrap; what is due and what an answer means is
+Owns the one metadata question under way and the decision to rebootstrap; what is due and what an answer means is
 metadata.py's. Shown by tests/unit/metadata/test_metadata_updater.py.
 """
 
@@ -15,6 +15,7 @@ from kctl.client.metadata import Metadata
 from kctl.client.network.in_flight import Answer
 from kctl.client.network.network_client import NetworkClient
 from kctl.client.protocol.api.metadata import MetadataResponse
+from kctl.client.questions import Questions
 
 
 class MetadataUpdater:
@@ -24,8 +25,11 @@ class MetadataUpdater:
     failed, not from the last that succeeded, so that a rarely refreshed client is not thrown off by its first failure.
     """
 
-    def __init__(self, config: ClientConfig, network: NetworkClient, metadata: Metadata, clock: Clock) -> None:
+    def __init__(
+        self, config: ClientConfig, network: NetworkClient, questions: Questions, metadata: Metadata, clock: Clock
+    ) -> None:
         self._network = network
+        self._questions = questions
         self._metadata = metadata
         self._clock = clock
         self._request_timeout_ms = config.request_timeout_ms
@@ -58,7 +62,7 @@ class MetadataUpdater:
     def _send(self, node: Node, now_ms: int) -> None:
         self.is_in_flight = True
         request = self._metadata.begin(now_ms)
-        self._network.send(node.node_id, request, timeout_ms=self._request_timeout_ms, on_done=self._on_done)
+        self._questions.ask(node.node_id, request, timeout_ms=self._request_timeout_ms, on_done=self._on_done)
 
     def _on_done(self, answer: Answer) -> None:
         self.is_in_flight = False

@@ -109,7 +109,7 @@ class Call:
         self.wait_until(is_found, "waiting for a node to ask")
         answers: list[Answer] = []
         node = self.client.network.node(found[0])
-        self.send(node.node_id, build, answers.append)
+        self.send(node.node_id, build, answers.append, is_for_any=route is any_node)
         self.wait_until(lambda: bool(answers), f"waiting for the {api} answer of {node}")
         return answers[0]
 
@@ -168,12 +168,22 @@ class Call:
         return versions is None or versions.supports(kind, at_least)
 
     def send(
-        self, node_id: int, build: Build, on_done: Callable[[Answer], None], *, max_version: int | None = None
+        self,
+        node_id: int,
+        build: Build,
+        on_done: Callable[[Answer], None],
+        *,
+        max_version: int | None = None,
+        is_for_any: bool = False,
     ) -> None:
-        """Send to a ready node; the answer may take what is left of the call, but at most request.timeout.ms."""
+        """Send to a ready node; the answer may take what is left of the call, but at most request.timeout.ms.
+
+        Args: is_for_any: any broker can answer it, so others are asked too when that one keeps silent.
+        """
         self.timer.update()
         timeout_ms = min(self.timer.remaining_ms, self._request_timeout_ms)
-        self.client.send(node_id, build(timeout_ms), timeout_ms=timeout_ms, on_done=on_done, max_version=max_version)
+        send = self.client.ask if is_for_any else self.client.send
+        send(node_id, build(timeout_ms), timeout_ms=timeout_ms, on_done=on_done, max_version=max_version)
 
     def pause(self, error: KafkaError) -> None:
         """Wait for the back-off before another attempt, or raise the error if there is to be none."""

@@ -120,7 +120,8 @@ class NetworkLoop:
             wanted = manager.poll(now_ms)
             deadline_at_ms = min(deadline_at_ms, wanted.next_deadline_at_ms)
             for request in wanted.requests:
-                self._client.send(
+                send = self._client.ask if request.is_for_any else self._client.send
+                send(
                     request.node_id,
                     request.request,
                     timeout_ms=request.timeout_ms,

@@ -196,9 +196,9 @@ class NetworkClient:
         candidate = self._next_candidate()
         return None if candidate is None else candidate.node
 
-    def any_ready_node(self) -> Node | None:
+    def any_ready_node(self, avoid: Sequence[int] = ()) -> Node | None:
         """Return a ready node, least loaded first; with none, start candidates one after the other until one is."""
-        ready = self._least_loaded_ready()
+        ready = self._least_loaded_ready(avoid)
         if ready is not None:
             return ready.node
         self._race.is_running = True
@@ -436,8 +436,9 @@ class NetworkClient:
             return False
         return len(entry.connection.in_flight) < self._max_in_flight
 
-    def _least_loaded_ready(self) -> NodeEntry | None:
-        ready = [e for e in self._members().values() if e.connection is not None and self._can_send(e)]
+    def _least_loaded_ready(self, avoid: Sequence[int] = ()) -> NodeEntry | None:
+        members = [entry for node_id, entry in self._members().items() if node_id not in avoid]
+        ready = [e for e in members if e.connection is not None and self._can_send(e)]
         return min(ready, key=lambda e: len(e.connection.in_flight) if e.connection else 0, default=None)
 
     def _next_candidate(self) -> NodeEntry | None:

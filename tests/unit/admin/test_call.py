@@ -42,7 +42,7 @@ def call_with(answerer: Answerer, timeout_ms: int = 1000, retries: int = 2**31 -
     network = AnsweringNetwork(clock, answerer)
     network.set_nodes(client.fake.nodes)
     network.up = [-1, 1, 2]
-    client.fake = client.network = client._updater._network = network
+    client.use(network)
     backoff = ExponentialBackoff(100, 1000, Random(), jitter=0.0)
     return Call(client, backoff, timeout_ms=timeout_ms, request_timeout_ms=400, retries=retries, what="creating")
 

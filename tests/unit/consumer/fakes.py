@@ -71,8 +71,8 @@ class FakeNetwork:
     def forgive(self) -> None:
         self.refusal = None
 
-    def any_ready_node(self) -> Node | None:
-        ready = [node_id for node_id in (1, 2, 3) if node_id not in self.down]
+    def any_ready_node(self, avoid: Sequence[int] = ()) -> Node | None:
+        ready = [node_id for node_id in (1, 2, 3) if node_id not in self.down and node_id not in avoid]
         return Node(ready[0], f"host{ready[0]}", 9092) if ready else None
 
 
@@ -104,6 +104,11 @@ class FakeClient:
         self, node_id: int, request: Request, *, timeout_ms: int, on_done: OnDone, max_version: int | None = None
     ) -> None:
         self.sent.append(Outgoing(node_id, request, timeout_ms, on_done, max_version))
+
+    def ask(
+        self, node_id: int, request: Request, *, timeout_ms: int, on_done: OnDone, max_version: int | None = None
+    ) -> None:
+        self.sent.append(Outgoing(node_id, request, timeout_ms, on_done, max_version, is_for_any=True))
 
     def poll(self, timeout_ms: int) -> None:
         self.polled_ms.append(timeout_ms)

@@ -13,6 +13,7 @@ from kctl.client.metadata_updater import MetadataUpdater
 from kctl.client.network.in_flight import Answer, OnDone
 from kctl.client.network.network_client import NetworkClient
 from kctl.client.protocol.schema import Request, Response
+from kctl.client.questions import Questions
 
 
 class SentRequest(NamedTuple):
@@ -78,8 +79,8 @@ class FakeNetwork(NetworkClient):
     def forgive(self) -> None:
         self.fatal = None
 
-    def any_ready_node(self) -> Node | None:
-        return next((node for node in self.nodes if node.node_id in self.up), None)
+    def any_ready_node(self, avoid: Sequence[int] = ()) -> Node | None:
+        return next((node for node in self.nodes if node.node_id in self.up and node.node_id not in avoid), None)
 
     def all_unavailable(self) -> bool:
         return self.unavailable
@@ -124,7 +125,13 @@ class FakeClient(ClusterClient):
 
     def __init__(self, config: ClientConfig, clock: ManualClock, metadata: Metadata) -> None:
         self.clock = clock
-        self.fake = self.network = FakeNetwork(clock)
         self.metadata = metadata
-        self._updater = MetadataUpdater(config, self.network, metadata, clock)
+        self._config = config
         self._spent_ms = {}
+        self.use(FakeNetwork(clock))
+
+    def use(self, network: FakeNetwork) -> None:
+        """Stand on another network from now on."""
+        self.fake = self.network = network
+        self._questions = Questions(network, self.clock)
+        self._updater = MetadataUpdater(self._config, network, self._questions, self.metadata, self.clock)

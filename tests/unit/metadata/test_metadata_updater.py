@@ -8,6 +8,7 @@ from kctl.client.config import ClientConfig
 from kctl.client.errors import ConnectionLost
 from kctl.client.metadata import Metadata
 from kctl.client.metadata_updater import MetadataUpdater
+from kctl.client.questions import Questions
 from tests.unit.metadata.answers import answer, leader, topic
 from tests.unit.metadata.fake_network import FakeNetwork
 
@@ -24,7 +25,9 @@ class Setup:
         self.network = FakeNetwork(self.clock)
         backoff = ExponentialBackoff(100, 1000, Random(), jitter=0.0)
         self.metadata = Metadata(max_age_ms=config.metadata_max_age_ms, backoff=backoff)
-        self.updater = MetadataUpdater(config, self.network, self.metadata, self.clock)
+        self.updater = MetadataUpdater(
+            config, self.network, Questions(self.network, self.clock), self.metadata, self.clock
+        )
         self.metadata.want_topics(["t"])
 
     def run(self) -> int:

@@ -13,6 +13,7 @@ class Outgoing(NamedTuple):
 
     Attributes: timeout_ms: how long it may stay on the wire: request.timeout.ms, for look-ups also when the call ends
         before. Its end takes the connection along (docs/decisions/0008).
+        is_for_any: any broker can answer it, so others are asked too when that one keeps silent.
     """
 
     node_id: int
@@ -20,6 +21,7 @@ class Outgoing(NamedTuple):
     timeout_ms: int
     on_done: OnDone
     max_version: int | None = None
+    is_for_any: bool = False
 
 
 class Poll(NamedTuple):

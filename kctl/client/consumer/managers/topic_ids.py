@@ -61,7 +61,8 @@ class TopicIds:
         self._is_in_flight = True
         topics = [MetadataRequestTopic(topic_id=topic_id, name=None) for topic_id in self._missing]
         request = MetadataRequest(topics=topics, allow_auto_topic_creation=False)
-        return Poll([Outgoing(node.node_id, request, self._request_timeout_ms, self._on_answer)])
+        timeout_ms = self._request_timeout_ms
+        return Poll([Outgoing(node.node_id, request, timeout_ms, self._on_answer, is_for_any=True)])
 
     def _on_answer(self, answer: Answer) -> None:
         self._is_in_flight = False

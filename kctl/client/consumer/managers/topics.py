@@ -94,7 +94,7 @@ class TopicsManager:
                 each.node = node
                 request = request_for(each.question.topics)
                 on_done = partial(self._on_answer, each)
-                requests.append(Outgoing(node.node_id, request, self._request_timeout_ms, on_done))
+                requests.append(Outgoing(node.node_id, request, self._request_timeout_ms, on_done, is_for_any=True))
         return Poll(requests, deadline_at_ms)
 
     def _on_answer(self, each: OpenQuestion, answer: Answer) -> None:
