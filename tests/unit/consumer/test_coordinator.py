@@ -204,6 +204,22 @@ def test_a_second_look_that_finds_nothing_changes_nothing() -> None:
     assert desk.coordinator.error is None
 
 
+def test_who_did_not_answer_is_not_asked_who_coordinates() -> None:
+    desk = Desk()
+    desk.look_up()
+    answer(desk.sent, found_at(1))
+    request = desk.coordinator.outgoing(PROMPT, HeartbeatRequest(), 30_000, lambda _: None)
+    fail(request, RequestTimeout("waiting", timeout_ms=30_000, elapsed_ms=30_000))
+    desk.client.clock.advance(100)
+    desk.look_up()
+    assert desk.sent.node_id == 2
+    answer(desk.sent, found_at(1))
+    desk.coordinator.check(ErrorCode.NOT_COORDINATOR, "Heartbeat")
+    desk.client.clock.advance(1000)
+    desk.look_up()
+    assert desk.sent.node_id == 1, "it answers, so it may be asked"
+
+
 def refused() -> FindCoordinatorResponse:
     error = find_coordinator.Coordinator(key="g", node_id=-1, error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE)
     return FindCoordinatorResponse(coordinators=[error])

@@ -11,12 +11,12 @@ from random import Random
 from kctl.client.backoff import ExponentialBackoff
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.clock import FOREVER_MS
-from kctl.client.cluster import Node
+from kctl.client.cluster import NO_NODE, Node
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.managers.leaders import may_pass
 from kctl.client.consumer.managers.requests import Outgoing, Poll
-from kctl.client.errors import KafkaError, LocalProtocolError, RequestTimeout, UnsupportedVersionError
+from kctl.client.errors import BrokerError, KafkaError, LocalProtocolError, RequestTimeout, UnsupportedVersionError
 from kctl.client.network.in_flight import Answer, OnDone
 from kctl.client.protocol.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from kctl.client.protocol.schema import Request
@@ -69,6 +69,8 @@ class Coordinator:
         self._sent = 0
         self._connecting_since_ms: int | None = None
         self._looked_at_ms = 0
+        self._silent_id = NO_NODE
+        """Who was lost because it did not answer; it would not answer the look-up either."""
 
     # --- for those who send to it -----------------------------------------------------------------------------------
 
@@ -127,6 +129,7 @@ class Coordinator:
         if self._node is None:
             return
         self.error = error
+        self._silent_id = NO_NODE if isinstance(error, BrokerError) else self._node.node_id
         self._node = None
         self._connecting_since_ms = None
         self._unanswered.clear()
@@ -167,12 +170,13 @@ class Coordinator:
         return Poll([Outgoing(node.node_id, request, self._request_timeout_ms, self._on_answer)])
 
     def _whom_to_ask(self) -> Node | None:
-        """Return any node that is ready; while a coordinator is known that is silent, another one than that."""
+        """Return a node that is ready, another one than a silent coordinator where there is one."""
         network = self._client.network
-        if self._node is None:
-            return network.any_ready_node()
-        others = [node for node in self._client.metadata.cluster.nodes if node.node_id != self._node.node_id]
+        silent_id = self._silent_id if self._node is None else self._node.node_id
+        others = [node for node in self._client.metadata.cluster.nodes if node.node_id != silent_id]
         ready = next((node for node in others if network.is_ready(node.node_id)), None)
+        if self._node is None:
+            return network.any_ready_node() if ready is None or silent_id == NO_NODE else ready
         if ready is None and others:
             network.ready(others[0].node_id)  # so that there is one the next time
         return ready
