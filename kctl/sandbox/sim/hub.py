@@ -63,6 +63,8 @@ class Pause:
         if at_us > self._hub.now_us:
             self._hub.call_at(at_us, self.owner, self._end)
             return
+        if self.is_over:
+            return  # woken and expired while the process stood still: it goes on once
         self.is_over = True
         self._resume()
 

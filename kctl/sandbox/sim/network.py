@@ -20,6 +20,8 @@ from kctl.sandbox.sim.link_faults import LinkFault, LinkFaults
 from kctl.sandbox.sim.schedule import MS
 
 FIRST_SYN_RETRY_MS = 1000
+MOST_PIECES = 64
+"""However small the pieces, one write is cut into about twice as many at most: else a large answer costs minutes."""
 NO_LIMIT = 1 << 62
 """Bytes a millisecond, where nothing slows a link down."""
 
@@ -71,6 +73,7 @@ class _Direction:
         most = self._link.value(LinkFault.SEGMENTS) or self._link.profile.segment_bytes
         if most == 0:
             return [data] if data else []
+        most = max(most, len(data) // MOST_PIECES)
         chance = self._network.hub.rng(f"segments.{self._name}")
         pieces = []
         at = 0

@@ -58,7 +58,8 @@ class Life:
         self.plan = plan
         self.proc = f"{plan.name}.{number}"
         self.chance = world.hub.rng(f"app.{self.proc}")
-        wants_all = self.chance.random() < 0.7 or world.phase is not Phase.CHAOS
+        # A group does not notice that a static member comes back with other topics (KIP-345): these want the same.
+        wants_all = self.chance.random() < 0.7 or world.phase is not Phase.CHAOS or plan.is_static
         self.topics: tuple[str, ...] = EVERYTHING if wants_all else ("t",)
         self.next: dict[TopicPartition, int] = {}
         """The next offset of each partition that delivered something or was positioned."""
@@ -198,7 +199,8 @@ class Life:
         if self.group:
             actions += [(12, self._commit_sync), (8, self._commit_async), (4, self._committed)]
         if self.plan.is_member:
-            actions += [(1, self._rebalance), (1, self._subscribe_otherwise), (1, self._unsubscribe)]
+            actions += [(1, self._rebalance), (0 if self.plan.is_static else 1, self._subscribe_otherwise)]
+            actions += [(1, self._unsubscribe)]
         else:
             actions += [(2, self._assign_otherwise)]
         weights = [weight for weight, _ in actions]

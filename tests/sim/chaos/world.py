@@ -14,6 +14,8 @@ from kctl.client.protocol.schema import Response
 from kctl.client.records import RecordBatchBuilder
 from kctl.sandbox import Sandbox
 from kctl.sandbox.call import Call
+from kctl.sandbox.groups.consumer import ConsumerGroup
+from kctl.sandbox.groups.reconciliation import Slot
 from kctl.sandbox.log import PartitionLog
 from kctl.sandbox.partition import Partition
 from kctl.sandbox.settings import ClusterSettings
@@ -131,7 +133,7 @@ class World:
         for tp in partitions:
             owner = self.owners.get((group, tp))
             if what == "assigned":
-                if owner is not None and owner != proc and self._is_known(owner):
+                if owner is not None and owner != proc and self._is_known(owner, tp):
                     robbed[str(tp)] = owner
                 self.owners[group, tp] = proc
             elif owner == proc:
@@ -144,7 +146,7 @@ class World:
         for key in [key for key, owner in self.owners.items() if owner == proc]:
             del self.owners[key]
 
-    def _is_known(self, proc: str) -> bool:
+    def _is_known(self, proc: str, tp: TopicPartition) -> bool:
         """Whether the group still counts on a member; one that it has removed may not know of that yet."""
         consumer = self.consumers.get(proc)
         group = self.sandbox.cluster.groups.get(self.groups[proc])
@@ -153,7 +155,12 @@ class World:
         side = consumer._side  # not the public call: its own actor may be inside of one
         assert side.group is not None
         side.link.drain()
-        return side.group.metadata.member_id in group.members
+        member_id = side.group.metadata.member_id
+        if isinstance(group, ConsumerGroup):  # the id stays when it leaves and comes back; what it has does not
+            member = group.members.get(member_id)
+            topic = self.sandbox.cluster.topics.get(tp.topic)
+            return member is not None and topic is not None and Slot(topic.topic_id, tp.partition) in member.epochs
+        return member_id in group.members
 
     # --- what nodes are asked ---------------------------------------------------------------------------------------
 

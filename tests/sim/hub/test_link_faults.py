@@ -1,4 +1,4 @@
-"""Faults of one link in virtual time: late, in pieces, never answered or ended by a reset; nothing is lost in between."""
+"""Faults of one link in virtual time: late, in pieces, never answered, or ended by a reset; nothing gets lost."""
 
 import errno
 
@@ -176,3 +176,22 @@ def test_a_process_that_stands_still_waits_no_shorter() -> None:
         hub.call_later_ms(50, "plan", lambda: hub.stall("c1", 200))
         hub.run()
         assert ends == {"c1": 250, "c2": 100}
+
+
+def test_a_wait_that_is_woken_and_expires_in_a_stall_ends_once() -> None:
+    with Hub() as hub:
+        driver = SimDriver(hub, "c1")
+        waiter = driver.waiter()
+        ends: list[int] = []
+
+        def wait() -> None:
+            for deadline_ms in (100, 1000):
+                driver.wait(waiter, deadline_ms)
+                ends.append(hub.now_ms)
+                waiter.is_up = False
+
+        hub.spawn("c1", wait)
+        hub.call_later_ms(50, "plan", lambda: hub.stall("c1", 200))
+        hub.call_later_ms(120, "plan", waiter.notify)
+        hub.run()
+        assert ends == [250, 1000]

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -53,11 +54,11 @@ def hunt(names: list[str], *, seeds: int, jobs: int) -> int:
     wanted = [mutant for mutant in MUTANTS if not names or mutant.name in names]
     alive = 0
     with ThreadPoolExecutor(jobs) as pool:
-        lines = list(pool.map(partial(hunt_one, seeds), wanted)) if jobs > 1 else map(partial(hunt_one, seeds), wanted)
-        for mutant, line in zip(wanted, lines, strict=True):
+        found: Iterator[str] = pool.map(partial(hunt_one, seeds), wanted)
+        for mutant, line in zip(wanted, found, strict=True):
             is_found = line.startswith("SIM FAIL")
             alive += not is_found
-            sys.stdout.write(f"{mutant.name:32} {line[:150] if line else f'NOT FOUND in {seeds} seeds'}\n")
+            sys.stdout.write(f"{mutant.name:42} {line[:150] if line else f'NOT FOUND in {seeds} seeds'}\n")
             sys.stdout.flush()
     sys.stdout.write(f"{len(wanted)} mutants, {alive} not found\n")
     return int(alive > 0)
