@@ -88,7 +88,8 @@ class GroupReading(Reading, RebalanceListener):
     # --- what the group decides -------------------------------------------------------------------------------------
 
     def on_partitions_assigned(self, topic_partitions: Sequence[TopicPartition]) -> None:
-        self._is_assigned = True
+        # KIP-848 tells a new member that it has nothing before it says what it has: no end is reached by that
+        self._is_assigned = bool(self._consumer.assignment) or self._config.group_protocol == "classic"
         committed = self._committed(topic_partitions)
         self._expected |= {tp: offset for tp, offset in committed.items() if offset is not None}
         wanted = {tp: range_of(self._specs, tp.partition) for tp in topic_partitions}

@@ -25,7 +25,7 @@ from tests.cli.processes import ROOT
 from tests.conformance.foreign.group_view import GroupView
 from tests.conformance.foreign.numbered_topic import NumberedTopic
 
-BLOWS = int(os.environ.get("KCTL_SOAK_BLOWS", "5"))
+BLOWS = int(os.environ.get("KCTL_SOAK_BLOWS", "4"))
 SEED = int(os.environ.get("KCTL_SOAK_SEED", "1"))
 PARTITIONS = 6
 MEMBERS = 2

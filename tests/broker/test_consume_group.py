@@ -1,4 +1,4 @@
-"""`kctl consume -g` beside members of kafka-python on Kafka 4.3.1, 3.9.1 and 2.8.2: sharing and handing over, twice."""
+"""`kctl consume -g` on Kafka 4.3.1, 3.9.1 and 2.8.2, alone and beside members of kafka-python: sharing, takeover."""
 
 import signal
 from collections.abc import Callable
@@ -8,7 +8,7 @@ import pytest
 
 from tests.brokers.cluster import KafkaCluster
 from tests.brokers.waiting import wait_until
-from tests.cli.processes import end, running
+from tests.cli.processes import end, kctl, running
 from tests.conformance.foreign.group_view import GroupView
 from tests.conformance.foreign.numbered_topic import NumberedTopic
 
@@ -66,3 +66,16 @@ def test_it_shares_with_kafka_python_and_both_take_over(any_kafka: KafkaCluster)
         theirs.close()
         assert committed() == ends
     assert sorted([*seen, *map(int, ended.stdout.split())]) == list(range(sum(ends.values()))), "every record once"
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_having_nothing_yet_is_not_the_end(kafka_newest: KafkaCluster, protocol: str) -> None:
+    """The coordinator of KIP-848 gathers changes for a second, and tells who comes meanwhile that it has nothing."""
+    topic = kafka_newest.create_topic(partitions=1)
+    lines = b"".join(b"%d\n" % number for number in range(50))
+    assert kctl("produce", topic, "-b", kafka_newest.bootstrap(), "-q", stdin=lines).code == 0
+    member = ("-b", kafka_newest.bootstrap(), "-g", topic, "-X", f"group.protocol={protocol}", "-e")
+    for first in range(0, 50, 10):
+        ended = kctl("consume", topic, *member, "-n", "10")
+        assert (ended.code, list(map(int, ended.stdout.split()))) == (0, list(range(first, first + 10)))
+    assert kctl("consume", topic, *member).stdout == b""
