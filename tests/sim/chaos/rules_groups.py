@@ -7,6 +7,7 @@
 | G3 generation-fell | the generation of a member id never falls |
 | G4 heartbeat | calm members give a sign of life in each interval; one that does not poll for too long gives none |
 | G5 not-settled | after healing all is owned and read within the limit, and then nothing moves |
+| G6 outsider | one that is outside of the group for a whole poll owns nothing: the poll has told it of the loss |
 | G7 static | a static member that is back within its session moves nobody |
 """
 
@@ -31,6 +32,8 @@ class GroupRules:
         self._beats: dict[str, int] = {}
         self._polled_ms: dict[str, int | None] = {}
         """When the last poll ended; None inside of one."""
+        self._has_polled: dict[str, bool] = {}
+        """Whether a poll has ended well since the last look at the membership."""
         self._bounced = ""
         # A coordinator that takes over knows the group as it was when its last rebalance was complete, in Kafka too:
         # what members were told of a later generation is forgotten, and its number given again.
@@ -41,6 +44,8 @@ class GroupRules:
             yield from self._of_cluster(entry, facts)
             return
         if entry.what == "poll":
+            if entry.kind == "ok":
+                self._has_polled[entry.proc] = True
             self._polled_ms[entry.proc] = None if entry.kind == "invoke" else entry.at_ms
         if entry.kind != "event":
             return
@@ -73,6 +78,10 @@ class GroupRules:
     def _member(self, entry: Entry) -> Iterator[Violation]:
         member_id, generation = entry.value
         known = self._members.get(entry.proc)
+        is_outside = known is not None and known[1] < 0 and generation < 0 and self._has_polled.get(entry.proc, False)
+        if is_outside and self._owned.get(entry.proc):
+            yield broken("G6 outsider", entry, f"owns {_text(self._owned[entry.proc])}")
+        self._has_polled[entry.proc] = False
         if known is not None and known[0] == member_id and 0 <= generation < known[1] and not self._may_fall:
             yield broken("G3 generation-fell", entry, f"{member_id}: {known[1]}, then {generation}")
         self._members[entry.proc] = (member_id, generation)

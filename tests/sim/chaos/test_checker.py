@@ -72,6 +72,7 @@ def test_what_is_right_breaks_nothing() -> None:
         ("G5", [(5, CLUSTER, "event", "settled", {"after_ms": 9, "why_not": "nobody has it"})]),
         ("D1", [(5, PROC, "invoke", "poll", None), (6, PROC, "ok", "poll", {"runs": [], "wrong": []})]),
         ("D4", [(5, PROC, "event", "slept", [TP])]),
+        ("G6", [(4, PROC, "event", "member", ["m", -1]), *polled(5), (5, PROC, "event", "member", ["m", -1])]),
         ("R1", [(5, CLUSTER, "event", "left", {"connections": 1, "actors": ()})]),
         ("R3", [(5, CLUSTER, "event", "left", {"connections": 0, "actors": ("c1",)})]),
         ("R6", [(5, CLUSTER, "event", "exception", {"actor": "c1", "text": "KeyError"})]),

@@ -159,7 +159,9 @@ class World:
         if isinstance(group, ConsumerGroup):  # the id stays when it leaves and comes back; what it has does not
             member = group.members.get(member_id)
             topic = self.sandbox.cluster.topics.get(tp.topic)
-            return member is not None and topic is not None and Slot(topic.topic_id, tp.partition) in member.epochs
+            if member is None or topic is None or member.progress.epoch < 0:  # -2: static, away for a while
+                return False
+            return Slot(topic.topic_id, tp.partition) in member.epochs
         return member_id in group.members
 
     # --- what nodes are asked ---------------------------------------------------------------------------------------
