@@ -57,6 +57,7 @@ class Trouble:
         self._world = world
         self._on_nodes: dict[tuple[int, NodeFault], list[int]] = {}
         self._is_healed = False
+        self._forgotten: list[Connection] = []
         self._do: dict[Kind, Callable[[Fault], End | None]] = {
             **dict.fromkeys(_LINK_FAULTS, self._link),
             **dict.fromkeys(_ENDINGS, self._ending),
@@ -108,6 +109,8 @@ class Trouble:
         """End everything; what begins or ends later has no effect."""
         world = self._world
         self._is_healed = True
+        for connection in self._forgotten:
+            connection.cut()  # or the first request on it, in the calm, would be the one that finds out
         world.network.faults.heal()
         world.sandbox.heal()
         world.replies.heal()
@@ -137,6 +140,8 @@ class Trouble:
 
     def _ending(self, fault: Fault) -> None:
         for connection in self._world.network.connections_of(fault.client, ip_of(fault.node)):
+            if fault.kind == Kind.FORGOTTEN.value:
+                self._forgotten.append(connection)
             _ENDINGS[Kind(fault.kind)](connection, fault.number)
 
     def _swizzle(self, fault: Fault) -> End:
