@@ -211,7 +211,7 @@ def profile(cluster: Cluster, values: list[bytes], compression: str) -> None:
         profiles.append(cProfile.Profile())
         profiles[-1].runcall(run_thread, thread)
 
-    threading.Thread.run = profiled  # type: ignore[method-assign]
+    threading.Thread.run = profiled  # type: ignore[method-assign, assignment]  # for this run only
     caller = cProfile.Profile()
     caller.runcall(with_kctl, cluster.bootstrap, values, compression)
     for name, each in (("caller", caller), *((f"thread {n}", each) for n, each in enumerate(profiles))):

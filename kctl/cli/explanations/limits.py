@@ -95,7 +95,7 @@ LIMITS = (
         "delivery.timeout.ms",
         ProducerConfig,
         "--delivery-timeout",
-        "kctl.client.producer.batch_sender.BatchSender",
+        "kctl.client.producer.expiry.Expiry",
         "One record from send() to its acknowledgement: waiting for its batch, attempts, and waits between them.",
         f"{_SIM}/producer/test_delivery.py::test_records_expire_each_at_its_own_deadline",
     ),

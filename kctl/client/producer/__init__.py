@@ -5,13 +5,16 @@ mailbox.py         the hand-over to the network loop, and waiting for it
 buffer_memory.py   buffer.memory
 sender.py          the network loop
 intake.py          partitions for records, answers for waits
-accumulator.py     queues by partition; batch.py, sequences.py: what is under way
-batch_sender.py    sending, judging answers; produce_calls.py: one request and its answer
-deliveries.py      futures completed and counted
+partitioner.py     the choice of partitions; murmur2.py, node_progress.py
+accumulator.py     queues by partition, batches cut; partition_queue.py: order and window; batch.py, sequences.py
+batch_sender.py    sending; produce_calls.py: one request and its answer; identity.py: the producer id
+judge.py           what an answer means for its batch; expiry.py: records that are too late
+deliveries.py      futures completed and counted; metrics.py
 """
 
 from kctl.client.producer.deliveries import CloseResult, PartitionResult
 from kctl.client.producer.future import Callback, SendFuture
+from kctl.client.producer.metrics import ProducerMetrics, TopicMetrics
 from kctl.client.producer.producer import Producer
 from kctl.client.producer.record import ProducerRecord, RecordMetadata
 
@@ -20,7 +23,9 @@ __all__ = [
     "CloseResult",
     "PartitionResult",
     "Producer",
+    "ProducerMetrics",
     "ProducerRecord",
     "RecordMetadata",
     "SendFuture",
+    "TopicMetrics",
 ]

@@ -1,175 +1,182 @@
 """Accumulator: records wait here, by partition, until a batch of them may go.
 
-Owns the queues, when each is due and what has expired. A record is encoded when its batch is about to be sent, not
-before: so a batch is as full as it can be, and each record keeps a deadline of its own. At most one batch of a
-partition is under way, which keeps its records in order. Owned by the network loop; does no I/O.
-Shown by tests/unit/producer/test_accumulator.py.
+Owns the queues (partition_queue.py), when each is due, and the cutting of batches. A record is encoded when its batch
+is about to be sent, not before: so a batch is as full as it can be, and each record keeps a deadline of its own. Owned
+by the network loop; does no I/O. Shown by tests/unit/producer/test_accumulator.py.
 """
 
 from collections import deque
-from collections.abc import Iterator
 
-from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ProducerConfig
-from kctl.client.producer.batch import Batch
+from kctl.client.producer.batch import NO_SEQUENCE, Batch
 from kctl.client.producer.future import SendFuture
-from kctl.client.producer.sequences import PartitionSequence
+from kctl.client.producer.metrics import ProducerCounters
+from kctl.client.producer.partition_queue import PartitionQueue
+from kctl.client.producer.partitioner import QueueState
+from kctl.client.producer.sequences import plus
 from kctl.client.records import RecordBatchBuilder
 
-COMPRESSION_LEVELS = {
-    "gzip": "compression.gzip.level",
-    "lz4": "compression.lz4.level",
-    "zstd": "compression.zstd.level",
-}
-
-
-class PartitionQueue:
-    """The records of one partition that are not done: `batch` is under way, `records` wait behind it."""
-
-    __slots__ = ("batch", "batch_size_bytes", "queued_bytes", "records", "sequence", "topic_partition")
-
-    def __init__(self, topic_partition: TopicPartition, batch_size_bytes: int) -> None:
-        self.topic_partition = topic_partition
-        self.batch_size_bytes = batch_size_bytes
-        """batch.size, or less once the broker has found a batch too large."""
-        self.records: deque[SendFuture] = deque()
-        self.queued_bytes = 0
-        self.batch: Batch | None = None
-        self.sequence = PartitionSequence()
-
-    def put_back(self, records: list[SendFuture]) -> None:
-        """Put the records of a batch that was not written back to the front, in their order."""
-        self.records.extendleft(reversed(records))
-        self.queued_bytes += sum(record.size_bytes for record in records)
-
-    def unfreeze(self) -> None:
-        """Put the batch, which was certainly not written, back among the waiting records; its sequences are free."""
-        assert self.batch is not None
-        if self.batch.base_sequence >= 0:
-            self.sequence.give_back(self.batch.base_sequence)
-        self.put_back(self.batch.pending())
-        self.batch = None
-
-    def split(self) -> None:
-        """Unfreeze a batch that the broker found too large; from now on batches are at most half of it."""
-        assert self.batch is not None
-        self.batch_size_bytes = max(min(self.batch_size_bytes, self.batch.plain_bytes) // 2, 1)
-        self.unfreeze()
-
-    def drop_batch(self) -> None:
-        """Be done with the batch; when its fate is unknown, the partition's sequences start anew."""
-        assert self.batch is not None
-        batch, self.batch = self.batch, None
-        if batch.base_sequence < 0:
-            return
-        if batch.is_in_flight or batch.may_be_written:
-            self.sequence.start_anew()
-        else:
-            self.sequence.give_back(batch.base_sequence)
-
-    def take_expired(self, now_ms: int, delivery_timeout_ms: int) -> list[SendFuture]:
-        """Take out the waiting records whose deadline has passed."""
-        expired: list[SendFuture] = []
-        while self.records and self.records[0].created_at_ms + delivery_timeout_ms <= now_ms:
-            record = self.records.popleft()
-            self.queued_bytes -= record.size_bytes
-            expired.append(record)
-        return expired
-
-    def take_all(self) -> list[SendFuture]:
-        """Take out every waiting record."""
-        taken = list(self.records)
-        self.records.clear()
-        self.queued_bytes = 0
-        return taken
+_LZ4_FAST = 9
 
 
 class Accumulator:
-    """The queues of all partitions that have something to do."""
+    """The queues of all partitions.
 
-    def __init__(self, config: ProducerConfig) -> None:
+    Args: is_transactional: whether the batches are marked as parts of a transaction.
+    """
+
+    def __init__(self, config: ProducerConfig, counters: ProducerCounters, *, is_transactional: bool = False) -> None:
         self._batch_size_bytes = config.batch_size
         self._linger_ms = config.linger_ms
         self._delivery_timeout_ms = config.delivery_timeout_ms
         self._compression = config.compression_type
         self._level = _compression_level(config)
-        self._queues: dict[tuple[str, int], PartitionQueue] = {}
-        self._active: dict[TopicPartition, PartitionQueue] = {}
+        self._window = config.max_in_flight_requests_per_connection
+        self._is_idempotent = config.enable_idempotence
+        self._is_transactional = is_transactional
+        self._counters = counters
+        self._queues: dict[str, dict[int, PartitionQueue]] = {}
+        self._active: dict[PartitionQueue, None] = {}
         self.is_hurried = False
         """No lingering: someone flushes, closes or waits for memory."""
 
+    # --- queues -------------------------------------------------------------------------------------------------------
+
+    def queues(self, topic: str) -> dict[int, PartitionQueue]:
+        """Return the queues of a topic's partitions that ever had a record."""
+        queues = self._queues.get(topic)
+        if queues is None:
+            queues = self._queues[topic] = {}
+        return queues
+
     def add(self, record: SendFuture) -> None:
         """Let the record wait in the queue of its partition."""
-        queue = self._queues.get((record.topic, record.partition))  # a plain tuple is made faster, and equal
+        queue = self.queues(record.topic).get(record.partition)
         if queue is None:
-            key = TopicPartition(record.topic, record.partition)
-            queue = self._queues[key] = PartitionQueue(key, self._batch_size_bytes)
-        if not queue.records and queue.batch is None:
-            self._active[queue.topic_partition] = queue
+            queue = self.new_queue(record.topic, record.partition)
+        self.add_to(queue, record)
+
+    def add_to(self, queue: PartitionQueue, record: SendFuture) -> None:
+        """Let the record wait in its queue."""
+        if not queue.records:
+            self._active[queue] = None
         queue.records.append(record)
         queue.queued_bytes += record.size_bytes
 
+    def new_queue(self, topic: str, partition: int) -> PartitionQueue:
+        """Return the queue of a partition that has none yet."""
+        queue = self.queues(topic)[partition] = PartitionQueue(
+            TopicPartition(topic, partition),
+            self._batch_size_bytes,
+            window=self._window,
+            is_idempotent=self._is_idempotent,
+            counters=self._counters.of_topic(topic),
+        )
+        return queue
+
     def active(self) -> list[PartitionQueue]:
         """Return the queues that are not empty, those served least recently first."""
-        return list(self._active.values())
+        return list(self._active)
 
     def settle(self, queue: PartitionQueue) -> None:
-        """Note that the queue's batch is done: an empty queue is put away, another goes to the end of the line."""
-        self._active.pop(queue.topic_partition, None)
-        if queue.batch is not None or queue.records:
-            self._active[queue.topic_partition] = queue
+        """Put an empty queue away; it comes back with its next record."""
+        if queue.is_empty:
+            self._active.pop(queue, None)
+
+    def served(self, queue: PartitionQueue) -> None:
+        """Let the queue go to the end of the line."""
+        self._active.pop(queue, None)
+        self._active[queue] = None
+
+    def state(self, topic: str, partition: int) -> QueueState | None:
+        """Return what waits for a partition, for the choice of partitions."""
+        queue = self.queues(topic).get(partition)
+        return None if queue is None else QueueState(queue.waiting_batches, queue.waiting_bytes)
+
+    def is_idle(self, topic: str) -> bool:
+        """Return whether no record of the topic is outstanding here."""
+        return all(queue.is_empty for queue in self._queues.get(topic, {}).values())
+
+    # --- when ---------------------------------------------------------------------------------------------------------
 
     def due_at_ms(self, queue: PartitionQueue) -> int:
-        """Return from when on the next batch may be sent; FOREVER_MS while one is in flight or nothing waits."""
-        batch = queue.batch
-        if batch is not None:
-            return FOREVER_MS if batch.is_in_flight else batch.retry_at_ms
-        if not queue.records:
-            return FOREVER_MS
-        if self.is_hurried or queue.queued_bytes >= queue.batch_size_bytes:
-            return 0
-        return queue.records[0].created_at_ms + self._linger_ms
+        """Return from when on the queue's next batch may be sent."""
+        return queue.due_at_ms(self._linger_ms, self.is_hurried)
 
     def expires_at_ms(self, queue: PartitionQueue) -> int:
-        """Return the next deadline of a record in the queue or its batch."""
-        waiting_ms = queue.records[0].created_at_ms + self._delivery_timeout_ms if queue.records else FOREVER_MS
-        if queue.batch is None:
-            return waiting_ms
-        return min(waiting_ms, queue.batch.expires_at_ms(self._delivery_timeout_ms))
+        """Return the next deadline of a record in the queue or its batches."""
+        return queue.expires_at_ms(self._delivery_timeout_ms)
+
+    # --- batches ------------------------------------------------------------------------------------------------------
 
     def freeze(self, queue: PartitionQueue) -> Batch:
-        """Encode the next batch of the queue, as full as batch.size allows, and make it the one under way."""
-        assert queue.batch is None
+        """Encode the next batch of the queue, as full as batch.size allows, and put it behind those under way."""
         sequence = queue.sequence
-        builder = RecordBatchBuilder(self._compression, self._level, queue.batch_size_bytes)
-        records = list(self._fill(builder, queue))
-        base_sequence = -1
-        if sequence.epoch >= 0:
-            base_sequence = sequence.take(len(records))
-            builder.set_producer_state(sequence.producer_id, sequence.epoch, base_sequence)
-        plain_bytes = builder.size_bytes
-        queue.batch = Batch(records, builder.build(), base_sequence, plain_bytes)
-        return queue.batch
+        base_sequence = sequence.next_sequence if queue.is_idempotent else NO_SEQUENCE
+        batch = self._cut(queue, queue.records, queue.batch_size_bytes, base_sequence)
+        if queue.is_idempotent:
+            sequence.take(len(batch.records))
+        queue.queued_bytes -= sum([record.size_bytes for record in batch.records])
+        queue.batches.append(batch)
+        return batch
 
-    @staticmethod
-    def _fill(builder: RecordBatchBuilder, queue: PartitionQueue) -> Iterator[SendFuture]:
-        waiting = queue.records
+    def split(self, queue: PartitionQueue, batch: Batch) -> None:
+        """Cut a batch that the broker found too large; from now on batches of the partition are at most half of it.
+
+        The pieces keep the sequence numbers of their records, so batches behind them need no others.
+        """
+        limit_bytes = max(min(queue.batch_size_bytes, batch.plain_bytes) // 2, 1)
+        queue.batch_size_bytes = limit_bytes
+        self._counters.batches_split += 1
+        queue.replace(batch, self._pieces(queue, batch.records, limit_bytes, batch.base_sequence))
+
+    def cut_anew(self, queue: PartitionQueue, batch: Batch) -> None:
+        """Cut a batch, which is certainly in no log, without its expired records."""
+        pieces = self._pieces(queue, batch.pending(), queue.batch_size_bytes, batch.base_sequence)
+        for piece in pieces:
+            piece.retry_at_ms, piece.last_error, piece.failures = batch.retry_at_ms, batch.last_error, batch.failures
+        queue.replace(batch, pieces)
+
+    def _pieces(
+        self, queue: PartitionQueue, records: list[SendFuture], limit_bytes: int, base_sequence: int
+    ) -> list[Batch]:
+        waiting = deque(records)
+        pieces: list[Batch] = []
+        while waiting:
+            first = base_sequence
+            if base_sequence != NO_SEQUENCE:
+                first = plus(base_sequence, len(records) - len(waiting))
+            pieces.append(self._cut(queue, waiting, limit_bytes, first))
+        return pieces
+
+    def _cut(self, queue: PartitionQueue, waiting: deque[SendFuture], limit_bytes: int, base_sequence: int) -> Batch:
+        """Encode records from the front of `waiting`, at least one, up to the limit."""
+        builder = RecordBatchBuilder(self._compression, self._level, limit_bytes)
+        append = builder.try_append
+        records: list[SendFuture] = []
         while waiting:
             record = waiting[0]
-            position = builder.try_append(record.key, record.value, record.headers, record.timestamp_ms)
+            position = append(record.key, record.value, record.headers, record.timestamp_ms)
             if position is None:
-                return
+                break
             record.offset_in_batch = position
-            queue.queued_bytes -= record.size_bytes
-            yield waiting.popleft()
+            records.append(waiting.popleft())
+        if base_sequence != NO_SEQUENCE:
+            sequence = queue.sequence
+            builder.set_producer_state(sequence.producer_id, sequence.epoch, base_sequence, self._is_transactional)
+        plain_bytes = builder.size_bytes
+        return Batch(records, builder.build(), base_sequence, plain_bytes)
 
 
 def _compression_level(config: ProducerConfig) -> int | None:
-    """Return the level of the compression chosen; None for its own default, and where there are no levels."""
+    """Return the level of the compression chosen; None for its own default, and where there are no levels.
+
+    Source: Java's Lz4BlockOutputStream, where level 9, the default, means the fast compressor and no level at all.
+    """
     levels = {
         "gzip": config.compression_gzip_level if config.compression_gzip_level >= 0 else None,
-        "lz4": config.compression_lz4_level,
+        "lz4": config.compression_lz4_level if config.compression_lz4_level != _LZ4_FAST else None,
         "zstd": config.compression_zstd_level,
     }
     return levels.get(config.compression_type)

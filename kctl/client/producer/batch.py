@@ -1,12 +1,16 @@
 """Batch: records of one partition that travel together, encoded once and sent until their fate is known.
 
-A batch is frozen when it is first sent: every repeat carries the same bytes, so that a broker can recognise it.
-Its records keep their own deadlines. Owned by the network loop. Shown by tests/unit/producer/test_batch.py.
+A batch is frozen before it is first sent: every repeat carries the same records, so that a broker can recognise it.
+Only its sequence numbers may be written anew, and only when it is certain that no log holds it. Its records keep their
+own deadlines. Owned by the network loop. Shown by tests/unit/producer/test_batch.py.
 """
 
 from kctl.client.clock import FOREVER_MS
 from kctl.client.errors import KafkaError
 from kctl.client.producer.future import Outcome, SendFuture
+from kctl.client.records import renumber_batch
+
+NO_SEQUENCE = -1
 
 
 class Batch:
@@ -15,8 +19,9 @@ class Batch:
     Attributes:
         data: the encoded batch.
         plain_bytes: its size before compression.
-        base_sequence: of its first record; -1 without idempotence.
+        base_sequence: of its first record; NO_SEQUENCE without idempotence.
         attempts: how often it was sent.
+        failures: how often an attempt ended without success, save where it only had to wait for one before it.
         node_id: to which node it was last sent; None before.
         is_in_flight: sent, and neither answered nor lost.
         may_be_written: an earlier attempt ended without telling whether the broker wrote it.
@@ -29,6 +34,7 @@ class Batch:
         "attempts",
         "base_sequence",
         "data",
+        "failures",
         "is_in_flight",
         "last_error",
         "may_be_written",
@@ -44,13 +50,16 @@ class Batch:
         self.data = data
         self.base_sequence = base_sequence
         self.attempts = 0
+        self.failures = 0
         self.node_id: int | None = None
         self.is_in_flight = False
         self.may_be_written = False
         self.retry_at_ms = 0
         self.last_error: KafkaError | None = None
         self._next_expiry = 0
-        """Index of the first record that has not expired."""
+        """Index of the first record that is not done."""
+        while self._next_expiry < len(records) and records[self._next_expiry].outcome is not None:
+            self._next_expiry += 1
 
     def sent(self, node_id: int) -> None:
         self.attempts += 1
@@ -59,8 +68,23 @@ class Batch:
 
     def to_retry(self, error: KafkaError, retry_at_ms: int) -> None:
         """Note why the attempt failed and when to send again."""
+        self.failures += 1
         self.last_error = error
         self.retry_at_ms = retry_at_ms
+
+    def held_back(self, error: KafkaError) -> None:
+        """Note that the attempt was in vain because a batch before it is missing: it goes again after that one."""
+        self.last_error = error
+        self.retry_at_ms = 0
+
+    def renumber(self, producer_id: int, epoch: int, base_sequence: int) -> None:
+        """Give a batch that is certainly in no log other sequence numbers; its records stay as they are encoded."""
+        assert not self.is_in_flight
+        assert not self.may_be_written
+        self.data = renumber_batch(self.data, producer_id, epoch, base_sequence)
+        self.base_sequence = base_sequence
+
+    # --- deadlines ----------------------------------------------------------------------------------------------------
 
     def expires_at_ms(self, delivery_timeout_ms: int) -> int:
         """Return the deadline of the next record to expire."""
@@ -87,8 +111,13 @@ class Batch:
 
     def pending(self) -> list[SendFuture]:
         """Return the records that have not expired."""
-        return self.records[self._next_expiry :]
+        return self.records[self._next_expiry :] if self._next_expiry else self.records
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether some attempt may have been written, so that giving up now would leave the fate open."""
+        return self.is_in_flight or self.may_be_written
 
     def failure(self, error: KafkaError) -> Outcome:
-        """Return the outcome of failing now: unknown when some attempt may have been written."""
-        return Outcome(error=error, is_unknown=self.is_in_flight or self.may_be_written)
+        """Return the outcome of failing now."""
+        return Outcome(error=error, is_unknown=self.is_unknown)

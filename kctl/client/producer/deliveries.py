@@ -15,6 +15,7 @@ from kctl.client.errors import Account, FlushTimeout, KafkaError, UndeliveredErr
 from kctl.client.producer.buffer_memory import BufferMemory
 from kctl.client.producer.future import FlushGroup, Outcome, SendFuture
 from kctl.client.producer.mailbox import FlushMark
+from kctl.client.producer.metrics import ProducerCounters, TopicCounters
 
 logger = logging.getLogger("kctl.producer")
 
@@ -48,16 +49,41 @@ class CloseResult(NamedTuple):
         return self.failed + self.unknown
 
 
+class _Counts:
+    """A PartitionResult as it grows, and the counters of its topic."""
+
+    __slots__ = ("delivered", "error", "failed", "topic", "unknown")
+
+    def __init__(self, topic: TopicCounters) -> None:
+        self.delivered = self.failed = self.unknown = 0
+        self.error: KafkaError | None = None
+        self.topic = topic
+
+    def add(self, count: int, outcome: Outcome) -> None:
+        if outcome.error is None:
+            self.delivered += count
+            self.topic.delivered += count
+            return
+        self.error = self.error or outcome.error
+        if outcome.is_unknown:
+            self.unknown += count
+            self.topic.unknown += count
+        else:
+            self.failed += count
+            self.topic.failed += count
+
+
 class Deliveries:
     """The records that are not done, in groups between flushes, and the counts of those that are."""
 
-    def __init__(self, memory: BufferMemory) -> None:
+    def __init__(self, memory: BufferMemory, counters: ProducerCounters) -> None:
         self._memory = memory
+        self._counters = counters
         self._groups: deque[FlushGroup] = deque([FlushGroup()])
         """Oldest first; records join the last one."""
         self._flushes: deque[tuple[FlushMark, FlushGroup]] = deque()
         """Flushes under way and the last group that each waits for."""
-        self._results: dict[TopicPartition, PartitionResult] = {}
+        self._results: dict[TopicPartition, _Counts] = {}
         self.outstanding = 0
         self.steps = 0
         """Records counted in and told of; grows as long as there is progress."""
@@ -66,48 +92,49 @@ class Deliveries:
     def is_flushing(self) -> bool:
         return bool(self._flushes)
 
-    def accept(self, record: SendFuture) -> None:
-        """Count a record in."""
-        group = self._groups[-1]
-        group.outstanding += 1
-        record.group = group
-        self.outstanding += 1
-        self.steps += 1
+    @property
+    def open_group(self) -> FlushGroup:
+        """The group that the next record joins."""
+        return self._groups[-1]
+
+    def accepted(self, count: int) -> None:
+        """Count in records that have joined the open group."""
+        self._groups[-1].outstanding += count
+        self.outstanding += count
+        self.steps += count
 
     def finish(self, records: Sequence[SendFuture], outcome: Outcome) -> None:
         """Complete records of one partition, in their order; counted before any callback runs."""
         if not records:
             return
-        size_bytes = 0
+        size_bytes = in_group = 0
+        group = records[0].group
+        awaited: list[SendFuture] = []
         for record in records:
             assert record.outcome is None, "a record is completed once"
             record.outcome = outcome
             size_bytes += record.size_bytes
-            self._count_out(record, outcome)
+            if record.group is not group:
+                _count_out(group, in_group, outcome)
+                group, in_group = record.group, 0
+            in_group += 1
+            if record.callback is not None or record.waiters is not None:
+                awaited.append(record)
+        _count_out(group, in_group, outcome)
         self._count(records[0].topic_partition, len(records), outcome)
         self.outstanding -= len(records)
+        self.steps += len(records)
         self._memory.give(size_bytes)
-        self._finish_flushes()
-        for record in records:
+        if self._flushes:
+            self._finish_flushes()
+        for record in awaited:
             self._tell(record)
 
-    def _count_out(self, record: SendFuture, outcome: Outcome) -> None:
-        group = record.group
-        assert group is not None
-        group.outstanding -= 1
-        if outcome.error is not None:
-            group.failed += 1
-            group.first_error = group.first_error or outcome.error
-
     def _count(self, key: TopicPartition, count: int, outcome: Outcome) -> None:
-        result = self._results.get(key, PartitionResult())
-        if outcome.error is None:
-            result = result._replace(delivered=result.delivered + count)
-        elif outcome.is_unknown:
-            result = result._replace(unknown=result.unknown + count, error=result.error or outcome.error)
-        else:
-            result = result._replace(failed=result.failed + count, error=result.error or outcome.error)
-        self._results[key] = result
+        counts = self._results.get(key)
+        if counts is None:
+            counts = self._results[key] = _Counts(self._counters.of_topic(key.topic))
+        counts.add(count, outcome)
 
     def _tell(self, record: SendFuture) -> None:
         self.steps += 1
@@ -176,7 +203,10 @@ class Deliveries:
 
     def result(self, outstanding: Mapping[TopicPartition, tuple[int, int]]) -> CloseResult:
         """Return the counts, those of records that are outstanding included: (failed, unknown) by partition."""
-        parts = dict(self._results)
+        parts = {
+            key: PartitionResult(counts.delivered, counts.failed, counts.unknown, counts.error)
+            for key, counts in self._results.items()
+        }
         for key, (failed, unknown) in outstanding.items():
             part = parts.get(key, PartitionResult())
             parts[key] = part._replace(failed=part.failed + failed, unknown=part.unknown + unknown)
@@ -186,3 +216,11 @@ class Deliveries:
             sum(part.unknown for part in parts.values()),
             parts,
         )
+
+
+def _count_out(group: FlushGroup | None, count: int, outcome: Outcome) -> None:
+    assert group is not None
+    group.outstanding -= count
+    if outcome.error is not None:
+        group.failed += count
+        group.first_error = group.first_error or outcome.error

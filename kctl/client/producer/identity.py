@@ -5,6 +5,8 @@ Owned by the network loop. Shown by tests/unit/producer/test_batch_sender.py.
 Source: KIP-98; without a transactional.id any broker hands out an id.
 """
 
+from typing import Protocol
+
 from kctl.client.backoff import ExponentialBackoff
 from kctl.client.broker_errors import broker_error
 from kctl.client.clock import FOREVER_MS
@@ -15,13 +17,30 @@ from kctl.client.producer.sequences import NO_PRODUCER_ID, PartitionSequence
 from kctl.client.protocol.api.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
 
-class ProducerIdentity:
-    """The producer id, once there is one.
+class Identity(Protocol):
+    """Who the producer is to the brokers. A transactional one has the name that its requests carry.
 
-    Attributes: `error`: why there will be none, or None; `last_error`: why the latest try failed.
+    Attributes: `error`: why there will be no producer id, or None; `last_error`: why the latest try failed.
     """
 
+    transactional_id: str | None
+    error: KafkaError | None
+    last_error: KafkaError | None
+
+    def equip(self, sequence: PartitionSequence) -> bool:
+        """Give the partition the producer id; return whether it has one that can be used."""
+        ...
+
+    def run(self, now_ms: int) -> int:
+        """Do what is due to get an id; return when to run again at the latest."""
+        ...
+
+
+class ProducerIdentity:
+    """The identity without transactions: an id that any broker hands out."""
+
     def __init__(self, client: ClusterClient, backoff: ExponentialBackoff, request_timeout_ms: int) -> None:
+        self.transactional_id: str | None = None
         self.error: KafkaError | None = None
         self.last_error: KafkaError | None = None
         self._client = client

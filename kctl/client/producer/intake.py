@@ -1,20 +1,24 @@
 """Intake: accepted records get a partition and join its queue; waits for a topic's partitions are answered.
 
 A record whose topic has vanished from the metadata waits here until the topic is back or its deadline passes, and
-later records of that topic wait behind it. Owned by the network loop. Shown by tests/unit/producer/test_intake.py.
+later records of that topic wait behind it. A topic that was not used for metadata.max.idle.ms is forgotten. Owned by
+the network loop. Shown by tests/unit/producer/test_intake.py.
 """
 
 from collections import deque
+from collections.abc import Callable, Sequence
 
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import TopicInfo, TopicPartition
 from kctl.client.cluster_client import ClusterClient, LedgerMark
+from kctl.client.config import ProducerConfig
 from kctl.client.errors import KafkaError
 from kctl.client.producer.accumulator import Accumulator
 from kctl.client.producer.deliveries import Deliveries
 from kctl.client.producer.future import Outcome, SendFuture
-from kctl.client.producer.mailbox import TopicWait
+from kctl.client.producer.mailbox import Event, TopicWait
+from kctl.client.producer.partition_queue import PartitionQueue
 from kctl.client.producer.partitioner import Partitioner
 
 
@@ -33,9 +37,18 @@ class Intake:
     """From the mailbox to the queues."""
 
     def __init__(
-        self, client: ClusterClient, partitioner: Partitioner, accumulator: Accumulator, deliveries: Deliveries
+        self,
+        config: ProducerConfig,
+        client: ClusterClient,
+        partitioner: Partitioner,
+        accumulator: Accumulator,
+        deliveries: Deliveries,
     ) -> None:
         self._client = client
+        self._max_idle_ms = config.metadata_max_idle_ms
+        self._used_at_ms: dict[str, int] = {}
+        """When each topic of interest was last sent to or asked for."""
+        self._look_for_idle_at_ms = FOREVER_MS
         self._partitioner = partitioner
         self._accumulator = accumulator
         self._deliveries = deliveries
@@ -46,18 +59,56 @@ class Intake:
 
     # --- records ------------------------------------------------------------------------------------------------------
 
-    def take(self, record: SendFuture) -> None:
-        """Accept a record."""
-        self._deliveries.accept(record)
-        topic = self._client.metadata.cluster.topics.get(record.topic)
-        if topic is None or not topic.partitions or record.topic in self._homeless:
-            self._homeless.setdefault(record.topic, deque()).append(record)
-            self._client.metadata.add_topic(record.topic)
-            return
-        self._place(record, topic)
+    def take(self, events: Sequence[Event], other: Callable[[Event], None]) -> None:
+        """Accept records in their order; what is no record goes to `other`, in its place."""
+        topics, choose, queues_of = (
+            self._client.metadata.cluster.topics,
+            self._partitioner.choose,
+            self._accumulator.queues,
+        )
+        add = self._accumulator.add_to
+        name, topic, count = None, None, 0
+        queues: dict[int, PartitionQueue] = {}
+        group = self._deliveries.open_group
+        for record in events:
+            if type(record) is not SendFuture:
+                self._deliveries.accepted(count)
+                other(record)
+                count, group, name = 0, self._deliveries.open_group, None
+                topics = self._client.metadata.cluster.topics
+                continue
+            count += 1
+            record.group = group
+            if record.topic != name:
+                name = record.topic
+                self._used(name)
+                queues, topic = queues_of(name), topics.get(name)
+                if topic is not None and (not topic.partitions or name in self._homeless):
+                    topic = None
+            if topic is None:
+                self._keep(record)
+                continue
+            partition = record.partition = choose(record, topic)
+            queue = queues.get(partition)
+            if queue is not None:
+                add(queue, record)
+            else:
+                self._deliveries.accepted(count)
+                count = 0
+                self._open(record, topic)
+        self._deliveries.accepted(count)
+
+    def _keep(self, record: SendFuture) -> None:
+        """Let a record wait for its topic."""
+        self._homeless.setdefault(record.topic, deque()).append(record)
+        self._client.metadata.add_topic(record.topic)
 
     def _place(self, record: SendFuture, topic: TopicInfo) -> None:
         record.partition = self._partitioner.choose(record, topic)
+        self._open(record, topic)
+
+    def _open(self, record: SendFuture, topic: TopicInfo) -> None:
+        """Put a record with a partition into its queue, which may be the first."""
         if record.partition not in topic.partitions:
             self._deliveries.finish([record], Outcome(no_such_partition(topic, record.partition)))
             return
@@ -100,10 +151,35 @@ class Intake:
         self._homeless.clear()
         return taken
 
+    # --- topics that are no longer used -------------------------------------------------------------------------------
+
+    def _used(self, topic: str) -> None:
+        now_ms = self._client.clock.now_ms()
+        self._used_at_ms[topic] = now_ms
+        self._look_for_idle_at_ms = min(self._look_for_idle_at_ms, now_ms + self._max_idle_ms)
+
+    def forget_idle(self, now_ms: int) -> None:
+        """Lose interest in topics that nothing was sent to for metadata.max.idle.ms.
+
+        Source: Java's ProducerMetadata. Differs: a topic goes when its time is up, not with the next refresh.
+        """
+        if now_ms < self._look_for_idle_at_ms:
+            return
+        asked = {asked.wait.topic for asked in self._asked}
+        for name, used_at_ms in list(self._used_at_ms.items()):
+            if not self._accumulator.is_idle(name) or name in self._homeless or name in asked:
+                self._used_at_ms[name] = now_ms
+            elif used_at_ms + self._max_idle_ms <= now_ms:
+                del self._used_at_ms[name]
+                self._partitioner.forget(name)
+        self._client.metadata.want_topics(self._used_at_ms)
+        self._look_for_idle_at_ms = min(self._used_at_ms.values(), default=FOREVER_MS) + self._max_idle_ms
+
     # --- waits --------------------------------------------------------------------------------------------------------
 
     def ask(self, wait: TopicWait) -> None:
         """Answer the wait as soon as the topic, and the partition if one is named, is known or known not to be."""
+        self._used(wait.topic)
         metadata = self._client.metadata
         topic = metadata.cluster.topics.get(wait.topic)
         if topic is not None and is_usable(topic, wait.partition):
@@ -150,10 +226,10 @@ class Intake:
         asked.wait.finish(error)
 
     def next_deadline_ms(self, delivery_timeout_ms: int) -> int:
-        """Return the nearest deadline of a wait or a homeless record."""
+        """Return the nearest deadline of a wait, a homeless record or an idle topic."""
         waits = [asked.wait.timer.deadline_at_ms for asked in self._asked]
         heads = [records[0].created_at_ms + delivery_timeout_ms for records in self._homeless.values()]
-        return min([FOREVER_MS, *waits, *heads])
+        return min([self._look_for_idle_at_ms, *waits, *heads])
 
 
 def is_usable(topic: TopicInfo, partition: int | None) -> bool:

@@ -192,6 +192,11 @@ class Mailbox:
         except IndexError:
             return None
 
+    def take_some(self, most: int) -> list[Event]:
+        """Return the next events in order, at most so many."""
+        events = self._events
+        return [events.popleft() for _ in range(min(most, len(events)))]
+
     def take_close(self) -> CloseMark | None:
         """Return the next close, or None."""
         try:

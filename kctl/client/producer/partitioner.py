@@ -1,40 +1,69 @@
 """Partitioner: which partition a record goes to: as asked, by its key, or whichever is convenient.
 
 Owns the sticky choice and the turns of round robin, per topic. Used by the network loop only, with the newest
-snapshot. Shown by tests/unit/producer/test_partitioner.py.
+snapshot. Shown by tests/unit/producer/test_partitioner.py and, against Java's classes, by
+tests/conformance/test_partitioner.py.
 
-Source: KIP-794 (strictly uniform sticky). Differs: the adaptive weights of that KIP are not drawn; partitions without
-a leader are left out instead.
+Source: KIP-480, KIP-794; Java's BuiltInPartitioner and RecordAccumulator. Differs: a partition that loses its leader is
+left at once, not at the end of its turn.
 """
 
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from itertools import accumulate
 from random import Random
+from typing import NamedTuple
 
 from kctl.client.cluster import NO_NODE, TopicInfo
 from kctl.client.config import ProducerConfig
 from kctl.client.producer.future import NO_PARTITION, SendFuture
 from kctl.client.producer.murmur2 import partition_of_key
+from kctl.client.producer.record import ENCODED_OVERHEAD_BYTES, MEMORY_OVERHEAD_BYTES
+
+_UNENCODED_BYTES = MEMORY_OVERHEAD_BYTES - ENCODED_OVERHEAD_BYTES
+
+
+class QueueState(NamedTuple):
+    """What waits for a partition: `batches` not on their way, begun ones included, and the `bytes` of the records."""
+
+    batches: int
+    bytes: int
+
+
+class Load(NamedTuple):
+    """How the choice learns what waits where.
+
+    queue: the state of a partition's queue; None when it never had a record.
+    waited_ms: for how long a node has not taken what is due for it.
+    """
+
+    queue: Callable[[str, int], QueueState | None]
+    waited_ms: Callable[[int], int]
 
 
 class _Turn:
     """Where a topic's records without a key go at present."""
 
-    __slots__ = ("bytes_left", "partition", "topic")
+    __slots__ = ("partition", "produced_bytes", "topic")
 
-    def __init__(self, topic: TopicInfo, partition: int, bytes_left: int) -> None:
+    def __init__(self, topic: TopicInfo, partition: int, produced_bytes: int = 0) -> None:
         self.topic = topic
         """As it was when the partition was found to have a leader."""
         self.partition = partition
-        self.bytes_left = bytes_left
+        self.produced_bytes = produced_bytes
 
 
 class Partitioner:
     """The choice of partitions for one producer."""
 
-    def __init__(self, config: ProducerConfig, chance: Random) -> None:
+    def __init__(self, config: ProducerConfig, chance: Random, load: Load) -> None:
         self._chance = chance
+        self._load = load
         self._ignores_keys = config.partitioner_ignore_keys
         self._is_round_robin = config.partitioner_class == "round_robin"
-        self._batch_size_bytes = max(config.batch_size, 1)
+        self._is_adaptive = config.partitioner_adaptive_partitioning_enable
+        self._availability_timeout_ms = config.partitioner_availability_timeout_ms
+        self._sticky_bytes = max(config.batch_size, 1)
         self._turns: dict[str, _Turn] = {}
 
     def choose(self, record: SendFuture, topic: TopicInfo) -> int:
@@ -45,31 +74,91 @@ class Partitioner:
             return self._next_in_turn(topic)
         if record.key is not None and not self._ignores_keys:
             return partition_of_key(record.key, len(topic.partitions))
-        return self._sticky(record, topic)
-
-    def _sticky(self, record: SendFuture, topic: TopicInfo) -> int:
-        turn = self._turns.get(topic.name)
-        if turn is None or turn.bytes_left <= 0 or turn.topic is not topic:
-            turn = self._turns[topic.name] = self._next_sticky(turn, topic)
-        turn.bytes_left -= record.size_bytes
+        turn = self._turns.get(record.topic)
+        if turn is None or turn.produced_bytes >= self._sticky_bytes or turn.topic is not topic:
+            turn = self._turns[record.topic] = self._present_turn(record, topic, turn)
+        turn.produced_bytes += record.size_bytes - _UNENCODED_BYTES
         return turn.partition
 
-    def _next_sticky(self, turn: _Turn | None, topic: TopicInfo) -> _Turn:
-        choices = _available(topic)
-        if turn is not None:
-            if turn.bytes_left > 0 and turn.partition in choices:
-                return _Turn(topic, turn.partition, turn.bytes_left)
-            if len(choices) > 1 and turn.partition in choices:
-                choices.remove(turn.partition)
-        return _Turn(topic, self._chance.choice(choices), self._batch_size_bytes)
+    def forget(self, topic: str) -> None:
+        """Forget where the records of a topic went."""
+        self._turns.pop(topic, None)
+
+    # --- the sticky choice --------------------------------------------------------------------------------------------
+
+    def _present_turn(self, record: SendFuture, topic: TopicInfo, turn: _Turn | None) -> _Turn:
+        """Go on with the turn, if there is one that may, else begin the next."""
+        if turn is not None and _is_available(topic, turn.partition) and not self._is_over(record, turn):
+            turn.topic = topic
+            return turn
+        return _Turn(topic, self._next_partition(topic))
+
+    def _is_over(self, record: SendFuture, turn: _Turn) -> bool:
+        """A turn ends when batch.size bytes were produced and no begun batch is left, or at twice as many bytes.
+
+        A batch has only begun as long as the next record still fits into it.
+        """
+        if turn.produced_bytes < self._sticky_bytes:
+            return False
+        if turn.produced_bytes >= 2 * self._sticky_bytes:
+            return True
+        state = self._load.queue(record.topic, turn.partition)
+        begun_bytes = 0 if state is None else state.bytes % self._sticky_bytes
+        return begun_bytes == 0 or begun_bytes + record.size_bytes - _UNENCODED_BYTES > self._sticky_bytes
+
+    def _next_partition(self, topic: TopicInfo) -> int:
+        numbers, weights = self._weights(topic)
+        if weights is not None:
+            sums = list(accumulate(weights))
+            return numbers[bisect_right(sums, self._chance.randrange(sums[-1]))]
+        return self._chance.choice(_available(topic))
+
+    def _weights(self, topic: TopicInfo) -> tuple[list[int], list[int] | None]:
+        """Return the partitions to choose from and their weights; None where all are as good as each other.
+
+        There are no weights before every partition of the topic had a record, as in Java: the queues that are not
+        there yet could not be compared.
+        """
+        if not self._is_adaptive:
+            return [], None
+        numbers: list[int] = []
+        sizes: list[int] = []
+        for number, info in topic.partitions.items():
+            state = self._load.queue(topic.name, number)
+            if state is None:
+                return [], None
+            if info.leader_id == NO_NODE:
+                continue
+            if state.batches and 0 < self._availability_timeout_ms < self._load.waited_ms(info.leader_id):
+                continue
+            numbers.append(number)
+            sizes.append(state.batches)
+        return numbers, queue_weights(sizes, len(topic.partitions))
+
+    # --- round robin --------------------------------------------------------------------------------------------------
 
     def _next_in_turn(self, topic: TopicInfo) -> int:
         turn = self._turns.get(topic.name)
         if turn is None:
-            turn = self._turns[topic.name] = _Turn(topic, self._chance.randrange(len(topic.partitions)), 0)
+            turn = self._turns[topic.name] = _Turn(topic, self._chance.randrange(len(topic.partitions)))
         choices = _available(topic)
         turn.partition = next((choice for choice in choices if choice > turn.partition), choices[0])
         return turn.partition
+
+
+def queue_weights(sizes: Sequence[int], partition_count: int) -> list[int] | None:
+    """Return how likely each of the partitions is to be chosen: the longest queue has 1, an empty one the most.
+
+    Args: sizes: batches that wait, for the partitions to choose from; partition_count: of the whole topic.
+    Returns: None where the choice is uniform: a single partition, or queues of the same length and none left out.
+    Source: KIP-794, `updatePartitionLoadStats`.
+    """
+    if not sizes or partition_count < 2:
+        return None
+    if len(sizes) == partition_count and len(set(sizes)) == 1:
+        return None
+    longest = max(sizes)
+    return [longest + 1 - size for size in sizes]
 
 
 def _is_available(topic: TopicInfo, partition: int) -> bool:

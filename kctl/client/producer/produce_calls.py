@@ -9,10 +9,11 @@ from typing import NamedTuple
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import NO_TOPIC_ID, Cluster
 from kctl.client.errors import KafkaError, RemoteProtocolError
-from kctl.client.producer.accumulator import PartitionQueue
 from kctl.client.producer.batch import Batch
 from kctl.client.producer.future import Outcome
+from kctl.client.producer.partition_queue import PartitionQueue
 from kctl.client.protocol.api.produce import (
+    LeaderIdAndEpoch,
     PartitionProduceData,
     PartitionProduceResponse,
     ProduceRequest,
@@ -30,25 +31,33 @@ _MAYBE_WRITTEN = frozenset(
 
 
 class Sent(NamedTuple):
-    """One batch in a request, and the queue that it belongs to."""
+    """One batch in a request, the queue that it belongs to, and the number of the attempt."""
 
     queue: PartitionQueue
     batch: Batch
+    attempt: int
 
 
 class Verdict(NamedTuple):
-    """What an answer says about one batch: an outcome, or an error to judge."""
+    """What an answer says about one batch: an outcome, or an error to judge.
+
+    `leader`: who leads the partition, where the answer names one; `is_leader_news`: and we did not know.
+    """
 
     outcome: Outcome | None
     error: KafkaError | None = None
     code: int = 0
     is_maybe_written: bool = False
+    leader: LeaderIdAndEpoch | None = None
+    is_leader_news: bool = False
 
 
-def produce_request(entries: Sequence[Sent], cluster: Cluster, acks: int, timeout_ms: int) -> ProduceRequest:
+def produce_request(
+    entries: Sequence[Sent], cluster: Cluster, acks: int, timeout_ms: int, transactional_id: str | None = None
+) -> ProduceRequest:
     """Return the request that carries these batches, topics in order of first appearance."""
     topics: dict[str, TopicProduceData] = {}
-    for queue, batch in entries:
+    for queue, batch, _ in entries:
         topic, partition = queue.topic_partition
         data = topics.get(topic)
         if data is None:
@@ -56,7 +65,9 @@ def produce_request(entries: Sequence[Sent], cluster: Cluster, acks: int, timeou
             topic_id = NO_TOPIC_ID if info is None else info.topic_id
             data = topics[topic] = TopicProduceData(name=topic, topic_id=topic_id)
         data.partition_data.append(PartitionProduceData(index=partition, records=batch.data))
-    return ProduceRequest(acks=acks, timeout_ms=timeout_ms, topic_data=list(topics.values()))
+    return ProduceRequest(
+        transactional_id=transactional_id, acks=acks, timeout_ms=timeout_ms, topic_data=list(topics.values())
+    )
 
 
 def max_version(request: ProduceRequest) -> int | None:
@@ -78,17 +89,17 @@ def verdicts(
 
 
 def _verdict(entry: Sent, answer: PartitionProduceResponse | None, node_id: int) -> Verdict:
-    topic, partition = entry.queue.topic_partition
-    what = f"Produce to {topic}-{partition} on node {node_id}"
+    if answer is not None and answer.error_code == ErrorCode.NONE:
+        return Verdict(Outcome(None, answer.base_offset, answer.log_append_time_ms))
+    what = f"Produce to {entry.queue.topic_partition} on node {node_id}"
     if answer is None:
         error = RemoteProtocolError(f"{what}: the answer says nothing about it", api="Produce")
         return Verdict(None, error, is_maybe_written=True)
     code = answer.error_code
-    if code == ErrorCode.NONE:
-        return Verdict(Outcome(None, answer.base_offset, answer.log_append_time_ms))
     if code == ErrorCode.DUPLICATE_SEQUENCE_NUMBER:
         return Verdict(Outcome())
-    return Verdict(None, broker_error(code, what, _words(answer)), code, code in _MAYBE_WRITTEN)
+    refusal = broker_error(code, what, _words(answer))
+    return Verdict(None, refusal, code, code in _MAYBE_WRITTEN, answer.current_leader)
 
 
 def _words(answer: PartitionProduceResponse) -> str | None:

@@ -21,6 +21,7 @@ from kctl.client.producer.buffer_memory import BufferMemory
 from kctl.client.producer.deliveries import CloseResult
 from kctl.client.producer.future import NO_PARTITION, Callback, SendFuture
 from kctl.client.producer.mailbox import LOOP_GRACE_MS, CloseMark, FlushMark, Mailbox, TopicWait
+from kctl.client.producer.metrics import ProducerCounters, ProducerMetrics
 from kctl.client.producer.record import Headers, ProducerRecord, checked_size_bytes
 from kctl.client.producer.sender import Sender
 from kctl.client.seams import Runtime
@@ -51,7 +52,8 @@ class Producer:
         self._client = ClusterClient(self.config, runtime, events=events, auto_create_topics=True)
         self._mailbox = Mailbox(runtime.clock, runtime.driver, self._client.wakeup)
         self._memory = BufferMemory(self.config.buffer_memory, runtime.driver)
-        self._sender = Sender(self.config, runtime, self._client, self._mailbox, self._memory)
+        self._counters = ProducerCounters()
+        self._sender = Sender(self.config, runtime, self._client, self._mailbox, self._memory, self._counters)
         self._max_record_bytes = min(self.config.max_request_size, self.config.buffer_memory)
         self._is_closing = False
         self._task = runtime.driver.spawn(self._sender.run, "producer")
@@ -181,6 +183,14 @@ class Producer:
             timer = Timer(self._clock, to_timeout_ms(timeout, self.config.max_block_ms))
             self._wait_for_topic(topic, None, timer)
         return list(self._client.metadata.cluster.topics[topic].partitions.values())
+
+    def metrics(self) -> ProducerMetrics:
+        """Return what the producer has done so far and holds now; costs microseconds, never waits, also after close."""
+        return self._counters.snapshot(
+            outstanding=self._sender.outstanding,
+            buffer_used_bytes=self._memory.used_bytes,
+            buffer_total_bytes=self._memory.total_bytes,
+        )
 
     # --- the end ------------------------------------------------------------------------------------------------------
 

@@ -11,9 +11,11 @@ Headers = Sequence[tuple[str, bytes | None]]
 UNKNOWN_OFFSET = -1
 """The offset of a record that was taken without saying where: acks=0, or a repeat that the broker recognised."""
 
-_RECORD_OVERHEAD_BYTES = 21
-"""The most that lengths, attributes and deltas of one record take beside its contents."""
-_BATCH_OVERHEAD_BYTES = 61
+MEMORY_OVERHEAD_BYTES = 61 + 21
+"""What buffer.memory counts for a record beside its contents: a batch's header, and the most that lengths, attributes
+and deltas of one record take. So it is also the most that a record can take in a batch of its own."""
+ENCODED_OVERHEAD_BYTES = 9
+"""What lengths, attributes and deltas of a record usually take: by this a batch is judged to be full enough to go."""
 
 
 class ProducerRecord(NamedTuple):
@@ -48,7 +50,7 @@ def checked_size_bytes(
 
     Raises: TypeError, ValueError: naming the argument that no record can have.
     """
-    size_bytes = _BATCH_OVERHEAD_BYTES + _RECORD_OVERHEAD_BYTES
+    size_bytes = MEMORY_OVERHEAD_BYTES
     if value is not None:
         if not isinstance(value, bytes):
             raise TypeError(f"value must be bytes or None, not {type(value).__name__}")

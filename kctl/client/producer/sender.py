@@ -13,11 +13,15 @@ from kctl.client.producer.accumulator import Accumulator
 from kctl.client.producer.batch_sender import BatchSender
 from kctl.client.producer.buffer_memory import BufferMemory
 from kctl.client.producer.deliveries import CloseResult, Deliveries
+from kctl.client.producer.expiry import Expiry
 from kctl.client.producer.future import Outcome, SendFuture
-from kctl.client.producer.identity import ProducerIdentity
+from kctl.client.producer.identity import Identity, ProducerIdentity
 from kctl.client.producer.intake import Intake
+from kctl.client.producer.judge import Judge
 from kctl.client.producer.mailbox import CloseMark, Event, FlushMark, Mailbox, TopicWait, WatchFuture
-from kctl.client.producer.partitioner import Partitioner
+from kctl.client.producer.metrics import ProducerCounters
+from kctl.client.producer.node_progress import NodeProgress
+from kctl.client.producer.partitioner import Load, Partitioner
 from kctl.client.seams import Runtime
 
 EVENTS_PER_TURN = 500
@@ -28,7 +32,13 @@ class Sender:
     """The loop of one producer."""
 
     def __init__(
-        self, config: ProducerConfig, runtime: Runtime, client: ClusterClient, mailbox: Mailbox, memory: BufferMemory
+        self,
+        config: ProducerConfig,
+        runtime: Runtime,
+        client: ClusterClient,
+        mailbox: Mailbox,
+        memory: BufferMemory,
+        counters: ProducerCounters,
     ) -> None:
         self._client = client
         self._clock = runtime.clock
@@ -36,12 +46,19 @@ class Sender:
         self._memory = memory
         self._delivery_timeout_ms = config.delivery_timeout_ms
         backoff = ExponentialBackoff(config.retry_backoff_ms, config.retry_backoff_max_ms, runtime.chance)
-        self._accumulator = Accumulator(config)
-        self._deliveries = Deliveries(memory)
-        self._intake = Intake(client, Partitioner(config, runtime.chance), self._accumulator, self._deliveries)
-        identity = ProducerIdentity(client, backoff, config.request_timeout_ms) if config.enable_idempotence else None
+        self._counters = counters
+        progress = NodeProgress()
+        self._accumulator = Accumulator(config, counters)
+        self._deliveries = Deliveries(memory, counters)
+        partitioner = Partitioner(config, runtime.chance, Load(self._accumulator.state, progress.waited_ms))
+        self._intake = Intake(config, client, partitioner, self._accumulator, self._deliveries)
+        identity: Identity | None = None
+        if config.enable_idempotence:
+            identity = ProducerIdentity(client, backoff, config.request_timeout_ms)
         self._identity = identity
-        self._batches = BatchSender(config, client, self._accumulator, self._deliveries, identity, backoff)
+        self._judge = Judge(config, client, self._accumulator, self._deliveries, backoff)
+        self._expiry = Expiry(config, client, self._accumulator, self._deliveries, identity)
+        self._batches = BatchSender(config, client, self._accumulator, self._judge, identity, counters, progress)
         self._close: CloseMark | None = None
         self._is_over = False
         self._end_cause: KafkaError | None = None
@@ -64,6 +81,7 @@ class Sender:
         has_more = self._take_events()
         now_ms = self._clock.now_ms()
         self._intake.look_again()
+        self._intake.forget_idle(now_ms)
         self._expire(now_ms)
         self._fail_if_hopeless()
         self._advance_close(now_ms)
@@ -79,16 +97,10 @@ class Sender:
 
     def _take_events(self) -> bool:
         """Take what the mailbox holds; return whether there may be more."""
-        take, intake = self._mailbox.take, self._intake.take
-        for _ in range(EVENTS_PER_TURN):
-            event = take()
-            if event is None:
-                return False
-            if type(event) is SendFuture:
-                intake(event)
-            else:
-                self._take_other(event)
-        return True
+        events = self._mailbox.take_some(EVENTS_PER_TURN)
+        if events:
+            self._intake.take(events, self._take_other)
+        return len(events) == EVENTS_PER_TURN
 
     def _take_other(self, event: Event) -> None:
         match event:
@@ -114,11 +126,9 @@ class Sender:
 
     def _expire(self, now_ms: int) -> None:
         for record in self._intake.take_expired(now_ms, self._delivery_timeout_ms):
-            error = self._batches.delivery_timeout(
-                record, now_ms, f"topic {record.topic} was not in the metadata", None
-            )
+            error = self._expiry.delivery_timeout(record, now_ms, f"topic {record.topic} was not in the metadata", None)
             self._deliveries.finish([record], Outcome(error))
-        self._batches.expire(now_ms)
+        self._expiry.run(now_ms)
         self._intake.expire(now_ms)
         if now_ms >= self._deliveries.next_flush_deadline_ms():
             account = self._client.account_since(self._flush_ledger)
@@ -140,7 +150,7 @@ class Sender:
     def _fail_records(self, error: KafkaError) -> None:
         for record in self._intake.take_all():
             self._deliveries.finish([record], Outcome(error))
-        self._batches.fail_all(error)
+        self._judge.fail_all(error)
 
     # --- the end ------------------------------------------------------------------------------------------------------
 
@@ -174,7 +184,8 @@ class Sender:
         self._mailbox.is_finished = True
         while (event := self._mailbox.take()) is not None:
             if isinstance(event, SendFuture):
-                self._deliveries.accept(event)
+                event.group = self._deliveries.open_group
+                self._deliveries.accepted(1)
                 self._deliveries.finish([event], Outcome(cause))
             else:
                 self._take_other(event)
@@ -186,9 +197,14 @@ class Sender:
         """A number that grows while the loop gets on with its records; any thread may look."""
         return self._deliveries.steps
 
+    @property
+    def outstanding(self) -> int:
+        """How many records are accepted and not done; any thread may look."""
+        return self._deliveries.outstanding
+
     def result(self) -> CloseResult:
         """Return the counts, as if what is outstanding failed at this moment; on the loop, or after its end."""
-        outstanding = self._batches.outstanding()
+        outstanding = self._expiry.outstanding()
         for key, (failed, unknown) in self._intake.outstanding().items():
             queued = outstanding.get(key, (0, 0))
             outstanding[key] = (queued[0] + failed, queued[1] + unknown)

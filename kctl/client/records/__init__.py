@@ -32,7 +32,7 @@ from kctl.client.records._hot.builder import RecordBatchBuilder
 from kctl.client.records._hot.conditions import SUBJECT_NAMES, Condition
 from kctl.client.records._hot.exits import FIELD_NAMES, OutputField, OutputPlan
 from kctl.client.records._hot.record import BatchInfo, Header, Record
-from kctl.client.records.batch import BATCH_OVERHEAD_BYTES, stamp_batch
+from kctl.client.records.batch import BATCH_OVERHEAD_BYTES, renumber_batch, stamp_batch
 from kctl.client.records.reader import BatchReader, split_batches
 from kctl.client.records.transactions import AbortedTransaction, ControlMarker, control_batch
 
@@ -56,6 +56,7 @@ __all__ = [
     "control_batch",
     "decode_batches",
     "is_compiled",
+    "renumber_batch",
     "split_batches",
     "stamp_batch",
 ]

@@ -149,3 +149,13 @@ def stamp_batch(batch: bytes, base_offset: int, leader_epoch: int, log_append_ti
     head = _CHECKED.pack(attributes | LOG_APPEND, last_delta, base_timestamp, log_append_time_ms, *rest)
     body = batch[BATCH_OVERHEAD_BYTES:]
     return b"".join((before, _CRC.pack(crc32c(head, body)), head, body))
+
+
+def renumber_batch(batch: bytes, producer_id: int, producer_epoch: int, base_sequence: int) -> bytes:
+    """The version 2 batch under another producer id, epoch and base sequence; its records' own bytes stay."""
+    before = batch[: CHECKED_AT - 4]
+    fields = list(_CHECKED.unpack_from(batch, CHECKED_AT))
+    fields[4:7] = producer_id, producer_epoch, base_sequence
+    head = _CHECKED.pack(*fields)
+    body = batch[BATCH_OVERHEAD_BYTES:]
+    return b"".join((before, _CRC.pack(crc32c(head, body)), head, body))

@@ -183,7 +183,8 @@ def test_records_expire_each_at_its_own_deadline() -> None:
     """The leader freezes; records sent 100 ms apart fail 100 ms apart, exactly, and say what they waited for."""
 
     def app(world: World) -> None:
-        producer = world.producer({"delivery.timeout.ms": "3000", "request.timeout.ms": "2000", "linger.ms": "0"})
+        limits = {"delivery.timeout.ms": "3000", "request.timeout.ms": "2000", "linger.ms": "0"}
+        producer = world.producer({**limits, "max.in.flight.requests.per.connection": "1"})
         producer.send("t", b"first").result()
         world.sandbox.start_fault(world.leader("t", 0), Fault.FREEZE)
         ended: list[tuple[int, KafkaError | None]] = []

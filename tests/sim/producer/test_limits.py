@@ -70,7 +70,7 @@ def test_flush_ends_at_its_timeout_with_the_count(fault: Fault, timeout_ms: int)
 @pytest.mark.parametrize("timeout_ms", TIMEOUTS_MS)
 def test_close_ends_at_its_timeout_and_every_future_with_a_cause(fault: Fault, timeout_ms: int) -> None:
     def app(world: World) -> None:
-        producer = world.producer()
+        producer = world.producer({"max.in.flight.requests.per.connection": 1})
         producer.send("t", b"delivered").result()
         break_all(world, fault)
         sent = producer.send("t", b"sent, not answered")

@@ -1,6 +1,14 @@
-from kctl.client.clock import FOREVER_MS, ManualClock
-from kctl.client.producer.accumulator import Accumulator, PartitionQueue
+import pytest
+
+from kctl.client.clock import ManualClock
+from kctl.client.producer.accumulator import Accumulator
+from kctl.client.producer.batch import Batch
+from kctl.client.producer.future import Outcome
+from kctl.client.producer.metrics import ProducerCounters
+from kctl.client.producer.partition_queue import PartitionQueue
+from kctl.client.producer.record import ENCODED_OVERHEAD_BYTES, MEMORY_OVERHEAD_BYTES
 from kctl.client.records import decode_batches
+from kctl.sandbox.batches import produced_batch
 from tests.unit.producer.records import Maker, config
 
 
@@ -8,11 +16,22 @@ class Setup:
     def __init__(self, **properties: object) -> None:
         self.clock = ManualClock()
         self.maker = Maker(self.clock)
-        self.accumulator = Accumulator(config(**properties))
+        self.accumulator = Accumulator(config(**properties), ProducerCounters())
 
     def add(self, value: bytes = b"v", partition: int = 0, size_bytes: int = 100) -> PartitionQueue:
         self.accumulator.add(self.maker.record(value, partition=partition, size_bytes=size_bytes))
         return next(queue for queue in self.accumulator.active() if queue.topic_partition.partition == partition)
+
+
+def encoded(size_bytes: int) -> int:
+    """The memory of a record that takes so many bytes in a batch."""
+    return size_bytes + MEMORY_OVERHEAD_BYTES - ENCODED_OVERHEAD_BYTES
+
+
+def numbers(data: bytes) -> tuple[int, int, int]:
+    """Producer id, epoch and base sequence as a broker reads them; the CRC is right."""
+    header = produced_batch(data)
+    return header.producer_id, header.producer_epoch, header.base_sequence
 
 
 def values(data: bytes) -> list[bytes | None]:
@@ -23,9 +42,11 @@ def values(data: bytes) -> list[bytes | None]:
 def test_a_batch_is_due_after_linger_or_when_it_is_full() -> None:
     setup = Setup(linger_ms=50, batch_size=1000)
     setup.clock.advance(7)
-    queue = setup.add(size_bytes=400)
+    queue = setup.add(size_bytes=encoded(400))
     assert setup.accumulator.due_at_ms(queue) == 57
-    setup.add(size_bytes=600)
+    setup.add(size_bytes=encoded(538))
+    assert setup.accumulator.due_at_ms(queue) == 57
+    setup.add(size_bytes=encoded(1))  # with the header of the batch that makes 1000
     assert setup.accumulator.due_at_ms(queue) == 0
 
 
@@ -36,83 +57,81 @@ def test_hurry_ends_lingering() -> None:
     assert setup.accumulator.due_at_ms(queue) == 0
 
 
-def test_nothing_is_due_behind_a_batch_in_flight_and_a_retry_waits() -> None:
-    setup = Setup(linger_ms=0)
-    queue = setup.add()
-    batch = setup.accumulator.freeze(queue)
-    setup.add()
-    batch.sent(1)
-    assert setup.accumulator.due_at_ms(queue) == FOREVER_MS
-    batch.is_in_flight = False
-    batch.retry_at_ms = 123
-    assert setup.accumulator.due_at_ms(queue) == 123
-
-
 def test_a_batch_takes_records_in_order_until_it_is_full() -> None:
     setup = Setup(batch_size=200)
     for number in range(30):
         queue = setup.add(b"%02d" % number + bytes(18))
     first = setup.accumulator.freeze(queue)
     assert len(first.data) <= 200
-    queue.batch = None
     second = setup.accumulator.freeze(queue)
     taken = [value[:2] for value in values(first.data) + values(second.data) if value is not None]
     assert taken == [b"%02d" % number for number in range(len(taken))]
     assert [record.offset_in_batch for record in first.records] == list(range(len(first.records)))
 
 
-def test_what_was_unfrozen_comes_first_and_frees_its_sequences() -> None:
-    setup = Setup(batch_size=150)
-    for number in range(6):
-        queue = setup.add(b"%d" % number + bytes(30))
-    queue.sequence.adopt(7, 0)
-    batch = setup.accumulator.freeze(queue)
-    before = (batch.base_sequence, queue.sequence.next_sequence)
-    queue.unfreeze()
-    assert queue.queued_bytes == 600
-    again = setup.accumulator.freeze(queue)
-    assert again.data == batch.data
-    assert (again.base_sequence, queue.sequence.next_sequence) == before == (0, len(batch.records))
-
-
-def test_splitting_makes_smaller_batches_of_the_same_records() -> None:
+def test_splitting_makes_smaller_batches_of_the_same_records_and_numbers() -> None:
     setup = Setup(batch_size=16_000)
     for number in range(20):
         queue = setup.add(b"%02d" % number + bytes(100))
-    whole = setup.accumulator.freeze(queue)
-    queue.split()
-    half = setup.accumulator.freeze(queue)
-    assert 0 < len(half.records) <= len(whole.records) // 2
-    assert values(half.data) == values(whole.data)[: len(half.records)]
-
-
-def test_a_batch_of_unknown_fate_starts_a_new_epoch_and_another_does_not() -> None:
-    setup = Setup()
-    queue = setup.add()
     queue.sequence.adopt(7, 3)
-    setup.accumulator.freeze(queue).may_be_written = True
-    queue.drop_batch()
-    assert (queue.sequence.epoch, queue.sequence.next_sequence) == (4, 0)
-    setup.add()
-    setup.accumulator.freeze(queue)
-    queue.drop_batch()
-    assert (queue.sequence.epoch, queue.sequence.next_sequence) == (4, 0)
+    whole = setup.accumulator.freeze(queue)
+    setup.add(b"behind")
+    behind = setup.accumulator.freeze(queue)
+    behind.sent(1)
+    setup.accumulator.split(queue, whole)
+    pieces = list(queue.batches)[:-1]
+    assert len(pieces) > 1
+    assert all(len(piece.data) <= queue.batch_size_bytes <= len(whole.data) // 2 for piece in pieces)
+    assert [value for piece in pieces for value in values(piece.data)] == values(whole.data)
+    starts = [piece.base_sequence for piece in pieces]
+    assert starts == [sum(len(earlier.records) for earlier in pieces[:at]) for at in range(len(pieces))]
+    assert (queue.batches[-1], behind.base_sequence, queue.sequence.next_sequence) == (behind, 20, 21)
+    assert all(numbers(piece.data) == (7, 3, piece.base_sequence) for piece in pieces)
+
+
+def test_a_batch_cut_anew_leaves_out_what_is_done_and_those_behind_it_move_up() -> None:
+    setup = Setup(batch_size=16_000)
+    for number in range(3):
+        queue = setup.add(b"%d" % number)
+    queue.sequence.adopt(7, 0)
+    first = setup.accumulator.freeze(queue)
+    setup.add(b"behind")
+    behind = setup.accumulator.freeze(queue)
+    first.records[0].outcome = Outcome()
+    first.take_expired(0, 0)
+    assert first.is_expired
+    first = Batch(first.records, first.data, 0, 0)
+    queue.batches[0] = first
+    first.retry_at_ms, first.failures = 70, 2
+    setup.accumulator.cut_anew(queue, first)
+    again = queue.batches[0]
+    assert values(again.data) == [b"1", b"2"]
+    assert (again.retry_at_ms, again.failures) == (70, 2)
+    assert [record.offset_in_batch for record in again.records] == [0, 1]
+    assert (behind.base_sequence, numbers(behind.data), queue.sequence.next_sequence) == (2, (7, 0, 2), 3)
+    assert values(behind.data) == [b"behind"]
 
 
 def test_the_queue_served_last_is_asked_last() -> None:
     setup = Setup()
     queues = [setup.add(partition=number) for number in range(3)]
-    setup.accumulator.settle(queues[0])
+    setup.accumulator.served(queues[0])
     assert setup.accumulator.active() == [queues[1], queues[2], queues[0]]
     queues[1].take_all()
     setup.accumulator.settle(queues[1])
     assert setup.accumulator.active() == [queues[2], queues[0]]
 
 
-def test_the_levels_of_compression_are_used() -> None:
-    sizes = {}
-    for level in (1, 19):
-        setup = Setup(compression_type="zstd", compression_zstd_level=level, batch_size=100_000)
-        queue = setup.add(b"".join(b"%d," % number for number in range(9000)))
-        sizes[level] = len(setup.accumulator.freeze(queue).data)
-    assert sizes[19] < sizes[1]
+@pytest.mark.parametrize(("codec", "low", "high"), [("gzip", 1, 9), ("lz4", 1, 12), ("zstd", 1, 19)])
+def test_the_levels_of_compression_are_used(codec: str, low: int, high: int) -> None:
+    assert frozen_bytes(codec, high) < frozen_bytes(codec, low)
+
+
+def test_the_default_level_of_lz4_is_its_fast_compressor_as_in_java() -> None:
+    assert frozen_bytes("lz4", 9) == frozen_bytes("lz4", 1) > frozen_bytes("lz4", 10)
+
+
+def frozen_bytes(codec: str, level: int) -> int:
+    setup = Setup(**{"compression_type": codec, f"compression_{codec}_level": level, "batch_size": 100_000})
+    queue = setup.add(b"".join(b"%d," % (number * 7919 % 10007) for number in range(9000)))
+    return len(setup.accumulator.freeze(queue).data)

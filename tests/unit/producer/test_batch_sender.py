@@ -1,85 +1,12 @@
-from random import Random
+import pytest
 
-from kctl.client.backoff import ExponentialBackoff
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.clock import FOREVER_MS, ManualClock
+from kctl.client.clock import FOREVER_MS
 from kctl.client.errors import BrokerError, ConnectionLost, DeliveryTimeout, RemoteProtocolError
-from kctl.client.metadata import Metadata
-from kctl.client.producer.accumulator import Accumulator
-from kctl.client.producer.batch_sender import BatchSender
-from kctl.client.producer.deliveries import Deliveries
-from kctl.client.producer.future import SendFuture
-from kctl.client.producer.identity import ProducerIdentity
 from kctl.client.protocol.api.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
-from kctl.client.protocol.api.produce import (
-    BatchIndexAndErrorMessage,
-    PartitionProduceResponse,
-    ProduceRequest,
-    ProduceResponse,
-    TopicProduceResponse,
-)
+from kctl.client.protocol.api.produce import BatchIndexAndErrorMessage, LeaderIdAndEpoch, ProduceRequest
 from tests.unit.metadata.answers import answer, leader, topic
-from tests.unit.metadata.fake_network import FakeClient, SentRequest
-from tests.unit.producer.records import Maker, config
-
-TOPIC_ID = b"\7" * 16
-
-
-class Setup:
-    """Topic t with partitions 0 and 1 on node 1, and 2 on node 2; both nodes are up."""
-
-    def __init__(self, **properties: object) -> None:
-        self.clock = ManualClock()
-        settings = config(**{"enable_idempotence": False, "linger_ms": 0, "batch_size": 0, **properties})
-        backoff = ExponentialBackoff(100, 1000, Random(), jitter=0.0)
-        metadata = Metadata(max_age_ms=300_000, backoff=backoff)
-        metadata.want_topics(["t"])
-        metadata.begin(0)
-        metadata.take(answer(topic("t", leader(0, 1), leader(1, 1), leader(2, 2), topic_id=TOPIC_ID)), 0)
-        self.client = FakeClient(settings, self.clock, metadata)
-        self.network = self.client.fake
-        self.network.up = [1, 2]
-        self.maker = Maker(self.clock)
-        self.accumulator = Accumulator(settings)
-        self.deliveries = Deliveries(self.maker.memory)
-        self.identity = ProducerIdentity(self.client, backoff, 30_000) if settings.enable_idempotence else None
-        self.sender = BatchSender(settings, self.client, self.accumulator, self.deliveries, self.identity, backoff)
-
-    def add(self, value: bytes = b"v", partition: int = 0, size_bytes: int = 100) -> SendFuture:
-        record = self.maker.record(value, partition=partition, size_bytes=size_bytes)
-        self.deliveries.accept(record)
-        self.accumulator.add(record)
-        return record
-
-    def run(self) -> int:
-        return self.sender.run(self.clock.now_ms())
-
-    def expire(self) -> None:
-        self.sender.expire(self.clock.now_ms())
-
-    def sent(self) -> SentRequest:
-        self.run()
-        return self.network.take()
-
-
-def partitions(sent: SentRequest) -> list[int]:
-    assert isinstance(sent.request, ProduceRequest)
-    return [part.index for entry in sent.request.topic_data for part in entry.partition_data]
-
-
-def response(*answers: PartitionProduceResponse) -> ProduceResponse:
-    topics = [TopicProduceResponse(name="t", topic_id=TOPIC_ID, partition_responses=list(answers))]
-    return ProduceResponse(responses=topics)
-
-
-def said(code: int = 0, partition: int = 0, offset: int = 5) -> PartitionProduceResponse:
-    return PartitionProduceResponse(index=partition, error_code=int(code), base_offset=offset)
-
-
-def error_of(future: SendFuture) -> BrokerError:
-    error = future.exception(0)
-    assert isinstance(error, BrokerError)
-    return error
+from tests.unit.producer.sending import Setup, error_of, partitions, response, said, values_in
 
 
 def test_one_request_to_each_leader() -> None:
@@ -100,16 +27,58 @@ def test_a_request_is_no_larger_than_max_request_size() -> None:
     assert [partitions(sent) for sent in setup.network.sent] == [[0], [1]]
 
 
-def test_a_partition_has_one_batch_in_flight_and_then_the_next() -> None:
+@pytest.mark.parametrize("window", [1, 2, 5])
+def test_a_partition_has_so_many_batches_in_flight_and_then_the_next(window: int) -> None:
+    setup = Setup(max_in_flight_requests_per_connection=window)
+    for number in range(7):
+        setup.add(b"%d" % number)
+    setup.run()
+    assert [values_in(sent) for sent in setup.network.sent] == [[b"%d" % number] for number in range(window)]
+    setup.network.take().answer(response(said()))
+    setup.run()
+    assert values_in(setup.network.sent[-1]) == [b"%d" % window]
+    assert len(setup.network.sent) == window
+
+
+def test_partitions_left_out_of_a_full_request_come_first_in_the_next() -> None:
+    setup = Setup(max_request_size=350, max_in_flight_requests_per_connection=5)
+    setup.network.up = []
+    for partition in (0, 0, 0, 1, 1, 1):
+        setup.add(bytes(100), partition=partition)
+    setup.network.up = [1]
+    setup.run()
+    assert [partitions(sent) for sent in setup.network.sent] == [[0, 1]] * 3
+    narrow = Setup(max_request_size=200, max_in_flight_requests_per_connection=5)
+    narrow.network.up = []
+    for partition in (0, 0, 0, 1, 1, 1):
+        narrow.add(bytes(100), partition=partition)
+    narrow.network.up = [1]
+    narrow.run()
+    assert [partitions(sent) for sent in narrow.network.sent] == [[0], [1]] * 3
+
+
+def test_a_leader_that_the_answer_names_gets_the_batch_at_once() -> None:
+    """Source: KIP-951."""
     setup = Setup()
-    setup.add(b"1")
-    setup.add(b"2")
-    first = setup.sent()
-    setup.run()
+    future = setup.add()
+    moved = said(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    moved.current_leader = LeaderIdAndEpoch(leader_id=2, leader_epoch=9)
+    setup.sent().answer(response(moved))
+    again = setup.sent()
+    assert (again.node_id, again.at_ms) == (2, setup.clock.now_ms())
+    assert setup.client.metadata.due_at_ms() == 300_000  # nothing left to ask for
+    again.answer(response(said(offset=4)))
+    assert future.result(0).offset == 4
+
+
+def test_a_leader_that_is_no_news_is_waited_for() -> None:
+    setup = Setup()
+    setup.add()
+    stale = said(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    stale.current_leader = LeaderIdAndEpoch(leader_id=2, leader_epoch=-1)
+    setup.sent().answer(response(stale))
+    assert setup.run() == 100
     assert setup.network.sent == []
-    first.answer(response(said()))
-    setup.run()
-    assert len(setup.network.sent) == 1
 
 
 def test_a_batch_is_repeated_with_the_same_bytes_after_growing_back_offs() -> None:
@@ -270,13 +239,11 @@ def test_idempotence_waits_for_a_producer_id_and_numbers_the_records() -> None:
     setup.sent().answer(InitProducerIdResponse(producer_id=7, producer_epoch=2))
     first = setup.sent()
     queue = setup.accumulator.active()[0]
-    assert queue.batch is not None
-    assert (queue.batch.base_sequence, queue.sequence.producer_id, queue.sequence.epoch) == (0, 7, 2)
+    assert (queue.batches[0].base_sequence, queue.sequence.producer_id, queue.sequence.epoch) == (0, 7, 2)
     first.answer(response(said()))
     setup.add(b"3")
     setup.run()
-    assert queue.batch is not None
-    assert queue.batch.base_sequence == 2
+    assert queue.batches[0].base_sequence == 2
 
 
 def test_a_producer_id_that_is_refused_is_fatal() -> None:
@@ -286,20 +253,6 @@ def test_a_producer_id_that_is_refused_is_fatal() -> None:
     setup.sent().answer(InitProducerIdResponse(error_code=int(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)))
     assert setup.identity is not None
     assert isinstance(setup.identity.error, BrokerError)
-
-
-def test_lost_sequences_fail_one_batch_and_start_anew() -> None:
-    setup = Setup(enable_idempotence=True)
-    setup.client.network.set_nodes(setup.client.metadata.cluster.nodes)
-    future = setup.add()
-    setup.sent().answer(InitProducerIdResponse(producer_id=7, producer_epoch=0))
-    setup.sent().answer(response(said(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)))
-    assert error_of(future).code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
-    assert setup.deliveries.result({})[1:3] == (1, 0)
-    setup.add()
-    setup.run()
-    queue = setup.accumulator.active()[0]
-    assert (queue.sequence.epoch, queue.batch and queue.batch.base_sequence) == (1, 0)
 
 
 def test_a_batch_that_the_broker_has_already_is_delivered() -> None:
@@ -314,7 +267,7 @@ def test_failing_everything_tells_what_may_be_written() -> None:
     futures = [setup.add(), setup.add(), setup.add(partition=2)]
     setup.network.up = [1]
     setup.run()
-    setup.sender.fail_all(RemoteProtocolError("over"))
+    setup.judge.fail_all(RemoteProtocolError("over"))
     assert all(future.done() for future in futures)
-    assert setup.deliveries.result({})[:3] == (0, 2, 1)
+    assert setup.deliveries.result({})[:3] == (0, 1, 2)
     assert setup.accumulator.active() == []

@@ -5,6 +5,7 @@ from kctl.client.errors import Account, FlushTimeout, KafkaError, UndeliveredErr
 from kctl.client.producer.deliveries import Deliveries
 from kctl.client.producer.future import Outcome, SendFuture
 from kctl.client.producer.mailbox import FlushMark
+from kctl.client.producer.metrics import ProducerCounters
 from tests.unit.producer.records import Flag, Maker
 
 GOOD = Outcome(None, 10)
@@ -16,13 +17,14 @@ class Setup:
     def __init__(self) -> None:
         self.clock = ManualClock()
         self.maker = Maker(self.clock)
-        self.deliveries = Deliveries(self.maker.memory)
+        self.deliveries = Deliveries(self.maker.memory, ProducerCounters())
 
     def accept(self, count: int, partition: int = 0) -> list[SendFuture]:
         records = [self.maker.record(partition=partition) for _ in range(count)]
         for number, record in enumerate(records):
             record.offset_in_batch = number
-            self.deliveries.accept(record)
+            record.group = self.deliveries.open_group
+        self.deliveries.accepted(count)
         return records
 
     def flush(self, timeout_ms: int = 1000) -> FlushMark:

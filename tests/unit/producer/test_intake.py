@@ -2,35 +2,46 @@ from random import Random
 
 from kctl.client.backoff import ExponentialBackoff
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.clock import ManualClock, Timer
+from kctl.client.clock import FOREVER_MS, ManualClock, Timer
 from kctl.client.errors import MaxBlockTimeout
 from kctl.client.metadata import Metadata
 from kctl.client.producer.accumulator import Accumulator
 from kctl.client.producer.deliveries import Deliveries
+from kctl.client.producer.future import Outcome
 from kctl.client.producer.intake import Intake
-from kctl.client.producer.mailbox import TopicWait
-from kctl.client.producer.partitioner import Partitioner
+from kctl.client.producer.mailbox import Event, FlushMark, TopicWait
+from kctl.client.producer.metrics import ProducerCounters
+from kctl.client.producer.node_progress import NodeProgress
+from kctl.client.producer.partitioner import Load, Partitioner
 from kctl.client.protocol.api.metadata import MetadataResponseTopic
 from tests.unit.metadata.answers import answer, leader, topic
 from tests.unit.metadata.fake_network import FakeClient
 from tests.unit.producer.records import Flag, Maker, config
 
+MAX_IDLE_MS = 60_000
+
 
 class Setup:
     def __init__(self) -> None:
         self.clock = ManualClock()
-        settings = config()
+        settings = config(metadata_max_idle_ms=MAX_IDLE_MS)
         self.metadata = Metadata(max_age_ms=300_000, backoff=ExponentialBackoff(100, 1000, Random(1)))
         client = FakeClient(settings, self.clock, self.metadata)
         self.maker = Maker(self.clock)
-        self.accumulator = Accumulator(settings)
-        self.deliveries = Deliveries(self.maker.memory)
-        self.intake = Intake(client, Partitioner(settings, Random(1)), self.accumulator, self.deliveries)
+        counters = ProducerCounters()
+        self.accumulator = Accumulator(settings, counters)
+        self.deliveries = Deliveries(self.maker.memory, counters)
+        partitioner = Partitioner(settings, Random(1), Load(self.accumulator.state, NodeProgress().waited_ms))
+        self.intake = Intake(settings, client, partitioner, self.accumulator, self.deliveries)
+        self.others: list[Event] = []
 
     def learn(self, entry: MetadataResponseTopic) -> None:
         self.metadata.begin(self.clock.now_ms())
         self.metadata.take(answer(entry), self.clock.now_ms())
         self.intake.look_again()
+
+    def take(self, *events: Event) -> None:
+        self.intake.take(events, self.others.append)
 
     def ask(self, partition: int | None = None, timeout_ms: int = 1000) -> TopicWait:
         wait = TopicWait("t", partition, Timer(self.clock, timeout_ms), Flag())
@@ -85,20 +96,20 @@ def test_a_wait_ends_at_its_deadline_with_the_last_error() -> None:
 
 def test_records_of_a_topic_that_vanished_wait_in_order_for_its_return() -> None:
     setup = Setup()
-    setup.intake.take(setup.maker.record(b"1"))
+    setup.take(setup.maker.record(b"1"))
     assert setup.queued() == []
     setup.metadata.begin(0)
     setup.metadata.take(answer(topic("t", leader(0, 1))), 0)
-    setup.intake.take(setup.maker.record(b"2"))  # the topic is back, but 1 was first
+    setup.take(setup.maker.record(b"2"))  # the topic is back, but 1 was first
     setup.intake.look_again()
-    setup.intake.take(setup.maker.record(b"3"))
+    setup.take(setup.maker.record(b"3"))
     assert setup.queued() == [b"1", b"2", b"3"]
 
 
 def test_records_that_wait_for_their_topic_have_a_deadline_too() -> None:
     setup = Setup()
     record = setup.maker.record()
-    setup.intake.take(record)
+    setup.take(record)
     assert setup.intake.next_deadline_ms(500) == 500
     assert setup.intake.take_expired(499, 500) == []
     assert setup.intake.take_expired(500, 500) == [record]
@@ -109,5 +120,44 @@ def test_a_record_for_a_partition_that_is_gone_fails() -> None:
     setup.ask()
     setup.learn(topic("t", leader(0, 1)))
     record = setup.maker.record(partition=3)
-    setup.intake.take(record)
+    setup.take(record)
     assert "the topic has 1 partition" in str(record.exception(0))
+
+
+def test_a_flush_between_records_parts_those_before_it_from_those_after_it() -> None:
+    setup = Setup()
+    setup.ask()
+    setup.learn(topic("t", leader(0, 1)))
+    before, after = [setup.maker.record() for _ in range(3)], setup.maker.record()
+    mark = FlushMark(Timer(setup.clock, 1000), Flag())
+    setup.intake.take([*before, mark, after], lambda _: setup.deliveries.flush(mark))
+    assert setup.deliveries.outstanding == 4
+    setup.deliveries.finish(before, Outcome())
+    assert mark.is_done
+    assert setup.deliveries.outstanding == 1
+
+
+def test_a_topic_that_is_not_used_is_forgotten_and_one_with_records_on_their_way_is_not() -> None:
+    setup = Setup()
+    setup.ask()
+    setup.learn(topic("t", leader(0, 1)))
+    record = setup.maker.record()
+    setup.take(record)
+    queue = setup.accumulator.active()[0]
+    for _ in range(3):
+        setup.clock.advance(MAX_IDLE_MS)
+        setup.intake.forget_idle(setup.clock.now_ms())
+        assert "t" in setup.metadata.cluster.topics
+    setup.deliveries.finish(queue.take_all(), Outcome())
+    setup.accumulator.settle(queue)
+    setup.clock.advance(MAX_IDLE_MS - 1)
+    setup.intake.forget_idle(setup.clock.now_ms())
+    assert "t" in setup.metadata.cluster.topics
+    assert setup.intake.next_deadline_ms(120_000) == setup.clock.now_ms() + 1
+    setup.clock.advance(1)
+    setup.intake.forget_idle(setup.clock.now_ms())
+    assert "t" not in setup.metadata.cluster.topics
+    assert setup.intake.next_deadline_ms(120_000) >= FOREVER_MS
+    setup.take(setup.maker.record(b"again"))
+    setup.learn(topic("t", leader(0, 1)))
+    assert setup.queued() == [b"again"]

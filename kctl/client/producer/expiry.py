@@ -1,0 +1,112 @@
+"""Expiry: fails the records in queues and batches whose delivery.timeout.ms has passed, each on its millisecond.
+
+Owns the words that say what a record was waiting for, and what becomes of a batch whose records are too late. Owned by
+the network loop. Shown by tests/unit/producer/test_batch_sender.py and tests/sim/producer/test_delivery.py.
+
+Source: KIP-91. Differs: in Java a batch expires as a whole, with its first record.
+"""
+
+from kctl.client.broker_errors import ErrorCode, broker_error
+from kctl.client.cluster import NO_NODE, TopicPartition
+from kctl.client.cluster_client import ClusterClient
+from kctl.client.config import ProducerConfig
+from kctl.client.errors import DeliveryTimeout, KafkaError
+from kctl.client.producer.accumulator import Accumulator
+from kctl.client.producer.batch import NO_SEQUENCE, Batch
+from kctl.client.producer.deliveries import Deliveries
+from kctl.client.producer.future import Outcome, SendFuture
+from kctl.client.producer.identity import Identity
+from kctl.client.producer.partition_queue import PartitionQueue
+
+
+class Expiry:
+    """The deadlines of records that have a partition."""
+
+    def __init__(
+        self,
+        config: ProducerConfig,
+        client: ClusterClient,
+        accumulator: Accumulator,
+        deliveries: Deliveries,
+        identity: Identity | None,
+    ) -> None:
+        self._client = client
+        self._accumulator = accumulator
+        self._deliveries = deliveries
+        self._identity = identity
+        self._delivery_timeout_ms = config.delivery_timeout_ms
+
+    def run(self, now_ms: int) -> None:
+        """Fail the records whose deadline has passed."""
+        for queue in self._accumulator.active():
+            if self._accumulator.expires_at_ms(queue) <= now_ms:
+                self._expire(queue, now_ms)
+
+    def _expire(self, queue: PartitionQueue, now_ms: int) -> None:
+        done: list[tuple[list[SendFuture], Outcome]] = []
+        for batch in list(queue.batches):
+            doing, cause = self._doing(queue, batch)
+            expired = batch.take_expired(now_ms, self._delivery_timeout_ms)
+            if expired:
+                outcome = batch.failure(self.delivery_timeout(expired[0], now_ms, doing, cause))
+                done.append((expired, self._settle(queue, batch, outcome)))
+        doing, cause = self._doing(queue, next(iter(queue.batches), None))
+        waiting = queue.take_expired(now_ms, self._delivery_timeout_ms)
+        if waiting:
+            done.append((waiting, Outcome(self.delivery_timeout(waiting[0], now_ms, doing, cause))))
+        self._accumulator.settle(queue)
+        for records, outcome in done:
+            self._deliveries.finish(records, outcome)
+
+    def _settle(self, queue: PartitionQueue, batch: Batch, outcome: Outcome) -> Outcome:
+        """Do with the batch what its expired records ask for; return what is to be said about them."""
+        if batch.is_expired:
+            if batch.is_in_flight and batch.base_sequence != NO_SEQUENCE:
+                return outcome  # it keeps its place until its answer tells how those behind it are to be numbered
+            queue.drop(batch)
+        elif not batch.is_unknown:
+            if not queue.is_open_behind(batch):
+                return outcome._replace(is_unknown=True)  # it has to go as it is, for those behind it are on their way
+            self._accumulator.cut_anew(queue, batch)
+        return outcome
+
+    def delivery_timeout(
+        self, record: SendFuture, now_ms: int, doing: str, cause: KafkaError | None
+    ) -> DeliveryTimeout:
+        """Return the error for a record that reached its limit."""
+        elapsed_ms = now_ms - record.created_at_ms
+        return DeliveryTimeout(doing, timeout_ms=self._delivery_timeout_ms, elapsed_ms=elapsed_ms, cause=cause)
+
+    def _doing(self, queue: PartitionQueue, batch: Batch | None) -> tuple[str, KafkaError | None]:
+        """Say what a batch of the queue, or its first waiting record, is waiting for, and what went wrong last."""
+        name = str(queue.topic_partition)
+        attempts = 0 if batch is None else batch.attempts
+        times = f" (sent {attempts} time{'' if attempts == 1 else 's'})" if attempts else ""
+        if batch is not None and batch.is_in_flight:
+            return f"waiting for node {batch.node_id} to acknowledge the batch to {name}{times}", batch.last_error
+        info = self._client.metadata.cluster.partition(*queue.topic_partition)
+        if info is None or info.leader_id == NO_NODE:
+            leaderless = broker_error(ErrorCode.LEADER_NOT_AVAILABLE, name)
+            if info is not None and self._client.metadata.cluster.nodes:
+                return f"{name} had no known leader{times}", info.error or leaderless
+            # Starting (again) from the bootstrap servers: nobody is known, so what went wrong before that is the cause.
+            cause = (None if batch is None else batch.last_error) or self._client.last_error()
+            return f"{name} had no known leader{times}", cause
+        if self._identity is not None and not self._identity.equip(queue.sequence):
+            return "waiting for a producer id", self._identity.last_error or self._client.last_error()
+        if not self._client.network.is_ready(info.leader_id):
+            where = f"waiting for a connection to node {info.leader_id}, the leader of {name}{times}"
+            return where, self._client.network.node_error(info.leader_id)
+        return f"the batch to {name} waited to be sent{times}", None if batch is None else batch.last_error
+
+    def outstanding(self) -> dict[TopicPartition, tuple[int, int]]:
+        """Return by partition how many records would fail now, and of how many it is not known."""
+        found = {}
+        for queue in self._accumulator.active():
+            failed, unknown = len(queue.records), 0
+            for batch in queue.batches:
+                pending = len(batch.pending())
+                failed += 0 if batch.is_unknown else pending
+                unknown += pending if batch.is_unknown else 0
+            found[queue.topic_partition] = (failed, unknown)
+        return found

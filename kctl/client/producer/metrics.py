@@ -1,0 +1,160 @@
+"""What a producer counts: `ProducerMetrics`, a snapshot for the user, and the counters that the network loop keeps.
+
+The counters are plain numbers, written by the loop alone, a batch at a time, and read by any thread: a snapshot costs a
+few microseconds and holds nobody up, but its numbers may be a batch apart from each other.
+Shown by tests/unit/producer/test_metrics.py.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+
+class TopicMetrics(NamedTuple):
+    """One topic since the producer was made.
+
+    Attributes:
+        records_sent: put on a connection, each counted once.
+        bytes_sent: of their batches, compressed, repeats not counted.
+        batches_sent: how many batches those records were in.
+        batches_retried: how often a batch was sent again.
+        records_delivered, records_failed, records_unknown: as in CloseResult.
+    """
+
+    records_sent: int = 0
+    bytes_sent: int = 0
+    batches_sent: int = 0
+    batches_retried: int = 0
+    records_delivered: int = 0
+    records_failed: int = 0
+    records_unknown: int = 0
+
+
+class ProducerMetrics(NamedTuple):
+    """What a producer has done so far and holds now.
+
+    Attributes:
+        records_sent to records_unknown: the sums over all topics; see TopicMetrics.
+        requests_sent: Produce requests, repeats included.
+        batches_split: batches that the broker found too large.
+        epochs_begun: how often a partition's sequence numbers started anew, because a batch was lost (KIP-360).
+        queue_time_avg_ms, queue_time_max_ms: from send() of a batch's first record to the batch's first sending.
+        throttle_time_ms: how long brokers asked for a pause, in all.
+        compression_ratio: bytes sent over bytes before compression; 1.0 before anything is sent.
+        records_outstanding: accepted and not done.
+        batches_in_flight: sent and not answered.
+        buffer_used_bytes, buffer_total_bytes: of buffer.memory.
+        topics: the same by topic; records that never got a partition are in none.
+    """
+
+    records_sent: int
+    bytes_sent: int
+    batches_sent: int
+    batches_retried: int
+    records_delivered: int
+    records_failed: int
+    records_unknown: int
+    requests_sent: int
+    batches_split: int
+    epochs_begun: int
+    queue_time_avg_ms: float
+    queue_time_max_ms: int
+    throttle_time_ms: int
+    compression_ratio: float
+    records_outstanding: int
+    batches_in_flight: int
+    buffer_used_bytes: int
+    buffer_total_bytes: int
+    topics: Mapping[str, TopicMetrics]
+
+
+class TopicCounters:
+    """The numbers of one topic as they grow."""
+
+    __slots__ = ("batches_retried", "batches_sent", "bytes_sent", "delivered", "failed", "records_sent", "unknown")
+
+    def __init__(self) -> None:
+        self.records_sent = 0
+        self.bytes_sent = 0
+        self.batches_sent = 0
+        self.batches_retried = 0
+        self.delivered = 0
+        self.failed = 0
+        self.unknown = 0
+
+    def snapshot(self) -> TopicMetrics:
+        return TopicMetrics(
+            self.records_sent,
+            self.bytes_sent,
+            self.batches_sent,
+            self.batches_retried,
+            self.delivered,
+            self.failed,
+            self.unknown,
+        )
+
+
+class ProducerCounters:
+    """The numbers of one producer as they grow."""
+
+    __slots__ = (
+        "_topics",
+        "batches_in_flight",
+        "batches_split",
+        "epochs_begun",
+        "plain_bytes",
+        "queue_time_max_ms",
+        "queue_time_ms",
+        "requests_sent",
+        "throttle_time_ms",
+    )
+
+    def __init__(self) -> None:
+        self._topics: dict[str, TopicCounters] = {}
+        self.requests_sent = 0
+        self.batches_split = 0
+        self.batches_in_flight = 0
+        self.epochs_begun = 0
+        self.plain_bytes = 0
+        self.queue_time_ms = 0
+        self.queue_time_max_ms = 0
+        self.throttle_time_ms = 0
+
+    def of_topic(self, topic: str) -> TopicCounters:
+        """Return the counters of a topic, to be kept by who counts; the loop only."""
+        counters = self._topics.get(topic)
+        if counters is None:
+            counters = self._topics[topic] = TopicCounters()
+        return counters
+
+    def first_sending(
+        self, topic: TopicCounters, records: int, size_bytes: int, plain_bytes: int, waited_ms: int
+    ) -> None:
+        """Count a batch that was sent for the first time."""
+        topic.batches_sent += 1
+        topic.records_sent += records
+        topic.bytes_sent += size_bytes
+        self.plain_bytes += plain_bytes
+        self.queue_time_ms += waited_ms
+        self.queue_time_max_ms = max(self.queue_time_max_ms, waited_ms)
+
+    def snapshot(self, *, outstanding: int, buffer_used_bytes: int, buffer_total_bytes: int) -> ProducerMetrics:
+        """Return the numbers as they are; any thread."""
+        topics = {name: counters.snapshot() for name, counters in list(self._topics.items())}
+        sums = (
+            TopicMetrics(*(sum(column) for column in zip(*topics.values(), strict=True))) if topics else TopicMetrics()
+        )
+        return ProducerMetrics(
+            *sums,
+            requests_sent=self.requests_sent,
+            batches_split=self.batches_split,
+            epochs_begun=self.epochs_begun,
+            queue_time_avg_ms=self.queue_time_ms / sums.batches_sent if sums.batches_sent else 0.0,
+            queue_time_max_ms=self.queue_time_max_ms,
+            throttle_time_ms=self.throttle_time_ms,
+            compression_ratio=sums.bytes_sent / self.plain_bytes if self.plain_bytes else 1.0,
+            records_outstanding=outstanding,
+            batches_in_flight=self.batches_in_flight,
+            buffer_used_bytes=buffer_used_bytes,
+            buffer_total_bytes=buffer_total_bytes,
+            topics=topics,
+        )

@@ -1,0 +1,103 @@
+"""A producer's loop without the loop: queues, sender, judge and expiry on a network that a test answers for."""
+
+from random import Random
+
+from kctl.client.backoff import ExponentialBackoff
+from kctl.client.clock import ManualClock
+from kctl.client.errors import BrokerError
+from kctl.client.metadata import Metadata
+from kctl.client.producer.accumulator import Accumulator
+from kctl.client.producer.batch_sender import BatchSender
+from kctl.client.producer.deliveries import Deliveries
+from kctl.client.producer.expiry import Expiry
+from kctl.client.producer.future import SendFuture
+from kctl.client.producer.identity import ProducerIdentity
+from kctl.client.producer.judge import Judge
+from kctl.client.producer.metrics import ProducerCounters
+from kctl.client.producer.node_progress import NodeProgress
+from kctl.client.protocol.api.produce import (
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+from kctl.client.records import decode_batches
+from tests.unit.metadata.answers import answer, leader, topic
+from tests.unit.metadata.fake_network import FakeClient, SentRequest
+from tests.unit.producer.records import Maker, config
+
+TOPIC_ID = b"\7" * 16
+
+
+class Setup:
+    """Topic t with partitions 0 and 1 on node 1, and 2 on node 2; both nodes are up."""
+
+    def __init__(self, **properties: object) -> None:
+        self.clock = ManualClock()
+        settings = config(**{"enable_idempotence": False, "linger_ms": 0, "batch_size": 0, **properties})
+        backoff = ExponentialBackoff(100, 1000, Random(), jitter=0.0)
+        metadata = Metadata(max_age_ms=300_000, backoff=backoff)
+        metadata.want_topics(["t"])
+        metadata.begin(0)
+        metadata.take(answer(topic("t", leader(0, 1), leader(1, 1), leader(2, 2), topic_id=TOPIC_ID)), 0)
+        self.client = FakeClient(settings, self.clock, metadata)
+        self.network = self.client.fake
+        self.network.up = [1, 2]
+        self.maker = Maker(self.clock)
+        self.counters = ProducerCounters()
+        self.accumulator = Accumulator(settings, self.counters)
+        self.deliveries = Deliveries(self.maker.memory, self.counters)
+        self.identity = ProducerIdentity(self.client, backoff, 30_000) if settings.enable_idempotence else None
+        self.judge = Judge(settings, self.client, self.accumulator, self.deliveries, backoff)
+        self.expiry = Expiry(settings, self.client, self.accumulator, self.deliveries, self.identity)
+        self.progress = NodeProgress()
+        self.sender = BatchSender(
+            settings, self.client, self.accumulator, self.judge, self.identity, self.counters, self.progress
+        )
+
+    def add(self, value: bytes = b"v", partition: int = 0, size_bytes: int = 100) -> SendFuture:
+        record = self.maker.record(value, partition=partition, size_bytes=size_bytes)
+        record.group = self.deliveries.open_group
+        self.deliveries.accepted(1)
+        self.accumulator.add(record)
+        return record
+
+    def run(self) -> int:
+        return self.sender.run(self.clock.now_ms())
+
+    def expire(self) -> None:
+        self.expiry.run(self.clock.now_ms())
+
+    def sent(self) -> SentRequest:
+        self.run()
+        return self.network.take()
+
+
+def partitions(sent: SentRequest) -> list[int]:
+    assert isinstance(sent.request, ProduceRequest)
+    return [part.index for entry in sent.request.topic_data for part in entry.partition_data]
+
+
+def values_in(sent: SentRequest, partition: int = 0) -> list[bytes | None]:
+    """The values that a request carries to a partition."""
+    assert isinstance(sent.request, ProduceRequest)
+    data = [
+        part.records for entry in sent.request.topic_data for part in entry.partition_data if part.index == partition
+    ]
+    reader = decode_batches(data[0] or b"", topic="t", partition=0, fetch_offset=0, aborted=None)
+    return [record.value for record in reader.records(1000)]
+
+
+def response(*answers: PartitionProduceResponse) -> ProduceResponse:
+    topics = [TopicProduceResponse(name="t", topic_id=TOPIC_ID, partition_responses=list(answers))]
+    return ProduceResponse(responses=topics)
+
+
+def said(code: int = 0, partition: int = 0, offset: int = 5) -> PartitionProduceResponse:
+    return PartitionProduceResponse(index=partition, error_code=int(code), base_offset=offset)
+
+
+def error_of(future: SendFuture) -> BrokerError:
+    error = future.exception(0)
+    assert isinstance(error, BrokerError)
+    return error
