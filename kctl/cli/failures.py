@@ -48,6 +48,8 @@ CODES: dict[type[BaseException], ExitCode] = {
     errors.InvalidOffsetError: ExitCode.DATA,
     errors.LogTruncationError: ExitCode.DATA,
     errors.CommitFailedError: ExitCode.NOT_ABLE_YET,
+    errors.TransactionError: ExitCode.UNDELIVERED,
+    errors.TransactionAbortedError: ExitCode.UNDELIVERED,
     errors.BrokerError: ExitCode.UNEXPECTED,
     errors.ProtocolError: ExitCode.WRONG_PEER,
     errors.LocalProtocolError: ExitCode.UNEXPECTED,
@@ -168,6 +170,9 @@ def exit_code(error: BaseException) -> ExitCode:
     if isinstance(error, errors.ApiTimeout) and error.cause is not None:
         blocked_by = exit_code(error.cause)
         return ExitCode.API_TIMEOUT if blocked_by is ExitCode.UNEXPECTED else blocked_by
+    if isinstance(error, errors.TransactionError):
+        stopped_by = exit_code(error.cause)
+        return ExitCode.UNDELIVERED if stopped_by is ExitCode.UNEXPECTED else stopped_by
     return ExitCode.USAGE if isinstance(error, click.UsageError) else class_exit_code(type(error))
 
 

@@ -88,6 +88,32 @@ class CommitFailedError(KafkaError):
         self.cause = cause
 
 
+class TransactionError(KafkaError):
+    """A transaction, or the producer that has it, cannot go on; `cause` is why."""
+
+    def __init__(self, message: str, cause: KafkaError) -> None:
+        super().__init__(message)
+        self.cause = cause
+
+
+class AbortableTransactionError(TransactionError):
+    """The open transaction can only be aborted; after abort_transaction() the next one may begin."""
+
+    def __init__(self, cause: KafkaError) -> None:
+        super().__init__(f"the transaction can only be aborted: {cause}", cause)
+
+
+class FatalTransactionError(TransactionError):
+    """The producer can only be closed: a newer one has taken over, or the cluster refuses it."""
+
+    def __init__(self, cause: KafkaError) -> None:
+        super().__init__(f"the producer can only be closed: {cause}", cause)
+
+
+class TransactionAbortedError(KafkaError):
+    """What was sent is not delivered, because its transaction was aborted first."""
+
+
 # --- what a broker said ---------------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,103 @@
+"""Contents: what the transaction coordinator knows, may know, or must yet learn to be part of the open transaction.
+
+Owns the partitions and the instant from which the broker counts transaction.timeout.ms. Owned by the network loop.
+Shown by tests/unit/producer/transactions/test_transactions.py.
+"""
+
+from collections.abc import Callable
+
+from kctl.client.clock import Clock
+from kctl.client.cluster import TopicPartition
+from kctl.client.errors import KafkaError
+from kctl.client.producer.transactions.exchange import Asked
+from kctl.client.producer.transactions.requests import (
+    ADD_PARTITIONS_VERSION,
+    Identity,
+    add_partitions,
+    add_partitions_error,
+    no_error,
+)
+from kctl.client.protocol.api.add_offsets_to_txn import AddOffsetsToTxnRequest
+from kctl.client.protocol.api.add_partitions_to_txn import AddPartitionsToTxnResponse
+from kctl.client.protocol.schema import Response
+
+_ADDING = ("AddPartitionsToTxn", "AddOffsetsToTxn")
+
+
+class Contents:
+    """The contents of one transaction.
+
+    Attributes:
+        wanted: partitions with records that the coordinator must know of first.
+        started_at_ms: when it may have begun to count; None: as far as is known it has no transaction.
+        unsettled: a request to add something that ended without an answer, or None: it decides whether there is one.
+    """
+
+    def __init__(self, name: str, clock: Clock) -> None:
+        self._name = name
+        self._clock = clock
+        self.wanted: dict[TopicPartition, None] = {}
+        self.started_at_ms: int | None = None
+        self.unsettled: Asked | None = None
+        self._partitions: dict[TopicPartition, None] = {}
+        self._latest: Asked | None = None
+
+    def clear(self) -> None:
+        """Forget everything: no transaction is open."""
+        self.wanted.clear()
+        self._partitions.clear()
+        self.started_at_ms = self.unsettled = None
+
+    def start(self) -> None:
+        """Note that a request goes out, or was answered, that lets the coordinator begin to count."""
+        if self.started_at_ms is None:
+            self.started_at_ms = self._clock.now_ms()
+
+    def has(self, partition: TopicPartition) -> bool:
+        """Return whether the coordinator knows of the partition; if not, it is wanted."""
+        if partition in self._partitions:
+            return True
+        self.wanted[partition] = None
+        return False
+
+    def ask_for_partitions(self, identity: Identity) -> Asked:
+        """Return the request that adds what is wanted."""
+        partitions = tuple(self.wanted)
+
+        def read(response: Response) -> KafkaError | None:
+            assert isinstance(response, AddPartitionsToTxnResponse)
+            return add_partitions_error(response, partitions)
+
+        def done(_: Response) -> None:
+            self._added()
+            for partition in partitions:
+                self._partitions[partition] = None
+                self.wanted.pop(partition, None)
+
+        self._latest = Asked(add_partitions(self._name, identity, partitions), read, done, ADD_PARTITIONS_VERSION)
+        return self._latest
+
+    def ask_for_group(self, identity: Identity, group_id: str, added: Callable[[str], None]) -> Asked:
+        """Return the request that adds the offsets of a group; `added` is told when it is part."""
+
+        def done(_: Response) -> None:
+            self._added()
+            added(group_id)
+
+        request = AddOffsetsToTxnRequest(
+            transactional_id=self._name,
+            producer_id=identity.producer_id,
+            producer_epoch=identity.epoch,
+            group_id=group_id,
+        )
+        self._latest = Asked(request, no_error, done)
+        return self._latest
+
+    def unanswered(self, api: str) -> None:
+        """Note that a request ended without an answer."""
+        if api in _ADDING:
+            self.unsettled = self._latest
+
+    def _added(self) -> None:
+        self.unsettled = None
+        self.start()

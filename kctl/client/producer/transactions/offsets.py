@@ -1,0 +1,140 @@
+"""OffsetsInTransaction: the offsets of a group that become part of the transaction.
+
+Owns the offsets under way and the way to the group's coordinator. With the older protocol the transaction coordinator
+must know of the group first; that is asked by transactions.py. Owned by the network loop.
+Shown by tests/unit/producer/transactions/test_transactions.py and tests/sim/producer/test_transactions_copy.py.
+
+Source: KIP-98, KIP-447, KIP-890.
+"""
+
+from collections.abc import Callable
+from random import Random
+
+from kctl.client.backoff import ExponentialBackoff
+from kctl.client.clock import FOREVER_MS
+from kctl.client.cluster_client import ClusterClient
+from kctl.client.config import ProducerConfig
+from kctl.client.errors import KafkaError
+from kctl.client.producer.transactions.calls import GroupMember, Offsets
+from kctl.client.producer.transactions.coordinators import OF_GROUPS, CoordinatorLink
+from kctl.client.producer.transactions.error_table import Meaning, meaning
+from kctl.client.producer.transactions.exchange import Asked, Exchange
+from kctl.client.producer.transactions.requests import (
+    OFFSETS_V1_VERSION,
+    Identity,
+    offset_commit,
+    offset_commit_error,
+)
+from kctl.client.protocol.api.txn_offset_commit import TxnOffsetCommitResponse
+from kctl.client.protocol.schema import Response
+
+
+class OffsetsInTransaction:
+    """The offsets of the present transaction.
+
+    Args:
+        done: called when the offsets under way are part of the transaction.
+        failed, unanswered: as Exchange has them.
+    """
+
+    def __init__(
+        self,
+        config: ProducerConfig,
+        client: ClusterClient,
+        chance: Random,
+        done: Callable[[], None],
+        failed: Callable[[KafkaError, Meaning], None],
+        unanswered: Callable[[str], None],
+    ) -> None:
+        self._config = config
+        self._client = client
+        self._chance = chance
+        self._done = done
+        self._failed = failed
+        self._unanswered = unanswered
+        self._exchange: Exchange | None = None
+        self._groups: dict[str, None] = {}
+        """Groups that the coordinator knows to be part of the transaction."""
+        self._offsets: Offsets = {}
+        self._member: GroupMember | None = None
+        self._number = 0
+
+    def begin(self) -> None:
+        """Begin a transaction: no group is part of it."""
+        self._groups.clear()
+        self.cancel()
+
+    def start(self, offsets: Offsets, member: GroupMember) -> None:
+        """Make these offsets part of the transaction."""
+        self._offsets, self._member = offsets, member
+        self._number += 1
+        if self._exchange is None or self._exchange.link.key != member.group_id:
+            link = CoordinatorLink(self._config, self._client, self._chance, OF_GROUPS, member.group_id)
+            backoff = ExponentialBackoff(self._config.retry_backoff_ms, self._config.retry_backoff_max_ms, self._chance)
+            self._exchange = Exchange(link, self._client.clock, backoff, self._failed, self._unanswered)
+
+    def cancel(self) -> None:
+        """Forget the offsets under way; what is in flight of them may still become part of the transaction."""
+        self._offsets, self._member = {}, None
+        self._number += 1
+
+    @property
+    def is_pending(self) -> bool:
+        return self._member is not None
+
+    @property
+    def is_in_flight(self) -> bool:
+        return self._exchange is not None and bool(self._exchange.api)
+
+    def group_to_add(self) -> str | None:
+        """Return the group that the transaction coordinator must know of before."""
+        if self._member is None or self._member.group_id in self._groups:
+            return None
+        return self._member.group_id
+
+    def group_added(self, group_id: str) -> None:
+        self._groups[group_id] = None
+
+    def send(self, name: str, identity: Identity, *, is_v2: bool) -> bool:
+        """Send the offsets if that is possible now; return whether they were."""
+        if self._member is None or self._exchange is None or not self._exchange.can_send():
+            return False
+        offsets, number = self._offsets, self._number
+
+        def read(response: Response) -> KafkaError | None:
+            assert isinstance(response, TxnOffsetCommitResponse)
+            error = offset_commit_error(response, offsets)
+            return error if number == self._number else None  # nobody waits for it any more
+
+        def done(_: Response) -> None:
+            if number == self._number:
+                self.cancel()
+                self._done()
+
+        request = offset_commit(name, identity, self._member, offsets)
+        self._exchange.send(Asked(request, read, done, None if is_v2 else OFFSETS_V1_VERSION))
+        return True
+
+    def run(self, now_ms: int) -> int:
+        """Look for the coordinator if need be; return when to run again at the latest."""
+        if self._exchange is None:
+            return FOREVER_MS
+        link = self._exchange.link
+        refusal = link.refused()
+        if refusal is not None and self._member is not None:
+            self._failed(refusal, meaning("FindCoordinator", refusal))
+        return min(link.run(now_ms), self._exchange.next_deadline_ms())
+
+    @property
+    def waiting_for(self) -> str:
+        """What the offsets under way wait for."""
+        assert self._exchange is not None
+        if self._exchange.api:
+            return f"waiting for the coordinator of group {self._exchange.link.key} to take the offsets"
+        return self._exchange.link.waiting_for
+
+    @property
+    def last_error(self) -> KafkaError | None:
+        if self._exchange is None:
+            return None
+        return self._exchange.last_error or self._exchange.link.error

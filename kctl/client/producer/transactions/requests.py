@@ -1,0 +1,121 @@
+"""The requests about transactions, and the error in each answer. Pure.
+
+Shown by tests/unit/producer/transactions/test_requests.py.
+
+Source: KIP-98, KIP-447, KIP-890. A broker takes AddPartitionsToTxn from clients up to version 3; later ones are for
+brokers among themselves. Version 5 of TxnOffsetCommit and EndTxn, and 12 of Produce, need transaction.version 2.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from kctl.client.broker_errors import ErrorCode, broker_error, error_class
+from kctl.client.cluster import TopicPartition
+from kctl.client.committed_offset import OffsetAndMetadata
+from kctl.client.errors import KafkaError, RemoteProtocolError
+from kctl.client.producer.transactions.calls import GroupMember
+from kctl.client.protocol.api.add_partitions_to_txn import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    AddPartitionsToTxnTopic,
+)
+from kctl.client.protocol.api.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+    TxnOffsetCommitResponse,
+)
+from kctl.client.protocol.schema import Response
+
+ADD_PARTITIONS_VERSION = 3
+PRODUCE_V1_VERSION = 11
+OFFSETS_V1_VERSION = 4
+END_V1_VERSION = 4
+"""The newest versions that do not ask for transaction.version 2."""
+
+
+class Identity(NamedTuple):
+    """Who writes: the producer id and the epoch that the coordinator gave to the transactional.id."""
+
+    producer_id: int
+    epoch: int
+
+
+def add_partitions(name: str, identity: Identity, partitions: Iterable[TopicPartition]) -> AddPartitionsToTxnRequest:
+    """Return the request that makes the partitions part of the transaction."""
+    topics: dict[str, list[int]] = {}
+    for topic, partition in partitions:
+        topics.setdefault(topic, []).append(partition)
+    return AddPartitionsToTxnRequest(
+        v3_and_below_transactional_id=name,
+        v3_and_below_producer_id=identity.producer_id,
+        v3_and_below_producer_epoch=identity.epoch,
+        v3_and_below_topics=[AddPartitionsToTxnTopic(name=topic, partitions=each) for topic, each in topics.items()],
+    )
+
+
+def add_partitions_error(response: AddPartitionsToTxnResponse, asked: Iterable[TopicPartition]) -> KafkaError | None:
+    """Return what kept the partitions out, the worst first; none of them is in unless all are."""
+    found = {
+        TopicPartition(topic.name, each.partition_index): each.partition_error_code
+        for topic in response.results_by_topic_v3_and_below
+        for each in topic.results_by_partition
+    }
+    return _worst("AddPartitionsToTxn", found, asked, later=ErrorCode.OPERATION_NOT_ATTEMPTED)
+
+
+def offset_commit(
+    name: str, identity: Identity, member: GroupMember, offsets: Mapping[TopicPartition, OffsetAndMetadata]
+) -> TxnOffsetCommitRequest:
+    """Return the request that makes the offsets part of the transaction, in the name of the group's member."""
+    topics: dict[str, list[TxnOffsetCommitRequestPartition]] = {}
+    for (topic, partition), committed in offsets.items():
+        entry = TxnOffsetCommitRequestPartition(
+            partition_index=partition,
+            committed_offset=committed.offset,
+            committed_leader_epoch=committed.leader_epoch,
+            committed_metadata=committed.metadata,
+        )
+        topics.setdefault(topic, []).append(entry)
+    return TxnOffsetCommitRequest(
+        transactional_id=name,
+        group_id=member.group_id,
+        producer_id=identity.producer_id,
+        producer_epoch=identity.epoch,
+        generation_id=member.generation,
+        member_id=member.member_id,
+        group_instance_id=member.group_instance_id,
+        topics=[TxnOffsetCommitRequestTopic(name=topic, partitions=each) for topic, each in topics.items()],
+    )
+
+
+def offset_commit_error(response: TxnOffsetCommitResponse, asked: Iterable[TopicPartition]) -> KafkaError | None:
+    """Return why the offsets, or some of them, are not part of the transaction."""
+    found = {
+        TopicPartition(topic.name, each.partition_index): each.error_code
+        for topic in response.topics
+        for each in topic.partitions
+    }
+    return _worst("TxnOffsetCommit", found, asked)
+
+
+def no_error(_: Response) -> None:
+    """Read an answer that has no errors beside the one of the whole."""
+    return
+
+
+def _worst(
+    api: str, found: Mapping[TopicPartition, int], asked: Iterable[TopicPartition], later: int = 0
+) -> KafkaError | None:
+    """Return the error that decides: one that no repeat cures, else any; `later` is a mere consequence of others."""
+    refused: dict[int, TopicPartition] = {}
+    for tp in asked:
+        code = found.get(tp)
+        if code is None:
+            return RemoteProtocolError(f"{api}: the answer says nothing about {tp.topic}-{tp.partition}", api=api)
+        if code != ErrorCode.NONE:
+            refused.setdefault(code, tp)
+    if not refused:
+        return None
+    code = min(refused, key=lambda each: (each == later, error_class(each).retriable))
+    return broker_error(code, f"{api} of {refused[code].topic}-{refused[code].partition}")

@@ -1,0 +1,70 @@
+"""The states of a transactional producer and the one table of what leads from which to which. Pure.
+
+What is not in the table is refused where the application asks for it, and ignored where it merely happens.
+Shown by tests/unit/producer/transactions/test_states.py.
+
+Source: KIP-98; Java's TransactionManager. Differs: a failed abort or look-up never opens an aborted transaction again.
+"""
+
+from enum import Enum
+
+
+class State(Enum):
+    """Where a producer stands with its transactions."""
+
+    UNINITIALIZED = "not initialised"
+    INITIALIZING = "initialising"
+    READY = "between two transactions"
+    IN_TRANSACTION = "in a transaction"
+    COMMITTING = "committing"
+    ABORTING = "aborting"
+    ABORTABLE_ERROR = "in a transaction that can only be aborted"
+    FATAL_ERROR = "good for nothing but close()"
+
+
+class Step(Enum):
+    """What leads from one state to another: calls of the application first, then what happens."""
+
+    INIT = "init_transactions"
+    BEGIN = "begin_transaction"
+    OFFSETS = "send_offsets_to_transaction"
+    COMMIT = "commit_transaction"
+    ABORT = "abort_transaction"
+    INITIALIZED = "the producer id has come"
+    REFUSED = "no producer id for the time being"
+    ENDED = "the transaction has ended"
+    FAILED = "something of the transaction is lost"
+    BROKEN = "the producer cannot go on"
+
+
+CALLS = (Step.INIT, Step.BEGIN, Step.OFFSETS, Step.COMMIT, Step.ABORT)
+
+TRANSITIONS: dict[tuple[State, Step], State] = {
+    (State.UNINITIALIZED, Step.INIT): State.INITIALIZING,
+    (State.INITIALIZING, Step.INITIALIZED): State.READY,
+    (State.INITIALIZING, Step.REFUSED): State.UNINITIALIZED,
+    (State.READY, Step.BEGIN): State.IN_TRANSACTION,
+    (State.IN_TRANSACTION, Step.OFFSETS): State.IN_TRANSACTION,
+    (State.IN_TRANSACTION, Step.COMMIT): State.COMMITTING,
+    (State.IN_TRANSACTION, Step.ABORT): State.ABORTING,
+    (State.IN_TRANSACTION, Step.FAILED): State.ABORTABLE_ERROR,
+    (State.COMMITTING, Step.ENDED): State.READY,
+    (State.COMMITTING, Step.FAILED): State.ABORTABLE_ERROR,
+    (State.ABORTABLE_ERROR, Step.ABORT): State.ABORTING,
+    (State.ABORTING, Step.ENDED): State.READY,
+    **{(state, Step.BROKEN): State.FATAL_ERROR for state in State},
+}
+
+
+def after(state: State, step: Step) -> State | None:
+    """Return the state that a step leads to, or None where it leads nowhere."""
+    return TRANSITIONS.get((state, step))
+
+
+def refusal(state: State, step: Step) -> str:
+    """Return why a call does not fit a state, for the error."""
+    needed = {
+        Step.INIT: "it is called once, before everything else",
+        Step.BEGIN: "it needs init_transactions() before, and the end of the transaction before it",
+    }.get(step, "it needs begin_transaction() before")
+    return f"{step.value}() does not fit here: {needed} (this producer is {state.value})"

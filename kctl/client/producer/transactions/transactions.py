@@ -1,0 +1,475 @@
+"""Transactions: where the producer stands, its calls, and the records and offsets that end together or not at all.
+
+Owns the state, the producer id and epoch, and the order of requests; records are queued and sent elsewhere, which asks
+`equip` before each batch and reports what was lost. Owned by the network loop; application threads only look at
+`state` and `cause`. Shown by tests/unit/producer/transactions and tests/sim/producer/test_transactions*.py.
+
+Source: KIP-98, KIP-360, KIP-447, KIP-588, KIP-654, KIP-890. Differs: with transaction.version below 2 a request that
+ended without an answer is followed by a new epoch before the next transaction, because it could still arrive then and
+commit or abort the wrong one; Java asks for a new epoch after errors alone.
+"""
+
+from random import Random
+from typing import Literal, Protocol
+
+from kctl.client.backoff import ExponentialBackoff
+from kctl.client.cluster import TopicPartition
+from kctl.client.cluster_client import ClusterClient
+from kctl.client.config import ProducerConfig
+from kctl.client.errors import (
+    AbortableTransactionError,
+    FatalTransactionError,
+    IllegalStateError,
+    KafkaError,
+    TransactionAbortedError,
+)
+from kctl.client.producer.sequences import NO_PRODUCER_ID, PartitionSequence
+from kctl.client.producer.transactions.calls import TransactionCall
+from kctl.client.producer.transactions.contents import Contents
+from kctl.client.producer.transactions.coordinators import OF_TRANSACTIONS, CoordinatorLink
+from kctl.client.producer.transactions.error_table import Meaning, as_told, is_fatal_for_records, meaning
+from kctl.client.producer.transactions.exchange import Asked, Exchange
+from kctl.client.producer.transactions.offsets import OffsetsInTransaction
+from kctl.client.producer.transactions.pending_calls import PendingCalls
+from kctl.client.producer.transactions.requests import (
+    END_V1_VERSION,
+    PRODUCE_V1_VERSION,
+    Identity,
+    no_error,
+)
+from kctl.client.producer.transactions.states import State, Step, after, refusal
+from kctl.client.protocol.api.end_txn import EndTxnRequest, EndTxnResponse
+from kctl.client.protocol.api.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from kctl.client.protocol.schema import Response
+
+FEATURE = "transaction.version"
+NOBODY = Identity(NO_PRODUCER_ID, -1)
+_OPEN = frozenset({State.IN_TRANSACTION, State.COMMITTING, State.ABORTING, State.ABORTABLE_ERROR})
+
+End = Literal["committed", "aborted", "unknown", "open"]
+"""How a close found or left a transaction; unknown: its commit was not answered; open: the broker aborts it in time."""
+
+
+class Records(Protocol):
+    """The records of the transaction, as the rest of the producer keeps them."""
+
+    @property
+    def outstanding(self) -> int:
+        """How many were accepted and are not done."""
+        ...
+
+    def fail_waiting(self, error: KafkaError) -> None:
+        """Fail those that are not on their way to a broker."""
+        ...
+
+    def fail_all(self, error: KafkaError) -> None:
+        """Fail all of them."""
+        ...
+
+
+class Transactions:
+    """The transactions of one producer.
+
+    Attributes:
+        name: the transactional.id.
+        state: where it stands; read by application threads.
+        cause: what made the transaction abortable, or the producer useless.
+        is_v2: whether the cluster has transaction.version 2: brokers add partitions by themselves, and each end
+            brings a new epoch. Learnt from the coordinator when a transaction begins.
+    """
+
+    def __init__(self, config: ProducerConfig, client: ClusterClient, chance: Random, records: Records) -> None:
+        assert config.transactional_id is not None
+        self.name = config.transactional_id
+        self.state = State.UNINITIALIZED
+        self.cause: KafkaError | None = None
+        self.is_v2 = False
+        self._client = client
+        self._clock = client.clock
+        self._timeout_ms = config.transaction_timeout_ms
+        self._records = records
+        self._link = CoordinatorLink(config, client, chance, OF_TRANSACTIONS, self.name)
+        backoff = ExponentialBackoff(config.retry_backoff_ms, config.retry_backoff_max_ms, chance)
+        self._exchange = Exchange(self._link, self._clock, backoff, self._on_failed, self._on_unanswered)
+        self._calls = PendingCalls(client)
+        self._offsets = OffsetsInTransaction(
+            config, client, chance, self._calls.finish, self._on_failed, self._on_unanswered
+        )
+        self._identity = NOBODY
+        self._needs_epoch = False
+        """The next transaction must wait for a new epoch."""
+        self._needs_epoch_after = False
+        """The same, once the present transaction has ended."""
+        self._contents = Contents(self.name, self._clock)
+        self._is_end_sent = False
+        self._last_end: End = "aborted"
+        self._is_closing = False
+        self._was_open_at_close = False
+
+    # --- calls --------------------------------------------------------------------------------------------------------
+
+    def take(self, call: TransactionCall) -> None:
+        """Do what a call asks, or say why not."""
+        if self.state is State.FATAL_ERROR:
+            call.finish(self._present_error())
+            return
+        if not self._calls.admits(call, self.state):
+            return
+        if self._calls.operation is not None:
+            self._offsets.cancel()
+            self._calls.finish(TransactionAbortedError("the offsets are not committed: the transaction was aborted"))
+        self._start(call)
+
+    def _start(self, call: TransactionCall) -> None:
+        next_state = after(self.state, call.step)
+        if next_state is None:
+            is_failed = self.state is State.ABORTABLE_ERROR and call.step is not Step.INIT
+            call.finish(self._present_error() if is_failed else IllegalStateError(refusal(self.state, call.step)))
+            return
+        self._calls.forget()
+        if call.step is Step.BEGIN:
+            self._begin()
+            self.state = next_state
+            call.finish()
+        elif call.step is Step.OFFSETS and not call.offsets:
+            call.finish()
+        else:
+            if call.step is Step.OFFSETS:
+                assert call.member is not None
+                self._offsets.start(call.offsets, call.member)
+            self._is_end_sent = False
+            self.state = next_state
+            self._calls.begin(call)
+            self._client.network.forgive()
+
+    def _begin(self) -> None:
+        self._learn_version()
+        self.cause = None
+        self._contents.clear()
+        self._offsets.begin()
+
+    def fail_calls(self, error: KafkaError) -> None:
+        """End the waits with an error that no waiting cures; made again, a call goes on."""
+        self._calls.fail(error)
+
+    def _expire(self, now_ms: int) -> None:
+        if now_ms >= self._calls.next_deadline_ms():
+            self._calls.expire(now_ms, lambda step: self._waiting_for(step, now_ms), self._cause_of_wait)
+
+    def _cause_of_wait(self, step: Step) -> KafkaError | None:
+        of_offsets = self._offsets.last_error if step is Step.OFFSETS else None
+        return of_offsets or self.last_error or self._client.last_error()
+
+    def _waiting_for(self, step: Step, now_ms: int) -> str:
+        """Return what a call waits for."""
+        if step in (Step.COMMIT, Step.ABORT):
+            return self._waiting_for_end(now_ms)
+        if step is Step.OFFSETS and not self._exchange.api and (self.is_v2 or self._offsets.group_to_add() is None):
+            return self._offsets.waiting_for
+        if self._exchange.api:
+            return f"waiting for the {self._exchange.api} answer of the transaction coordinator of {self.name}"
+        return self._link.waiting_for
+
+    def _waiting_for_end(self, now_ms: int) -> str:
+        if self._records.outstanding:
+            count = self._records.outstanding
+            doing = f"{count} record{'' if count == 1 else 's'} of the transaction waited for an acknowledgement"
+        elif self._is_end_sent:
+            doing = "EndTxn unanswered"
+        else:
+            doing = self._link.waiting_for
+        if self._contents.started_at_ms is None:
+            return doing
+        left_s = max(0, -(-(self._contents.started_at_ms + self._timeout_ms - now_ms) // 1000))
+        unless = " unless it is committed" if self._is_end_sent and self.state is State.COMMITTING else ""
+        return f"{doing}; broker will abort in {left_s} s{unless}"
+
+    # --- for the rest of the producer ---------------------------------------------------------------------------------
+
+    def check_send(self) -> None:
+        """Raise what speaks against a record now; any thread.
+
+        Raises:
+            IllegalStateError: no transaction is open.
+            AbortableTransactionError, FatalTransactionError: it, or the producer, is lost.
+        """
+        error = self.record_refusal()
+        if error is not None:
+            raise error
+
+    def record_refusal(self) -> KafkaError | None:
+        """Return why a record cannot be part of a transaction now, or None."""
+        state = self.state
+        if state is State.IN_TRANSACTION:
+            return None
+        if state in (State.ABORTABLE_ERROR, State.FATAL_ERROR):
+            return self._present_error()
+        return IllegalStateError(
+            f"a record needs an open transaction: begin_transaction() comes first (this producer is {state.value})"
+        )
+
+    def equip(self, topic_partition: TopicPartition, sequence: PartitionSequence) -> bool:
+        """Return whether batches of the partition may be sent now, under the producer id that `sequence` then has."""
+        if self.state not in (State.IN_TRANSACTION, State.COMMITTING) or self._needs_epoch:
+            return False
+        if self.is_v2:
+            self._contents.start()
+        elif not self._contents.has(topic_partition):
+            return False
+        if (sequence.producer_id, sequence.epoch) != self._identity:
+            sequence.adopt(*self._identity)
+        return True
+
+    @property
+    def produce_max_version(self) -> int | None:
+        """The newest version of Produce that this transaction may use."""
+        return None if self.is_v2 else PRODUCE_V1_VERSION
+
+    @property
+    def last_error(self) -> KafkaError | None:
+        """What went wrong last on the way to a producer id or into the transaction."""
+        return self._exchange.last_error or self._link.error
+
+    @property
+    def is_hurried(self) -> bool:
+        """Whether records should not linger."""
+        return self.state in (State.COMMITTING, State.ABORTING)
+
+    @property
+    def is_asked(self) -> bool:
+        return self._calls.has_callers
+
+    def record_failed(self, error: KafkaError, *, is_unknown: bool) -> None:
+        """Note that a record of the transaction is not delivered: it can only be aborted."""
+        if is_unknown and not self.is_v2:
+            self._needs_epoch_after = True
+        if isinstance(error, IllegalStateError | TransactionAbortedError | AbortableTransactionError):
+            return  # never part of it, or failed because of it
+        if self.state in (State.IN_TRANSACTION, State.COMMITTING):
+            self._on_failed(error, Meaning.FATAL if is_fatal_for_records(error) else Meaning.ABORTABLE)
+
+    # --- the end of the producer --------------------------------------------------------------------------------------
+
+    def begin_close(self) -> None:
+        """Abort what is open; what is being committed or aborted goes on."""
+        if self._is_closing:
+            return
+        self._is_closing = True
+        self._was_open_at_close = self.state in _OPEN
+        self._abort_for_close()
+
+    def _abort_for_close(self) -> None:
+        if self.state in (State.IN_TRANSACTION, State.ABORTABLE_ERROR):
+            self._offsets.cancel()
+            self._calls.finish(IllegalStateError("the producer is closed"))
+            self._is_end_sent = False
+            self.state = State.ABORTING
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether a transaction is about to end."""
+        return self.state in (State.COMMITTING, State.ABORTING)
+
+    def close_outcome(self) -> End | None:
+        """Return what became of the transaction that was open at the close; None if there was none."""
+        if self.state is State.COMMITTING and self._is_end_sent:
+            return "unknown"
+        if self.state in _OPEN or self.state is State.FATAL_ERROR:
+            is_known = self._contents.started_at_ms is not None or self._contents.unsettled is not None
+            if is_known:
+                return "open"
+            return "aborted" if self.state in _OPEN else None
+        return self._last_end if self._was_open_at_close else None
+
+    # --- what is due --------------------------------------------------------------------------------------------------
+
+    def run(self, now_ms: int) -> int:
+        """Send what is due; return when to run again at the latest."""
+        self._expire(now_ms)
+        if self._is_closing:
+            self._abort_for_close()
+        refused = self._link.refused()
+        if refused is not None:
+            self._on_failed(refused, meaning("FindCoordinator", refused))
+        self._settle_records()
+        self._advance()
+        return min(
+            self._link.run(now_ms),
+            self._offsets.run(now_ms),
+            self._exchange.next_deadline_ms(),
+            self._calls.next_deadline_ms(),
+        )
+
+    def _settle_records(self) -> None:
+        """Fail the records that can no longer be part of a transaction that commits."""
+        if not self._records.outstanding:
+            return
+        if self.state is State.FATAL_ERROR:
+            self._records.fail_all(self._present_error())
+        elif self.state is State.ABORTABLE_ERROR:
+            self._records.fail_waiting(self._present_error())
+        elif self.state is State.ABORTING:
+            error = TransactionAbortedError("the transaction was aborted before the record was sent")
+            if self.is_v2:
+                self._records.fail_all(error)  # the end brings a new epoch, which fences what is on its way
+            else:
+                self._records.fail_waiting(error)
+
+    def _advance(self) -> None:
+        match self.state:
+            case State.INITIALIZING:
+                self._initialize(NOBODY)
+            case State.READY if self._needs_epoch:
+                self._initialize(self._identity)
+            case State.IN_TRANSACTION | State.COMMITTING if self._needs_epoch and (
+                self.state is State.IN_TRANSACTION or self._has_work
+            ):
+                self._initialize(self._identity)
+            case State.IN_TRANSACTION:
+                self._add()
+            case State.COMMITTING:
+                self._add()
+                if not self._has_work:
+                    self._end(committed=True)
+            case State.ABORTING:
+                self._abort()
+            case _:
+                pass
+
+    @property
+    def _has_work(self) -> bool:
+        return bool(
+            self._records.outstanding or self._contents.wanted or self._exchange.api or self._offsets.is_pending
+        )
+
+    def _initialize(self, identity: Identity) -> None:
+        """Ask for a producer id, or for the next epoch of the one there is. Source: KIP-360."""
+        if not self._exchange.can_send():
+            return
+        request = InitProducerIdRequest(
+            transactional_id=self.name,
+            transaction_timeout_ms=self._timeout_ms,
+            producer_id=identity.producer_id,
+            producer_epoch=identity.epoch,
+        )
+        self._exchange.send(Asked(request, no_error, self._on_identity))
+
+    def _on_identity(self, response: Response) -> None:
+        assert isinstance(response, InitProducerIdResponse)
+        self._identity = Identity(response.producer_id, response.producer_epoch)
+        self._needs_epoch = False
+        if self.state is State.INITIALIZING:
+            self.state = State.READY
+            self._learn_version()
+            self._calls.finish()
+
+    def _learn_version(self) -> None:
+        level = self._link.feature(FEATURE)
+        if level is not None:
+            self.is_v2 = level >= 2
+
+    def _add(self) -> None:
+        """Make partitions and offsets part of the transaction."""
+        if self._contents.wanted and self._exchange.can_send():
+            self._exchange.send(self._contents.ask_for_partitions(self._identity))
+        if not self._offsets.is_pending or self._offsets.is_in_flight:
+            return
+        group = None if self.is_v2 else self._offsets.group_to_add()
+        if group is None:
+            if self._offsets.send(self.name, self._identity, is_v2=self.is_v2):
+                self._contents.start()
+        elif self._exchange.can_send():
+            self._exchange.send(self._contents.ask_for_group(self._identity, group, self._offsets.group_added))
+
+    # --- the end of a transaction -------------------------------------------------------------------------------------
+
+    def _abort(self) -> None:
+        """End the transaction; with the older protocol not before it is known what became of all that was sent."""
+        self._contents.wanted.clear()
+        if not self.is_v2 and (self._records.outstanding or self._offsets.is_in_flight):
+            return
+        if self._exchange.api:
+            return
+        if self._contents.started_at_ms is None and self._contents.unsettled is not None:
+            if self._exchange.can_send():
+                self._exchange.send(self._contents.unsettled)
+            return
+        self._end(committed=False)
+
+    def _end(self, *, committed: bool) -> None:
+        if self._contents.started_at_ms is None:
+            self._on_ended("committed" if committed else "aborted")
+            return
+        if not self._exchange.can_send():
+            return
+        self._is_end_sent = True
+
+        def done(response: Response) -> None:
+            assert isinstance(response, EndTxnResponse)
+            if response.producer_id != NO_PRODUCER_ID:
+                self._identity = Identity(response.producer_id, response.producer_epoch)
+                self._needs_epoch_after = False
+            self._on_ended("committed" if committed else "aborted")
+
+        request = EndTxnRequest(
+            transactional_id=self.name,
+            producer_id=self._identity.producer_id,
+            producer_epoch=self._identity.epoch,
+            committed=committed,
+        )
+        self._exchange.send(Asked(request, no_error, done, None if self.is_v2 else END_V1_VERSION))
+
+    def _on_ended(self, how: End) -> None:
+        next_state = after(self.state, Step.ENDED)
+        if next_state is None:
+            return
+        self._last_end = how
+        self._needs_epoch = self._needs_epoch or self._needs_epoch_after
+        self._needs_epoch_after = False
+        self._contents.clear()
+        self.state = next_state
+        self._calls.finish()
+
+    # --- what goes wrong ----------------------------------------------------------------------------------------------
+
+    def _on_unanswered(self, api: str) -> None:
+        """A request may have been done or not, or arrive later: only a new epoch makes sure that it is over."""
+        if not self.is_v2 and api != "InitProducerId":
+            self._needs_epoch_after = True
+        self._contents.unanswered(api)
+
+    def _on_failed(self, error: KafkaError, follows: Meaning) -> None:
+        told = as_told(error)
+        if self.state is State.INITIALIZING and follows is not Meaning.FATAL:
+            self.state = State.UNINITIALIZED
+            self._calls.finish(told)
+        elif follows is Meaning.FATAL or (self.state is State.ABORTING and self._is_end_sent):
+            self._break(told)
+        else:
+            self._fail(told)
+
+    def _fail(self, error: KafkaError) -> None:
+        """The transaction can only be aborted, which ends what was under way."""
+        if self.state is State.ABORTING:
+            self._contents.unsettled = None  # what could not be added is not part of it
+        next_state = after(self.state, Step.FAILED)
+        if next_state is None:
+            return
+        self._needs_epoch_after = not self.is_v2
+        self._offsets.cancel()
+        self.cause = error
+        self.state = next_state
+        self._calls.finish(self._present_error())
+
+    def _break(self, error: KafkaError) -> None:
+        self.cause = error
+        self.state = State.FATAL_ERROR
+        self._offsets.cancel()
+        self._calls.finish(self._present_error())
+        self._calls.forget()
+
+    def _present_error(self) -> KafkaError:
+        assert self.cause is not None
+        if self.state is State.FATAL_ERROR:
+            return FatalTransactionError(self.cause)
+        return AbortableTransactionError(self.cause)
