@@ -22,8 +22,8 @@ from kctl.client.consumer.events import (
 from kctl.client.errors import ApiTimeout, IllegalStateError, KafkaError, WakeupError
 from kctl.client.seams import Driver, Task, Waiter
 
-STOP_MARGIN_MS = 5
-"""What the loop's end may take: closing sockets, ending the thread."""
+END_GRACE_MS = 100
+"""What the loop's end may take after its deadline: closing sockets, ending the thread. It takes less than one."""
 
 
 class NetworkLink:
@@ -157,13 +157,14 @@ class NetworkLink:
         self._is_closing = True
 
     def stop(self, task: Task, timer: Timer, *, is_leaving: bool = False) -> bool:
-        """Tell the loop to end and wait for that; return whether it has ended within the timer.
+        """Tell the loop to end by the timer's end, and wait for that; return whether it has ended.
 
-        The loop gets a little less time than there is, so that its thread is gone when the timer ends.
+        At its deadline the loop gives up whatever it waits for. Its last steps are waited for too, so that no thread
+        is left; only with no time at all it is left to end by itself.
         """
-        margin_ms = min(STOP_MARGIN_MS, timer.timeout_ms // 10)
-        self.post([Stop(timer.deadline_at_ms - margin_ms, timer.start_at_ms, is_leaving)])
-        return self._driver.join(task, timer.deadline_at_ms)
+        self.post([Stop(timer.deadline_at_ms, timer.start_at_ms, is_leaving)])
+        grace_ms = END_GRACE_MS if timer.timeout_ms else 0
+        return self._driver.join(task, min(FOREVER_MS, timer.deadline_at_ms + grace_ms))
 
     def _take(self, event: ToApplication) -> None:
         match event:

@@ -5,7 +5,7 @@ import pytest
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import NO_TOPIC_ID, TopicPartition
 from kctl.client.consumer.events import StartFetch, Waiting
-from kctl.client.consumer.managers.fetch_sessions import FINAL_EPOCH, LAST_EPOCH, Asked, FetchSession
+from kctl.client.consumer.managers.fetch_sessions import FINAL_EPOCH, GOODBYE_MS, LAST_EPOCH, Asked, FetchSession
 from kctl.client.consumer.managers.requests import Outgoing
 from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import ConnectionLost
@@ -241,8 +241,8 @@ def test_stopping_gives_up_every_session_of_a_connected_node_once() -> None:
     poll = desk.manager.poll(1000)
     [request] = poll.requests
     assert (request.node_id, session_of(request), asked(request)) == (1, (11, FINAL_EPOCH), [])
-    assert request.timeout_ms == 600
-    assert poll.next_deadline_at_ms == 1600
+    assert request.timeout_ms == GOODBYE_MS
+    assert poll.next_deadline_at_ms == 1000 + GOODBYE_MS
     assert desk.manager.poll(1001).requests == []
     assert not desk.manager.is_stopped(1001)
     answer(request, says(session_id=0))
@@ -251,12 +251,12 @@ def test_stopping_gives_up_every_session_of_a_connected_node_once() -> None:
 
 def test_a_goodbye_without_an_answer_ends_in_time() -> None:
     desk = opened(T0)
-    desk.manager.stop(1000, 1300)
+    desk.manager.stop(1000, 1030)
     [request] = desk.manager.poll(1000).requests
-    assert request.timeout_ms == 300
-    assert not desk.manager.is_stopped(1299)
-    assert desk.manager.is_stopped(1300)
-    assert desk.manager.poll(1300).requests == []
+    assert request.timeout_ms == 30
+    assert not desk.manager.is_stopped(1029)
+    assert desk.manager.is_stopped(1030)
+    assert desk.manager.poll(1030).requests == []
 
 
 def test_without_sessions_there_is_nothing_to_give_up() -> None:

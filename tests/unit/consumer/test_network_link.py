@@ -18,7 +18,7 @@ from kctl.client.consumer.events import (
     TryAgain,
     Waiting,
 )
-from kctl.client.consumer.network_link import NetworkLink
+from kctl.client.consumer.network_link import END_GRACE_MS, NetworkLink
 from kctl.client.errors import (
     Account,
     ApiTimeout,
@@ -198,7 +198,13 @@ def test_the_network_is_left_asleep_when_there_is_nothing_to_say() -> None:
     assert desk.wakeups == 1
 
 
-def test_stop_waits_no_longer_than_its_timer() -> None:
+def test_stop_gives_the_loop_all_the_time_there_is_and_waits_for_its_last_steps() -> None:
     desk = Desk()
     assert desk.link.stop(Loop(), Timer(desk.clock, 300)) is False
-    assert (list(desk.sent), desk.clock.now_ms()) == ([Stop(1295, 1000)], 1300)
+    assert (list(desk.sent), desk.clock.now_ms()) == ([Stop(1300, 1000)], 1300 + END_GRACE_MS)
+
+
+def test_stop_with_no_time_waits_for_nothing() -> None:
+    desk = Desk()
+    assert desk.link.stop(Loop(), Timer(desk.clock, 0)) is False
+    assert (list(desk.sent), desk.clock.now_ms()) == ([Stop(1000, 1000)], 1000)

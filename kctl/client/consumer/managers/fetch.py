@@ -17,7 +17,7 @@ from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.chunk import FetchedChunk, base_offset_behind, walk_batches
 from kctl.client.consumer.events import Fetched, GiveBack, StartFetch, ToApplication
 from kctl.client.consumer.managers.fetch_sessions import (
-    GOODBYE_MARGIN_MS,
+    GOODBYE_MS,
     SESSION_ERRORS,
     Asked,
     FetchSessions,
@@ -97,10 +97,8 @@ class FetchManager:
 
     def stop(self, now_ms: int, deadline_at_ms: int) -> None:
         """Fetch no more and give up the sessions, which may take until then."""
-        limit_ms = min(self._config.fetch_max_wait_ms + GOODBYE_MARGIN_MS, self._config.request_timeout_ms)
-        self._goodbye = SessionsGoodbye(
-            self._sessions, self._leaders, deadline_at_ms=min(deadline_at_ms, now_ms + limit_ms)
-        )
+        give_up_at_ms = min(deadline_at_ms, now_ms + GOODBYE_MS)
+        self._goodbye = SessionsGoodbye(self._sessions, self._leaders, deadline_at_ms=give_up_at_ms)
 
     def is_stopped(self, now_ms: int) -> bool:
         """Return whether nothing is left to do after `stop`."""

@@ -25,8 +25,9 @@ OPENING_EPOCH = 0
 FINAL_EPOCH = -1
 """In a request: the named session is over, and no other is wanted."""
 LAST_EPOCH = 2**31 - 1
-GOODBYE_MARGIN_MS = 100
-"""How much longer than a fetch's wait the goodbye may take: an answer behind the fetch that is under way."""
+GOODBYE_MS = 100
+"""How long close() waits for the goodbyes. A fetch that waits at its broker for data holds the goodbye behind it up for
+fetch.max.wait.ms; that is not worth half a second at the end of every program."""
 SESSION_ERRORS = frozenset(
     {
         ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
@@ -145,9 +146,9 @@ class FetchSessions:
 class SessionsGoodbye:
     """Gives up all sessions, so that their slots are free for others: once at each node that is connected.
 
-    Best effort, as the broker drops idle sessions anyway: a node without a connection is not dialled, and no answer is
-    waited for longer than a fetch that is under way there may hold it up. Source: KAFKA-7109. Differs: Java waits for
-    as long as close() may take.
+    Best effort, as the broker drops idle sessions anyway when it needs their slots: a node without a connection is not
+    dialled, and what is not answered soon is left to that. Source: KAFKA-7109. Differs: Java waits for as long as
+    close() may take.
     """
 
     def __init__(self, sessions: FetchSessions, leaders: Leaders, *, deadline_at_ms: int) -> None:
