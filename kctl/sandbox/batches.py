@@ -28,6 +28,7 @@ _HEADER = struct.Struct(">qiibIhiqqqhii")
 _LENGTH_STARTS_AT = 12
 _CRC_STARTS_AT = 21
 _LOG_APPEND_TIME = 0x08
+_TRANSACTIONAL = 0x10
 _CONTROL = 0x20
 _CODECS = 5
 
@@ -67,6 +68,16 @@ class BatchHeader(NamedTuple):
         """Whether all records have the batch's max timestamp."""
         return bool(self.attributes & _LOG_APPEND_TIME)
 
+    @property
+    def is_transactional(self) -> bool:
+        """Whether it belongs to a transaction; markers do, too."""
+        return bool(self.attributes & _TRANSACTIONAL)
+
+    @property
+    def is_control(self) -> bool:
+        """Whether it is a marker that ends a transaction."""
+        return bool(self.attributes & _CONTROL)
+
 
 def produced_batch(records: bytes | None) -> BatchHeader:
     """Return the header of the one batch that a produce request holds for a partition.
@@ -98,8 +109,23 @@ def _check_content(header: BatchHeader) -> None:
         raise BatchRefused(ErrorCode.INVALID_RECORD, text)
     if header.attributes & 0x07 >= _CODECS:
         raise BatchRefused(ErrorCode.UNKNOWN_SERVER_ERROR, f"compression codec {header.attributes & 0x07}")
-    if header.attributes & _CONTROL:
+    if header.is_control:
         raise BatchRefused(ErrorCode.INVALID_RECORD, "clients must not write control batches")
+    if header.producer_id >= 0 and header.base_sequence < 0:
+        raise BatchRefused(ErrorCode.INVALID_RECORD, f"sequence {header.base_sequence} of a producer with an id")
+
+
+def marker_batch(producer_id: int, producer_epoch: int, *, commit: bool, coordinator_epoch: int, wall_ms: int) -> bytes:
+    """Return the batch with which a coordinator ends a transaction in one partition. Source: KIP-98."""
+    key, value = struct.pack(">hh", 0, int(commit)), struct.pack(">hi", 0, coordinator_epoch)
+    body = b"\0\0\0" + bytes([2 * len(key)]) + key + bytes([2 * len(value)]) + value + b"\0"
+    record = bytes([2 * len(body)]) + body
+    checked = struct.pack(
+        ">hiqqqhii", _TRANSACTIONAL | _CONTROL, 0, wall_ms, wall_ms, producer_id, producer_epoch, -1, 1
+    )
+    checked += record
+    crc = google_crc32c.value(checked)
+    return struct.pack(">qiibI", 0, len(checked) + _CRC_STARTS_AT - _LENGTH_STARTS_AT, -1, 2, crc) + checked
 
 
 def appended(records: bytes, base_offset: int, leader_epoch: int, append_time_ms: int | None) -> bytes:

@@ -18,6 +18,7 @@ from kctl.sandbox.partition import NO_LEADER, Partition
 from kctl.sandbox.seams import Scheduler
 from kctl.sandbox.settings import ClusterSettings, InvalidSetting, topic_settings
 from kctl.sandbox.telemetry import Telemetry
+from kctl.sandbox.transactions.coordinator import Transactions
 from kctl.sandbox.uuids import stable_uuid
 
 MAX_PARTITIONS = 10_000
@@ -73,6 +74,7 @@ class Cluster:
         self._next_producer_id = 1_000
         self._scheduler: Scheduler | None = None
         self.groups = Groups(self)
+        self.transactions = Transactions(self)
 
     @property
     def scheduler(self) -> Scheduler:
@@ -165,6 +167,7 @@ class Cluster:
         topic = self.topics.pop(name)
         del self._topics_by_id[topic.topic_id]
         self.groups.forget_topic(name)
+        self.transactions.offsets.forget(lambda _, topic: topic == name)
         for partition in topic.partitions.values():
             partition.log.wake()
 
@@ -208,7 +211,7 @@ class Cluster:
     # --- coordinators and producers ---------------------------------------------------------------------------------
 
     def coordinator_of(self, key: str) -> ClusterNode:
-        """Return the node that coordinates the group or transaction called `key`."""
+        """Return the node that coordinates the group or transaction called `key`, unless that was moved."""
         ids = list(self.nodes)
         return self.nodes[ids[crc32(key.encode()) % len(ids)]]
 

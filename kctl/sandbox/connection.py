@@ -13,7 +13,6 @@ from kctl.client.errors import ProtocolError, RemoteProtocolError
 from kctl.client.protocol import codec
 from kctl.client.protocol.api import api_name
 from kctl.client.protocol.api.api_versions import ApiVersionsRequest
-from kctl.client.protocol.api.produce import ProduceRequest
 from kctl.client.protocol.api.request_header import RequestHeader
 from kctl.client.protocol.api.sasl_authenticate import SaslAuthenticateRequest
 from kctl.client.protocol.api.sasl_handshake import SaslHandshakeRequest
@@ -124,8 +123,7 @@ class BrokerConnection:
         self._call = call
         call.fails_with = self._faults.take_error(prefix.api_key)
         if call.fails_with is not None and prefix.api_key not in FAIL_THEMSELVES:
-            is_awaited = not (isinstance(request, ProduceRequest) and request.acks == 0)
-            call.answer(error_answer(request, prefix.version, call.fails_with) if is_awaited else None)
+            call.answer(error_answer(request, prefix.version, call.fails_with))
             return
         response = handler.handle(call, request)
         if response is not None:

@@ -8,11 +8,18 @@ from collections.abc import Callable
 from typing import Any
 
 from kctl.client.broker_errors import ErrorCode
+from kctl.client.protocol.api.add_partitions_to_txn import (
+    AddPartitionsToTxnPartitionResult,
+    AddPartitionsToTxnTopicResult,
+)
 from kctl.client.protocol.api.consumer_group_describe import DescribedGroup as ConsumerGroup
 from kctl.client.protocol.api.create_topics import CreatableTopicResult
 from kctl.client.protocol.api.delete_groups import DeletableGroupResult
 from kctl.client.protocol.api.delete_topics import DeletableTopicResult
 from kctl.client.protocol.api.describe_groups import DescribedGroup
+from kctl.client.protocol.api.describe_producers import PartitionResponse as ProducersOfPartition
+from kctl.client.protocol.api.describe_producers import TopicResponse as ProducersOfTopic
+from kctl.client.protocol.api.describe_transactions import TransactionState
 from kctl.client.protocol.api.find_coordinator import Coordinator
 from kctl.client.protocol.api.list_offsets import ListOffsetsPartitionResponse, ListOffsetsTopicResponse
 from kctl.client.protocol.api.metadata import MetadataResponseTopic
@@ -24,9 +31,14 @@ from kctl.client.protocol.api.offset_fetch import (
 )
 from kctl.client.protocol.api.offset_for_leader_epoch import EpochEndOffset, OffsetForLeaderTopicResult
 from kctl.client.protocol.api.produce import PartitionProduceResponse, TopicProduceResponse
+from kctl.client.protocol.api.txn_offset_commit import (
+    TxnOffsetCommitResponsePartition,
+    TxnOffsetCommitResponseTopic,
+)
 from kctl.client.protocol.schema import Request, Response
 
 _FIND_MANY_FROM = 4
+_ADD_FOR_MANY_FROM = 4
 _ONE_CODE_IN_OFFSET_FETCH_FROM = 2
 _FETCH_GROUPS_FROM = 8
 _DELETE_BY_STRUCT_FROM = 6
@@ -129,6 +141,38 @@ def _offset_fetch(request: Any, version: int, code: ErrorCode) -> Items | None:
     return {"groups": [OffsetFetchResponseGroup(group_id=one.group_id, error_code=code) for one in request.groups]}
 
 
+def _add_partitions_to_txn(request: Any, version: int, code: ErrorCode) -> Items | None:
+    if version >= _ADD_FOR_MANY_FROM:
+        return None
+    return {
+        "results_by_topic_v3_and_below": [
+            AddPartitionsToTxnTopicResult(
+                name=topic.name,
+                results_by_partition=[
+                    AddPartitionsToTxnPartitionResult(partition_index=index, partition_error_code=code)
+                    for index in topic.partitions
+                ],
+            )
+            for topic in request.v3_and_below_topics
+        ]
+    }
+
+
+def _txn_offset_commit(request: Any, _: int, code: ErrorCode) -> Items:
+    return {
+        "topics": [
+            TxnOffsetCommitResponseTopic(
+                name=topic.name,
+                partitions=[
+                    TxnOffsetCommitResponsePartition(partition_index=asked.partition_index, error_code=code)
+                    for asked in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    }
+
+
 def _find_coordinator(request: Any, version: int, code: ErrorCode) -> Items:
     nowhere: Items = {"node_id": -1, "host": "", "port": -1, "error_code": code}
     if version < _FIND_MANY_FROM:
@@ -163,6 +207,24 @@ def _delete_topics(request: Any, version: int, code: ErrorCode) -> Items:
 
 _BY_ITEM: dict[int, Callable[[Any, int, ErrorCode], Items | None]] = {
     0: _produce,
+    24: _add_partitions_to_txn,
+    28: _txn_offset_commit,
+    61: lambda request, _, code: {
+        "topics": [
+            ProducersOfTopic(
+                name=topic.name,
+                partitions=[
+                    ProducersOfPartition(partition_index=index, error_code=code) for index in topic.partition_indexes
+                ],
+            )
+            for topic in request.topics
+        ]
+    },
+    65: lambda request, _, code: {
+        "transaction_states": [
+            TransactionState(transactional_id=one, error_code=code) for one in request.transactional_ids
+        ]
+    },
     2: _list_offsets,
     3: _metadata,
     8: _offset_commit,

@@ -10,11 +10,13 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.sandbox.batches import BatchHeader, BatchRefused, appended, header_of, produced_batch
+from kctl.sandbox.batches import BatchHeader, BatchRefused, appended, header_of, marker_batch, produced_batch
 from kctl.sandbox.leader_epochs import LeaderEpochs
 from kctl.sandbox.producers import Appended, ProducerStates
 from kctl.sandbox.record_walk import check_records
 from kctl.sandbox.settings import TopicSettings
+
+_INDEX_INTERVAL_BYTES = 4_096
 
 
 class OffsetOutOfRange(Exception):
@@ -28,6 +30,14 @@ class StoredBatch(NamedTuple):
     data: bytes
 
 
+class Aborted(NamedTuple):
+    """A transaction that was aborted: whose, where it begins, and where its marker is."""
+
+    producer_id: int
+    first_offset: int
+    marker_offset: int
+
+
 class PartitionLog:
     """Batches, each with its offsets assigned."""
 
@@ -38,19 +48,22 @@ class PartitionLog:
         self.epochs = LeaderEpochs()
         self._batches: list[StoredBatch] = []
         self._base_offsets: list[int] = []
-        self._producers = ProducerStates()
+        self.producers = ProducerStates()
+        self._aborted: list[Aborted] = []
+        """In the order of their markers."""
         self._watchers: dict[int, Callable[[], None]] = {}
         self._watches = 0
 
     # --- writing ----------------------------------------------------------------------------------------------------
 
-    def append(self, records: bytes | None, leader_epoch: int, wall_ms: int) -> Appended:
+    def append(self, records: bytes | None, leader_epoch: int, wall_ms: int, *, opens_v2: bool = False) -> Appended:
         """Append the one batch in `records` and return where it is; a repeated one is not appended again.
 
         Args:
             records: what a produce request carries for the partition.
             leader_epoch: the epoch of the leader that appends.
             wall_ms: the broker's clock.
+            opens_v2: see `ProducerStates.check`.
         Raises:
             BatchRefused: the batch is damaged, too large, from the future, or out of sequence.
         """
@@ -64,12 +77,16 @@ class PartitionLog:
         if append_time_ms < 0 and header.max_timestamp_ms > wall_ms + self.settings.timestamp_after_max_ms:
             text = f"timestamp {header.max_timestamp_ms} is too far ahead of the broker's {wall_ms}"
             raise BatchRefused(ErrorCode.INVALID_TIMESTAMP, text)
-        known = self._producers.check(header)
+        known = self.producers.check(header, opens_v2=opens_v2)
         if known is not None:
             return known
-        return self._store(records, header, leader_epoch, append_time_ms)
+        base_offset = self.end_offset
+        self._store(records, header, leader_epoch, append_time_ms)
+        self.wake()
+        return Appended(base_offset, append_time_ms)
 
-    def _store(self, records: bytes, header: BatchHeader, leader_epoch: int, append_time_ms: int) -> Appended:
+    def _store(self, records: bytes, header: BatchHeader, leader_epoch: int, append_time_ms: int) -> int | None:
+        """Store a batch; for a marker, return where the transaction began that it ends."""
         base_offset = self.end_offset
         self.epochs.begin(leader_epoch, base_offset)
         data = appended(records, base_offset, leader_epoch, append_time_ms if append_time_ms >= 0 else None)
@@ -77,9 +94,30 @@ class PartitionLog:
         self._batches.append(stored)
         self._base_offsets.append(base_offset)
         self.end_offset = base_offset + header.last_offset_delta + 1
-        self._producers.remember(stored.header)
+        return self.producers.remember(stored.header)
+
+    def append_marker(
+        self, producer_id: int, producer_epoch: int, leader_epoch: int, wall_ms: int, *, commit: bool, by_epoch: int
+    ) -> None:
+        """End the transaction of a producer here, whether it wrote anything or not.
+
+        Args:
+            producer_id, producer_epoch: whose it is; a newer epoch than that of its batches fences them.
+            leader_epoch: the epoch of the leader that appends.
+            wall_ms: the broker's clock.
+            commit: whether what it wrote counts.
+            by_epoch: the epoch of the coordinator.
+        Raises:
+            BatchRefused: a newer epoch of the producer has written since.
+        """
+        self.producers.check_marker(producer_id, producer_epoch)
+        data = marker_batch(producer_id, producer_epoch, commit=commit, coordinator_epoch=by_epoch, wall_ms=wall_ms)
+        marker_offset = self.end_offset
+        opened_at = self._store(data, header_of(data), leader_epoch, -1)
+        self.producers.ended_by(producer_id, by_epoch)
+        if opened_at is not None and not commit:
+            self._aborted.append(Aborted(producer_id, opened_at, marker_offset))
         self.wake()
-        return Appended(base_offset, append_time_ms)
 
     def delete_records(self, before_offset: int) -> None:
         """Let the log start at `before_offset`, as retention does; batches wholly below it are gone.
@@ -101,9 +139,8 @@ class PartitionLog:
         last = self._batches[-1].header.last_offset + 1 if self._batches else self.start_offset
         self.end_offset = max(self.start_offset, last)
         self.epochs.cut(self.end_offset)
-        self._producers = ProducerStates()
-        for batch in self._batches:
-            self._producers.remember(batch.header)
+        self.producers.cut(self.end_offset, [batch.header for batch in self._batches])
+        self._aborted = [one for one in self._aborted if one.marker_offset < self.end_offset]
 
     def _keep(self, batches: list[StoredBatch]) -> None:
         self._batches = batches
@@ -112,6 +149,32 @@ class PartitionLog:
     def begin_epoch(self, epoch: int) -> None:
         """Take note that a leader of `epoch` goes on from here."""
         self.epochs.begin(epoch, self.end_offset)
+
+    # --- transactions -----------------------------------------------------------------------------------------------
+
+    @property
+    def last_stable_offset(self) -> int:
+        """Below this all transactions have ended."""
+        first_open = self.producers.first_open_offset
+        return self.end_offset if first_open is None else max(first_open, self.start_offset)
+
+    def aborted_between(self, offset: int, read_bytes: int) -> list[Aborted]:
+        """Return the aborted transactions that reach into a read of `read_bytes` from `offset` on.
+
+        Like Kafka, it goes by an index with an entry each 4 KiB: some that begin a little behind the read are told too.
+        """
+        first = bisect_left(self._aborted, offset, key=lambda one: one.marker_offset)
+        if first == len(self._aborted):
+            return []
+        upper = self._offset_behind(offset, read_bytes + _INDEX_INTERVAL_BYTES)
+        return [one for one in self._aborted[first:] if one.first_offset < upper]
+
+    def _offset_behind(self, offset: int, size_bytes: int) -> int:
+        at = max(0, bisect_right(self._base_offsets, offset) - 1)
+        while at < len(self._batches) and size_bytes > 0:
+            size_bytes -= len(self._batches[at].data)
+            at += 1
+        return self._base_offsets[at] if at < len(self._batches) else self.end_offset
 
     # --- reading ----------------------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.fetch import (
+    AbortedTransaction,
     EpochEndOffset,
     FetchPartition,
     FetchRequest,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from kctl.sandbox.fetch_sessions import Wanted
 
 RACK_AWARE = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+READ_COMMITTED = 1
 _FOLLOWERS_FROM = 11
 
 
@@ -71,11 +73,12 @@ def _read(
     found = PartitionData(
         partition_index=asked.partition,
         high_watermark=end_offset,
-        last_stable_offset=end_offset,
+        last_stable_offset=min(end_offset, partition.log.last_stable_offset),
         log_start_offset=partition.log.start_offset,
         aborted_transactions=None,
         records=b"",
     )
+    is_committed = request.isolation_level == READ_COMMITTED
     nearer = _nearer_replica(call, request, partition, asked.fetch_offset)
     if nearer is not None:
         found.preferred_read_replica = nearer
@@ -85,16 +88,30 @@ def _read(
         if diverging is not None:
             found.diverging_epoch = diverging
             return found
-        found.records = partition.log.read(
-            asked.fetch_offset,
-            min(asked.partition_max_bytes, limits.left_bytes),
-            at_least_one=limits.is_first,
-            end_offset=end_offset,
-        )
+        if not partition.log.start_offset <= asked.fetch_offset <= end_offset:
+            raise OffsetOutOfRange(f"offset {asked.fetch_offset} of a log that ends at {end_offset}")
     except OffsetOutOfRange:
         return refused(asked, ErrorCode.OFFSET_OUT_OF_RANGE)
-    found.aborted_transactions = [] if request.isolation_level == 1 else None
+    _add_records(found, partition, asked, limits, is_committed=is_committed)
     return found
+
+
+def _add_records(
+    found: PartitionData, partition: Partition, asked: FetchPartition, limits: Limits, *, is_committed: bool
+) -> None:
+    """Add what is there from the offset on, for read_committed below the last stable offset."""
+    log = partition.log
+    found.aborted_transactions = [] if is_committed else None
+    until = found.last_stable_offset if is_committed else found.high_watermark
+    if asked.fetch_offset >= until:
+        return
+    max_bytes = min(asked.partition_max_bytes, limits.left_bytes)
+    found.records = log.read(asked.fetch_offset, max_bytes, at_least_one=limits.is_first, end_offset=until)
+    if is_committed and found.records:
+        found.aborted_transactions = [
+            AbortedTransaction(producer_id=one.producer_id, first_offset=one.first_offset)
+            for one in log.aborted_between(asked.fetch_offset, len(found.records))
+        ]
 
 
 def _nearer_replica(call: Call, request: FetchRequest, partition: Partition, offset: int) -> int | None:

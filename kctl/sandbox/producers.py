@@ -1,10 +1,11 @@
-"""What a partition remembers of its idempotent producers: the last five batches of each.
+"""What a partition remembers of its producers: the last five batches of each, and the transaction that is open.
 
-Shown by tests/unit/sandbox/test_producers.py. Source: KIP-98; Kafka keeps five batches because a client may have five
-requests in flight.
+Shown by tests/unit/sandbox/test_producers.py and tests/conformance/test_sandbox_sequences_against_kafka.py. Source:
+KIP-98, KIP-360, KIP-890; Kafka keeps five batches because a client may have five requests in flight.
 """
 
 from collections import deque
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from kctl.client.broker_errors import ErrorCode
@@ -13,6 +14,7 @@ from kctl.sandbox.batches import BatchHeader, BatchRefused
 _REMEMBERED = 5
 _SEQUENCES = 2**31
 """Sequences wrap around to 0 behind 2**31 - 1."""
+_NO_SEQUENCE = -1
 
 
 class _Batch(NamedTuple):
@@ -29,67 +31,184 @@ class Appended(NamedTuple):
     append_time_ms: int
 
 
-class _Producer:
-    __slots__ = ("batches", "epoch")
+class Producer:
+    """One producer id, as one partition knows it."""
+
+    __slots__ = ("batches", "coordinator_epoch", "epoch", "last_offset", "last_timestamp_ms", "open_from")
 
     def __init__(self, epoch: int) -> None:
         self.epoch = epoch
         self.batches: deque[_Batch] = deque(maxlen=_REMEMBERED)
+        self.last_offset = -1
+        """Of its latest batch or marker."""
+        self.last_timestamp_ms = -1
+        self.coordinator_epoch = -1
+        """Of the latest marker."""
+        self.open_from: int | None = None
+        """Where the transaction begins that is open."""
+
+    @property
+    def last_sequence(self) -> int:
+        """The sequence of its latest record in this epoch; -1 when there is none."""
+        return self.batches[-1].last_sequence if self.batches else _NO_SEQUENCE
+
+    def enter(self, epoch: int) -> None:
+        """Go on in `epoch`; sequences start over in a new one."""
+        if epoch != self.epoch:
+            self.epoch = epoch
+            self.batches.clear()
 
 
 class ProducerStates:
-    """The idempotent producers of one partition."""
+    """The producers of one partition."""
 
     def __init__(self) -> None:
-        self._producers: dict[int, _Producer] = {}
+        self._producers: dict[int, Producer] = {}
+        self._open: dict[int, int] = {}
+        """By producer id: where its open transaction begins."""
+        self._asked_for: dict[int, tuple[int, int]] = {}
+        """By producer id: epoch and lowest sequence of batches that came before a transaction was known to be open."""
 
-    def check(self, header: BatchHeader) -> Appended | None:
+    # --- before a batch is stored -----------------------------------------------------------------------------------
+
+    def check(self, header: BatchHeader, *, opens_v2: bool = False) -> Appended | None:
         """Return where the batch already is when it is a repetition, None when it is the next one.
 
+        Args:
+            header: of the batch as it came.
+            opens_v2: it is the first of a transaction of version 2 here; a producer unknown to the partition has to
+                start at 0 then.
         Raises:
-            BatchRefused: its epoch is fenced, batches before it are missing, or it is older than those remembered.
+            BatchRefused: its epoch is fenced, batches before it are missing, it is older than those remembered, or it
+                belongs to no transaction while one of the same producer is open.
         """
         if header.producer_id < 0:
             return None
         producer = self._producers.get(header.producer_id)
+        _, lowest_sequence = self._asked_for.get(header.producer_id, (0, header.base_sequence))
+        if header.base_sequence > lowest_sequence and (producer is None or not self._repetition(header, producer)):
+            raise _out_of_order(header, lowest_sequence)
         if producer is None:
-            # A partition that forgot a producer, or never knew it, starts where the producer is.
+            if opens_v2 and header.base_sequence != 0:
+                raise _out_of_order(header, 0)
+            # A partition that forgot a producer, or never knew it, starts where the producer is (KIP-360).
             return None
-        if header.producer_epoch < producer.epoch:
-            raise BatchRefused(
-                ErrorCode.INVALID_PRODUCER_EPOCH, f"epoch {header.producer_epoch} is older than {producer.epoch}"
-            )
-        if header.producer_epoch > producer.epoch:
-            if header.base_sequence != 0:
-                text = f"sequence {header.base_sequence} opens epoch {header.producer_epoch}, 0 is expected"
-                raise BatchRefused(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, text)
-            return None
-        return self._check_sequence(header, producer)
+        known = self._repetition(header, producer)
+        if known is None:
+            self._check_next(header, producer)
+        return known
 
-    def _check_sequence(self, header: BatchHeader, producer: _Producer) -> Appended | None:
-        last_sequence = _plus(header.base_sequence, header.last_offset_delta)
+    def asked_for(self, header: BatchHeader) -> None:
+        """Take note of a batch whose transaction is not known to be open: one behind it must not come in before it."""
+        epoch, lowest_sequence = self._asked_for.get(header.producer_id, (-1, -1))
+        if header.producer_epoch > epoch:
+            self._asked_for[header.producer_id] = header.producer_epoch, header.base_sequence
+        elif header.producer_epoch == epoch:
+            self._asked_for[header.producer_id] = epoch, min(lowest_sequence, header.base_sequence)
+
+    def _repetition(self, header: BatchHeader, producer: Producer) -> Appended | None:
+        if header.producer_epoch != producer.epoch:
+            return None
+        sequences = header.base_sequence, _plus(header.base_sequence, header.last_offset_delta)
         for batch in producer.batches:
-            if (batch.base_sequence, batch.last_sequence) == (header.base_sequence, last_sequence):
+            if (batch.base_sequence, batch.last_sequence) == sequences:
                 # Kafka, too, answers a repetition with the batch's timestamp even where that is no append time.
                 return Appended(batch.base_offset, batch.max_timestamp_ms)
-        if not producer.batches:
-            return None
-        expected = _plus(producer.batches[-1].last_sequence, 1)
-        if header.base_sequence == expected:
-            return None
-        text = f"producer {header.producer_id}: sequence {header.base_sequence}, {expected} is expected"
-        raise BatchRefused(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, text)
+        return None
 
-    def remember(self, header: BatchHeader) -> None:
-        """Take note of a batch as it was stored."""
+    def _check_next(self, header: BatchHeader, producer: Producer) -> None:
+        check_epoch(header.producer_epoch, producer.epoch)
+        is_same = header.producer_epoch == producer.epoch
+        expected = _plus(producer.last_sequence, 1) if is_same else 0
+        if header.base_sequence != expected:
+            raise _out_of_order(header, expected)
+        if producer.open_from is not None and not header.is_transactional:
+            text = f"producer {header.producer_id} has a transaction open, and this batch is outside of it"
+            raise BatchRefused(ErrorCode.INVALID_TXN_STATE, text)
+
+    # --- what was stored --------------------------------------------------------------------------------------------
+
+    def remember(self, header: BatchHeader) -> int | None:
+        """Take note of a batch as it was stored; for a marker, return where the transaction began that it ends."""
         if header.producer_id < 0:
-            return
-        producer = self._producers.get(header.producer_id)
-        if producer is None or producer.epoch != header.producer_epoch:
-            producer = self._producers[header.producer_id] = _Producer(header.producer_epoch)
+            return None
+        producer = self._producers.setdefault(header.producer_id, Producer(header.producer_epoch))
+        producer.enter(header.producer_epoch)
+        if header.is_transactional:
+            self._asked_for.pop(header.producer_id, None)
+        producer.last_offset = header.last_offset
+        producer.last_timestamp_ms = header.max_timestamp_ms
+        if header.is_control:
+            producer.open_from = None
+            return self._open.pop(header.producer_id, None)
         last_sequence = _plus(header.base_sequence, header.last_offset_delta)
-        batch = _Batch(header.base_sequence, last_sequence, header.base_offset, header.max_timestamp_ms)
-        producer.batches.append(batch)
+        producer.batches.append(
+            _Batch(header.base_sequence, last_sequence, header.base_offset, header.max_timestamp_ms)
+        )
+        if header.is_transactional and producer.open_from is None:
+            producer.open_from = self._open[header.producer_id] = header.base_offset
+        return None
+
+    def check_marker(self, producer_id: int, epoch: int) -> None:
+        """Return when a coordinator may end a transaction of the producer.
+
+        Raises:
+            BatchRefused: a newer epoch has written since.
+        """
+        producer = self._producers.get(producer_id)
+        if producer is not None:
+            check_epoch(epoch, producer.epoch)
+
+    def ended_by(self, producer_id: int, coordinator_epoch: int) -> None:
+        """Take note of the coordinator's epoch in the marker that was stored last."""
+        self._producers[producer_id].coordinator_epoch = coordinator_epoch
+
+    def cut(self, end_offset: int, left: list[BatchHeader]) -> None:
+        """Forget what was at `end_offset` or behind; `left` are all batches before it.
+
+        Producers that had nothing there are kept as they are, even when retention took their batches.
+        """
+        kept = {one: known for one, known in self._producers.items() if known.last_offset < end_offset}
+        self._producers, self._open = {}, {}
+        for header in left:
+            self.remember(header)
+        self._producers |= kept
+        self._open = {one: at.open_from for one, at in self._producers.items() if at.open_from is not None}
+
+    def expire(self, producer_id: int | None = None) -> None:
+        """Forget producers without an open transaction, as producer.id.expiration.ms does; None: all of them."""
+        for one in [producer_id] if producer_id is not None else list(self._producers):
+            if one not in self._open:
+                self._producers.pop(one, None)
+
+    # --- who is there -----------------------------------------------------------------------------------------------
+
+    def has_open(self, producer_id: int, epoch: int) -> bool:
+        """Return whether a transaction of this producer in this epoch is open."""
+        return producer_id in self._open and self._producers[producer_id].epoch == epoch
+
+    @property
+    def first_open_offset(self) -> int | None:
+        """Where the earliest open transaction begins."""
+        return min(self._open.values(), default=None)
+
+    def __iter__(self) -> Iterator[tuple[int, Producer]]:
+        return iter(self._producers.items())
+
+
+def check_epoch(epoch: int, latest: int) -> None:
+    """Return when a producer in `epoch` may still write.
+
+    Raises:
+        BatchRefused: the latest epoch is newer.
+    """
+    if epoch < latest:
+        raise BatchRefused(ErrorCode.INVALID_PRODUCER_EPOCH, f"epoch {epoch} is older than {latest}")
+
+
+def _out_of_order(header: BatchHeader, expected: int) -> BatchRefused:
+    text = f"producer {header.producer_id}: sequence {header.base_sequence}, {expected} is expected"
+    return BatchRefused(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, text)
 
 
 def _plus(sequence: int, count: int) -> int:

@@ -13,6 +13,7 @@ class ClusterSettings(NamedTuple):
     num_partitions: int = 1
     default_replication_factor: int = 1
     message_max_bytes: int = 1_048_588
+    min_insync_replicas: int = 1
     socket_request_max_bytes: int = 104_857_600
     cluster_id: str = "kctl-sandbox-000000000"
     group_initial_rebalance_delay_ms: int = 0
@@ -27,6 +28,11 @@ class ClusterSettings(NamedTuple):
     offset_metadata_max_bytes: int = 4_096
     group_version: int = 1
     """The feature group.version: 0 switches the consumer protocol (KIP-848) off."""
+    transaction_version: int = 2
+    """The feature transaction.version: below 2 an epoch lasts longer than a transaction (before KIP-890)."""
+    transaction_max_timeout_ms: int = 900_000
+    transaction_marker_delay_ms: int = 0
+    """How long a decided transaction stays incomplete: the milliseconds that Kafka takes to write its markers."""
 
 
 TOPIC_PROPERTIES = frozenset(
@@ -74,6 +80,7 @@ class TopicSettings(NamedTuple):
 
     max_message_bytes: int
     is_log_append_time: bool = False
+    min_insync_replicas: int = 1
     timestamp_after_max_ms: int = 3_600_000
     """How far ahead of the broker's clock a record's timestamp may be."""
 
@@ -97,6 +104,7 @@ def topic_settings(properties: dict[str, str], cluster: ClusterSettings) -> Topi
     return TopicSettings(
         max_message_bytes=_whole(properties, "max.message.bytes", cluster.message_max_bytes),
         is_log_append_time=kind == "LogAppendTime",
+        min_insync_replicas=_whole(properties, "min.insync.replicas", cluster.min_insync_replicas),
         timestamp_after_max_ms=_whole(properties, "message.timestamp.after.max.ms", 3_600_000),
     )
 

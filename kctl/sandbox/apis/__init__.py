@@ -6,6 +6,8 @@ An API is added by a file with a `HANDLER` and a line here. Shown by tests/unit/
 from typing import Any
 
 from kctl.sandbox.apis import (
+    add_offsets_to_txn,
+    add_partitions_to_txn,
     api_versions,
     consumer_group_describe,
     consumer_group_heartbeat,
@@ -15,6 +17,9 @@ from kctl.sandbox.apis import (
     describe_cluster,
     describe_configs,
     describe_groups,
+    describe_producers,
+    describe_transactions,
+    end_txn,
     fetch,
     find_coordinator,
     get_telemetry_subscriptions,
@@ -24,6 +29,7 @@ from kctl.sandbox.apis import (
     leave_group,
     list_groups,
     list_offsets,
+    list_transactions,
     metadata,
     offset_commit,
     offset_delete,
@@ -34,6 +40,7 @@ from kctl.sandbox.apis import (
     sasl_authenticate,
     sasl_handshake,
     sync_group,
+    txn_offset_commit,
 )
 from kctl.sandbox.call import Handler
 
@@ -59,8 +66,15 @@ HANDLERS: dict[int, Handler[Any]] = {
         delete_topics.HANDLER,
         init_producer_id.HANDLER,
         offset_for_leader_epoch.HANDLER,
+        add_partitions_to_txn.HANDLER,
+        add_offsets_to_txn.HANDLER,
+        end_txn.HANDLER,
+        txn_offset_commit.HANDLER,
         sasl_authenticate.HANDLER,
         describe_cluster.HANDLER,
+        describe_producers.HANDLER,
+        describe_transactions.HANDLER,
+        list_transactions.HANDLER,
         describe_configs.HANDLER,
         delete_groups.HANDLER,
         offset_delete.HANDLER,
@@ -71,6 +85,6 @@ HANDLERS: dict[int, Handler[Any]] = {
     )
 }
 """By api key; ApiVersions names exactly these."""
-FAIL_THEMSELVES = (fetch.HANDLER.request.API_KEY,)
-"""APIs whose handlers look at `Call.fails_with`: what is asked of them is known to a session alone."""
+FAIL_THEMSELVES = (fetch.HANDLER.request.API_KEY, produce.HANDLER.request.API_KEY)
+"""APIs whose handlers look at `Call.fails_with`: what is asked is known to a session alone, or is done all the same."""
 api_versions.offer(HANDLERS.values())

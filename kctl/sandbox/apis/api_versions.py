@@ -43,12 +43,16 @@ def _answer(call: Call, request: ApiVersionsRequest) -> ApiVersionsResponse:
 
 def _add_features(answer: ApiVersionsResponse, settings: ClusterSettings) -> None:
     """Say what is switched on for the whole cluster; a level of 0 is not said. Source: KIP-584."""
-    answer.supported_features = [SupportedFeatureKey(name="group.version", min_version=0, max_version=1)]
+    features = (("group.version", 1, settings.group_version), ("transaction.version", 2, settings.transaction_version))
+    answer.supported_features = [
+        SupportedFeatureKey(name=name, min_version=0, max_version=highest) for name, highest, _ in features
+    ]
     answer.finalized_features_epoch = 1
-    level = settings.group_version
-    if level > 0:
-        on = FinalizedFeatureKey(name="group.version", max_version_level=level, min_version_level=level)
-        answer.finalized_features = [on]
+    answer.finalized_features = [
+        FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
+        for name, _, level in features
+        if level > 0
+    ]
 
 
 def _is_software_word(text: str) -> bool:

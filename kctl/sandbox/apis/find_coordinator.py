@@ -25,10 +25,11 @@ def _coordinator(call: Call, key_type: int, key: str) -> Coordinator:
             key=key, node_id=-1, host="", port=-1, error_code=ErrorCode.INVALID_REQUEST, error_message=text
         )
     cluster = call.cluster
-    code = cluster.groups.lookup_error(key) if key_type == _GROUP else ErrorCode.NONE
+    coordination = cluster.groups if key_type == _GROUP else cluster.transactions
+    code = coordination.lookup_error(key)
     if code is not ErrorCode.NONE:
         return Coordinator(key=key, node_id=-1, host="", port=-1, error_code=code, error_message=code.text)
-    node = cluster.groups.node_of(key) if key_type == _GROUP else cluster.coordinator_of(key)
+    node = coordination.node_of(key)
     return Coordinator(key=key, node_id=node.node_id, host=node.host, port=node.port)
 
 

@@ -11,6 +11,7 @@ from kctl.client.protocol.api.list_offsets import (
 from kctl.sandbox.call import Call, Handler, epoch_error
 from kctl.sandbox.log import PartitionLog
 from kctl.sandbox.partition import Partition
+from kctl.sandbox.partition_read import READ_COMMITTED
 from kctl.sandbox.timestamps import first_at_or_after, greatest
 
 LATEST = -1
@@ -27,14 +28,17 @@ def _answer(call: Call, request: ListOffsetsRequest) -> ListOffsetsResponse:
     return ListOffsetsResponse(
         topics=[
             ListOffsetsTopicResponse(
-                name=topic.name, partitions=[_partition(call, topic.name, asked) for asked in topic.partitions]
+                name=topic.name,
+                partitions=[_partition(call, request.isolation_level, topic.name, asked) for asked in topic.partitions],
             )
             for topic in request.topics
         ]
     )
 
 
-def _partition(call: Call, topic: str, asked: ListOffsetsPartition) -> ListOffsetsPartitionResponse:
+def _partition(
+    call: Call, isolation_level: int, topic: str, asked: ListOffsetsPartition
+) -> ListOffsetsPartitionResponse:
     partition = call.led_partition(topic, asked.partition_index)
     if isinstance(partition, ErrorCode):
         return _refused(asked, partition)
@@ -43,11 +47,15 @@ def _partition(call: Call, topic: str, asked: ListOffsetsPartition) -> ListOffse
         code = ErrorCode.UNSUPPORTED_VERSION
     if code is not ErrorCode.NONE:
         return _refused(asked, code)
-    return _found(call, partition, asked)
+    log = partition.log
+    end_offset = log.last_stable_offset if isolation_level == READ_COMMITTED else log.end_offset
+    return _found(call, partition, asked, end_offset)
 
 
-def _found(call: Call, partition: Partition, asked: ListOffsetsPartition) -> ListOffsetsPartitionResponse:
-    offset, timestamp = _look_up(partition.log, asked.timestamp)
+def _found(
+    call: Call, partition: Partition, asked: ListOffsetsPartition, end_offset: int
+) -> ListOffsetsPartitionResponse:
+    offset, timestamp = _look_up(partition.log, asked.timestamp, end_offset)
     return ListOffsetsPartitionResponse(
         partition_index=asked.partition_index,
         offset=offset,
@@ -63,17 +71,16 @@ def _epoch(partition: Partition, timestamp: int, offset: int) -> int:
     return partition.leader_epoch if timestamp == LATEST else partition.log.epochs.at(offset)
 
 
-def _look_up(log: PartitionLog, timestamp: int) -> tuple[int, int]:
-    """Return an offset and the timestamp of its record; -1 stands for none."""
+def _look_up(log: PartitionLog, timestamp: int, end_offset: int) -> tuple[int, int]:
+    """Return an offset below `end_offset`, or that itself, and the timestamp of its record; -1 stands for none."""
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
         return log.start_offset, -1
     if timestamp == LATEST:
-        return log.end_offset, -1
-    if timestamp == MAX_TIMESTAMP:
-        return greatest(log)
+        return end_offset, -1
     if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
         return -1, -1
-    return first_at_or_after(log, timestamp)
+    found = greatest(log) if timestamp == MAX_TIMESTAMP else first_at_or_after(log, timestamp)
+    return found if found[0] < end_offset else (-1, -1)
 
 
 def _refused(asked: ListOffsetsPartition, code: ErrorCode) -> ListOffsetsPartitionResponse:

@@ -19,16 +19,18 @@ from kctl.client.protocol.schema import ZERO_UUID
 from kctl.sandbox.call import Call, Handler
 from kctl.sandbox.groups.offsets import CommittedOffset
 from kctl.sandbox.groups.outbox import Refused
+from kctl.sandbox.transactions.transaction import TopicPartition
 
 _GROUP_ERRORS_FROM = 2
 _MANY_GROUPS_FROM = 8
 _TOPIC_IDS_FROM = 10
 _NOTHING = CommittedOffset(-1, -1, "")
+_Found = tuple[ErrorCode, CommittedOffset]
 
 
 def _answer(call: Call, request: OffsetFetchRequest) -> OffsetFetchResponse:
     if call.version >= _MANY_GROUPS_FROM:
-        return OffsetFetchResponse(groups=[_group(call, group) for group in request.groups])
+        return OffsetFetchResponse(groups=[_group(call, request, group) for group in request.groups])
     code = _group_error(call, request.group_id)
     if code is not ErrorCode.NONE:
         return _old_refusal(call, request, code)
@@ -39,7 +41,7 @@ def _answer(call: Call, request: OffsetFetchRequest) -> OffsetFetchResponse:
     return OffsetFetchResponse(
         topics=[
             OffsetFetchResponseTopic(
-                name=name, partitions=[_old_partition(call, request.group_id, name, index) for index in indexes]
+                name=name, partitions=[_old_partition(call, request, name, index) for index in indexes]
             )
             for name, indexes in asked
         ]
@@ -79,37 +81,45 @@ def _all_of(call: Call, group_id: str) -> list[tuple[str, list[int]]]:
     return [(name, [index for _, index in keys]) for name, keys in groupby(committed, key=lambda key: key[0])]
 
 
-def _committed(call: Call, group_id: str, topic: str, index: int) -> CommittedOffset:
-    return call.cluster.groups.offsets.get(group_id, {}).get((topic, index), _NOTHING)
+def _committed(call: Call, request: OffsetFetchRequest, group_id: str, topic: str, index: int) -> _Found:
+    """Return what is committed, or that a transaction is about to change it, if the request cares (KIP-447)."""
+    if request.require_stable and call.cluster.transactions.offsets.is_unstable(group_id, TopicPartition(topic, index)):
+        return ErrorCode.UNSTABLE_OFFSET_COMMIT, _NOTHING
+    return ErrorCode.NONE, call.cluster.groups.offsets.get(group_id, {}).get((topic, index), _NOTHING)
 
 
-def _old_partition(call: Call, group_id: str, topic: str, index: int) -> OffsetFetchResponsePartition:
-    found = _committed(call, group_id, topic, index)
+def _old_partition(call: Call, request: OffsetFetchRequest, topic: str, index: int) -> OffsetFetchResponsePartition:
+    code, found = _committed(call, request, request.group_id, topic, index)
     return OffsetFetchResponsePartition(
         partition_index=index,
         committed_offset=found.offset,
         committed_leader_epoch=found.leader_epoch,
         metadata=found.metadata,
+        error_code=code,
     )
 
 
-def _group(call: Call, asked: OffsetFetchRequestGroup) -> OffsetFetchResponseGroup:
+def _group(call: Call, request: OffsetFetchRequest, asked: OffsetFetchRequestGroup) -> OffsetFetchResponseGroup:
     code = _group_error(call, asked.group_id, asked.member_id, asked.member_epoch)
     if code is not ErrorCode.NONE:
         return OffsetFetchResponseGroup(group_id=asked.group_id, error_code=code)
     if asked.topics is None:
-        topics = [_topic(call, asked.group_id, name, indexes) for name, indexes in _all_of(call, asked.group_id)]
+        topics = [
+            _topic(call, request, asked.group_id, name, indexes) for name, indexes in _all_of(call, asked.group_id)
+        ]
     else:
-        topics = [_asked_topic(call, asked.group_id, topic) for topic in asked.topics]
+        topics = [_asked_topic(call, request, asked.group_id, topic) for topic in asked.topics]
     return OffsetFetchResponseGroup(group_id=asked.group_id, topics=topics)
 
 
-def _asked_topic(call: Call, group_id: str, asked: OffsetFetchRequestTopics) -> OffsetFetchResponseTopics:
+def _asked_topic(
+    call: Call, request: OffsetFetchRequest, group_id: str, asked: OffsetFetchRequestTopics
+) -> OffsetFetchResponseTopics:
     if call.version < _TOPIC_IDS_FROM:
-        return _topic(call, group_id, asked.name, asked.partition_indexes)
+        return _topic(call, request, group_id, asked.name, asked.partition_indexes)
     topic = call.cluster.topic_of_id(asked.topic_id)
     if topic is not None:
-        return _topic(call, group_id, topic.name, asked.partition_indexes)
+        return _topic(call, request, group_id, topic.name, asked.partition_indexes)
     refused = [
         OffsetFetchResponsePartitions(partition_index=index, committed_offset=-1, error_code=ErrorCode.UNKNOWN_TOPIC_ID)
         for index in asked.partition_indexes
@@ -117,17 +127,20 @@ def _asked_topic(call: Call, group_id: str, asked: OffsetFetchRequestTopics) -> 
     return OffsetFetchResponseTopics(topic_id=asked.topic_id, partitions=refused)
 
 
-def _topic(call: Call, group_id: str, name: str, indexes: Iterable[int]) -> OffsetFetchResponseTopics:
+def _topic(
+    call: Call, request: OffsetFetchRequest, group_id: str, name: str, indexes: Iterable[int]
+) -> OffsetFetchResponseTopics:
     topic = call.cluster.topics.get(name)
     partitions = []
     for index in indexes:
-        found = _committed(call, group_id, name, index)
+        code, found = _committed(call, request, group_id, name, index)
         partitions.append(
             OffsetFetchResponsePartitions(
                 partition_index=index,
                 committed_offset=found.offset,
                 committed_leader_epoch=found.leader_epoch,
                 metadata=found.metadata,
+                error_code=code,
             )
         )
     topic_id = ZERO_UUID if topic is None else topic.topic_id

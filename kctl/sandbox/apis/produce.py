@@ -1,4 +1,7 @@
-"""Produce: appends one batch a partition; errors are per partition."""
+"""Produce: appends one batch a partition; errors are per partition.
+
+What one partition is answered is decided in partition_append.py.
+"""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.produce import (
@@ -11,20 +14,41 @@ from kctl.client.protocol.api.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
+from kctl.client.protocol.schema import Response
 from kctl.sandbox.batches import BatchRefused
 from kctl.sandbox.call import Call, Handler
+from kctl.sandbox.error_answers import error_answer
+from kctl.sandbox.groups.outbox import Refused
 from kctl.sandbox.partition import NO_LEADER
+from kctl.sandbox.partition_append import append, check_request
 
-_ACKS = (-1, 0, 1)
+_WRITTEN_ALL_THE_SAME = (ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND, ErrorCode.REQUEST_TIMED_OUT)
+"""Failures of a request that was carried out: not enough replicas have it yet."""
 _NAMES_LEADERS_FROM = 10
 _TOPIC_IDS_FROM = 13
 
 
-def _answer(call: Call, request: ProduceRequest) -> ProduceResponse | None:
-    response = ProduceResponse(responses=[_topic(call, request, data) for data in request.topic_data])
+def _answer(call: Call, request: ProduceRequest) -> Response | None:
+    response = _carried_out(call, request)
     if request.acks == 0:
         call.answer(None)
         return None
+    return response
+
+
+def _carried_out(call: Call, request: ProduceRequest) -> Response:
+    code = call.fails_with
+    try:
+        check_request(request)
+    except Refused as refusal:
+        code = refusal.code
+    if code is not None and code not in _WRITTEN_ALL_THE_SAME:
+        return error_answer(request, call.version, code)
+    response = ProduceResponse(responses=[_topic(call, request, data) for data in request.topic_data])
+    if code is not None:
+        for topic in response.responses:
+            for answer in topic.partition_responses:
+                answer.error_code = answer.error_code or code
     _name_leaders(call, response)
     return response
 
@@ -50,13 +74,13 @@ def _topic(call: Call, request: ProduceRequest, data: TopicProduceData) -> Topic
 
 
 def _partition(call: Call, request: ProduceRequest, topic: str, data: PartitionProduceData) -> PartitionProduceResponse:
-    if request.acks not in _ACKS:
-        return _refused(data.index, ErrorCode.INVALID_REQUIRED_ACKS)
     partition = call.led_partition(topic, data.index)
     if isinstance(partition, ErrorCode):
         return _refused(data.index, partition)
     try:
-        appended = partition.log.append(data.records, partition.leader_epoch, call.cluster.scheduler.wall_ms())
+        appended = append(call, request, partition, data)
+    except Refused as refusal:
+        return _refused(data.index, refusal.code)
     except BatchRefused as error:
         return _refused(data.index, error.code, str(error) if error.code is ErrorCode.INVALID_TIMESTAMP else None)
     return PartitionProduceResponse(

@@ -340,10 +340,13 @@ class ClassicGroup:
         if claim.epoch < 0 and self.state is State.EMPTY:
             return
         if claim.epoch < 0 and not claim.member_id and claim.instance_id is None:
+            if claim.is_transactional:
+                return
             raise Refused(ErrorCode.UNKNOWN_MEMBER_ID)
         member = self._of_generation(claim.member_id, claim.instance_id, claim.epoch)
-        self._check(TABLE[self.state].commit)
-        self._expect_heartbeat(member)
+        if not claim.is_transactional:
+            self._check(TABLE[self.state].commit)
+            self._expect_heartbeat(member)
 
     def check_fetch(self, _member_id: str | None, _epoch: int) -> None:
         """Return: what is committed may be read by anybody."""

@@ -271,13 +271,15 @@ class ConsumerGroup:
         """
         if claim.epoch < 0 and self.is_empty:
             return
+        if claim.is_transactional and claim.epoch < 0 and not claim.member_id and claim.instance_id is None:
+            return
         member = self.members.get(claim.member_id)
         if member is None:
             raise Refused(ErrorCode.UNKNOWN_MEMBER_ID)
         if member.classic_protocols is not None:
             self._check_classic_commit(member, claim)
             return
-        if claim.version < _EPOCH_IN_COMMITS_FROM:
+        if claim.version < _EPOCH_IN_COMMITS_FROM and not claim.is_transactional:
             raise Refused(ErrorCode.UNSUPPORTED_VERSION)
         member.check_offsets(claim.epoch, claim.slots)
 

@@ -42,6 +42,9 @@ class Groups:
         self._moved: dict[str, int] = {}
         self._troubles: dict[str, ErrorCode] = {}
         self._uuids_made = 0
+        self._writes = 0
+        self._written: dict[tuple[str, str, int], int] = {}
+        """By group, topic and partition: when the offset was written that is committed."""
         for node in cluster.nodes.values():
             node.faults.on_change(self._thaw)
 
@@ -214,6 +217,7 @@ class Groups:
         self._timers.pop(group_id).cancel_all()
         del self._groups[group_id]
         self.offsets.pop(group_id, None)
+        self._cluster.transactions.offsets.forget(lambda name, _: name == group_id)
 
     def forget_topic(self, name: str) -> None:
         """Drop what was committed for a topic that is gone."""
@@ -237,9 +241,20 @@ class Groups:
             return
         group.check_commit(claim)
 
-    def commit(self, group_id: str, topic: str, index: int, committed: CommittedOffset) -> None:
-        """Keep an offset."""
+    def commit(
+        self, group_id: str, topic: str, index: int, committed: CommittedOffset, number: int | None = None
+    ) -> None:
+        """Keep an offset; one with the `number` of an earlier write yields to what was written since."""
+        number = self.next_write() if number is None else number
+        if self._written.get((group_id, topic, index), 0) > number:
+            return
+        self._written[group_id, topic, index] = number
         self.offsets.setdefault(group_id, {})[topic, index] = committed
+
+    def next_write(self) -> int:
+        """Return the number of one more write of an offset; they ascend."""
+        self._writes += 1
+        return self._writes
 
     def check_fetch(self, group_id: str, member_id: str | None, epoch: int) -> None:
         """Return when committed offsets may be read; of a group that does not exist, by anybody.

@@ -24,3 +24,5 @@ class Claim(NamedTuple):
     """Of the request."""
     slots: tuple[Slot, ...]
     """What it is for."""
+    is_transactional: bool = False
+    """It comes from a producer, which may keep silent about membership."""

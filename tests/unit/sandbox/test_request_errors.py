@@ -17,14 +17,14 @@ from tests.unit.sandbox.bench import Bench, batch
 
 CODE = ErrorCode.COORDINATOR_NOT_AVAILABLE
 FAILING = [(key, version) for key, version in EVERY_VERSION if has_error_code(HANDLERS[key].request)]
-BY_ITEM = (0, 2, 8, 15, 19, 20, 23, 42, 69)
+BY_ITEM = (0, 2, 8, 15, 19, 20, 23, 28, 42, 61, 65, 69)
 """Each item that is asked for has one code, and nothing else has."""
 
 
 def _codes(message: Struct) -> Iterator[int]:
     for one in message.FIELDS:
         value = getattr(message, one.name)
-        if one.name == "error_code":
+        if one.name in ("error_code", "partition_error_code"):
             yield value
         elif isinstance(value, list):
             for item in value:
@@ -100,7 +100,7 @@ def test_of_one_node_or_of_all_and_healed() -> None:
 
 @pytest.mark.parametrize("api", ["Nothing", "fetch", ""])
 def test_only_apis_that_are_served_fail(api: str) -> None:
-    with pytest.raises(ValueError, match="cannot be told to fail; ApiVersions, "):
+    with pytest.raises(ValueError, match="cannot be told to fail; AddOffsetsToTxn, "):
         Bench().sandbox.fail_requests(api, CODE)
 
 

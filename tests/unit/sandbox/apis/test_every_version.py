@@ -4,6 +4,11 @@ from typing import Any
 
 import pytest
 
+from kctl.client.protocol.api.add_partitions_to_txn import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnTopic,
+    AddPartitionsToTxnTransaction,
+)
 from kctl.client.protocol.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kctl.client.protocol.api.consumer_group_describe import ConsumerGroupDescribeRequest
 from kctl.client.protocol.api.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
@@ -11,6 +16,8 @@ from kctl.client.protocol.api.create_topics import CreatableTopic, CreateTopicsR
 from kctl.client.protocol.api.delete_groups import DeleteGroupsRequest
 from kctl.client.protocol.api.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from kctl.client.protocol.api.describe_groups import DescribeGroupsRequest
+from kctl.client.protocol.api.describe_producers import DescribeProducersRequest, TopicRequest
+from kctl.client.protocol.api.describe_transactions import DescribeTransactionsRequest
 from kctl.client.protocol.api.fetch import FetchPartition, FetchRequest, FetchTopic
 from kctl.client.protocol.api.find_coordinator import FindCoordinatorRequest
 from kctl.client.protocol.api.heartbeat import HeartbeatRequest
@@ -36,6 +43,11 @@ from kctl.client.protocol.api.offset_for_leader_epoch import (
 )
 from kctl.client.protocol.api.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from kctl.client.protocol.api.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from kctl.client.protocol.api.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+)
 from kctl.client.protocol.schema import Request
 from kctl.sandbox.apis import HANDLERS
 from tests.unit.sandbox.bench import Bench, batch
@@ -117,6 +129,26 @@ def _further_request(key: int, version: int) -> Request:
             )
         case 69:
             return ConsumerGroupDescribeRequest(group_ids=["g", "h"])
+    return _transactions_request(key, version)
+
+
+def _transactions_request(key: int, version: int) -> Request:
+    match key:
+        case 24 if version < 4:
+            named = [AddPartitionsToTxnTopic(name="t", partitions=[0, 1])]
+            return AddPartitionsToTxnRequest(v3_and_below_transactional_id="tx", v3_and_below_topics=named)
+        case 24:
+            named = [AddPartitionsToTxnTopic(name="t", partitions=[0, 1])]
+            asked = [AddPartitionsToTxnTransaction(transactional_id="tx", topics=named)]
+            return AddPartitionsToTxnRequest(transactions=asked)
+        case 28:
+            offsets = [TxnOffsetCommitRequestPartition(partition_index=index) for index in (0, 1)]
+            topics = [TxnOffsetCommitRequestTopic(name="t", partitions=offsets)]
+            return TxnOffsetCommitRequest(transactional_id="tx", group_id="g", topics=topics)
+        case 61:
+            return DescribeProducersRequest(topics=[TopicRequest(name="t", partition_indexes=[0, 1, 9])])
+        case 65:
+            return DescribeTransactionsRequest(transactional_ids=["tx", "other"])
     request: Request = HANDLERS[key].request()
     return request
 

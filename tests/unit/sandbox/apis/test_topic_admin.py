@@ -93,9 +93,3 @@ def test_producer_ids_are_always_new() -> None:
 
     first = init()
     assert [first, init(), init(first[0])] == [(first[0] + number, 0) for number in range(3)]
-
-
-def test_transactions_have_no_coordinator_yet() -> None:
-    request = InitProducerIdRequest(transactional_id="tx")
-    response = Bench().connect().call(request, InitProducerIdResponse)
-    assert response.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE

@@ -1,0 +1,45 @@
+"""DescribeTransactions: what a coordinator knows of transactional ids."""
+
+from itertools import groupby
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.protocol.api.describe_transactions import (
+    DescribeTransactionsRequest,
+    DescribeTransactionsResponse,
+    TopicData,
+    TransactionState,
+)
+from kctl.sandbox.call import Call, Handler
+from kctl.sandbox.groups.outbox import Refused
+
+
+def _answer(call: Call, request: DescribeTransactionsRequest) -> DescribeTransactionsResponse:
+    return DescribeTransactionsResponse(transaction_states=[_state(call, one) for one in request.transactional_ids])
+
+
+def _state(call: Call, transactional_id: str) -> TransactionState:
+    transactions = call.cluster.transactions
+    try:
+        if not transactional_id:
+            raise Refused(ErrorCode.INVALID_REQUEST)
+        transactions.check(transactional_id, call.node)
+        found = transactions.get(transactional_id)
+        if found is None:
+            raise Refused(ErrorCode.TRANSACTIONAL_ID_NOT_FOUND)
+    except Refused as refusal:
+        return TransactionState(transactional_id=transactional_id, error_code=refusal.code)
+    return TransactionState(
+        transactional_id=transactional_id,
+        transaction_state=found.state.value,
+        transaction_timeout_ms=found.timeout_ms,
+        transaction_start_time_ms=found.started_at_ms,
+        producer_id=found.producer_id,
+        producer_epoch=found.epoch,
+        topics=[
+            TopicData(topic=topic, partitions=[one.partition for one in partitions])
+            for topic, partitions in groupby(sorted(found.partitions), key=lambda one: one.topic)
+        ],
+    )
+
+
+HANDLER = Handler(DescribeTransactionsRequest, 0, 0, _answer)

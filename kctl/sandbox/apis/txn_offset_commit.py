@@ -1,0 +1,108 @@
+"""TxnOffsetCommit: offsets of a group that count when a transaction commits."""
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.protocol.api.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitResponse,
+    TxnOffsetCommitResponsePartition,
+    TxnOffsetCommitResponseTopic,
+)
+from kctl.sandbox.call import Call, Handler
+from kctl.sandbox.groups.offsets import Claim, CommittedOffset
+from kctl.sandbox.groups.outbox import Refused
+from kctl.sandbox.transactions.group_offsets import offsets_partition
+from kctl.sandbox.transactions.transaction import ProducerIdentity, TopicPartition
+from kctl.sandbox.transactions.verification import Speaks, add_or_verify
+
+_LOADING_BY_NAME_FROM = 2
+_ABORTABLE_FROM = 4
+_ADDING_FROM = 5
+
+
+def _answer(call: Call, request: TxnOffsetCommitRequest) -> TxnOffsetCommitResponse:
+    is_any_known = any(
+        call.cluster.partition(topic.name, partition.partition_index) is not None
+        for topic in request.topics
+        for partition in topic.partitions
+    )
+    code = _group_error(call, request) if is_any_known else ErrorCode.NONE
+    return TxnOffsetCommitResponse(
+        topics=[
+            TxnOffsetCommitResponseTopic(
+                name=topic.name,
+                partitions=[
+                    TxnOffsetCommitResponsePartition(
+                        partition_index=asked.partition_index,
+                        error_code=_partition(call, request, topic.name, asked, code),
+                    )
+                    for asked in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def _group_error(call: Call, request: TxnOffsetCommitRequest) -> ErrorCode:
+    groups = call.cluster.groups
+    claim = Claim(
+        request.member_id, request.group_instance_id, request.generation_id, call.version, (), is_transactional=True
+    )
+    producer = ProducerIdentity(request.producer_id, request.producer_epoch)
+    try:
+        groups.check(request.group_id, call.node)
+        _take_part(call, request, producer)
+        groups.check_commit(request.group_id, claim)
+        call.cluster.transactions.offsets.check(offsets_partition(request.group_id), producer)
+    except Refused as refusal:
+        return _for_a_producer(call, refusal.code)
+    return ErrorCode.NONE
+
+
+def _take_part(call: Call, request: TxnOffsetCommitRequest, producer: ProducerIdentity) -> None:
+    home = offsets_partition(request.group_id)
+    if call.cluster.transactions.offsets.has_open(home, producer):
+        return
+    speaks = Speaks.OLD_ERRORS
+    if call.version >= _ABORTABLE_FROM:
+        speaks = Speaks.ADDING if call.version >= _ADDING_FROM else Speaks.ABORTABLE_ERRORS
+    add_or_verify(call.cluster, request.transactional_id, producer, home, speaks)
+
+
+def _for_a_producer(call: Call, code: ErrorCode) -> ErrorCode:
+    if code is ErrorCode.NETWORK_EXCEPTION:
+        code = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    if code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and call.version < _LOADING_BY_NAME_FROM:
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE
+    if code is ErrorCode.STALE_MEMBER_EPOCH:
+        return ErrorCode.ILLEGAL_GENERATION
+    return code
+
+
+def _partition(
+    call: Call,
+    request: TxnOffsetCommitRequest,
+    topic: str,
+    asked: TxnOffsetCommitRequestPartition,
+    group_code: ErrorCode,
+) -> ErrorCode:
+    cluster = call.cluster
+    if cluster.partition(topic, asked.partition_index) is None:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if group_code is not ErrorCode.NONE:
+        return group_code
+    metadata = asked.committed_metadata or ""
+    if len(metadata.encode()) > cluster.settings.offset_metadata_max_bytes:
+        return ErrorCode.OFFSET_METADATA_TOO_LARGE
+    cluster.transactions.offsets.write(
+        request.group_id,
+        ProducerIdentity(request.producer_id, request.producer_epoch),
+        TopicPartition(topic, asked.partition_index),
+        CommittedOffset(asked.committed_offset, asked.committed_leader_epoch, metadata),
+        cluster.groups.next_write(),
+    )
+    return ErrorCode.NONE
+
+
+HANDLER = Handler(TxnOffsetCommitRequest, 0, 5, _answer)

@@ -1,0 +1,86 @@
+"""What a leader does with one produced batch: whether it may append it, and where it then is.
+
+Source: KIP-98 and KIP-890 (transactions), min.insync.replicas.
+Shown by tests/unit/sandbox/apis/test_produce.py, tests/unit/sandbox/apis/test_transactions.py and
+tests/conformance/test_sandbox_transactions_against_kafka.py.
+"""
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.protocol.api.produce import PartitionProduceData, ProduceRequest
+from kctl.sandbox.batches import HEADER_BYTES, BatchHeader, header_of
+from kctl.sandbox.call import Call
+from kctl.sandbox.groups.outbox import Refused
+from kctl.sandbox.partition import Partition
+from kctl.sandbox.producers import Appended
+from kctl.sandbox.transactions.transaction import ProducerIdentity, TopicPartition
+from kctl.sandbox.transactions.verification import Speaks, add_or_verify, for_a_producer
+
+_ALL = -1
+_ACKS = (_ALL, 0, 1)
+_ABORTABLE_FROM = 11
+_ADDING_FROM = 12
+_MAGIC = 2
+
+
+def check_request(request: ProduceRequest) -> None:
+    """Return when what belongs to transactions in a request belongs to one.
+
+    Raises:
+        Refused: it names no transactional.id or is of several producers, or acks have no meaning.
+    """
+    producers = {
+        ProducerIdentity(header.producer_id, header.producer_epoch)
+        for topic in request.topic_data
+        for data in topic.partition_data
+        if (header := _transactional(data)) is not None
+    }
+    if producers and request.transactional_id is None:
+        raise Refused(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    if request.acks not in _ACKS:
+        raise Refused(ErrorCode.INVALID_REQUIRED_ACKS)
+    if len(producers) > 1:
+        raise Refused(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+
+
+def _transactional(data: PartitionProduceData) -> BatchHeader | None:
+    """Return the header of a batch of a transaction, as far as it can be read."""
+    records = data.records
+    if records is None or len(records) < HEADER_BYTES:
+        return None
+    header = header_of(records)
+    is_one = header.magic == _MAGIC and header.producer_id >= 0 and header.is_transactional
+    return header if is_one else None
+
+
+def append(call: Call, request: ProduceRequest, partition: Partition, data: PartitionProduceData) -> Appended:
+    """Append the batch to a partition that this node leads.
+
+    Raises:
+        Refused: it takes part in no transaction, or too few replicas are in sync.
+        BatchRefused: it is damaged, too large, from the future, or out of sequence.
+    """
+    opens_v2 = _take_part(call, request, partition, data)
+    log = partition.log
+    # More replicas than there are cannot be asked for.
+    needed = min(log.settings.min_insync_replicas, len(partition.replicas))
+    if request.acks == _ALL and len(partition.in_sync) < needed:
+        raise Refused(ErrorCode.NOT_ENOUGH_REPLICAS)
+    return log.append(data.records, partition.leader_epoch, call.cluster.scheduler.wall_ms(), opens_v2=opens_v2)
+
+
+def _take_part(call: Call, request: ProduceRequest, partition: Partition, data: PartitionProduceData) -> bool:
+    """Ask the coordinator for a transaction that the log does not know; True: the batch may open it in version 2."""
+    header = _transactional(data)
+    if header is None or partition.log.producers.has_open(header.producer_id, header.producer_epoch):
+        return False
+    speaks = Speaks.OLD_ERRORS
+    if call.version >= _ABORTABLE_FROM:
+        speaks = Speaks.ADDING if call.version >= _ADDING_FROM else Speaks.ABORTABLE_ERRORS
+    partition.log.producers.asked_for(header)
+    producer = ProducerIdentity(header.producer_id, header.producer_epoch)
+    at = TopicPartition(partition.topic_name, partition.index)
+    try:
+        add_or_verify(call.cluster, request.transactional_id or "", producer, at, speaks)
+    except Refused as refusal:
+        raise Refused(for_a_producer(refusal.code, speaks)) from None
+    return speaks is Speaks.ADDING

@@ -1,0 +1,266 @@
+"""All transactions of a cluster: which node coordinates each, how long one may take, and its end in the logs.
+
+What is known of a transactional id outlives its coordinator; another node goes on with it, markers included.
+Shown by tests/unit/sandbox/transactions/test_coordinator.py and
+tests/conformance/test_sandbox_transactions_against_kafka.py.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.sandbox.groups.coordinator import TROUBLES
+from kctl.sandbox.groups.offsets import CommittedOffset
+from kctl.sandbox.groups.outbox import Refused
+from kctl.sandbox.groups.timers import GroupTimers
+from kctl.sandbox.transactions.group_offsets import GroupOffsets
+from kctl.sandbox.transactions.markers import Markers
+from kctl.sandbox.transactions.transaction import (
+    EPOCH_PER_TRANSACTION,
+    PREPARED,
+    ProducerIdentity,
+    State,
+    TopicPartition,
+    Transaction,
+)
+
+if TYPE_CHECKING:
+    from kctl.sandbox.cluster import Cluster, ClusterNode
+
+_TIMEOUT = "transaction.timeout.ms"
+_MARKERS = "markers"
+
+
+class Transactions:
+    """The transactional ids of a cluster."""
+
+    def __init__(self, cluster: "Cluster") -> None:
+        self.offsets = GroupOffsets(self._commit_offset)
+        self._cluster = cluster
+        self._by_id: dict[str, Transaction] = {}
+        self._timers: dict[str, GroupTimers] = {}
+        self._markers: dict[str, Markers] = {}
+        self._held: dict[str, None] = {}
+        self._moved: dict[str, int] = {}
+        self._epochs: dict[str, int] = {}
+        self._troubles: dict[str, ErrorCode] = {}
+        for node in cluster.nodes.values():
+            node.faults.on_change(self._thaw)
+
+    def _commit_offset(self, group_id: str, at: TopicPartition, committed: CommittedOffset, number: int) -> None:
+        self._cluster.groups.commit(group_id, *at, committed, number)
+
+    def _thaw(self) -> None:
+        for timers in list(self._timers.values()):
+            timers.thaw()
+        for markers in list(self._markers.values()):
+            markers.write()
+
+    # --- who coordinates --------------------------------------------------------------------------------------------
+
+    def node_of(self, transactional_id: str) -> "ClusterNode":
+        """Return the node that coordinates the transactional id."""
+        moved = self._moved.get(transactional_id)
+        return self._cluster.coordinator_of(transactional_id) if moved is None else self._cluster.nodes[moved]
+
+    def move(self, transactional_id: str, node_id: int) -> None:
+        """Let another node coordinate the transactional id.
+
+        Raises:
+            KeyError: no such node.
+        """
+        node = self._cluster.nodes[node_id]
+        self._unload(transactional_id)
+        self._moved[transactional_id] = node.node_id
+        self._epochs[transactional_id] = self._epochs.get(transactional_id, 0) + 1
+        self._load(transactional_id)
+
+    def trouble(self, transactional_id: str, code: ErrorCode | None) -> None:
+        """Let all requests about the transactional id end in one of `TROUBLES`, or with None no longer.
+
+        Raises:
+            ValueError: some other code.
+        """
+        if code is not None and code not in TROUBLES:
+            raise ValueError(
+                f"{code.name} is no trouble of a coordinator; {', '.join(one.name for one in TROUBLES)} are"
+            )
+        self._unload(transactional_id)
+        if code is None:
+            self._troubles.pop(transactional_id, None)
+        else:
+            self._troubles[transactional_id] = code
+        self._load(transactional_id)
+
+    def _unload(self, transactional_id: str) -> None:
+        markers = self._markers.pop(transactional_id, None)
+        if markers is not None:
+            markers.stop()
+        timers = self._timers.get(transactional_id)
+        if timers is not None:
+            timers.cancel_all()
+
+    def _load(self, transactional_id: str) -> None:
+        found = self._by_id.get(transactional_id)
+        if found is None or transactional_id in self._troubles:
+            return
+        if found.state is State.ONGOING:
+            self._watch_time(found)
+        elif found.state in PREPARED:
+            self._write_markers(found)
+
+    def lookup_error(self, transactional_id: str) -> ErrorCode:
+        """Return what keeps a client from finding the coordinator."""
+        code = self._troubles.get(transactional_id, ErrorCode.NONE)
+        return code if code is ErrorCode.COORDINATOR_NOT_AVAILABLE else ErrorCode.NONE
+
+    def check(self, transactional_id: str, node: "ClusterNode") -> None:
+        """Return when `node` serves the transactional id.
+
+        Raises:
+            Refused: it does not.
+        """
+        code = self._troubles.get(transactional_id, ErrorCode.NONE)
+        if code is ErrorCode.NONE and self.node_of(transactional_id) is not node:
+            code = ErrorCode.NOT_COORDINATOR
+        if code is not ErrorCode.NONE:
+            raise Refused(code)
+
+    # --- which there are --------------------------------------------------------------------------------------------
+
+    def get(self, transactional_id: str) -> Transaction | None:
+        """Return what is known of a transactional id, or None."""
+        return self._by_id.get(transactional_id)
+
+    def on(self, node: "ClusterNode") -> Iterator[Transaction]:
+        """Yield the transactional ids that the node coordinates."""
+        for transactional_id, transaction in self._by_id.items():
+            if self.node_of(transactional_id) is node:
+                yield transaction
+
+    def _known(self, transactional_id: str) -> Transaction:
+        if not transactional_id:
+            raise Refused(ErrorCode.INVALID_REQUEST)
+        found = self._by_id.get(transactional_id)
+        if found is None:
+            raise Refused(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+        return found
+
+    # --- requests ---------------------------------------------------------------------------------------------------
+
+    def initialise(self, transactional_id: str, expected: ProducerIdentity | None, timeout_ms: int) -> ProducerIdentity:
+        """Give a transactional id to a producer; see `Transaction.initialise`. What is ongoing is aborted first.
+
+        Raises:
+            Refused: with CONCURRENT_TRANSACTIONS the producer is to ask again.
+        """
+        if not transactional_id:
+            raise Refused(ErrorCode.INVALID_REQUEST)
+        if not 0 < timeout_ms <= self._cluster.settings.transaction_max_timeout_ms:
+            raise Refused(ErrorCode.INVALID_TRANSACTION_TIMEOUT)
+        found = self._by_id.get(transactional_id)
+        if found is None:
+            found = self._by_id[transactional_id] = Transaction(transactional_id, self._cluster.new_producer_id())
+        try:
+            return found.initialise(expected, timeout_ms, self._cluster.new_producer_id)
+        except Refused as refusal:
+            if found.state is State.ONGOING and refusal.code is ErrorCode.CONCURRENT_TRANSACTIONS:
+                self._fence(found)
+            raise
+
+    def add(self, transactional_id: str, claimed: ProducerIdentity, partitions: Iterable[TopicPartition]) -> None:
+        """Let partitions take part; see `Transaction.add`.
+
+        Raises:
+            Refused: not by this producer, or not now.
+        """
+        found = self._known(transactional_id)
+        if found.add(claimed, partitions, self._cluster.scheduler.wall_ms()):
+            self._watch_time(found)
+
+    def verify(self, transactional_id: str, claimed: ProducerIdentity, partition: TopicPartition) -> None:
+        """Return when a partition takes part; see `Transaction.verify`.
+
+        Raises:
+            Refused: it does not.
+        """
+        self._known(transactional_id).verify(claimed, partition)
+
+    def end(
+        self, transactional_id: str, claimed: ProducerIdentity, *, commit: bool, has_own_epoch: bool
+    ) -> ProducerIdentity:
+        """Commit or abort; see `Transaction.end`.
+
+        Raises:
+            Refused: not by this producer, or not now.
+        """
+        found = self._known(transactional_id)
+        holder = found.end(
+            claimed,
+            commit=commit,
+            has_own_epoch=has_own_epoch,
+            wall_ms=self._cluster.scheduler.wall_ms(),
+            new_producer_id=self._cluster.new_producer_id,
+        )
+        if found.state in PREPARED:
+            self._write_markers(found)
+        return holder
+
+    # --- time and markers -------------------------------------------------------------------------------------------
+
+    def _timers_of(self, transactional_id: str) -> GroupTimers:
+        if transactional_id not in self._timers:
+            cluster = self._cluster
+            self._timers[transactional_id] = GroupTimers(
+                lambda: cluster.scheduler,
+                lambda: self.node_of(transactional_id).faults.is_frozen,
+                cluster.groups.outbox,
+            )
+        return self._timers[transactional_id]
+
+    def _watch_time(self, transaction: Transaction) -> None:
+        until_ms = transaction.started_at_ms + transaction.timeout_ms
+        left_ms = max(0, until_ms - self._cluster.scheduler.wall_ms())
+        timers = self._timers_of(transaction.transactional_id)
+        timers.start(_TIMEOUT, left_ms, lambda: self._fence(transaction))
+
+    def _fence(self, transaction: Transaction) -> None:
+        transaction.fence(has_own_epoch=self._cluster.settings.transaction_version >= EPOCH_PER_TRANSACTION)
+        self._write_markers(transaction)
+
+    def _write_markers(self, transaction: Transaction) -> None:
+        transactional_id = transaction.transactional_id
+        timers = self._timers_of(transactional_id)
+        timers.cancel(_TIMEOUT)
+        markers = self._markers[transactional_id] = Markers(
+            self._cluster,
+            self.offsets,
+            transaction.identity,
+            list(transaction.partitions),
+            lambda: self._completed(transaction),
+            commit=transaction.state is State.PREPARE_COMMIT,
+            coordinator_epoch=self._epochs.get(transactional_id, 0),
+        )
+        if transactional_id in self._held:
+            markers.hold()
+        delay_ms = self._cluster.settings.transaction_marker_delay_ms
+        if delay_ms:
+            timers.start(_MARKERS, delay_ms, markers.write)
+        else:
+            markers.write()
+
+    def _completed(self, transaction: Transaction) -> None:
+        del self._markers[transaction.transactional_id]
+        transaction.complete()
+
+    def hold_markers(self, transactional_id: str) -> None:
+        """Let transactions stay decided and incomplete: no marker is written until `release_markers`."""
+        self._held[transactional_id] = None
+        if transactional_id in self._markers:
+            self._markers[transactional_id].hold()
+
+    def release_markers(self, transactional_id: str) -> None:
+        """Write the markers that were held back, and further ones at once."""
+        self._held.pop(transactional_id, None)
+        if transactional_id in self._markers:
+            self._markers[transactional_id].release()

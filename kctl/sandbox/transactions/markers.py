@@ -1,0 +1,99 @@
+"""How a decided transaction ends: a marker in the log of each partition that takes part, as soon as it has a leader.
+
+Shown by tests/unit/sandbox/transactions/test_markers.py.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from kctl.sandbox.batches import BatchRefused
+from kctl.sandbox.partition import NO_LEADER
+from kctl.sandbox.transactions.group_offsets import OFFSETS_TOPIC, GroupOffsets
+from kctl.sandbox.transactions.transaction import ProducerIdentity, TopicPartition
+
+if TYPE_CHECKING:
+    from kctl.sandbox.cluster import Cluster
+
+
+class Markers:
+    """The markers of one transaction that are still to be written."""
+
+    def __init__(
+        self,
+        cluster: "Cluster",
+        offsets: GroupOffsets,
+        producer: ProducerIdentity,
+        partitions: list[TopicPartition],
+        done: Callable[[], None],
+        *,
+        commit: bool,
+        coordinator_epoch: int,
+    ) -> None:
+        self._cluster = cluster
+        self._offsets = offsets
+        self._producer = producer
+        self._left = dict.fromkeys(partitions)
+        self._done = done
+        self._commit = commit
+        self._coordinator_epoch = coordinator_epoch
+        self._stops: list[Callable[[], None]] = []
+        self._is_writing = False
+        self._is_held = False
+        self._is_stopped = False
+
+    def write(self) -> None:
+        """Write what can be written now, and the rest when a leader is there; calls `done` once when all is written."""
+        if self._is_writing or self._is_held or self._is_stopped:
+            return
+        self._is_writing = True
+        self._stop_watching()
+        for one in list(self._left):
+            if self._write_one(one):
+                del self._left[one]
+        self._is_writing = False
+        if not self._left:
+            self._is_stopped = True
+            self._done()
+
+    def _write_one(self, at: TopicPartition) -> bool:
+        if at.topic == OFFSETS_TOPIC:
+            self._offsets.end(at, self._producer, commit=self._commit)
+            return True
+        partition = self._cluster.partition(*at)
+        if partition is None:
+            return True
+        leader_id = partition.leader_id
+        if leader_id == NO_LEADER or self._cluster.nodes[leader_id].faults.is_frozen:
+            self._stops.append(partition.log.watch(self.write))
+            return False
+        try:
+            partition.log.append_marker(
+                *self._producer,
+                partition.leader_epoch,
+                self._cluster.scheduler.wall_ms(),
+                commit=self._commit,
+                by_epoch=self._coordinator_epoch,
+            )
+        except BatchRefused:
+            # A newer epoch is writing there: Kafka's coordinator gives such a partition up, too.
+            return True
+        return True
+
+    def hold(self) -> None:
+        """Write nothing until `release`."""
+        self._is_held = True
+
+    def release(self) -> None:
+        """Write what was held back."""
+        self._is_held = False
+        self.write()
+
+    def stop(self) -> None:
+        """Write nothing more: another coordinator goes on."""
+        self._is_stopped = True
+        self._stop_watching()
+
+    def _stop_watching(self) -> None:
+        for stop in self._stops:
+            stop()
+        self._stops.clear()

@@ -1,0 +1,242 @@
+"""One transactional id: which producer holds it, in which epoch, and how far its transaction is.
+
+Every change is decided here and nothing else happens: who writes markers, keeps timers and answers is not known.
+Source: KIP-98, KIP-360 (epochs that go on), KIP-890 (an epoch for each transaction).
+Shown by tests/unit/sandbox/transactions/test_transaction.py and
+tests/conformance/test_sandbox_transactions_against_kafka.py.
+"""
+
+from collections.abc import Callable, Iterable
+from enum import Enum
+from typing import NamedTuple
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.sandbox.groups.outbox import Refused
+
+NO_PRODUCER_ID = -1
+NO_EPOCH = -1
+GREATEST_EPOCH = 2**15 - 1
+EPOCH_PER_TRANSACTION = 2
+"""The level of the feature transaction.version from which on each transaction has an epoch of its own (KIP-890)."""
+
+
+class State(Enum):
+    """How far the transaction is; the value is Kafka's word."""
+
+    EMPTY = "Empty"
+    ONGOING = "Ongoing"
+    PREPARE_COMMIT = "PrepareCommit"
+    PREPARE_ABORT = "PrepareAbort"
+    COMPLETE_COMMIT = "CompleteCommit"
+    COMPLETE_ABORT = "CompleteAbort"
+
+
+PREPARED = (State.PREPARE_COMMIT, State.PREPARE_ABORT)
+"""Decided, and markers are still to be written."""
+
+
+class TopicPartition(NamedTuple):
+    """A partition that takes part."""
+
+    topic: str
+    partition: int
+
+
+class ProducerIdentity(NamedTuple):
+    """A producer id in one epoch."""
+
+    producer_id: int
+    epoch: int
+
+
+class Transaction:
+    """One transactional id."""
+
+    def __init__(self, transactional_id: str, producer_id: int) -> None:
+        self.transactional_id = transactional_id
+        self.producer_id = producer_id
+        self.previous_producer_id = NO_PRODUCER_ID
+        self.epoch = NO_EPOCH
+        self.last_epoch = NO_EPOCH
+        """The epoch before this one, where its holder may say that it did not hear of the change."""
+        self.timeout_ms = 0
+        self.started_at_ms = -1
+        """By the wall clock; -1 while nothing was begun."""
+        self.state = State.EMPTY
+        self.partitions: dict[TopicPartition, None] = {}
+        self._next_producer_id = NO_PRODUCER_ID
+
+    @property
+    def identity(self) -> ProducerIdentity:
+        """Who holds the transactional id."""
+        return ProducerIdentity(self.producer_id, self.epoch)
+
+    @property
+    def _is_exhausted(self) -> bool:
+        return self.epoch >= GREATEST_EPOCH - 1
+
+    # --- InitProducerId ---------------------------------------------------------------------------------------------
+
+    def initialise(
+        self, expected: ProducerIdentity | None, timeout_ms: int, new_producer_id: Callable[[], int]
+    ) -> ProducerIdentity:
+        """Give the transactional id to a producer in a new epoch, which fences the one before.
+
+        Args:
+            expected: who a producer believes to be that goes on after an error; None for one that starts.
+            timeout_ms: transaction.timeout.ms.
+            new_producer_id: makes an id, for when this one has no epochs left.
+        Raises:
+            Refused: PRODUCER_FENCED; CONCURRENT_TRANSACTIONS while a transaction is ending or has to be ended first.
+        """
+        if expected is not None and not self._is_known(expected):
+            raise Refused(ErrorCode.PRODUCER_FENCED)
+        if self.state in PREPARED or self.state is State.ONGOING:
+            raise Refused(ErrorCode.CONCURRENT_TRANSACTIONS)
+        if self._is_exhausted and (expected is None or expected.epoch == self.epoch):
+            self.previous_producer_id, self.last_epoch = self.producer_id, NO_EPOCH if expected is None else self.epoch
+            self.producer_id, self.epoch = new_producer_id(), 0
+        else:
+            self._next_epoch(expected)
+        self.timeout_ms = timeout_ms
+        self.state, self.started_at_ms = State.EMPTY, -1
+        self.partitions.clear()
+        return self.identity
+
+    def _is_known(self, expected: ProducerIdentity) -> bool:
+        return (
+            self.epoch == NO_EPOCH
+            or expected.producer_id == self.producer_id
+            or (expected.producer_id == self.previous_producer_id and expected.epoch >= GREATEST_EPOCH - 1)
+        )
+
+    def _next_epoch(self, expected: ProducerIdentity | None) -> None:
+        if expected is None:
+            self.epoch, self.last_epoch = self.epoch + 1, NO_EPOCH
+        elif self.epoch in (NO_EPOCH, expected.epoch):
+            self.epoch, self.last_epoch = self.epoch + 1, self.epoch
+        elif expected.epoch != self.last_epoch:
+            raise Refused(ErrorCode.PRODUCER_FENCED)
+
+    # --- partitions -------------------------------------------------------------------------------------------------
+
+    def _check_holder(self, claimed: ProducerIdentity) -> None:
+        if claimed.producer_id != self.producer_id:
+            raise Refused(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+        if claimed.epoch != self.epoch:
+            raise Refused(ErrorCode.PRODUCER_FENCED)
+        if self.state in PREPARED:
+            raise Refused(ErrorCode.CONCURRENT_TRANSACTIONS)
+
+    def add(self, claimed: ProducerIdentity, partitions: Iterable[TopicPartition], wall_ms: int) -> bool:
+        """Let partitions take part; the first ones begin a transaction, which is told by True.
+
+        Raises:
+            Refused: not by this producer, or the transaction before has not ended yet.
+        """
+        self._check_holder(claimed)
+        is_begun = self.state is not State.ONGOING
+        if is_begun:
+            self.state, self.started_at_ms = State.ONGOING, wall_ms
+            self.partitions.clear()
+        self.partitions.update(dict.fromkeys(partitions))
+        return is_begun
+
+    def verify(self, claimed: ProducerIdentity, partition: TopicPartition) -> None:
+        """Return when a partition takes part.
+
+        Raises:
+            Refused: not by this producer, or with TRANSACTION_ABORTABLE it does not.
+        """
+        self._check_holder(claimed)
+        if self.state is not State.ONGOING or partition not in self.partitions:
+            raise Refused(ErrorCode.TRANSACTION_ABORTABLE)
+
+    # --- the end ----------------------------------------------------------------------------------------------------
+
+    def end(
+        self,
+        claimed: ProducerIdentity,
+        *,
+        commit: bool,
+        has_own_epoch: bool,
+        wall_ms: int,
+        new_producer_id: Callable[[], int],
+    ) -> ProducerIdentity:
+        """Decide what becomes of the transaction, and return who holds the transactional id from then on.
+
+        Args:
+            claimed: who asks.
+            commit: whether what was written counts.
+            has_own_epoch: the producer speaks KIP-890: the next transaction has the next epoch.
+            wall_ms: now.
+            new_producer_id: makes an id, for when this one has no epochs left.
+        Raises:
+            Refused: not by this producer, not in this state, or it is decided and not complete yet.
+        """
+        wanted = State.PREPARE_COMMIT if commit else State.PREPARE_ABORT
+        is_over = State.COMPLETE_COMMIT if commit else State.COMPLETE_ABORT
+        is_repeated = has_own_epoch and self._check_epoch_of_own(claimed)
+        if not has_own_epoch:
+            self._check_epoch(claimed)
+        if self.state is wanted:
+            raise Refused(ErrorCode.CONCURRENT_TRANSACTIONS)
+        if self.state is is_over and (is_repeated or not has_own_epoch):
+            return self.identity
+        if self.state is not State.ONGOING:
+            # With an epoch for each transaction, one that nothing was written in can be aborted.
+            is_rested = self.state in (State.EMPTY, State.COMPLETE_ABORT, State.COMPLETE_COMMIT)
+            if commit or is_repeated or not has_own_epoch or not is_rested:
+                raise Refused(ErrorCode.INVALID_TXN_STATE)
+            self.started_at_ms = wall_ms
+            self.partitions.clear()
+        if has_own_epoch and self._is_exhausted:
+            self._next_producer_id = new_producer_id()
+        return self._prepare(wanted, has_own_epoch=has_own_epoch)
+
+    def _check_epoch(self, claimed: ProducerIdentity) -> None:
+        if claimed.producer_id != self.producer_id:
+            raise Refused(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+        if claimed.epoch != self.epoch:
+            raise Refused(ErrorCode.PRODUCER_FENCED)
+
+    def _check_epoch_of_own(self, claimed: ProducerIdentity) -> bool:
+        """Return whether a producer repeats its request, having missed the answer with its next epoch."""
+        has_new_id = (
+            self.previous_producer_id == claimed.producer_id and claimed.epoch == GREATEST_EPOCH - 1 and self.epoch == 0
+        )
+        is_repeated = self.epoch == claimed.epoch + 1
+        if claimed.producer_id != self.producer_id and not has_new_id:
+            raise Refused(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+        is_next = claimed.epoch == self.epoch
+        if self.state in PREPARED:
+            is_valid = is_repeated
+        elif self.state in (State.COMPLETE_COMMIT, State.COMPLETE_ABORT):
+            is_valid = is_repeated or has_new_id or is_next
+        else:
+            is_valid = is_next
+        if not is_valid:
+            raise Refused(ErrorCode.PRODUCER_FENCED)
+        return is_repeated or has_new_id
+
+    def fence(self, *, has_own_epoch: bool) -> None:
+        """Abort what is ongoing in a new epoch, so that its producer can write no more; nobody is told that epoch."""
+        if not has_own_epoch:
+            self.epoch, self.last_epoch = self.epoch + 1, NO_EPOCH
+        self._prepare(State.PREPARE_ABORT, has_own_epoch=has_own_epoch)
+
+    def _prepare(self, state: State, *, has_own_epoch: bool) -> ProducerIdentity:
+        self.state = state
+        if has_own_epoch:
+            self.epoch, self.last_epoch = self.epoch + 1, self.epoch
+        if self._next_producer_id != NO_PRODUCER_ID:
+            return ProducerIdentity(self._next_producer_id, 0)
+        return self.identity
+
+    def complete(self) -> None:
+        """All markers are written."""
+        self.state = State.COMPLETE_COMMIT if self.state is State.PREPARE_COMMIT else State.COMPLETE_ABORT
+        self.partitions.clear()
+        if self._next_producer_id != NO_PRODUCER_ID:
+            self.previous_producer_id, self.producer_id, self.epoch = self.producer_id, self._next_producer_id, 0
+            self._next_producer_id = NO_PRODUCER_ID
