@@ -34,7 +34,7 @@ class Entry(NamedTuple):
 
 COMMANDS = {
     "consume": Entry("kctl.cli.consume", "Print the records of topics."),
-    "produce": Entry("kctl.cli.produce", "Send lines to a topic, a record each."),
+    "produce": Entry("kctl.cli.produce", "Send records to a topic: lines, files, templates or jsonl."),
     "probe": Entry("kctl.cli.probe", "Try every address of every node and show each phase."),
     "topics": Entry("kctl.cli.topics", "List, describe, create and delete topics."),
     "groups": Entry("kctl.cli.groups", "List, describe and change consumer groups."),

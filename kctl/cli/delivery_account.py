@@ -14,13 +14,17 @@ MOST_NAMED = 10
 """Partitions that are named; further ones are only counted."""
 
 
-def tell_account(common: Common, result: CloseResult) -> None:
-    """Say what became of the records: what was delivered unless --quiet, what was not in any case."""
+def tell_account(common: Common, result: CloseResult, *, oldest_ms: int | None = None) -> None:
+    """Say what became of the records: what was delivered unless --quiet, what was not in any case.
+
+    Args: oldest_ms: how old the oldest was when it was given up.
+    """
     common.say(f"kctl produce: {_count(result.delivered)} delivered{_delivered_by_partition(result)}")
     if result.undelivered == 0:
         return
     unknown = f", {result.unknown} of them perhaps written" if result.unknown else ""
-    common.environment.say(f"kctl produce: {_count(result.undelivered)} NOT delivered{unknown}")
+    oldest = "" if oldest_ms is None else f", the oldest after {oldest_ms / 1000:.1f} s"
+    common.environment.say(f"kctl produce: {_count(result.undelivered)} NOT delivered{unknown}{oldest}")
     failed = [(tp, part) for tp, part in sorted(result.partitions.items()) if part.failed + part.unknown]
     for tp, part in failed[:MOST_NAMED]:
         common.environment.say(f"  {_name(tp)}: {part.failed + part.unknown}: {_cause(part)}")

@@ -1,26 +1,26 @@
-"""`kctl produce`: lines to a topic, a record each; says of every record that could not be delivered.
+"""`kctl produce`: records from stdin and files to a topic; says of every record that could not be delivered.
 
-Owns the reading and the account at the end; the producer blocks when its memory is full, so nothing piles up here.
-Shown by tests/cli/test_produce_consume.py.
+Owns the options and which of them exclude each other; produce_run.py does what they say, imported only then.
+Shown by tests/unit/cli/test_produce.py, tests/cli/test_produce_consume.py and its neighbours test_produce_*.py.
 """
 
-import math
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, TypeVar
 
 import click
 import typer
 
-from kctl.cli.delivery_account import account_code, tell_account
-from kctl.cli.failures import CommandError, exit_code, explain
 from kctl.cli.formats.escapes import parse_literal
-from kctl.cli.lines import Line, read_files
+from kctl.cli.input.inputs import Form, InputForm
+from kctl.cli.input.lines import LINE_FEED
+from kctl.cli.input.template_reader import InputTemplate, parse_input_template
 from kctl.cli.options import Common, DurationType, with_common
+from kctl.cli.produce_request import ProduceRequest
+from kctl.cli.produce_words import parse_delimiter, parse_header, parse_rate
 from kctl.cli.settings import Setting
-from kctl.client.cluster import TopicPartition
-from kctl.client.config import ProducerConfig
-from kctl.client.errors import FlushTimeout, KafkaError, RecordTooLargeError, UndeliveredError
-from kctl.client.producer import Producer
-from kctl.client.producer.future import SendFuture
+
+T = TypeVar("T")
+MOST_PARTITION = 2**31 - 1
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -29,9 +29,36 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 @with_common
 def produce(
     common: Common,
-    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="Where to send.", show_default=False)],
-    files: Annotated[
-        list[str] | None, typer.Argument(metavar="[FILE]...", help="What to send; - or none is stdin.")
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="TOPIC [FILE]...",
+            help="Where to send, and what: files; - or none is stdin. With --topic-from-record all are files.",
+            show_default=False,
+        ),
+    ] = None,
+    form: Annotated[
+        InputForm,
+        typer.Option(
+            "--input", "-i", help="lines, or jsonl: exactly what consume --output jsonl writes.", show_default=False
+        ),
+    ] = InputForm.LINES,
+    template: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            "-f",
+            metavar="TEMPLATE",
+            help="How a record is written: the verbs of consume -f read backwards, such as '%k:%v\\n', "
+            "'%V{big32}%v' or '%v{json}'.",
+        ),
+    ] = None,
+    file_per_message: Annotated[
+        bool, typer.Option("--file-per-message", help="Each file is one record, as kcat does without -l.")
+    ] = False,
+    delimiter: Annotated[
+        str | None,
+        typer.Option("--delimiter", "-D", metavar="TEXT", help="What ends a record (\\n); escapes \\n \\t \\0 \\xNN."),
     ] = None,
     key_separator: Annotated[
         str | None,
@@ -42,14 +69,49 @@ def produce(
             help="What stands between key and value; a line without it is a value.",
         ),
     ] = None,
+    headers: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--header", "-H", metavar="NAME=VALUE", help="A header of every record; NAME alone is null. Repeatable."
+        ),
+    ] = None,
+    tombstones: Annotated[
+        bool, typer.Option("--tombstones", "-Z", help="An empty value is null, which deletes its key.")
+    ] = False,
+    null: Annotated[
+        str | None,
+        typer.Option("--null", metavar="TEXT", help="With -f: a key or value that is this text is null."),
+    ] = None,
+    topic_from_record: Annotated[
+        bool, typer.Option("--topic-from-record", help="Each record goes to the topic that it names.")
+    ] = False,
+    keep_partition: Annotated[
+        bool, typer.Option("--keep-partition", help="With -i jsonl: each record goes to the partition that it names.")
+    ] = False,
     partition: Annotated[
-        int | None, typer.Option("--partition", "-p", min=0, metavar="N", help="Send to this partition.")
+        int | None,
+        typer.Option("--partition", "-p", min=0, max=MOST_PARTITION, metavar="N", help="Send to this partition."),
+    ] = None,
+    partitioner: Annotated[
+        str | None,
+        typer.Option("--partitioner", metavar="NAME", help="default (by key, else sticky) or round_robin."),
     ] = None,
     acks: Annotated[
         str | None, typer.Option("--acks", metavar="WHO", help="Who must have a record: all, 1 or 0. (all)")
     ] = None,
     compression: Annotated[
         str | None, typer.Option("--compression", metavar="NAME", help="none, gzip, snappy, lz4 or zstd. (none)")
+    ] = None,
+    rate: Annotated[
+        str | None, typer.Option("--rate", metavar="N/s", help="At most so many records a second, such as 500/s.")
+    ] = None,
+    undelivered: Annotated[
+        str | None,
+        typer.Option(
+            "--undelivered",
+            metavar="FILE",
+            help="Write what could not be delivered to this new file, in the form that -i jsonl reads.",
+        ),
     ] = None,
     delivery_timeout: Annotated[
         int | None,
@@ -61,84 +123,90 @@ def produce(
         ),
     ] = None,
 ) -> int:
-    """Send lines to a topic, a record each.
+    """Send records to a topic: lines, files, templates or jsonl.
 
-    Exits with 20 when any record was not delivered, after saying how many of which partition, and why.
+    Exits with 20 when any record was not delivered, after saying how many of which partition, and why; with 24 where
+    the input is not what was said, naming record and byte; what came before is delivered.
     """
     common.refuse_output()
-    separator = _read_separator(key_separator)
-    flags = {
-        "acks": None if acks is None else Setting(acks, "--acks"),
-        "compression.type": None if compression is None else Setting(compression, "--compression"),
-        "delivery.timeout.ms": (
-            None if delivery_timeout is None else Setting(str(delivery_timeout), "--delivery-timeout")
+    parsed_template = _template(template, null)
+    request = ProduceRequest(
+        topic=None if topic_from_record else _topic(words),
+        files=(words or [])[0 if topic_from_record else 1 :],
+        form=Form(
+            form,
+            LINE_FEED if delimiter is None else _parsed(parse_delimiter, delimiter, "'--delimiter' / '-D'"),
+            None if key_separator is None else _parsed(parse_delimiter, key_separator, "'--key-separator' / '-K'"),
+            parsed_template,
+            file_per_message,
         ),
-    }
-    config = common.settings.with_flags(flags).parse(ProducerConfig)
-    common.note_ignored(config)
-    producer = Producer(config.given, events=common.events)
-    sending = _Sending(common, producer, topic, partition, separator)
-    failure: KafkaError | None = None
-    try:
-        for line in read_files(files or (), common.environment.stdin, config.max_request_size):
-            sending.send(line)
-        producer.flush(math.inf)  # each record has its own limit, delivery.timeout.ms
-    except (UndeliveredError, FlushTimeout):
-        pass  # the account below says it by partition
-    except KafkaError as e:
-        failure = e
-    finally:
-        result = producer.close(common.close_timeout_s)
-        tell_account(common, result)
-        if failure is not None and sending.in_hand is not None:
-            common.environment.say(f"kctl produce: {sending.in_hand.place} was NOT sent, and nothing after it was read")
-    if failure is not None and result.undelivered == 0:
-        raise failure
-    return account_code(result)
+        headers=tuple(_parsed(parse_header, each, "'--header' / '-H'") for each in headers or ()),
+        partition=partition,
+        keeps_partition=keep_partition or parsed_template is not None,
+        empty_is_null=tombstones,
+        per_second=None if rate is None else _parsed(parse_rate, rate, "'--rate'"),
+        undelivered=undelivered,
+        flags={
+            "acks": _setting(acks, "--acks"),
+            "compression.type": _setting(compression, "--compression"),
+            "partitioner.class": _setting(partitioner, "--partitioner"),
+            "delivery.timeout.ms": _setting(
+                None if delivery_timeout is None else str(delivery_timeout), "--delivery-timeout"
+            ),
+        },
+    )
+    _refuse_contradictions(request, keep_partition=keep_partition, delimiter=delimiter, null=null)
+    from kctl.cli.produce_run import run_producing  # the whole client, which --help and mistakes do without
+
+    return run_producing(common, request)
 
 
-def _read_separator(text: str | None) -> bytes | None:
+def _topic(words: list[str] | None) -> str:
+    if not words:
+        raise click.UsageError("Missing argument 'TOPIC'.")
+    return words[0]
+
+
+def _template(text: str | None, null: str | None) -> InputTemplate | None:
     if text is None:
         return None
+    as_null = None if null is None else _parsed(parse_literal, null, "'--null'")
+    return _parsed(lambda each: parse_input_template(each, as_null), text, "'--format' / '-f'")
+
+
+def _refuse_contradictions(
+    request: ProduceRequest, *, keep_partition: bool, delimiter: str | None, null: str | None
+) -> None:
+    form = request.form
+    is_jsonl = form.form is InputForm.JSONL
+    ways = [
+        *(["--input jsonl"] if is_jsonl else []),
+        *(["--format"] if form.template is not None else []),
+        *(["--file-per-message"] if form.is_whole else []),
+    ]
+    if len(ways) > 1:
+        raise click.UsageError(f"{ways[0]} and {ways[1]} cannot both hold: each says what a record looks like.")
+    if ways and (delimiter is not None or form.key_separator is not None):
+        name = "--delimiter" if delimiter is not None else "--key-separator"
+        raise click.UsageError(f"{name} is for lines: {ways[0]} says itself where keys and values end.")
+    if null is not None and form.template is None:
+        raise click.UsageError("--null says what null looks like in a template: it needs --format.")
+    has_topic = is_jsonl or (form.template is not None and form.template.has_topic)
+    if request.topic is None and not has_topic:
+        raise click.UsageError("--topic-from-record needs records that name one: --input jsonl, or %t in --format.")
+    if keep_partition and not is_jsonl:
+        raise click.UsageError("--keep-partition needs --input jsonl; %p in --format is always kept.")
+    if keep_partition and request.partition is not None:
+        raise click.UsageError("--keep-partition and --partition both say where a record goes: give one of them.")
+
+
+def _setting(value: str | None, flag: str) -> Setting | None:
+    return None if value is None else Setting(value, flag)
+
+
+def _parsed(parse: Callable[[str], T], given: str, name: str) -> T:
+    """Return what a parser makes of what was given; its ValueError becomes a mistake in the option of that name."""
     try:
-        separator = parse_literal(text)
+        return parse(given)
     except ValueError as e:
-        raise click.BadParameter(str(e), param_hint="'--key-separator' / '-K'") from None
-    if not separator:
-        raise click.BadParameter("an empty text separates nothing", param_hint="'--key-separator' / '-K'")
-    return separator
-
-
-class _Sending:
-    """Makes records of lines, and tells the first failure of each partition when it happens."""
-
-    def __init__(
-        self, common: Common, producer: Producer, topic: str, partition: int | None, separator: bytes | None
-    ) -> None:
-        self._common = common
-        self._producer = producer
-        self._topic = topic
-        self._partition = partition
-        self._separator = separator
-        self._told: set[TopicPartition] = set()
-        self.in_hand: Line | None = None
-        """The line that was read and not yet taken by the producer."""
-
-    def send(self, line: Line) -> None:
-        """Send one line; blocks while the producer's memory is full or the topic is not known yet."""
-        self.in_hand = line
-        key, value = None, line.content
-        if self._separator is not None and self._separator in value:
-            key, value = value.split(self._separator, 1)
-        try:
-            self._producer.send(self._topic, value=value, key=key, partition=self._partition, callback=self._on_done)
-        except RecordTooLargeError as e:
-            raise CommandError(exit_code(e), f"{line.place}: {e}", "nothing after that line was sent") from e
-        self.in_hand = None
-
-    def _on_done(self, future: SendFuture) -> None:
-        error = None if future.outcome is None else future.outcome.error
-        if error is None or future.topic_partition in self._told:
-            return
-        self._told.add(future.topic_partition)
-        self._common.say(f"kctl produce: {future.topic_partition}: not delivered: {explain(error).message}")
+        raise click.BadParameter(str(e), param_hint=name) from None

@@ -93,5 +93,14 @@ def test_help_and_mistakes_of_consume_import_no_consumer() -> None:
         }
 
 
+def test_help_and_mistakes_of_produce_import_no_producer() -> None:
+    for arguments in (("produce", "--help"), ("produce", "t", "-f", "%k%v")):
+        assert not {
+            name
+            for name in _modules(*arguments)
+            if name.startswith(("kctl.client.producer", "kctl.client.net", "kctl.cli.produce_run"))
+        }
+
+
 def test_tls_is_imported_when_it_is_spoken(refused: str) -> None:
     assert "ssl" in _modules("probe", "-b", refused, "--security-protocol", "SSL")

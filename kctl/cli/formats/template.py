@@ -1,13 +1,13 @@
-"""The grammar of `consume -f`: text in, a list of parts out. What is not understood is shown with a caret.
+"""The grammar of `consume -f` and `produce -f`: text in, a list of parts out; mistakes are shown with a caret.
 
 Verbs and modifiers are those of rpk and kcl; docs/formats.md lists them all. Differs from rpk and kcl: what is inside
 the braces of %h is only %k %K %v %V; `{json}` writes keys and values as JSON. Knows no records: plans.py carries a
-template out. Shown by tests/unit/cli/formats/test_template.py.
+template out, input/template_reader.py reads one back. Shown by tests/unit/cli/formats/test_template.py.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from kctl.cli.formats.escapes import check_length, read_literal
 from kctl.cli.formats.numbers import NUMBER_FORMS
@@ -58,6 +58,7 @@ class Field(NamedTuple):
         is_json: written as JSON, null too.
         attribute: which, of %a.
         parts: what to write for each header, of %h.
+        form: the modifier's word; empty for none.
     """
 
     verb: Verb
@@ -65,6 +66,7 @@ class Field(NamedTuple):
     is_json: bool = False
     attribute: Attribute | None = None
     parts: "Template" = ()
+    form: str = ""
 
 
 Template = tuple[bytes | Field, ...]
@@ -77,20 +79,28 @@ _CLOSING = {"{": "}", "[": "]", "(": ")", "<": ">"}
 _NEAREST_VERBS = {"s": "v", "S": "V", "R": "V{big32}", "O": "o", "P": "p", "D": "d", "I": "i"}
 
 
-def parse_template(text: str) -> Template:
+class Check(Protocol):
+    """What else must hold for a field: returns what is wrong, or nothing. `before`: the parts that it follows."""
+
+    def __call__(self, field: Field, before: Sequence[bytes | Field], *, inside_header: bool) -> str: ...
+
+
+def parse_template(text: str, check: Check | None = None) -> Template:
     """Return the parts of a template, literal bytes joined.
 
+    Args: check: asked about each field; what it finds wrong is shown as an error of the grammar.
     Raises: TemplateError: an unknown verb, modifier or escape, or a text that ends in the middle of one.
     """
     check_length(text)
-    return _Parser(text).read_parts(inside_header=False)
+    return _Parser(text, check).read_parts(inside_header=False)
 
 
 class _Parser:
     """Reads a template from its start to its end."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, check: Check | None) -> None:
         self._text = text
+        self._check = check
         self._at = 0
 
     def read_parts(self, *, inside_header: bool) -> Template:
@@ -110,7 +120,10 @@ class _Parser:
                 if literal:
                     parts.append(bytes(literal))
                     literal.clear()
-                parts.append(self._read_field(inside_header=inside_header))
+                start, field = self._at, self._read_field(inside_header=inside_header)
+                if self._check is not None and (problem := self._check(field, parts, inside_header=inside_header)):
+                    raise self._fail(problem, start, self._at - start)
+                parts.append(field)
         if literal:
             parts.append(bytes(literal))
         return tuple(parts)
@@ -175,18 +188,18 @@ class _Parser:
             if word in ("go", "strftime"):
                 from kctl.cli.formats.times import compile_go, compile_strftime  # wanted only here
 
-                return Field(verb, self._compile(compile_go if word == "go" else compile_strftime))
-            return Field(verb, self._read_number_form(at, word, "go[...]", "strftime[...]"))
+                return Field(verb, self._compile(compile_go if word == "go" else compile_strftime), form=word)
+            return Field(verb, self._read_number_form(at, word, "go[...]", "strftime[...]"), form=word)
         if verb not in _TEXTS:
-            return Field(verb, self._read_number_form(at, word))
+            return Field(verb, self._read_number_form(at, word), form=word)
         if word == "unpack":
             from kctl.cli.formats.unpack import compile_unpack
 
-            return Field(verb, self._compile(compile_unpack))
+            return Field(verb, self._compile(compile_unpack), form=word)
         if word == "json":
             return Field(verb, is_json=True)
         if word in TEXT_FORMS:
-            return Field(verb, TEXT_FORMS[word])
+            return Field(verb, TEXT_FORMS[word], form=word)
         known = (*TEXT_FORMS, "unpack[...]", "json")
         raise self._fail(f"unknown modifier {word} of %{verb.value}{nearest(word, known)}", at, max(1, len(word)))
 

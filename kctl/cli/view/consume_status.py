@@ -91,17 +91,21 @@ class StatusLine:
         return self._is_shown and now_ms >= self._paint_at_ms
 
     def paint(self, figures: Figures, now_ms: int) -> None:
-        """Show the line, unless data has left its cursor within a line."""
+        """Show the figures, unless data has left its cursor within a line."""
+        self.show(status_line(figures), now_ms)
+
+    def show(self, line: Line, now_ms: int) -> None:
+        """Show a line, unless data has left its cursor within one."""
         self._paint_at_ms = now_ms + PAINT_EVERY_MS
         if self._is_shown and self._is_at_line_start:
-            self._painter.paint([status_line(figures)], self._columns() - 1)
+            self._painter.paint([line], self.columns() - 1)
             self._painted = True
 
     def clear(self) -> None:
         """Take the line away, for something else is about to be written there."""
         if self._painted:
             self._painted = False
-            self._painter.paint([], self._columns() - 1)
+            self._painter.paint([], self.columns() - 1)
 
     def leave(self) -> None:
         """Let the line stand: others have written below it."""
@@ -115,7 +119,8 @@ class StatusLine:
     def wrote(self, last_byte: int) -> None:
         self._is_at_line_start = last_byte == 0x0A
 
-    def _columns(self) -> int:
+    def columns(self) -> int:
+        """Return how wide the terminal is now."""
         try:
             columns = os.get_terminal_size(self._environment.stderr.fileno()).columns
         except (OSError, ValueError):  # a stream in memory

@@ -1,0 +1,100 @@
+"""The forms of a template's fields read back: numbers, and texts in hex or base64.
+
+Each is the reverse of kctl.cli.formats.numbers and texts. A length counts the bytes of the field itself, as `%V` does
+when it is written, not those of its text. Shown by tests/unit/cli/input/test_template_reader.py.
+"""
+
+import binascii
+from base64 import b64decode
+from collections.abc import Callable
+from typing import NamedTuple
+
+from kctl.cli.input.input_bytes import InputBytes
+
+_DIGITS = b"0123456789"
+_HEX_DIGITS = b"0123456789abcdefABCDEF"
+_MOST_DIGITS = 20
+
+NumberReader = Callable[[InputBytes, str], int]
+
+
+class TextReader(NamedTuple):
+    """How a text is read: how many bytes it has for so many bytes of data, and how it becomes them."""
+
+    size: Callable[[int], int]
+    decode: Callable[[bytes], bytes]
+
+
+def _digits(digits: bytes, base: int, *, signed: bool) -> NumberReader:
+    def read(source: InputBytes, what: str) -> int:
+        at = source.offset
+        text = bytearray()
+        if signed and source.peek() == 0x2D:
+            text += source.take(1) or b""
+        while len(text) <= _MOST_DIGITS and source.peek() in digits:
+            text += source.take(1) or b""
+        if not text.strip(b"-") or len(text) > _MOST_DIGITS:
+            raise source.bad(f"{what} wants a number here", at)
+        return int(text, base)
+
+    return read
+
+
+def _fixed_hex(size: int) -> NumberReader:
+    def read(source: InputBytes, what: str) -> int:
+        at = source.offset
+        text = source.take(size)
+        if text is None or any(digit not in _HEX_DIGITS for digit in text):
+            raise source.bad(f"{what} wants {size} hexadecimal digits here", at)
+        return int(text, 16)
+
+    return read
+
+
+def _binary(size: int, *, little: bool = False) -> NumberReader:
+    def read(source: InputBytes, what: str) -> int:
+        data = source.take(size)
+        if data is None:
+            raise source.bad(f"the input ends within the {size} bytes of {what}")
+        return int.from_bytes(data, "little" if little else "big")
+
+    return read
+
+
+def _bool(source: InputBytes, what: str) -> int:
+    for number, text in enumerate((b"false", b"true")):
+        if source.starts_with(text):
+            source.take(len(text))
+            return number
+    raise source.bad(f"{what} wants true or false here")
+
+
+NUMBER_READERS: dict[str, NumberReader] = {
+    "": _digits(_DIGITS, 10, signed=True),
+    "ascii": _digits(_DIGITS, 10, signed=True),
+    "number": _digits(_DIGITS, 10, signed=True),
+    "hex": _digits(_HEX_DIGITS, 16, signed=False),
+    **{f"hex{bits}": _fixed_hex(bits // 4) for bits in (64, 32, 16, 8, 4)},
+    **{f"big{bits}": _binary(bits // 8) for bits in (64, 32, 16, 8)},
+    **{f"little{bits}": _binary(bits // 8, little=True) for bits in (64, 32, 16, 8)},
+    "byte": _binary(1),
+    "bool": _bool,
+}
+"""By modifier. Numbers of fixed size are read as they are, without a sign."""
+OPEN_NUMBERS = frozenset({"", "ascii", "number", "hex"})
+"""Those that end where their digits end."""
+
+
+def _base64_raw(text: bytes) -> bytes:
+    if b"=" in text:
+        raise ValueError("base64raw has no padding")
+    return b64decode(text + b"=" * (-len(text) % 4), validate=True)
+
+
+TEXT_READERS: dict[str, TextReader] = {
+    "": TextReader(lambda size: size, bytes),
+    "hex": TextReader(lambda size: 2 * size, binascii.unhexlify),
+    "base64": TextReader(lambda size: -(-size // 3) * 4, lambda text: b64decode(text, validate=True)),
+    "base64raw": TextReader(lambda size: -(-size * 4 // 3), _base64_raw),
+}
+"""By modifier; `json` is besides."""

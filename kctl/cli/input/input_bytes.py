@@ -1,0 +1,157 @@
+"""InputBytes: a stream that is read when its bytes are wanted, with the offset of each; never over a bound at once.
+
+Owns the buffer and the text of what is wrong with an input. Knows no format. Shown by tests/unit/cli/input.
+"""
+
+from typing import Protocol
+
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import CommandError
+
+READ_BYTES = 64 * 1024
+_SHOWN_BEFORE, _SHOWN_AFTER = 24, 24
+
+
+class Source(Protocol):
+    """A stream that gives what is there instead of waiting for more."""
+
+    def read1(self, size: int, /) -> bytes: ...
+
+
+class Scan(Protocol):
+    """Looks for the end of something that starts at a place in a buffer."""
+
+    def __call__(self, buffer: bytearray, start: int, *, is_whole: bool) -> int | None: ...
+
+
+class Progress:
+    """How many bytes were read of all inputs; written by the reader, looked at by others."""
+
+    __slots__ = ("read_bytes",)
+
+    def __init__(self) -> None:
+        self.read_bytes = 0
+
+
+class InputBytes:
+    """The bytes of one input, taken from its front.
+
+    Args:
+        name: for messages.
+        longest_bytes: the most that one piece may be asked to hold.
+    """
+
+    def __init__(self, source: Source, name: str, longest_bytes: int, progress: Progress | None = None) -> None:
+        self.name = name
+        self.longest_bytes = longest_bytes
+        self._source = source
+        self._progress = progress or Progress()
+        self._buffer = bytearray()
+        self._at = 0
+        self._taken_bytes = 0
+        """Bytes that were dropped from the buffer."""
+        self._is_at_end = False
+
+    @property
+    def offset(self) -> int:
+        """The offset of the next byte in the input."""
+        return self._taken_bytes + self._at
+
+    def has_more(self) -> bool:
+        """Return whether there is a next byte; waits for it."""
+        return self._at < len(self._buffer) or self._read()
+
+    def peek(self) -> int:
+        """Return the next byte, or -1 at the end."""
+        return self._buffer[self._at] if self.has_more() else -1
+
+    def take_until(self, delimiter: bytes) -> bytes | None:
+        """Return what comes before the delimiter, and pass over both; None, and nothing passed, where it is missing."""
+        searched = 0
+        while (found := self._buffer.find(delimiter, self._at + searched)) < 0:
+            waiting = len(self._buffer) - self._at
+            if waiting > self.longest_bytes + len(delimiter):
+                return self._too_long(delimiter)
+            searched = max(0, waiting - len(delimiter) + 1)
+            if not self._read():
+                return None
+        if found - self._at > self.longest_bytes:
+            return self._too_long(delimiter)
+        taken = bytes(self._buffer[self._at : found])
+        self._at = found + len(delimiter)
+        return taken
+
+    def take(self, size_bytes: int) -> bytes | None:
+        """Return so many bytes; None, and nothing passed, where the input is shorter. The caller bounds the size."""
+        while len(self._buffer) - self._at < size_bytes:
+            if not self._read():
+                return None
+        taken = bytes(self._buffer[self._at : self._at + size_bytes])
+        self._at += size_bytes
+        return taken
+
+    def take_rest(self) -> bytes:
+        """Return all that is left."""
+        while self._read():
+            if len(self._buffer) - self._at > self.longest_bytes:
+                raise self.bad(f"more than {self.longest_bytes} bytes up to the end (max.request.size)")
+        taken = bytes(self._buffer[self._at :])
+        self._at = len(self._buffer)
+        return taken
+
+    def take_scanned(self, scan: "Scan") -> bytes | None:
+        """Return the bytes up to where the scan finds their end; None where the input ends before that.
+
+        Args: scan: given the buffer, where to start and whether more may come; returns the size found, or None.
+        """
+        while (size := scan(self._buffer, self._at, is_whole=self._is_at_end)) is None:
+            if len(self._buffer) - self._at > self.longest_bytes:
+                raise self.bad(f"longer than {self.longest_bytes} bytes (max.request.size)")
+            if not self._read() and scan(self._buffer, self._at, is_whole=True) is None:
+                return None
+        return self.take(size)
+
+    def starts_with(self, text: bytes) -> bool:
+        """Return whether the next bytes are these; waits until it is certain."""
+        while len(self._buffer) - self._at < len(text):
+            if not text.startswith(bytes(self._buffer[self._at :])) or not self._read():
+                return False
+        return self._buffer.startswith(text, self._at)
+
+    def bad(self, problem: str, offset: int | None = None) -> CommandError:
+        """Return the error for something wrong at an offset that is still in the buffer; None is the next byte."""
+        return bad_input(problem, self._buffer, (self.offset if offset is None else offset) - self._taken_bytes)
+
+    def _too_long(self, delimiter: bytes) -> bytes:
+        raise self.bad(f"longer than {self.longest_bytes} bytes (max.request.size) without {show_bytes(delimiter)}")
+
+    def _read(self) -> bool:
+        if self._is_at_end:
+            return False
+        data = self._source.read1(READ_BYTES)
+        if not data:
+            self._is_at_end = True
+            return False
+        self._progress.read_bytes += len(data)
+        if self._at > READ_BYTES:  # what is before it is kept for messages
+            drop = self._at - _SHOWN_BEFORE
+            del self._buffer[:drop]
+            self._at -= drop
+            self._taken_bytes += drop
+        self._buffer += data
+        return True
+
+
+def bad_input(problem: str, data: bytes | bytearray, at: int) -> CommandError:
+    """Return the error that shows the data around a place, and a caret under it."""
+    at = max(0, at)
+    first, last = max(0, at - _SHOWN_BEFORE), min(len(data), at + _SHOWN_AFTER)
+    shown = "".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in data[first:last])
+    before, after = "..." if first else "", "..." if last < len(data) else ""
+    caret = " " * (len(before) + at - first) + "^"
+    return CommandError(ExitCode.DATA, f"{problem}\n  {before}{shown}{after}\n  {caret}")
+
+
+def show_bytes(data: bytes) -> str:
+    """Return bytes as a template would spell them."""
+    return "'" + ascii(data)[2:-1] + "'"

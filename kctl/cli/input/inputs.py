@@ -1,0 +1,111 @@
+"""Inputs: stdin and files, one after the other, read in the form that was asked for.
+
+Owns opening, sizes and whole files as records. Shown by tests/unit/cli/input/test_inputs.py.
+"""
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from enum import Enum
+from io import BufferedIOBase
+from typing import NamedTuple
+
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import CommandError
+from kctl.cli.input.input_bytes import Progress, Source
+from kctl.cli.input.input_record import STDIN, InputRecord
+from kctl.cli.input.lines import LINE_FEED, read_lines
+from kctl.cli.input.template_reader import InputTemplate, TemplateReader
+
+
+class InputForm(Enum):
+    """What an input is made of."""
+
+    LINES = "lines"
+    JSONL = "jsonl"
+
+
+class Form(NamedTuple):
+    """How to read: lines unless something else is said.
+
+    Attributes:
+        template: read by it.
+        is_whole: a file is one record.
+    """
+
+    form: InputForm = InputForm.LINES
+    delimiter: bytes = LINE_FEED
+    key_separator: bytes | None = None
+    template: InputTemplate | None = None
+    is_whole: bool = False
+
+
+class Inputs:
+    """Everything that a command has to read.
+
+    Args:
+        names: files, `-` is stdin; none is stdin.
+        longest_bytes: the largest record.
+    """
+
+    def __init__(self, names: Sequence[str], stdin: BufferedIOBase, form: Form, longest_bytes: int) -> None:
+        self.progress = Progress()
+        self._names = names or (STDIN,)
+        self._stdin = stdin
+        self._form = form
+        self._longest_bytes = longest_bytes
+
+    @property
+    def total_bytes(self) -> int | None:
+        """How much there is to read; None where nobody knows."""
+        total = 0
+        for name in self._names:
+            try:
+                found = os.fstat(self._stdin.fileno()) if name == STDIN else os.stat(name)
+            except (OSError, ValueError):  # not there, which reading tells; a stream in memory
+                return None
+            if not stat.S_ISREG(found.st_mode):
+                return None
+            total += found.st_size
+        return total
+
+    def read(self) -> Iterator[InputRecord]:
+        """Yield all records.
+
+        Raises: CommandError: a file that cannot be read; something that is not in the form (naming record and byte).
+        """
+        for name in self._names:
+            if name == STDIN:
+                yield from self._records(self._stdin, "stdin")
+                continue
+            try:
+                with open(name, "rb") as file:
+                    yield from self._records(file, name)
+            except OSError as e:
+                raise CommandError(ExitCode.USAGE, f"cannot read {name}: {e.strerror or e}") from None
+
+    def _records(self, source: BufferedIOBase, name: str) -> Iterator[InputRecord]:
+        form, longest_bytes = self._form, self._longest_bytes
+        if form.is_whole:
+            yield self._whole(source, name)
+        elif form.template is not None:
+            yield from TemplateReader(form.template, longest_bytes).read(source, name, self.progress)
+        elif form.form is InputForm.JSONL:
+            from kctl.cli.input.jsonl import read_jsonl  # json is wanted only here
+
+            yield from read_jsonl(source, name, longest_bytes, self.progress)
+        else:
+            yield from read_lines(source, name, longest_bytes, form.delimiter, form.key_separator, self.progress)
+
+    def _whole(self, source: Source, name: str) -> InputRecord:
+        content = bytearray()
+        while data := source.read1(self._longest_bytes + 1 - len(content)):
+            content += data
+            self.progress.read_bytes += len(data)
+            if len(content) > self._longest_bytes:
+                raise CommandError(
+                    ExitCode.DATA,
+                    f"{name} is longer than {self._longest_bytes} bytes (max.request.size)",
+                    "raise it with -X max.request.size=BYTES",
+                )
+        return InputRecord(name, bytes(content))

@@ -1,0 +1,129 @@
+"""JSON read back: one object a line (`-i jsonl`), one value in a template (`%v{json}`).
+
+The reverse of kctl.cli.formats.texts.JsonForm: text is UTF-8, `{"base64":"..."}` is bytes, null is null.
+Shown by tests/unit/cli/input/test_jsonl.py and test_template_reader.py.
+"""
+
+import binascii
+import json
+import re
+from base64 import b64decode
+from typing import Any
+
+_STRING_REST = re.compile(rb'(?:[^"\\]|\\.)*', re.DOTALL)
+_UNTIL_TOKEN = re.compile(rb'[^"\[\]{}]*')
+_SCALAR = re.compile(rb"[-+.0-9a-zA-Z]*")
+_SPACE = re.compile(rb"[ \t\r\n]*")
+
+
+class JsonError(ValueError):
+    """Something is no JSON, or not what it should be; `at`: the byte of it."""
+
+    def __init__(self, problem: str, at: int = 0) -> None:
+        super().__init__(problem)
+        self.at = at
+
+
+class JsonScan:
+    """Finds the end of one JSON value in a buffer that grows; what was looked at once is not looked at again."""
+
+    def __init__(self) -> None:
+        self._seen = 0
+        self._depth = 0
+        self._in_string = False
+        self._is_scalar: bool | None = None
+
+    def __call__(self, buffer: bytearray, start: int, *, is_whole: bool) -> int | None:
+        """Return the size of the value with the white space before it; None where it has no end yet."""
+        if self._is_scalar is None:
+            self._seen = self._match(_SPACE, buffer, start)
+            first = bytes(buffer[start + self._seen : start + self._seen + 1])
+            if not first:
+                return None
+            self._is_scalar = first not in b'"[{'
+        if self._is_scalar:
+            self._seen = self._match(_SCALAR, buffer, start)
+            return self._seen if is_whole or start + self._seen < len(buffer) else None
+        return self._find_end(buffer, start)
+
+    def _find_end(self, buffer: bytearray, start: int) -> int | None:
+        while start + self._seen < len(buffer):
+            if self._in_string:
+                self._seen = self._match(_STRING_REST, buffer, start)
+                if buffer[start + self._seen : start + self._seen + 1] != b'"':
+                    return None
+                self._in_string = False
+            else:
+                self._seen = self._match(_UNTIL_TOKEN, buffer, start)
+                token = buffer[start + self._seen : start + self._seen + 1]
+                if not token:
+                    return None
+                self._in_string = token == b'"'
+                self._depth += 1 if token in b"[{" else -1 if token in b"]}" else 0
+            self._seen += 1
+            if self._depth <= 0 and not self._in_string:
+                return self._seen
+        return None
+
+    def _match(self, pattern: re.Pattern[bytes], buffer: bytearray, start: int) -> int:
+        found = pattern.match(buffer, start + self._seen)
+        assert found is not None, "the patterns match nothing, too"
+        return found.end() - start
+
+
+def parse_json(data: bytes) -> Any:
+    """Return what the bytes hold.
+
+    Raises: JsonError: they are no JSON, hold a name twice, or hold more than this can take.
+    """
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as e:
+        raise JsonError("not UTF-8", e.start) from None
+    try:
+        return json.loads(text, object_pairs_hook=_distinct, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as e:
+        raise JsonError(f"no JSON: {e.msg[:1].lower()}{e.msg[1:]}", len(text[: e.pos].encode())) from None
+    except JsonError:
+        raise
+    except (ValueError, RecursionError) as e:
+        raise JsonError(f"JSON that is not taken: {e}") from None
+
+
+def bytes_of(value: Any) -> bytes | None:
+    """Return the bytes that a parsed value stands for: text, null, or `{"base64":"..."}`.
+
+    Raises: JsonError: it is something else, or not base64.
+    """
+    if value is None:
+        return None
+    if isinstance(value, str):
+        try:
+            return value.encode()
+        except UnicodeEncodeError:
+            raise JsonError("half of a surrogate pair stands for no bytes: write them as base64") from None
+    if isinstance(value, dict) and list(value) == ["base64"] and isinstance(value["base64"], str):
+        try:
+            return b64decode(value["base64"], validate=True)
+        except (binascii.Error, ValueError) as e:
+            raise JsonError(f"no base64: {e}") from None
+    raise JsonError(f'wants text, null or {{"base64":"..."}}, not {show_json(value)}')
+
+
+def show_json(value: Any) -> str:
+    """Return a short text of a value for messages."""
+    text = json.dumps(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise JsonError(f"{json.dumps(twice)} is there twice")
+    return found
+
+
+def _refuse_constant(name: str) -> Any:
+    raise JsonError(f"{name} is no JSON")

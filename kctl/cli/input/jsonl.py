@@ -1,0 +1,108 @@
+"""`produce -i jsonl`: records as `consume --output jsonl` and `produce --undelivered` write them, an object a line.
+
+Owns which fields there are and what they may hold. Shown by tests/unit/cli/input/test_jsonl.py.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from kctl.cli.failures import CommandError
+from kctl.cli.formats.template_error import nearest
+from kctl.cli.input.input_bytes import Progress, Source, bad_input
+from kctl.cli.input.input_record import InputRecord
+from kctl.cli.input.json_values import JsonError, bytes_of, parse_json, show_json
+from kctl.cli.input.lines import read_lines
+from kctl.client.records import Header
+
+FIELDS = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
+OF_THE_UNDELIVERED = ("cause", "perhaps_written")
+"""Further fields that `--undelivered` writes; they are not read."""
+ROOM = 8
+"""A line may be so many times max.request.size: base64 and escapes take more than bytes do."""
+
+_MOST_PARTITION = 2**31 - 1
+_MOST_TIMESTAMP = 2**63 - 1
+_NO_TIMESTAMP = -1
+
+
+def read_jsonl(
+    source: Source, name: str, longest_bytes: int, progress: Progress | None = None
+) -> Iterator[InputRecord]:
+    """Yield the records of one stream; empty lines are passed over.
+
+    Raises: CommandError: a line that is no such record, with its number and the byte that is wrong.
+    """
+    for line in read_lines(source, name, longest_bytes * ROOM, progress=progress):
+        assert line.value is not None
+        if not line.value.strip():
+            continue
+        try:
+            yield _record(line.place, parse_json(line.value))
+        except JsonError as e:
+            raise _bad(line, e) from None
+
+
+def _bad(line: InputRecord, error: JsonError) -> CommandError:
+    assert line.value is not None
+    return bad_input(f"{line.place}, column {error.at + 1}: {error}", line.value, error.at)
+
+
+def _record(place: str, given: Any) -> InputRecord:
+    if not isinstance(given, dict):
+        raise JsonError(f"a record is an object, not {show_json(given)}")
+    for field in given:
+        if field not in FIELDS and field not in OF_THE_UNDELIVERED:
+            raise JsonError(f"unknown field {show_json(field)}{nearest(field, FIELDS)}")
+    if "value" not in given:
+        raise JsonError('"value" is missing: null is a tombstone, "" is empty')
+    return InputRecord(
+        place,
+        _data(given, "value"),
+        _data(given, "key"),
+        _headers(given.get("headers")),
+        _topic(given.get("topic")),
+        _number(given, "partition", _MOST_PARTITION),
+        None if given.get("timestamp") == _NO_TIMESTAMP else _number(given, "timestamp", _MOST_TIMESTAMP),
+    )
+
+
+def _data(given: dict[str, Any], field: str) -> bytes | None:
+    try:
+        return bytes_of(given.get(field))
+    except JsonError as e:
+        raise JsonError(f'"{field}": {e}') from None
+
+
+def _topic(topic: Any) -> str | None:
+    if topic is None or (isinstance(topic, str) and topic):
+        return topic
+    raise JsonError(f'"topic" wants a name, not {show_json(topic)}')
+
+
+def _number(given: dict[str, Any], field: str, most: int) -> int | None:
+    number = given.get(field)
+    if number is None:
+        return None
+    if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number <= most:
+        raise JsonError(f'"{field}" wants a number from 0 to {most}, or null, not {show_json(number)}')
+    return number
+
+
+def _headers(given: Any) -> tuple[Header, ...]:
+    if given is None:
+        return ()
+    if not isinstance(given, list):
+        raise JsonError(f'"headers" wants [[name, value], ...], not {show_json(given)}')
+    return tuple(_header(position, each) for position, each in enumerate(given))
+
+
+def _header(position: int, given: Any) -> Header:
+    if not isinstance(given, list) or len(given) != 2:
+        raise JsonError(f'"headers"[{position}] wants [name, value], not {show_json(given)}')
+    try:
+        name, value = bytes_of(given[0]), bytes_of(given[1])
+    except JsonError as e:
+        raise JsonError(f'"headers"[{position}]: {e}') from None
+    if name is None:
+        raise JsonError(f'"headers"[{position}]: a header has a name')
+    return name.decode("utf-8", "surrogateescape"), value

@@ -1,0 +1,38 @@
+"""ProduceRequest: what a `kctl produce` was asked for, all words parsed. Shown by tests/unit/cli/test_produce.py."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from kctl.cli.input.inputs import Form
+from kctl.cli.settings import Setting
+from kctl.client.records import Header
+
+
+class ProduceRequest(NamedTuple):
+    """What to send, where to, and how.
+
+    Attributes:
+        topic: where to; None: each record's own.
+        files: what to read.
+        form: how to read it.
+        headers: of every record, behind its own.
+        partition: where to; None: the producer chooses.
+        keeps_partition: the record's own partition is taken.
+        empty_is_null: an empty value is a tombstone.
+        per_second: records a second; None: as fast as they are taken.
+        undelivered: the file for what could not be delivered.
+        transaction: its id; empty: one is made up; None: none.
+        flags: properties that have an option of their own.
+    """
+
+    topic: str | None
+    files: Sequence[str]
+    form: Form
+    headers: tuple[Header, ...] = ()
+    partition: int | None = None
+    keeps_partition: bool = False
+    empty_is_null: bool = False
+    per_second: float | None = None
+    undelivered: str | None = None
+    transaction: str | None = None
+    flags: Mapping[str, Setting | None] = {}

@@ -1,0 +1,242 @@
+"""A producing from its request to its exit code: read, send, wait for every record, and the account of all of them.
+
+Reading waits whenever the producer's memory is full, so what is held is bounded however slow the brokers are.
+Whatever ends it (the input, a mistake in it, an error, a signal), the producer is closed and the counts are told.
+Shown by tests/cli/test_produce_consume.py and its neighbours test_produce_*.py.
+"""
+
+import math
+from collections import deque
+from collections.abc import Callable
+
+from kctl.cli.delivery_account import account_code, tell_account
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import CommandError, exit_code, explain
+from kctl.cli.input.input_record import STDIN, InputRecord
+from kctl.cli.input.inputs import Inputs
+from kctl.cli.interrupts import Interrupted
+from kctl.cli.options import Common
+from kctl.cli.produce_pace import Pace
+from kctl.cli.produce_request import ProduceRequest
+from kctl.cli.produce_undelivered import UndeliveredFile, UndeliveredRecord
+from kctl.cli.view.produce_status import SendFigures, SendStatus
+from kctl.client.cluster import TopicPartition
+from kctl.client.config import ProducerConfig
+from kctl.client.errors import FlushTimeout, KafkaError, RecordTooLargeError, UndeliveredError
+from kctl.client.network.system import system_runtime
+from kctl.client.producer import CloseResult, Producer, SendFuture
+from kctl.client.producer.future import NO_PARTITION
+
+Ending = KafkaError | CommandError | Interrupted
+"""What can end a producing before its input does."""
+
+
+def run_producing(common: Common, request: ProduceRequest) -> int:
+    """Send what was asked for and return the exit code."""
+    config = common.settings.with_flags(request.flags).parse(ProducerConfig)
+    common.note_ignored(config)
+    undelivered = None if request.undelivered is None else UndeliveredFile(request.undelivered)
+    try:
+        return _Producing(common, request, config, undelivered).run()
+    finally:
+        if undelivered is not None:
+            undelivered.close()
+
+
+class _Producing:
+    """One run."""
+
+    def __init__(
+        self, common: Common, request: ProduceRequest, config: ProducerConfig, undelivered: UndeliveredFile | None
+    ) -> None:
+        self._common = common
+        self._request = request
+        self._runtime = system_runtime()
+        self._inputs = Inputs(request.files, common.environment.stdin, request.form, config.max_request_size)
+        self._outcomes = _Outcomes(self._runtime.clock.now_ms)
+        self._undelivered = undelivered
+        self._sent = 0
+        self._in_hand: InputRecord | None = None
+        """The record that was read and not yet taken by the producer."""
+        self._told: set[TopicPartition] = set()
+        self._ending: Ending | None = None
+        self._total_bytes = self._inputs.total_bytes
+        self._producer = Producer(config.given, self._runtime, events=common.events)
+        self._status = SendStatus(
+            common.environment, self._runtime.clock, self._runtime.driver, self._figures, wanted=self._wants_status()
+        )
+
+    def run(self) -> int:
+        """Do all of it; whatever happens, the producer is closed."""
+        try:
+            self._attempt(self._send_all)
+            if not isinstance(self._ending, KafkaError | Interrupted):
+                self._attempt(self._deliver_all)
+            result = self._close()
+        finally:
+            self._producer.close(0)
+            self._status.close()
+        return self._tell(result)
+
+    def _attempt(self, step: Callable[[], object]) -> None:
+        """Take a step; what ends it is remembered, the first of all."""
+        try:
+            step()
+        except (UndeliveredError, FlushTimeout):
+            pass  # the account says it by partition
+        except (KafkaError, CommandError, Interrupted) as e:
+            if self._ending is None or isinstance(e, Interrupted):
+                self._ending = e
+
+    # --- sending ------------------------------------------------------------------------------------------------------
+
+    def _send_all(self) -> None:
+        request, clock, driver = self._request, self._runtime.clock, self._runtime.driver
+        pace = None if request.per_second is None else Pace(request.per_second, clock.now_ms())
+        waiter = driver.waiter()
+        for record in self._inputs.read():
+            if pace is not None:
+                driver.wait(waiter, pace.take(clock.now_ms()))
+            self._send(record)
+            if self._outcomes.failed:
+                self._take_failed()
+
+    def _send(self, record: InputRecord) -> None:
+        """Send one record; blocks while the producer's memory is full or the topic is not known yet."""
+        request = self._request
+        topic = request.topic or record.topic
+        if topic is None:
+            raise CommandError(ExitCode.DATA, f"{record.place} names no topic, which --topic-from-record needs")
+        partition = request.partition
+        if partition is None and request.keeps_partition:
+            partition = record.partition
+        value = None if request.empty_is_null and not record.value else record.value
+        headers = record.headers + request.headers
+        self._in_hand = record
+        try:
+            self._producer.send(topic, value, record.key, partition, headers, record.timestamp_ms, self._outcomes.take)
+        except RecordTooLargeError as e:
+            hint = "nothing after that was sent; raise it with -X max.request.size=BYTES"
+            raise CommandError(exit_code(e), f"{record.place}: {e}", hint) from e
+        except KafkaError:
+            raise
+        except (TypeError, ValueError) as e:
+            raise CommandError(ExitCode.DATA, f"{record.place}: {e}") from e
+        self._sent += 1
+        self._in_hand = None
+
+    def _deliver_all(self) -> None:
+        self._producer.flush(math.inf)  # each record has its own limit, delivery.timeout.ms
+
+    def _close(self) -> CloseResult:
+        results: list[CloseResult] = []
+        self._attempt(lambda: results.append(self._producer.close(self._common.close_timeout_s)))
+        if not results:  # Ctrl-C came meanwhile; the second would have left at once
+            results.append(self._producer.close(self._common.close_timeout_s))
+        return results[0]
+
+    # --- what became of it --------------------------------------------------------------------------------------------
+
+    def _take_failed(self) -> None:
+        """Keep what was not delivered, and tell the first of each partition when it happens."""
+        failed = self._outcomes.failed
+        while failed:
+            future = failed.popleft()
+            assert future.outcome is not None
+            assert future.outcome.error is not None
+            if future.topic_partition not in self._told:
+                self._told.add(future.topic_partition)
+                message = explain(future.outcome.error).message
+                if not self._common.quiet:
+                    self._status.say(f"kctl produce: {future.topic_partition}: not delivered: {message}")
+            if self._undelivered is not None:
+                self._undelivered.write(_undelivered(future))
+        if self._undelivered is not None:
+            self._undelivered.flush()
+
+    def _tell(self, result: CloseResult) -> int:
+        self._take_failed()
+        accepted = result.delivered + result.undelivered
+        if accepted > self._sent:  # a signal came after the producer had taken it
+            self._in_hand = None
+        tell_account(self._common, result, oldest_ms=self._outcomes.oldest_ms)
+        self._tell_in_hand()
+        self._tell_file()
+        ending = self._ending
+        if ending is not None and (isinstance(ending, Interrupted) or result.undelivered == 0):
+            raise ending
+        if isinstance(ending, CommandError):
+            for line in explain(ending).lines():
+                self._common.environment.say(f"kctl produce: {line}" if line is str(ending) else line)
+        return account_code(result)
+
+    def _tell_in_hand(self) -> None:
+        record = self._in_hand
+        if record is None:
+            return
+        say = self._common.environment.say
+        say(f"kctl produce: {record.place} was NOT sent, and nothing after it was read")
+        if self._undelivered is not None:
+            cause = str(self._ending) if self._ending is not None else ""
+            topic, partition = self._request.topic or record.topic or "", record.partition
+            headers = record.headers + self._request.headers
+            self._undelivered.write(
+                UndeliveredRecord(topic, partition, record.timestamp_ms, record.key, record.value, headers, cause)
+            )
+
+    def _tell_file(self) -> None:
+        file = self._undelivered
+        if file is None or not (file.records or file.error):
+            return
+        file.flush()
+        say = self._common.environment.say
+        if file.error:
+            say(f"kctl produce: --undelivered {file.name} took only {file.records} records: {file.error}")
+            return
+        records = "1 record" if file.records == 1 else f"{file.records} records"
+        say(f"kctl produce: {records} in {file.name}: produce them with -i jsonl --topic-from-record {file.name}")
+
+    # --- the line -----------------------------------------------------------------------------------------------------
+
+    def _wants_status(self) -> bool:
+        """Not where somebody types: the line would be in the way."""
+        reads_stdin = not self._request.files or STDIN in self._request.files
+        return not self._common.quiet and not (reads_stdin and self._common.environment.stdin_is_tty)
+
+    def _figures(self) -> SendFigures:
+        delivered = self._outcomes.delivered
+        waiting = max(0, self._sent - delivered - self._outcomes.undelivered)
+        return SendFigures(delivered, waiting, self._inputs.progress.read_bytes, self._total_bytes)
+
+
+class _Outcomes:
+    """What the network loop tells of each record; the counts are its own, `failed` is emptied by the command."""
+
+    def __init__(self, now_ms: Callable[[], int]) -> None:
+        self._now_ms = now_ms
+        self.delivered = 0
+        self.undelivered = 0
+        self.oldest_ms: int | None = None
+        self.failed: deque[SendFuture] = deque()
+
+    def take(self, future: SendFuture) -> None:
+        """Count a record."""
+        assert future.outcome is not None
+        if future.outcome.error is None:
+            self.delivered += 1
+            return
+        self.undelivered += 1
+        age_ms = self._now_ms() - future.created_at_ms
+        self.oldest_ms = age_ms if self.oldest_ms is None else max(self.oldest_ms, age_ms)
+        self.failed.append(future)
+
+
+def _undelivered(future: SendFuture) -> UndeliveredRecord:
+    outcome = future.outcome
+    assert outcome is not None
+    partition = None if future.partition == NO_PARTITION else future.partition
+    cause = "" if outcome.error is None else str(outcome.error)
+    return UndeliveredRecord(
+        future.topic, partition, future.timestamp_ms, future.key, future.value, future.headers, cause,
+        outcome.is_unknown,
+    )  # fmt: skip

@@ -1,0 +1,102 @@
+"""UndeliveredFile: records that could not be delivered, as JSON lines that `produce -i jsonl` reads again.
+
+Owns the file. What was sent without an answer has `perhaps_written`. Shown by tests/cli/test_produce_undelivered.py and
+tests/unit/cli/input/test_jsonl.py.
+"""
+
+import contextlib
+import os
+from collections.abc import Sequence
+from io import BufferedWriter
+from typing import NamedTuple
+
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import CommandError
+from kctl.cli.formats.texts import JsonForm
+from kctl.client.records import Header
+
+_FORM = JsonForm(is_ascii=False)
+
+
+class UndeliveredRecord(NamedTuple):
+    """A record and why it was not delivered; `partition` None where it had none yet."""
+
+    topic: str
+    partition: int | None
+    timestamp_ms: int | None
+    key: bytes | None
+    value: bytes | None
+    headers: Sequence[Header]
+    cause: str
+    perhaps_written: bool = False
+
+
+class UndeliveredFile:
+    """A new file; empty, it is taken away at the end.
+
+    Raises: CommandError: it is there already with something in it, or cannot be made.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.records = 0
+        self._error = ""
+        self._file = _make(name)
+
+    @property
+    def error(self) -> str:
+        """Why not all was written; empty when all was."""
+        return self._error
+
+    def write(self, record: UndeliveredRecord) -> None:
+        """Take one record; a file that takes no more is remembered in `error`, for others must still be told."""
+        if self._error:
+            return
+        try:
+            self._file.write(as_json_line(record))
+            self.records += 1
+        except OSError as e:
+            self._error = e.strerror or str(e)
+
+    def flush(self) -> None:
+        """Hand over to the system what was taken."""
+        try:
+            self._file.flush()
+        except OSError as e:
+            self._error = self._error or e.strerror or str(e)
+
+    def close(self) -> None:
+        """Finish the file; one without records is removed."""
+        self.flush()
+        with contextlib.suppress(OSError):
+            self._file.close()
+        if not self.records and os.path.isfile(self.name):
+            os.unlink(self.name)
+
+
+def as_json_line(record: UndeliveredRecord) -> bytes:
+    """Return one line, in the order of `consume --output jsonl`."""
+    partition = b"null" if record.partition is None else b"%d" % record.partition
+    timestamp = b"null" if record.timestamp_ms is None else b"%d" % record.timestamp_ms
+    return (
+        b'{"topic":%b,"partition":%b,"offset":null,"timestamp":%b,"key":%b,"value":%b,"headers":%b,"cause":%b%b}\n'
+        % (
+            _FORM.value(record.topic.encode("utf-8", "surrogateescape")),
+            partition,
+            timestamp,
+            _FORM.value(record.key),
+            _FORM.value(record.value),
+            _FORM.headers(record.headers),
+            _FORM.value(record.cause.encode("utf-8", "backslashreplace")),
+            b',"perhaps_written":true' if record.perhaps_written else b"",
+        )
+    )
+
+
+def _make(name: str) -> BufferedWriter:
+    try:
+        if os.path.isfile(name) and os.path.getsize(name):
+            raise CommandError(ExitCode.USAGE, f"--undelivered {name}: there is a file with something in it already")
+        return open(name, "wb")
+    except OSError as e:
+        raise CommandError(ExitCode.USAGE, f"--undelivered {name}: {e.strerror or e}") from None

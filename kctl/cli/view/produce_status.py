@@ -1,0 +1,122 @@
+"""The line about a `kctl produce` while it runs: how far it is, how fast, and what waits for a broker.
+
+Painted by a task of its own, so that it goes on while a send or a flush waits. Whatever else is said meanwhile goes
+through here, for it must not land within the line. Shown by tests/unit/cli/view/test_produce_status.py and, on
+pseudo-terminals, tests/cli/test_produce_status.py.
+"""
+
+import threading
+from collections.abc import Callable
+from typing import NamedTuple
+
+from kctl.cli.environment import Environment
+from kctl.cli.view.consume_status import PAINT_EVERY_MS, Rate, StatusLine
+from kctl.cli.view.painter import Line, Span, Style
+from kctl.client.clock import Clock
+from kctl.client.seams import Driver
+
+SHOW_AFTER_MS = 500
+"""What is over sooner needs no line."""
+WIDEST_BAR, NARROWEST_BAR = 20, 6
+_UNITS = ("B", "kB", "MB", "GB", "TB")
+
+
+class SendFigures(NamedTuple):
+    """What the line tells.
+
+    Attributes:
+        delivered: records acknowledged.
+        waiting: records sent and not acknowledged.
+        read_bytes: of the input.
+        total_bytes: of all of it; None where nobody knows.
+    """
+
+    delivered: int
+    waiting: int
+    read_bytes: int
+    total_bytes: int | None = None
+
+
+def send_line(figures: SendFigures, records_per_second: float, bytes_per_second: float, columns: int) -> Line:
+    """Return the line; a bar where the end is known and there is room for one."""
+    delivered = f"{figures.delivered} record{'' if figures.delivered == 1 else 's'}"
+    rates = f"{records_per_second:.0f}/s, {show_size(bytes_per_second)}/s"
+    waiting = f", {figures.waiting} waiting" if figures.waiting else ""
+    text = f"{delivered}, {show_size(figures.read_bytes)}, {rates}{waiting}"
+    if not figures.total_bytes:
+        return [Span(text, Style.DIM)]
+    share = min(1.0, figures.read_bytes / figures.total_bytes)
+    text = f"{share:4.0%} {text}"
+    width = min(WIDEST_BAR, columns - len(text) - 3)
+    if width < NARROWEST_BAR:
+        return [Span(text, Style.DIM)]
+    full = int(share * width)
+    return [Span(f"[{'#' * full}{'-' * (width - full)}]"), Span(f"{text}", Style.DIM)]
+
+
+def show_size(size_bytes: float) -> str:
+    """Return a size in decimal units, three digits of it."""
+    unit = 0
+    while size_bytes >= 999.5 and unit < len(_UNITS) - 1:
+        size_bytes /= 1000
+        unit += 1
+    digits = 0 if unit == 0 or size_bytes >= 99.5 else 1
+    return f"{size_bytes:.{digits}f} {_UNITS[unit]}"
+
+
+class SendStatus:
+    """The line on its terminal while a context lasts, or nothing where there is none to show.
+
+    Args: figures: asked for the present ones, from a thread of its own.
+    """
+
+    def __init__(
+        self,
+        environment: Environment,
+        clock: Clock,
+        driver: Driver,
+        figures: Callable[[], SendFigures],
+        *,
+        wanted: bool,
+    ) -> None:
+        self._environment = environment
+        self._clock = clock
+        self._driver = driver
+        self._figures = figures
+        self._line = StatusLine(environment, wanted=wanted)
+        self._lock = threading.Lock()
+        self._stop = driver.waiter()
+        self._is_stopping = False
+        self._records, self._bytes = Rate(), Rate()
+        self._task = driver.spawn(self._run, "status") if self._line.is_shown else None
+
+    def say(self, line: str) -> None:
+        """Tell people something; the line makes room for it."""
+        with self._lock:
+            self._line.clear()
+            self._environment.say(line)
+
+    def close(self) -> None:
+        """Take the line away for good."""
+        self._is_stopping = True
+        if self._task is not None:
+            self._stop.notify()
+            self._driver.join(self._task, self._clock.start_ms() + PAINT_EVERY_MS * 5)
+        with self._lock:
+            self._line.clear()
+            self._line.leave()
+
+    def _run(self) -> None:
+        wake_at_ms = self._clock.now_ms() + SHOW_AFTER_MS
+        while not self._is_stopping:
+            self._driver.wait(self._stop, wake_at_ms)
+            wake_at_ms = self._clock.now_ms() + PAINT_EVERY_MS
+            with self._lock:
+                if not self._is_stopping:
+                    self._paint()
+
+    def _paint(self) -> None:
+        now_ms, figures = self._clock.now_ms(), self._figures()
+        records = self._records.per_second(now_ms, figures.delivered)
+        read = self._bytes.per_second(now_ms, figures.read_bytes)
+        self._line.show(send_line(figures, records, read, self._line.columns() - 1), now_ms)

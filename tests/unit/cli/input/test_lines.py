@@ -1,0 +1,122 @@
+"""Lines: where they end, how long they may be, and from where they come."""
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import CommandError
+from kctl.cli.input.input_bytes import READ_BYTES, Progress
+from kctl.cli.input.input_record import InputRecord
+from kctl.cli.input.inputs import Form, Inputs
+from kctl.cli.input.lines import read_lines
+
+
+class Pieces:
+    """A stream that gives one piece after the other, as a pipe does."""
+
+    def __init__(self, pieces: Sequence[bytes]) -> None:
+        self.pieces = list(pieces)
+
+    def read1(self, size: int, /) -> bytes:
+        return self.pieces.pop(0) if self.pieces else b""
+
+
+def _contents(*pieces: bytes, longest_bytes: int = 100, delimiter: bytes = b"\n") -> list[bytes | None]:
+    return [line.value for line in read_lines(Pieces(pieces), "x", longest_bytes, delimiter)]
+
+
+@pytest.mark.parametrize(
+    ("pieces", "expected"),
+    [
+        ([], []),
+        ([b"a\n"], [b"a"]),
+        ([b"a"], [b"a"]),
+        ([b"a\nb\n"], [b"a", b"b"]),
+        ([b"a\nb"], [b"a", b"b"]),
+        ([b"a", b"b", b"\nc\n"], [b"ab", b"c"]),
+        ([b"\n\n"], [b"", b""]),
+        ([b"a\r\n"], [b"a\r"]),
+        ([b"\0\xff\n"], [b"\0\xff"]),
+    ],
+)
+def test_lines(pieces: list[bytes], expected: list[bytes]) -> None:
+    assert _contents(*pieces) == expected
+
+
+@given(
+    st.lists(st.binary(max_size=10).map(lambda b: b.replace(b"a", b"\n")).filter(bool), max_size=8),
+    st.sampled_from([b"\n", b"\n\n", b"\0\n", b"b\nb"]),
+)
+def test_pieces_do_not_matter(pieces: list[bytes], delimiter: bytes) -> None:
+    pieces = [piece.replace(b"c", delimiter) for piece in pieces]
+    whole = b"".join(pieces)
+    expected = whole.split(delimiter)
+    assert _contents(*pieces, delimiter=delimiter) == (expected if expected[-1] else expected[:-1])
+
+
+def test_places_and_keys() -> None:
+    lines = list(read_lines(Pieces([b"a=b=c\nno\n=\n"]), "stdin", 9, key_separator=b"="))
+    assert lines == [
+        InputRecord("stdin line 1 (byte 0)", b"b=c", b"a"),
+        InputRecord("stdin line 2 (byte 6)", b"no"),
+        InputRecord("stdin line 3 (byte 9)", b"", b""),
+    ]
+
+
+def test_a_line_without_end_is_refused() -> None:
+    with pytest.raises(CommandError, match=r"x line 2 \(byte 2\) is longer than 10 bytes") as e:
+        _contents(b"a\n", b"b" * 6, b"b" * 6, longest_bytes=10)
+    assert e.value.code is ExitCode.DATA
+    assert _contents(b"b" * 6, b"b" * 4, b"\n", longest_bytes=10) == [b"b" * 10]
+    with pytest.raises(CommandError, match=r"line 2 \(byte 2\) is longer"):
+        _contents(b"a\n" + b"b" * 11 + b"\nc", longest_bytes=10)
+
+
+def _read(names: Sequence[str], stdin: bytes, form: Form | None = None, longest_bytes: int = 100) -> list[InputRecord]:
+    return list(Inputs(names, io.BytesIO(stdin), form or Form(), longest_bytes).read())
+
+
+def test_files_in_order_and_stdin_where_named(tmp_path: Path) -> None:
+    first, second = tmp_path / "1", tmp_path / "2"
+    first.write_bytes(b"a\nb")
+    second.write_bytes(b"c" * (READ_BYTES + 1) + b"\n")
+    inputs = Inputs([str(first), "-", str(second)], io.BytesIO(b"in\n"), Form(), READ_BYTES * 2)
+    assert [(line.place, line.value) for line in inputs.read()] == [
+        (f"{first} line 1 (byte 0)", b"a"),
+        (f"{first} line 2 (byte 2)", b"b"),
+        ("stdin line 1 (byte 0)", b"in"),
+        (f"{second} line 1 (byte 0)", b"c" * (READ_BYTES + 1)),
+    ]
+    assert inputs.progress.read_bytes == 3 + 3 + READ_BYTES + 2
+    assert inputs.total_bytes is None  # stdin is no file
+    assert Inputs([str(first), str(second)], io.BytesIO(), Form(), 9).total_bytes == 3 + READ_BYTES + 2
+    assert [line.value for line in _read([], b"in")] == [b"in"]
+
+
+def test_a_file_is_a_record(tmp_path: Path) -> None:
+    first = tmp_path / "1"
+    first.write_bytes(b"a\nb\n")
+    assert [record.value for record in _read([str(first), "-"], b"", Form(is_whole=True))] == [b"a\nb\n", b""]
+    with pytest.raises(CommandError, match="longer than 3 bytes") as e:
+        _read([str(first)], b"", Form(is_whole=True), longest_bytes=3)
+    assert e.value.code is ExitCode.DATA
+
+
+def test_a_file_that_is_not_there() -> None:
+    with pytest.raises(CommandError, match="cannot read /no/such/file: No such file") as e:
+        _read(["/no/such/file"], b"")
+    assert e.value.code is ExitCode.USAGE
+
+
+def test_what_was_read_is_counted_as_it_is_read() -> None:
+    progress = Progress()
+    lines = read_lines(Pieces([b"a\nb", b"c\n"]), "x", 10, progress=progress)
+    next(lines)
+    assert progress.read_bytes == 3
+    assert [line.value for line in lines] == [b"bc"]
+    assert progress.read_bytes == 5

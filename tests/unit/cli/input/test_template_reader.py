@@ -1,0 +1,213 @@
+"""Templates read backwards: what they wrote comes back, and what cannot be read is refused with a caret."""
+
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import CommandError
+from kctl.cli.formats.numbers import NUMBER_FORMS
+from kctl.cli.formats.template_error import TemplateError
+from kctl.cli.formats.texts import TEXT_FORMS
+from kctl.cli.input.field_reading import NUMBER_READERS, TEXT_READERS
+from kctl.cli.input.input_record import InputRecord
+from kctl.cli.input.template_reader import TemplateReader, parse_input_template
+from tests.unit.cli.formats.running import TIMESTAMP_MS, Content, by_template
+from tests.unit.cli.input.test_jsonl import contents
+from tests.unit.cli.input.test_lines import Pieces
+
+any_bytes = st.binary(max_size=12)
+plain = st.binary(max_size=12).map(lambda b: b.translate(None, b":\n;=\xff"))
+
+
+def read(template: str, *pieces: bytes, null: bytes | None = None, longest_bytes: int = 1000) -> list[InputRecord]:
+    reader = TemplateReader(parse_input_template(template, null), longest_bytes)
+    return list(reader.read(Pieces(pieces), "x"))
+
+
+def kv(template: str, *pieces: bytes, null: bytes | None = None) -> list[tuple[bytes | None, bytes | None]]:
+    return [(record.key, record.value) for record in read(template, *pieces, null=null)]
+
+
+def test_every_form_that_is_written_is_read() -> None:
+    assert set(NUMBER_READERS) == {"", *NUMBER_FORMS}
+    assert set(TEXT_READERS) == {"", *TEXT_FORMS}
+
+
+# --- where a field ends ---------------------------------------------------------------------------------------------
+
+
+def test_delimited() -> None:
+    assert kv("%k:%v\\n", b"a:1\nb:2:3\n\n"[:-1]) == [(b"a", b"1"), (b"b", b"2:3")]
+    assert kv("%k:%v\\n", b"a:", b"1", b"\nb", b":2") == [(b"a", b"1"), (b"b", b"2")]
+    assert kv("%v", b"all\nof ", b"it") == [(None, b"all\nof it")]
+    assert kv("<%v>\\r\\n", b"<a>\r\n<b>\r", b"\n") == [(None, b"a"), (None, b"b")]
+    assert kv("%v%%%{\\n", b"a%{\nb%{\n") == [(None, b"a"), (None, b"b")]
+
+
+def test_sized() -> None:
+    assert kv("%V{big32}%v", b"\0\0\0\3a\nb\0\0\0\0") == [(None, b"a\nb"), (None, b"")]
+    assert kv("%K %V %k%v", b"1 2 abc0 1 d") == [(b"a", b"bc"), (b"", b"d")]
+    assert kv("%V{hex4}%v", b"2ab") == [(None, b"ab")]
+
+
+def test_a_length_counts_bytes_not_their_text() -> None:
+    assert kv("%V{byte}%v{hex}%K{byte}%k{base64}", b"\x02ff00\x01eA==") == [(b"x", b"\xff\0")]
+
+
+def test_json() -> None:
+    text = b' "a\\"\\\\" {"base64":"/w=="} null [1, "]"] {"a":{"}":1}} 17 true'
+    expected = [b'a"\\', b"\xff", None, b'[1, "]"]', b'{"a":{"}":1}}', b"17", b"true"]
+    for size in (1, 2, 3, 7, 100):
+        pieces = [text[at : at + size] for at in range(0, len(text), size)]
+        assert [value for _, value in kv("%v{json}", *pieces)] == expected
+    assert kv("%k{json}=%v{json}\\n", b'"k"="v"\n"l"=null\n') == [(b"k", b"v"), (b"l", None)]
+
+
+def test_headers() -> None:
+    (record,) = read("%h{%k=%v;}%v\\n".replace("}%v", "}|%v"), b"a=1;b=;a=2;|value\n")
+    assert record.headers == (("a", b"1"), ("b", b""), ("a", b"2"))
+    (record,) = read("%H{byte}%h{%K{byte}%k%V{byte}%v}%v", b"\x02\x01\xff\x00\x00\x01xrest")
+    assert record.headers == (("\udcff", b""), ("", b"x"))
+    assert record.value == b"rest"
+    assert read("%h{%k;}\\n", b"\na;\n")[1].headers == (("a", None),)
+
+
+def test_topic_partition_timestamp_and_what_is_passed_over() -> None:
+    (record,) = read("%t/%p/%d/%o/%e/%x/%y %v\\n", b"to/3/1700000000000/42/7/9/2 v\n")
+    assert record[1:] == (b"v", None, (), "to", 3, 1_700_000_000_000)
+    assert read("%d %v", b"-1 v")[0].timestamp_ms is None
+
+
+def test_null() -> None:
+    assert kv("%k:%v\\n", b"NULL:NULL\n:\n", null=b"NULL") == [(None, None), (b"", b"")]
+    assert kv("%V{byte}%v", b"\x04NULL", null=b"NULL") == [(None, b"NULL")]
+
+
+# --- what was written comes back ------------------------------------------------------------------------------------
+
+SIZED = "%T{big16}%t%p{big32}%d{big64}%K{hex8}%k%V{little32}%v{base64raw}%H{byte}%h{%K{big16}%k{hex}%V{big16}%v}"
+
+
+@given(contents)
+def test_sized_templates_keep_all_but_null(records: list[Content]) -> None:
+    found = read(SIZED, by_template(SIZED, *records), longest_bytes=10_000)
+    assert [record[1:] for record in found] == [
+        (value or b"", key or b"", tuple((name, data or b"") for name, data in headers), "a-topic", 3, TIMESTAMP_MS + i)
+        for i, (key, value, headers) in enumerate(records)
+    ]
+
+
+@given(contents)
+def test_json_keeps_null_too(records: list[Content]) -> None:
+    template = "%k{json} %v{json} %H %h{%k{json}=%v{json}}\\n"
+    found = read(template, by_template(template, *records), longest_bytes=10_000)
+    assert [(r.key, r.value, list(r.headers)) for r in found] == records
+
+
+@given(
+    st.lists(st.tuples(plain, plain), min_size=1, max_size=5), st.sampled_from(["", "{hex}", "{base64}", "{base64raw}"])
+)
+def test_delimited_templates(records: list[tuple[bytes, bytes]], form: str) -> None:
+    template = f"%k{form}:%v{form}\\n"
+    data = by_template(template, *[(key, value, []) for key, value in records])
+    assert kv(template, data) == records
+
+
+@pytest.mark.parametrize("form", [form for form in NUMBER_FORMS if form != "bool"])
+@given(number=st.integers(0, 15))
+def test_numbers(form: str, number: int) -> None:
+    data = NUMBER_FORMS[form](number)
+    assert read(f"%p{{{form}}}|%v", data + b"|")[0].partition == number
+
+
+# --- what cannot be read --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("template", "words", "caret"),
+    [
+        ("%k%v", "where %k ends is not said: put its length %K before it, or something between it and %v", 2),
+        ("%p%v", "where %p ends is not said: give it a size", 2),
+        ("%v %V", "%V must stand before %v", 3),
+        ("%v %v", "%v is there twice", 3),
+        ("%d{go[2006]} %v", "%d{go} can be written, not read back", 0),
+        ("%v{unpack[b]}", "%v{unpack} can be written", 0),
+        ("%a{compression} %v", "can be written, not read back", 0),
+        ("%h{%k=%v}|", "where %v ends is not said", 0),
+        ("%h{%k=%v;}%v", "where the headers end is not said", 10),
+        ("%h{%v;}|", "a header has a name", 0),
+        ("%v\\n%h{%k;}", "where the headers end is not said", 10),
+        ("%h{%k;} %H", "%H must stand before %h", 8),
+        ("%q", "unknown verb %q", 0),
+        ("%v{hexx}", "unknown modifier hexx", 3),
+        ("", "reads nothing", 0),
+        ("abc", "no verb", 0),
+    ],
+)
+def test_templates_that_cannot_be_read_back(template: str, words: str, caret: int) -> None:
+    with pytest.raises(TemplateError) as e:
+        parse_input_template(template)
+    assert words in str(e.value)
+    assert e.value.position == caret
+
+
+@pytest.mark.parametrize(
+    ("template", "data", "words", "at"),
+    [
+        ("%k:%v\\n", b"a:1\nbcd", "the input ends within %k, before ':'", 4),
+        ("%V{big32}%v", b"\0\0\0\1a\0\0\0\5abc", "the input ends within the 5 bytes of %v", 9),
+        ("%V{big32}%v", b"\0\0\0\1a\xff\xff\xff\xff", "has 4294967295 bytes: at most 1000 (max.request.size)", 9),
+        ("%V %v", b"1 a-1 b", "has -1 bytes", 6),
+        ("%V{big32}%v", b"\0\0\0\1a\0\0", "ends within the 4 bytes of %V", 5),
+        ("%v{hex}\\n", b"00\nzz\n", "%v is no hex", 3),
+        ("%v{base64}\\n", b"AA==\nA\n", "%v is no base64", 5),
+        ("%p %v\\n", b"0 a\nx b\n", "%p wants a number here", 4),
+        ("%p{hex8}%v", b"zz", "wants 2 hexadecimal digits", 0),
+        ("%p{bool}%v", b"maybe", "wants true or false", 0),
+        ("%p %v\\n", b"0 a\n2147483648 b\n", "from 0 to 2147483647 is possible", None),
+        ("%d %v\\n", b"99999999999999999999 b\n", "from 0 to", None),
+        ("%p|%v", b"1" * 50 + b"|", "%p wants a number", 0),
+        ("<%v>", b"<a>x", "'<' must come here", 3),
+        ("%v{json}\\n", b'"a"\n{"base64":"?"}\n', "%v: no base64", 4),
+        ("%v{json}", b'"a', "ends within the JSON", 0),
+        ("%v{json}", b"oops", "no JSON", 0),
+        ("%H %h{%k;}%v", b"9999999999 ", "%H says 9999999999 headers", 11),
+    ],
+)
+def test_bad_input_is_shown_with_record_byte_and_caret(template: str, data: bytes, words: str, at: int | None) -> None:
+    with pytest.raises(CommandError) as e:
+        read(template, data)
+    assert e.value.code is ExitCode.DATA
+    assert words in str(e.value)
+    assert str(e.value).startswith(("x record 1 (byte 0)", "x record 2 (byte "))
+    if at is not None:
+        _, shown, caret = str(e.value).split("\n")
+        under = caret.index("^")
+        printable = "".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in data[at:])
+        assert shown[under:].removesuffix("...") == printable[: len(shown[under:].removesuffix("..."))]
+        assert len(shown) - under == len(printable) or shown.endswith("...")
+
+
+def test_a_text_without_end_is_refused_and_not_gathered() -> None:
+    class Endless:
+        given = 0
+
+        def read1(self, size: int, /) -> bytes:
+            self.given += size
+            return b"a" * size
+
+    source = Endless()
+    for template in ("%v\\n", "%v", "%v{json}"):
+        with pytest.raises(CommandError, match=r"max\.request\.size|no JSON"):
+            list(TemplateReader(parse_input_template(template), 100_000).read(source, "x"))
+    assert source.given < 3 * 10 * 100_000
+
+
+def test_what_came_before_bad_input_is_given_out() -> None:
+    reader = TemplateReader(parse_input_template("%p %v\\n"), 100).read(io.BytesIO(b"1 a\n2 b\nx\n"), "x")
+    assert [next(reader).value, next(reader).value] == [b"a", b"b"]
+    with pytest.raises(CommandError, match=r"x record 3 \(byte 8\), at byte 8"):
+        next(reader)
