@@ -5,19 +5,20 @@ Shown by tests/unit/cli/test_produce.py, tests/cli/test_produce_consume.py and i
 """
 
 from collections.abc import Callable
-from typing import Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import click
 import typer
 
 from kctl.cli.formats.escapes import parse_literal
-from kctl.cli.input.inputs import Form, InputForm
-from kctl.cli.input.lines import LINE_FEED
-from kctl.cli.input.template_reader import InputTemplate, parse_input_template
+from kctl.cli.input.form import LINE_FEED, Form, InputForm
 from kctl.cli.options import Common, DurationType, with_common
 from kctl.cli.produce_request import ProduceRequest
 from kctl.cli.produce_words import parse_delimiter, parse_header, parse_rate
 from kctl.cli.settings import Setting
+
+if TYPE_CHECKING:
+    from kctl.cli.input.template_reader import InputTemplate
 
 T = TypeVar("T")
 MOST_PARTITION = 2**31 - 1
@@ -167,9 +168,11 @@ def _topic(words: list[str] | None) -> str:
     return words[0]
 
 
-def _template(text: str | None, null: str | None) -> InputTemplate | None:
+def _template(text: str | None, null: str | None) -> "InputTemplate | None":
     if text is None:
         return None
+    from kctl.cli.input.template_reader import parse_input_template
+
     as_null = None if null is None else _parsed(parse_literal, null, "'--null'")
     return _parsed(lambda each: parse_input_template(each, as_null), text, "'--format' / '-f'")
 

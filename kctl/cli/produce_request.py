@@ -1,11 +1,13 @@
 """ProduceRequest: what a `kctl produce` was asked for, all words parsed. Shown by tests/unit/cli/test_produce.py."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from kctl.cli.input.inputs import Form
+from kctl.cli.input.form import Form
 from kctl.cli.settings import Setting
-from kctl.client.records import Header
+
+if TYPE_CHECKING:
+    from kctl.client.records import Header
 
 
 class ProduceRequest(NamedTuple):
@@ -28,7 +30,7 @@ class ProduceRequest(NamedTuple):
     topic: str | None
     files: Sequence[str]
     form: Form
-    headers: tuple[Header, ...] = ()
+    headers: "tuple[Header, ...]" = ()
     partition: int | None = None
     keeps_partition: bool = False
     empty_is_null: bool = False

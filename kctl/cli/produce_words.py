@@ -1,16 +1,18 @@
 """The words of `kctl produce`'s options: headers, rates, delimiters. Shown by tests/unit/cli/test_produce.py."""
 
 import re
-from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from kctl.cli.formats.escapes import parse_literal
-from kctl.client.records import Header
+
+if TYPE_CHECKING:
+    from kctl.client.records import Header
 
 _RATE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)/(ms|s|m|h)", re.ASCII)
-_PER_SECOND = {"ms": Fraction(1000), "s": Fraction(1), "m": Fraction(1, 60), "h": Fraction(1, 3600)}
+_UNITS_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
 
 
-def parse_header(text: str) -> Header:
+def parse_header(text: str) -> "Header":
     """Return name and value of `name=value`; `name=` has an empty value, `name` alone has null.
 
     Raises: ValueError: `name:value`, as some tools write it, and a header without a name.
@@ -33,10 +35,10 @@ def parse_rate(text: str) -> float:
     if match is None:
         hint = f"; write {text}/s for records a second" if text.strip().isdecimal() else ""
         raise ValueError(f"{text!r} is not a rate: write it like 500/s, 2.5/s or 30/m{hint}")
-    rate = Fraction(match[1]) * _PER_SECOND[match[2]]
+    rate = float(match[1]) * 1000 / _UNITS_MS[match[2]]
     if not rate:
         raise ValueError(f"{text!r} would never send anything")
-    return float(rate)
+    return rate
 
 
 def parse_delimiter(text: str) -> bytes:

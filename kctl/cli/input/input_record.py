@@ -1,8 +1,9 @@
 """InputRecord: one record as it was read, and where it was. Shown by the tests of all readers."""
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from kctl.client.records import Header
+if TYPE_CHECKING:
+    from kctl.client.records import Header
 
 STDIN = "-"
 
@@ -17,7 +18,7 @@ class InputRecord(NamedTuple):
     place: str
     value: bytes | None
     key: bytes | None = None
-    headers: tuple[Header, ...] = ()
+    headers: "tuple[Header, ...]" = ()
     topic: str | None = None
     partition: int | None = None
     timestamp_ms: int | None = None

@@ -6,38 +6,14 @@ Owns opening, sizes and whole files as records. Shown by tests/unit/cli/input/te
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from enum import Enum
 from io import BufferedIOBase
-from typing import NamedTuple
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
+from kctl.cli.input.form import Form, InputForm
 from kctl.cli.input.input_bytes import Progress, Source
 from kctl.cli.input.input_record import STDIN, InputRecord
-from kctl.cli.input.lines import LINE_FEED, read_lines
-from kctl.cli.input.template_reader import InputTemplate, TemplateReader
-
-
-class InputForm(Enum):
-    """What an input is made of."""
-
-    LINES = "lines"
-    JSONL = "jsonl"
-
-
-class Form(NamedTuple):
-    """How to read: lines unless something else is said.
-
-    Attributes:
-        template: read by it.
-        is_whole: a file is one record.
-    """
-
-    form: InputForm = InputForm.LINES
-    delimiter: bytes = LINE_FEED
-    key_separator: bytes | None = None
-    template: InputTemplate | None = None
-    is_whole: bool = False
+from kctl.cli.input.lines import read_lines
 
 
 class Inputs:
@@ -89,6 +65,8 @@ class Inputs:
         if form.is_whole:
             yield self._whole(source, name)
         elif form.template is not None:
+            from kctl.cli.input.template_reader import TemplateReader
+
             yield from TemplateReader(form.template, longest_bytes).read(source, name, self.progress)
         elif form.form is InputForm.JSONL:
             from kctl.cli.input.jsonl import read_jsonl  # json is wanted only here
