@@ -79,7 +79,7 @@ class BatchSender:
             self._judge.give_up_doubtful(queue)
             queue.begin_epoch()
             self._counters.epochs_begun += 1
-        if not self._identity.equip(queue.sequence):
+        if not self._identity.equip(queue.topic_partition, queue.sequence):
             return False
         if queue.needs_numbers:
             queue.number_frozen()
@@ -145,7 +145,8 @@ class BatchSender:
                 queue.counters.batches_retried += 1
         counters.requests_sent += 1
         counters.batches_in_flight += len(entries)
-        transactional_id = None if self._identity is None else self._identity.transactional_id
+        identity = self._identity
+        transactional_id = None if identity is None else identity.transactional_id
         request = produce_request(
             entries, self._client.metadata.cluster, self._acks, self._request_timeout_ms, transactional_id
         )
@@ -155,7 +156,7 @@ class BatchSender:
             timeout_ms=self._request_timeout_ms,
             on_done=partial(self._on_done, entries, request),
             expect_response=self._acks != 0,
-            max_version=max_version(request),
+            max_version=max_version(request, None if identity is None else identity.produce_max_version),
         )
 
     # --- answers ------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ called. Owned by the network loop. Shown by tests/unit/producer/test_deliveries.
 
 import logging
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from kctl.client.clock import FOREVER_MS
@@ -37,12 +37,15 @@ class CloseResult(NamedTuple):
         failed: certainly not written.
         unknown: sent, but no answer told whether it was written.
         partitions: the same by partition; the partition is -1 for records that never got one.
+        transaction: what became of the transaction that was open, or None: committed, aborted, unknown (its commit was
+            not answered), or open (the broker aborts it after transaction.timeout.ms).
     """
 
     delivered: int
     failed: int
     unknown: int
     partitions: Mapping[TopicPartition, PartitionResult]
+    transaction: str | None = None
 
     @property
     def undelivered(self) -> int:
@@ -84,6 +87,8 @@ class Deliveries:
         self._flushes: deque[tuple[FlushMark, FlushGroup]] = deque()
         """Flushes under way and the last group that each waits for."""
         self._results: dict[TopicPartition, _Counts] = {}
+        self.on_failure: Callable[[Outcome], None] | None = None
+        """Told of each failure before callbacks run: a transaction cannot commit without its records."""
         self.outstanding = 0
         self.steps = 0
         """Records counted in and told of; grows as long as there is progress."""
@@ -125,6 +130,8 @@ class Deliveries:
         self.outstanding -= len(records)
         self.steps += len(records)
         self._memory.give(size_bytes)
+        if outcome.error is not None and self.on_failure is not None:
+            self.on_failure(outcome)
         if self._flushes:
             self._finish_flushes()
         for record in awaited:

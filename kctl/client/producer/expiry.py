@@ -92,7 +92,7 @@ class Expiry:
             # Starting (again) from the bootstrap servers: nobody is known, so what went wrong before that is the cause.
             cause = (None if batch is None else batch.last_error) or self._client.last_error()
             return f"{name} had no known leader{times}", cause
-        if self._identity is not None and not self._identity.equip(queue.sequence):
+        if self._identity is not None and not self._identity.equip(queue.topic_partition, queue.sequence):
             return "waiting for a producer id", self._identity.last_error or self._client.last_error()
         if not self._client.network.is_ready(info.leader_id):
             where = f"waiting for a connection to node {info.leader_id}, the leader of {name}{times}"

@@ -10,6 +10,7 @@ from typing import Protocol
 from kctl.client.backoff import ExponentialBackoff
 from kctl.client.broker_errors import broker_error
 from kctl.client.clock import FOREVER_MS
+from kctl.client.cluster import TopicPartition
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.errors import KafkaError, RemoteProtocolError
 from kctl.client.network.in_flight import Answer
@@ -25,9 +26,16 @@ class Identity(Protocol):
 
     transactional_id: str | None
     error: KafkaError | None
-    last_error: KafkaError | None
 
-    def equip(self, sequence: PartitionSequence) -> bool:
+    @property
+    def last_error(self) -> KafkaError | None: ...
+
+    @property
+    def produce_max_version(self) -> int | None:
+        """The newest version of Produce that may be used; None: any."""
+        ...
+
+    def equip(self, topic_partition: TopicPartition, sequence: PartitionSequence) -> bool:
         """Give the partition the producer id; return whether it has one that can be used."""
         ...
 
@@ -43,6 +51,7 @@ class ProducerIdentity:
         self.transactional_id: str | None = None
         self.error: KafkaError | None = None
         self.last_error: KafkaError | None = None
+        self.produce_max_version: int | None = None
         self._client = client
         self._backoff = backoff
         self._request_timeout_ms = request_timeout_ms
@@ -52,7 +61,7 @@ class ProducerIdentity:
         self._attempts = 0
         self._not_before_ms = 0
 
-    def equip(self, sequence: PartitionSequence) -> bool:
+    def equip(self, topic_partition: TopicPartition, sequence: PartitionSequence) -> bool:  # noqa: ARG002 (any of them)
         """Give the partition the producer id; return whether it has one that can be used."""
         if self._producer_id == NO_PRODUCER_ID:
             return False

@@ -39,6 +39,7 @@ class Judge:
         self._deliveries = deliveries
         self._backoff = backoff
         self._retries = config.retries
+        self._is_transactional = config.transactional_id is not None
 
     def decide(self, queue: PartitionQueue, batch: Batch, verdict: Verdict) -> None:
         """Act on what an answer, or the lack of one, says about the present attempt of a batch."""
@@ -86,6 +87,8 @@ class Judge:
             queue.lost_sequence()
         queue.needs_restart = True
         may_go_again = code != ErrorCode.INVALID_PRODUCER_EPOCH and not batch.is_unknown
+        if self._is_transactional:
+            may_go_again = False  # its epoch is the transaction's, which can only be aborted now
         if may_go_again and not batch.is_expired and batch.failures < self._retries:
             self._send_again(batch, error)
         else:
@@ -103,6 +106,15 @@ class Judge:
         queue.drop(batch)
         self._accumulator.settle(queue)
         self._deliveries.finish(batch.pending(), outcome)
+
+    def fail_waiting(self, error: KafkaError) -> None:
+        """Give up what is not on its way to a broker."""
+        for queue in self._accumulator.active():
+            waiting = queue.take_all()
+            for batch in [batch for batch in queue.batches if not batch.is_in_flight]:
+                self.give_up(queue, batch, error)
+            self._accumulator.settle(queue)
+            self._deliveries.finish(waiting, Outcome(error))
 
     def fail_all(self, error: KafkaError) -> None:
         """Give up everything at once; nothing more is sent of it."""

@@ -36,6 +36,12 @@ class WatchFuture(NamedTuple):
     waiter: Waiter
 
 
+class RecordRefused(NamedTuple):
+    """A record that was meant to be part of a transaction was not accepted."""
+
+    error: KafkaError
+
+
 class Reply:
     """Something that the loop answers by a deadline: `is_done`, then `error` or none."""
 
@@ -93,7 +99,7 @@ class CloseMark(NamedTuple):
     timeout_ms: int
 
 
-Event = SendFuture | WatchFuture | TopicWait | FlushMark
+Event = SendFuture | WatchFuture | RecordRefused | Reply
 
 
 class Mailbox:
@@ -147,7 +153,6 @@ class Mailbox:
 
     def ask(self, reply: Reply) -> None:
         """Post a reply, wait until the loop has answered it, and raise its error if there is one."""
-        assert isinstance(reply, TopicWait | FlushMark)
         self.post(reply)
         deadline_at_ms = reply.timer.deadline_at_ms + LOOP_GRACE_MS
         while not reply.is_done:

@@ -70,9 +70,11 @@ def produce_request(
     )
 
 
-def max_version(request: ProduceRequest) -> int | None:
-    """Return the newest version that can carry the request: topic ids may be unknown."""
-    return NAMED_TOPICS_VERSION if any(topic.topic_id == NO_TOPIC_ID for topic in request.topic_data) else None
+def max_version(request: ProduceRequest, limit: int | None = None) -> int | None:
+    """Return the newest version that can carry the request: topic ids may be unknown, transactions set a limit."""
+    if limit is not None and limit <= NAMED_TOPICS_VERSION:
+        return limit
+    return NAMED_TOPICS_VERSION if any(topic.topic_id == NO_TOPIC_ID for topic in request.topic_data) else limit
 
 
 def verdicts(

@@ -11,19 +11,23 @@ from types import TracebackType
 from typing import Self
 
 from kctl.client.clock import FOREVER_MS, Timer, to_timeout_ms
-from kctl.client.cluster import PartitionInfo
+from kctl.client.cluster import PartitionInfo, TopicPartition
 from kctl.client.cluster_client import ClusterClient
+from kctl.client.committed_offset import OffsetAndMetadata
 from kctl.client.config import ProducerConfig
-from kctl.client.errors import CloseTimeout, ConfigError, IllegalStateError, MaxBlockTimeout, RecordTooLargeError
+from kctl.client.errors import CloseTimeout, IllegalStateError, KafkaError, MaxBlockTimeout, RecordTooLargeError
 from kctl.client.events import EventSink, ignore_events
 from kctl.client.network.system import system_runtime
 from kctl.client.producer.buffer_memory import BufferMemory
 from kctl.client.producer.deliveries import CloseResult
 from kctl.client.producer.future import NO_PARTITION, Callback, SendFuture
-from kctl.client.producer.mailbox import LOOP_GRACE_MS, CloseMark, FlushMark, Mailbox, TopicWait
+from kctl.client.producer.mailbox import LOOP_GRACE_MS, CloseMark, FlushMark, Mailbox, RecordRefused, TopicWait
 from kctl.client.producer.metrics import ProducerCounters, ProducerMetrics
 from kctl.client.producer.record import Headers, ProducerRecord, checked_size_bytes
 from kctl.client.producer.sender import Sender
+from kctl.client.producer.transactions.calls import GroupMember
+from kctl.client.producer.transactions.desk import TransactionDesk
+from kctl.client.producer.transactions.states import Step
 from kctl.client.seams import Runtime
 
 logger = logging.getLogger("kctl.producer")
@@ -44,8 +48,6 @@ class Producer:
         self, config: Mapping[str, object], runtime: Runtime | None = None, *, events: EventSink = ignore_events
     ) -> None:
         self.config = ProducerConfig.parse(config)
-        if self.config.transactional_id is not None:
-            raise ConfigError("transactional.id: this producer has no transactions yet", key="transactional.id")
         runtime = runtime or system_runtime()
         self._clock = runtime.clock
         self._driver = runtime.driver
@@ -54,6 +56,8 @@ class Producer:
         self._memory = BufferMemory(self.config.buffer_memory, runtime.driver)
         self._counters = ProducerCounters()
         self._sender = Sender(self.config, runtime, self._client, self._mailbox, self._memory, self._counters)
+        self._transactions = self._sender.transactions
+        self._desk = TransactionDesk(self.config.transactional_id, self._clock, self._driver, self._mailbox)
         self._max_record_bytes = min(self.config.max_request_size, self.config.buffer_memory)
         self._is_closing = False
         self._task = runtime.driver.spawn(self._sender.run, "producer")
@@ -86,16 +90,19 @@ class Producer:
             RecordTooLargeError: larger than max.request.size or buffer.memory.
             BrokerError: the topic is invalid, not allowed, or has no such partition.
             TransportError: no wait can help, for example refused credentials.
-            IllegalStateError: the producer is closed.
+            IllegalStateError: the producer is closed, or has a transactional.id and no open transaction.
+            TransactionError: the open transaction can only be aborted, or the producer only be closed.
             TypeError, ValueError: an argument that no record can have.
         """
         if isinstance(topic, ProducerRecord):
             topic, value, key, partition, headers, timestamp_ms = topic
         if self._is_closing:
             raise IllegalStateError("the producer is closed")
+        if self._transactions is not None:
+            self._transactions.check_send()
         size_bytes = checked_size_bytes(topic, value, key, partition, headers, timestamp_ms)
         if size_bytes > self._max_record_bytes:
-            raise self._too_large(topic, size_bytes)
+            raise self._refused(self._too_large(topic, size_bytes))
         created_at_ms = self._clock.start_ms()
         if not self._is_known(topic, partition) or not self._memory.try_take(size_bytes):
             self._wait_to_accept(topic, partition, size_bytes)
@@ -120,10 +127,20 @@ class Producer:
     def _wait_to_accept(self, topic: str, partition: int | None, size_bytes: int) -> None:
         """Wait for the topic's metadata, then for memory, and take it; both within max.block.ms."""
         timer = Timer(self._clock, self.config.max_block_ms)
-        if not self._is_known(topic, partition):
-            self._wait_for_topic(topic, partition, timer)
-        if not self._memory.try_take(size_bytes):
-            self._wait_for_memory(size_bytes, timer)
+        try:
+            if not self._is_known(topic, partition):
+                self._wait_for_topic(topic, partition, timer)
+            if not self._memory.try_take(size_bytes):
+                self._wait_for_memory(size_bytes, timer)
+        except KafkaError as error:
+            self._refused(error)
+            raise
+
+    def _refused(self, error: KafkaError) -> KafkaError:
+        """Return the error of a record that is not accepted; an open transaction cannot commit without it."""
+        if self._transactions is not None:
+            self._mailbox.post(RecordRefused(error))
+        return error
 
     def _too_large(self, topic: str, size_bytes: int) -> RecordTooLargeError:
         limit = "max.request.size" if self.config.max_request_size <= self.config.buffer_memory else "buffer.memory"
@@ -191,6 +208,82 @@ class Producer:
             buffer_used_bytes=self._memory.used_bytes,
             buffer_total_bytes=self._memory.total_bytes,
         )
+
+    # --- transactions -------------------------------------------------------------------------------------------------
+
+    def init_transactions(self, timeout: float | timedelta | None = None) -> None:
+        """Get the producer id of transactional.id, before anything else; older producers of that name are fenced.
+
+        What an older one left open is aborted first. This call, and those that commit, abort and send offsets, can be
+        made again after a timeout: it then goes on with the same work; other calls are refused until it has ended.
+
+        Args: timeout: seconds; None is max.block.ms.
+        Raises:
+            MaxBlockTimeout: with what it was waiting for, and where the time went.
+            BrokerError: not allowed, for now; the call can be made again.
+            FatalTransactionError: only close() is left; `cause` is why.
+            IllegalStateError: no transactional.id, the wrong moment, or called in a callback.
+        Source: KIP-98; KIP-654 for the bound.
+        """
+        self._transact(Step.INIT, timeout)
+
+    def begin_transaction(self) -> None:
+        """Begin a transaction: what is sent from here on is seen together or not at all.
+
+        Raises: IllegalStateError, AbortableTransactionError, FatalTransactionError: one is open, or it is not the time.
+        """
+        self._transact(Step.BEGIN, None)
+
+    def send_offsets_to_transaction(
+        self,
+        offsets: Mapping[TopicPartition, int | OffsetAndMetadata],
+        group_metadata: GroupMember,
+        timeout: float | timedelta | None = None,
+    ) -> None:
+        """Commit a group's offsets as part of the transaction: they count when it commits.
+
+        Args:
+            offsets: the next offset to read, by partition.
+            group_metadata: `Consumer.group_metadata()`, taken when the records were read, so that a member that the
+                group has left behind is found out.
+            timeout: seconds; None is max.block.ms.
+        Raises:
+            AbortableTransactionError: with CommitFailedError as `cause`, when the group has given the partitions away.
+            MaxBlockTimeout, FatalTransactionError, IllegalStateError: as init_transactions().
+            ValueError: an offset or a member that cannot be.
+        Source: KIP-447.
+        """
+        self._transact(Step.OFFSETS, timeout, offsets, group_metadata)
+
+    def commit_transaction(self, timeout: float | timedelta | None = None) -> None:
+        """Send what waits, and end the transaction so that read_committed consumers see all of it.
+
+        It never returns normally with a record of the transaction undelivered.
+
+        Raises:
+            AbortableTransactionError: a record or the offsets are lost; only abort_transaction() is left.
+            MaxBlockTimeout, FatalTransactionError, IllegalStateError: as init_transactions().
+        """
+        self._transact(Step.COMMIT, timeout)
+
+    def abort_transaction(self, timeout: float | timedelta | None = None) -> None:
+        """End the transaction so that read_committed consumers see nothing of it; what waits is not sent.
+
+        Raises: MaxBlockTimeout, FatalTransactionError, IllegalStateError: as init_transactions().
+        """
+        self._transact(Step.ABORT, timeout)
+
+    def _transact(
+        self,
+        step: Step,
+        timeout: float | timedelta | None,
+        offsets: Mapping[TopicPartition, int | OffsetAndMetadata] | None = None,
+        member: GroupMember | None = None,
+    ) -> None:
+        timeout_ms = to_timeout_ms(timeout, self.config.max_block_ms)
+        if self._is_closing:
+            raise IllegalStateError("the producer is closed")
+        self._desk.ask(step, timeout_ms, offsets, member)
 
     # --- the end ------------------------------------------------------------------------------------------------------
 

@@ -4,6 +4,8 @@ Owns the order of these steps and the life of the loop; queues, deliveries, inta
 and all of it belongs to this loop alone. Shown by tests/sim/producer and tests/loopback/producer.
 """
 
+from typing import TYPE_CHECKING
+
 from kctl.client.backoff import ExponentialBackoff
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster_client import ClusterClient
@@ -18,11 +20,24 @@ from kctl.client.producer.future import Outcome, SendFuture
 from kctl.client.producer.identity import Identity, ProducerIdentity
 from kctl.client.producer.intake import Intake
 from kctl.client.producer.judge import Judge
-from kctl.client.producer.mailbox import CloseMark, Event, FlushMark, Mailbox, TopicWait, WatchFuture
+from kctl.client.producer.mailbox import (
+    CloseMark,
+    Event,
+    FlushMark,
+    Mailbox,
+    RecordRefused,
+    TopicWait,
+    WatchFuture,
+)
 from kctl.client.producer.metrics import ProducerCounters
 from kctl.client.producer.node_progress import NodeProgress
 from kctl.client.producer.partitioner import Load, Partitioner
+from kctl.client.producer.transactions.calls import TransactionCall
+from kctl.client.producer.transactions.intake import take_in_transaction
 from kctl.client.seams import Runtime
+
+if TYPE_CHECKING:
+    from kctl.client.producer.transactions.transactions import Transactions
 
 EVENTS_PER_TURN = 500
 """So many records are taken before the network is looked at again: a full mailbox must not hold up answers."""
@@ -48,15 +63,23 @@ class Sender:
         backoff = ExponentialBackoff(config.retry_backoff_ms, config.retry_backoff_max_ms, runtime.chance)
         self._counters = counters
         progress = NodeProgress()
-        self._accumulator = Accumulator(config, counters)
+        is_transactional = config.transactional_id is not None
+        self._accumulator = Accumulator(config, counters, is_transactional=is_transactional)
         self._deliveries = Deliveries(memory, counters)
         partitioner = Partitioner(config, runtime.chance, Load(self._accumulator.state, progress.waited_ms))
         self._intake = Intake(config, client, partitioner, self._accumulator, self._deliveries)
+        self._judge = Judge(config, client, self._accumulator, self._deliveries, backoff)
         identity: Identity | None = None
-        if config.enable_idempotence:
+        self.transactions: Transactions | None = None
+        if config.transactional_id is not None:
+            from kctl.client.producer.transactions.identity import TransactionalIdentity
+
+            identity = TransactionalIdentity(config, client, runtime.chance, self)
+            self.transactions = identity.transactions
+            self._deliveries.on_failure = self.transactions.record_failed
+        elif config.enable_idempotence:
             identity = ProducerIdentity(client, backoff, config.request_timeout_ms)
         self._identity = identity
-        self._judge = Judge(config, client, self._accumulator, self._deliveries, backoff)
         self._expiry = Expiry(config, client, self._accumulator, self._deliveries, identity)
         self._batches = BatchSender(config, client, self._accumulator, self._judge, identity, counters, progress)
         self._close: CloseMark | None = None
@@ -90,7 +113,11 @@ class Sender:
         self._accumulator.is_hurried = (
             self._close is not None or self._deliveries.is_flushing or self._memory.is_awaited
         )
+        if self.transactions is not None and self.transactions.is_hurried:
+            self._accumulator.is_hurried = True
         wait_until_ms = min(self._batches.run(now_ms), self._next_deadline_ms())
+        if self.transactions is not None:
+            wait_until_ms = min(wait_until_ms, self.transactions.run(now_ms))
         if has_more or not self._mailbox.may_sleep():
             wait_until_ms = now_ms
         self._client.poll(max(0, wait_until_ms - now_ms))
@@ -98,8 +125,10 @@ class Sender:
     def _take_events(self) -> bool:
         """Take what the mailbox holds; return whether there may be more."""
         events = self._mailbox.take_some(EVENTS_PER_TURN)
-        if events:
+        if events and self.transactions is None:
             self._intake.take(events, self._take_other)
+        elif events and self.transactions is not None:
+            take_in_transaction(events, self.transactions, self._intake, self._deliveries, self._take_other)
         return len(events) == EVENTS_PER_TURN
 
     def _take_other(self, event: Event) -> None:
@@ -114,6 +143,10 @@ class Sender:
             case FlushMark():
                 self._flush_ledger = self._client.ledger_mark()
                 self._deliveries.flush(event)
+            case TransactionCall() if self.transactions is not None:
+                self.transactions.take(event)
+            case RecordRefused(error) if self.transactions is not None:
+                self.transactions.record_lost(error)
 
     def _next_deadline_ms(self) -> int:
         return min(
@@ -139,18 +172,28 @@ class Sender:
         error = self._client.network.fatal_error()
         if error is None and self._identity is not None:
             error = self._identity.error
-        if error is None or not (self._deliveries.outstanding or self._intake.is_asked):
+        is_asked = self._intake.is_asked or (self.transactions is not None and self.transactions.is_asked)
+        if error is None or not (self._deliveries.outstanding or is_asked):
             return
-        self._fail_records(error)
+        self.fail_all(error)
         self._intake.fail_waits(error)
+        if self.transactions is not None:
+            self.transactions.fail_calls(error)
         self._client.network.forgive()
         if self._identity is not None:
             self._identity.error = None
 
-    def _fail_records(self, error: KafkaError) -> None:
+    def fail_all(self, error: KafkaError) -> None:
+        """Fail every record; the loop only."""
         for record in self._intake.take_all():
             self._deliveries.finish([record], Outcome(error))
         self._judge.fail_all(error)
+
+    def fail_waiting(self, error: KafkaError) -> None:
+        """Fail every record that is not on its way to a broker; the loop only."""
+        for record in self._intake.take_all():
+            self._deliveries.finish([record], Outcome(error))
+        self._judge.fail_waiting(error)
 
     # --- the end ------------------------------------------------------------------------------------------------------
 
@@ -163,8 +206,12 @@ class Sender:
             return
         if now_ms >= self._close.deadline_at_ms:
             self._end_cause = self._close_error(self._close)
-        elif self._deliveries.outstanding or not self._mailbox.is_empty:
-            return
+        else:
+            if self.transactions is not None:
+                self.transactions.begin_close()
+            is_ending = self.transactions is not None and self.transactions.is_ending
+            if self._deliveries.outstanding or not self._mailbox.is_empty or is_ending:
+                return
         self._is_over = True
 
     def _close_error(self, close: CloseMark) -> KafkaError:
@@ -179,7 +226,7 @@ class Sender:
         if not self._is_over:
             over = IllegalStateError("the producer's network loop has failed; the output of its thread says why")
         cause = self._end_cause or over
-        self._fail_records(cause)
+        self.fail_all(cause)
         self._client.close()
         self._mailbox.is_finished = True
         while (event := self._mailbox.take()) is not None:
@@ -190,6 +237,8 @@ class Sender:
             else:
                 self._take_other(event)
         self._intake.fail_waits(over)
+        if self.transactions is not None:
+            self.transactions.fail_calls(over)
         self._memory.wake_all()
 
     @property
@@ -208,4 +257,7 @@ class Sender:
         for key, (failed, unknown) in self._intake.outstanding().items():
             queued = outstanding.get(key, (0, 0))
             outstanding[key] = (queued[0] + failed, queued[1] + unknown)
-        return self._deliveries.result(outstanding)
+        result = self._deliveries.result(outstanding)
+        if self.transactions is None:
+            return result
+        return result._replace(transaction=self.transactions.close_outcome())

@@ -23,6 +23,7 @@ from kctl.client.errors import (
     KafkaError,
     TransactionAbortedError,
 )
+from kctl.client.producer.future import Outcome
 from kctl.client.producer.sequences import NO_PRODUCER_ID, PartitionSequence
 from kctl.client.producer.transactions.calls import TransactionCall
 from kctl.client.producer.transactions.contents import Contents
@@ -202,6 +203,8 @@ class Transactions:
         state = self.state
         if state is State.IN_TRANSACTION:
             return None
+        if self._is_closing:
+            return TransactionAbortedError("the producer was closed and its transaction aborted before the record came")
         if state in (State.ABORTABLE_ERROR, State.FATAL_ERROR):
             return self._present_error()
         return IllegalStateError(
@@ -239,10 +242,15 @@ class Transactions:
     def is_asked(self) -> bool:
         return self._calls.has_callers
 
-    def record_failed(self, error: KafkaError, *, is_unknown: bool) -> None:
-        """Note that a record of the transaction is not delivered: it can only be aborted."""
-        if is_unknown and not self.is_v2:
+    def record_failed(self, outcome: Outcome) -> None:
+        """Note that records of the transaction are not delivered: it can only be aborted."""
+        if outcome.is_unknown and not self.is_v2:
             self._needs_epoch_after = True
+        if outcome.error is not None:
+            self.record_lost(outcome.error)
+
+    def record_lost(self, error: KafkaError) -> None:
+        """Note that a record is not part of the transaction though the application wanted it to be."""
         if isinstance(error, IllegalStateError | TransactionAbortedError | AbortableTransactionError):
             return  # never part of it, or failed because of it
         if self.state in (State.IN_TRANSACTION, State.COMMITTING):
