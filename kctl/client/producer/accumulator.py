@@ -154,14 +154,13 @@ class Accumulator:
         """Encode records from the front of `waiting`, at least one, up to the limit."""
         builder = RecordBatchBuilder(self._compression, self._level, limit_bytes)
         append = builder.try_append
-        records: list[SendFuture] = []
-        while waiting:
-            record = waiting[0]
+        for record in waiting:
             position = append(record.key, record.value, record.headers, record.timestamp_ms)
             if position is None:
                 break
             record.offset_in_batch = position
-            records.append(waiting.popleft())
+        take = waiting.popleft
+        records = [take() for _ in range(builder.record_count)]
         if base_sequence != NO_SEQUENCE:
             sequence = queue.sequence
             builder.set_producer_state(sequence.producer_id, sequence.epoch, base_sequence, self._is_transactional)

@@ -16,10 +16,11 @@ from kctl.client.config import ProducerConfig
 from kctl.client.errors import KafkaError
 from kctl.client.producer.accumulator import Accumulator
 from kctl.client.producer.deliveries import Deliveries
-from kctl.client.producer.future import Outcome, SendFuture
+from kctl.client.producer.future import NO_PARTITION, Outcome, SendFuture
 from kctl.client.producer.mailbox import Event, TopicWait
 from kctl.client.producer.partition_queue import PartitionQueue
-from kctl.client.producer.partitioner import Partitioner
+from kctl.client.producer.partitioner import Partitioner, Turn
+from kctl.client.producer.record import UNENCODED_BYTES
 
 
 class _Asked:
@@ -61,42 +62,51 @@ class Intake:
 
     def take(self, events: Sequence[Event], other: Callable[[Event], None]) -> None:
         """Accept records in their order; what is no record goes to `other`, in its place."""
-        topics, choose, queues_of = (
-            self._client.metadata.cluster.topics,
-            self._partitioner.choose,
-            self._accumulator.queues,
-        )
-        add = self._accumulator.add_to
-        name, topic, count = None, None, 0
+        start = 0
+        for end, event in enumerate(events):
+            if type(event) is not SendFuture:
+                self._take_records(events[start:end])
+                other(event)
+                start = end + 1
+        self._take_records(events[start:] if start else events)
+
+    def _take_records(self, records: Sequence[Event]) -> None:
+        """Accept records; those of one topic in a row, without key, go where its turn is with little ado."""
+        group, has_turns, add = self._deliveries.open_group, self._partitioner.has_turns, self._accumulator.add_to
+        self._deliveries.accepted(len(records))
+        name, topic = None, None
+        turn: Turn | None = None
+        queue: PartitionQueue | None = None
         queues: dict[int, PartitionQueue] = {}
-        group = self._deliveries.open_group
-        for record in events:
-            if type(record) is not SendFuture:
-                self._deliveries.accepted(count)
-                other(record)
-                count, group, name = 0, self._deliveries.open_group, None
-                topics = self._client.metadata.cluster.topics
-                continue
-            count += 1
+        for record in records:
+            assert type(record) is SendFuture
             record.group = group
             if record.topic != name:
-                name = record.topic
+                name, turn = record.topic, None
                 self._used(name)
-                queues, topic = queues_of(name), topics.get(name)
-                if topic is not None and (not topic.partitions or name in self._homeless):
-                    topic = None
+                queues, topic = self._accumulator.queues(name), self._known(name)
             if topic is None:
                 self._keep(record)
                 continue
-            partition = record.partition = choose(record, topic)
-            queue = queues.get(partition)
+            if has_turns and record.key is None and record.partition == NO_PARTITION:
+                if turn is None or turn.left_bytes <= 0:
+                    turn = self._partitioner.turn(record, topic)
+                    queue = queues.get(turn.partition)
+                turn.left_bytes -= record.size_bytes - UNENCODED_BYTES
+                record.partition = turn.partition
+            else:
+                record.partition = self._partitioner.choose(record, topic)
+                queue, turn = queues.get(record.partition), None
             if queue is not None:
                 add(queue, record)
             else:
-                self._deliveries.accepted(count)
-                count = 0
+                turn = None
                 self._open(record, topic)
-        self._deliveries.accepted(count)
+
+    def _known(self, name: str) -> TopicInfo | None:
+        """Return the topic if its records can be placed now: it is known, and none of them waits for that."""
+        topic = self._client.metadata.cluster.topics.get(name)
+        return None if topic is None or not topic.partitions or name in self._homeless else topic
 
     def _keep(self, record: SendFuture) -> None:
         """Let a record wait for its topic."""

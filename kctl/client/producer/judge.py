@@ -3,9 +3,9 @@
 Owns these decisions and the words of a delivery that failed; how a queue's sequence numbers follow is
 partition_queue.py's. Owned by the network loop. Shown by tests/unit/producer/test_judge.py and test_batch_sender.py.
 
-Source: KIP-98, KIP-360; Java's Sender.completeBatch and TransactionManager.canRetry. Differs: a batch that the broker
-may have written before it forgot its producer is given up as unknown, where Java sends it again under a new epoch and
-may write it twice.
+Source: KIP-98, KIP-360; Java's Sender.completeBatch and TransactionManager.canRetry. Differs: a batch that may have
+been written is given up as unknown when the broker has forgotten its producer, or calls it out of order though nothing
+before it is missing; Java sends it again under a new epoch and may write it twice.
 """
 
 from kctl.client.backoff import ExponentialBackoff
@@ -74,8 +74,9 @@ class Judge:
         """The broker does not find that the batch follows what it has of this producer.
 
         For a batch behind one that is not written that is no surprise: it goes again after that one. For the oldest it
-        means a gap: whatever was before it has been given up, or is gone from the log. It is not written, so it goes
-        again under a new epoch. A broker that has forgotten the producer tells nothing about earlier attempts.
+        means a gap: a batch before it was given up, and is not written. Then neither is this one, which goes again
+        under a new epoch. Without such a batch, or when the broker has forgotten the producer, the word tells nothing
+        about earlier attempts.
         """
         is_oldest = queue.batches[0] is batch
         if code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER and not is_oldest:
@@ -83,7 +84,7 @@ class Judge:
             if batch.is_expired:
                 self.give_up(queue, batch, error)
             return
-        if code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
+        if code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER and (queue.has_gap or not batch.may_be_written):
             queue.lost_sequence()
         queue.needs_restart = True
         may_go_again = code != ErrorCode.INVALID_PRODUCER_EPOCH and not batch.is_unknown

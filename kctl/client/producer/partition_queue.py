@@ -17,11 +17,9 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.producer.batch import NO_SEQUENCE, Batch
 from kctl.client.producer.future import SendFuture
 from kctl.client.producer.metrics import TopicCounters
-from kctl.client.producer.record import ENCODED_OVERHEAD_BYTES, MEMORY_OVERHEAD_BYTES
+from kctl.client.producer.record import UNENCODED_BYTES
 from kctl.client.producer.sequences import PartitionSequence
 from kctl.client.records import BATCH_OVERHEAD_BYTES
-
-_UNENCODED_BYTES = MEMORY_OVERHEAD_BYTES - ENCODED_OVERHEAD_BYTES
 
 
 class PartitionQueue:
@@ -37,6 +35,7 @@ class PartitionQueue:
         "batch_size_bytes",
         "batches",
         "counters",
+        "has_gap",
         "is_idempotent",
         "needs_numbers",
         "needs_restart",
@@ -65,6 +64,8 @@ class PartitionQueue:
         """Memory of the waiting records, as buffer.memory counts it."""
         self.batches: deque[Batch] = deque()
         self.sequence = PartitionSequence()
+        self.has_gap = False
+        """A batch was given up before those under way, so their numbers may not follow what the log has."""
         self.needs_restart = False
         """The sequences have a gap for certain: a new epoch starts as soon as nothing is in flight."""
         self.needs_numbers = False
@@ -80,7 +81,7 @@ class PartitionQueue:
     @property
     def waiting_bytes(self) -> int:
         """About how many bytes the waiting records take in batches."""
-        return self.queued_bytes - _UNENCODED_BYTES * len(self.records)
+        return self.queued_bytes - UNENCODED_BYTES * len(self.records)
 
     @property
     def waiting_batches(self) -> int:
@@ -164,6 +165,7 @@ class PartitionQueue:
         batch.is_in_flight = False
         self.batches.remove(batch)
         self.sequence.is_proven = True
+        self.has_gap = False
 
     def drop(self, batch: Batch) -> None:
         """Let go of a batch that was given up, and settle what its sequence numbers leave behind.
@@ -177,9 +179,11 @@ class PartitionQueue:
         if batch.base_sequence == NO_SEQUENCE:
             return
         if batch.may_be_written:
+            self.has_gap = True
             if not self.batches:
                 self.needs_restart = True
         else:
+            self.has_gap = self.has_gap or any(later.is_unknown for later in list(self.batches)[at:])
             self.close_gap(at, batch.base_sequence)
 
     def drop_everything(self) -> None:
@@ -237,7 +241,7 @@ class PartitionQueue:
     def begin_epoch(self) -> None:
         """Start the new epoch that is needed, once nothing is in flight; `number_frozen` follows."""
         if self.needs_restart and not self.has_in_flight:
-            self.needs_restart = False
+            self.needs_restart = self.has_gap = False
             self.needs_numbers = True
             if self.sequence.epoch >= 0:
                 self.sequence.start_anew()

@@ -18,9 +18,9 @@ from kctl.client.cluster import NO_NODE, TopicInfo
 from kctl.client.config import ProducerConfig
 from kctl.client.producer.future import NO_PARTITION, SendFuture
 from kctl.client.producer.murmur2 import partition_of_key
-from kctl.client.producer.record import ENCODED_OVERHEAD_BYTES, MEMORY_OVERHEAD_BYTES
+from kctl.client.producer.record import UNENCODED_BYTES
 
-_UNENCODED_BYTES = MEMORY_OVERHEAD_BYTES - ENCODED_OVERHEAD_BYTES
+_LOOKS_A_BATCH = 16
 
 
 class QueueState(NamedTuple):
@@ -41,16 +41,19 @@ class Load(NamedTuple):
     waited_ms: Callable[[int], int]
 
 
-class _Turn:
-    """Where a topic's records without a key go at present."""
+class Turn:
+    """Where a topic's records without a key go at present, until `left_bytes` is used up."""
 
-    __slots__ = ("partition", "produced_bytes", "topic")
+    __slots__ = ("left_bytes", "partition", "produced_bytes", "topic")
 
-    def __init__(self, topic: TopicInfo, partition: int, produced_bytes: int = 0) -> None:
+    def __init__(self, topic: TopicInfo, partition: int, left_bytes: int) -> None:
         self.topic = topic
         """As it was when the partition was found to have a leader."""
         self.partition = partition
-        self.produced_bytes = produced_bytes
+        self.left_bytes = left_bytes
+        """After so many more bytes the partitioner wants to be asked again."""
+        self.produced_bytes = left_bytes
+        """What will have gone to the partition by then."""
 
 
 class Partitioner:
@@ -64,7 +67,7 @@ class Partitioner:
         self._is_adaptive = config.partitioner_adaptive_partitioning_enable
         self._availability_timeout_ms = config.partitioner_availability_timeout_ms
         self._sticky_bytes = max(config.batch_size, 1)
-        self._turns: dict[str, _Turn] = {}
+        self._turns: dict[str, Turn] = {}
 
     def choose(self, record: SendFuture, topic: TopicInfo) -> int:
         """Return the partition for a record to the topic, which has at least one partition."""
@@ -74,10 +77,8 @@ class Partitioner:
             return self._next_in_turn(topic)
         if record.key is not None and not self._ignores_keys:
             return partition_of_key(record.key, len(topic.partitions))
-        turn = self._turns.get(record.topic)
-        if turn is None or turn.produced_bytes >= self._sticky_bytes or turn.topic is not topic:
-            turn = self._turns[record.topic] = self._present_turn(record, topic, turn)
-        turn.produced_bytes += record.size_bytes - _UNENCODED_BYTES
+        turn = self.turn(record, topic)
+        turn.left_bytes -= record.size_bytes - UNENCODED_BYTES
         return turn.partition
 
     def forget(self, topic: str) -> None:
@@ -86,25 +87,43 @@ class Partitioner:
 
     # --- the sticky choice --------------------------------------------------------------------------------------------
 
-    def _present_turn(self, record: SendFuture, topic: TopicInfo, turn: _Turn | None) -> _Turn:
-        """Go on with the turn, if there is one that may, else begin the next."""
-        if turn is not None and _is_available(topic, turn.partition) and not self._is_over(record, turn):
-            turn.topic = topic
+    @property
+    def has_turns(self) -> bool:
+        """Whether records that have neither partition nor key go where the topic's turn is."""
+        return not self._is_round_robin
+
+    def turn(self, record: SendFuture, topic: TopicInfo) -> Turn:
+        """Return where the record goes; who uses it takes the record's bytes from what is left."""
+        turn = self._turns.get(record.topic)
+        if turn is not None and turn.topic is topic and turn.left_bytes > 0:
             return turn
-        return _Turn(topic, self._next_partition(topic))
+        if turn is None or not _is_available(topic, turn.partition):
+            turn = self._turns[record.topic] = Turn(topic, self._next_partition(topic), self._sticky_bytes)
+        elif turn.left_bytes > 0:
+            turn.topic = topic
+        elif (more_bytes := self._more_bytes(record, turn)) > 0:
+            turn.topic = topic
+            turn.produced_bytes += more_bytes - turn.left_bytes
+            turn.left_bytes = more_bytes
+        else:
+            turn = self._turns[record.topic] = Turn(topic, self._next_partition(topic), self._sticky_bytes)
+        return turn
 
-    def _is_over(self, record: SendFuture, turn: _Turn) -> bool:
-        """A turn ends when batch.size bytes were produced and no begun batch is left, or at twice as many bytes.
+    def _more_bytes(self, record: SendFuture, turn: Turn) -> int:
+        """Return after how many more bytes to look again whether the turn is over; 0: it is.
 
-        A batch has only begun as long as the next record still fits into it.
+        It ends when batch.size bytes were produced and no begun batch is left, or at twice as many bytes. A batch has
+        only begun as long as the next record still fits into it. It may leave at any time, so it is looked at again
+        soon, though not for every record.
         """
-        if turn.produced_bytes < self._sticky_bytes:
-            return False
-        if turn.produced_bytes >= 2 * self._sticky_bytes:
-            return True
+        produced_bytes = turn.produced_bytes - turn.left_bytes
+        beyond_bytes = 2 * self._sticky_bytes - produced_bytes
         state = self._load.queue(record.topic, turn.partition)
         begun_bytes = 0 if state is None else state.bytes % self._sticky_bytes
-        return begun_bytes == 0 or begun_bytes + record.size_bytes - _UNENCODED_BYTES > self._sticky_bytes
+        room_bytes = self._sticky_bytes - begun_bytes
+        if beyond_bytes <= 0 or begun_bytes == 0 or record.size_bytes - UNENCODED_BYTES > room_bytes:
+            return 0
+        return max(1, min(beyond_bytes, room_bytes, self._sticky_bytes // _LOOKS_A_BATCH))
 
     def _next_partition(self, topic: TopicInfo) -> int:
         numbers, weights = self._weights(topic)
@@ -140,7 +159,7 @@ class Partitioner:
     def _next_in_turn(self, topic: TopicInfo) -> int:
         turn = self._turns.get(topic.name)
         if turn is None:
-            turn = self._turns[topic.name] = _Turn(topic, self._chance.randrange(len(topic.partitions)))
+            turn = self._turns[topic.name] = Turn(topic, self._chance.randrange(len(topic.partitions)), 0)
         choices = _available(topic)
         turn.partition = next((choice for choice in choices if choice > turn.partition), choices[0])
         return turn.partition

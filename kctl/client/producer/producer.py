@@ -21,9 +21,10 @@ from kctl.client.network.system import system_runtime
 from kctl.client.producer.buffer_memory import BufferMemory
 from kctl.client.producer.deliveries import CloseResult
 from kctl.client.producer.future import NO_PARTITION, Callback, SendFuture
+from kctl.client.producer.intake import is_usable
 from kctl.client.producer.mailbox import LOOP_GRACE_MS, CloseMark, FlushMark, Mailbox, RecordRefused, TopicWait
 from kctl.client.producer.metrics import ProducerCounters, ProducerMetrics
-from kctl.client.producer.record import Headers, ProducerRecord, checked_size_bytes
+from kctl.client.producer.record import MEMORY_OVERHEAD_BYTES, Headers, ProducerRecord, check_topic, checked_size_bytes
 from kctl.client.producer.sender import Sender
 from kctl.client.producer.transactions.calls import GroupMember
 from kctl.client.producer.transactions.desk import TransactionDesk
@@ -52,6 +53,7 @@ class Producer:
         self._clock = runtime.clock
         self._driver = runtime.driver
         self._client = ClusterClient(self.config, runtime, events=events, auto_create_topics=True)
+        self._metadata = self._client.metadata
         self._mailbox = Mailbox(runtime.clock, runtime.driver, self._client.wakeup)
         self._memory = BufferMemory(self.config.buffer_memory, runtime.driver)
         self._counters = ProducerCounters()
@@ -100,13 +102,19 @@ class Producer:
             raise IllegalStateError("the producer is closed")
         if self._transactions is not None:
             self._transactions.check_send()
-        size_bytes = checked_size_bytes(topic, value, key, partition, headers, timestamp_ms)
+        if type(value) is bytes and key is None and partition is None and timestamp_ms is None and not headers:
+            size_bytes = MEMORY_OVERHEAD_BYTES + len(value)  # nothing else to check: the most usual call
+        else:
+            size_bytes = checked_size_bytes(topic, value, key, partition, headers, timestamp_ms)
         if size_bytes > self._max_record_bytes:
             raise self._refused(self._too_large(topic, size_bytes))
-        created_at_ms = self._clock.start_ms()
-        if not self._is_known(topic, partition) or not self._memory.try_take(size_bytes):
+        clock = self._clock
+        created_at_ms = clock.start_ms()
+        info = self._metadata.cluster.topics.get(topic)
+        if info is None or not is_usable(info, partition) or not self._memory.try_take(size_bytes):
+            check_topic(topic)
             self._wait_to_accept(topic, partition, size_bytes)
-            created_at_ms = self._clock.start_ms()
+            created_at_ms = clock.start_ms()
         future = SendFuture(
             self._mailbox,
             topic,
@@ -114,7 +122,7 @@ class Producer:
             key,
             value,
             headers,
-            self._clock.wall_ms() if timestamp_ms is None else timestamp_ms,
+            clock.wall_ms() if timestamp_ms is None else timestamp_ms,
             created_at_ms,
             size_bytes,
             callback,
@@ -148,8 +156,8 @@ class Producer:
         return RecordTooLargeError(text)
 
     def _is_known(self, topic: str, partition: int | None) -> bool:
-        info = self._client.metadata.cluster.topics.get(topic)
-        return info is not None and bool(info.partitions) and (partition is None or partition in info.partitions)
+        info = self._metadata.cluster.topics.get(topic)
+        return info is not None and is_usable(info, partition)
 
     def _wait_for_topic(self, topic: str, partition: int | None, timer: Timer) -> None:
         wait = TopicWait(topic, partition, timer, self._driver.waiter())

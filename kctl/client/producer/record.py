@@ -16,6 +16,8 @@ MEMORY_OVERHEAD_BYTES = 61 + 21
 and deltas of one record take. So it is also the most that a record can take in a batch of its own."""
 ENCODED_OVERHEAD_BYTES = 9
 """What lengths, attributes and deltas of a record usually take: by this a batch is judged to be full enough to go."""
+UNENCODED_BYTES = MEMORY_OVERHEAD_BYTES - ENCODED_OVERHEAD_BYTES
+"""What a record's memory is more than its place in a batch."""
 
 
 class ProducerRecord(NamedTuple):
@@ -59,13 +61,18 @@ def checked_size_bytes(
         if not isinstance(key, bytes):
             raise TypeError(f"key must be bytes or None, not {type(key).__name__}")
         size_bytes += len(key)
-    if not isinstance(topic, str) or not topic:
-        raise TypeError(f"topic must be a str that is not empty, not {topic!r}")
+    check_topic(topic)
     if partition is not None and (not isinstance(partition, int) or partition < 0):
         raise ValueError(f"partition must be a number from 0 on, not {partition!r}")
     if timestamp_ms is not None and (not isinstance(timestamp_ms, int) or timestamp_ms < 0):
         raise ValueError(f"timestamp_ms must be milliseconds since the epoch, not {timestamp_ms!r}")
     return size_bytes + _checked_headers_bytes(headers) if headers else size_bytes
+
+
+def check_topic(topic: str) -> None:
+    """Raise TypeError for what cannot be a topic's name."""
+    if not isinstance(topic, str) or not topic:
+        raise TypeError(f"topic must be a str that is not empty, not {topic!r}")
 
 
 def _checked_headers_bytes(headers: Headers) -> int:

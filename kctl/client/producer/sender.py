@@ -39,7 +39,7 @@ from kctl.client.seams import Runtime
 if TYPE_CHECKING:
     from kctl.client.producer.transactions.transactions import Transactions
 
-EVENTS_PER_TURN = 500
+EVENTS_PER_TURN = 1000
 """So many records are taken before the network is looked at again: a full mailbox must not hold up answers."""
 
 

@@ -6,7 +6,7 @@ from kctl.client.producer.batch import Batch
 from kctl.client.producer.future import Outcome
 from kctl.client.producer.metrics import ProducerCounters
 from kctl.client.producer.partition_queue import PartitionQueue
-from kctl.client.producer.record import ENCODED_OVERHEAD_BYTES, MEMORY_OVERHEAD_BYTES
+from kctl.client.producer.record import UNENCODED_BYTES
 from kctl.client.records import decode_batches
 from kctl.sandbox.batches import produced_batch
 from tests.unit.producer.records import Maker, config
@@ -25,7 +25,7 @@ class Setup:
 
 def encoded(size_bytes: int) -> int:
     """The memory of a record that takes so many bytes in a batch."""
-    return size_bytes + MEMORY_OVERHEAD_BYTES - ENCODED_OVERHEAD_BYTES
+    return size_bytes + UNENCODED_BYTES
 
 
 def numbers(data: bytes) -> tuple[int, int, int]:

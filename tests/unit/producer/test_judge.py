@@ -252,6 +252,18 @@ def test_what_may_be_written_is_not_sent_under_new_numbers_to_a_broker_that_has_
     assert (values_in(request), numbers(request)) == ([b"1"], (7, 1, 0))
 
 
+def test_what_may_be_written_is_not_sent_under_new_numbers_when_nothing_before_it_is_missing() -> None:
+    """A broker that has it would recognise it; one that calls it out of order all the same has lost something."""
+    setup = idempotent()
+    futures, sent = on_their_way(setup, 1)
+    sent[0].fail(ConnectionLost("gone"))
+    again(setup).answer(response(said(OUT_OF_ORDER)))
+    assert error_of(futures[0]).code == OUT_OF_ORDER
+    assert setup.deliveries.result({})[:3] == (1, 0, 1)
+    setup.add(b"next")
+    assert numbers(again(setup)) == (7, 1, 0)
+
+
 def test_a_broker_that_has_forgotten_the_producer_gets_a_new_epoch() -> None:
     setup = idempotent()
     futures, sent = on_their_way(setup, 2)

@@ -7,7 +7,7 @@ from kctl.client.cluster import NO_NODE, NO_TOPIC_ID, PartitionInfo, TopicInfo
 from kctl.client.producer.murmur2 import partition_of_key
 from kctl.client.producer.node_progress import NodeProgress
 from kctl.client.producer.partitioner import Load, Partitioner, QueueState, queue_weights
-from kctl.client.producer.record import ENCODED_OVERHEAD_BYTES, MEMORY_OVERHEAD_BYTES
+from kctl.client.producer.record import UNENCODED_BYTES
 from tests.unit.producer.records import Maker, config
 
 MAKER = Maker(ManualClock())
@@ -20,7 +20,7 @@ def partitioner_of(load: Load = NOTHING_WAITS, chance: Random | None = None, **p
 
 def encoded(size_bytes: int) -> int:
     """The memory of a record that takes so many bytes in a batch."""
-    return size_bytes + MEMORY_OVERHEAD_BYTES - ENCODED_OVERHEAD_BYTES
+    return size_bytes + UNENCODED_BYTES
 
 
 def topic(leaders: list[int]) -> TopicInfo:
