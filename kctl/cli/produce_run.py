@@ -53,13 +53,13 @@ class _Producing:
         self._request = request
         self._runtime = system_runtime()
         self._inputs = Inputs(request.files, common.environment.stdin, request.form, config.max_request_size)
-        self._outcomes = _Outcomes(self._runtime.clock.now_ms)
+        self._outcomes = _Outcomes(self._runtime.clock.now_ms, self._announce)
         self._undelivered = undelivered
         self._sent = 0
         self._in_hand: InputRecord | None = None
         """The record that was read and not yet taken by the producer."""
-        self._told: set[TopicPartition] = set()
         self._ending: Ending | None = None
+        self._is_closing = False
         self._total_bytes = self._inputs.total_bytes
         self._producer = Producer(config.given, self._runtime, events=common.events)
         self._status = SendStatus(
@@ -129,6 +129,7 @@ class _Producing:
         self._producer.flush(math.inf)  # each record has its own limit, delivery.timeout.ms
 
     def _close(self) -> CloseResult:
+        self._is_closing = True
         results: list[CloseResult] = []
         self._attempt(lambda: results.append(self._producer.close(self._common.close_timeout_s)))
         if not results:  # Ctrl-C came meanwhile; the second would have left at once
@@ -137,18 +138,16 @@ class _Producing:
 
     # --- what became of it --------------------------------------------------------------------------------------------
 
+    def _announce(self, future: SendFuture, error: KafkaError) -> None:
+        """Tell the first failure of a partition when it happens; what fails at the end is told by the account."""
+        if not self._is_closing and not self._common.quiet:
+            self._status.say(f"kctl produce: {future.topic_partition}: not delivered: {explain(error).message}")
+
     def _take_failed(self) -> None:
-        """Keep what was not delivered, and tell the first of each partition when it happens."""
+        """Keep what was not delivered."""
         failed = self._outcomes.failed
         while failed:
             future = failed.popleft()
-            assert future.outcome is not None
-            assert future.outcome.error is not None
-            if future.topic_partition not in self._told:
-                self._told.add(future.topic_partition)
-                message = explain(future.outcome.error).message
-                if not self._common.quiet:
-                    self._status.say(f"kctl produce: {future.topic_partition}: not delivered: {message}")
             if self._undelivered is not None:
                 self._undelivered.write(_undelivered(future))
         if self._undelivered is not None:
@@ -210,10 +209,15 @@ class _Producing:
 
 
 class _Outcomes:
-    """What the network loop tells of each record; the counts are its own, `failed` is emptied by the command."""
+    """What the network loop tells of each record; the counts are its own, `failed` is emptied by the command.
 
-    def __init__(self, now_ms: Callable[[], int]) -> None:
+    Args: announce: called on the loop with the first failure of each partition.
+    """
+
+    def __init__(self, now_ms: Callable[[], int], announce: Callable[[SendFuture, KafkaError], None]) -> None:
         self._now_ms = now_ms
+        self._announce = announce
+        self._announced: set[TopicPartition] = set()
         self.delivered = 0
         self.undelivered = 0
         self.oldest_ms: int | None = None
@@ -229,6 +233,9 @@ class _Outcomes:
         age_ms = self._now_ms() - future.created_at_ms
         self.oldest_ms = age_ms if self.oldest_ms is None else max(self.oldest_ms, age_ms)
         self.failed.append(future)
+        if future.topic_partition not in self._announced:
+            self._announced.add(future.topic_partition)
+            self._announce(future, future.outcome.error)
 
 
 def _undelivered(future: SendFuture) -> UndeliveredRecord:

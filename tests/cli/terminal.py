@@ -58,6 +58,10 @@ class Terminal:
             shown += piece
         return shown
 
+    def type(self, keys: bytes) -> None:
+        """Type something; \\x04 at the start of a line is the end."""
+        os.write(self._ours, keys)
+
     def read_all(self) -> bytes:
         """Return what is shown until kctl ends."""
         shown = b""

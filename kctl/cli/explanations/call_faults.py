@@ -72,7 +72,7 @@ CALL_FAULTS = (
         "# record... NOT delivered",
         "",
         "The deadline of close() or of flush() came first. The account says how many of which partition, and why.",
-        "tests/sim/producer/test_limits.py",
+        "tests/cli/test_produce_undelivered.py",
     ),
     Fault(
         41,

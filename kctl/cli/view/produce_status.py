@@ -60,7 +60,7 @@ def show_size(size_bytes: float) -> str:
     while size_bytes >= 999.5 and unit < len(_UNITS) - 1:
         size_bytes /= 1000
         unit += 1
-    digits = 0 if unit == 0 or size_bytes >= 99.5 else 1
+    digits = 0 if unit == 0 or size_bytes >= 99.95 else 1
     return f"{size_bytes:.{digits}f} {_UNITS[unit]}"
 
 

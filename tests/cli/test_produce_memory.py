@@ -1,0 +1,64 @@
+"""stdin is read no faster than brokers take records: what is held is bounded, however long that lasts."""
+
+import os
+import select
+import signal
+import subprocess
+import sys
+
+from kctl.cli.exit_codes import ExitCode
+from kctl.sandbox import Fault, Sandbox
+from tests.cli.processes import end, environment, kctl
+
+BUFFER_BYTES = 4 * 1024 * 1024
+RECORD = b"x" * 999 + b"\n"
+QUIET_S = 2
+"""A pipe that takes nothing for so long has a reader that waits."""
+ENDLESS_BYTES = 256 * 1024 * 1024
+"""Without back-pressure all of it would be taken."""
+MOST_GROWTH_BYTES = 32 * 1024 * 1024
+
+
+def _resident_bytes(process: "subprocess.Popen[bytes]") -> int:
+    with open(f"/proc/{process.pid}/statm", "rb") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def _pour(descriptor: int) -> int:
+    """Write records until nobody takes them any more; return how many bytes were taken."""
+    os.set_blocking(descriptor, False)
+    data = RECORD * 64
+    taken = 0
+    while taken < ENDLESS_BYTES and select.select([], [descriptor], [], QUIET_S)[1]:
+        taken += os.write(descriptor, data[taken % len(data) :])
+    return taken
+
+
+def test_a_frozen_broker_and_an_endless_input() -> None:
+    with Sandbox(nodes=1, topics={"t": 1}).serve() as served:
+        process = subprocess.Popen(
+            [
+                sys.executable, "-m", "kctl", "produce", "t", "-b", served.bootstrap,
+                "-X", f"buffer.memory={BUFFER_BYTES}", "--close-timeout", "1s",
+            ],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(),
+        )  # fmt: skip
+        try:
+            assert process.stdin is not None
+            process.stdin.write(RECORD)
+            process.stdin.flush()
+            assert kctl("consume", "t", "-b", served.bootstrap, "-n", "1").stdout == RECORD
+            before_bytes = _resident_bytes(process)
+            served.sandbox.start_fault(1, Fault.FREEZE)
+            taken = _pour(process.stdin.fileno())
+            growth_bytes = _resident_bytes(process) - before_bytes
+            os.set_blocking(process.stdin.fileno(), True)
+            ended = end(process, signal.SIGINT)
+        finally:
+            process.kill()
+            process.wait()
+    assert BUFFER_BYTES * 0.8 < taken < BUFFER_BYTES * 2
+    assert growth_bytes < MOST_GROWTH_BYTES
+    assert ended.code == ExitCode.SIGINT
+    assert "1 record delivered" in ended.stderr
+    assert "records NOT delivered" in ended.stderr

@@ -1,0 +1,142 @@
+"""What could not be delivered is named, kept in a file, and sent again from it: then every record is there once."""
+
+import json
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from kctl.cli.exit_codes import ExitCode
+from kctl.client.broker_errors import ErrorCode
+from kctl.sandbox import Fault, Sandbox
+from kctl.sandbox.faults import MAX_FAILURES
+from kctl.sandbox.server import ServedSandbox
+from tests.cli.processes import BOUND_S, end, kctl, running
+
+RECORDS = 300
+
+
+def _numbers(served: ServedSandbox, topic: str) -> list[int]:
+    return sorted(int(line) for line in kctl("consume", topic, "-b", served.bootstrap, "-e").stdout.split())
+
+
+def test_what_is_left_is_sent_again_when_the_fault_is_over(tmp_path: Path) -> None:
+    file = tmp_path / "undelivered.jsonl"
+    lines = b"".join(b"k%d:%d\n" % (i, i) for i in range(RECORDS))
+    with Sandbox(nodes=3, topics={"t": 3}).serve() as served:
+        served.sandbox.fail_requests("Produce", ErrorCode.NOT_ENOUGH_REPLICAS, times=MAX_FAILURES, node_id=2)
+        sent = kctl(
+            "produce", "t", "-b", served.bootstrap, "-K", ":", "-H", "h", "--delivery-timeout", "1500ms",
+            "--undelivered", str(file), stdin=lines,
+        )  # fmt: skip
+        assert sent.code == ExitCode.UNDELIVERED
+        kept = [json.loads(line) for line in file.read_bytes().splitlines()]
+        there = _numbers(served, "t")
+        assert 0 < len(kept) < RECORDS
+        assert sorted([*there, *(int(record["value"]) for record in kept)]) == list(range(RECORDS))
+        partitions = {record["partition"] for record in kept}
+        assert len(partitions) == 1
+        assert f"kctl produce: {len(kept)} records NOT delivered, the oldest after " in sent.stderr
+        assert f"  t-{partitions.pop()}: {len(kept)}: " in sent.stderr
+        assert "(--delivery-timeout) passed while" in sent.stderr
+        assert "NOT_ENOUGH_REPLICAS" in sent.stderr
+        assert f"{len(kept)} records in {file}: produce them with -i jsonl --topic-from-record" in sent.stderr
+        assert all(record["headers"] == [["h", None]] and record["cause"] for record in kept)
+        served.sandbox.heal()
+        again = kctl("produce", "-b", served.bootstrap, "-i", "jsonl", "--topic-from-record", str(file))
+        assert again.stderr.startswith(f"kctl produce: {len(kept)} records delivered")
+        assert _numbers(served, "t") == list(range(RECORDS))
+        read = kctl("consume", "t", "-b", served.bootstrap, "-e", "--output", "jsonl").stdout.splitlines()
+    found = {record["value"]: record for record in map(json.loads, read)}
+    for record in kept:
+        for name in ("timestamp", "key", "headers", "partition"):
+            assert found[record["value"]][name] == record[name]
+
+
+def test_nothing_left_leaves_no_file(bootstrap: str, topic: str, tmp_path: Path) -> None:
+    file = tmp_path / "undelivered.jsonl"
+    sent = kctl("produce", topic, "-b", bootstrap, "--undelivered", str(file), stdin=b"x\n")
+    assert (sent.code, sent.stderr.count("\n")) == (0, 1)
+    assert not file.exists()
+
+
+def test_the_record_that_was_not_even_taken_is_kept_too(refused: str, tmp_path: Path) -> None:
+    file = tmp_path / "undelivered.jsonl"
+    sent = kctl(
+        "produce", "t", "-b", refused, "--api-timeout", "300ms", "--connect-timeout", "300ms", "--undelivered",
+        str(file), stdin=b"one\ntwo\n",
+    )  # fmt: skip
+    assert sent.code == ExitCode.REFUSED
+    assert "stdin line 1 (byte 0) was NOT sent, and nothing after it was read" in sent.stderr
+    (record,) = map(json.loads, file.read_bytes().splitlines())
+    assert (record["topic"], record["value"], record["partition"]) == ("t", "one", None)
+    assert "refused" in record["cause"]
+
+
+def test_a_file_that_takes_no_more_does_not_hide_the_account(topic: str, cluster: ServedSandbox) -> None:
+    cluster.sandbox.create_topic(f"{topic}-small", properties={"max.message.bytes": "100"})
+    sent = kctl(
+        "produce", f"{topic}-small", "-b", cluster.bootstrap, "--undelivered", "/dev/full", stdin=b"x" * 500 + b"\n"
+    )
+    assert sent.code == ExitCode.UNDELIVERED
+    assert "--undelivered /dev/full took only" in sent.stderr
+    assert "No space left on device" in sent.stderr
+
+
+def _feed(process: "subprocess.Popen[bytes]", line: bytes) -> None:
+    assert process.stdin is not None
+    process.stdin.write(line)
+    process.stdin.flush()
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, ExitCode.SIGINT), (signal.SIGTERM, ExitCode.SIGTERM)], ids=["INT", "TERM"]
+)
+def test_a_signal_ends_within_the_close_timeout_and_the_counts_are_told(
+    tmp_path: Path, number: signal.Signals, code: ExitCode
+) -> None:
+    file = tmp_path / "undelivered.jsonl"
+    with (
+        Sandbox(nodes=1, topics={"t": 1}).serve() as served,
+        running(
+            "produce", "t", "-b", served.bootstrap, "--close-timeout", "500ms", "--undelivered", str(file)
+        ) as process,
+    ):
+        _feed(process, b"one\n")
+        assert kctl("consume", "t", "-b", served.bootstrap, "-n", "1").stdout == b"one\n"
+        served.sandbox.start_fault(1, Fault.FREEZE)
+        _feed(process, b"two\nthree\n")
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(timeout=0.5)
+        ended = end(process, number)
+    lines = ended.stderr.splitlines()
+    assert ended.code == code
+    assert lines[0] == "kctl produce: 1 record delivered (t-0: 1)"
+    assert "kctl produce: 2 records NOT delivered, 2 of them perhaps written, the oldest after " in ended.stderr
+    assert "500 ms (--close-timeout) passed" in ended.stderr
+    assert lines[-1] == f"kctl: {code.text}"
+    kept = [json.loads(line) for line in file.read_bytes().splitlines()]
+    assert [(record["value"], record["perhaps_written"]) for record in kept] == [("two", True), ("three", True)]
+
+
+def test_a_signal_while_the_last_records_are_waited_for(tmp_path: Path) -> None:
+    with (
+        Sandbox(nodes=1, topics={"t": 1}).serve() as served,
+        running("produce", "t", "-b", served.bootstrap, "--close-timeout", "300ms") as process,
+    ):
+        _feed(process, b"one\n")
+        assert kctl("consume", "t", "-b", served.bootstrap, "-n", "1").stdout == b"one\n"
+        served.sandbox.start_fault(1, Fault.FREEZE)
+        _feed(process, b"two\n")
+        assert process.stdin is not None
+        process.stdin.close()
+        process.stdin = None
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(timeout=1)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(BOUND_S) == ExitCode.SIGINT
+        assert process.stderr is not None
+        told = process.stderr.read().decode()
+    assert "1 record delivered" in told
+    assert "1 record NOT delivered" in told
