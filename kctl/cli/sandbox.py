@@ -53,6 +53,13 @@ def up(
         str | None,
         typer.Option("--racks", metavar="RACK,...", help="The rack of each node, in order, repeated as needed."),
     ] = None,
+    min_insync_replicas: Annotated[
+        int, typer.Option("--min-insync-replicas", min=1, max=MAX_NODES, help="Replicas that acks=all needs.")
+    ] = 1,
+    transaction_version: Annotated[
+        int,
+        typer.Option("--transaction-version", min=0, max=2, help="2: an epoch for each transaction (KIP-890)."),
+    ] = 2,
     control: Annotated[
         Path | None,
         typer.Option("--control", metavar="PATH", help="Take commands of `kctl sandbox tell` on a socket made here."),
@@ -80,7 +87,11 @@ def up(
         raise click.BadParameter(
             f"{replication_factor} replicas need as many nodes, not {nodes}", param_hint="'--replication-factor'"
         )
-    settings = ClusterSettings(default_replication_factor=replication_factor)
+    settings = ClusterSettings(
+        default_replication_factor=replication_factor,
+        min_insync_replicas=min_insync_replicas,
+        transaction_version=transaction_version,
+    )
     try:
         cluster = Sandbox(
             nodes, topics=dict(map(_read_topic, topics or ())), settings=settings, racks=_racks_of(nodes, racks)

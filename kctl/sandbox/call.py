@@ -13,6 +13,7 @@ from kctl.sandbox.cluster import Cluster, ClusterNode
 from kctl.sandbox.groups.outbox import Asker
 from kctl.sandbox.identity import Identity
 from kctl.sandbox.partition import Partition
+from kctl.sandbox.quotas import Quota
 
 Q = TypeVar("Q", bound=Request)
 
@@ -27,6 +28,7 @@ class Call:
         "fails_with",
         "identity",
         "is_abandoned",
+        "muted_ms",
         "node",
         "on_abandoned",
         "version",
@@ -48,6 +50,8 @@ class Call:
         self.client_id = client_id
         self.fails_with: ErrorCode | None = None
         """What the request was ordered to fail with."""
+        self.muted_ms = 0
+        """For how long nothing more is read from the client once this call is answered."""
         self.is_abandoned = False
         self.on_abandoned: Callable[[], None] | None = None
         self._answer = answer
@@ -61,6 +65,13 @@ class Call:
         self.is_abandoned = True
         if self.on_abandoned is not None:
             self.on_abandoned()
+
+    def over_quota_ms(self, quota: Quota, taken_bytes: int = 0) -> int:
+        """Return how long the client is muted for what it took, `taken_bytes` included; the connection sees to it."""
+        quotas, client_id, now_ms = self.node.quotas, self.client_id or "", self.cluster.scheduler.now_ms()
+        quotas.take(quota, client_id, taken_bytes, now_ms)
+        self.muted_ms = quotas.debt_ms(quota, client_id, now_ms)
+        return self.muted_ms
 
     def asker(self) -> Asker:
         """Return who waits, for those who answer later and know no call."""

@@ -15,6 +15,7 @@ from kctl.sandbox.fetch_sessions import FetchSessions
 from kctl.sandbox.groups.coordinator import Groups
 from kctl.sandbox.log import PartitionLog
 from kctl.sandbox.partition import NO_LEADER, Partition
+from kctl.sandbox.quotas import Quotas
 from kctl.sandbox.seams import Scheduler
 from kctl.sandbox.settings import ClusterSettings, InvalidSetting, topic_settings
 from kctl.sandbox.telemetry import Telemetry
@@ -37,7 +38,7 @@ class TopicRefused(Exception):
 class ClusterNode:
     """One broker: its address as advertised, its faults, and what it remembers of its clients."""
 
-    __slots__ = ("faults", "fetch_sessions", "host", "node_id", "port", "rack", "telemetry")
+    __slots__ = ("faults", "fetch_sessions", "host", "node_id", "port", "quotas", "rack", "telemetry")
 
     def __init__(
         self, node_id: int, host: str, port: int, rack: str | None = None, fetch_session_slots: int = 1_000
@@ -49,6 +50,7 @@ class ClusterNode:
         self.faults = NodeFaults()
         self.fetch_sessions = FetchSessions(node_id, fetch_session_slots)
         self.telemetry = Telemetry(node_id)
+        self.quotas = Quotas()
 
 
 class Topic(NamedTuple):

@@ -11,6 +11,7 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.sandbox.cluster import TopicRefused
 from kctl.sandbox.faults import Fault
 from kctl.sandbox.log import OffsetOutOfRange
+from kctl.sandbox.quotas import Quota
 from kctl.sandbox.sandbox import Sandbox
 
 _LONGEST_WORD = 249
@@ -154,6 +155,37 @@ def _forget_sessions(sandbox: Sandbox, words: list[str]) -> None:
         sandbox.forget_fetch_sessions(node_id)
 
 
+def _coordinate_transaction(sandbox: Sandbox, words: list[str]) -> None:
+    sandbox.move_transaction_coordinator(words[0], _node(sandbox, words[1]))
+
+
+def _trouble_transaction(sandbox: Sandbox, words: list[str]) -> None:
+    sandbox.trouble_transaction_coordinator(words[0], None if words[1] == "none" else _code(words[1]))
+
+
+def _hold_markers(sandbox: Sandbox, words: list[str]) -> None:
+    sandbox.hold_markers(words[0])
+
+
+def _release_markers(sandbox: Sandbox, words: list[str]) -> None:
+    sandbox.release_markers(words[0])
+
+
+def _expire_producers(sandbox: Sandbox, words: list[str]) -> None:
+    sandbox.expire_producers(*_partition(sandbox, words[0], words[1]))
+
+
+def _limit(sandbox: Sandbox, words: list[str]) -> None:
+    try:
+        quota = Quota(words[0])
+    except ValueError:
+        raise ValueError(f"no quota {words[0][:40]!r}; there are {', '.join(one.value for one in Quota)}") from None
+    bytes_per_s = None if words[1] == "none" else _number(words[1])
+    nodes = _nodes(sandbox, words[2] if len(words) > 2 else "all")
+    for node_id in nodes:
+        sandbox.limit(quota, bytes_per_s, node_id=node_id)
+
+
 COMMANDS: dict[str, Command] = {
     "start": Command("NODE|all FAULT [MS]", "switch a fault on; MS is for delay", _start),
     "stop": Command("NODE|all FAULT", "switch a fault off", _stop),
@@ -166,6 +198,14 @@ COMMANDS: dict[str, Command] = {
     "delete-records": Command("TOPIC PARTITION OFFSET", "let the log start at OFFSET", _delete_records),
     "coordinate": Command("GROUP NODE", "move the coordinator of a group", _coordinate),
     "trouble": Command("GROUP CODE|none", "let requests about a group end in a coordinator's error", _trouble),
+    "coordinate-transaction": Command("ID NODE", "move the coordinator of a transactional id", _coordinate_transaction),
+    "trouble-transaction": Command(
+        "ID CODE|none", "let requests about a transactional id end in a coordinator's error", _trouble_transaction
+    ),
+    "hold-markers": Command("ID", "let a decided transaction stay incomplete", _hold_markers),
+    "release-markers": Command("ID", "write the markers that were held", _release_markers),
+    "expire-producers": Command("TOPIC PARTITION", "forget producers without an open transaction", _expire_producers),
+    "limit": Command("produce|fetch BYTES_PER_S|none [NODE|all]", "mute clients that take more", _limit),
     "forget-sessions": Command("NODE|all", "forget fetch sessions, as a restart does", _forget_sessions),
 }
 """By name; docs/sandbox.md shows them."""

@@ -56,6 +56,7 @@ class BrokerConnection:
         self._is_closed = False
         self._is_serving = False
         self._is_paused = False
+        self._is_throttled = False
         self._is_mute = False
         """An answer got lost: brokers answer in order, so none may follow it."""
 
@@ -84,11 +85,15 @@ class BrokerConnection:
             return
         self._is_serving = True
         try:
-            while self._frames and self._call is None and not self._is_closed and not self._faults.is_frozen:
+            while self._frames and self._is_free:
                 self._serve_one(self._frames.popleft())
         finally:
             self._is_serving = False
         self._pace()
+
+    @property
+    def _is_free(self) -> bool:
+        return self._call is None and not (self._is_closed or self._is_throttled or self._faults.is_frozen)
 
     def _pace(self) -> None:
         """Let a client that sends faster than it is answered wait in its own socket."""
@@ -163,7 +168,14 @@ class BrokerConnection:
         self._done()
 
     def _done(self) -> None:
-        self._call = None
+        call, self._call = self._call, None
+        if call is not None and call.muted_ms:
+            self._is_throttled = True
+            self._listener.cluster.scheduler.call_later(call.muted_ms, self._unmute)
+        self._serve()
+
+    def _unmute(self) -> None:
+        self._is_throttled = False
         self._serve()
 
     def thaw(self) -> None:

@@ -111,6 +111,10 @@ class FetchContext:
         """Take the answers of all wanted partitions and return what is sent."""
         return Answered(NO_SESSION, answers)
 
+    def throttled(self) -> Answered:
+        """Return what is sent to a client that has to wait: nothing of any partition, and no new session."""
+        return Answered(NO_SESSION, [])
+
 
 class _Opening(FetchContext):
     """A fetch that asks for a session."""
@@ -150,6 +154,9 @@ class _Incremental(FetchContext):
                 # What was served goes to the end, so that a small limit starves nobody.
                 session.partitions[wanted.key] = session.partitions.pop(wanted.key)
         return Answered(session.session_id, news)
+
+    def throttled(self) -> Answered:
+        return self.finish([])
 
 
 class FetchSessions:

@@ -175,11 +175,10 @@ class ProducerStates:
         self._producers |= kept
         self._open = {one: at.open_from for one, at in self._producers.items() if at.open_from is not None}
 
-    def expire(self, producer_id: int | None = None) -> None:
-        """Forget producers without an open transaction, as producer.id.expiration.ms does; None: all of them."""
-        for one in [producer_id] if producer_id is not None else list(self._producers):
-            if one not in self._open:
-                self._producers.pop(one, None)
+    def expire(self) -> None:
+        """Forget the producers without an open transaction, as producer.id.expiration.ms does."""
+        self._producers = {one: known for one, known in self._producers.items() if one in self._open}
+        self._asked_for.clear()
 
     # --- who is there -----------------------------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ from kctl.sandbox.cluster import Cluster, ClusterNode
 from kctl.sandbox.error_answers import has_error_code
 from kctl.sandbox.faults import Fault
 from kctl.sandbox.node import ListenerSecurity, NodeListener
+from kctl.sandbox.quotas import Quota
 from kctl.sandbox.seams import Scheduler
 from kctl.sandbox.settings import ClusterSettings
 
@@ -208,6 +209,58 @@ class Sandbox:
             ValueError: some other code.
         """
         self._do(lambda: self.cluster.groups.trouble(group_id, code))
+
+    def move_transaction_coordinator(self, transactional_id: str, node_id: int) -> None:
+        """Let another node coordinate a transactional id; it knows all that the one before knew.
+
+        Raises:
+            KeyError: no such node.
+        """
+        self._do(lambda: self.cluster.transactions.move(transactional_id, node_id))
+
+    def trouble_transaction_coordinator(self, transactional_id: str, code: ErrorCode | None) -> None:
+        """Let requests about a transactional id end in an error, as `trouble_coordinator` does for a group.
+
+        Raises:
+            ValueError: some other code.
+        """
+        self._do(lambda: self.cluster.transactions.trouble(transactional_id, code))
+
+    def hold_markers(self, transactional_id: str) -> None:
+        """Let a transaction that is decided stay incomplete: its markers are not written before `release_markers`."""
+        self._do(lambda: self.cluster.transactions.hold_markers(transactional_id))
+
+    def release_markers(self, transactional_id: str) -> None:
+        """Write the markers of a transactional id that were held back, and further ones at once."""
+        self._do(lambda: self.cluster.transactions.release_markers(transactional_id))
+
+    def expire_producers(self, topic: str, partition: int) -> None:
+        """Let a partition forget the producers that wrote to it, as Kafka does after producer.id.expiration.ms.
+
+        Those with an open transaction are kept.
+        Raises:
+            KeyError: no such topic or partition.
+        """
+        self._do(lambda: self.cluster.topics[topic].partitions[partition].log.producers.expire())
+
+    def limit(self, quota: Quota, bytes_per_s: int | None, *, node_id: int | None = None) -> None:
+        """Limit what each client may produce or fetch a second; who takes more is told so and muted.
+
+        Args:
+            quota: what is limited.
+            bytes_per_s: how much; None: no limit.
+            node_id: at which node; None: at each.
+        Raises:
+            KeyError: no such node.
+            ValueError: the limit is not possible.
+        """
+
+        def change() -> None:
+            nodes = self.cluster.nodes
+            for node in nodes.values() if node_id is None else [nodes[node_id]]:
+                node.quotas.limit(quota, bytes_per_s)
+
+        self._do(change)
 
     def delete_records(self, topic: str, partition: int, before_offset: int) -> None:
         """Let a partition start at `before_offset`, as retention does."""

@@ -6,7 +6,12 @@ import socket
 from pathlib import Path
 
 from kctl.cli.exit_codes import ExitCode
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.protocol.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kctl.client.protocol.api.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
 from tests.cli.processes import end, kctl, running
+from tests.loopback.sandbox.peer import Peer
+from tests.unit.sandbox.bench import batch
 
 
 def _bootstrap(line: bytes) -> str:
@@ -70,6 +75,25 @@ def test_it_is_told_while_it_runs(tmp_path: Path) -> None:
     gone = kctl("sandbox", "tell", "--control", control, "heal")
     assert gone.code == ExitCode.USAGE
     assert f"no sandbox takes commands at {control}" in gone.stderr
+
+
+def test_transactions_and_replicas_are_as_the_options_say(tmp_path: Path) -> None:
+    control = str(tmp_path / "control")
+    options = ("--nodes", "2", "--port", "0", "-q", "--control", control, "--replication-factor", "2")
+    more = ("--min-insync-replicas", "2", "--transaction-version", "1")
+    with running("sandbox", "up", *options, *more, "--topic", "t") as process:
+        assert process.stdout is not None
+        host, _, port = _bootstrap(process.stdout.readline()).split(",")[0].rpartition(":")
+        with Peer((host, int(port))) as peer:
+            asked = ApiVersionsRequest(client_software_name="peer", client_software_version="1")
+            features = peer.call(asked, ApiVersionsResponse, 4).finalized_features
+            assert ("transaction.version", 1) in [(one.name, one.max_version_level) for one in features]
+            data = [PartitionProduceData(index=0, records=batch(b"v"))]
+            request = ProduceRequest(acks=-1, topic_data=[TopicProduceData(name="t", partition_data=data)])
+            for code in (ErrorCode.NONE, ErrorCode.NOT_ENOUGH_REPLICAS):
+                answer = peer.call(request, ProduceResponse, 9).responses[0].partition_responses[0]
+                assert answer.error_code == code
+                assert kctl("sandbox", "tell", "--control", control, "hold", "t", "0", "2").code == 0
 
 
 def test_a_control_path_that_is_taken(tmp_path: Path) -> None:

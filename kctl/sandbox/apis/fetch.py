@@ -20,6 +20,7 @@ from kctl.sandbox.call import Call, Handler
 from kctl.sandbox.fetch_sessions import Answer, FetchContext, Wanted
 from kctl.sandbox.partition import NO_LEADER
 from kctl.sandbox.partition_read import Limits, missing, read, refused
+from kctl.sandbox.quotas import Quota
 from kctl.sandbox.seams import Handle
 
 _NAMES_LEADERS_FROM = 16
@@ -139,7 +140,13 @@ def _look(fetch: _Asked) -> _Look:
 
 def _response(fetch: _Asked, look: _Look) -> FetchResponse:
     call = fetch.call
-    answered = fetch.context.finish(look.answers)
+    throttle_time_ms = call.over_quota_ms(Quota.FETCH)
+    if throttle_time_ms:
+        answered = fetch.context.throttled()
+    else:
+        answered = fetch.context.finish(look.answers)
+        size_bytes = sum(len(data.records or b"") for _, data in answered.answers)
+        call.node.quotas.take(Quota.FETCH, call.client_id or "", size_bytes, call.cluster.scheduler.now_ms())
     topics: list[FetchableTopicResponse] = []
     moved: dict[int, None] = {}
     for wanted, data in answered.answers:
@@ -153,6 +160,7 @@ def _response(fetch: _Asked, look: _Look) -> FetchResponse:
                 moved[partition.leader_id] = None
     nodes = [call.cluster.nodes[node_id] for node_id in moved]
     return FetchResponse(
+        throttle_time_ms=throttle_time_ms,
         error_code=answered.code,
         session_id=answered.session_id,
         responses=topics,

@@ -3,6 +3,8 @@
 What one partition is answered is decided in partition_append.py.
 """
 
+from typing import cast
+
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.produce import (
     LeaderIdAndEpoch,
@@ -14,13 +16,13 @@ from kctl.client.protocol.api.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
-from kctl.client.protocol.schema import Response
 from kctl.sandbox.batches import BatchRefused
 from kctl.sandbox.call import Call, Handler
 from kctl.sandbox.error_answers import error_answer
 from kctl.sandbox.groups.outbox import Refused
 from kctl.sandbox.partition import NO_LEADER
 from kctl.sandbox.partition_append import append, check_request
+from kctl.sandbox.quotas import Quota
 
 _WRITTEN_ALL_THE_SAME = (ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND, ErrorCode.REQUEST_TIMED_OUT)
 """Failures of a request that was carried out: not enough replicas have it yet."""
@@ -28,22 +30,24 @@ _NAMES_LEADERS_FROM = 10
 _TOPIC_IDS_FROM = 13
 
 
-def _answer(call: Call, request: ProduceRequest) -> Response | None:
+def _answer(call: Call, request: ProduceRequest) -> ProduceResponse | None:
     response = _carried_out(call, request)
+    size_bytes = sum(len(data.records or b"") for topic in request.topic_data for data in topic.partition_data)
+    response.throttle_time_ms = call.over_quota_ms(Quota.PRODUCE, size_bytes)
     if request.acks == 0:
         call.answer(None)
         return None
     return response
 
 
-def _carried_out(call: Call, request: ProduceRequest) -> Response:
+def _carried_out(call: Call, request: ProduceRequest) -> ProduceResponse:
     code = call.fails_with
     try:
         check_request(request)
     except Refused as refusal:
         code = refusal.code
     if code is not None and code not in _WRITTEN_ALL_THE_SAME:
-        return error_answer(request, call.version, code)
+        return cast(ProduceResponse, error_answer(request, call.version, code))
     response = ProduceResponse(responses=[_topic(call, request, data) for data in request.topic_data])
     if code is not None:
         for topic in response.responses:

@@ -9,7 +9,9 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.fetch import FetchRequest, FetchResponse
 from kctl.sandbox.commands import COMMANDS, CommandRefused, carry_out
 from kctl.sandbox.faults import Fault
+from kctl.sandbox.quotas import Quota
 from tests.unit.sandbox.bench import WALL_MS, Bench, batch
+from tests.unit.sandbox.producer_side import ProducerSide
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "sandbox.md"
 Found = Callable[[Bench], object]
@@ -35,6 +37,21 @@ def _leader(bench: Bench) -> tuple[int, int, int]:
 
 def _in_sync(bench: Bench) -> list[int]:
     return bench.cluster.topics["t"].partitions[0].in_sync
+
+
+def _ended(bench: Bench) -> str:
+    side = ProducerSide(bench.connect(bench.cluster.transactions.node_of("tx").node_id))
+    side.init()
+    side.add()
+    assert side.end() is ErrorCode.NONE
+    return side.state()
+
+
+def _debts(bench: Bench) -> list[int]:
+    quotas = [node.quotas for node in bench.cluster.nodes.values()]
+    for one in quotas:
+        one.take(Quota.PRODUCE, "c", 100, 0)
+    return [one.debt_ms(Quota.PRODUCE, "c", 0) for one in quotas]
 
 
 @pytest.mark.parametrize(
@@ -66,6 +83,22 @@ def _in_sync(bench: Bench) -> list[int]:
             lambda bench: [node.faults.take_error(1) for node in bench.cluster.nodes.values()],
             [None, ErrorCode.NOT_LEADER_OR_FOLLOWER, None],
         ),
+        (["coordinate-transaction x 3"], lambda bench: bench.cluster.transactions.node_of("x").node_id, 3),
+        (
+            ["trouble-transaction x COORDINATOR_NOT_AVAILABLE"],
+            lambda bench: bench.cluster.transactions.lookup_error("x"),
+            ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ),
+        (
+            ["trouble-transaction x COORDINATOR_NOT_AVAILABLE", "trouble-transaction x none"],
+            lambda bench: bench.cluster.transactions.lookup_error("x"),
+            ErrorCode.NONE,
+        ),
+        (["hold-markers tx"], _ended, "PrepareCommit"),
+        (["hold-markers tx", "release-markers tx"], _ended, "CompleteCommit"),
+        (["limit produce 10 2"], _debts, [0, 9_000, 0]),
+        (["limit produce 10", "limit produce none 1"], _debts, [0, 9_000, 9_000]),
+        (["limit fetch 10 all"], _debts, [0, 0, 0]),
         (["forget-sessions all"], lambda bench: len(bench.cluster.nodes[1].fetch_sessions), 0),
     ],
 )
@@ -94,12 +127,27 @@ def test_commands(bench: Bench, lines: list[str], look: Found, expected: object)
         ("hold t 0 1", "hold: node 1 is no follower of t-0"),
         ("delete-records t 0 99", "delete-records: offset 99"),
         ("trouble g NONE", "trouble: NONE is no trouble of a coordinator"),
+        ("trouble-transaction x NONE", "trouble-transaction: NONE is no trouble of a coordinator"),
+        ("coordinate-transaction x 9", "coordinate-transaction: no node 9"),
+        ("expire-producers u 0", "expire-producers: no partition 0 of topic 'u'"),
+        ("limit sleep 10", "limit: no quota 'sleep'; there are produce, fetch"),
+        ("limit fetch much", "limit: 'much' is not a number"),
+        ("limit fetch 0", "limit: 0 bytes a second: 1 to "),
+        ("limit fetch 10 9", "limit: no node 9"),
     ],
 )
 def test_words_that_make_no_sense(bench: Bench, line: str, why: str) -> None:
     with pytest.raises(CommandRefused) as refusal:
         carry_out(bench.sandbox, line.split())
     assert str(refusal.value).startswith(why)
+
+
+def test_producers_are_forgotten(bench: Bench) -> None:
+    log = bench.cluster.topics["t"].partitions[0].log
+    log.append(batch(b"v", producer=(7, 0, 0)), 0, WALL_MS)
+    assert len(list(log.producers)) == 1
+    carry_out(bench.sandbox, ["expire-producers", "t", "0"])
+    assert not list(log.producers)
 
 
 def test_sessions_are_forgotten(bench: Bench) -> None:

@@ -1,0 +1,69 @@
+"""How many bytes a second clients of a node may produce and fetch, and how long those are muted who took more.
+
+Source: KIP-124, KIP-219: the answer leaves at once and says for how long its connection is not read from.
+Shown by tests/unit/sandbox/apis/test_quotas.py.
+"""
+
+from enum import Enum
+
+_SECOND_MS = 1_000
+MAX_RATE = 2**40
+"""The greatest quota, in bytes a second."""
+
+
+class Quota(Enum):
+    """What is limited; the value is the word that users type."""
+
+    PRODUCE = "produce"
+    FETCH = "fetch"
+
+
+class _Account:
+    """What one client may still take at once, in thousandths of bytes: at most a second's worth; below 0 is a debt."""
+
+    __slots__ = ("at_ms", "credit")
+
+    def __init__(self, rate: int, now_ms: int) -> None:
+        self.credit = rate * _SECOND_MS
+        self.at_ms = now_ms
+
+
+class Quotas:
+    """The quotas of one node, and an account for each client id."""
+
+    def __init__(self) -> None:
+        self._rates: dict[Quota, int] = {}
+        self._accounts: dict[tuple[Quota, str], _Account] = {}
+
+    def limit(self, quota: Quota, bytes_per_s: int | None) -> None:
+        """Let each client take so many bytes a second, or with None as many as it likes; all begin anew.
+
+        Raises:
+            ValueError: the rate is not 1 to `MAX_RATE`.
+        """
+        if bytes_per_s is not None and not 1 <= bytes_per_s <= MAX_RATE:
+            raise ValueError(f"{bytes_per_s} bytes a second: 1 to {MAX_RATE} are possible")
+        self._accounts = {key: account for key, account in self._accounts.items() if key[0] is not quota}
+        if bytes_per_s is None:
+            self._rates.pop(quota, None)
+        else:
+            self._rates[quota] = bytes_per_s
+
+    def debt_ms(self, quota: Quota, client_id: str, now_ms: int) -> int:
+        """Return in how many milliseconds a client has taken no more than it may; 0 when it has not."""
+        rate = self._rates.get(quota)
+        if rate is None:
+            return 0
+        return max(0, -(self._account(quota, client_id, rate, now_ms).credit // rate))
+
+    def take(self, quota: Quota, client_id: str, size_bytes: int, now_ms: int) -> None:
+        """Take note of bytes that a client took."""
+        rate = self._rates.get(quota)
+        if rate is not None:
+            self._account(quota, client_id, rate, now_ms).credit -= size_bytes * _SECOND_MS
+
+    def _account(self, quota: Quota, client_id: str, rate: int, now_ms: int) -> _Account:
+        account = self._accounts.setdefault((quota, client_id), _Account(rate, now_ms))
+        account.credit = min(rate * _SECOND_MS, account.credit + (now_ms - account.at_ms) * rate)
+        account.at_ms = now_ms
+        return account

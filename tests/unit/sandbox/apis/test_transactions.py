@@ -1,0 +1,185 @@
+"""What transactions change for others: fetches, offsets of groups, lossy elections, replicas and retention."""
+
+import pytest
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.protocol.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kctl.client.protocol.api.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from kctl.client.protocol.api.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
+    OffsetFetchResponse,
+)
+from kctl.client.records import decode_batches
+from kctl.sandbox import ClusterSettings
+from tests.unit.sandbox.bench import Bench, Client, batch
+from tests.unit.sandbox.producer_side import ProducerSide, fetched, produced
+
+LEVELS = pytest.mark.parametrize("level", [1, 2])
+
+
+def replicated(nodes: int = 3, **properties: str) -> Bench:
+    bench = Bench(nodes)
+    bench.sandbox.create_topic("t", 1, nodes, {name.replace("_", "."): value for name, value in properties.items()})
+    bench.sandbox.move_transaction_coordinator("tx", 1)
+    return bench
+
+
+def committed(client: Client, *, is_stable: bool) -> tuple[int, int]:
+    topics = [OffsetFetchRequestTopics(name="t", partition_indexes=[0])]
+    groups = [OffsetFetchRequestGroup(group_id="g", topics=topics)]
+    request = OffsetFetchRequest(groups=groups, require_stable=is_stable)
+    one = client.call(request, OffsetFetchResponse, 9).groups[0].topics[0].partitions[0]
+    return one.error_code, one.committed_offset
+
+
+@LEVELS
+@pytest.mark.parametrize("commit", [True, False])
+def test_a_fetch_of_what_is_committed_waits_for_the_end_of_the_transaction(level: int, commit: bool) -> None:
+    bench = Bench(topics={"t": 1})
+    side = ProducerSide(bench.connect(), level)
+    side.init()
+    assert side.produce() is ErrorCode.NONE
+    reader = bench.connect()
+    asked = [FetchPartition(partition=0, partition_max_bytes=10_000)]
+    request = FetchRequest(
+        isolation_level=1, max_wait_ms=5_000, min_bytes=1, topics=[FetchTopic(topic="t", partitions=asked)]
+    )
+    number = reader.send(request, 12)
+    assert side.produce() is ErrorCode.NONE
+    assert not reader.frames
+    assert side.end(commit=commit) is ErrorCode.NONE
+    data = reader.take(FetchResponse, 12, number).responses[0].partitions[0]
+    aborted = [(one.producer_id, one.first_offset) for one in data.aborted_transactions or ()]
+    told = decode_batches(data.records or b"", topic="t", partition=0, fetch_offset=0, aborted=None)
+    assert [one.value for one in told.records(10)] == [b"v0", b"v1"]
+    assert aborted == ([] if commit else [(side.held[0], 0)])
+
+
+def test_offsets_of_a_group_that_is_deleted_do_not_come_back() -> None:
+    bench = Bench(topics={"t": 1})
+    side = ProducerSide(bench.connect())
+    side.init()
+    assert side.commit_offset(5) is ErrorCode.NONE
+    assert committed(side.client, is_stable=True) == (ErrorCode.UNSTABLE_OFFSET_COMMIT, -1)
+    bench.cluster.groups.delete("g")
+    assert committed(side.client, is_stable=True) == (ErrorCode.NONE, -1)
+    assert side.end() is ErrorCode.NONE
+    assert committed(side.client, is_stable=True) == (ErrorCode.NONE, -1)
+
+
+def test_offsets_of_a_topic_that_is_deleted_do_not_come_back() -> None:
+    bench = Bench(topics={"t": 1, "u": 1})
+    side = ProducerSide(bench.connect())
+    side.init()
+    assert side.commit_offset(5) is ErrorCode.NONE
+    bench.cluster.delete_topic("t")
+    bench.cluster.create_topic("t", 1)
+    assert side.end() is ErrorCode.NONE
+    assert committed(side.client, is_stable=True) == (ErrorCode.NONE, -1)
+
+
+def test_an_election_that_loses_the_marker_opens_the_transaction_again() -> None:
+    bench = replicated()
+    side = ProducerSide(bench.connect(1))
+    side.init()
+    assert side.produce() is ErrorCode.NONE
+    assert side.end(commit=False) is ErrorCode.NONE
+    assert len(fetched(side.client).aborted_transactions or ()) == 1
+    bench.sandbox.move_leader("t", 0, 1, end_offset=1)
+    found = fetched(side.client)
+    assert (found.high_watermark, found.last_stable_offset, found.aborted_transactions) == (1, 0, [])
+
+
+def test_an_election_that_loses_the_transaction_leaves_nothing_of_it() -> None:
+    bench = replicated()
+    side = ProducerSide(bench.connect(1))
+    side.init()
+    assert produced(side.client, batch(b"plain")) is ErrorCode.NONE
+    assert side.produce() is ErrorCode.NONE
+    bench.sandbox.move_leader("t", 0, 1, end_offset=1)
+    found = fetched(side.client)
+    assert (found.high_watermark, found.last_stable_offset) == (1, 1)
+    # What comes next has lost what was before it.
+    assert side.produce() is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+@pytest.mark.parametrize(("sequence", "code"), [(0, ErrorCode.NONE), (1, ErrorCode.NONE)])
+def test_an_idempotent_producer_whose_batches_were_lost_starts_where_it_is(sequence: int, code: ErrorCode) -> None:
+    bench = replicated()
+    client = bench.connect(1)
+    assert produced(client, batch(b"a", producer=(7, 0, 0))) is ErrorCode.NONE
+    bench.sandbox.move_leader("t", 0, 1, end_offset=0)
+    assert produced(client, batch(b"b", producer=(7, 0, sequence))) is code
+
+
+def test_a_producer_is_known_behind_a_move_and_an_election_that_lost_others() -> None:
+    bench = replicated()
+    client = bench.connect(1)
+    for sequence in range(3):
+        assert produced(client, batch(b"a", producer=(7, 0, sequence))) is ErrorCode.NONE
+    bench.sandbox.delete_records("t", 0, 3)
+    assert produced(client, batch(b"b", producer=(8, 0, 0))) is ErrorCode.NONE
+    bench.sandbox.move_leader("t", 0, 2, end_offset=3)
+    there = bench.connect(2)
+    assert produced(there, batch(b"a", producer=(7, 0, 5))) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert produced(there, batch(b"a", producer=(7, 0, 2))) is ErrorCode.NONE, "repeated"
+    assert bench.sandbox.end_offset("t", 0) == 3
+    assert produced(there, batch(b"a", producer=(7, 0, 3))) is ErrorCode.NONE
+    assert bench.sandbox.end_offset("t", 0) == 4
+
+
+def test_producers_expire_but_for_those_with_a_transaction() -> None:
+    bench = Bench(topics={"t": 1})
+    side = ProducerSide(bench.connect())
+    side.init()
+    assert side.produce() is ErrorCode.NONE
+    assert produced(side.client, batch(b"a", producer=(7_000, 0, 0))) is ErrorCode.NONE
+    assert produced(side.client, batch(b"a", producer=(7_000, 0, 9))) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    bench.sandbox.expire_producers("t", 0)
+    assert produced(side.client, batch(b"a", producer=(7_000, 0, 9))) is ErrorCode.NONE
+    assert side.produce() is ErrorCode.NONE
+    assert fetched(side.client).last_stable_offset == 0
+    assert side.end() is ErrorCode.NONE
+    bench.sandbox.expire_producers("t", 0)
+    # By version 2 a producer that a partition does not know starts at 0.
+    side.sequences[0] = 3
+    assert side.produce() is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+@pytest.mark.parametrize(("acks", "code"), [(-1, ErrorCode.NOT_ENOUGH_REPLICAS), (1, ErrorCode.NONE)])
+def test_too_few_replicas_in_sync(acks: int, code: ErrorCode) -> None:
+    bench = replicated(min_insync_replicas="2")
+    client = bench.connect(1)
+    bench.sandbox.hold_follower("t", 0, 2)
+    assert produced(client, batch(b"v"), acks=acks) is ErrorCode.NONE
+    bench.sandbox.hold_follower("t", 0, 3)
+    assert produced(client, batch(b"v"), acks=acks) is code
+    bench.sandbox.release_follower("t", 0, 3)
+    assert produced(client, batch(b"v"), acks=acks) is ErrorCode.NONE
+
+
+def test_more_replicas_than_there_are_cannot_be_asked_for() -> None:
+    bench = replicated(1, min_insync_replicas="2")
+    assert produced(bench.connect(1), batch(b"v")) is ErrorCode.NONE
+
+
+@pytest.mark.parametrize("code", [ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND, ErrorCode.REQUEST_TIMED_OUT])
+def test_what_too_few_replicas_have_is_written_all_the_same(code: ErrorCode) -> None:
+    bench = Bench(topics={"t": 1})
+    client = bench.connect()
+    bench.sandbox.fail_requests("Produce", code)
+    records = batch(b"v", producer=(7, 0, 0))
+    assert produced(client, records) is code
+    assert bench.sandbox.end_offset("t", 0) == 1
+    assert produced(client, records) is ErrorCode.NONE
+    assert bench.sandbox.end_offset("t", 0) == 1, "the repetition is known"
+
+
+def test_the_cluster_says_which_version_of_transactions_it_has() -> None:
+    for level, told in ((0, []), (1, [("transaction.version", 1)]), (2, [("transaction.version", 2)])):
+        bench = Bench(settings=ClusterSettings(transaction_version=level, group_version=0))
+        request = ApiVersionsRequest(client_software_name="a", client_software_version="1")
+        got = bench.connect().call(request, ApiVersionsResponse, 4)
+        assert [(one.name, one.max_version_level) for one in got.finalized_features] == told

@@ -1,0 +1,205 @@
+"""Coordinators of transactions: timeouts, moves, troubles, and markers that wait for a leader."""
+
+import pytest
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.protocol.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from kctl.sandbox import ClusterSettings
+from kctl.sandbox.faults import Fault
+from tests.unit.sandbox.bench import Bench, Client
+from tests.unit.sandbox.producer_side import TX, ProducerSide, fetched
+
+LEVELS = pytest.mark.parametrize("level", [1, 2])
+
+
+def bench_of(level: int = 2, nodes: int = 1, **more: int) -> Bench:
+    return Bench(nodes, {"t": 2}, ClusterSettings(transaction_version=level, **more))  # type: ignore[arg-type]
+
+
+def begun(bench: Bench, level: int = 2, timeout_ms: int = 60_000) -> ProducerSide:
+    side = ProducerSide(bench.connect(), level)
+    assert side.init(timeout_ms) is ErrorCode.NONE
+    assert side.produce() is ErrorCode.NONE
+    return side
+
+
+def stable(client: Client, partition: int = 0) -> tuple[int, int, int]:
+    """Return end, last stable offset and the number of aborted transactions."""
+    found = fetched(client, partition)
+    return found.high_watermark, found.last_stable_offset, len(found.aborted_transactions or ())
+
+
+@LEVELS
+def test_a_transaction_that_takes_too_long_is_aborted_and_its_producer_fenced(level: int) -> None:
+    bench = bench_of(level)
+    side = begun(bench, level, timeout_ms=5_000)
+    bench.scheduler.advance(4_999)
+    assert side.state() == "Ongoing"
+    bench.scheduler.advance(1)
+    assert side.state() == "CompleteAbort"
+    assert stable(side.client) == (2, 2, 1)
+    codes = (side.produce(), side.end())
+    fenced = (ErrorCode.PRODUCER_FENCED, ErrorCode.PRODUCER_FENCED)
+    # In version 2 the timed out epoch is the one before: its end is taken for a repetition of another kind.
+    assert codes == (fenced if level == 1 else (ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.INVALID_TXN_STATE))
+    assert bench.scheduler.pending == 0
+
+
+@LEVELS
+def test_the_time_of_a_transaction_that_ends_is_not_counted_on(level: int) -> None:
+    bench = bench_of(level)
+    side = begun(bench, level, timeout_ms=5_000)
+    bench.scheduler.advance(4_000)
+    assert side.end() is ErrorCode.NONE
+    assert bench.scheduler.pending == 0
+    assert side.produce() is ErrorCode.NONE
+    bench.scheduler.advance(4_999)
+    assert side.state() == "Ongoing"
+
+
+def test_a_coordinator_that_stands_still_ends_it_when_it_moves_again() -> None:
+    bench = bench_of(2, nodes=2)
+    coordinator = bench.cluster.transactions.node_of(TX).node_id
+    other = 3 - coordinator
+    for partition in (0, 1):
+        bench.sandbox.move_leader("t", partition, other)
+    side = ProducerSide(bench.connect(coordinator))
+    side.init(timeout_ms=5_000)
+    leader = bench.connect(other)
+    assert side.produce(client=leader) is ErrorCode.NONE
+    bench.sandbox.start_fault(coordinator, Fault.FREEZE)
+    assert side.produce(1, client=leader) is ErrorCode.NOT_ENOUGH_REPLICAS
+    bench.scheduler.advance(10_000)
+    assert stable(leader) == (1, 0, 0)
+    bench.sandbox.stop_fault(coordinator, Fault.FREEZE)
+    assert stable(leader) == (2, 2, 1)
+
+
+@pytest.mark.parametrize("commit", [True, False])
+def test_a_marker_waits_for_a_leader(commit: bool) -> None:
+    bench = bench_of()
+    side = begun(bench)
+    assert side.produce(1) is ErrorCode.NONE
+    bench.sandbox.elect_late("t", 0, 1, ms=500)
+    assert side.end(commit=commit) is ErrorCode.NONE
+    assert side.state() == ("PrepareCommit" if commit else "PrepareAbort")
+    assert stable(side.client, 1) == (2, 2, 0 if commit else 1)
+    assert side.add() is ErrorCode.CONCURRENT_TRANSACTIONS
+    assert side.init() is ErrorCode.CONCURRENT_TRANSACTIONS
+    bench.scheduler.advance(500)
+    assert side.state() == ("CompleteCommit" if commit else "CompleteAbort")
+    assert stable(side.client) == (2, 2, 0 if commit else 1)
+    assert bench.cluster.topics["t"].partitions[0].log.watchers == 0
+
+
+@LEVELS
+def test_markers_are_held_and_released(level: int) -> None:
+    bench = bench_of(level)
+    side = begun(bench, level)
+    bench.sandbox.hold_markers(TX)
+    assert side.end() is ErrorCode.NONE
+    assert side.state() == "PrepareCommit"
+    assert side.produce() is ErrorCode.CONCURRENT_TRANSACTIONS
+    assert stable(side.client) == (1, 0, 0)
+    bench.sandbox.release_markers(TX)
+    assert side.state() == "CompleteCommit"
+    assert side.produce() is ErrorCode.NONE
+
+
+def test_markers_come_as_late_as_they_are_set_to() -> None:
+    bench = bench_of(transaction_marker_delay_ms=40)
+    side = begun(bench)
+    assert side.end() is ErrorCode.NONE
+    bench.scheduler.advance(39)
+    assert side.state() == "PrepareCommit"
+    bench.scheduler.advance(1)
+    assert side.state() == "CompleteCommit"
+
+
+def test_another_coordinator_goes_on_with_time_and_markers() -> None:
+    bench = bench_of(2, nodes=2)
+    for partition in (0, 1):
+        bench.sandbox.move_leader("t", partition, 1)
+    bench.sandbox.move_transaction_coordinator(TX, 1)
+    side = begun(bench, timeout_ms=5_000)
+    bench.scheduler.advance(3_000)
+    bench.sandbox.move_transaction_coordinator(TX, 2)
+    assert side.add() is ErrorCode.NOT_COORDINATOR
+    bench.scheduler.advance(2_000)
+    assert stable(side.client) == (2, 2, 1)
+    there = ProducerSide(bench.connect(2))
+    assert there.init() is ErrorCode.NONE
+    assert there.produce(client=side.client) is ErrorCode.NONE
+    bench.sandbox.hold_markers(TX)
+    assert there.end() is ErrorCode.NONE
+    bench.sandbox.move_transaction_coordinator(TX, 1)
+    bench.sandbox.release_markers(TX)
+    assert side.state() == "CompleteCommit"
+    assert stable(side.client) == (4, 4, 1)
+
+
+def test_a_coordinator_in_trouble_writes_its_markers_later() -> None:
+    bench = bench_of()
+    side = begun(bench)
+    bench.sandbox.hold_markers(TX)
+    assert side.end() is ErrorCode.NONE
+    bench.sandbox.trouble_transaction_coordinator(TX, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+    bench.sandbox.release_markers(TX)
+    assert stable(side.client) == (1, 0, 0)
+    assert [side.init(), side.add(), side.end(), side.produce(), side.commit_offset(1)] == [
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.NOT_ENOUGH_REPLICAS,
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ]
+    bench.sandbox.trouble_transaction_coordinator(TX, None)
+    assert side.state() == "CompleteCommit"
+
+
+def test_a_coordinator_that_is_not_available_is_not_found_either() -> None:
+    bench = bench_of()
+    client = bench.connect()
+
+    def found() -> tuple[int, int]:
+        request = FindCoordinatorRequest(key_type=1, coordinator_keys=[TX])
+        (one,) = client.call(request, FindCoordinatorResponse, 4).coordinators
+        return one.error_code, one.node_id
+
+    assert found() == (0, 1)
+    bench.sandbox.trouble_transaction_coordinator(TX, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    assert found() == (ErrorCode.COORDINATOR_NOT_AVAILABLE, -1)
+    with pytest.raises(ValueError, match="NONE is no trouble"):
+        bench.sandbox.trouble_transaction_coordinator(TX, ErrorCode.NONE)
+
+
+def test_a_topic_that_is_deleted_keeps_no_transaction_from_ending() -> None:
+    bench = bench_of()
+    side = begun(bench)
+    bench.cluster.delete_topic("t")
+    assert side.end() is ErrorCode.NONE
+    assert side.state() == "CompleteCommit"
+
+
+def test_epochs_run_out_and_another_id_goes_on() -> None:
+    for level in (1, 2):
+        bench = bench_of(level)
+        side = begun(bench, level)
+        assert side.end() is ErrorCode.NONE
+        transaction = bench.cluster.transactions.get(TX)
+        assert transaction is not None
+        first_id = transaction.producer_id
+        transaction.epoch = 2**15 - 2
+        if level == 1:
+            assert side.init() is ErrorCode.NONE
+        else:
+            side.held, side.sequences = transaction.identity, {}
+            assert side.produce() is ErrorCode.NONE
+            before = side.held
+            assert side.end() is ErrorCode.NONE
+            after, side.held = side.held, before
+            assert side.end() is ErrorCode.NONE, "a repetition is told the same"
+            assert side.held == after
+        assert side.held[0] != first_id
+        assert side.held[1] == 0
+        assert side.produce() is ErrorCode.NONE
