@@ -61,11 +61,13 @@ class Dialer:
         """Whether every attempt under way still waits for DNS."""
         return all(entry.attempt is not None and entry.attempt.is_resolving for entry in self._attempting.values())
 
-    def unfinished(self, now_ms: int) -> KafkaError | None:
-        """Return what the attempt that is longest under way waits for; its caller may have less than the limit."""
+    def unfinished(self, now_ms: int, node_id: int | None = None) -> KafkaError | None:
+        """Return what the attempt (at that node) that is longest under way waits for; callers may have less time."""
         for entry in self._attempting.values():
             attempt = entry.attempt
             assert attempt is not None
+            if node_id not in (None, entry.node.node_id):
+                continue
             elapsed_ms = now_ms - attempt.started_at_ms
             for connection in attempt.connecting.values():
                 return connect_errors.unfinished(connection.target, connection.phase, attempt.limit_ms, elapsed_ms)

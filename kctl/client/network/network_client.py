@@ -162,9 +162,9 @@ class NetworkClient:
         """How often a node was tried to be connected so far."""
         return self._dialer.attempts
 
-    def unfinished(self) -> KafkaError | None:
-        """Return what the longest attempt under way has been waiting for so far; None without one."""
-        return self._dialer.unfinished(self.clock.now_ms())
+    def unfinished(self, node_id: int | None = None) -> KafkaError | None:
+        """Return what the longest attempt under way (at that node) has been waiting for so far; None without one."""
+        return self._dialer.unfinished(self.clock.now_ms(), node_id)
 
     def fatal_error(self) -> KafkaError | None:
         """Return an error that waiting will not cure: refused credentials, or no node that is what we asked for."""

@@ -48,6 +48,8 @@ class FakeNetwork:
         self.refusal: KafkaError | None = None
         self.fetch_version = 18
         self.epoch_version = 4
+        self.attempts: dict[int, KafkaError] = {}
+        """What connections under way are waiting for, by node."""
         self.nodes: Sequence[Node] = ()
 
     def ready(self, node_id: int) -> bool:
@@ -64,6 +66,9 @@ class FakeNetwork:
 
     def node_error(self, node_id: int) -> KafkaError | None:
         return self.down.get(node_id)
+
+    def unfinished(self, node_id: int | None = None) -> KafkaError | None:
+        return None if node_id is None else self.attempts.get(node_id)
 
     def fatal_error(self) -> KafkaError | None:
         return self.refusal

@@ -103,6 +103,19 @@ def test_progress_names_the_partition_and_the_last_error() -> None:
     assert str(progress.cause) == "reset by peer"
 
 
+def test_progress_names_a_leader_that_is_not_connected_and_what_that_waits_for() -> None:
+    client = FakeClient(topic("t", [1, 1]))
+    client.network.down[1] = None
+    client.network.attempts[1] = ConnectionLost("no ApiVersions answer yet")
+    desk = Desk(client)
+    desk.ask()
+    assert desk.requests() == []
+    progress = desk.manager.progress(1)
+    assert progress is not None
+    assert progress.waiting_for.endswith("of t-0 and 1 more from host1:9092 (id 1), which is not connected")
+    assert str(progress.cause) == "no ApiVersions answer yet"
+
+
 def test_what_waiting_does_not_cure_ends_the_call_at_once() -> None:
     desk = Desk(FakeClient(topic("t", [1, 2])))
     desk.ask()

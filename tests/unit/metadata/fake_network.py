@@ -70,7 +70,7 @@ class FakeNetwork(NetworkClient):
     def errors(self) -> list[KafkaError]:
         return list(self.failures.values())
 
-    def unfinished(self) -> KafkaError | None:
+    def unfinished(self, node_id: int | None = None) -> KafkaError | None:
         return None
 
     def fatal_error(self) -> KafkaError | None:

@@ -87,6 +87,13 @@ class Leaders:
         state = "is being connected" if error is None else f"cannot be reached: {error}"
         return f"leader {self.name_of(node_id)} {state}"
 
+    def hanging(self, topic_partition: TopicPartition) -> tuple[str, KafkaError | None] | None:
+        """Return the leader that is not connected, and what its connection waits for so far; None with a connection."""
+        info = self._client.metadata.cluster.partition(*topic_partition)
+        if info is None or self.is_connected(info.leader_id) or not self.has_node(info.leader_id):
+            return None
+        return self.name_of(info.leader_id), self._client.network.unfinished(info.leader_id)
+
     def why_not_ready(self, node_id: int) -> KafkaError | None:
         """Return why the last connection to the node failed, or None."""
         return self._client.network.node_error(node_id)

@@ -112,8 +112,14 @@ class OffsetsManager:
             return None
         query = next(iter(call.queries.values()))
         others = f" and {len(call.queries) - 1} more" if len(call.queries) > 1 else ""
-        leader = "" if query.node_id is None else f" from {self._leaders.name_of(query.node_id)}"
-        return Progress(f"waiting for the offset of {query.topic_partition}{others}{leader}", query.error)
+        what = f"waiting for the offset of {query.topic_partition}{others}"
+        if query.node_id is not None:
+            return Progress(f"{what} from {self._leaders.name_of(query.node_id)}", query.error)
+        hanging = self._leaders.hanging(query.topic_partition)
+        if hanging is None:
+            return Progress(what, query.error)
+        leader, error = hanging
+        return Progress(f"{what} from {leader}, which is not connected", error or query.error)
 
     @property
     def topics(self) -> Iterator[str]:
