@@ -130,7 +130,8 @@ class Partitioner:
         if weights is not None:
             sums = list(accumulate(weights))
             return numbers[bisect_right(sums, self._chance.randrange(sums[-1]))]
-        return self._chance.choice(_available(topic))
+        choices = _available(topic)
+        return choices[self._chance.randrange(len(choices))]
 
     def _weights(self, topic: TopicInfo) -> tuple[list[int], list[int] | None]:
         """Return the partitions to choose from and their weights; None where all are as good as each other.
