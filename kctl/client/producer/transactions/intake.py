@@ -1,6 +1,6 @@
 """Taking events in their order where records belong to transactions: what comes outside of one is refused.
 
-Shown by tests/unit/producer/transactions/test_intake.py.
+Shown by tests/sim/producer/test_transactions.py.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,0 +1,57 @@
+"""What an application may ask, before anything is sent."""
+
+import pytest
+
+from kctl.client.clock import ManualClock
+from kctl.client.cluster import TopicPartition
+from kctl.client.committed_offset import OffsetAndMetadata
+from kctl.client.errors import IllegalStateError, MaxBlockTimeout
+from kctl.client.producer.transactions.calls import TransactionCall
+from kctl.client.producer.transactions.desk import TransactionDesk
+from kctl.client.producer.transactions.states import CALLS, Step
+from tests.unit.producer.records import NoDriver, mailbox
+from tests.unit.producer.transactions.fakes import PARTITION, Member
+
+
+class Desk:
+    """A desk on a loop that never answers."""
+
+    def __init__(self, name: str | None = "copier") -> None:
+        self.clock = ManualClock()
+        self.mailbox = mailbox(self.clock)
+        self.desk = TransactionDesk(name, self.clock, NoDriver(self.clock), self.mailbox)
+
+    def posted(self) -> TransactionCall:
+        event = self.mailbox.take()
+        assert isinstance(event, TransactionCall)
+        return event
+
+
+@pytest.mark.parametrize("step", CALLS)
+def test_without_a_transactional_id_nothing_is_possible(step: Step) -> None:
+    with pytest.raises(IllegalStateError, match=rf"{step.value}\(\) needs transactional.id"):
+        Desk(None).desk.ask(step, 10)
+
+
+def test_offsets_may_be_numbers() -> None:
+    desk = Desk()
+    with pytest.raises(MaxBlockTimeout):
+        desk.desk.ask(Step.OFFSETS, 10, {PARTITION: 5, TopicPartition("t", 1): OffsetAndMetadata(6, "note")}, Member())
+    assert desk.posted().offsets == {
+        PARTITION: OffsetAndMetadata(5),
+        TopicPartition("t", 1): OffsetAndMetadata(6, "note"),
+    }
+
+
+@pytest.mark.parametrize("offset", [-1, True, 1.5, None])
+def test_an_offset_that_cannot_be_is_named(offset: object) -> None:
+    with pytest.raises(ValueError, match="t-0: an offset is a number from 0 on"):
+        Desk().desk.ask(Step.OFFSETS, 10, {PARTITION: offset}, Member())  # type: ignore[dict-item]
+
+
+def test_a_member_that_cannot_be_is_refused() -> None:
+    nameless, nobody = Member(), Member()
+    nameless.group_id, nobody.member_id = "", ""
+    for member, words in ((nameless, "group_id is empty"), (nobody, "generation 3 needs a member_id")):
+        with pytest.raises(ValueError, match=words):
+            Desk().desk.ask(Step.OFFSETS, 10, {PARTITION: 1}, member)
