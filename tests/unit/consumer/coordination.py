@@ -13,6 +13,7 @@ class ReadyCoordinator:
 
     group_id = "g"
     waiting_for = "waiting for the coordinator of group g"
+    is_doubted = False
 
     def __init__(self) -> None:
         self.is_ready = True

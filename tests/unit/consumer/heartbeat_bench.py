@@ -41,7 +41,7 @@ class ScriptedCoordinator:
         self.version = 1
         self.error: KafkaError | None = None
         self.refusal: KafkaError | None = None
-        self.losses: list[KafkaError] = []
+        self.is_doubted = False
 
     def ready(self, connection: int) -> bool:
         assert connection == PROMPT
@@ -56,8 +56,8 @@ class ScriptedCoordinator:
     def check(self, code: int, what: str) -> KafkaError | None:
         return broker_error(code, what) if code else None
 
-    def lost(self, error: KafkaError) -> None:
-        self.losses.append(error)
+    def doubt(self) -> None:
+        self.is_doubted = True
 
 
 class Bench:

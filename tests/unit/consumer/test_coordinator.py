@@ -220,6 +220,61 @@ def test_who_did_not_answer_is_not_asked_who_coordinates() -> None:
     assert desk.sent.node_id == 1, "it answers, so it may be asked"
 
 
+def test_any_broker_can_say_who_coordinates() -> None:
+    desk = Desk()
+    desk.look_up()
+    assert desk.sent.is_for_any
+
+
+def test_how_an_idle_connection_ended_is_no_reason_to_look_for_another_coordinator() -> None:
+    desk = Desk()
+    desk.find()
+    desk.network.down = {PROMPT: ConnectionLost("closed by the broker")}
+    assert not desk.coordinator.ready(PROMPT)
+    assert desk.network.hung_up == []
+    desk.network.down = {PROMPT: ConnectionLost("the next attempt has failed, too")}
+    assert not desk.coordinator.ready(PROMPT)
+    assert desk.network.hung_up == [PROMPT, HELD]
+
+
+def test_a_doubted_coordinator_stays_until_another_one_is_named() -> None:
+    desk = Desk()
+    desk.coordinator.doubt()
+    assert not desk.coordinator.is_doubted, "there is none"
+    desk.find()
+    held = desk.coordinator.outgoing(HELD, HeartbeatRequest(), 30_000, lambda _: None)
+    desk.coordinator.doubt()
+    look = second_look(desk)
+    assert look is not None
+    assert look.node_id in (1, 3), "somebody else"
+    assert not look.is_for_any
+    fail(look, ConnectionLost("gone"))
+    assert second_look(desk) is None, "not at once"
+    desk.client.clock.advance(1000)
+    look = second_look(desk)
+    assert look is not None
+    answer(look, found_at(2))
+    assert not desk.coordinator.is_doubted
+    assert desk.network.hung_up == [], "what is held back there goes on"
+    desk.coordinator.doubt()
+    look = second_look(desk)
+    assert look is not None
+    answer(look, found_at(3))
+    assert not desk.coordinator.is_doubted
+    assert desk.network.dedicated[HELD] == Node(HELD, "host3", 9092)
+    fail(held, ConnectionLost("of the one before"))
+
+
+def test_a_doubted_coordinator_is_asked_itself_where_nobody_else_can_be() -> None:
+    desk = Desk()
+    desk.find()
+    desk.network.down = {1: None, 3: None}
+    desk.coordinator.doubt()
+    look = second_look(desk)
+    assert look is not None
+    assert look.node_id == 2
+
+
 def refused() -> FindCoordinatorResponse:
     error = find_coordinator.Coordinator(key="g", node_id=-1, error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE)
     return FindCoordinatorResponse(coordinators=[error])

@@ -42,6 +42,7 @@ class Coordinator:
         group_id: whose coordinator it is.
         error: the last thing that went wrong with it; None while it is known and answers.
         refusal: an error of the look-up that trying again does not cure; it is there for one turn of the loop.
+        is_doubted: it was asked whether the one we know is still the one, and there is no answer yet.
 
     Source: Java's CoordinatorRequestManager. Differs: two connections instead of one. While it is silent, another node
     is asked every second who coordinates, so that one that stands still is left as soon as it is replaced.
@@ -67,8 +68,11 @@ class Coordinator:
         self._unanswered: dict[int, int] = {}
         """When each request on PROMPT was sent that has no answer yet, oldest first."""
         self._sent = 0
-        self._connecting_since_ms: int | None = None
+        self._connecting_since_ms: dict[int, int] = {}
+        """Since when each connection is wanted and not ready."""
         self._looked_at_ms = 0
+        self.is_doubted = False
+        self._doubt_at_ms = 0
         self._silent_id = NO_NODE
         """Who was lost because it did not answer; it would not answer the look-up either."""
 
@@ -79,13 +83,17 @@ class Coordinator:
         if self._node is None:
             self._is_wanted = True
             return False
-        if self._client.network.ready(connection):
-            if connection == PROMPT:
-                self._connecting_since_ms = None
+        network = self._client.network
+        error = network.node_error(connection)
+        if network.ready(connection):
+            self._connecting_since_ms.pop(connection, None)
             return True
-        if connection == PROMPT and self._connecting_since_ms is None:
-            self._connecting_since_ms = self._client.clock.now_ms()
-        error = self._client.network.node_error(connection)
+        if connection not in self._connecting_since_ms:
+            # How an earlier connection ended, idle as it was, does not keep us from making another one.
+            self._connecting_since_ms[connection] = self._client.clock.now_ms()
+            if error is not None:
+                self._connect_errors[connection] = error
+        error = network.node_error(connection)
         if error is not None and error is not self._connect_errors.get(connection):
             self._connect_errors[connection] = error
             self.lost(error)
@@ -131,11 +139,22 @@ class Coordinator:
         self.error = error
         self._silent_id = NO_NODE if isinstance(error, BrokerError) else self._node.node_id
         self._node = None
-        self._connecting_since_ms = None
+        self.is_doubted = False
+        self._connecting_since_ms.clear()
         self._unanswered.clear()
         self._wait_before_next()
         for connection in (PROMPT, HELD):
             self._client.network.disconnect(connection, "the coordinator is looked for anew")
+
+    def doubt(self) -> None:
+        """Ask whether the one we know is still the one; it stays until another one is named.
+
+        Unlike `lost` it ends no connection: a JoinGroup that is held there would leave a member behind that nobody is,
+        and for which the group waits.
+        """
+        if self._node is not None:
+            self.is_doubted = True
+            self._doubt_at_ms = self._client.clock.now_ms()
 
     @property
     def waiting_for(self) -> str:
@@ -167,7 +186,11 @@ class Coordinator:
             request.coordinator_keys = [self.group_id]
         else:
             request.key = self.group_id
-        return Poll([Outgoing(node.node_id, request, self._request_timeout_ms, self._on_answer)])
+        if self.is_doubted:
+            self._doubt_at_ms = now_ms + SECOND_LOOK_MS
+        is_for_any = self._node is None  # else whoever is silent is known, and is not to be asked
+        timeout_ms = self._request_timeout_ms
+        return Poll([Outgoing(node.node_id, request, timeout_ms, self._on_answer, is_for_any=is_for_any)])
 
     def _whom_to_ask(self) -> Node | None:
         """Return a node that is ready, another one than a silent coordinator where there is one."""
@@ -179,14 +202,17 @@ class Coordinator:
             return network.any_ready_node() if ready is None or silent_id == NO_NODE else ready
         if ready is None and others:
             network.ready(others[0].node_id)  # so that there is one the next time
+        if ready is None and self.is_doubted:
+            return network.any_ready_node()
         return ready
 
     @property
     def _second_look_at_ms(self) -> int:
         """When to ask whether the one we know is still the one: it is silent, and may stand still for ever."""
+        if self.is_doubted:
+            return self._doubt_at_ms
         silent_since_ms = next(iter(self._unanswered.values()), FOREVER_MS)
-        if self._connecting_since_ms is not None:
-            silent_since_ms = min(silent_since_ms, self._connecting_since_ms)
+        silent_since_ms = min(silent_since_ms, self._connecting_since_ms.get(PROMPT, FOREVER_MS))
         if silent_since_ms == FOREVER_MS:
             return FOREVER_MS
         return max(silent_since_ms, self._looked_at_ms) + SECOND_LOOK_MS
@@ -214,8 +240,11 @@ class Coordinator:
         if not isinstance(answer.response, FindCoordinatorResponse):
             return
         found = answer.response.coordinators[0] if answer.response.coordinators else answer.response
-        if found.error_code == ErrorCode.NONE and (found.node_id, found.host, found.port) != known[:3]:
-            text = f"{known} was silent, and node {found.node_id} coordinates now"
+        if found.error_code != ErrorCode.NONE:
+            return
+        self.is_doubted = False
+        if (found.node_id, found.host, found.port) != known[:3]:
+            text = f"{known} was asked, and node {found.node_id} coordinates now"
             self.lost(broker_error(ErrorCode.NOT_COORDINATOR, f"FindCoordinator of group {self.group_id}", text))
             self._on_found(Node(found.node_id, found.host, found.port))
 

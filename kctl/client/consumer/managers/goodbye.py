@@ -58,7 +58,7 @@ class Goodbye(ABC):
             return Poll([])
         if self._next_at_ms > now_ms:
             return Poll([], min(self._next_at_ms, self._deadline_at_ms))
-        if not self._coordinator.ready(PROMPT):
+        if self._coordinator.is_doubted or not self._coordinator.ready(PROMPT):
             return Poll([], self._deadline_at_ms)
         self._next_at_ms = FOREVER_MS
         timeout_ms = min(self._request_timeout_ms, self._deadline_at_ms - now_ms)
@@ -76,7 +76,7 @@ class Goodbye(ABC):
             error = self._coordinator.check(code, self.API)
             if code in self.GONE and error is not None:
                 self._was_unknown = True
-                self._coordinator.lost(error)  # whoever is found now is asked again
+                self._coordinator.doubt()  # whoever is named now is told again
                 return
         if error is not None and not may_pass(error):
             self.outcome = False
