@@ -36,6 +36,7 @@ class SimResolver:
         self._hub = hub
         self._name = hub.unique(name)
         self._names: dict[str, _Name] = {}
+        self._under_way: dict[SimLookup, Callable[[], None]] = {}
 
     def add(self, host: str, ips: Sequence[str], *, delay_ms: int = 0) -> None:
         """Let `host` resolve to `ips`, in that order, after `delay_ms`; later look-ups only."""
@@ -51,14 +52,22 @@ class SimResolver:
         lookup = SimLookup()
 
         def end() -> None:
+            if self._under_way.pop(lookup, None) is None:
+                return
             lookup.addresses = [Address(ip, port, ipaddress.ip_address(ip).version == 6) for ip in entry.ips]
             lookup.error = entry.error
             lookup.done = True
             self._hub.trace(self._name, f"{host}: {entry.error or ' '.join(entry.ips)}")
             on_done()
 
+        self._under_way[lookup] = end
         self._hub.call_later_ms(entry.delay_ms, self._name, end)
         return lookup
+
+    def answer_all(self) -> None:
+        """End the look-ups that are under way now, as they would have ended: what held them up is over."""
+        for end in self._under_way.values():
+            self._hub.call_later_ms(0, self._name, end)
 
     def _default(self, host: str) -> _Name:
         try:

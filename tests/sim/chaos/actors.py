@@ -6,7 +6,7 @@ write everything into the history and judge nothing. Shown by tests/sim/chaos/te
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer, ConsumerRecord
@@ -28,10 +28,20 @@ CALM_POLL_MS = 500
 CLOSE_MS = 30_000
 
 
-def value_of(record: ConsumerRecord) -> tuple[str, int, int, int]:
-    """Return topic, incarnation, partition and offset that a record says of itself."""
-    topic, incarnation, partition, offset = (record.value or b"///").decode().split("/")
-    return topic, int(incarnation), int(partition), int(offset)
+class Written(NamedTuple):
+    """What a record says of itself; `cuts`: how often its log had lost its end before."""
+
+    topic: str
+    incarnation: int
+    partition: int
+    offset: int
+    cuts: int
+
+
+def value_of(record: ConsumerRecord) -> Written:
+    """Return what a record says of itself."""
+    topic, *numbers = (record.value or b"/-1/-1/-1/-1").decode().split("/")
+    return Written(topic, *map(int, numbers))
 
 
 class Listener(RebalanceListener):
@@ -137,19 +147,20 @@ class Life:
         return records
 
     def _runs(self, records: list[ConsumerRecord]) -> dict[str, Any]:
-        """What a poll returned: runs of offsets without a gap, and records that are not what was written there."""
+        """What a poll returned: runs of offsets without a gap or a cut, and records that are not what was written."""
         runs: list[list[Any]] = []
         wrong: list[str] = []
         for record in records:
             tp = TopicPartition(record.topic, record.partition)
-            topic, incarnation, partition, offset = value_of(record)
-            is_known = 0 <= incarnation <= self.world.incarnations.get(topic, -1)
-            if (topic, partition, offset) != (*tp, record.offset) or not is_known:
+            said = value_of(record)
+            is_known = 0 <= said.incarnation <= self.world.incarnations.get(said.topic, -1)
+            if (said.topic, said.partition, said.offset) != (*tp, record.offset) or not is_known:
                 wrong.append(f"{tp} {record.offset}: {record.value!r}")
-            if runs and runs[-1][0] == tp and runs[-1][1] + runs[-1][2] == record.offset:
-                runs[-1][2] += 1
+            last = runs[-1] if runs else []
+            if last and last[0] == tp and last[1] + last[2] == record.offset and last[3] == said.cuts:
+                last[2] += 1
             else:
-                runs.append([tp, record.offset, 1])
+                runs.append([tp, record.offset, 1, said.cuts])
         return {"runs": runs, "wrong": wrong, "paused": list(self.consumer.paused), "owned": self.consumer.assignment}
 
     def subscribe(self) -> None:
@@ -261,11 +272,8 @@ class Life:
             times = dict.fromkeys(tps, wall_ms)
             self.call(ask, lambda: self.consumer.offsets_for_times(times, ms / 1000), ms, outcome=len)
             return
-        limits = {tp: (self.world.start(tp), self.world.end(tp)) for tp in tps}
         method = self.consumer.end_offsets if ask == "end_offsets" else self.consumer.beginning_offsets
-        self.call(ask, lambda: method(tps, ms / 1000), ms, outcome=lambda found: [
-            [tp, found[tp], limits[tp], (self.world.start(tp), self.world.end(tp))] for tp in tps
-        ])  # fmt: skip
+        self.call(ask, lambda: method(tps, ms / 1000), ms, outcome=lambda found: [[tp, found[tp]] for tp in tps])
 
     def _ask_topics(self) -> None:
         ms = self._timeout_ms()
@@ -351,14 +359,14 @@ class Life:
     def calm_step(self) -> None:
         self.poll(CALM_POLL_MS)
         for tp in self.owned:
-            if self.next.get(tp, 0) < self.world.end(tp):  # it may have begun at the end, or been moved there
+            if self.next.get(tp, 0) != self.world.end(tp):  # it may have begun at the end, or been moved there
                 self._ask_position(tp, CALM_POLL_MS)
         if self.group and self.chance.random() < 0.1:
             self.call("commit_sync", lambda: self.consumer.commit_sync(None, 10), 10_000)
 
     def has_arrived(self) -> bool:
         """Whether it stands at the end of all that it has."""
-        return all(self.next.get(tp, 0) >= self.world.end(tp) for tp in self.owned)
+        return all(self.next.get(tp, 0) == self.world.end(tp) for tp in self.owned)
 
     # --- the end ----------------------------------------------------------------------------------------------------
 

@@ -20,6 +20,9 @@ NEEDED = tuple(
         "trouble": ("OffsetCommit", "OffsetFetch", "JoinGroup", "FindCoordinator", "ConsumerGroupHeartbeat"),
         "throttle": ("Fetch", "OffsetCommit", "Metadata"),
         "orphan": ("OffsetCommit", "JoinGroup"),
+        "drop-answers": ("Fetch", "OffsetCommit", "JoinGroup", "ConsumerGroupHeartbeat", "LeaveGroup"),
+        "election": ("Fetch", "ListOffsets", "Metadata"),
+        "cut-log": ("Fetch", "OffsetForLeaderEpoch", "ListOffsets"),
         "errors": ("Fetch", "OffsetCommit", "JoinGroup", "SyncGroup", "Heartbeat", "OffsetFetch", "ListOffsets"),
         "stall": ("Fetch",),
     }.items()

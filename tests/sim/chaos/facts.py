@@ -46,12 +46,18 @@ class Facts:
         self.commits: dict[tuple[str, TopicPartition], Timeline[int | None]] = {}
         self.recreated: dict[str, None] = {}
         """Topics that were deleted once: an offset may mean another record since."""
+        self.cuts: dict[TopicPartition, list[int]] = {}
+        """Where each log ended after each loss of its end."""
+        self.blind: dict[tuple[str, TopicPartition], list[range]] = {}
+        """By group: offsets that were committed without a leader epoch and then cut off, which nobody can notice."""
         self.groups: dict[str, str] = {}
         self.properties: dict[str, dict[str, Any]] = {}
         """By proc, with `group` and `member` besides Kafka's."""
         self.faults: list[tuple[int, int]] = []
         """From when to when."""
         self.healed_at_ms = 0
+        self._epochs: dict[tuple[str, TopicPartition], int] = {}
+        """The leader epoch of each last commit, -1 without."""
 
     def start_of(self, tp: TopicPartition) -> Timeline[int]:
         return self.starts.setdefault(tp, Timeline(0))
@@ -93,8 +99,12 @@ class Facts:
             case "deleted":
                 self._deleted(entry.value, entry.at_ms)
             case "commit":
-                group, tp, offset, _ = entry.value
+                group, tp, offset, _, epoch = entry.value
                 self.commits_of(group, tp).set(entry.at_ms, offset)
+                self._epochs[group, tp] = epoch
+            case "cut":
+                tp, end = entry.value
+                self._cut(tp, end, entry.at_ms)
             case "fault":
                 self.faults.append((entry.at_ms, entry.at_ms + max(1, entry.value["duration_ms"])))
             case "heal":
@@ -103,6 +113,22 @@ class Facts:
                 self.phase = "heal"
             case "stable" | "over":
                 self.phase = entry.what
+
+    def _cut(self, tp: TopicPartition, end: int, at_ms: int) -> None:
+        self.end_of(tp).set(at_ms, end)
+        self.cuts.setdefault(tp, []).append(end)
+        for (group, committed_tp), committed in self.commits.items():
+            offset = committed.now
+            if committed_tp == tp and offset is not None and offset > end and self._epochs[group, tp] < 0:
+                self.is_blind(group, tp, range(end, offset))
+
+    def is_blind(self, group: str, tp: TopicPartition, offsets: range) -> None:
+        """Take note of offsets that a group may miss."""
+        self.blind.setdefault((group, tp), []).append(offsets)
+
+    def cuts_before(self, tp: TopicPartition, offset: int) -> int:
+        """Return how often the log of an offset had been cut when what is there now was written."""
+        return max((number for number, end in enumerate(self.cuts.get(tp, ()), 1) if end <= offset), default=0)
 
     def _deleted(self, topic: str, at_ms: int) -> None:
         self.recreated[topic] = None

@@ -17,6 +17,7 @@ from tests.sim.chaos.world import World
 GROUPS = ("g", "k")
 MOST_PARTITIONS_OF_U = 5
 LONGEST_WITHOUT_TOPIC_MS = 5000
+MOST_CUT = 30
 End = Callable[[], None]
 
 _LINK_FAULTS = {
@@ -40,6 +41,7 @@ _NODE_FAULTS = {
     Kind.PAUSE: NodeFault.FREEZE,
     Kind.SILENCE: NodeFault.SILENCE,
     Kind.RESET_ON_REQUEST: NodeFault.RESET_ON_REQUEST,
+    Kind.DROP_ANSWERS: NodeFault.DROP_ANSWERS,
     Kind.DELAY: NodeFault.DELAY,
 }
 _SWIZZLE_STEP_MS = 70
@@ -65,6 +67,8 @@ class Trouble:
             Kind.SWIZZLE: self._swizzle,
             Kind.CRASH: self._crash,
             Kind.LEADER: self._leader,
+            Kind.ELECTION: self._election,
+            Kind.CUT_LOG: self._cut_log,
             Kind.COORDINATOR: self._coordinator,
             Kind.TROUBLE: self._trouble,
             Kind.RETENTION: self._retention,
@@ -118,7 +122,9 @@ class Trouble:
             world.sandbox.trouble_coordinator(group, None)
         for node in range(1, NODES + 1):
             world.resolver.add(f"node-{node}", [ip_of(node)])
+        world.resolver.answer_all()
         world.create_topic("u")
+        world.elect_where_nobody_leads()
 
     # --- links ------------------------------------------------------------------------------------------------------
 
@@ -196,6 +202,16 @@ class Trouble:
         tp = self._chosen(fault)
         if tp is not None:
             self._world.sandbox.move_leader(tp.topic, tp.partition, fault.node)
+
+    def _election(self, fault: Fault) -> None:
+        tp = self._chosen(fault)
+        if tp is not None:
+            self._world.sandbox.elect_late(*tp, fault.node, ms=max(1, fault.duration_ms))
+
+    def _cut_log(self, fault: Fault) -> None:
+        tp = self._chosen(fault)
+        if tp is not None:
+            self._world.cut(tp, fault.node, fault.number % MOST_CUT + 1)
 
     def _coordinator(self, fault: Fault) -> None:
         for group in GROUPS:

@@ -39,9 +39,12 @@ class Kind(Enum):
     PAUSE = "pause"
     SILENCE = "silence"
     RESET_ON_REQUEST = "reset-on-request"
+    DROP_ANSWERS = "drop-answers"
     DELAY = "delay"
     CRASH = "crash"
     LEADER = "leader"
+    ELECTION = "election"
+    CUT_LOG = "cut-log"
     COORDINATOR = "coordinator"
     TROUBLE = "trouble"
     RETENTION = "retention"
@@ -75,6 +78,7 @@ ERRORS: dict[str, tuple[str, ...]] = {
     "Heartbeat": ("NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS", "REBALANCE_IN_PROGRESS"),
     "ConsumerGroupHeartbeat": ("NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE"),
     "LeaveGroup": ("NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS"),
+    "OffsetForLeaderEpoch": ("NOT_LEADER_OR_FOLLOWER", "LEADER_NOT_AVAILABLE"),
 }  # fmt: skip
 """Codes that a healthy cluster may give for a while, by API."""
 
@@ -136,6 +140,20 @@ class Plan(NamedTuple):
     faults: tuple[Fault, ...]
 
     @property
+    def may_miss_partitions(self) -> bool:
+        """Whether partitions that come or go while a leader is away may stay unnoticed.
+
+        A leader that comes back as a static member is told to keep shares that it did not make (KIP-814). It takes the
+        metadata of that moment for what they were made of, as Java's does, and sees the next change only.
+        """
+        return any(client.is_static and "group.protocol" not in client.properties for client in self.clients)
+
+    @property
+    def cuts_logs(self) -> bool:
+        """Whether ends of logs are lost."""
+        return any(fault.kind == Kind.CUT_LOG.value for fault in self.faults)
+
+    @property
     def digest(self) -> str:
         """A short name of what is in it."""
         return blake2b(to_json(self).encode(), digest_size=4).hexdigest()
@@ -175,11 +193,10 @@ def draw(seed: int) -> Plan:
     chaos_ms = chance.randint(8_000, 40_000)
     clients = _clients(chance, may_be_restless=kind != "calm")
     faults = _faults(chance, kinds, chaos_ms, clients)
-    if any(client.is_static for client in clients):
-        # A leader that comes back as a static member is told to keep shares that it did not make (KIP-814); partitions
-        # added while it was away are shared out in the next rebalance only, by Java's leader too.
+    plan = Plan(seed, kind, chaos_ms, clients, tuple(faults))
+    if plan.may_miss_partitions:
         faults = [fault for fault in faults if fault.kind != Kind.PARTITIONS.value]
-    return Plan(seed, kind, chaos_ms, clients, tuple(faults))
+    return plan._replace(faults=tuple(faults))
 
 
 def _kinds(chance: Random) -> tuple[str, dict[Kind, int]]:

@@ -2,8 +2,9 @@
 
 | id | rule |
 |---|---|
-| C1 poll-skip | within an assignment no record is left out; retention alone may take some away |
-| C2 nonmonotonic-poll | and none comes twice, unless a seek went back |
+| C1 poll-skip | within an assignment no record is left out; retention alone may take some away; \
+  where the end of a log was lost behind the position, reading goes on at the cut, or by the reset policy |
+| C2 nonmonotonic-poll | and none comes twice, unless a seek or a cut went back |
 | C3 int-poll-skip | the same between two runs of one poll |
 | C4 not-owned | only what is owned and not paused is delivered |
 | C5 position | position() is the offset after the last delivered |
@@ -12,7 +13,7 @@
 | C9 wrong-reset | and by the reset policy only where nothing is, or it is gone |
 | C8 unseen | after healing every record was delivered to every group that starts at the earliest |
 | C10 late | once all is calm, a record is delivered within twice fetch.max.wait.ms |
-| C11 wrong-record | a record is what was written at its offset |
+| C11 wrong-record | a record is what was written at its offset, and never what a cut has taken, after what came then |
 | C12 fresh-read | at the end somebody new reads exactly what is in the log |
 | C13 wrong-answer | end_offsets, beginning_offsets and committed tell what was so at some instant of the call |
 """
@@ -34,7 +35,7 @@ COMMITTING = ("poll", "commit_sync", "commit_async", "close", "unsubscribe", "su
 class Place:
     """Where one consumer stands in one partition of its assignment."""
 
-    __slots__ = ("expected", "from_beginning", "reach", "since_ms")
+    __slots__ = ("cuts", "expected", "from_beginning", "knows_epoch", "reach", "since_ms")
 
     def __init__(self, since_ms: int) -> None:
         self.expected: int | None = None
@@ -43,6 +44,10 @@ class Place:
         self.from_beginning = False
         self.reach = -1
         """Up to where this may be committed."""
+        self.cuts = 0
+        """How often the log had been cut when the last record was written, or the position was set."""
+        self.knows_epoch = False
+        """Whether a record was delivered since somebody said where to start."""
 
 
 class ConsumerRules:
@@ -53,7 +58,7 @@ class ConsumerRules:
         self._paused: dict[str, dict[TopicPartition, None]] = {}
         self._reach: dict[tuple[str, TopicPartition], int] = {}
         """The furthest that a proc may commit, over all its assignments."""
-        self._seen: dict[str, dict[TopicPartition, set[int]]] = {}
+        self._seen: dict[str, dict[TopicPartition, set[tuple[int, int]]]] = {}
         """By group that must miss nothing."""
         self._probes: dict[TopicPartition, dict[int, int]] = {}
         """When each record of the calm phase was written."""
@@ -74,6 +79,9 @@ class ConsumerRules:
     def _of_cluster(self, entry: Entry, facts: Facts) -> Iterator[Violation]:
         if entry.what == "commit":
             yield from self._commit(entry, facts)
+        elif entry.what == "cut":
+            tp, end = entry.value
+            self._cut(tp, end, facts)
         elif entry.what == "append" and facts.phase == "stable":
             tp, first, count = entry.value
             self._probes.setdefault(tp, {}).update(dict.fromkeys(range(first, first + count), entry.at_ms))
@@ -97,7 +105,7 @@ class ConsumerRules:
         elif entry.kind == "ok" and entry.what == "position":
             yield from self._position(entry, facts, places)
         elif entry.kind == "ok" and entry.what in ("end_offsets", "beginning_offsets"):
-            yield from self._limits(entry)
+            yield from self._limits(entry, facts)
         elif entry.kind == "ok" and entry.what == "committed":
             yield from self._committed(entry, facts)
 
@@ -128,6 +136,7 @@ class ConsumerRules:
                 tp, offset = entry.value
                 place = places[tp]
                 place.expected, place.from_beginning = offset, False
+                place.cuts, place.knows_epoch = len(facts.cuts.get(tp, ())), False
                 self._reached(entry.proc, tp, offset)
             case "seek_to_beginning":
                 for tp in entry.value:
@@ -150,30 +159,59 @@ class ConsumerRules:
         for text in entry.value["wrong"]:
             yield broken("C11 wrong-record", entry, text)
         met: dict[TopicPartition, None] = {}
-        for tp, first, count in entry.value["runs"]:
+        for tp, first, count, cuts in entry.value["runs"]:
             place = places.get(tp)
             if place is None or tp in paused or tp not in entry.value["owned"]:
                 why = "paused" if tp in paused else "not owned"
                 yield broken("C4 not-owned", entry, f"{tp} is {why}, and {count} records from {first} on came")
                 continue
-            rule = self._start(entry.proc, tp, place, first, facts)
+            rule = self._start(entry.proc, tp, place, first, facts, cuts)
             if rule:
                 name = "C3 int-poll-skip" if tp in met and place.expected is not None else rule
                 yield broken(name, entry, f"{tp}: {first} comes, {self._expected(place, entry.proc, tp, facts)}")
             met[tp] = None
-            place.expected = first + count
-            yield from self._delivered(entry, tp, first, count, facts)
+            place.expected, place.cuts, place.knows_epoch = first + count, cuts, True
+            yield from self._delivered(entry, tp, first, count, cuts, facts)
 
-    def _start(self, proc: str, tp: TopicPartition, place: Place, first: int, facts: Facts) -> str:
-        """Return the rule that is broken by delivering from `first` on, or nothing."""
+    def _cut(self, tp: TopicPartition, end: int, facts: Facts) -> None:
+        """Take note of members that read on behind a cut without a way to notice: nobody told them an epoch."""
+        for proc, places in self._places.items():
+            place = places.get(tp)
+            if place is not None and place.expected is not None and place.expected > end and not place.knows_epoch:
+                facts.is_blind(facts.groups[proc], tp, range(end, place.expected))
+
+    def _start(
+        self, proc: str, tp: TopicPartition, place: Place, first: int, facts: Facts, cuts: int | None = None
+    ) -> str:
+        """Return the rule that is broken by going on at `first`, or nothing.
+
+        Args: cuts: how often the log had been cut when that record was written, where there is one.
+        """
         expected = place.expected
-        if first == expected or tp.topic in facts.recreated:
+        if tp.topic in facts.recreated:
             return ""  # of a topic that was made anew an offset says nothing: old data may be on its way
         if expected is None:
             return "" if first in self._starts(proc, tp, place, facts) else "C7 wrong-start"
+        since = facts.cuts.get(tp, [])[place.cuts :]
+        if first == expected:
+            return "" if cuts is None else self._across(place, cuts, since)
+        if any(end < expected for end in since):  # it was told, or has met the end of the log
+            going_back = [max(end, facts.start_of(tp).now) for end in since if end < expected]
+            return "" if first in going_back or first in self._by_policy(proc, tp, place, facts) else "C9 wrong-reset"
         if facts.start_of(tp).now > expected:  # retention has passed it: C9
             return "" if first in self._by_policy(proc, tp, place, facts) else "C9 wrong-reset"
         return "C1 poll-skip" if first > expected else "C2 nonmonotonic-poll"
+
+    @staticmethod
+    def _across(place: Place, cuts: int, since: list[int]) -> str:
+        """Return the rule that is broken by going on where one stood with a record of another time."""
+        if not place.knows_epoch:
+            return ""
+        if cuts < place.cuts:
+            return "C11 wrong-record"
+        assert place.expected is not None
+        is_cut = any(end < place.expected for end in since[: cuts - place.cuts])
+        return "C1 poll-skip" if is_cut else ""
 
     def _starts(self, proc: str, tp: TopicPartition, place: Place, facts: Facts) -> "list[int] | range":
         """Return where somebody may start who was not told where."""
@@ -184,12 +222,15 @@ class ConsumerRules:
         if any(offset is None or offset < facts.start_of(tp).now for offset in committed):
             by_policy = self._by_policy(proc, tp, place, facts)
             return [*(offset for offset in committed if offset is not None), *by_policy]
-        return [offset for offset in committed if offset is not None]
+        known = [offset for offset in committed if offset is not None]
+        cuts = [end for end in facts.cuts.get(tp, ()) if end < max(known)]
+        return [*known, *cuts, *self._by_policy(proc, tp, place, facts)] if cuts else known
 
     def _by_policy(self, proc: str, tp: TopicPartition, place: Place, facts: Facts) -> "list[int] | range":
         starts = facts.start_of(tp).since(place.since_ms)
         if facts.policy(proc) == "latest":
-            return range(max(facts.end_of(tp).at(place.since_ms), starts[0]), facts.end_of(tp).now + 1)
+            ends = facts.end_of(tp).since(place.since_ms)
+            return range(max(min(ends), starts[0]), max(ends) + 1)
         return starts
 
     def _expected(self, place: Place, proc: str, tp: TopicPartition, facts: Facts) -> str:
@@ -198,10 +239,13 @@ class ConsumerRules:
             return f"not one of {list(starts)[:10]} since {place.since_ms} ms"
         return f"not {place.expected}; the log starts at {facts.start_of(tp).now}"
 
-    def _delivered(self, entry: Entry, tp: TopicPartition, first: int, count: int, facts: Facts) -> Iterator[Violation]:
+    def _delivered(
+        self, entry: Entry, tp: TopicPartition, first: int, count: int, cuts: int, facts: Facts
+    ) -> Iterator[Violation]:
         properties = facts.properties[entry.proc]
         if properties["member"] and facts.policy(entry.proc) != "latest":
-            self._seen.setdefault(properties["group"], {}).setdefault(tp, set()).update(range(first, first + count))
+            seen = self._seen.setdefault(properties["group"], {}).setdefault(tp, set())
+            seen.update((offset, cuts) for offset in range(first, first + count))
         reader = properties["group"] if properties["member"] else entry.proc.split(".")[0]
         probes = self._probes.get(tp, {})
         limit_ms = 2 * properties["fetch.max.wait.ms"] + LATE_SLACK_MS
@@ -228,11 +272,12 @@ class ConsumerRules:
         if rule:
             name = "C5 position" if place.expected is not None else rule
             yield broken(name, entry, f"{tp}: position() is {at}, {self._expected(place, entry.proc, tp, facts)}")
-        place.expected = at
+        if at != place.expected:
+            place.expected, place.knows_epoch = at, False
 
     def _commit(self, entry: Entry, facts: Facts) -> Iterator[Violation]:
         """Retention and the reset policy move a position without a delivery: to a start of the log, or an end of it."""
-        _, tp, offset, proc = entry.value
+        _, tp, offset, proc, _ = entry.value
         if proc not in facts.groups or tp.topic in facts.recreated or offset <= self._reach.get((proc, tp), -1):
             return
         place = self._places[proc].get(tp)
@@ -247,9 +292,12 @@ class ConsumerRules:
 
     # --- questions --------------------------------------------------------------------------------------------------
 
-    def _limits(self, entry: Entry) -> Iterator[Violation]:
-        for tp, found, (start, end), (start_now, end_now) in entry.value:
-            low, high = (end, end_now) if entry.what == "end_offsets" else (start, start_now)
+    def _limits(self, entry: Entry, facts: Facts) -> Iterator[Violation]:
+        asked_ms = self._asked[entry.proc].at_ms
+        timelines = facts.end_of if entry.what == "end_offsets" else facts.start_of
+        for tp, found in entry.value:
+            values = timelines(tp).since(asked_ms)
+            low, high = min(values), max(values)
             if not low <= found <= high:
                 yield broken("C13 wrong-answer", entry, f"{tp}: {found}, and it was {low} to {high}")
 
@@ -276,8 +324,13 @@ class ConsumerRules:
             for tp, end in facts.ends.items():
                 if tp.topic in facts.recreated:
                     continue
-                offsets: Any = seen.get(tp, ())
-                missing = [offset for offset in range(facts.start_of(tp).now, end.now) if offset not in offsets]
+                met: Any = seen.get(tp, ())
+                missing = [
+                    offset
+                    for offset in range(facts.start_of(tp).now, end.now)
+                    if (offset, facts.cuts_before(tp, offset)) not in met
+                    and not any(offset in offsets for offsets in facts.blind.get((group, tp), ()))
+                ]
                 if missing:
                     text = f"{group} has not seen {len(missing)} records of {tp}: {missing[:10]}"
                     yield Violation("C8 unseen", 0, 0, group, text)

@@ -93,6 +93,8 @@ class Referee:
             members = [actor for actor in self._actors if actor.plan.group == group]
             if found is None or len(found.members) != len(members):
                 return f"{group} has {0 if found is None else len(found.members)} members, and not {len(members)}"
+            if found.state_name != "Stable":
+                return f"{group} is {found.state_name}"
             free = [str(tp) for tp in world.partitions() if (group, tp) not in world.owners]
             if free:
                 return f"nobody in {group} has {', '.join(free)}"
@@ -110,7 +112,7 @@ class Referee:
         lags = [
             f"{tp} {life.next.get(tp)}/{self._world.end(tp)}"
             for tp in life.owned
-            if life.next.get(tp, 0) < self._world.end(tp)
+            if life.next.get(tp, 0) != self._world.end(tp)
         ]
         return ", ".join(lags)
 
@@ -220,7 +222,7 @@ def _read_everything(world: World) -> None:
                 world.start(tp) < world.end(tp) and (not found[tp] or found[tp][-1] < world.end(tp) - 1) for tp in found
             ):
                 for record in consumer.poll(1):
-                    found[TopicPartition(record.topic, record.partition)].append(value_of(record)[3])
+                    found[TopicPartition(record.topic, record.partition)].append(value_of(record).offset)
         except KafkaError as error:
             world.history.event("fresh", "failed", repr(error))
         consumer.close()

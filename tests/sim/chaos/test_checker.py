@@ -43,7 +43,7 @@ def assigned(*partitions: TopicPartition, **robbed: str) -> Line:
 
 
 def polled(at_ms: int, *runs: tuple[int, int]) -> list[Line]:
-    value = {"runs": [[TP, first, count] for first, count in runs], "wrong": [], "paused": [], "owned": [TP]}
+    value = {"runs": [[TP, first, count, 0] for first, count in runs], "wrong": [], "paused": [], "owned": [TP]}
     return [(at_ms, PROC, "invoke", "poll", None), (at_ms, PROC, "ok", "poll", value)]
 
 
@@ -63,8 +63,8 @@ def test_what_is_right_breaks_nothing() -> None:
         ("C3", polled(5, (0, 10), (12, 5))),
         ("C7", polled(5, (3, 10))),
         ("C4", [(4, PROC, "invoke", "pause", [TP]), (4, PROC, "ok", "pause", None), *polled(5, (0, 1))]),
-        ("C6", [*polled(5, (0, 10)), *polled(6), (7, CLUSTER, "event", "commit", ["g", TP, 11, PROC])]),
-        ("C6", [*polled(5, (0, 10)), (7, CLUSTER, "event", "commit", ["g", TP, 10, PROC])]),
+        ("C6", [*polled(5, (0, 10)), *polled(6), (7, CLUSTER, "event", "commit", ["g", TP, 11, PROC, 0])]),
+        ("C6", [*polled(5, (0, 10)), (7, CLUSTER, "event", "commit", ["g", TP, 10, PROC, 0])]),
         ("C9", [*polled(5, (0, 1)), (6, CLUSTER, "event", "trim", [TP, 50]), *polled(7, (60, 1))]),
         ("G1", [(5, PROC, "event", "assigned", {"partitions": [TopicPartition("t", 1)], "robbed": {"t-1": "c2.1"}})]),
         ("G2", [(5, PROC, "event", "revoked", {"partitions": [TopicPartition("t", 1)], "robbed": {}})]),

@@ -17,7 +17,7 @@ from kctl.sandbox.call import Call
 from kctl.sandbox.groups.consumer import ConsumerGroup
 from kctl.sandbox.groups.reconciliation import Slot
 from kctl.sandbox.log import PartitionLog
-from kctl.sandbox.partition import Partition
+from kctl.sandbox.partition import NO_LEADER, Partition
 from kctl.sandbox.settings import ClusterSettings
 from kctl.sandbox.sim import Hub, SimNetwork, SimResolver
 from tests.sim.chaos.coverage import Coverage
@@ -26,6 +26,9 @@ from tests.sim.chaos.plan import NODES, PARTITIONS, SESSION_MS, Plan
 from tests.sim.chaos.replies import Replies
 
 BOOTSTRAP = ",".join(f"node-{node}:9092" for node in range(1, NODES + 1))
+
+TIME_TO_ASK_MS = 100
+"""Of a process that stood still, and asks its group first of all."""
 
 
 class Phase(Enum):
@@ -48,7 +51,9 @@ class World:
         self.network = SimNetwork(hub)
         self.resolver = SimResolver(hub)
         settings = ClusterSettings(
-            group_consumer_session_timeout_ms=SESSION_MS, group_consumer_heartbeat_interval_ms=1000
+            group_consumer_session_timeout_ms=SESSION_MS,
+            group_consumer_heartbeat_interval_ms=1000,
+            auto_create_topics_enable=not plan.may_miss_partitions,  # with one partition, and not with two
         )
         self.sandbox = Sandbox(nodes=NODES, topics=PARTITIONS, settings=settings)
         self.sandbox.attach(self.network, self.resolver)
@@ -57,8 +62,8 @@ class World:
         self.coverage = Coverage()
         self.network.on_dial = lambda client, ip: self.history.event(CLUSTER, "dial", [client, ip])
         self.incarnations = dict.fromkeys(PARTITIONS, 0)
-        self._counts = dict(PARTITIONS)
-        """How many partitions a topic had when it was deleted: it is made anew with as many."""
+        self.cuts: dict[TopicPartition, int] = {}
+        """How often the end of a log was lost."""
         self.consumers: dict[str, Consumer] = {}
         """By proc, while they live."""
         self.groups: dict[str, str] = {}
@@ -85,15 +90,18 @@ class World:
         return 0 if partition is None else partition.log.start_offset
 
     def write(self, tp: TopicPartition, count: int) -> None:
-        """Append a batch; each value says where it is: topic, incarnation, partition and offset."""
+        """Append a batch, where there is a leader.
+
+        Each value says where it is: topic, incarnation, partition, offset, and how often the log was cut before.
+        """
         partition = self.sandbox.cluster.partition(*tp)
-        if partition is None:
+        if partition is None or partition.leader_id == NO_LEADER:
             return
         first = partition.log.end_offset
         builder = RecordBatchBuilder()
         now_ms = self.hub.now_ms + self.hub.wall_offset_ms
         for offset in range(first, first + count):
-            value = f"{tp.topic}/{self.incarnations[tp.topic]}/{tp.partition}/{offset}"
+            value = f"{tp.topic}/{self.incarnations[tp.topic]}/{tp.partition}/{offset}/{self.cuts.get(tp, 0)}"
             assert builder.try_append(None, value.encode(), [], now_ms) is not None
         partition.log.append(builder.build(), partition.leader_epoch, now_ms)
         self.history.event(CLUSTER, "append", [tp, first, count])
@@ -103,15 +111,29 @@ class World:
         self.sandbox.delete_records(tp.topic, tp.partition, before_offset)
         self.history.event(CLUSTER, "trim", [tp, self.start(tp)])
 
+    def cut(self, tp: TopicPartition, node_id: int, count: int) -> None:
+        """Let a node lead that lacks the last `count` records, or a few more: batches are lost whole."""
+        end = self.end(tp)
+        self.sandbox.move_leader(*tp, node_id, end_offset=max(self.start(tp), end - count))
+        if self.end(tp) < end:
+            self.cuts[tp] = self.cuts.get(tp, 0) + 1
+            self.history.event(CLUSTER, "cut", [tp, self.end(tp)])
+
+    def elect_where_nobody_leads(self) -> None:
+        """End all late elections."""
+        for tp in self.partitions():
+            partition = self.sandbox.cluster.topics[tp.topic].partitions[tp.partition]
+            if partition.leader_id == NO_LEADER:
+                self.sandbox.move_leader(*tp, partition.replicas[0])
+
     def delete_topic(self, topic: str) -> None:
-        self._counts[topic] = len(self.sandbox.cluster.topics[topic].partitions)
         self.sandbox.cluster.delete_topic(topic)
         self.history.event(CLUSTER, "deleted", topic)
 
     def create_topic(self, topic: str) -> None:
         if topic not in self.sandbox.cluster.topics:
             self.incarnations[topic] += 1
-            self.sandbox.create_topic(topic, self._counts[topic])
+            self.sandbox.create_topic(topic, PARTITIONS[topic])
             self.history.event(CLUSTER, "created", topic)
 
     def add_partitions(self, topic: str, count: int, most: int) -> None:
@@ -133,7 +155,8 @@ class World:
         for tp in partitions:
             owner = self.owners.get((group, tp))
             if what == "assigned":
-                if owner is not None and owner != proc and self._is_known(owner, tp):
+                is_robbed = owner is not None and owner != proc and self._is_known(owner, tp)
+                if owner is not None and is_robbed and not self._has_overslept(proc, tp):
                     robbed[str(tp)] = owner
                 self.owners[group, tp] = proc
             elif owner == proc:
@@ -145,6 +168,14 @@ class World:
         self.consumers.pop(proc, None)
         for key in [key for key, owner in self.owners.items() if owner == proc]:
             del self.owners[key]
+
+    def _has_overslept(self, proc: str, tp: TopicPartition) -> bool:
+        """Whether the group gave up a member that stood still, which applies what it had been told before.
+
+        It cannot know better before it has asked; what it reads until then it cannot commit.
+        """
+        awake_us = self.hub.now_us - self.hub.stalled_until_us(proc)
+        return awake_us <= TIME_TO_ASK_MS * 1000 and not self._is_known(proc, tp)
 
     def _is_known(self, proc: str, tp: TopicPartition) -> bool:
         """Whether the group still counts on a member; one that it has removed may not know of that yet."""
@@ -185,4 +216,5 @@ class World:
             for one, outcome in zip(asked.partitions, answered.partitions, strict=True):
                 if outcome.error_code == 0:
                     tp = TopicPartition(topic, one.partition_index)
-                    self.history.event(CLUSTER, "commit", [request.group_id, tp, one.committed_offset, client])
+                    epoch = one.committed_leader_epoch
+                    self.history.event(CLUSTER, "commit", [request.group_id, tp, one.committed_offset, client, epoch])
