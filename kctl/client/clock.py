@@ -45,6 +45,10 @@ class SystemClock:
     def wall_ms(self) -> int:
         return time.time_ns() // 1_000_000
 
+    def now_us(self) -> int:
+        """Return the monotonic instant in microseconds: for measuring what takes less than a millisecond."""
+        return time.monotonic_ns() // 1000
+
     def seconds_until(self, at_ms: int) -> float:
         """Return exactly how long it is until an instant, for waits of the system, which know less than milliseconds.
 

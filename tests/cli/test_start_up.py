@@ -71,6 +71,7 @@ def test_help_imports_no_command_and_no_client() -> None:
         ("probe", "--help"),
         ("topics", "--help"),
         ("groups", "--help"),
+        ("bench", "produce", "--help"),
         ("consume", "t", "--api-timeout", "200ms"),
         ("produce", "t", "--api-timeout", "200ms"),
         ("probe", "--api-timeout", "200ms"),

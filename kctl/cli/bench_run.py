@@ -1,0 +1,297 @@
+"""A measurement from its request to its figures: the topic, the clients, the records, and the end of all of them.
+
+Bounded by --api-timeout as a whole; what was measured until then, or until Ctrl-C, is told. A topic is deleted only if
+it was made here. Shown by tests/cli/test_bench.py.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+
+from kctl.cli.bench_latencies import Latencies
+from kctl.cli.bench_report import Figures, as_json, as_lines
+from kctl.cli.bench_request import BenchRequest, Kind
+from kctl.cli.data_out import DataOut
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import CommandError, explain
+from kctl.cli.interrupts import Interrupted
+from kctl.cli.options import Common, Output
+from kctl.cli.produce_pace import Pace
+from kctl.client.admin import Admin, NewTopic
+from kctl.client.admin.topics import BROKER_DEFAULT
+from kctl.client.clock import SystemClock, Timer
+from kctl.client.cluster import TopicPartition
+from kctl.client.config import AdminConfig, ConsumerConfig, ProducerConfig
+from kctl.client.consumer.consumer import Consumer
+from kctl.client.errors import FlushTimeout, KafkaError, UndeliveredError
+from kctl.client.network.system import system_runtime
+from kctl.client.producer import Producer, SendFuture
+
+_READING = {"auto.offset.reset": "earliest", "allow.auto.create.topics": "false", "enable.auto.commit": "false"}
+_POLL_S = 0.1
+_MARK_BYTES = 16
+_NUMBER_BYTES = 8
+
+
+def run_bench(common: Common, request: BenchRequest) -> int:
+    """Measure what was asked for, tell the figures, and return the exit code."""
+    output = common.choose_output(Output.TABLE, Output.JSON)
+    config = common.settings.with_flags(request.flags).parse(ProducerConfig)
+    common.note_ignored(config)
+    with _topic(common, request) as topic:
+        bench = _Bench(common, request, config, topic)
+        ending: BaseException | None = None
+        try:
+            bench.run()
+        except (Interrupted, CommandError, KafkaError) as e:
+            ending = e
+        finally:
+            bench.close()
+        figures = bench.figures()
+        if figures.records or ending is None:
+            _write(common, output, figures)
+        if ending is not None:
+            raise ending
+    return ExitCode.UNDELIVERED if figures.failed else ExitCode.OK
+
+
+def _write(common: Common, output: Output, figures: Figures) -> None:
+    out = DataOut(common.environment.stdout)
+    for line in [as_json(figures)] if output is Output.JSON else as_lines(figures):
+        out.write_line(line)
+    out.flush()
+
+
+@contextmanager
+def _topic(common: Common, request: BenchRequest) -> Iterator[str]:
+    """Give the topic; one that was made is deleted whatever happens."""
+    if request.topic is not None:
+        yield request.topic
+        return
+    name = f"kctl-bench-{system_runtime().entropy.token_bytes(6).hex()}"
+    wanted = NewTopic(name, request.partitions or BROKER_DEFAULT, request.replication_factor or BROKER_DEFAULT)
+    with Admin(common.settings.parse(AdminConfig).given, events=common.events) as admin:
+        try:
+            admin.create_topics([wanted]).raise_first()
+            yield name
+        finally:
+            try:
+                _delete(common, admin, name)
+            except Interrupted:  # the second would have left at once
+                _delete(common, admin, name)
+                raise
+
+
+def _delete(common: Common, admin: Admin, name: str) -> None:
+    """Delete the topic; also when its making was interrupted, for the broker may have made it."""
+    try:
+        failed = admin.delete_topics([name], timeout=common.close_timeout_s).failed
+        error = failed.get(name)
+    except KafkaError as e:
+        error = e
+    if error is not None and getattr(error, "name", "") != "UNKNOWN_TOPIC_OR_PARTITION":
+        common.environment.say(f"kctl bench: topic {name} is not deleted: {explain(error).message}")
+
+
+class _Bench:
+    """One measurement."""
+
+    def __init__(self, common: Common, request: BenchRequest, config: ProducerConfig, topic: str) -> None:
+        runtime = system_runtime()
+        self._common = common
+        self._request = request
+        self._config = config
+        self._topic = topic
+        self._clock = SystemClock()
+        self._driver = runtime.driver
+        self._waiter = runtime.driver.waiter()
+        self._mark = runtime.entropy.token_bytes(_MARK_BYTES)
+        self._filler = runtime.chance.randbytes(max(0, request.record_bytes))
+        self._timer = Timer(self._clock, config.api_timeout_ms)
+        self._latencies = Latencies()
+        self._records = 0
+        self._size_bytes = 0
+        self._failed = 0
+        self._first_us = 0
+        self._last_us = 0
+        self._producer: Producer | None = None
+        self._consumer: Consumer | None = None
+
+    def run(self) -> None:
+        """Measure.
+
+        Raises: CommandError: --api-timeout passed first. KafkaError, Interrupted.
+        """
+        kind = self._request.kind
+        if kind is Kind.PRODUCE:
+            self._produce()
+        elif kind is Kind.CONSUME:
+            self._consume()
+        else:
+            self._end_to_end()
+
+    def figures(self) -> Figures:
+        """Return what was measured so far."""
+        elapsed_us = max(0, self._last_us - self._first_us)
+        return Figures(
+            self._request.kind, self._topic, self._records, self._size_bytes, elapsed_us, self._failed, self._latencies
+        )
+
+    def close(self) -> None:
+        """Close the clients within --close-timeout."""
+        timer = Timer(self._clock, self._common.close_timeout_ms)
+        if self._producer is not None:
+            self._producer.close(0)
+        if self._consumer is not None:
+            timer.update()
+            self._consumer.close(timer.remaining_ms / 1000)
+
+    # --- produce ------------------------------------------------------------------------------------------------------
+
+    def _produce(self) -> None:
+        producer = self._producer = self._new_producer()
+        producer.partitions_for(self._topic, self._remaining_s())  # metadata is not what is measured
+        value, clock = self._filler, self._clock
+        pace = self._pace()
+        self._first_us = clock.now_us()
+        for _ in range(self._request.records):
+            self._check_time()
+            if pace is not None:
+                self._driver.wait(self._waiter, min(pace.take(clock.now_ms()), self._timer.deadline_at_ms))
+            producer.send(self._topic, value, callback=partial(self._acknowledged, clock.now_us()))
+        self._flush(producer)
+
+    def _acknowledged(self, sent_us: int, future: SendFuture) -> None:
+        now_us = self._clock.now_us()
+        if future.exception(0) is not None:
+            self._failed += 1
+            return
+        self._latencies.add(now_us - sent_us)
+        self._records += 1
+        self._size_bytes += len(future.value or b"")
+        self._last_us = now_us
+
+    def _flush(self, producer: Producer) -> None:
+        try:
+            producer.flush(self._remaining_s())
+        except FlushTimeout:
+            raise self._timed_out() from None
+        except UndeliveredError as e:
+            self._common.environment.say(f"kctl bench: {e}")
+
+    # --- consume ------------------------------------------------------------------------------------------------------
+
+    def _consume(self) -> None:
+        if self._request.topic is None:
+            self._fill()
+        consumer = self._consumer = self._new_consumer()
+        ends = consumer.end_offsets(self._partitions(consumer), self._remaining_s())
+        consumer.assign(ends)
+        left = {tp: end for tp, end in ends.items() if end > 0}
+        self._first_us = self._last_us = self._clock.now_us()
+        while self._records < self._request.records and left:
+            self._check_time()
+            asked_us = self._clock.now_us()
+            records = consumer.poll(min(_POLL_S, self._remaining_s()))
+            now_us = self._clock.now_us()
+            for record in records[: self._request.records - self._records]:
+                self._records += 1
+                self._size_bytes += len(record.key or b"") + len(record.value or b"")
+            if records:
+                self._latencies.add(now_us - asked_us)
+                self._last_us = now_us
+            for tp in [tp for tp, end in left.items() if consumer.position(tp, self._remaining_s()) >= end]:
+                del left[tp]
+
+    def _fill(self) -> None:
+        """Send what is to be read."""
+        producer = self._producer = self._new_producer()
+        for _ in range(self._request.records):
+            self._check_time()
+            producer.send(self._topic, self._filler)
+        self._flush(producer)
+
+    # --- end to end ---------------------------------------------------------------------------------------------------
+
+    def _end_to_end(self) -> None:
+        producer = self._producer = self._new_producer()
+        producer.partitions_for(self._topic, self._remaining_s())
+        consumer = self._consumer = self._new_consumer()
+        partitions = self._partitions(consumer)
+        consumer.assign(partitions)
+        for tp, end in consumer.end_offsets(partitions, self._remaining_s()).items():
+            consumer.seek(tp, end)
+        pace, clock = self._pace(), self._clock
+        waiting: dict[int, int] = {}
+        sent = 0
+        due_at_ms = 0 if pace is None else pace.take(clock.now_ms())
+        self._first_us = self._last_us = clock.now_us()
+        while sent < self._request.records or waiting:
+            self._check_time()
+            may_send = sent < self._request.records and (not waiting if pace is None else clock.now_ms() >= due_at_ms)
+            if may_send:
+                waiting[sent] = clock.now_us()
+                producer.send(self._topic, self._marked(sent), callback=partial(self._sent_marked, waiting, sent))
+                sent += 1
+                due_at_ms = 0 if pace is None else pace.take(clock.now_ms())
+            until_due_ms = (
+                max(0, due_at_ms - clock.now_ms()) if pace is not None and sent < self._request.records else 100
+            )
+            self._receive(consumer, waiting, min(_POLL_S, until_due_ms / 1000, self._remaining_s()))
+
+    def _sent_marked(self, waiting: dict[int, int], number: int, future: SendFuture) -> None:
+        if future.exception(0) is not None and waiting.pop(number, None) is not None:
+            self._failed += 1
+
+    def _receive(self, consumer: Consumer, waiting: dict[int, int], timeout_s: float) -> None:
+        for record in consumer.poll(timeout_s):
+            now_us = self._clock.now_us()
+            value = record.value or b""
+            if not value.startswith(self._mark):
+                continue  # somebody else's
+            number = int.from_bytes(value[_MARK_BYTES : _MARK_BYTES + _NUMBER_BYTES], "big")
+            sent_us = waiting.pop(number, None)
+            if sent_us is None:
+                continue
+            self._latencies.add(now_us - sent_us)
+            self._records += 1
+            self._size_bytes += len(value)
+            self._last_us = now_us
+
+    def _marked(self, number: int) -> bytes:
+        head = self._mark + number.to_bytes(_NUMBER_BYTES, "big")
+        return head + self._filler[len(head) :]
+
+    # --- what they share ----------------------------------------------------------------------------------------------
+
+    def _new_producer(self) -> Producer:
+        return Producer(self._config.given, events=self._common.events)
+
+    def _new_consumer(self) -> Consumer:
+        config = self._common.settings.with_defaults(_READING).parse(ConsumerConfig)
+        return Consumer(config, events=self._common.events)
+
+    def _partitions(self, consumer: Consumer) -> list[TopicPartition]:
+        found = consumer.partitions_for(self._topic, self._remaining_s())
+        return [TopicPartition(self._topic, info.partition) for info in found]
+
+    def _pace(self) -> Pace | None:
+        per_second = self._request.per_second
+        return None if per_second is None else Pace(per_second, self._clock.now_ms())
+
+    def _remaining_s(self) -> float:
+        self._timer.update()
+        return self._timer.remaining_ms / 1000
+
+    def _check_time(self) -> None:
+        self._timer.update()
+        if self._timer.is_expired:
+            raise self._timed_out()
+
+    def _timed_out(self) -> CommandError:
+        return CommandError(
+            ExitCode.API_TIMEOUT,
+            f"{self._timer.timeout_ms} ms (--api-timeout) passed after {self._records} of "
+            f"{self._request.records} records",
+            "--api-timeout bounds the whole measurement",
+        )

@@ -1,0 +1,113 @@
+"""`kctl bench` as whole processes on a sandbox: what it counts, when it ends, and what it leaves behind."""
+
+import json
+import signal
+import subprocess
+
+import pytest
+
+from kctl.cli.exit_codes import ExitCode
+from kctl.client.broker_errors import ErrorCode
+from kctl.sandbox import Fault, Sandbox
+from kctl.sandbox.faults import MAX_FAILURES
+from kctl.sandbox.server import ServedSandbox
+from tests.cli.processes import end, kctl, running
+
+
+def _scratch_topics(cluster: ServedSandbox) -> list[str]:
+    return [name for name in cluster.sandbox.cluster.topics if name.startswith("kctl-bench-")]
+
+
+@pytest.mark.parametrize(("kind", "records"), [("produce", 2000), ("consume", 2000), ("end-to-end", 50)])
+def test_everything_is_counted_and_nothing_is_left(cluster: ServedSandbox, kind: str, records: int) -> None:
+    ended = kctl(
+        "bench", kind, "-b", cluster.bootstrap, "--records", str(records), "--record-size", "200B", "--output", "json",
+        "--partitions", "2",
+    )  # fmt: skip
+    assert (ended.code, ended.stderr) == (0, "")
+    figures = json.loads(ended.stdout)
+    assert (figures["kind"], figures["records"], figures["bytes"]) == (kind, records, records * 200)
+    assert figures["failed"] == 0
+    latencies = list(figures["latency_ms"].values())
+    assert latencies == sorted(latencies)
+    assert 0 < latencies[0] < 30_000
+    assert figures["records_per_s"] == pytest.approx(records * 1000 / figures["elapsed_ms"], rel=1e-3)
+    assert _scratch_topics(cluster) == []
+
+
+def test_a_topic_that_was_there_stays(cluster: ServedSandbox, topic: str) -> None:
+    ended = kctl("bench", "produce", "-b", cluster.bootstrap, "--topic", topic, "-n", "100")
+    assert ended.stdout.splitlines()[0] == b"records     100"
+    assert kctl("bench", "consume", "-b", cluster.bootstrap, "--topic", topic, "-n", "500").stdout.startswith(
+        b"records     100\n"  # all there are
+    )
+    assert len(kctl("consume", topic, "-b", cluster.bootstrap, "-e", "-f", "%i\\n").stdout.splitlines()) == 100
+
+
+def test_a_rate(cluster: ServedSandbox) -> None:
+    for kind in ("produce", "end-to-end"):
+        ended = kctl("bench", kind, "-b", cluster.bootstrap, "-n", "100", "--rate", "100/s", "--output", "json")
+        assert 50 < json.loads(ended.stdout)["records_per_s"] <= 102
+
+
+def test_it_ends_by_its_limit_with_what_was_measured(cluster: ServedSandbox) -> None:
+    ended = kctl(
+        "bench",
+        "end-to-end",
+        "-b",
+        cluster.bootstrap,
+        "--rate",
+        "20/s",
+        "--api-timeout",
+        "2s",
+        "--connect-timeout",
+        "2s",
+    )
+    assert ended.code == ExitCode.API_TIMEOUT
+    assert "2000 ms (--api-timeout) passed after " in ended.stderr
+    assert 1 < int(ended.stdout.split()[1]) < 45
+    assert _scratch_topics(cluster) == []
+
+
+def test_a_broker_that_stands_still_does_not_hold_it() -> None:
+    with (
+        Sandbox(nodes=1, topics={"t": 1}).serve() as served,
+        running(
+            "bench", "produce", "-b", served.bootstrap, "--topic", "t", "--rate", "50/s", "--api-timeout", "2s",
+            "--connect-timeout", "2s",
+        ) as process,
+    ):  # fmt: skip
+        assert kctl("consume", "t", "-b", served.bootstrap, "-n", "1").code == 0
+        served.sandbox.start_fault(1, Fault.FREEZE)
+        ended = end(process)
+    assert ended.code == ExitCode.API_TIMEOUT
+    assert ended.stdout.startswith(b"records ")
+
+
+def test_ctrl_c_tells_what_was_measured_and_cleans_up(cluster: ServedSandbox) -> None:
+    with running("bench", "end-to-end", "-b", cluster.bootstrap, "--rate", "20/s", "-n", "100000") as process:
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(timeout=3)
+        assert len(_scratch_topics(cluster)) == 1
+        ended = end(process, signal.SIGINT)
+    assert (ended.code, ended.stderr) == (ExitCode.SIGINT, "kctl: interrupted (Ctrl-C)\n")
+    assert 1 < int(ended.stdout.split()[1]) < 100
+    assert _scratch_topics(cluster) == []
+
+
+def test_failures_are_counted() -> None:
+    with Sandbox(nodes=1, topics={"t": 1}).serve() as served:
+        served.sandbox.fail_requests("Produce", ErrorCode.MESSAGE_TOO_LARGE, times=MAX_FAILURES)
+        ended = kctl("bench", "produce", "-b", served.bootstrap, "--topic", "t", "-n", "10", "--output", "json")
+    assert ended.code == ExitCode.UNDELIVERED
+    figures = json.loads(ended.stdout)
+    assert (figures["records"], figures["failed"], figures["latency_ms"]["p50"]) == (0, 10, None)
+    assert "10 records not delivered" in ended.stderr
+
+
+def test_a_topic_that_is_not_there(bootstrap: str) -> None:
+    ended = kctl(
+        "bench", "consume", "-b", bootstrap, "--topic", "no-such", "--api-timeout", "1s", "--connect-timeout", "1s"
+    )
+    assert ended.code == ExitCode.UNKNOWN_RESOURCE
+    assert ended.stdout == b""
