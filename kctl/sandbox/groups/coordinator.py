@@ -66,12 +66,13 @@ class Groups:
             KeyError: no such node.
         """
         node = self._cluster.nodes[node_id]
-        self._unload(group_id)
-        self._moved[group_id] = node.node_id
-        self._load(group_id)
+        with self.outbox:  # nobody who is turned away comes back before the next coordinator is there
+            self._unload(group_id)
+            self._moved[group_id] = node.node_id
+            self._load(group_id)
 
     def trouble(self, group_id: str, code: ErrorCode | None) -> None:
-        """Let all requests about the group end in one of `TROUBLES`, or with None no longer.
+        """Let all requests about the group end in one of `TROUBLES`, or with None no longer, where they did.
 
         Raises:
             ValueError: some other code.
@@ -80,18 +81,20 @@ class Groups:
             raise ValueError(
                 f"{code.name} is no trouble of a coordinator; {', '.join(one.name for one in TROUBLES)} are"
             )
-        self._unload(group_id)
-        if code is None:
-            self._troubles.pop(group_id, None)
-        else:
-            self._troubles[group_id] = code
-        self._load(group_id)
+        if code is None and group_id not in self._troubles:
+            return
+        with self.outbox:
+            self._unload(group_id)
+            if code is None:
+                self._troubles.pop(group_id, None)
+            else:
+                self._troubles[group_id] = code
+            self._load(group_id)
 
     def _unload(self, group_id: str) -> None:
         group = self._groups.get(group_id)
         if group is not None and group_id not in self._troubles:
-            with self.outbox:
-                group.unload()
+            group.unload()
 
     def _load(self, group_id: str) -> None:
         group = self._groups.get(group_id)

@@ -88,7 +88,7 @@ def test_what_is_wrong_is_seen(rule: str, lines: list[Line]) -> None:
 
 def test_early_and_unexpected_ends() -> None:
     call: list[Line] = [(5, PROC, "invoke", "end_offsets", None)]
-    told = {"timeout_ms": 10, "elapsed_ms": 5, "limit": "default.api.timeout.ms"}
+    told = {"timeout_ms": 10, "elapsed_ms": 5, "limit": "default.api.timeout.ms", "spent_ms": ["metadata 5 ms"]}
     early = rules_broken(*START, *call, (10, PROC, "info", "end_offsets", told), timeout_ms=10, error="ApiTimeout")
     assert early == ["D2"]
     wrong = rules_broken(*START, *call, (10, PROC, "info", "end_offsets", {}), timeout_ms=10, error="KeyError")
