@@ -89,6 +89,8 @@ class Deliveries:
         self._results: dict[TopicPartition, _Counts] = {}
         self.on_failure: Callable[[Outcome], None] | None = None
         """Told of each failure before callbacks run: a transaction cannot commit without its records."""
+        self.telling: SendFuture | None = None
+        """The record whose callback is running."""
         self.outstanding = 0
         self.steps = 0
         """Records counted in and told of; grows as long as there is progress."""
@@ -150,11 +152,12 @@ class Deliveries:
                 waiter.notify()
             record.waiters = None
         if record.callback is not None:
+            self.telling = record
             try:
                 record.callback(record)
             except Exception:
                 logger.exception("the callback of %r raised; the producer goes on", record)
-            record.callback = None
+            self.telling = record.callback = None
 
     # --- flush --------------------------------------------------------------------------------------------------------
 

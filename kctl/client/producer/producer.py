@@ -33,6 +33,9 @@ from kctl.client.seams import Runtime
 
 logger = logging.getLogger("kctl.producer")
 
+STUCK_CALLBACK_MS = 5
+"""A callback that takes longer than this holds up the loop: a close does not wait for it beyond its deadline."""
+
 
 class Producer:
     """Sends records to topics; safe to use from several threads.
@@ -314,16 +317,30 @@ class Producer:
             logger.error("close() called in a callback: everything outstanding fails at once, as with close(0)")
             self._mailbox.post_close(CloseMark(timer.start_at_ms, 0))
             return self._sender.result()
-        wait_until_ms, steps = timer.deadline_at_ms + LOOP_GRACE_MS, self._sender.steps
         self._mailbox.post_close(CloseMark(timer.deadline_at_ms, timeout_ms))
-        while not self._driver.join(self._task, wait_until_ms):
+        self._join_loop(timer)
+        return self._sender.result()
+
+    def _join_loop(self, timer: Timer) -> None:
+        """Wait until the loop has ended: up to the deadline, and beyond it only while it fails what is left.
+
+        Raises: CloseTimeout: a callback that began well before the deadline has not returned.
+        """
+        doing = "a callback is holding up the network loop"
+        looked_at_ms = max(timer.now_ms, timer.deadline_at_ms - STUCK_CALLBACK_MS)
+        if self._driver.join(self._task, looked_at_ms):
+            return
+        steps, telling = self._sender.steps, self._sender.telling
+        if self._driver.join(self._task, looked_at_ms + STUCK_CALLBACK_MS):
+            return
+        timer.update()
+        if telling is not None and self._sender.telling is telling:
+            raise CloseTimeout(doing, timeout_ms=timer.timeout_ms, elapsed_ms=timer.elapsed_ms)
+        while not self._driver.join(self._task, timer.now_ms + LOOP_GRACE_MS):
             timer.update()
             if self._sender.steps == steps:
-                doing = "a callback is holding up the network loop"
-                raise CloseTimeout(doing, timeout_ms=timeout_ms, elapsed_ms=timer.elapsed_ms)
+                raise CloseTimeout(doing, timeout_ms=timer.timeout_ms, elapsed_ms=timer.elapsed_ms)
             steps = self._sender.steps  # it is busy failing what is left: a hundred thousand records take a while
-            wait_until_ms = timer.now_ms + LOOP_GRACE_MS
-        return self._sender.result()
 
     def __enter__(self) -> Self:
         return self

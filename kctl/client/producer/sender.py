@@ -247,6 +247,11 @@ class Sender:
         return self._deliveries.steps
 
     @property
+    def telling(self) -> SendFuture | None:
+        """The record whose callback is running; any thread may look."""
+        return self._deliveries.telling
+
+    @property
     def outstanding(self) -> int:
         """How many records are accepted and not done; any thread may look."""
         return self._deliveries.outstanding
