@@ -233,6 +233,7 @@ class ClassicGroup:
             if member.join is not None:
                 self._outbox.post(member.join, self._joined(member))
                 member.join = None
+                member.generation = self.generation
             member.is_new = False
             self._expect_heartbeat(member)
         self._timers.start("sync", self._rebalance_timeout_ms, self._sync_expired)

@@ -11,6 +11,7 @@ class ClassicMember:
     __slots__ = (
         "assignment",
         "client_id",
+        "generation",
         "instance_id",
         "is_new",
         "join",
@@ -32,6 +33,8 @@ class ClassicMember:
         self.assignment = b""
         self.is_new = True
         """No generation began with it yet."""
+        self.generation = -1
+        """The last one that it has joined; a static member that does not join is kept all the same."""
         self.join: Asker | None = None
         """Who waits for the members of the next generation."""
         self.sync: Asker | None = None
@@ -56,6 +59,7 @@ class ClassicMember:
         copy.protocols = self.protocols
         copy.assignment = self.assignment
         copy.is_new = self.is_new
+        copy.generation = self.generation
         return copy
 
 

@@ -193,7 +193,8 @@ class World:
             if member is None or topic is None or member.progress.epoch < 0:  # -2: static, away for a while
                 return False
             return Slot(topic.topic_id, tp.partition) in member.epochs
-        return member_id in group.members
+        # A static member that did not come to a rebalance in time is kept, and what it had is shared out (KIP-345).
+        return member_id in group.members and group.members[member_id].generation == group.generation
 
     # --- what nodes are asked ---------------------------------------------------------------------------------------
 
