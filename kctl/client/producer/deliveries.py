@@ -206,6 +206,11 @@ class Deliveries:
             self._groups.popleft()
         return outstanding, failed, error
 
+    def forget_failures(self) -> None:
+        """Report no failure up to now with the next flush: it was told otherwise."""
+        for group in self._groups:
+            group.failed, group.first_error = 0, None
+
     def _is_spent(self, group: FlushGroup) -> bool:
         return not group.outstanding and not group.failed and all(last is not group for _, last in self._flushes)
 

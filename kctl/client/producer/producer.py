@@ -350,8 +350,12 @@ class Producer:
     ) -> None:
         """Close; after an error in the block without waiting for what is outstanding.
 
+        With a transactional.id, a transaction that is still open is aborted, within max.block.ms.
         Raises: UndeliveredError: the block ended well, but not every record was delivered.
         """
+        if self._transactions is not None:
+            self.close(self.config.max_block_ms / 1000)
+            return
         try:
             if kind is None and not self._is_closing:
                 self.flush()

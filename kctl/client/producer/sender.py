@@ -189,6 +189,10 @@ class Sender:
             self._deliveries.finish([record], Outcome(error))
         self._judge.fail_all(error)
 
+    def forget_failures(self) -> None:
+        """Report the failures up to now with no flush: the end of their transaction told of them; the loop only."""
+        self._deliveries.forget_failures()
+
     def fail_waiting(self, error: KafkaError) -> None:
         """Fail every record that is not on its way to a broker; the loop only."""
         for record in self._intake.take_all():

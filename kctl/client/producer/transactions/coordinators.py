@@ -58,7 +58,8 @@ class CoordinatorLink:
         self._retry_at_ms = 0
         self._looked_at_ms = 0
         self._silent_since_ms = FOREVER_MS
-        self._connect_error: KafkaError | None = None
+        self._noticed: KafkaError | None = None
+        """The error of the connection for which it was last left, so that one failure is noticed once."""
         self._found = 0
         """How often it was found: answers of an earlier one say nothing about this one."""
 
@@ -74,8 +75,7 @@ class CoordinatorLink:
             return True
         self._silent_since_ms = min(self._silent_since_ms, self._client.clock.now_ms())
         error = network.node_error(self._connection)
-        if error is not None and error is not self._connect_error:
-            self._connect_error = error
+        if error is not None and error is not self._noticed:
             self.lost(error)
         return False
 
@@ -106,7 +106,7 @@ class CoordinatorLink:
         """Look for the coordinator anew: the one we know does not answer, or is not the one."""
         if self._node is None:
             return
-        self.error = error
+        self.error = self._noticed = error
         self._node = None
         self._found += 1
         self._silent_since_ms = FOREVER_MS
@@ -186,7 +186,6 @@ class CoordinatorLink:
             text = f"{self._node} was silent, and node {node.node_id} coordinates now"
             self.lost(broker_error(ErrorCode.NOT_COORDINATOR, f"FindCoordinator of {self.key}", text))
         self._node = node
-        self._connect_error = None
         self._client.network.dedicate(Node(self._connection, node.host, node.port))
 
     def _wait_before_next(self) -> None:

@@ -67,6 +67,10 @@ class Records(Protocol):
         """Fail all of them."""
         ...
 
+    def forget_failures(self) -> None:
+        """Note that whoever sent them was told of those that failed."""
+        ...
+
 
 class Transactions:
     """The transactions of one producer.
@@ -254,7 +258,10 @@ class Transactions:
         if isinstance(error, IllegalStateError | TransactionAbortedError | AbortableTransactionError):
             return  # never part of it, or failed because of it
         if self.state in (State.IN_TRANSACTION, State.COMMITTING):
-            self._on_failed(error, Meaning.FATAL if is_fatal_for_records(error) else Meaning.ABORTABLE)
+            if is_fatal_for_records(error):
+                self._break(error)
+            else:
+                self._fail(error)
 
     # --- the end of the producer --------------------------------------------------------------------------------------
 
@@ -435,6 +442,7 @@ class Transactions:
         self._needs_epoch = self._needs_epoch or self._needs_epoch_after
         self._needs_epoch_after = False
         self._contents.clear()
+        self._records.forget_failures()
         self.state = next_state
         self._calls.finish()
 

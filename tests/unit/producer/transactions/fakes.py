@@ -99,6 +99,9 @@ class FakeRecords:
             self.failures.append((self.waiting, error))
         self.waiting = 0
 
+    def forget_failures(self) -> None:
+        self.failures.clear()
+
     def fail_all(self, error: KafkaError) -> None:
         self.failures.append((self.outstanding, error))
         self.waiting = self.in_flight = 0

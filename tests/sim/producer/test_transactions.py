@@ -1,0 +1,562 @@
+"""Transactions in virtual time: all or nothing for who reads committed, each call by its deadline, whatever fails.
+
+Names of the rules are those of the simulation's invariants: T1 aborted values are never read, T2 none before its
+commit, T3 whole or not at all, T5 fenced, T7 what is legal after errors, T8 late ends of older transactions.
+"""
+
+import contextlib
+
+import pytest
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.consumer.consumer import Consumer
+from kctl.client.errors import (
+    AbortableTransactionError,
+    BrokerError,
+    CloseTimeout,
+    CommitFailedError,
+    DeliveryTimeout,
+    FatalTransactionError,
+    IllegalStateError,
+    KafkaError,
+    MaxBlockTimeout,
+    RecordTooLargeError,
+    TransactionAbortedError,
+)
+from kctl.client.producer import Producer, SendFuture
+from kctl.client.protocol.api.end_txn import EndTxnRequest, EndTxnResponse
+from kctl.sandbox import Fault
+from tests.sim.producer.transactions_world import (
+    GROUP,
+    NAME,
+    T0,
+    committed,
+    coordinator,
+    run_version,
+    seen,
+    transactional,
+)
+from tests.sim.producer.world import World
+from tests.sim.sandbox.peer import SimPeer
+
+VERSIONS = pytest.mark.parametrize("version", [1, 2])
+HANGS = [Fault.FREEZE, Fault.SILENCE]
+TIMEOUTS_MS = [0, 100, 1000, 5000]
+
+
+def break_all(world: World, fault: Fault) -> None:
+    for node_id in (1, 2, 3):
+        world.sandbox.start_fault(node_id, fault)
+
+
+# --- all or nothing ---------------------------------------------------------------------------------------------------
+
+
+@VERSIONS
+def test_only_what_was_committed_is_seen(version: int) -> None:
+    def app(world: World) -> None:
+        with transactional(world) as producer:
+            producer.begin_transaction()
+            for number in range(4):
+                producer.send("t", b"1%d" % number, partition=number % 2)
+            assert seen(world) == []  # T2
+            producer.commit_transaction()
+            assert sorted(seen(world)) == [b"10", b"11", b"12", b"13"]  # type: ignore[type-var]
+            producer.begin_transaction()
+            aborted = [producer.send("t", b"2%d" % number, partition=number % 2) for number in range(4)]
+            producer.flush()
+            producer.abort_transaction()
+            assert all(future.exception() is None for future in aborted)
+            producer.begin_transaction()
+            producer.send("t", b"30", partition=0)
+            producer.commit_transaction()
+        assert sorted(seen(world)) == [b"10", b"11", b"12", b"13", b"30"]  # type: ignore[type-var]  # T1, T3
+        assert len(seen(world, isolation="read_uncommitted")) == 9
+
+    run_version(version, app, topics={"t": 2})
+
+
+@VERSIONS
+def test_offsets_count_when_the_transaction_commits(version: int) -> None:
+    def app(world: World) -> None:
+        with transactional(world) as producer:
+            producer.begin_transaction()
+            producer.send_offsets_to_transaction({T0: 5}, GROUP)
+            producer.abort_transaction()
+            assert committed(world) is None
+            producer.begin_transaction()
+            producer.send("t", b"x")
+            producer.send_offsets_to_transaction({T0: 7}, GROUP)
+            producer.commit_transaction()
+            assert committed(world) == 7
+
+    run_version(version, app)
+
+
+@VERSIONS
+def test_commit_sends_what_lingers(version: int) -> None:
+    def app(world: World) -> None:
+        with transactional(world, {"linger.ms": 20_000}) as producer:
+            producer.begin_transaction()
+            futures = [producer.send("t", b"%d" % number) for number in range(100)]
+            before_ms = world.clock.now_ms()
+            producer.commit_transaction()
+            assert world.clock.now_ms() - before_ms < 50
+            assert all(future.done() for future in futures)
+        assert len(seen(world)) == 100
+
+    run_version(version, app)
+
+
+@VERSIONS
+def test_what_waits_is_not_sent_when_its_transaction_is_aborted(version: int) -> None:
+    def app(world: World) -> None:
+        with transactional(world, {"linger.ms": 20_000}) as producer:
+            producer.begin_transaction()
+            future = producer.send("t", b"x")
+            producer.abort_transaction()
+            assert isinstance(future.exception(), TransactionAbortedError)
+        assert seen(world, isolation="read_uncommitted") == []
+
+    run_version(version, app)
+
+
+# --- what is legal ----------------------------------------------------------------------------------------------------
+
+
+def test_records_need_an_open_transaction_and_calls_no_callback() -> None:
+    refused: list[KafkaError] = []
+
+    def app(world: World) -> None:
+        producer = transactional(world)
+        with pytest.raises(IllegalStateError, match=r"begin_transaction\(\) comes first"):
+            producer.send("t", b"x")
+
+        def commit(_: SendFuture) -> None:
+            try:
+                producer.commit_transaction()
+            except IllegalStateError as error:
+                refused.append(error)
+
+        producer.begin_transaction()
+        producer.send("t", b"x", callback=commit)
+        producer.commit_transaction()
+        producer.close()
+        for call in (producer.begin_transaction, producer.commit_transaction, producer.abort_transaction):
+            with pytest.raises(IllegalStateError, match="closed"):
+                call()
+
+    run_version(2, app)
+    assert "a callback must not call commit_transaction()" in str(refused[0])
+
+
+def test_without_a_transactional_id_there_are_no_transactions() -> None:
+    def app(world: World) -> None:
+        with world.producer() as producer, pytest.raises(IllegalStateError, match=r"transactional\.id"):
+            producer.init_transactions()
+
+    run_version(2, app)
+
+
+@VERSIONS
+def test_a_record_that_is_not_accepted_keeps_the_transaction_from_committing(version: int) -> None:
+    def app(world: World) -> None:
+        with transactional(world, {"max.request.size": 1000}) as producer:
+            producer.begin_transaction()
+            producer.send("t", b"small")
+            with pytest.raises(RecordTooLargeError):
+                producer.send("t", bytes(2000))
+            with pytest.raises(AbortableTransactionError, match=r"max\.request\.size"):
+                producer.commit_transaction()
+            with pytest.raises(AbortableTransactionError):  # T7
+                producer.send("t", b"another")
+            producer.abort_transaction()
+            producer.begin_transaction()
+            producer.send("t", b"next")
+            producer.commit_transaction()
+        assert seen(world) == [b"next"]
+
+    run_version(version, app)
+
+
+@VERSIONS
+@pytest.mark.parametrize(
+    "code",
+    [
+        ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+        ErrorCode.INVALID_PRODUCER_EPOCH,
+        ErrorCode.TRANSACTION_ABORTABLE,
+        ErrorCode.INVALID_TXN_STATE,
+        ErrorCode.INVALID_RECORD,
+        ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+    ],
+)
+def test_after_a_refused_record_the_transaction_is_aborted_and_the_next_one_is_whole(
+    code: ErrorCode, version: int
+) -> None:
+    def app(world: World) -> None:
+        with transactional(world) as producer:
+            producer.begin_transaction()
+            producer.send("t", b"first", partition=0).result()
+            world.sandbox.fail_requests("Produce", code, times=1)
+            lost = producer.send("t", b"lost", partition=1)
+            with pytest.raises(AbortableTransactionError) as caught:
+                producer.commit_transaction()
+            assert isinstance(caught.value.cause, BrokerError)
+            assert caught.value.cause.code == code
+            assert lost.exception() is not None
+            world.sandbox.heal()
+            producer.abort_transaction()
+            producer.begin_transaction()
+            for partition in (0, 1):
+                producer.send("t", b"next", partition=partition)
+            producer.commit_transaction()
+        assert seen(world) == [b"next", b"next"]
+
+    run_version(version, app, topics={"t": 2})
+
+
+# --- limits -----------------------------------------------------------------------------------------------------------
+
+
+def _make(producer: Producer, call: str, timeout_ms: int) -> None:
+    timeout = timeout_ms / 1000
+    if call == "init":
+        producer.init_transactions(timeout)
+    elif call == "offsets":
+        producer.send_offsets_to_transaction({T0: 7}, GROUP, timeout)
+    elif call == "commit":
+        producer.commit_transaction(timeout)
+    else:
+        producer.abort_transaction(timeout)
+
+
+def _timeout(producer: Producer, call: str, timeout_ms: int) -> MaxBlockTimeout | None:
+    try:
+        _make(producer, call, timeout_ms)
+    except MaxBlockTimeout as error:
+        return error
+    return None
+
+
+SAYS = {
+    "init": "coordinator",
+    "offsets": "coordinator",
+    "commit": "broker will abort in",
+    "abort": "broker will abort in",
+}
+
+
+@VERSIONS
+@pytest.mark.parametrize("fault", [*HANGS, Fault.BLACKHOLE, Fault.RESET_ON_REQUEST, Fault.DROP_ANSWERS])
+@pytest.mark.parametrize("timeout_ms", TIMEOUTS_MS)
+@pytest.mark.parametrize("call", list(SAYS))
+def test_each_call_ends_by_its_deadline_and_goes_on_when_it_is_made_again(
+    call: str, timeout_ms: int, fault: Fault, version: int
+) -> None:
+    def app(world: World) -> None:
+        producer = transactional(world, is_ready=call != "init")
+        if call != "init":
+            producer.begin_transaction()
+            producer.send("t", b"x").result()
+        break_all(world, fault)
+        before_ms = world.clock.now_ms()
+        error = _timeout(producer, call, timeout_ms)
+        if error is not None:
+            assert world.clock.now_ms() - before_ms == error.elapsed_ms == timeout_ms
+            assert SAYS[call] in str(error)
+            assert sum(int(entry.split()[-2]) for entry in error.ledger) == timeout_ms
+        else:
+            assert fault is Fault.BLACKHOLE  # connections that are there live on
+        world.sandbox.heal()
+        if error is not None:
+            assert _timeout(producer, call, 60_000) is None
+        if call == "offsets":
+            producer.commit_transaction()
+        result = producer.close()
+        assert result.transaction is None
+        assert seen(world) == ([] if call in ("init", "abort") else [b"x"])
+        assert committed(world) == (7 if call == "offsets" else None)
+
+    run_version(version, app)
+
+
+@VERSIONS
+def test_a_leader_that_hangs_ends_the_commit_by_delivery_timeout_and_nothing_is_seen(version: int) -> None:
+    def app(world: World) -> None:
+        properties = {"delivery.timeout.ms": 3000, "request.timeout.ms": 2000, "linger.ms": 0}
+        producer = transactional(world, properties)
+        producer.begin_transaction()
+        producer.send("t", b"ok", partition=0).result()
+        leader_id = world.leader("t", 1)
+        world.sandbox.move_transaction_coordinator(NAME, leader_id % 3 + 1)
+        before_ms = world.clock.now_ms()
+        world.sandbox.start_fault(leader_id, Fault.FREEZE)
+        producer.send("t", b"lost", partition=1)
+        with pytest.raises(AbortableTransactionError) as caught:
+            producer.commit_transaction()
+        assert isinstance(caught.value.cause, DeliveryTimeout)
+        assert world.clock.now_ms() - before_ms == 3000
+        producer.abort_transaction(10)
+        world.sandbox.heal()
+        producer.begin_transaction()
+        producer.send("t", b"next", partition=1)
+        producer.commit_transaction()
+        producer.close()
+        assert seen(world) == [b"next"]
+
+    run_version(version, app, topics={"t": 2})
+
+
+# --- coordinators -----------------------------------------------------------------------------------------------------
+
+
+@VERSIONS
+def test_a_coordinator_that_stands_still_is_left_when_it_is_replaced(version: int) -> None:
+    def app(world: World) -> None:
+        producer = transactional(world)
+        producer.begin_transaction()
+        world.sandbox.move_leader("t", 0, coordinator(world) % 3 + 1)
+        producer.send("t", b"x").result()
+        old_id = coordinator(world)
+        world.sandbox.start_fault(old_id, Fault.FREEZE)
+        world.at(500, lambda: world.sandbox.move_transaction_coordinator(NAME, old_id % 3 + 1))
+        before_ms = world.clock.now_ms()
+        producer.commit_transaction()
+        assert 1000 <= world.clock.now_ms() - before_ms < 1500
+        producer.close()
+        world.sandbox.heal()
+        assert seen(world) == [b"x"]
+
+    run_version(version, app)
+
+
+@VERSIONS
+@pytest.mark.parametrize(
+    "code",
+    [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE],
+)
+def test_a_coordinator_in_trouble_is_asked_again_until_it_is_well(code: ErrorCode, version: int) -> None:
+    def app(world: World) -> None:
+        producer = transactional(world)
+        producer.begin_transaction()
+        producer.send("t", b"x").result()
+        producer.send_offsets_to_transaction({T0: 7}, GROUP)
+        world.sandbox.trouble_transaction_coordinator(NAME, code)
+        with pytest.raises(MaxBlockTimeout, match=code.name):
+            producer.commit_transaction(2)
+        world.sandbox.trouble_transaction_coordinator(NAME, None)
+        producer.commit_transaction(2)
+        producer.close()
+        assert (seen(world), committed(world)) == ([b"x"], 7)
+
+    run_version(version, app)
+
+
+@VERSIONS
+@pytest.mark.parametrize("times", [1, 3])
+def test_answers_that_are_lost_change_nothing(times: int, version: int) -> None:
+    def app(world: World) -> None:
+        producer = transactional(world, {"request.timeout.ms": 1000})
+        for number in range(times):
+            producer.begin_transaction()
+            producer.send("t", b"%d" % number).result()
+            node_id = coordinator(world)
+            world.sandbox.start_fault(node_id, Fault.DROP_ANSWERS)
+            world.at(1500, lambda n=node_id: world.sandbox.stop_fault(n, Fault.DROP_ANSWERS))  # type: ignore[misc]
+            producer.commit_transaction()
+        producer.close()
+        assert seen(world) == [b"%d" % number for number in range(times)]
+
+    run_version(version, app)
+
+
+@VERSIONS
+def test_an_end_that_arrives_late_does_not_end_the_next_transaction(version: int) -> None:
+    """T8: the end of the first transaction, sent again by the network while the second is open."""
+
+    def app(world: World) -> None:
+        producer = transactional(world, {"request.timeout.ms": 1000})
+        producer.begin_transaction()
+        producer.send("t", b"first").result()
+        node_id = coordinator(world)
+        world.sandbox.start_fault(node_id, Fault.DROP_ANSWERS)
+        world.at(1500, lambda: world.sandbox.heal())
+        producer.commit_transaction()
+        producer.begin_transaction()
+        producer.send("t", b"second, half").result()
+        peer = SimPeer(world.hub, world.network)
+        assert peer.connect(1, node_id)
+        late = EndTxnRequest(transactional_id=NAME, producer_id=1000, producer_epoch=0, committed=True)
+        answer = peer.call(1, late, EndTxnResponse, 4)
+        assert answer is not None
+        assert answer.error_code != 0
+        peer.selector.shutdown()
+        assert seen(world) == [b"first"]
+        producer.send("t", b"second, whole")
+        producer.commit_transaction()
+        producer.close()
+        assert seen(world) == [b"first", b"second, half", b"second, whole"]
+
+    run_version(version, app)
+
+
+# --- fencing ----------------------------------------------------------------------------------------------------------
+
+
+@VERSIONS
+@pytest.mark.parametrize("call", ["commit", "abort", "offsets", "send"])
+def test_a_second_instance_fences_the_first_and_nothing_of_it_becomes_visible(call: str, version: int) -> None:
+    def app(world: World) -> None:
+        first = transactional(world)
+        first.begin_transaction()
+        first.send("t", b"of the first").result()
+        second = transactional(world)
+        second.begin_transaction()
+        second.send("t", b"of the second").result()
+        if call == "send":
+            assert first.send("t", b"late").exception() is not None
+        with pytest.raises((FatalTransactionError, AbortableTransactionError)):
+            _make(first, "commit" if call == "send" else call, 10_000)
+        if call != "send":
+            with pytest.raises(FatalTransactionError):  # T7: only close() is left
+                first.begin_transaction()
+            with pytest.raises(FatalTransactionError):
+                first.send("t", b"late")
+        first.close()
+        second.commit_transaction()
+        second.close()
+        assert seen(world) == [b"of the second"]  # T5
+
+    run_version(version, app)
+
+
+@VERSIONS
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_a_member_that_lost_its_partitions_cannot_commit_their_offsets(protocol: str, version: int) -> None:
+    """KIP-447: the generation says who may commit; a rebalance fences as a second instance does."""
+
+    def app(world: World) -> None:
+        properties = {
+            "bootstrap.servers": world.bootstrap,
+            "group.id": "g",
+            "group.protocol": protocol,
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+        }
+        first, second = Consumer(properties, world.runtime), Consumer(properties, world.runtime)
+        first.subscribe(["in"])
+        while not first.assignment:
+            first.poll(timeout=1)
+        member = first.group_metadata()
+        assert member.member_id
+        producer = transactional(world)
+        producer.begin_transaction()
+        producer.send("t", b"x")
+        producer.send_offsets_to_transaction({T0: 1}, member)  # still a member
+        first.close()
+        second.subscribe(["in"])
+        while not second.assignment:
+            second.poll(timeout=1)
+        with pytest.raises(AbortableTransactionError) as caught:
+            producer.send_offsets_to_transaction({T0: 2}, member)
+        assert isinstance(caught.value.cause, CommitFailedError)
+        producer.abort_transaction()
+        producer.begin_transaction()
+        producer.send("t", b"y")
+        producer.send_offsets_to_transaction({T0: 3}, second.group_metadata())
+        producer.commit_transaction()
+        producer.close()
+        second.close()
+        assert (seen(world), committed(world)) == ([b"y"], 3)
+
+    run_version(version, app, topics={"t": 1, "in": 1})
+
+
+# --- close ------------------------------------------------------------------------------------------------------------
+
+
+@VERSIONS
+def test_close_aborts_an_open_transaction_and_tells(version: int) -> None:
+    def app(world: World) -> None:
+        producer = transactional(world, {"linger.ms": 20_000})
+        producer.begin_transaction()
+        sent = producer.send("t", b"sent", partition=0)
+        producer.flush()
+        waiting = producer.send("t", b"waiting", partition=0)
+        result = producer.close(5)
+        assert (result.delivered, result.failed, result.unknown, result.transaction) == (1, 1, 0, "aborted")
+        assert sent.exception() is None
+        assert isinstance(waiting.exception(), TransactionAbortedError)
+        assert seen(world) == []
+        assert world.sandbox.cluster.topics["t"].partitions[0].log.last_stable_offset == 2  # record and marker
+
+    run_version(version, app)
+
+
+@VERSIONS
+@pytest.mark.parametrize("fault", HANGS)
+@pytest.mark.parametrize("timeout_ms", TIMEOUTS_MS)
+@pytest.mark.parametrize("is_committing", [False, True])
+def test_close_ends_by_its_deadline_whatever_is_open(
+    timeout_ms: int, fault: Fault, version: int, *, is_committing: bool
+) -> None:
+    def app(world: World) -> None:
+        producer = transactional(world)
+        producer.begin_transaction()
+        producer.send("t", b"x").result()
+        break_all(world, fault)
+        if is_committing:
+            with contextlib.suppress(MaxBlockTimeout):
+                producer.commit_transaction(0.05)
+        before_ms = world.clock.now_ms()
+        result = producer.close(timeout_ms / 1000)
+        assert world.clock.now_ms() - before_ms == timeout_ms
+        assert result.transaction == ("unknown" if is_committing else "open")
+
+    run_version(version, app)
+
+
+@VERSIONS
+def test_close_with_zero_sends_nothing(version: int) -> None:
+    def app(world: World) -> None:
+        producer = transactional(world)
+        producer.begin_transaction()
+        producer.send("t", b"x").result()
+        lost = producer.send("t", b"y")
+        result = producer.close(0)
+        assert (result.delivered, result.transaction) == (1, "open")
+        assert isinstance(lost.exception(), CloseTimeout | IllegalStateError | TransactionAbortedError)
+        world.hub.sleep_ms(1000)
+        assert seen(world) == []
+        log = world.sandbox.cluster.topics["t"].partitions[0].log
+        assert (log.end_offset, log.last_stable_offset) == (1, 0)  # neither a record nor a marker followed
+
+    run_version(version, app)
+
+
+@VERSIONS
+def test_a_call_under_way_ends_when_another_thread_closes(version: int) -> None:
+    outcomes: list[KafkaError | None] = []
+
+    def app(world: World) -> None:
+        producer = transactional(world)
+        producer.begin_transaction()
+        producer.send("t", b"x").result()
+        break_all(world, Fault.FREEZE)
+
+        def commit() -> None:
+            try:
+                producer.commit_transaction()
+            except KafkaError as error:
+                outcomes.append(error)
+
+        world.hub.spawn("other", commit)
+        world.hub.sleep_ms(100)
+        before_ms = world.clock.now_ms()
+        assert producer.close(1).transaction == "unknown"
+        assert world.clock.now_ms() - before_ms == 1000
+        world.hub.sleep_ms(1)
+
+    run_version(version, app)
+    assert isinstance(outcomes[0], IllegalStateError)

@@ -1,0 +1,53 @@
+"""What the simulations of transactions share: a world of either version, and what readers see of it."""
+
+from collections.abc import Callable, Mapping
+
+from kctl.client.cluster import TopicPartition
+from kctl.client.consumer.consumer import Consumer
+from kctl.client.consumer.group_events import GroupMetadata
+from kctl.client.producer import Producer
+from kctl.sandbox import ClusterSettings
+from tests.sim.producer.world import World, run
+
+NAME = "copier"
+T0 = TopicPartition("t", 0)
+GROUP = GroupMetadata("g")
+"""Somebody who commits offsets without being a member."""
+
+
+def run_version(version: int, app: Callable[[World], None], *, topics: Mapping[str, int] | None = None) -> World:
+    """Run an application on a cluster with that transaction.version."""
+    return run(app, topics=topics, settings=ClusterSettings(transaction_version=version))
+
+
+def transactional(world: World, properties: Mapping[str, object] | None = None, *, is_ready: bool = True) -> Producer:
+    """Return a producer with a transactional.id, initialised unless told otherwise."""
+    producer = world.producer({"transactional.id": NAME, **(properties or {})})
+    if is_ready:
+        producer.init_transactions()
+    return producer
+
+
+def seen(world: World, topic: str = "t", *, isolation: str = "read_committed") -> list[bytes | None]:
+    """Return the values that a consumer reads from start to end."""
+    with Consumer({"bootstrap.servers": world.bootstrap, "isolation.level": isolation}, world.runtime) as consumer:
+        partitions = [TopicPartition(topic, info.partition) for info in consumer.partitions_for(topic)]
+        consumer.assign(partitions)
+        consumer.seek_to_beginning()
+        ends = consumer.end_offsets(partitions)
+        values: list[bytes | None] = []
+        while any(consumer.position(partition) < ends[partition] for partition in partitions):
+            values += [record.value for record in consumer.poll(timeout=1)]
+        return values
+
+
+def committed(world: World, partition: TopicPartition = T0, group_id: str = "g") -> int | None:
+    """Return the offset that the group has committed."""
+    with Consumer({"bootstrap.servers": world.bootstrap, "group.id": group_id}, world.runtime) as consumer:
+        found = consumer.committed([partition])[partition]
+        return None if found is None else found.offset
+
+
+def coordinator(world: World, name: str = NAME) -> int:
+    """Return the node that coordinates the transactional id."""
+    return world.sandbox.cluster.transactions.node_of(name).node_id
