@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from kctl.client.security.tls import TlsChannel
 
 _FIRST_BYTES = 64
+_PATIENT_API = "Produce"
+"""Its requests may take longer than they were given, when the broker asks for that."""
 _PHASES = {
     ConnectionState.TCP: Phase.TCP,
     ConnectionState.TLS: Phase.TLS,
@@ -114,6 +116,16 @@ class Connection:
     def expired_request(self, now_ms: int) -> InFlight | None:
         """Return a request whose time is up, if there is one."""
         return next((request for request in self.in_flight if now_ms >= request.deadline_at_ms), None)
+
+    def throttled(self, ms: int) -> None:
+        """Give the produce requests in flight so much longer: the broker looks at none of them while it makes us wait.
+
+        Source: KIP-219; Java's `incrementThrottleTime`. Differs: other requests keep their limit, because it may be
+        what is left of their caller's; a record's own is delivery.timeout.ms, whatever becomes of its requests.
+        """
+        for request in self.in_flight:
+            if request.api == _PATIENT_API:
+                request.deadline_at_ms += ms
 
     # --- what happens to it -------------------------------------------------------------------------------------------
 

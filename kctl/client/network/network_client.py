@@ -366,6 +366,7 @@ class NetworkClient:
         throttle_ms: int = getattr(response, "throttle_time_ms", 0)
         if throttle_ms > 0:
             entry.throttled_until_ms = max(entry.throttled_until_ms, now_ms + throttle_ms)
+            connection.throttled(throttle_ms)
             self._events(Throttled(now_ms, connection.target, request.api, throttle_ms))
         assert request.on_done is not None
         self._finish(request.on_done, Answer(entry.node.node_id, response, None, request.version, now_ms))

@@ -1,0 +1,124 @@
+"""What goes to which node, and when: limits in flight, throttling, leaders that are named, topics that are not used."""
+
+import pytest
+
+from kctl.client.events import Event, Lost, RequestExpired, RequestSent, Throttled
+from kctl.client.producer import Producer
+from kctl.sandbox import Fault
+from kctl.sandbox.quotas import Quota
+from tests.sim.producer.world import World, run
+
+
+def watched(world: World, properties: dict[str, object]) -> tuple[Producer, list[Event]]:
+    """A producer and its events."""
+    events: list[Event] = []
+    return Producer({"bootstrap.servers": world.bootstrap, **properties}, world.runtime, events=events.append), events
+
+
+@pytest.mark.parametrize("window", [1, 2, 5])
+def test_a_node_has_no_more_requests_in_flight_than_allowed_and_a_partition_uses_them_all(window: int) -> None:
+    def app(world: World) -> None:
+        limit = {"max.in.flight.requests.per.connection": window}
+        producer, events = watched(world, {"batch.size": 0, "linger.ms": 0, **limit})
+        producer.send("t", b"first").result()
+        world.sandbox.start_fault(world.leader("t", 0), Fault.FREEZE)
+        for number in range(20):
+            producer.send("t", b"%d" % number)
+        world.hub.sleep_ms(100)
+        produced = [event for event in events if isinstance(event, RequestSent) and event.api == "Produce"]
+        assert len(produced) == 1 + window
+        assert producer.metrics().batches_in_flight == window
+        world.sandbox.heal()
+        producer.flush()
+        producer.close()
+
+    assert run(app).values("t", 0) == [b"first", *(b"%d" % number for number in range(20))]
+
+
+def test_a_throttled_node_is_left_alone_and_what_it_has_does_not_expire() -> None:
+    """The broker makes us wait for many times request.timeout.ms; the requests it has meanwhile are not given up."""
+
+    def app(world: World) -> None:
+        producer, events = watched(world, {"batch.size": 0, "linger.ms": 0, "request.timeout.ms": 1000})
+        producer.send("t", b"first").result()
+        world.sandbox.limit(Quota.PRODUCE, 1000)
+        futures = [producer.send("t", bytes(1000)) for _ in range(20)]
+        producer.flush()
+        assert all(future.exception(0) is None for future in futures)
+        assert [event for event in events if isinstance(event, RequestExpired | Lost)] == []
+        throttled = [event for event in events if isinstance(event, Throttled)]
+        assert max(event.throttle_ms for event in throttled) > 1000
+        assert producer.metrics().throttle_time_ms == sum(event.throttle_ms for event in throttled)
+        sent_at_ms = [event.at_ms for event in events if isinstance(event, RequestSent) and event.api == "Produce"]
+        for event in throttled:
+            until_ms = event.at_ms + event.throttle_ms
+            assert not any(event.at_ms < at_ms < until_ms for at_ms in sent_at_ms)
+        assert producer.metrics().batches_retried == 0
+        producer.close()
+
+    assert len(run(app).values("t", 0)) == 21
+
+
+def test_a_new_leader_that_the_old_one_names_needs_no_metadata() -> None:
+    """Source: KIP-951."""
+
+    def app(world: World) -> None:
+        producer, events = watched(world, {"linger.ms": 0})
+        producer.send("t", b"0").result()
+        leader = world.leader("t", 0)
+        world.sandbox.move_leader("t", 0, 1 if leader != 1 else 2)
+        asked = sum(isinstance(event, RequestSent) and event.api == "Metadata" for event in events)
+        before_ms = world.clock.now_ms()
+        producer.send("t", b"1").result()
+        assert world.clock.now_ms() - before_ms < 20, "no back-off either"
+        assert sum(isinstance(event, RequestSent) and event.api == "Metadata" for event in events) == asked
+        producer.close()
+
+    assert run(app).values("t", 0) == [b"0", b"1"]
+
+
+def test_a_topic_that_is_not_used_is_forgotten_until_it_is_used_again() -> None:
+    def app(world: World) -> None:
+        producer = world.producer({"metadata.max.idle.ms": 5000, "metadata.max.age.ms": 1000})
+        producer.send("t", b"0").result()
+        producer.send("u", b"0").result()
+        for _ in range(8):
+            world.hub.sleep_ms(1000)
+            producer.send("t", b"x").result()
+        assert list(producer._client.metadata.cluster.topics) == ["t"]
+        world.hub.sleep_ms(7000)
+        assert dict(producer._client.metadata.cluster.topics) == {}
+        assert producer.send("u", b"1").result().offset == 1
+        producer.close()
+
+    run(app, topics={"t": 1, "u": 1})
+
+
+def test_the_counts_of_a_producer_add_up() -> None:
+    def app(world: World) -> None:
+        properties: dict[str, object] = {"compression.type": "zstd", "linger.ms": 20, "batch.size": 1000}
+        producer, events = watched(world, properties)
+        producer.partitions_for("u")
+        for number in range(50):
+            producer.send("t", b"a" * 200)
+            if number % 2:
+                producer.send("u", b"b" * 100)
+        producer.flush()
+        world.sandbox.start_fault(world.leader("t", 0), Fault.RESET_ON_REQUEST)
+        producer.send("t", b"again")
+        world.at(200, world.sandbox.heal)
+        producer.flush()
+        metrics = producer.metrics()
+        assert (metrics.records_sent, metrics.records_delivered, metrics.records_failed) == (76, 76, 0)
+        assert (metrics.topics["t"].records_delivered, metrics.topics["u"].records_delivered) == (51, 25)
+        assert metrics.topics["t"].batches_sent + metrics.topics["u"].batches_sent == metrics.batches_sent > 10
+        assert metrics.batches_retried == metrics.topics["t"].batches_retried >= 1
+        assert metrics.requests_sent == sum(isinstance(e, RequestSent) and e.api == "Produce" for e in events)
+        assert 0 < metrics.compression_ratio < 0.6
+        assert metrics.queue_time_avg_ms <= metrics.queue_time_max_ms <= 20 + 10
+        assert (metrics.records_outstanding, metrics.buffer_used_bytes) == (0, 0)
+        logs = [world.sandbox.cluster.topics[topic].partitions[0].log for topic in ("t", "u")]
+        assert metrics.bytes_sent == sum(len(batch.data) for log in logs for batch in log.batches)
+        producer.close()
+
+    run(app, topics={"t": 1, "u": 1})
