@@ -220,6 +220,10 @@ class CallDone(NamedTuple):
     error: KafkaError | None
 
 
+EARLIER_QUESTIONS = "earlier questions"
+"""What a call that asks twice, such as position(), has spent on what was answered."""
+
+
 class CallProgress(NamedTuple):
     """How an unfinished call stands, kept up to date for its timeout error.
 
@@ -239,10 +243,11 @@ class CallProgress(NamedTuple):
     activity: str
     at_ms: int
 
-    def account_at(self, now_ms: int) -> Account:
-        """Return what was done with the call's time."""
+    def account_at(self, now_ms: int, elapsed_ms: int) -> Account:
+        """Return what was done with the call's time; a call may have asked and been answered before this question."""
         spent_ms = dict(self.spent_ms)
         spent_ms[self.activity] = spent_ms.get(self.activity, 0) + now_ms - self.at_ms
+        spent_ms[EARLIER_QUESTIONS] = max(0, elapsed_ms - sum(spent_ms.values()))
         return self.account._replace(ledger=ledger_text(spent_ms))
 
 

@@ -149,7 +149,7 @@ class NetworkLink:
             timeout_ms=timer.timeout_ms,
             elapsed_ms=timer.elapsed_ms,
             cause=None if progress is None else progress.cause,
-            account=None if progress is None else progress.account_at(timer.now_ms),
+            account=None if progress is None else progress.account_at(timer.now_ms, timer.elapsed_ms),
         )
 
     def close(self) -> None:

@@ -122,14 +122,22 @@ def test_a_call_ends_on_its_deadline_with_all_that_is_known() -> None:
     desk = Desk()
     cause = ConnectionRefused("refused")
     account = Account(attempts=2, node_errors=(cause,))
-    desk.says(1100, CallProgress(1, "waiting for the metadata of t", cause, account, {"dns": 40}, "connecting", 1100))
+    desk.says(1100, CallProgress(1, "waiting for the metadata of t", cause, account, {"dns": 100}, "connecting", 1100))
     with pytest.raises(ApiTimeout) as caught:
         desk.ask()
     error = caught.value
     assert (error.timeout_ms, error.elapsed_ms, desk.clock.now_ms()) == (500, 500, 1500)
     assert (error.waiting_for, error.cause) == ("waiting for the metadata of t", cause)
-    assert error.account == (("connecting 400 ms", "dns 40 ms"), 2, (cause,))
+    assert error.account == (("connecting 400 ms", "dns 100 ms"), 2, (cause,))
     assert desk.sent[-1] == AbandonCall(1)
+
+
+def test_the_ledger_of_a_second_question_has_the_time_of_the_first() -> None:
+    desk = Desk()
+    desk.says(1400, CallProgress(1, "waiting", None, Account(), {"metadata": 30}, "back-off", 1400))
+    with pytest.raises(ApiTimeout) as caught:
+        desk.ask()
+    assert caught.value.account.ledger == ("earlier questions 370 ms", "back-off 100 ms", "metadata 30 ms")
 
 
 def test_an_answer_at_the_very_deadline_still_counts() -> None:
