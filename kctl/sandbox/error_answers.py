@@ -15,6 +15,7 @@ from kctl.client.protocol.api.add_partitions_to_txn import (
 from kctl.client.protocol.api.consumer_group_describe import DescribedGroup as ConsumerGroup
 from kctl.client.protocol.api.create_topics import CreatableTopicResult
 from kctl.client.protocol.api.delete_groups import DeletableGroupResult
+from kctl.client.protocol.api.delete_records import DeleteRecordsPartitionResult, DeleteRecordsTopicResult
 from kctl.client.protocol.api.delete_topics import DeletableTopicResult
 from kctl.client.protocol.api.describe_groups import DescribedGroup
 from kctl.client.protocol.api.describe_producers import PartitionResponse as ProducersOfPartition
@@ -207,6 +208,20 @@ def _delete_topics(request: Any, version: int, code: ErrorCode) -> Items:
 
 _BY_ITEM: dict[int, Callable[[Any, int, ErrorCode], Items | None]] = {
     0: _produce,
+    21: lambda request, _, code: {
+        "topics": [
+            DeleteRecordsTopicResult(
+                name=topic.name,
+                partitions=[
+                    DeleteRecordsPartitionResult(
+                        partition_index=asked.partition_index, low_watermark=-1, error_code=code
+                    )
+                    for asked in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    },
     24: _add_partitions_to_txn,
     28: _txn_offset_commit,
     61: lambda request, _, code: {

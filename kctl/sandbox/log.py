@@ -56,14 +56,13 @@ class PartitionLog:
 
     # --- writing ----------------------------------------------------------------------------------------------------
 
-    def append(self, records: bytes | None, leader_epoch: int, wall_ms: int, *, opens_v2: bool = False) -> Appended:
+    def append(self, records: bytes | None, leader_epoch: int, wall_ms: int) -> Appended:
         """Append the one batch in `records` and return where it is; a repeated one is not appended again.
 
         Args:
             records: what a produce request carries for the partition.
             leader_epoch: the epoch of the leader that appends.
             wall_ms: the broker's clock.
-            opens_v2: see `ProducerStates.check`.
         Raises:
             BatchRefused: the batch is damaged, too large, from the future, or out of sequence.
         """
@@ -77,7 +76,7 @@ class PartitionLog:
         if append_time_ms < 0 and header.max_timestamp_ms > wall_ms + self.settings.timestamp_after_max_ms:
             text = f"timestamp {header.max_timestamp_ms} is too far ahead of the broker's {wall_ms}"
             raise BatchRefused(ErrorCode.INVALID_TIMESTAMP, text)
-        known = self.producers.check(header, opens_v2=opens_v2)
+        known = self.producers.check(header)
         if known is not None:
             return known
         base_offset = self.end_offset

@@ -59,28 +59,27 @@ def append(call: Call, request: ProduceRequest, partition: Partition, data: Part
         Refused: it takes part in no transaction, or too few replicas are in sync.
         BatchRefused: it is damaged, too large, from the future, or out of sequence.
     """
-    opens_v2 = _take_part(call, request, partition, data)
+    _take_part(call, request, partition, data)
     log = partition.log
     # More replicas than there are cannot be asked for.
     needed = min(log.settings.min_insync_replicas, len(partition.replicas))
     if request.acks == _ALL and len(partition.in_sync) < needed:
         raise Refused(ErrorCode.NOT_ENOUGH_REPLICAS)
-    return log.append(data.records, partition.leader_epoch, call.cluster.scheduler.wall_ms(), opens_v2=opens_v2)
+    return log.append(data.records, partition.leader_epoch, call.cluster.scheduler.wall_ms())
 
 
-def _take_part(call: Call, request: ProduceRequest, partition: Partition, data: PartitionProduceData) -> bool:
-    """Ask the coordinator for a transaction that the log does not know; True: the batch may open it in version 2."""
+def _take_part(call: Call, request: ProduceRequest, partition: Partition, data: PartitionProduceData) -> None:
+    """Ask the coordinator about a batch whose transaction the log does not know to be open."""
     header = _transactional(data)
     if header is None or partition.log.producers.has_open(header.producer_id, header.producer_epoch):
-        return False
+        return
     speaks = Speaks.OLD_ERRORS
     if call.version >= _ABORTABLE_FROM:
         speaks = Speaks.ADDING if call.version >= _ADDING_FROM else Speaks.ABORTABLE_ERRORS
-    partition.log.producers.asked_for(header)
+    partition.log.producers.asked_for(header, adds_itself=speaks is Speaks.ADDING)
     producer = ProducerIdentity(header.producer_id, header.producer_epoch)
     at = TopicPartition(partition.topic_name, partition.index)
     try:
         add_or_verify(call.cluster, request.transactional_id or "", producer, at, speaks)
     except Refused as refusal:
         raise Refused(for_a_producer(refusal.code, speaks)) from None
-    return speaks is Speaks.ADDING

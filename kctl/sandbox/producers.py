@@ -1,6 +1,6 @@
 """What a partition remembers of its producers: the last five batches of each, and the transaction that is open.
 
-Shown by tests/unit/sandbox/test_producers.py and tests/conformance/test_sandbox_sequences_against_kafka.py. Source:
+Shown by tests/unit/sandbox/test_producers.py and tests/conformance/test_sandbox_producers_against_kafka.py. Source:
 KIP-98, KIP-360, KIP-890; Kafka keeps five batches because a client may have five requests in flight.
 """
 
@@ -59,6 +59,18 @@ class Producer:
             self.batches.clear()
 
 
+class _AskedFor(NamedTuple):
+    """Batches of one producer that came before its transaction was known to be open."""
+
+    epoch: int
+    lowest_sequence: int
+    adds_itself: bool
+
+    def highest_start(self, *, is_known: bool) -> int:
+        """Return the highest sequence that may be the first."""
+        return 0 if self.adds_itself and not is_known else self.lowest_sequence
+
+
 class ProducerStates:
     """The producers of one partition."""
 
@@ -66,18 +78,13 @@ class ProducerStates:
         self._producers: dict[int, Producer] = {}
         self._open: dict[int, int] = {}
         """By producer id: where its open transaction begins."""
-        self._asked_for: dict[int, tuple[int, int]] = {}
-        """By producer id: epoch and lowest sequence of batches that came before a transaction was known to be open."""
+        self._asked_for: dict[int, _AskedFor] = {}
 
     # --- before a batch is stored -----------------------------------------------------------------------------------
 
-    def check(self, header: BatchHeader, *, opens_v2: bool = False) -> Appended | None:
+    def check(self, header: BatchHeader) -> Appended | None:
         """Return where the batch already is when it is a repetition, None when it is the next one.
 
-        Args:
-            header: of the batch as it came.
-            opens_v2: it is the first of a transaction of version 2 here; a producer unknown to the partition has to
-                start at 0 then.
         Raises:
             BatchRefused: its epoch is fenced, batches before it are missing, it is older than those remembered, or it
                 belongs to no transaction while one of the same producer is open.
@@ -85,26 +92,32 @@ class ProducerStates:
         if header.producer_id < 0:
             return None
         producer = self._producers.get(header.producer_id)
-        _, lowest_sequence = self._asked_for.get(header.producer_id, (0, header.base_sequence))
-        if header.base_sequence > lowest_sequence and (producer is None or not self._repetition(header, producer)):
-            raise _out_of_order(header, lowest_sequence)
-        if producer is None:
-            if opens_v2 and header.base_sequence != 0:
-                raise _out_of_order(header, 0)
-            # A partition that forgot a producer, or never knew it, starts where the producer is (KIP-360).
-            return None
-        known = self._repetition(header, producer)
-        if known is None:
+        known = None if producer is None else self._repetition(header, producer)
+        if known is not None:
+            return known
+        asked_for = self._asked_for.get(header.producer_id)
+        if asked_for is not None and header.base_sequence > asked_for.highest_start(is_known=producer is not None):
+            raise _out_of_order(header, asked_for.highest_start(is_known=producer is not None))
+        if producer is not None:
             self._check_next(header, producer)
-        return known
+        # Else a partition that forgot a producer, or never knew it, starts where the producer is (KIP-360).
+        return None
 
-    def asked_for(self, header: BatchHeader) -> None:
-        """Take note of a batch whose transaction is not known to be open: one behind it must not come in before it."""
-        epoch, lowest_sequence = self._asked_for.get(header.producer_id, (-1, -1))
-        if header.producer_epoch > epoch:
-            self._asked_for[header.producer_id] = header.producer_epoch, header.base_sequence
-        elif header.producer_epoch == epoch:
-            self._asked_for[header.producer_id] = epoch, min(lowest_sequence, header.base_sequence)
+    def asked_for(self, header: BatchHeader, *, adds_itself: bool) -> None:
+        """Take note of a batch whose transaction is not known to be open: none behind it comes in before it.
+
+        Args:
+            header: of the batch as it came.
+            adds_itself: its producer has the leader add the partition, and has to start at 0 where it is not known.
+        """
+        before = self._asked_for.get(header.producer_id)
+        now = _AskedFor(header.producer_epoch, header.base_sequence, adds_itself)
+        if before is None or before.epoch < now.epoch:
+            self._asked_for[header.producer_id] = (
+                now if before is None else now._replace(adds_itself=before.adds_itself)
+            )
+        elif before.epoch == now.epoch and now.lowest_sequence < before.lowest_sequence:
+            self._asked_for[header.producer_id] = before._replace(lowest_sequence=now.lowest_sequence)
 
     def _repetition(self, header: BatchHeader, producer: Producer) -> Appended | None:
         if header.producer_epoch != producer.epoch:

@@ -1,7 +1,7 @@
 """What producers with transactions say to one broker, request by request, and what is compared of the answers.
 
 Producer ids are replaced by the order in which they appeared, and instants of now by a word. Used by
-test_sandbox_transactions_against_kafka.py and test_sandbox_sequences_against_kafka.py.
+test_sandbox_transactions_against_kafka.py and test_sandbox_producers_against_kafka.py.
 """
 
 from typing import Any, TypeVar
@@ -87,6 +87,8 @@ class Talk:
         self.end_version = 5 if level == 2 else 4
         self.offsets_version = 5 if level == 2 else 4
         self.group_id = f"g-{topic}"
+        self.stamp_ms = lambda: NOW_MS
+        """The timestamp of the next batch."""
         self._labels: dict[int, str] = {}
         asked = MetadataRequest(topics=[MetadataRequestTopic(name=topic)])
         self.topic_id = self.call(asked, MetadataResponse, 12).topics[0].topic_id
@@ -196,7 +198,7 @@ class Talk:
     ) -> Outcome:
         records = batch(
             *[b"v%d" % (sequence + n) for n in range(count)],
-            timestamps_ms=[NOW_MS] * count,
+            timestamps_ms=[self.stamp_ms()] * count,
             producer=(*held, sequence),
             attributes=attributes,
         )

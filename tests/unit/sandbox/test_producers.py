@@ -3,7 +3,7 @@
 import pytest
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.sandbox.batches import BatchRefused, header_of
+from kctl.sandbox.batches import BatchHeader, BatchRefused, header_of
 from kctl.sandbox.producers import Appended, ProducerStates
 from tests.unit.sandbox.bench import batch
 
@@ -89,3 +89,36 @@ def test_producers_and_plain_batches_do_not_mix() -> None:
     partition.send(-1, producer_id=-1)
     partition.send(-1, producer_id=-1)
     assert partition.next_offset == 4
+
+
+def _header(sequence: int, epoch: int = 0) -> BatchHeader:
+    return header_of(batch(b"v", producer=(7, epoch, sequence), attributes=0x10))
+
+
+def test_nothing_behind_a_batch_that_was_asked_for_comes_in_before_it() -> None:
+    states = ProducerStates()
+    for sequence in (4, 2, 3):
+        states.asked_for(_header(sequence), adds_itself=False)
+    with pytest.raises(BatchRefused) as refused:
+        states.check(_header(3))
+    assert refused.value.code is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert states.check(_header(2)) is None
+    states.remember(_header(2))
+    assert states.check(_header(3)) is None, "nothing is asked for any more"
+
+
+def test_what_was_asked_for_in_an_older_epoch_does_not_count() -> None:
+    states = ProducerStates()
+    states.asked_for(_header(0), adds_itself=False)
+    states.asked_for(_header(5, epoch=1), adds_itself=False)
+    states.asked_for(_header(0), adds_itself=False)
+    assert states.check(_header(5, epoch=1)) is None
+
+
+def test_a_producer_that_adds_partitions_itself_starts_at_0() -> None:
+    states = ProducerStates()
+    states.asked_for(_header(1), adds_itself=True)
+    with pytest.raises(BatchRefused):
+        states.check(_header(1))
+    states.asked_for(_header(0), adds_itself=True)
+    assert states.check(_header(0)) is None

@@ -14,6 +14,11 @@ from kctl.client.protocol.api.consumer_group_describe import ConsumerGroupDescri
 from kctl.client.protocol.api.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from kctl.client.protocol.api.create_topics import CreatableTopic, CreateTopicsRequest
 from kctl.client.protocol.api.delete_groups import DeleteGroupsRequest
+from kctl.client.protocol.api.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
 from kctl.client.protocol.api.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from kctl.client.protocol.api.describe_groups import DescribeGroupsRequest
 from kctl.client.protocol.api.describe_producers import DescribeProducersRequest, TopicRequest
@@ -134,6 +139,9 @@ def _further_request(key: int, version: int) -> Request:
 
 def _transactions_request(key: int, version: int) -> Request:
     match key:
+        case 21:
+            records = [DeleteRecordsPartition(partition_index=index, offset=-1) for index in (0, 1, 9)]
+            return DeleteRecordsRequest(topics=[DeleteRecordsTopic(name="t", partitions=records)])
         case 24 if version < 4:
             named = [AddPartitionsToTxnTopic(name="t", partitions=[0, 1])]
             return AddPartitionsToTxnRequest(v3_and_below_transactional_id="tx", v3_and_below_topics=named)
