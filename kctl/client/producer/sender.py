@@ -208,7 +208,7 @@ class Sender:
                 self._close = mark
         if self._close is None:
             return
-        if now_ms >= self._close.deadline_at_ms:
+        if now_ms >= self._close.deadline_at_ms or self._close.timeout_ms == 0:  # 0: not even the rest of a millisecond
             self._end_cause = self._close_error(self._close)
         else:
             if self.transactions is not None:
