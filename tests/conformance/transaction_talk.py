@@ -4,6 +4,7 @@ Producer ids are replaced by the order in which they appeared, and instants of n
 test_sandbox_transactions_against_kafka.py and test_sandbox_producers_against_kafka.py.
 """
 
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from kctl.client.broker_errors import ErrorCode
@@ -87,7 +88,7 @@ class Talk:
         self.end_version = 5 if level == 2 else 4
         self.offsets_version = 5 if level == 2 else 4
         self.group_id = f"g-{topic}"
-        self.stamp_ms = lambda: NOW_MS
+        self.stamp_ms: Callable[[], int] = lambda: NOW_MS
         """The timestamp of the next batch."""
         self._labels: dict[int, str] = {}
         asked = MetadataRequest(topics=[MetadataRequestTopic(name=topic)])
