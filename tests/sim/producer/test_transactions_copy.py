@@ -27,7 +27,8 @@ from kctl.sandbox import ClusterSettings, Fault
 from tests.sim.producer.transactions_world import NAME, committed, seen
 from tests.sim.producer.world import World, run
 
-SEEDS = range(100)
+SEEDS = [pytest.param(seed, marks=[pytest.mark.slow] if seed >= 5 else []) for seed in range(100)]
+"""A few of them are part of make check."""
 PARTITIONS = 2
 RECORDS = 80
 CHAOS_MS = 15_000
