@@ -203,16 +203,17 @@ def profile(cluster: Cluster, values: list[bytes], compression: str) -> None:
     import cProfile
     import pstats
     import threading
+    import time
 
     profiles: list[cProfile.Profile] = []
     run_thread: Callable[[threading.Thread], None] = threading.Thread.run
 
     def profiled(thread: threading.Thread) -> None:
-        profiles.append(cProfile.Profile())
+        profiles.append(cProfile.Profile(time.thread_time))
         profiles[-1].runcall(run_thread, thread)
 
     threading.Thread.run = profiled  # type: ignore[method-assign, assignment]  # for this run only
-    caller = cProfile.Profile()
+    caller = cProfile.Profile(time.thread_time)
     caller.runcall(with_kctl, cluster.bootstrap, values, compression)
     for name, each in (("caller", caller), *((f"thread {n}", each) for n, each in enumerate(profiles))):
         print(f"--- {name}")

@@ -52,27 +52,23 @@ class Accumulator:
 
     def add(self, record: SendFuture) -> None:
         """Let the record wait in the queue of its partition."""
-        queue = self.queues(record.topic).get(record.partition)
-        if queue is None:
-            queue = self.new_queue(record.topic, record.partition)
-        self.add_to(queue, record)
-
-    def add_to(self, queue: PartitionQueue, record: SendFuture) -> None:
-        """Let the record wait in its queue."""
-        if not queue.records:
-            self._active[queue] = None
+        queue = self.opened(record.topic, record.partition)
         queue.records.append(record)
         queue.queued_bytes += record.size_bytes
 
-    def new_queue(self, topic: str, partition: int) -> PartitionQueue:
-        """Return the queue of a partition that has none yet."""
-        queue = self.queues(topic)[partition] = PartitionQueue(
-            TopicPartition(topic, partition),
-            self._batch_size_bytes,
-            window=self._window,
-            is_idempotent=self._is_idempotent,
-            counters=self._counters.of_topic(topic),
-        )
+    def opened(self, topic: str, partition: int) -> PartitionQueue:
+        """Return the queue of a partition, for records to be put into at once."""
+        queue = self.queues(topic).get(partition)
+        if queue is None:
+            queue = self.queues(topic)[partition] = PartitionQueue(
+                TopicPartition(topic, partition),
+                self._batch_size_bytes,
+                window=self._window,
+                is_idempotent=self._is_idempotent,
+                counters=self._counters.of_topic(topic),
+            )
+        if not queue.records:
+            self._active[queue] = None
         return queue
 
     def active(self) -> list[PartitionQueue]:

@@ -62,6 +62,7 @@ class Intake:
 
     def take(self, events: Sequence[Event], other: Callable[[Event], None]) -> None:
         """Accept records in their order; what is no record goes to `other`, in its place."""
+        self._partitioner.look_anew()
         start = 0
         for end, event in enumerate(events):
             if type(event) is not SendFuture:
@@ -72,39 +73,35 @@ class Intake:
 
     def _take_records(self, records: Sequence[Event]) -> None:
         """Accept records; those of one topic in a row, without key, go where its turn is with little ado."""
-        group, has_turns, add = self._deliveries.open_group, self._partitioner.has_turns, self._accumulator.add_to
         self._deliveries.accepted(len(records))
+        group, has_turns = self._deliveries.open_group, self._partitioner.has_turns
         name, topic = None, None
         turn: Turn | None = None
         queue: PartitionQueue | None = None
-        queues: dict[int, PartitionQueue] = {}
         for record in records:
             assert type(record) is SendFuture
             record.group = group
             if record.topic != name:
                 name, turn = record.topic, None
-                self._used(name)
-                queues, topic = self._accumulator.queues(name), self._known(name)
+                topic = self._known(name)
             if topic is None:
                 self._keep(record)
-                continue
-            if has_turns and record.key is None and record.partition == NO_PARTITION:
+            elif has_turns and record.key is None and record.partition == NO_PARTITION:
                 if turn is None or turn.left_bytes <= 0:
                     turn = self._partitioner.turn(record, topic)
-                    queue = queues.get(turn.partition)
-                turn.left_bytes -= record.size_bytes - UNENCODED_BYTES
+                    queue = self._accumulator.opened(record.topic, turn.partition)
+                assert queue is not None
+                size_bytes = record.size_bytes
+                turn.left_bytes -= size_bytes - UNENCODED_BYTES
                 record.partition = turn.partition
+                queue.records.append(record)
+                queue.queued_bytes += size_bytes
             else:
-                record.partition = self._partitioner.choose(record, topic)
-                queue, turn = queues.get(record.partition), None
-            if queue is not None:
-                add(queue, record)
-            else:
-                turn = None
-                self._open(record, topic)
+                self._place(record, topic)
 
     def _known(self, name: str) -> TopicInfo | None:
         """Return the topic if its records can be placed now: it is known, and none of them waits for that."""
+        self._used(name)
         topic = self._client.metadata.cluster.topics.get(name)
         return None if topic is None or not topic.partitions or name in self._homeless else topic
 
@@ -115,14 +112,10 @@ class Intake:
 
     def _place(self, record: SendFuture, topic: TopicInfo) -> None:
         record.partition = self._partitioner.choose(record, topic)
-        self._open(record, topic)
-
-    def _open(self, record: SendFuture, topic: TopicInfo) -> None:
-        """Put a record with a partition into its queue, which may be the first."""
-        if record.partition not in topic.partitions:
+        if record.partition in topic.partitions:
+            self._accumulator.add(record)
+        else:
             self._deliveries.finish([record], Outcome(no_such_partition(topic, record.partition)))
-            return
-        self._accumulator.add(record)
 
     def look_again(self) -> None:
         """Place the homeless records and answer the waits that newer metadata allows to."""

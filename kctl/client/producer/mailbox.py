@@ -98,6 +98,11 @@ class CloseMark(NamedTuple):
     deadline_at_ms: int
     timeout_ms: int
 
+    @classmethod
+    def within(cls, timer: Timer) -> "CloseMark":
+        """Return the mark of a close on this timer; 0 is past already: no rest of a millisecond is left to send in."""
+        return cls(timer.deadline_at_ms if timer.timeout_ms else 0, timer.timeout_ms)
+
 
 Event = SendFuture | WatchFuture | RecordRefused | Reply
 

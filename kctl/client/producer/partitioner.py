@@ -20,7 +20,7 @@ from kctl.client.producer.future import NO_PARTITION, SendFuture
 from kctl.client.producer.murmur2 import partition_of_key
 from kctl.client.producer.record import UNENCODED_BYTES
 
-_LOOKS_A_BATCH = 16
+_LOOKS_A_BATCH = 4
 
 
 class QueueState(NamedTuple):
@@ -68,6 +68,8 @@ class Partitioner:
         self._availability_timeout_ms = config.partitioner_availability_timeout_ms
         self._sticky_bytes = max(config.batch_size, 1)
         self._turns: dict[str, Turn] = {}
+        self._drawn_from: dict[str, tuple[list[int], list[int]]] = {}
+        """Partitions and the running sums of their weights, as they were found in this turn of the loop."""
 
     def choose(self, record: SendFuture, topic: TopicInfo) -> int:
         """Return the partition for a record to the topic, which has at least one partition."""
@@ -80,6 +82,10 @@ class Partitioner:
         turn = self.turn(record, topic)
         turn.left_bytes -= record.size_bytes - UNENCODED_BYTES
         return turn.partition
+
+    def look_anew(self) -> None:
+        """Note that queues may have changed: Java, too, compares them once in each turn of its loop."""
+        self._drawn_from.clear()
 
     def forget(self, topic: str) -> None:
         """Forget where the records of a topic went."""
@@ -126,9 +132,12 @@ class Partitioner:
         return max(1, min(beyond_bytes, room_bytes, self._sticky_bytes // _LOOKS_A_BATCH))
 
     def _next_partition(self, topic: TopicInfo) -> int:
-        numbers, weights = self._weights(topic)
-        if weights is not None:
-            sums = list(accumulate(weights))
+        found = self._drawn_from.get(topic.name)
+        if found is None:
+            numbers, weights = self._weights(topic)
+            found = self._drawn_from[topic.name] = numbers, list(accumulate(weights or ()))
+        numbers, sums = found
+        if sums:
             return numbers[bisect_right(sums, self._chance.randrange(sums[-1]))]
         choices = _available(topic)
         return choices[self._chance.randrange(len(choices))]

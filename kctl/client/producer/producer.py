@@ -315,9 +315,9 @@ class Producer:
         self._is_closing = True
         if self._mailbox.is_on_loop():
             logger.error("close() called in a callback: everything outstanding fails at once, as with close(0)")
-            self._mailbox.post_close(CloseMark(timer.start_at_ms, 0))
+            self._mailbox.post_close(CloseMark.within(Timer(self._clock, 0)))
             return self._sender.result()
-        self._mailbox.post_close(CloseMark(timer.deadline_at_ms, timeout_ms))
+        self._mailbox.post_close(CloseMark.within(timer))
         self._join_loop(timer)
         return self._sender.result()
 

@@ -76,6 +76,15 @@ def test_close_in_a_callback_logs_an_error_and_acts_as_0(
     assert [record.levelname for record in caplog.records if "called in a callback" in record.message] == ["ERROR"]
 
 
+def test_close_0_sends_nothing_more(served: ServedSandbox) -> None:
+    """Not even in what is left of the millisecond in which it was called."""
+    for _ in range(30):
+        producer = connected(served, linger_ms=60_000)
+        for _ in range(10):
+            producer.send("t", b"x", partition=0)
+        assert producer.close(0)[:3] == (3, 10, 0)
+
+
 def test_closes_in_callbacks_of_a_failing_close_are_harmless(served: ServedSandbox) -> None:
     producer = connected(served)
     freeze_all(served)
