@@ -7,25 +7,37 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import exit_code, explain
 from kctl.cli.options import Common
 from kctl.client.cluster import TopicPartition
-from kctl.client.errors import AdvertisedAddressError, DeliveryTimeout
+from kctl.client.errors import AdvertisedAddressError, DeliveryTimeout, TransactionAbortedError
 from kctl.client.producer.deliveries import CloseResult, PartitionResult
 
 MOST_NAMED = 10
 """Partitions that are named; further ones are only counted."""
 
 
-def tell_account(common: Common, result: CloseResult, *, oldest_ms: int | None = None) -> None:
+def tell_account(
+    common: Common, result: CloseResult, *, oldest_ms: int | None = None, is_taken_back: bool = False
+) -> None:
     """Say what became of the records: what was delivered unless --quiet, what was not in any case.
 
-    Args: oldest_ms: how old the oldest was when it was given up.
+    Args:
+        oldest_ms: how old the oldest was when it was given up.
+        is_taken_back: all were in a transaction that is not committed.
     """
-    common.say(f"kctl produce: {_count(result.delivered)} delivered{_delivered_by_partition(result)}")
-    if result.undelivered == 0:
+    if is_taken_back:
+        sent = result.delivered + result.undelivered
+        aborted = "aborted" if result.transaction in (None, "aborted") else "not committed"
+        common.environment.say(f"kctl produce: transaction {aborted}: of {_count(sent)} none is delivered")
+    else:
+        common.say(f"kctl produce: {_count(result.delivered)} delivered{_delivered_by_partition(result)}")
+    failed = [(tp, part) for tp, part in sorted(result.partitions.items()) if part.failed + part.unknown]
+    if is_taken_back:
+        failed = [(tp, part) for tp, part in failed if not isinstance(part.error, TransactionAbortedError)]
+    if not failed:
         return
     unknown = f", {result.unknown} of them perhaps written" if result.unknown else ""
     oldest = "" if oldest_ms is None else f", the oldest after {oldest_ms / 1000:.1f} s"
-    common.environment.say(f"kctl produce: {_count(result.undelivered)} NOT delivered{unknown}{oldest}")
-    failed = [(tp, part) for tp, part in sorted(result.partitions.items()) if part.failed + part.unknown]
+    if not is_taken_back:
+        common.environment.say(f"kctl produce: {_count(result.undelivered)} NOT delivered{unknown}{oldest}")
     for tp, part in failed[:MOST_NAMED]:
         common.environment.say(f"  {_name(tp)}: {part.failed + part.unknown}: {_cause(part)}")
     if len(failed) > MOST_NAMED:

@@ -106,6 +106,13 @@ def produce(
     rate: Annotated[
         str | None, typer.Option("--rate", metavar="N/s", help="At most so many records a second, such as 500/s.")
     ] = None,
+    transaction: Annotated[
+        bool, typer.Option("--txn", help="All or nothing: one transaction, aborted after any error and after Ctrl-C.")
+    ] = False,
+    transactional_id: Annotated[
+        str | None,
+        typer.Option("--txn-id", metavar="ID", help="The same by this transactional.id, which fences older producers."),
+    ] = None,
     undelivered: Annotated[
         str | None,
         typer.Option(
@@ -147,9 +154,11 @@ def produce(
         empty_is_null=tombstones,
         per_second=None if rate is None else _parsed(parse_rate, rate, "'--rate'"),
         undelivered=undelivered,
+        is_transaction=transaction or transactional_id is not None,
         flags={
             "acks": _setting(acks, "--acks"),
             "compression.type": _setting(compression, "--compression"),
+            "transactional.id": _setting(transactional_id, "--txn-id"),
             "partitioner.class": _setting(partitioner, "--partitioner"),
             "delivery.timeout.ms": _setting(
                 None if delivery_timeout is None else str(delivery_timeout), "--delivery-timeout"
@@ -197,6 +206,8 @@ def _refuse_contradictions(
     has_topic = is_jsonl or (form.template is not None and form.template.has_topic)
     if request.topic is None and not has_topic:
         raise click.UsageError("--topic-from-record needs records that name one: --input jsonl, or %t in --format.")
+    if request.is_transaction and request.undelivered is not None:
+        raise click.UsageError("--undelivered with --txn: it is all or nothing, so the input is what to send again.")
     if keep_partition and not is_jsonl:
         raise click.UsageError("--keep-partition needs --input jsonl; %p in --format is always kept.")
     if keep_partition and request.partition is not None:

@@ -23,7 +23,7 @@ class ProduceRequest(NamedTuple):
         empty_is_null: an empty value is a tombstone.
         per_second: records a second; None: as fast as they are taken.
         undelivered: the file for what could not be delivered.
-        transaction: its id; empty: one is made up; None: none.
+        is_transaction: all or nothing; without a transactional.id one is made up.
         flags: properties that have an option of their own.
     """
 
@@ -36,5 +36,5 @@ class ProduceRequest(NamedTuple):
     empty_is_null: bool = False
     per_second: float | None = None
     undelivered: str | None = None
-    transaction: str | None = None
+    is_transaction: bool = False
     flags: Mapping[str, Setting | None] = {}

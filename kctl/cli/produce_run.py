@@ -9,6 +9,8 @@ import math
 from collections import deque
 from collections.abc import Callable
 
+import click
+
 from kctl.cli.delivery_account import account_code, tell_account
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError, exit_code, explain
@@ -20,9 +22,10 @@ from kctl.cli.produce_pace import Pace
 from kctl.cli.produce_request import ProduceRequest
 from kctl.cli.produce_undelivered import UndeliveredFile, UndeliveredRecord
 from kctl.cli.view.produce_status import SendFigures, SendStatus
+from kctl.client.clock import Timer
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ProducerConfig
-from kctl.client.errors import FlushTimeout, KafkaError, RecordTooLargeError, UndeliveredError
+from kctl.client.errors import FlushTimeout, KafkaError, KafkaTimeoutError, RecordTooLargeError, UndeliveredError
 from kctl.client.network.system import system_runtime
 from kctl.client.producer import CloseResult, Producer, SendFuture
 from kctl.client.producer.future import NO_PARTITION
@@ -33,14 +36,25 @@ Ending = KafkaError | CommandError | Interrupted
 
 def run_producing(common: Common, request: ProduceRequest) -> int:
     """Send what was asked for and return the exit code."""
-    config = common.settings.with_flags(request.flags).parse(ProducerConfig)
-    common.note_ignored(config)
+    config = _config(common, request)
     undelivered = None if request.undelivered is None else UndeliveredFile(request.undelivered)
     try:
         return _Producing(common, request, config, undelivered).run()
     finally:
         if undelivered is not None:
             undelivered.close()
+
+
+def _config(common: Common, request: ProduceRequest) -> ProducerConfig:
+    settings = common.settings.with_flags(request.flags)
+    if request.is_transaction:
+        made_up = f"kctl-produce-{system_runtime().entropy.token_bytes(8).hex()}"
+        settings = settings.with_defaults({"transactional.id": made_up})
+    config = settings.parse(ProducerConfig)
+    common.note_ignored(config)
+    if config.transactional_id is not None and request.undelivered is not None:
+        raise click.UsageError("--undelivered with transactional.id: the input is what to send again.")
+    return config
 
 
 class _Producing:
@@ -60,6 +74,8 @@ class _Producing:
         """The record that was read and not yet taken by the producer."""
         self._ending: Ending | None = None
         self._is_closing = False
+        self._transactional_id = config.transactional_id
+        self._is_open = self._is_committed = False
         self._total_bytes = self._inputs.total_bytes
         self._producer = Producer(config.given, self._runtime, events=common.events)
         self._status = SendStatus(
@@ -94,6 +110,10 @@ class _Producing:
         request, clock, driver = self._request, self._runtime.clock, self._runtime.driver
         pace = None if request.per_second is None else Pace(request.per_second, clock.now_ms())
         waiter = driver.waiter()
+        if self._transactional_id is not None:
+            self._producer.init_transactions()
+            self._producer.begin_transaction()
+            self._is_open = True
         for record in self._inputs.read():
             if pace is not None:
                 driver.wait(waiter, pace.take(clock.now_ms()))
@@ -126,12 +146,24 @@ class _Producing:
         self._in_hand = None
 
     def _deliver_all(self) -> None:
-        self._producer.flush(math.inf)  # each record has its own limit, delivery.timeout.ms
+        """Wait for every record; then commit, unless something is wrong: close() aborts what is open."""
+        if self._transactional_id is None:
+            self._producer.flush(math.inf)  # each record has its own limit, delivery.timeout.ms
+        elif self._ending is None:
+            self._producer.flush(math.inf)
+            self._is_open = False  # a commit that was begun is never taken back
+            self._producer.commit_transaction()
+            self._is_committed = True
 
     def _close(self) -> CloseResult:
+        """Abort what is not committed and close, all within --close-timeout."""
         self._is_closing = True
+        timer = Timer(self._runtime.clock, self._common.close_timeout_ms)
+        if self._is_open:
+            self._attempt(lambda: self._producer.abort_transaction(timer.remaining_ms / 1000))
+        timer.update()
         results: list[CloseResult] = []
-        self._attempt(lambda: results.append(self._producer.close(self._common.close_timeout_s)))
+        self._attempt(lambda: results.append(self._producer.close(timer.remaining_ms / 1000)))
         if not results:  # Ctrl-C came meanwhile; the second would have left at once
             results.append(self._producer.close(self._common.close_timeout_s))
         return results[0]
@@ -158,16 +190,37 @@ class _Producing:
         accepted = result.delivered + result.undelivered
         if accepted > self._sent:  # a signal came after the producer had taken it
             self._in_hand = None
-        tell_account(self._common, result, oldest_ms=self._outcomes.oldest_ms)
+        is_all_or_nothing = self._transactional_id is not None
+        is_taken_back = is_all_or_nothing and not self._is_committed
+        tell_account(self._common, result, oldest_ms=self._outcomes.oldest_ms, is_taken_back=is_taken_back)
         self._tell_in_hand()
         self._tell_file()
         ending = self._ending
-        if ending is not None and (isinstance(ending, Interrupted) or result.undelivered == 0):
+        if is_taken_back and result.transaction in ("unknown", "open"):
+            ending = self._not_ended(result)
+        is_cause = is_taken_back and isinstance(ending, CommandError)  # what failed then is its consequence
+        if ending is not None and (isinstance(ending, Interrupted) or is_cause or result.undelivered == 0):
             raise ending
         if isinstance(ending, CommandError):
-            for line in explain(ending).lines():
-                self._common.environment.say(f"kctl produce: {line}" if line is str(ending) else line)
+            self._common.environment.say(
+                "\n".join(["kctl produce: " + explain(ending).message, *explain(ending).lines()[1:]])
+            )
         return account_code(result)
+
+    def _not_ended(self, result: CloseResult) -> Ending:
+        """Return how a transaction ends the command that nobody knows the end of, and tell of it."""
+        what = "may be committed" if result.transaction == "unknown" else "is still open"
+        text = f"transaction {self._transactional_id} {what}"
+        ending = self._ending
+        if isinstance(ending, Interrupted):
+            self._common.environment.say(f"kctl produce: {text}; the broker aborts it after transaction.timeout.ms")
+            return ending
+        why = "" if ending is None else f": {ending.waiting_for if isinstance(ending, KafkaTimeoutError) else ending}"
+        return CommandError(
+            ExitCode.CLOSE_TIMEOUT,
+            f"{text}{why}",
+            "a broker aborts by itself what is open after transaction.timeout.ms",
+        )
 
     def _tell_in_hand(self) -> None:
         record = self._in_hand

@@ -5,7 +5,6 @@ from kctl.cli.explanations.fault import Fault
 
 _CALLS = "tests/faultlab/test_calls.py"
 _GROUPS = "tests/faultlab/test_groups.py"
-_NO_TRANSACTIONS = "transactions are not there yet"
 
 CALL_FAULTS = (
     Fault(
@@ -88,11 +87,10 @@ CALL_FAULTS = (
         42,
         "A transaction cannot be ended",
         ExitCode.CLOSE_TIMEOUT,
-        "EndTxn ...",
-        "",
+        "transaction ... may be committed: EndTxn unanswered; broker will abort in # s...",
+        "a broker aborts by itself what is open after transaction.timeout.ms",
         "The broker aborts it by itself after transaction.timeout.ms.",
-        "",
-        _NO_TRANSACTIONS,
+        "tests/cli/test_produce_transactions.py",
     ),
     Fault(
         43,

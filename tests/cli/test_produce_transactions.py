@@ -1,0 +1,106 @@
+"""`kctl produce --txn`: all or nothing, as a read_committed consumer sees it."""
+
+import signal
+import subprocess
+
+import pytest
+
+from kctl.cli.exit_codes import ExitCode
+from kctl.client.broker_errors import ErrorCode
+from kctl.sandbox import Fault, Sandbox
+from kctl.sandbox.faults import MAX_FAILURES
+from kctl.sandbox.server import ServedSandbox
+from tests.cli.processes import end, kctl, running
+
+
+def _seen(bootstrap: str, topic: str, isolation: str = "read_committed") -> list[bytes]:
+    read = kctl("consume", topic, "-b", bootstrap, "-e", "--isolation", isolation)
+    assert read.code == 0
+    return sorted(read.stdout.split())
+
+
+def test_all(bootstrap: str, topic: str) -> None:
+    sent = kctl("produce", topic, "-b", bootstrap, "--txn", stdin=b"a\nb\nc\n")
+    assert sent.code == 0
+    assert sent.stderr.startswith("kctl produce: 3 records delivered (")
+    assert _seen(bootstrap, topic) == [b"a", b"b", b"c"]
+    assert kctl("produce", topic, "-b", bootstrap, "-q", "--txn-id", f"{topic}-id", stdin=b"d\n").code == 0
+    assert kctl("produce", topic, "-b", bootstrap, "-q", "--txn-id", f"{topic}-id", stdin=b"e\n").code == 0
+    assert len(_seen(bootstrap, topic)) == 5
+
+
+def test_nothing_to_send(bootstrap: str, topic: str) -> None:
+    assert kctl("produce", topic, "-b", bootstrap, "--txn").stderr == "kctl produce: 0 records delivered\n"
+
+
+def test_nothing_after_bad_input(bootstrap: str, topic: str) -> None:
+    sent = kctl("produce", topic, "-b", bootstrap, "--txn", "-i", "jsonl", stdin=b'{"value":"a"}\n' * 50 + b"oops\n")
+    assert sent.code == ExitCode.DATA
+    assert "kctl produce: transaction aborted: of 50 records none is delivered" in sent.stderr
+    assert "kctl: stdin line 51 (byte 700), column 1" in sent.stderr
+    assert "NOT delivered" not in sent.stderr
+    assert _seen(bootstrap, topic) == []
+
+
+def test_nothing_when_a_broker_refuses_one(topic: str, cluster: ServedSandbox) -> None:
+    small = f"{topic}-small"
+    cluster.sandbox.create_topic(small, properties={"max.message.bytes": "200"})
+    sent = kctl(
+        "produce", small, "-b", cluster.bootstrap, "--txn", "-X", "batch.size=1", "-p", "0",
+        stdin=b"fits\n" * 5 + b"x" * 500 + b"\n" + b"fits\n" * 5,
+    )  # fmt: skip
+    assert sent.code == ExitCode.UNDELIVERED
+    assert "transaction aborted: of 11 records none is delivered" in sent.stderr
+    assert "MESSAGE_TOO_LARGE" in sent.stderr
+    assert _seen(cluster.bootstrap, small) == []
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, ExitCode.SIGINT), (signal.SIGTERM, ExitCode.SIGTERM)], ids=["INT", "TERM"]
+)
+def test_nothing_after_a_signal(bootstrap: str, topic: str, number: signal.Signals, code: ExitCode) -> None:
+    with running("produce", topic, "-b", bootstrap, "--txn") as process:
+        _feed_and_wait(process, bootstrap, topic)
+        ended = end(process, number)
+    assert ended.code == code
+    assert "kctl produce: transaction aborted: of 1 record none is delivered" in ended.stderr
+    assert _seen(bootstrap, topic) == []
+    assert _seen(bootstrap, topic, "read_uncommitted") == [b"one"]
+
+
+def test_a_transaction_whose_end_is_not_answered() -> None:
+    with (
+        Sandbox(nodes=1, topics={"t": 1}).serve() as served,
+        running(
+            "produce", "t", "-b", served.bootstrap, "--txn-id", "mine", "--api-timeout", "1s", "--connect-timeout",
+            "1s", "--close-timeout", "300ms",
+        ) as process,
+    ):  # fmt: skip
+        _feed_and_wait(process, served.bootstrap, "t")
+        served.sandbox.start_fault(1, Fault.FREEZE)
+        ended = end(process)
+    assert ended.code == ExitCode.CLOSE_TIMEOUT
+    assert "kctl produce: transaction not committed: of 1 record none is delivered" in ended.stderr
+    assert "kctl: transaction mine may be committed: EndTxn unanswered; broker will abort in " in ended.stderr
+    assert "hint: " in ended.stderr
+
+
+def test_without_a_coordinator_nothing_is_sent(bootstrap: str, topic: str) -> None:
+    with Sandbox(nodes=1, topics={"t": 1}).serve() as served:
+        served.sandbox.fail_requests("InitProducerId", ErrorCode.COORDINATOR_NOT_AVAILABLE, times=MAX_FAILURES)
+        ended = kctl(
+            "produce", "t", "-b", served.bootstrap, "--txn", "--api-timeout", "1s", "--connect-timeout", "1s",
+            stdin=b"x\n",
+        )  # fmt: skip
+        assert _seen(served.bootstrap, "t", "read_uncommitted") == []
+    assert ended.code == ExitCode.NOT_ABLE_YET
+    assert "COORDINATOR_NOT_AVAILABLE" in ended.stderr
+
+
+def _feed_and_wait(process: "subprocess.Popen[bytes]", bootstrap: str, topic: str) -> None:
+    """Send a record and wait until a broker has it."""
+    assert process.stdin is not None
+    process.stdin.write(b"one\n")
+    process.stdin.flush()
+    read = kctl("consume", topic, "-b", bootstrap, "-n", "1", "--isolation", "read_uncommitted")
+    assert read.stdout == b"one\n"
