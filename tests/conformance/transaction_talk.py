@@ -11,6 +11,7 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.client.clock import SystemClock
 from kctl.client.protocol.api.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
 from kctl.client.protocol.api.add_partitions_to_txn import (
+    AddPartitionsToTxnPartitionResult,
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,
     AddPartitionsToTxnTopic,
@@ -166,7 +167,7 @@ class Talk:
         codes = [
             NAMES[one.partition_error_code]
             for topic in got.results_by_topic_v3_and_below
-            for one in topic.results_by_partition
+            for one in _in_order(topic.results_by_partition)
         ]
         return codes[0], codes
 
@@ -183,7 +184,7 @@ class Talk:
             NAMES[one.partition_error_code]
             for result in got.results_by_transaction
             for topic in result.topic_results
-            for one in topic.results_by_partition
+            for one in _in_order(topic.results_by_partition)
         ]
 
     def produce(
@@ -330,3 +331,8 @@ class Talk:
         return NAMES[got.error_code], [
             (NAMES[one.error_code], one.committed_offset, one.metadata) for one in got.topics[0].partitions
         ]
+
+
+def _in_order(results: list[AddPartitionsToTxnPartitionResult]) -> list[AddPartitionsToTxnPartitionResult]:
+    """Return results by partition: Kafka gives them in the order of a hash."""
+    return sorted(results, key=lambda one: one.partition_index)

@@ -1,6 +1,6 @@
 """How a decided transaction ends: a marker in the log of each partition that takes part, as soon as it has a leader.
 
-Shown by tests/unit/sandbox/transactions/test_markers.py.
+Shown by tests/unit/sandbox/transactions/test_coordinator.py.
 """
 
 from collections.abc import Callable

@@ -99,3 +99,12 @@ def test_a_throttled_fetch_opens_no_session() -> None:
 def test_limits_have_bounds(rate: int) -> None:
     with pytest.raises(ValueError, match=f"1 to {MAX_RATE}"):
         Bench().sandbox.limit(Quota.FETCH, rate)
+
+
+def test_nobody_saves_up_more_than_a_second() -> None:
+    bench = Bench(topics={"t": 1})
+    client = bench.connect()
+    bench.sandbox.limit(Quota.PRODUCE, 2_000)
+    assert throttled(client) == 0
+    bench.scheduler.advance(60_000)
+    assert [throttled(client), throttled(client)] == [0, 1_000]

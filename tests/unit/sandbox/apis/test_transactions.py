@@ -5,6 +5,12 @@ import pytest
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kctl.client.protocol.api.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from kctl.client.protocol.api.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopic,
+)
 from kctl.client.protocol.api.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -13,7 +19,8 @@ from kctl.client.protocol.api.offset_fetch import (
 )
 from kctl.client.records import decode_batches
 from kctl.sandbox import ClusterSettings
-from tests.unit.sandbox.bench import Bench, Client, batch
+from kctl.sandbox.groups.offsets import CommittedOffset
+from tests.unit.sandbox.bench import WALL_MS, Bench, Client, batch
 from tests.unit.sandbox.producer_side import ProducerSide, fetched, produced
 
 LEVELS = pytest.mark.parametrize("level", [1, 2])
@@ -183,3 +190,63 @@ def test_the_cluster_says_which_version_of_transactions_it_has() -> None:
         request = ApiVersionsRequest(client_software_name="a", client_software_version="1")
         got = bench.connect().call(request, ApiVersionsResponse, 4)
         assert [(one.name, one.max_version_level) for one in got.finalized_features] == told
+
+
+def test_nothing_plain_is_written_by_a_producer_with_an_open_transaction() -> None:
+    bench = Bench(topics={"t": 1})
+    side = ProducerSide(bench.connect())
+    side.init()
+    assert side.produce() is ErrorCode.NONE
+    assert produced(side.client, batch(b"v", producer=(*side.held, 1))) is ErrorCode.INVALID_TXN_STATE
+
+
+def test_an_abort_whose_marker_was_lost_is_not_told() -> None:
+    log = Bench(topics={"t": 1}).cluster.topics["t"].partitions[0].log
+    log.append(batch(b"v", producer=(7, 0, 0), attributes=0x10), 0, WALL_MS)
+    log.append_marker(7, 0, 0, WALL_MS, commit=False, by_epoch=0)
+    assert [one.first_offset for one in log.aborted_between(0, 1_000)] == [0]
+    log.cut(1)
+    log.append_marker(7, 0, 1, WALL_MS, commit=True, by_epoch=1)
+    assert (log.last_stable_offset, log.aborted_between(0, 1_000)) == (2, [])
+
+
+@pytest.mark.parametrize(
+    ("version", "code"), [(10, ErrorCode.INVALID_TXN_STATE), (11, ErrorCode.TRANSACTION_ABORTABLE)]
+)
+def test_who_has_not_added_a_partition_is_told_in_words_it_knows(version: int, code: ErrorCode) -> None:
+    bench = Bench(topics={"t": 1})
+    side = ProducerSide(bench.connect())
+    side.init()
+    assert side.produce(version=version) is code
+
+
+@LEVELS
+def test_offsets_of_an_aborted_transaction_are_dropped_and_later_commits_stay(level: int) -> None:
+    bench = Bench(topics={"t": 1})
+    side = ProducerSide(bench.connect(), level)
+    side.init()
+    assert side.commit_offset(5) is ErrorCode.NONE
+    assert side.end(commit=False) is ErrorCode.NONE
+    assert committed(side.client, is_stable=True) == (ErrorCode.NONE, -1)
+    assert side.commit_offset(6) is ErrorCode.NONE
+    bench.cluster.groups.commit("g", "t", 0, CommittedOffset(20, -1, ""))
+    assert committed(side.client, is_stable=False) == (ErrorCode.NONE, 20)
+    assert side.end() is ErrorCode.NONE
+    assert committed(side.client, is_stable=True) == (ErrorCode.NONE, 20)
+    assert side.commit_offset(7) is ErrorCode.NONE
+    assert side.end() is ErrorCode.NONE
+    assert committed(side.client, is_stable=True) == (ErrorCode.NONE, 7)
+
+
+@pytest.mark.parametrize(("isolation", "offsets"), [(0, (1, 0, 0)), (1, (0, -1, -1))])
+def test_offsets_are_told_below_the_last_stable_one(isolation: int, offsets: tuple[int, int, int]) -> None:
+    bench = Bench(topics={"t": 1})
+    side = ProducerSide(bench.connect())
+    side.init()
+    assert side.produce() is ErrorCode.NONE
+    told = []
+    for timestamp in (-1, -3, 0):
+        asked = [ListOffsetsPartition(partition_index=0, timestamp=timestamp)]
+        request = ListOffsetsRequest(isolation_level=isolation, topics=[ListOffsetsTopic(name="t", partitions=asked)])
+        told.append(side.client.call(request, ListOffsetsResponse, 9).topics[0].partitions[0].offset)
+    assert tuple(told) == offsets

@@ -203,3 +203,20 @@ def test_epochs_run_out_and_another_id_goes_on() -> None:
         assert side.held[0] != first_id
         assert side.held[1] == 0
         assert side.produce() is ErrorCode.NONE
+
+
+@pytest.mark.parametrize("commit", [True, False])
+def test_a_marker_waits_for_a_leader_that_stands_still(commit: bool) -> None:
+    bench = bench_of(2, nodes=2)
+    bench.sandbox.move_transaction_coordinator(TX, 1)
+    for partition in (0, 1):
+        bench.sandbox.move_leader("t", partition, 2)
+    side, leader = ProducerSide(bench.connect(1)), bench.connect(2)
+    side.init()
+    assert side.produce(client=leader) is ErrorCode.NONE
+    bench.sandbox.start_fault(2, Fault.FREEZE)
+    assert side.end(commit=commit) is ErrorCode.NONE
+    assert side.state() == ("PrepareCommit" if commit else "PrepareAbort")
+    bench.sandbox.stop_fault(2, Fault.FREEZE)
+    assert side.state() == ("CompleteCommit" if commit else "CompleteAbort")
+    assert stable(leader) == (2, 2, 0 if commit else 1)
