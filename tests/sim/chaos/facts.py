@@ -102,6 +102,8 @@ class Facts:
                 group, tp, offset, _, epoch = entry.value
                 self.commits_of(group, tp).set(entry.at_ms, offset)
                 self._epochs[group, tp] = epoch
+                if epoch < 0:
+                    self.is_set_blindly(group, tp, offset)
             case "cut":
                 tp, end = entry.value
                 self._cut(tp, end, entry.at_ms)
@@ -120,6 +122,12 @@ class Facts:
         for (group, committed_tp), committed in self.commits.items():
             offset = committed.now
             if committed_tp == tp and offset is not None and offset > end and self._epochs[group, tp] < 0:
+                self.is_blind(group, tp, range(end, offset))
+
+    def is_set_blindly(self, group: str, tp: TopicPartition, offset: int) -> None:
+        """Take note of a commit or seek without an epoch: the offset may be one of what a cut has taken."""
+        for end in self.cuts.get(tp, ()):
+            if end < offset:
                 self.is_blind(group, tp, range(end, offset))
 
     def is_blind(self, group: str, tp: TopicPartition, offsets: range) -> None:

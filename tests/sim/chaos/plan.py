@@ -288,7 +288,7 @@ def _fault(chance: Random, kind: Kind, at_ms: int, client: ClientPlan) -> Fault:
     whom = client.name if kind in LINK or kind is Kind.STALL else ""
     if kind in LINK and chance.random() < 0.3:
         node = 0
-    number, word = _size(chance, kind)
+    number, word = size_of(chance, kind)
     return Fault(at_ms, kind.value, node, whom, _duration_ms(chance, kind, client), number, word)
 
 
@@ -304,7 +304,8 @@ def _duration_ms(chance: Random, kind: Kind, client: ClientPlan) -> int:
     return min(60_000, int(chance.choice(limits) * chance.choice([0.5, 0.999, 1, 1.001, 3])))
 
 
-def _size(chance: Random, kind: Kind) -> tuple[int, str]:
+def size_of(chance: Random, kind: Kind) -> tuple[int, str]:
+    """Draw the number and the word of a fault."""
     if kind is Kind.ERRORS:
         api = chance.choice(list(ERRORS))
         return chance.choice([1, 1, 2, 5]), f"{api} {chance.choice(ERRORS[api])}"

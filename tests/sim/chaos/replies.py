@@ -12,7 +12,13 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.schema import Request, Response
 from kctl.sandbox.apis import HANDLERS
 from kctl.sandbox.call import Call, Handler
-from kctl.sandbox.error_answers import error_answer
+from kctl.sandbox.error_answers import error_answer, has_error_code
+
+
+def failing_apis() -> set[str]:
+    """Return the APIs that can be told to fail."""
+    return {handler.request.NAME for handler in HANDLERS.values() if has_error_code(handler.request)}
+
 
 Noted = Callable[[Call, Any, Response | None], None]
 

@@ -137,6 +137,7 @@ class ConsumerRules:
                 place = places[tp]
                 place.expected, place.from_beginning = offset, False
                 place.cuts, place.knows_epoch = len(facts.cuts.get(tp, ())), False
+                facts.is_set_blindly(facts.groups[entry.proc], tp, offset)
                 self._reached(entry.proc, tp, offset)
             case "seek_to_beginning":
                 for tp in entry.value:

@@ -66,14 +66,24 @@ class Referee:
         world.phase = Phase.HEAL
         self._trouble.heal()
         healed_ms = hub.now_ms
-        why = ""
-        while world.phase is Phase.HEAL and (why := self._unsettled()) and hub.now_ms < healed_ms + HEAL_LIMIT_MS:
-            hub.sleep_ms(100)
+        why = self._settle(healed_ms + HEAL_LIMIT_MS)
+        if not why:
+            # Somebody at the end may wait for an answer that was lost in the chaos: request.timeout.ms has to pass.
+            for tp in world.partitions():
+                world.write(tp, 1)
+            why = self._settle(healed_ms + HEAL_LIMIT_MS)
         world.history.event(CLUSTER, "settled", {"after_ms": hub.now_ms - healed_ms, "why_not": why})
         if not why:
             self._stay_calm()
         world.history.event(CLUSTER, "over")
         world.phase = Phase.OVER
+
+    def _settle(self, limit_ms: int) -> str:
+        """Wait until all is as it should be; return what is not when the limit has come."""
+        why = ""
+        while self._world.phase is Phase.HEAL and (why := self._unsettled()) and self._world.hub.now_ms < limit_ms:
+            self._world.hub.sleep_ms(100)
+        return why
 
     def _unsettled(self) -> str:
         """Return what is not as it should be yet."""
@@ -82,6 +92,9 @@ class Referee:
             life = actor.life
             if life is None or not actor.is_settled:
                 return f"{actor.plan.name} is not there yet"
+            given = [tp for (_, tp), owner in world.owners.items() if owner == life.proc]
+            if actor.plan.is_member and sorted(given) != sorted(life.owned):
+                return f"{life.proc} has not polled since its share changed"
             if not life.owned:
                 if not self._may_have_nothing(actor):
                     return f"{actor.plan.name} has no partition"

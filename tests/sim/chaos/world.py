@@ -27,8 +27,7 @@ from tests.sim.chaos.replies import Replies
 
 BOOTSTRAP = ",".join(f"node-{node}:9092" for node in range(1, NODES + 1))
 
-TIME_TO_ASK_MS = 100
-"""Of a process that stood still, and asks its group first of all."""
+SIGNS_OF_LIFE = ("Heartbeat", "ConsumerGroupHeartbeat", "JoinGroup", "SyncGroup", "OffsetCommit")
 
 
 class Phase(Enum):
@@ -69,6 +68,8 @@ class World:
         self.groups: dict[str, str] = {}
         """By proc."""
         self.owners: dict[tuple[str, TopicPartition], str] = {}
+        self._heard_ms: dict[str, int] = {}
+        """When a coordinator took the last sign of life of each proc."""
 
     # --- the log ----------------------------------------------------------------------------------------------------
 
@@ -156,7 +157,9 @@ class World:
             owner = self.owners.get((group, tp))
             if what == "assigned":
                 is_robbed = owner is not None and owner != proc and self._is_known(owner, tp)
-                if owner is not None and is_robbed and not self._has_overslept(proc, tp):
+                if owner is not None and is_robbed:
+                    if self._was_given_up(proc, tp):
+                        continue
                     robbed[str(tp)] = owner
                 self.owners[group, tp] = proc
             elif owner == proc:
@@ -169,13 +172,13 @@ class World:
         for key in [key for key, owner in self.owners.items() if owner == proc]:
             del self.owners[key]
 
-    def _has_overslept(self, proc: str, tp: TopicPartition) -> bool:
-        """Whether the group gave up a member that stood still, which applies what it had been told before.
+    def _was_given_up(self, proc: str, tp: TopicPartition) -> bool:
+        """Whether the group has removed a member that stood still or was cut off, which takes what it was told before.
 
-        It cannot know better before it has asked; what it reads until then it cannot commit.
+        It cannot know better while nobody answers it; what it reads until then it cannot commit.
         """
-        awake_us = self.hub.now_us - self.hub.stalled_until_us(proc)
-        return awake_us <= TIME_TO_ASK_MS * 1000 and not self._is_known(proc, tp)
+        heard_ms = self._heard_ms.get(proc, 0)
+        return self.hub.now_ms - heard_ms >= SESSION_MS and not self._is_known(proc, tp)
 
     def _is_known(self, proc: str, tp: TopicPartition) -> bool:
         """Whether the group still counts on a member; one that it has removed may not know of that yet."""
@@ -202,6 +205,8 @@ class World:
         api = type(request).NAME
         client = call.client_id or ""
         self.coverage.asked(api, call.node.node_id, client.split(".")[0])
+        if api in SIGNS_OF_LIFE and (response is None or not getattr(response, "error_code", 0)):
+            self._heard_ms[client] = self.hub.now_ms
         if api == "OffsetCommit" and response is not None:
             self._note_commit(client, request, response)
         elif api in ("Heartbeat", "ConsumerGroupHeartbeat"):
