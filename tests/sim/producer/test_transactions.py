@@ -216,6 +216,52 @@ def test_after_a_refused_record_the_transaction_is_aborted_and_the_next_one_is_w
     run_version(version, app, topics={"t": 2})
 
 
+@VERSIONS
+def test_a_record_that_another_thread_sends_too_late_is_refused_and_harms_nothing(version: int) -> None:
+    """Between its look and the loop another thread commits: the record is not part of any transaction."""
+    accepted: list[SendFuture] = []
+
+    def app(world: World) -> None:
+        producer = transactional(world)
+        producer.begin_transaction()
+        first = producer.send("t", b"in time")
+
+        def late() -> None:  # its look was in time, and the commit came first
+            event = SendFuture(producer._mailbox, "t", 0, None, b"too late", (), 0, world.clock.now_ms(), 100, None)
+            assert producer._memory.try_take(100)
+            producer._mailbox.post(event)
+            accepted.append(event)
+
+        world.hub.call_later_ms(1, "another thread", late)
+        producer.commit_transaction()
+        world.hub.sleep_ms(10)
+        assert first.exception() is None
+        assert isinstance(accepted[0].exception(), IllegalStateError)
+        producer.begin_transaction()
+        producer.send("t", b"next")
+        producer.commit_transaction()
+        producer.close()
+        assert seen(world) == [b"in time", b"next"]
+
+    run_version(version, app)
+
+
+@VERSIONS
+def test_what_an_aborted_transaction_lost_is_no_concern_of_the_next_flush(version: int) -> None:
+    def app(world: World) -> None:
+        with transactional(world, {"linger.ms": 20_000}) as producer:
+            producer.begin_transaction()
+            producer.send("t", b"aborted")
+            producer.abort_transaction()
+            producer.begin_transaction()
+            producer.send("t", b"next")
+            producer.flush()
+            producer.commit_transaction()
+        assert seen(world) == [b"next"]
+
+    run_version(version, app)
+
+
 # --- limits -----------------------------------------------------------------------------------------------------------
 
 
