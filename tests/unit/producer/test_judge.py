@@ -8,8 +8,9 @@ from kctl.client.producer.future import SendFuture
 from kctl.client.protocol.api.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from kctl.client.protocol.api.produce import ProduceRequest
 from kctl.sandbox.batches import produced_batch
+from tests.unit.metadata.answers import answer, leader, topic
 from tests.unit.metadata.fake_network import SentRequest
-from tests.unit.producer.sending import Setup, error_of, response, said, values_in
+from tests.unit.producer.sending import TOPIC_ID, Setup, error_of, response, said, values_in
 
 PRODUCER_ID = 7
 OUT_OF_ORDER = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
@@ -189,6 +190,41 @@ def test_pieces_of_a_batch_that_is_too_large_go_before_those_behind_it_with_the_
     assert setup.counters.batches_split == 1
 
 
+def test_what_was_called_out_of_order_waits_for_all_pieces_of_the_batch_before_it() -> None:
+    setup = idempotent(batch_size=400)
+    for number in range(8):
+        setup.add(b"%d" % number + bytes(60), size_bytes=143)
+    setup.run()
+    sent, setup.network.sent = setup.network.sent, []
+    sent[0].answer(response(said(ErrorCode.MESSAGE_TOO_LARGE)))
+    sent[1].answer(response(said(OUT_OF_ORDER)))
+    setup.clock.advance(1000)
+    setup.run()
+    pieces, setup.network.sent = setup.network.sent, []
+    assert [value[:1] for each in pieces for value in values_in(each) if value] == [b"0", b"1", b"2", b"3"]
+    for each in pieces:
+        setup.run()
+        assert setup.network.sent == []
+        each.answer(response(said()))
+    assert numbers(setup.sent()) == (7, 0, 5)
+
+
+def test_nothing_goes_to_a_new_leader_while_the_old_one_has_a_batch() -> None:
+    setup = idempotent()
+    _, (sent,) = on_their_way(setup, 1)
+    metadata = setup.client.metadata
+    metadata.begin(0)
+    metadata.take(answer(topic("t", leader(0, 2), leader(1, 1), leader(2, 2), topic_id=TOPIC_ID)), 0)
+    setup.add(b"behind")
+    setup.run()
+    assert setup.network.sent == []
+    sent.answer(response(said(ErrorCode.NOT_LEADER_OR_FOLLOWER)))
+    for value in (b"0", b"behind"):
+        request = again(setup)
+        assert (request.node_id, values_in(request)) == (2, [value])
+        request.answer(response(said()))
+
+
 def test_an_expired_batch_on_its_way_keeps_its_place_until_its_answer() -> None:
     """Its numbers may be used or not: before that is known, nothing behind it can be numbered for good."""
     setup = idempotent(request_timeout_ms=1000, delivery_timeout_ms=1500)
@@ -206,6 +242,17 @@ def test_an_expired_batch_on_its_way_keeps_its_place_until_its_answer() -> None:
     assert setup.deliveries.result({})[:3] == (2, 0, 1)
     setup.add(b"third")
     assert numbers(again(setup)) == (7, 0, 3)
+    assert setup.counters.epochs_begun == 0
+
+
+def test_the_numbers_of_an_expired_batch_on_its_way_are_not_used_again() -> None:
+    setup = idempotent(request_timeout_ms=1000, delivery_timeout_ms=1500)
+    _, (sent,) = on_their_way(setup, 1)
+    setup.clock.advance(1500)
+    setup.expire()
+    setup.add(b"next")
+    assert numbers(setup.sent()) == (7, 0, 2)
+    sent.answer(response(said(offset=1)))
     assert setup.counters.epochs_begun == 0
 
 
