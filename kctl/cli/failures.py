@@ -149,6 +149,7 @@ MOST_NODES = 10
 BROKER_HINTS: dict[str, str] = {
     "UNKNOWN_TOPIC_OR_PARTITION": "kctl topics list shows what there is; kctl topics create makes one",
     "LEADER_NOT_AVAILABLE": "kctl topics describe TOPIC shows replicas and who is offline",
+    "PRODUCER_FENCED": "another producer uses this transactional.id: give each process one of its own",
     "COORDINATOR_NOT_AVAILABLE": (
         "the group's partition of __consumer_offsets has no leader: look at its replicas and min.insync.replicas"
     ),
@@ -227,7 +228,7 @@ def _details(error: BaseException) -> list[str]:
 def _hint(error: BaseException, code: ExitCode) -> str:
     if isinstance(error, CommandError):
         return error.hint
-    if isinstance(error, errors.KafkaTimeoutError) and error.cause is not None:
+    if isinstance(error, errors.KafkaTimeoutError | errors.TransactionError) and error.cause is not None:
         return _hint(error.cause, code)
     if isinstance(error, errors.TransportError) and error.hint:
         return error.hint

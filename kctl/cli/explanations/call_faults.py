@@ -192,4 +192,14 @@ CALL_FAULTS = (
         "With a reset policy the position is moved, and that is told with both offsets.",
         "tests/sim/consumer/test_reset_policies.py",
     ),
+    Fault(
+        53,
+        "Another producer has taken over the transactional.id",
+        ExitCode.UNDELIVERED,
+        "the producer can only be closed: ... PRODUCER_FENCED (90): ...",
+        "another producer uses this transactional.id: give each process one of its own",
+        "A second producer called init_transactions() with the same name, or the broker aborted a transaction that was "
+        "open longer than transaction.timeout.ms. Nothing of the open transaction is seen by read_committed consumers.",
+        "tests/unit/cli/test_failures.py",
+    ),
 )

@@ -49,6 +49,19 @@ def test_broker_errors(code: int, expected: ExitCode) -> None:
     assert exit_code(broker_error(code, "Metadata")) is expected
 
 
+def test_a_lost_transaction_has_the_code_and_the_hint_of_its_cause() -> None:
+    """Fault 53."""
+    fenced = errors.FatalTransactionError(broker_error(ErrorCode.PRODUCER_FENCED, "EndTxn"))
+    failure = explain(fenced)
+    assert (failure.code, failure.hint[:47]) == (
+        ExitCode.UNDELIVERED,
+        "another producer uses this transactional.id: gi",
+    )
+    assert "the producer can only be closed: EndTxn: PRODUCER_FENCED (90)" in failure.message
+    refused = errors.AbortableTransactionError(broker_error(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Produce"))
+    assert exit_code(refused) is ExitCode.NOT_AUTHORISED
+
+
 def _api_timeout(cause: errors.KafkaError | None) -> errors.ApiTimeout:
     return errors.ApiTimeout("waiting for metadata", timeout_ms=1000, elapsed_ms=1000, cause=cause)
 
