@@ -11,10 +11,18 @@ from kctl.client.protocol.api.add_partitions_to_txn import (
     AddPartitionsToTxnResponse,
     AddPartitionsToTxnTopic,
 )
+from kctl.client.protocol.api.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+    TopicPartitions,
+)
 from kctl.client.protocol.api.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from kctl.client.protocol.api.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
+from kctl.client.protocol.api.sync_group import SyncGroupRequest, SyncGroupResponse
 from kctl.sandbox import Sandbox
 from tests.brokers.cluster import KafkaCluster
-from tests.conformance.transaction_talk import NAMES, NOW_MS, Held, Outcome, Talk
+from tests.brokers.waiting import wait_until
+from tests.conformance.transaction_talk import NAMES, NOW_MS, PATIENCE_MS, Held, Outcome, Talk
 from tests.loopback.sandbox.peer import Peer
 
 # --- scenarios ------------------------------------------------------------------------------------------------------
@@ -248,6 +256,86 @@ def _offsets(talk: Talk) -> Iterator[Outcome]:
     yield "a late one", talk.commit_in(held, 30, version=3)
 
 
+def _join(talk: Talk) -> tuple[str, int]:
+    """Return member id and generation of the one member of a classic group."""
+    protocols = [JoinGroupRequestProtocol(name="range", metadata=b"")]
+    member_id, generation = "", -1
+    for _ in range(2):
+        request = JoinGroupRequest(
+            group_id=talk.group_id,
+            session_timeout_ms=30_000,
+            rebalance_timeout_ms=30_000,
+            member_id=member_id,
+            protocol_type="consumer",
+            protocols=protocols,
+        )
+        joined = talk.call(request, JoinGroupResponse, 5)
+        member_id, generation = joined.member_id, joined.generation_id
+    return member_id, generation
+
+
+def _members_of_a_classic_group(talk: Talk) -> Iterator[Outcome]:
+    member_id, generation = _join(talk)
+    held = talk.begin()
+    if talk.level == 1:
+        yield "added", talk.add_offsets(held)
+    member: Any = {"member_id": member_id, "generation_id": generation}
+    yield "before it has its assignment", talk.commit_in(held, **member)
+    given = SyncGroupRequest(group_id=talk.group_id, **member)
+    yield "assigned", NAMES[talk.call(given, SyncGroupResponse, 3).error_code]
+    yield "in another generation", talk.commit_in(held, **(member | {"generation_id": generation + 1}))
+    yield "in none", talk.commit_in(held, **(member | {"generation_id": -1}))
+    yield "somebody else", talk.commit_in(held, **(member | {"member_id": "else"}))
+    yield "an instance", talk.commit_in(held, **(member | {"group_instance_id": "i"}))
+    yield "nobody in the generation", talk.commit_in(held, generation_id=generation)
+    yield "the member", talk.commit_in(held, **member)
+    yield "nobody", talk.commit_in(held)
+
+
+def _members_of_a_consumer_group(talk: Talk) -> Iterator[Outcome]:
+    owned: dict[str, list[int]] = {"m": [], "n": []}
+    epochs = {"m": 0, "n": 0}
+
+    def beat(name: str) -> tuple[str, int]:
+        first: Any = {"rebalance_timeout_ms": 30_000, "subscribed_topic_names": [talk.topic]}
+        has = [TopicPartitions(topic_id=talk.topic_id, partitions=owned[name])] if owned[name] else []
+        request = ConsumerGroupHeartbeatRequest(
+            group_id=talk.group_id,
+            member_id=name,
+            member_epoch=epochs[name],
+            topic_partitions=has,
+            **(first if epochs[name] == 0 else {}),
+        )
+        got = talk.call(request, ConsumerGroupHeartbeatResponse, 1)
+        if got.error_code == 0:
+            epochs[name] = got.member_epoch
+            if got.assignment is not None:
+                owned[name] = [index for one in got.assignment.topic_partitions for index in one.partitions]
+        return NAMES[got.error_code], got.member_epoch
+
+    code, _ = talk.settled(lambda: beat("m"))
+    wait_until(lambda: beat("m")[0] == "NONE" and len(owned["m"]) == 3, PATIENCE_MS, "an assignment")
+    epoch = epochs["m"]
+    held = talk.begin()
+    yield "joined", code
+    if talk.level == 1:
+        yield "added", talk.add_offsets(held)
+    member: Any = {"member_id": "m", "generation_id": epoch}
+    yield "ahead", talk.commit_in(held, **(member | {"generation_id": epoch + 1}))
+    yield "behind", talk.commit_in(held, **(member | {"generation_id": epoch - 1}))
+    yield "in none", talk.commit_in(held, **(member | {"generation_id": -1}))
+    yield "somebody else", talk.commit_in(held, **(member | {"member_id": "else"}))
+    yield "nobody in the epoch", talk.commit_in(held, generation_id=epoch)
+    yield "the member", talk.commit_in(held, **member)
+    yield "in old words", talk.commit_in(held, version=3, **member)
+    yield "nobody", talk.commit_in(held)
+    beat("n")
+    wait_until(lambda: beat("m")[1] > epoch and len(owned["m"]) < 3, PATIENCE_MS, "another epoch")
+    yield "in an old epoch, what it still has", talk.commit_in(held, partition=owned["m"][0], **member)
+    given_up = next(index for index in range(3) if index not in owned["m"])
+    yield "in an old epoch, what it gave up", talk.commit_in(held, partition=given_up, **member)
+
+
 def _first(got: Outcome) -> Outcome:
     return got[1][0][0], got
 
@@ -273,7 +361,17 @@ def _adding_with_a_batch(talk: Talk) -> Iterator[Outcome]:
     yield "it goes on", talk.settled(lambda: talk.produce(after, 1))
 
 
-BOTH = [_identities, _partitions, _writing, _aborting, _ending, _fencing, _offsets]
+BOTH = [
+    _identities,
+    _partitions,
+    _writing,
+    _aborting,
+    _ending,
+    _fencing,
+    _offsets,
+    _members_of_a_classic_group,
+    _members_of_a_consumer_group,
+]
 
 
 @pytest.mark.parametrize(

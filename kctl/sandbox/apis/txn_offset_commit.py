@@ -11,6 +11,7 @@ from kctl.client.protocol.api.txn_offset_commit import (
 from kctl.sandbox.call import Call, Handler
 from kctl.sandbox.groups.offsets import Claim, CommittedOffset
 from kctl.sandbox.groups.outbox import Refused
+from kctl.sandbox.groups.reconciliation import Slot
 from kctl.sandbox.transactions.group_offsets import offsets_partition
 from kctl.sandbox.transactions.transaction import ProducerIdentity, TopicPartition
 from kctl.sandbox.transactions.verification import Speaks, add_or_verify
@@ -21,12 +22,13 @@ _ADDING_FROM = 5
 
 
 def _answer(call: Call, request: TxnOffsetCommitRequest) -> TxnOffsetCommitResponse:
-    is_any_known = any(
-        call.cluster.partition(topic.name, partition.partition_index) is not None
+    slots = tuple(
+        Slot(call.cluster.topics[topic.name].topic_id, partition.partition_index)
         for topic in request.topics
         for partition in topic.partitions
+        if call.cluster.partition(topic.name, partition.partition_index) is not None
     )
-    code = _group_error(call, request) if is_any_known else ErrorCode.NONE
+    code = _group_error(call, request, slots) if slots else ErrorCode.NONE
     return TxnOffsetCommitResponse(
         topics=[
             TxnOffsetCommitResponseTopic(
@@ -44,10 +46,10 @@ def _answer(call: Call, request: TxnOffsetCommitRequest) -> TxnOffsetCommitRespo
     )
 
 
-def _group_error(call: Call, request: TxnOffsetCommitRequest) -> ErrorCode:
+def _group_error(call: Call, request: TxnOffsetCommitRequest, slots: tuple[Slot, ...]) -> ErrorCode:
     groups = call.cluster.groups
     claim = Claim(
-        request.member_id, request.group_instance_id, request.generation_id, call.version, (), is_transactional=True
+        request.member_id, request.group_instance_id, request.generation_id, call.version, slots, is_transactional=True
     )
     producer = ProducerIdentity(request.producer_id, request.producer_epoch)
     try:
