@@ -53,8 +53,8 @@ unit: $(READY)  ## no socket, no sleep
 sim: $(READY)  ## client and sandbox in virtual time
 	$(PYTEST) tests/sim
 
-sim-fresh: $(READY)  ## 150 seeds of the simulation that no commit before has tried
-	$(BIN)/python -m tests.sim run --fresh 150 --jobs 2
+sim-fresh: $(READY)  ## 80 seeds of the simulation that no commit before has tried
+	$(BIN)/python -m tests.sim run --fresh 80 --jobs 2
 
 sim-long: $(READY)  ## 1,000 seeds, what they met, and an hour of one group in which no memory grows
 	$(BIN)/python -m tests.sim run --corpus --seeds 0:1000 --jobs 2 --coverage

@@ -45,7 +45,7 @@ class Place:
         self.reach = -1
         """Up to where this may be committed."""
         self.cuts = 0
-        """How often the log had been cut when the last record was written, or the position was set."""
+        """How often the log had been cut when the last record that was delivered was written."""
         self.knows_epoch = False
         """Whether a record was delivered since somebody said where to start."""
 
@@ -136,7 +136,7 @@ class ConsumerRules:
                 tp, offset = entry.value
                 place = places[tp]
                 place.expected, place.from_beginning = offset, False
-                place.cuts, place.knows_epoch = len(facts.cuts.get(tp, ())), False
+                place.cuts, place.knows_epoch = 0, False  # it may lie behind any cut
                 facts.is_set_blindly(facts.groups[entry.proc], tp, offset)
                 self._reached(entry.proc, tp, offset)
             case "seek_to_beginning":
@@ -197,7 +197,8 @@ class ConsumerRules:
         if first == expected:
             return "" if cuts is None else self._across(place, cuts, since)
         if any(end < expected for end in since):  # it was told, or has met the end of the log
-            going_back = [max(end, facts.start_of(tp).now) for end in since if end < expected]
+            starts = facts.start_of(tp).since(place.since_ms)
+            going_back = [max(end, start) for end in since if end < expected for start in starts]
             return "" if first in going_back or first in self._by_policy(proc, tp, place, facts) else "C9 wrong-reset"
         if facts.start_of(tp).now > expected:  # retention has passed it: C9
             return "" if first in self._by_policy(proc, tp, place, facts) else "C9 wrong-reset"

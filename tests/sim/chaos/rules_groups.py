@@ -7,7 +7,8 @@
 | G3 generation-fell | the generation of a member id never falls |
 | G4 heartbeat | calm members give a sign of life in each interval; one that does not poll for too long gives none |
 | G5 not-settled | after healing all is owned and read within the limit, and then nothing moves |
-| G6 outsider | one that is outside of the group for a whole poll owns nothing: the poll has told it of the loss |
+| G6 outsider | of what somebody had who found itself outside of the group, it owns nothing after a poll: the poll \
+  has told it of the loss, also when it is back by then |
 | G7 static | a static member that is back within its session moves nobody |
 """
 
@@ -34,6 +35,8 @@ class GroupRules:
         """When the last poll ended; None inside of one."""
         self._has_polled: dict[str, bool] = {}
         """Whether a poll has ended well since the last look at the membership."""
+        self._adrift: dict[str, dict[TopicPartition, None]] = {}
+        """What members had when they were seen outside, and have not been told of since."""
         self._bounced = ""
         # A coordinator that takes over knows the group as it was when its last rebalance was complete, in Kafka too:
         # what members were told of a later generation is forgotten, and its number given again.
@@ -71,6 +74,7 @@ class GroupRules:
         else:
             for tp in partitions:
                 owned.pop(tp, None)
+                self._adrift.get(entry.proc, {}).pop(tp, None)
         if facts.phase == "stable" and partitions and entry.proc.split(".")[0] != self._bounced:
             rule = "G7 static" if self._bounced else "G5 not-settled"
             yield broken(rule, entry, f"{entry.what} {_text(partitions)} while nothing is wrong")
@@ -78,9 +82,11 @@ class GroupRules:
     def _member(self, entry: Entry) -> Iterator[Violation]:
         member_id, generation = entry.value
         known = self._members.get(entry.proc)
-        is_outside = known is not None and known[1] < 0 and generation < 0 and self._has_polled.get(entry.proc, False)
-        if is_outside and self._owned.get(entry.proc):
-            yield broken("G6 outsider", entry, f"owns {_text(self._owned[entry.proc])}")
+        adrift = self._adrift.pop(entry.proc, {})
+        if adrift and self._has_polled.get(entry.proc, False):
+            yield broken("G6 outsider", entry, f"was outside, and still owns {_text(adrift)}")
+        if generation < 0:
+            self._adrift[entry.proc] = dict(self._owned.get(entry.proc, {}))
         self._has_polled[entry.proc] = False
         if known is not None and known[0] == member_id and 0 <= generation < known[1] and not self._may_fall:
             yield broken("G3 generation-fell", entry, f"{member_id}: {known[1]}, then {generation}")

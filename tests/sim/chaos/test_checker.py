@@ -86,6 +86,58 @@ def test_what_is_wrong_is_seen(rule: str, lines: list[Line]) -> None:
     assert rule in rules_broken(*START, *lines, timeout_ms=0)
 
 
+def cut(at_ms: int, end: int) -> Line:
+    return (at_ms, CLUSTER, "event", "cut", [TP, end])
+
+
+def read(at_ms: int, first: int, count: int, cuts: int) -> list[Line]:
+    """A poll of records that were written after so many cuts."""
+    value = {"runs": [[TP, first, count, cuts]], "wrong": [], "paused": [], "owned": [TP]}
+    return [(at_ms, PROC, "invoke", "poll", None), (at_ms, PROC, "ok", "poll", value)]
+
+
+AFTER_CUT: tuple[Line, ...] = (
+    *polled(5, (0, 60)),
+    cut(6, 50),
+    (7, CLUSTER, "event", "append", [TP, 50, 50]),
+)
+
+
+@pytest.mark.parametrize(("first", "cuts"), [(50, 1), (0, 0)], ids=["at the cut", "by the reset policy"])
+def test_behind_a_cut_reading_goes_on_at_the_cut_or_by_the_policy(first: int, cuts: int) -> None:
+    assert rules_broken(*START, *AFTER_CUT, *read(8, first, 10, cuts), timeout_ms=0) == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "lines"),
+    [
+        ("C1", read(8, 60, 10, 1)),
+        ("C9", read(8, 49, 11, 0)),
+        ("C9", read(8, 70, 10, 1)),
+        ("C11", [*read(8, 50, 10, 1), *read(9, 60, 10, 0)]),
+        ("C8", [*read(8, 50, 50, 0), (9, CLUSTER, "event", "over", None)]),
+    ],
+    ids=["over it", "too far back", "too far on", "what was lost comes after all", "the new records were never seen"],
+)
+def test_a_cut_excuses_what_it_has_taken_and_nothing_else(rule: str, lines: list[Line]) -> None:
+    assert rule in rules_broken(*START, *AFTER_CUT, *lines, timeout_ms=0)
+
+
+def test_who_was_outside_and_is_back_without_a_word_of_the_loss() -> None:
+    seen = (4, PROC, "event", "member", ["m", -1])
+    back = (6, PROC, "event", "member", ["m", 7])
+    assert "G6" in rules_broken(*START, seen, *polled(5), back, timeout_ms=0)
+    lost = (5, PROC, "event", "lost", {"partitions": [TP], "robbed": {}})
+    assert rules_broken(*START, seen, lost, *polled(5), back, timeout_ms=0) == []
+
+
+def test_a_ledger_has_the_whole_time() -> None:
+    call: list[Line] = [(5, PROC, "invoke", "end_offsets", None)]
+    told = {"timeout_ms": 10, "elapsed_ms": 10, "limit": "default.api.timeout.ms", "spent_ms": ["metadata 7 ms"]}
+    end = (15, PROC, "info", "end_offsets", told)
+    assert rules_broken(*START, *call, end, timeout_ms=10, error="ApiTimeout") == ["D3"]
+
+
 def test_early_and_unexpected_ends() -> None:
     call: list[Line] = [(5, PROC, "invoke", "end_offsets", None)]
     told = {"timeout_ms": 10, "elapsed_ms": 5, "limit": "default.api.timeout.ms", "spent_ms": ["metadata 5 ms"]}

@@ -89,4 +89,4 @@ def test_fresh_seeds_are_those_of_the_commit() -> None:
     assert fresh_seeds(3) == fresh_seeds(3)
     first, second, third = map(int, fresh_seeds(3))
     assert (second, third) == (first + 1, first + 2)
-    assert first > 1000, "not those that are always run"
+    assert first > 1000, "not those of sim-long"

@@ -73,8 +73,14 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "lost coordinator stays",
         f"{_MANAGERS}/coordinator.py",
-        "        self._node = None\n        self._connecting_since_ms = None",
-        "        self._connecting_since_ms = None",
+        "        self._node = None\n        self.is_doubted = False",
+        "        self.is_doubted = False",
+    ),
+    Mutant(
+        "goes back too far in a cut log",
+        f"{_CONSUMER}/fetched_data.py",
+        "self._subscription.rewind(tp, event.end_offset, event.leader_epoch)",
+        "self._subscription.rewind(tp, event.end_offset // 2, event.leader_epoch)",
     ),
     Mutant(
         "a pattern waits for metadata",
