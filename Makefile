@@ -91,6 +91,7 @@ bench: $(READY)  ## measurements, each with what it compares to
 bench-peers: $(READY) $(PEERS)  ## deadlines next to kafka-python, aiokafka, confluent-kafka and the Java client
 	PYTHONPATH=. $(BIN)/python benchmarks/bench_deadlines.py --peers
 	PYTHONPATH=. $(BIN)/python benchmarks/bench_consumer_deadlines.py --peers
+	PYTHONPATH=. $(BIN)/python benchmarks/bench_producer_deadlines.py --peers
 	PYTHONPATH=. $(BIN)/python benchmarks/bench_bootstrap.py --peers
 
 $(PEERS):
