@@ -2,17 +2,22 @@
 
 from collections.abc import Callable, Mapping
 
+import pytest
+
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.consumer.group_events import GroupMetadata
 from kctl.client.producer import Producer
-from kctl.sandbox import ClusterSettings
+from kctl.sandbox import ClusterSettings, Fault
 from tests.sim.producer.world import World, run
 
 NAME = "copier"
 T0 = TopicPartition("t", 0)
 GROUP = GroupMetadata("g")
 """Somebody who commits offsets without being a member."""
+VERSIONS = pytest.mark.parametrize("version", [1, 2])
+HANGS = [Fault.FREEZE, Fault.SILENCE]
+TIMEOUTS_MS = [0, 100, 1000, 5000]
 
 
 def run_version(version: int, app: Callable[[World], None], *, topics: Mapping[str, int] | None = None) -> World:
@@ -51,3 +56,22 @@ def committed(world: World, partition: TopicPartition = T0, group_id: str = "g")
 def coordinator(world: World, name: str = NAME) -> int:
     """Return the node that coordinates the transactional id."""
     return world.sandbox.cluster.transactions.node_of(name).node_id
+
+
+def break_all(world: World, fault: Fault) -> None:
+    """Start a fault on every node."""
+    for node_id in (1, 2, 3):
+        world.sandbox.start_fault(node_id, fault)
+
+
+def make(producer: Producer, call: str, timeout_ms: int) -> None:
+    """Make a call by its short name."""
+    timeout = timeout_ms / 1000
+    if call == "init":
+        producer.init_transactions(timeout)
+    elif call == "offsets":
+        producer.send_offsets_to_transaction({T0: 7}, GROUP, timeout)
+    elif call == "commit":
+        producer.commit_transaction(timeout)
+    else:
+        producer.abort_transaction(timeout)

@@ -1,0 +1,214 @@
+"""The ends of transactional producers in virtual time: fenced by a second instance or a rebalance, closed, timed out.
+
+Names of the rules are those of the simulation's invariants: T5 nothing of a fenced instance becomes visible, T7 what is
+legal after errors.
+"""
+
+import contextlib
+
+import pytest
+
+from kctl.client.consumer.consumer import Consumer
+from kctl.client.errors import (
+    AbortableTransactionError,
+    CloseTimeout,
+    CommitFailedError,
+    FatalTransactionError,
+    IllegalStateError,
+    KafkaError,
+    MaxBlockTimeout,
+    TransactionAbortedError,
+)
+from kctl.sandbox import Fault
+from tests.sim.producer.transactions_world import (
+    HANGS,
+    T0,
+    TIMEOUTS_MS,
+    VERSIONS,
+    break_all,
+    committed,
+    make,
+    run_version,
+    seen,
+    transactional,
+)
+from tests.sim.producer.world import World
+
+# --- fencing ----------------------------------------------------------------------------------------------------------
+
+
+@VERSIONS
+@pytest.mark.parametrize("call", ["commit", "abort", "offsets", "send"])
+def test_a_second_instance_fences_the_first_and_nothing_of_it_becomes_visible(call: str, version: int) -> None:
+    def app(world: World) -> None:
+        first = transactional(world)
+        first.begin_transaction()
+        first.send("t", b"of the first").result()
+        second = transactional(world)
+        second.begin_transaction()
+        second.send("t", b"of the second").result()
+        if call == "send":
+            assert first.send("t", b"late").exception() is not None
+        with pytest.raises((FatalTransactionError, AbortableTransactionError)):
+            make(first, "commit" if call == "send" else call, 10_000)
+        if call != "send":
+            with pytest.raises(FatalTransactionError):  # T7: only close() is left
+                first.begin_transaction()
+            with pytest.raises(FatalTransactionError):
+                first.send("t", b"late")
+        first.close()
+        second.commit_transaction()
+        second.close()
+        assert seen(world) == [b"of the second"]  # T5
+
+    run_version(version, app)
+
+
+@VERSIONS
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_a_member_that_lost_its_partitions_cannot_commit_their_offsets(protocol: str, version: int) -> None:
+    """KIP-447: the generation says who may commit; a rebalance fences as a second instance does."""
+
+    def app(world: World) -> None:
+        properties = {
+            "bootstrap.servers": world.bootstrap,
+            "group.id": "g",
+            "group.protocol": protocol,
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+        }
+        first, second = Consumer(properties, world.runtime), Consumer(properties, world.runtime)
+        first.subscribe(["in"])
+        while not first.assignment:
+            first.poll(timeout=1)
+        member = first.group_metadata()
+        assert member.member_id
+        producer = transactional(world)
+        producer.begin_transaction()
+        producer.send("t", b"x")
+        producer.send_offsets_to_transaction({T0: 1}, member)  # still a member
+        first.close()
+        second.subscribe(["in"])
+        while not second.assignment:
+            second.poll(timeout=1)
+        with pytest.raises(AbortableTransactionError) as caught:
+            producer.send_offsets_to_transaction({T0: 2}, member)
+        assert isinstance(caught.value.cause, CommitFailedError)
+        producer.abort_transaction()
+        producer.begin_transaction()
+        producer.send("t", b"y")
+        producer.send_offsets_to_transaction({T0: 3}, second.group_metadata())
+        producer.commit_transaction()
+        producer.close()
+        second.close()
+        assert (seen(world), committed(world)) == ([b"y"], 3)
+
+    run_version(version, app, topics={"t": 1, "in": 1})
+
+
+# --- close ------------------------------------------------------------------------------------------------------------
+
+
+@VERSIONS
+def test_close_aborts_an_open_transaction_and_tells(version: int) -> None:
+    def app(world: World) -> None:
+        producer = transactional(world, {"linger.ms": 20_000})
+        producer.begin_transaction()
+        sent = producer.send("t", b"sent", partition=0)
+        producer.flush()
+        waiting = producer.send("t", b"waiting", partition=0)
+        result = producer.close(5)
+        assert (result.delivered, result.failed, result.unknown, result.transaction) == (1, 1, 0, "aborted")
+        assert sent.exception() is None
+        assert isinstance(waiting.exception(), TransactionAbortedError)
+        assert seen(world) == []
+        assert world.sandbox.cluster.topics["t"].partitions[0].log.last_stable_offset == 2  # record and marker
+
+    run_version(version, app)
+
+
+@VERSIONS
+@pytest.mark.parametrize("fault", HANGS)
+@pytest.mark.parametrize("timeout_ms", TIMEOUTS_MS)
+@pytest.mark.parametrize("is_committing", [False, True])
+def test_close_ends_by_its_deadline_whatever_is_open(
+    timeout_ms: int, fault: Fault, version: int, *, is_committing: bool
+) -> None:
+    def app(world: World) -> None:
+        producer = transactional(world)
+        producer.begin_transaction()
+        producer.send("t", b"x").result()
+        break_all(world, fault)
+        if is_committing:
+            with contextlib.suppress(MaxBlockTimeout):
+                producer.commit_transaction(0.05)
+        before_ms = world.clock.now_ms()
+        result = producer.close(timeout_ms / 1000)
+        assert world.clock.now_ms() - before_ms == timeout_ms
+        assert result.transaction == ("unknown" if is_committing else "open")
+
+    run_version(version, app)
+
+
+@VERSIONS
+def test_close_with_zero_sends_nothing(version: int) -> None:
+    def app(world: World) -> None:
+        producer = transactional(world)
+        producer.begin_transaction()
+        producer.send("t", b"x").result()
+        lost = producer.send("t", b"y")
+        result = producer.close(0)
+        assert (result.delivered, result.transaction) == (1, "open")
+        assert isinstance(lost.exception(), CloseTimeout | IllegalStateError | TransactionAbortedError)
+        world.hub.sleep_ms(1000)
+        assert seen(world) == []
+        log = world.sandbox.cluster.topics["t"].partitions[0].log
+        assert (log.end_offset, log.last_stable_offset) == (1, 0)  # neither a record nor a marker followed
+
+    run_version(version, app)
+
+
+@VERSIONS
+def test_a_call_under_way_ends_when_another_thread_closes(version: int) -> None:
+    outcomes: list[KafkaError | None] = []
+
+    def app(world: World) -> None:
+        producer = transactional(world)
+        producer.begin_transaction()
+        producer.send("t", b"x").result()
+        break_all(world, Fault.FREEZE)
+
+        def commit() -> None:
+            try:
+                producer.commit_transaction()
+            except KafkaError as error:
+                outcomes.append(error)
+
+        world.hub.spawn("other", commit)
+        world.hub.sleep_ms(100)
+        before_ms = world.clock.now_ms()
+        assert producer.close(1).transaction == "unknown"
+        assert world.clock.now_ms() - before_ms == 1000
+        world.hub.sleep_ms(1)
+
+    run_version(version, app)
+    assert isinstance(outcomes[0], IllegalStateError)
+
+
+@VERSIONS
+def test_a_transaction_open_for_too_long_is_aborted_by_the_broker_and_only_close_is_left(version: int) -> None:
+    def app(world: World) -> None:
+        producer = transactional(world, {"transaction.timeout.ms": 4000})
+        producer.begin_transaction()
+        producer.send("t", b"x").result()
+        world.hub.sleep_ms(5000)
+        with pytest.raises(FatalTransactionError, match="PRODUCER_FENCED" if version == 1 else "INVALID_TXN_STATE"):
+            producer.commit_transaction()
+        producer.close()
+        with transactional(world) as second:
+            second.begin_transaction()
+            second.send("t", b"y")
+            second.commit_transaction()
+        assert seen(world) == [b"y"]
+
+    run_version(version, app)
