@@ -147,6 +147,27 @@ def test_a_record_of_a_fenced_instance_is_refused_and_only_close_is_left(any_kaf
     assert seen(any_kafka, topic) == []
 
 
+def test_a_transaction_open_for_too_long_is_aborted_by_the_broker(any_kafka: KafkaCluster) -> None:
+    topic = "tx-expired"
+    any_kafka.create_topic(topic)
+    writer = producer(any_kafka, topic, transaction_timeout_ms=500)
+    writer.init_transactions()
+    writer.begin_transaction()
+    writer.send(topic, b"x").result()
+    partition = TopicPartition(topic, 0)
+    properties = {"bootstrap.servers": any_kafka.bootstrap(), "isolation.level": "read_committed"}
+    with Consumer(properties) as reader:
+        reader.assign([partition])
+        reader.seek_to_beginning()
+        for _ in range(LOOKS):  # Kafka looks for such transactions every 10 s
+            assert reader.poll(0.2) == []
+            if reader.end_offsets([partition])[partition] > 0:
+                break
+    with pytest.raises(FatalTransactionError, match=r"PRODUCER_FENCED|INVALID_TXN_STATE"):
+        writer.commit_transaction()
+    writer.close()
+
+
 def test_a_record_too_large_aborts_and_the_next_transaction_is_whole(any_kafka: KafkaCluster) -> None:
     topic = "tx-large"
     any_kafka.create_topic(topic, partitions=2)
