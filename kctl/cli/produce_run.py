@@ -201,10 +201,9 @@ class _Producing:
         is_cause = is_taken_back and isinstance(ending, CommandError)  # what failed then is its consequence
         if ending is not None and (isinstance(ending, Interrupted) or is_cause or result.undelivered == 0):
             raise ending
-        if isinstance(ending, CommandError):
-            self._common.environment.say(
-                "\n".join(["kctl produce: " + explain(ending).message, *explain(ending).lines()[1:]])
-            )
+        if ending is not None:
+            failure = explain(ending)
+            self._common.environment.say("\n".join([f"kctl produce: {failure.message}", *failure.lines()[1:]]))
         return account_code(result)
 
     def _not_ended(self, result: CloseResult) -> Ending:

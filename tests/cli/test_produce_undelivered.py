@@ -74,6 +74,27 @@ def test_the_record_that_was_not_even_taken_is_kept_too(refused: str, tmp_path: 
     assert "refused" in record["cause"]
 
 
+def test_a_full_memory_ends_it_and_both_are_told() -> None:
+    with (
+        Sandbox(nodes=1, topics={"t": 1}).serve() as served,
+        running(
+            "produce", "t", "-b", served.bootstrap, "-X", "buffer.memory=1000", "--api-timeout", "1s",
+            "--connect-timeout", "1s", "--close-timeout", "300ms",
+        ) as process,
+    ):  # fmt: skip
+        _feed(process, b"one\n")
+        assert kctl("consume", "t", "-b", served.bootstrap, "-n", "1").stdout == b"one\n"
+        served.sandbox.start_fault(1, Fault.FREEZE)
+        _feed(process, b"x" * 600 + b"\n" + b"y" * 600 + b"\n")
+        ended = end(process)
+    assert ended.code == ExitCode.UNDELIVERED
+    assert "1 record delivered" in ended.stderr
+    assert "1 record NOT delivered" in ended.stderr
+    assert "stdin line 3 (byte 605) was NOT sent" in ended.stderr
+    assert "(--api-timeout) passed while" in ended.stderr
+    assert "bytes of buffer.memory are not free" in ended.stderr
+
+
 def test_a_file_that_takes_no_more_does_not_hide_the_account(topic: str, cluster: ServedSandbox) -> None:
     cluster.sandbox.create_topic(f"{topic}-small", properties={"max.message.bytes": "100"})
     sent = kctl(
