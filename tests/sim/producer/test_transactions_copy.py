@@ -104,6 +104,7 @@ class Copier:
                     "auto.offset.reset": "earliest",
                     "max.poll.records": 7,
                     "session.timeout.ms": 6000,
+                    "max.poll.interval.ms": 20_000,  # a JoinGroup whose answer is lost is given up only then
                     "isolation.level": "read_committed",
                 },
                 self.world.runtime,
