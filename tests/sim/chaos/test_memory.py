@@ -22,6 +22,6 @@ def test_a_leak_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
         return outgoing(self, *arguments, **named)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Coordinator, "outgoing", leaking)
-    growths, _ = grown(minutes=4, early_minute=1)
+    growths, _ = grown(minutes=3, early_minute=1)
     _LEAK.clear()
     assert growths

@@ -5,7 +5,7 @@ import pytest
 from tests.sim.chaos.commands import CORPUS, ROOT, failure_line, plan_of, trace_hash_elsewhere
 from tests.sim.chaos.run import run
 
-SEEDS = 12
+SEEDS = 6
 PLANS = sorted(str(path.relative_to(ROOT)) for path in CORPUS.glob("*.json"))
 
 
@@ -16,4 +16,4 @@ def test_no_rule_is_broken(word: str) -> None:
 
 
 def test_a_run_is_the_same_in_another_process_with_other_hashes() -> None:
-    assert run(plan_of("4")).trace_hash == trace_hash_elsewhere("4", "99")
+    assert run(plan_of("1")).trace_hash == trace_hash_elsewhere("1", "99")
