@@ -119,7 +119,7 @@ class OffsetsManager:
         if hanging is None:
             return Progress(what, query.error)
         leader, error = hanging
-        return Progress(f"{what} from {leader}, which is not connected", error or query.error)
+        return Progress(f"{what} from {leader}, which is not connected", query.error or error)
 
     @property
     def topics(self) -> Iterator[str]:
