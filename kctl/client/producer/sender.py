@@ -118,7 +118,8 @@ class Sender:
         wait_until_ms = min(self._batches.run(now_ms), self._next_deadline_ms())
         if self.transactions is not None:
             wait_until_ms = min(wait_until_ms, self.transactions.run(now_ms))
-        if has_more or not self._mailbox.may_sleep():
+        is_closable = self._close is not None and self._is_all_done  # the last step may have been one without an answer
+        if has_more or is_closable or not self._mailbox.may_sleep():
             wait_until_ms = now_ms
         self._client.poll(max(0, wait_until_ms - now_ms))
 
@@ -213,10 +214,14 @@ class Sender:
         else:
             if self.transactions is not None:
                 self.transactions.begin_close()
-            is_ending = self.transactions is not None and self.transactions.is_ending
-            if self._deliveries.outstanding or not self._mailbox.is_empty or is_ending:
+            if not self._is_all_done:
                 return
         self._is_over = True
+
+    @property
+    def _is_all_done(self) -> bool:
+        is_ending = self.transactions is not None and self.transactions.is_ending
+        return not self._deliveries.outstanding and self._mailbox.is_empty and not is_ending
 
     def _close_error(self, close: CloseMark) -> KafkaError:
         waiting_for = "the record waited for an acknowledgement and the producer was closed"

@@ -151,6 +151,21 @@ def test_close_ends_by_its_deadline_whatever_is_open(
 
 
 @VERSIONS
+def test_close_of_a_transaction_that_no_broker_knows_of_waits_for_nothing(version: int) -> None:
+    def app(world: World) -> None:
+        producer = transactional(world)
+        producer.begin_transaction()
+        future = producer.send("t", b"never sent")
+        before_ms = world.hub.now_ms
+        result = producer.close(5)
+        assert world.hub.now_ms - before_ms < 100
+        assert result.transaction == "aborted"
+        assert isinstance(future.exception(0), TransactionAbortedError)
+
+    run_version(version, app)
+
+
+@VERSIONS
 def test_close_with_zero_sends_nothing(version: int) -> None:
     def app(world: World) -> None:
         producer = transactional(world)
