@@ -11,7 +11,7 @@ import typer
 
 from kctl.cli import groups_offsets
 from kctl.cli.exit_codes import ExitCode
-from kctl.cli.groups_view import SHAPES, Cell, Row, Table, write_tables
+from kctl.cli.groups_view import SHAPES, Cell, Row, Table, say_dry_run, write_tables
 from kctl.cli.options import Common, DurationType, Output, with_common
 
 WATCH_MS = 2000
@@ -158,7 +158,7 @@ def delete(common: Common, names: Names, execute: Execute = False) -> int:
     write_tables(common, output, [Table("groups", DELETE_COLUMNS, rows)], extra={"executed": execute})
     if results is None:
         count = len(rows)
-        groups_offsets.say_dry_run(common, f"{count} group{'' if count == 1 else 's'} would be deleted")
+        say_dry_run(common, f"{count} group{'' if count == 1 else 's'} would be deleted")
         return ExitCode.OK
     return tell_failures(common, results.done, results.failed.values())
 

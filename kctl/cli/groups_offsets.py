@@ -94,8 +94,3 @@ def delete_offsets(common: Common, group: Group, topics: Topics = None, execute:
     if not topics:
         raise click.UsageError("say which topics, with --topic; kctl groups delete forgets the whole group.")
     return run_delete(common, group, topics, execute=execute)
-
-
-def say_dry_run(common: Common, what: str) -> None:
-    """Tell that nothing was done, what would be, and how to do it."""
-    common.say(f"kctl groups: dry run, nothing was changed: {what}; --execute does it")

@@ -146,3 +146,8 @@ def csv_cell(value: str | int | None) -> str:
     if any(c in text for c in ',"\r\n'):
         return '"' + text.replace('"', '""') + '"'
     return text
+
+
+def say_dry_run(common: Common, what: str) -> None:
+    """Tell that nothing was done, what would be, and how to do it."""
+    common.say(f"kctl groups: dry run, nothing was changed: {what}; --execute does it")
