@@ -122,11 +122,11 @@ def measure(client: Client, trouble: Trouble, calls: Sequence[str], limit_ms: in
             for group in options.groups:
                 sandbox.move_coordinator(group, COORDINATOR)
             children.append(Child(client.command(options)))
-        for child in children:
-            child.until_ready()
+        started = [child.has_started() for child in children]
         trouble.begin(sandbox, limit_ms)
-        for child in children:
-            child.start()
+        for child, has_started in zip(children, started, strict=True):
+            if has_started:
+                child.start()
             time.sleep(limit_ms / 1000 / len(children))  # or all would wake in the same millisecond
         return [child.finish(limit_ms) for child in children]
 

@@ -55,8 +55,15 @@ class Child:
             self._lines.put(line)
         self._lines.put(None)
 
+    def has_started(self) -> bool:
+        """Wait for the program to say that it is ready; return whether it did rather than end."""
+        line = self._lines.get(timeout=120)
+        if line is None:
+            self._lines.put(None)  # `finish` sees the end too
+        return line == "ready\n"
+
     def until_ready(self) -> None:
-        if self._lines.get(timeout=120) != "ready\n":
+        if not self.has_started():
             raise RuntimeError(f"{self._process.args!r} did not start")
 
     def start(self) -> None:
