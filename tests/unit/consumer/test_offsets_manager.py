@@ -1,3 +1,5 @@
+import pytest
+
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import NO_NODE
 from kctl.client.consumer.events import (
@@ -14,14 +16,14 @@ from kctl.client.consumer.events import (
 from kctl.client.consumer.managers.leaders import Leaders
 from kctl.client.consumer.managers.offsets import OffsetsManager
 from kctl.client.consumer.managers.requests import Outgoing
-from kctl.client.errors import ConnectionLost
+from kctl.client.errors import AuthenticationError, ConnectionLost
 from kctl.client.protocol.api.list_offsets import (
     ListOffsetsPartitionResponse,
     ListOffsetsRequest,
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
-from tests.unit.consumer.fakes import T0, T1, FakeClient, Reports, answer, chance, config, fail, topic
+from tests.unit.consumer.fakes import T0, T1, T2, FakeClient, Reports, answer, chance, config, fail, topic
 
 
 class Desk:
@@ -193,6 +195,31 @@ def test_an_unknown_topic_is_waited_for_with_the_reason() -> None:
     [waiting] = desk.reports.take()
     assert isinstance(waiting, Waiting)
     assert waiting.reason.startswith("looking for the position: Metadata of topic t: UNKNOWN_TOPIC_OR_PARTITION")
+
+
+@pytest.mark.parametrize(
+    "code", [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.TOPIC_AUTHORIZATION_FAILED], ids=lambda code: code.name
+)
+def test_a_call_about_two_partitions_of_a_topic_without_leaders_ends_once(code: ErrorCode) -> None:
+    nothing = topic("t", [], error=broker_error(code, "Metadata of topic t"))
+    desk = Desk(FakeClient(nothing))
+    desk.ask()
+    desk.client.know(nothing)
+    assert desk.requests() == []
+    [done] = desk.reports.take()
+    assert isinstance(done, CallDone)
+    assert getattr(done.error, "code", None) == code
+
+
+def test_a_call_whose_leader_lets_nobody_in_ends_once_and_asks_nobody_else() -> None:
+    client = FakeClient(topic("t", [1, 1, 2]))
+    client.network.down[1] = AuthenticationError("refused")
+    desk = Desk(client)
+    desk.manager.ask(AskOffsets(1, ((T0, LATEST_TIMESTAMP), (T1, 1234), (T2, 1234)), 1000))
+    assert desk.requests() == []
+    [done] = desk.reports.take()
+    assert isinstance(done, CallDone)
+    assert isinstance(done.error, AuthenticationError)
 
 
 def test_a_topic_that_is_not_ours_to_read_is_raised() -> None:

@@ -144,18 +144,19 @@ class OffsetsManager:
         """Return one request for each ready leader of the call's waiting queries."""
         by_leader: dict[int, list[tuple[OffsetQuery, PartitionInfo]]] = {}
         for query in list(call.queries.values()):
-            if query.node_id is not None or query.retry_at_ms > now_ms:
-                continue
+            if query.node_id is not None or query.retry_at_ms > now_ms or not self._is_open(query):
+                continue  # a call that an earlier partition has ended is over for all of them
             info = self._leaders.find(query.topic_partition)
             if info is None:
                 self._no_leader(query)
             else:
                 by_leader.setdefault(info.leader_id, []).append((query, info))
         requests = []
-        for node_id, entries in by_leader.items():
-            if self._leaders.is_ready(node_id):
+        for node_id, found in by_leader.items():
+            entries = [(query, info) for query, info in found if self._is_open(query)]
+            if entries and self._leaders.is_ready(node_id):
                 requests.append(self._request(node_id, entries))
-            else:
+            elif entries:
                 self._not_ready(node_id, [query for query, _ in entries])
         return requests
 
@@ -255,6 +256,8 @@ class OffsetsManager:
     def _not_ready(self, node_id: int, queries: list[OffsetQuery]) -> None:
         error = self._leaders.why_not_ready(node_id)
         for query in queries:
+            if not self._is_open(query):
+                continue
             if error is not None and not may_pass(error):
                 self._fail(query, error)
             else:
