@@ -8,6 +8,7 @@ import pytest
 
 from kctl.client import Admin, Consumer, Producer, TopicPartition
 from kctl.client.admin import EARLIEST, LATEST, MemberToRemove, NewTopic, OffsetAndMetadata
+from kctl.client.broker_errors import ErrorCode
 from kctl.client.config import AdminConfig
 from kctl.client.errors import BrokerError
 from kctl.client.events import Event, Phase, PhaseDone, Ready
@@ -29,7 +30,16 @@ def new_topic(properties: Properties, partitions: int = PARTITIONS) -> str:
     with Admin(properties) as admin:
         admin.create_topics([NewTopic(name, partitions)], timeout=TIMEOUT_S).raise_first()
     with Consumer(properties) as consumer:
-        consumer.end_offsets([TopicPartition(name, p) for p in range(partitions)], timeout=TIMEOUT_S)
+
+        def is_there() -> bool:
+            try:
+                consumer.end_offsets([TopicPartition(name, p) for p in range(partitions)], timeout=TIMEOUT_S)
+            except BrokerError as error:
+                assert error.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION  # made, and not known to every broker yet
+                return False
+            return True
+
+        wait_until(is_there, WAIT_MS, f"{name} on every broker")
     return name
 
 
