@@ -8,8 +8,9 @@ import pytest
 
 from kctl.client import Admin, Consumer, Producer, TopicPartition
 from kctl.client.admin import EARLIEST, LATEST, MemberToRemove, NewTopic, OffsetAndMetadata
+from kctl.client.broker_errors import ErrorCode
 from kctl.client.config import AdminConfig
-from kctl.client.errors import BrokerError, UnknownTopicOrPartitionError
+from kctl.client.errors import BrokerError
 from kctl.client.events import Event, Phase, PhaseDone, Ready
 from kctl.client.metadata_updater import bootstrap_nodes
 from kctl.client.network.system import system_runtime
@@ -33,7 +34,9 @@ def new_topic(properties: Properties, partitions: int = PARTITIONS) -> str:
         def is_there() -> bool:
             try:
                 consumer.end_offsets([TopicPartition(name, p) for p in range(partitions)], timeout=TIMEOUT_S)
-            except UnknownTopicOrPartitionError:  # made, and not known to every broker yet
+            except BrokerError as error:
+                if error.code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:  # made, and not known to every broker yet
+                    raise
                 return False
             return True
 
