@@ -8,7 +8,7 @@ PYTEST := $(BIN)/python -m pytest -q
 # Other Kafka clients, for comparison; kept with what the tests fetch.
 PEERS := $(or $(KCTL_CACHE),$(HOME)/.cache/kctl)/peers/.ready
 
-.PHONY: help run test check format lint types layers generated unit sim fuzz loopback cli faultlab broker soak conformance bench bench-peers clean
+.PHONY: help run test check format lint types layers generated unit sim sim-seeds sim-fresh sim-long sim-mutants fuzz loopback cli faultlab broker soak conformance bench bench-peers clean
 
 help:  ## list the tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -25,7 +25,7 @@ $(READY): $(INSTALLED)
 run: $(INSTALLED)  ## start a sandbox cluster, produce to it, consume from it, probe it
 	@PATH="$(abspath $(BIN)):$$PATH" bash tools/first_run.sh
 
-test: check sim-fresh fuzz  ## every tier; starts real brokers itself
+test: check sim-seeds fuzz  ## every tier; starts real brokers itself
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target broker cli conformance loopback faultlab
 	@echo "all tiers passed"
 
@@ -53,6 +53,9 @@ unit: $(READY)  ## no socket, no sleep
 
 sim: $(READY)  ## client and sandbox in virtual time
 	$(PYTEST) tests/sim
+
+sim-seeds: $(READY)  ## the first 80 seeds of the simulation
+	$(BIN)/python -m tests.sim run --seeds 0:80 --jobs 2
 
 sim-fresh: $(READY)  ## 80 seeds of the simulation that no commit before has tried
 	$(BIN)/python -m tests.sim run --fresh 80 --jobs 2
