@@ -20,7 +20,6 @@ IGNORED: dict[str, str] = {
     "value.deserializer": "values are bytes here",
     "interceptor.classes": _JAVA_CLASS,
     "metric.reporters": _METRICS,
-    "enable.metrics.push": _METRICS,  # the consumer declares it
     "metrics.num.samples": _METRICS,
     "metrics.recording.level": _METRICS,
     "metrics.sample.window.ms": _METRICS,
