@@ -6,7 +6,7 @@ Defaults are those of Kafka's released 4.x clients; kctl's own are marked. Shown
 from typing import ClassVar
 
 from kctl.client.config.endpoints import SECURITY_PROTOCOLS, BootstrapServers, read_bootstrap
-from kctl.client.config.property import INT_MAX, Property, choice, duration, text, whole
+from kctl.client.config.property import INT_MAX, Property, choice, duration, flag, text, whole
 from kctl.client.config.security import SASL_MECHANISMS, SecurityConfig
 from kctl.client.errors import ConfigError
 
@@ -25,6 +25,7 @@ class ClientConfig(SecurityConfig):
         ("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"),
         "How names become addresses; all addresses of a name are tried.",
     )
+    enable_metrics_push = flag("enable.metrics.push", True, "false: no client_instance_id(). Metrics are never sent.")
 
     # --- limits -----------------------------------------------------------------------------------------------------
     default_api_timeout_ms = whole("default.api.timeout.ms", 60_000, "Limit of one whole blocking call.")
@@ -142,4 +143,5 @@ class AdminConfig(ClientConfig):
     connections_max_idle_ms = duration(
         "connections.max.idle.ms", 300_000, "A connection idle for so long is closed; -1: never.", low=-1
     )
+    enable_metrics_push = flag("enable.metrics.push", False, "Metrics are not sent in either case.")
     retries = whole("retries", INT_MAX, "How often a failed request is sent again within its call.")

@@ -97,11 +97,6 @@ class ConsumerConfig(ClientConfig):
     check_crcs = flag("check.crcs", True, "Check the CRC of every batch.")
     client_rack = text("client.rack", "", "Where this client is, for reading from the nearest replica (KIP-392).")
 
-    # --- telemetry ----------------------------------------------------------------------------------------------------
-    enable_metrics_push = flag(
-        "enable.metrics.push", True, "false: no client_instance_id(). Metrics are not sent in either case."
-    )
-
     # --- topics -------------------------------------------------------------------------------------------------------
     allow_auto_create_topics = flag("allow.auto.create.topics", True, "Asking for a topic may create it.")
     exclude_internal_topics = flag("exclude.internal.topics", True, "A pattern does not match internal topics.")

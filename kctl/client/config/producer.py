@@ -47,7 +47,6 @@ class ProducerConfig(ClientConfig):
     # --- acknowledgement --------------------------------------------------------------------------------------------
     acks = Property("acks", Acks(), -1, "Who must have a record before it counts as sent.")
     retries = whole("retries", INT_MAX, "How often a batch is sent again within delivery.timeout.ms.")
-    enable_metrics_push = flag("enable.metrics.push", True, "Metrics are not sent in either case.")
     enable_idempotence = flag("enable.idempotence", True, "Neither repeat nor reorder records when sending again.")
     delivery_timeout_ms = whole("delivery.timeout.ms", 120_000, "Limit of one record from send() to its ack.")
     max_block_ms = duration("max.block.ms", 60_000, "Limit of one blocking call; a producer's API timeout.")
