@@ -33,12 +33,12 @@ class Entry(NamedTuple):
 
 
 COMMANDS = {
-    "consume": Entry("kctl.cli.consume", "Print the records of topics."),
-    "produce": Entry("kctl.cli.produce", "Send records to a topic: lines, files, templates or jsonl."),
-    "probe": Entry("kctl.cli.probe", "Try every address of every node and show each phase."),
+    "consume": Entry("kctl.cli.consume.command", "Print the records of topics."),
+    "produce": Entry("kctl.cli.produce.command", "Send records to a topic: lines, files, templates or jsonl."),
+    "probe": Entry("kctl.cli.probe.command", "Try every address of every node and show each phase."),
     "topics": Entry("kctl.cli.topics", "List, describe, create and delete topics."),
-    "groups": Entry("kctl.cli.groups", "List, describe and change consumer groups."),
-    "bench": Entry("kctl.cli.bench", "Measure producing, consuming, or both: records/s, MB/s and latencies."),
+    "groups": Entry("kctl.cli.groups.command", "List, describe and change consumer groups."),
+    "bench": Entry("kctl.cli.bench.command", "Measure producing, consuming, or both: records/s, MB/s and latencies."),
     "explain": Entry("kctl.cli.explain", "Explain an exit code, an error, a limit or a message."),
     "sandbox": Entry("kctl.cli.sandbox", "Run a Kafka cluster inside this process, to try things on."),
 }

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import click
 import typer
 
-from kctl.cli.durations import parse_duration_ms
 from kctl.cli.environment import Environment
 from kctl.cli.failures import SECRETS
 from kctl.cli.settings import Setting, Settings, merge_settings, unknown_variables
+from kctl.cli.words.durations import parse_duration_ms
 from kctl.client.config import ClientConfig
 from kctl.client.events import EventSink, ignore_events
 

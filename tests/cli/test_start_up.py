@@ -99,7 +99,7 @@ def test_help_and_mistakes_of_produce_import_no_producer() -> None:
         assert not {
             name
             for name in _modules(*arguments)
-            if name.startswith(("kctl.client.producer", "kctl.client.net", "kctl.cli.produce_run"))
+            if name.startswith(("kctl.client.producer", "kctl.client.net", "kctl.cli.produce.run"))
         }
 
 

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from kctl.cli.durations import show_duration
 from kctl.cli.options import DEFAULT_CLOSE_MS
+from kctl.cli.words.durations import show_duration
 from kctl.client.config import AdminConfig, ClientConfig, ConsumerConfig, ProducerConfig
 
 

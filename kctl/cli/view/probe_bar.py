@@ -7,9 +7,9 @@ nothing that cannot be read without it. Shown by tests/unit/cli/view/test_probe_
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from kctl.cli.durations import show_duration
 from kctl.cli.view.painter import Span, Style
 from kctl.cli.view.probe_result import PHASES, Outcome, latency_ms, outcome
+from kctl.cli.words.durations import show_duration
 from kctl.client.events import Phase
 from kctl.client.probe.report import AddressReport
 

@@ -7,12 +7,12 @@ first where not all fit, and the others are counted. Shown by tests/unit/cli/vie
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kctl.cli.durations import show_duration
 from kctl.cli.formats.terminal import harmless_text
 from kctl.cli.view.painter import Line, Span, Style, cut
 from kctl.cli.view.probe_bar import LETTERS, Scale, bar, elapsed_ms, scale_of
 from kctl.cli.view.probe_result import Outcome, count, outcome
 from kctl.cli.view.probe_words import name, state, summary
+from kctl.cli.words.durations import show_duration
 from kctl.client.events import Phase
 from kctl.client.probe.prober import NextLimit
 from kctl.client.probe.report import AddressReport

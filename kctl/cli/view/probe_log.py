@@ -2,8 +2,8 @@
 
 from typing import TypeGuard
 
-from kctl.cli.durations import show_duration
 from kctl.cli.formats.terminal import harmless_text
+from kctl.cli.words.durations import show_duration
 from kctl.client.events import Event, Expired, Failed, Lost, PhaseDone, Ready, Started
 
 Told = Started | PhaseDone | Ready | Failed | Expired | Lost

@@ -5,10 +5,10 @@ Shown by tests/unit/cli/view/test_probe_words.py.
 
 from collections.abc import Iterable, Sequence
 
-from kctl.cli.durations import show_duration
 from kctl.cli.failures import exit_code
 from kctl.cli.formats.terminal import harmless_text
 from kctl.cli.view.probe_result import Outcome, ProbeResult, count
+from kctl.cli.words.durations import show_duration
 from kctl.client.probe.findings import DAY_MS, Finding
 from kctl.client.probe.report import AddressReport, TlsReport
 

@@ -5,9 +5,9 @@ from typing import ClassVar, cast
 
 import pytest
 
-from kctl.cli.bounds import Bounds, find_bounds
-from kctl.cli.offset_grammar import parse_offset
-from kctl.cli.offsets import range_of
+from kctl.cli.consume.bounds import Bounds, find_bounds
+from kctl.cli.words.offset_grammar import parse_offset
+from kctl.cli.words.offsets import range_of
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.consumer.events import OffsetAndTimestamp

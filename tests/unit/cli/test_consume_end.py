@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from kctl.cli.consume_end import tell_close
+from kctl.cli.consume.end import tell_close
 from kctl.cli.environment import Environment
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.options import Common

@@ -6,13 +6,13 @@ from typing import cast
 
 import pytest
 
-from kctl.cli.bounds import Bounds
+from kctl.cli.consume.bounds import Bounds
+from kctl.cli.consume.reading import Limits, Reading
 from kctl.cli.environment import Environment
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.cli.formats.output import RecordOutput
 from kctl.cli.options import Common
-from kctl.cli.reading import Limits, Reading
 from kctl.cli.settings import Settings
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.clock import ManualClock

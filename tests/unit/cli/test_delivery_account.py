@@ -4,10 +4,10 @@ import io
 
 import pytest
 
-from kctl.cli.delivery_account import account_code, tell_account
 from kctl.cli.environment import Environment
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.options import Common
+from kctl.cli.produce.delivery_account import account_code, tell_account
 from kctl.cli.settings import Settings
 from kctl.client.clock import ManualClock
 from kctl.client.cluster import TopicPartition

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kctl.cli.durations import LONGEST_MS, parse_duration_ms, show_duration
+from kctl.cli.words.durations import LONGEST_MS, parse_duration_ms, show_duration
 
 
 @pytest.mark.parametrize(

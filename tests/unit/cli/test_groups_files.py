@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from kctl.cli import groups_files
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
-from kctl.cli.groups_files import read_offsets, write_offsets
+from kctl.cli.groups import files as groups_files
+from kctl.cli.groups.files import read_offsets, write_offsets
 from kctl.client.cluster import TopicPartition
 
 OFFSETS = {TopicPartition("a", 0): 5, TopicPartition('odd,"name"', 12): 2**63 - 1}

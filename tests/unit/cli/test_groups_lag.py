@@ -2,7 +2,7 @@
 
 import pytest
 
-from kctl.cli.groups_lag import judge, short
+from kctl.cli.groups.lag import judge, short
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import (

@@ -4,7 +4,7 @@ import click
 import pytest
 
 from kctl.cli.failures import CommandError
-from kctl.cli.groups_plan import Change, Place, ago_ms, aim_of, instant_ms, plan
+from kctl.cli.groups.plan import Change, Place, ago_ms, aim_of, instant_ms, plan
 from kctl.client.cluster import TopicPartition
 
 TP = TopicPartition("t", 0)

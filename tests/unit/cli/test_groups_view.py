@@ -6,7 +6,7 @@ import json
 import pytest
 
 from kctl.cli.environment import Environment
-from kctl.cli.groups_view import Row, Table, shares_text, write_tables
+from kctl.cli.groups.view import Row, Table, shares_text, write_tables
 from kctl.cli.options import Common, Output
 from kctl.cli.settings import Settings
 from kctl.client.clock import ManualClock

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kctl.cli.offset_grammar import LARGEST_OFFSET, OffsetError, parse_offset
-from kctl.cli.offsets import END, START, Absolute, Anchor, AtTime, OffsetSpec, Position, Relative
+from kctl.cli.words.offset_grammar import LARGEST_OFFSET, OffsetError, parse_offset
+from kctl.cli.words.offsets import END, START, Absolute, Anchor, AtTime, OffsetSpec, Position, Relative
 
 NOW_MS = 1_700_000_000_000
 NOON_MS = 1_714_564_800_000

@@ -2,8 +2,8 @@
 
 import pytest
 
-from kctl.cli.offset_grammar import parse_offset
-from kctl.cli.offsets import END, START, Absolute, AtTime, Range, range_of
+from kctl.cli.words.offset_grammar import parse_offset
+from kctl.cli.words.offsets import END, START, Absolute, AtTime, Range, range_of
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,11 @@ from typing import cast
 
 import pytest
 
+from kctl.cli.consume.partitions import choose_partitions
 from kctl.cli.failures import CommandError
-from kctl.cli.offset_grammar import parse_offset
-from kctl.cli.partition_words import parse_partitions
-from kctl.cli.partitions import choose_partitions
-from kctl.cli.topic_words import parse_topics
+from kctl.cli.words.offset_grammar import parse_offset
+from kctl.cli.words.partitions import parse_partitions
+from kctl.cli.words.topics import parse_topics
 from kctl.client.cluster import PartitionInfo, TopicPartition
 from kctl.client.consumer.consumer import Consumer
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kctl.cli.probe_resolve import parse_resolve
+from kctl.cli.probe.resolve import parse_resolve
 from kctl.client.seams import Address
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from kctl.cli.exit_codes import ExitCode
-from kctl.cli.probe_verdict import verdict
+from kctl.cli.probe.verdict import verdict
 from kctl.client.broker_errors import broker_error
 from kctl.client.cluster import Node
 from kctl.client.errors import (

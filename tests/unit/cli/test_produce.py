@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kctl.cli.exit_codes import ExitCode
-from kctl.cli.produce_pace import MOST_BEHIND_MS, Pace
-from kctl.cli.produce_words import parse_delimiter, parse_header, parse_rate
+from kctl.cli.produce.pace import MOST_BEHIND_MS, Pace
+from kctl.cli.words.records import parse_delimiter, parse_header, parse_rate
 from tests.unit.cli.run_in_process import run_in_process
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kctl.cli.sizes import parse_size_bytes
+from kctl.cli.words.sizes import parse_size_bytes
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kctl.cli.topic_words import TopicWords, parse_topics
+from kctl.cli.words.topics import TopicWords, parse_topics
 
 TOPICS = ["orders-2", "orders-1", "bills", "__consumer_offsets", "my-orders-1"]
 

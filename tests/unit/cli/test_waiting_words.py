@@ -2,7 +2,7 @@
 
 import pytest
 
-from kctl.cli.waiting_words import WaitingWords, waiting_words
+from kctl.cli.consume.waiting_words import WaitingWords, waiting_words
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.waiting import WaitKind, WaitReason
 from kctl.client.errors import ConnectionRefused

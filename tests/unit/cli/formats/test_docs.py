@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import typer
 
-from kctl.cli.consume import app
+from kctl.cli.consume.command import app
 from kctl.cli.environment import Environment
 from kctl.cli.formats.choice import choose_record_output
 from kctl.cli.formats.kcat import TOKENS as KCAT_TOKENS

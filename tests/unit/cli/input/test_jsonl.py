@@ -13,7 +13,7 @@ from kctl.cli.formats.output import RecordOutput
 from kctl.cli.formats.shapes import jsonl_parts
 from kctl.cli.input.input_record import InputRecord
 from kctl.cli.input.jsonl import read_jsonl
-from kctl.cli.produce_undelivered import UndeliveredRecord, as_json_line
+from kctl.cli.produce.undelivered import UndeliveredRecord, as_json_line
 from tests.unit.cli.formats.running import Content, chunk_of, written
 
 data = st.none() | st.binary(max_size=20) | st.text(max_size=20).map(str.encode)

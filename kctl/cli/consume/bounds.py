@@ -8,7 +8,7 @@ Shown by tests/unit/cli/test_bounds.py and tests/cli/test_consume_ranges.py.
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from kctl.cli.offsets import START, Absolute, Anchor, AtTime, Position, Range, Relative
+from kctl.cli.words.offsets import START, Absolute, Anchor, AtTime, Position, Range, Relative
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 

@@ -10,7 +10,7 @@ from typing import Annotated, TypeVar
 import click
 import typer
 
-from kctl.cli.consume_request import MOST_TAIL, ReadRequest
+from kctl.cli.consume.request import MOST_TAIL, ReadRequest
 from kctl.cli.formats.choice import (
     FormatOption,
     GrepOption,
@@ -19,12 +19,12 @@ from kctl.cli.formats.choice import (
     PrintOffsetsOption,
     choose_record_output,
 )
-from kctl.cli.offset_grammar import parse_offset
-from kctl.cli.offsets import OffsetSpec
 from kctl.cli.options import Common, DurationType, with_common
-from kctl.cli.partition_words import parse_partitions
-from kctl.cli.sizes import parse_size_bytes
-from kctl.cli.topic_words import parse_topics
+from kctl.cli.words.offset_grammar import parse_offset
+from kctl.cli.words.offsets import OffsetSpec
+from kctl.cli.words.partitions import parse_partitions
+from kctl.cli.words.sizes import parse_size_bytes
+from kctl.cli.words.topics import parse_topics
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -133,7 +133,7 @@ def consume(
         idle_ms=idle_timeout,
         prefetch_bytes=memory_bytes,
     )
-    from kctl.cli.consume_run import run_reading  # the whole client, which --help and mistakes do without
+    from kctl.cli.consume.run import run_reading  # the whole client, which --help and mistakes do without
 
     return run_reading(common, request, output)
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
-from kctl.cli.offsets import OffsetSpec
-from kctl.cli.topic_words import TopicWords
+from kctl.cli.words.offsets import OffsetSpec
+from kctl.cli.words.topics import TopicWords
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 

@@ -8,11 +8,11 @@ from typing import Annotated
 import click
 import typer
 
-from kctl.cli.bench_request import BenchRequest, Kind
+from kctl.cli.bench.request import BenchRequest, Kind
 from kctl.cli.options import Common, with_common
-from kctl.cli.produce_words import parse_rate
 from kctl.cli.settings import Setting
-from kctl.cli.sizes import parse_size_bytes
+from kctl.cli.words.records import parse_rate
+from kctl.cli.words.sizes import parse_size_bytes
 
 MOST_RECORDS = 10**12
 MOST_RECORD_BYTES = 1 << 30
@@ -123,7 +123,7 @@ def end_to_end(
 
 
 def _run(common: Common, request: BenchRequest) -> int:
-    from kctl.cli.bench_run import run_bench  # the whole client, which --help and mistakes do without
+    from kctl.cli.bench.run import run_bench  # the whole client, which --help and mistakes do without
 
     return run_bench(common, request)
 

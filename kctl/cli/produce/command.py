@@ -13,9 +13,9 @@ import typer
 from kctl.cli.formats.escapes import parse_literal
 from kctl.cli.input.form import LINE_FEED, Form, InputForm
 from kctl.cli.options import Common, DurationType, with_common
-from kctl.cli.produce_request import ProduceRequest
-from kctl.cli.produce_words import parse_delimiter, parse_header, parse_rate
+from kctl.cli.produce.request import ProduceRequest
 from kctl.cli.settings import Setting
+from kctl.cli.words.records import parse_delimiter, parse_header, parse_rate
 
 if TYPE_CHECKING:
     from kctl.cli.input.template_reader import InputTemplate
@@ -166,7 +166,7 @@ def produce(
         },
     )
     _refuse_contradictions(request, keep_partition=keep_partition, delimiter=delimiter, null=null)
-    from kctl.cli.produce_run import run_producing  # the whole client, which --help and mistakes do without
+    from kctl.cli.produce.run import run_producing  # the whole client, which --help and mistakes do without
 
     return run_producing(common, request)
 

@@ -15,9 +15,9 @@ Shown by tests/unit/cli/test_offset_grammar.py.
 import re
 from datetime import UTC, datetime
 
-from kctl.cli.durations import LONGEST_TEXT as LONGEST_DURATION
-from kctl.cli.durations import parse_duration_ms
-from kctl.cli.offsets import END, Absolute, Anchor, AtTime, OffsetSpec, PartitionSpan, Position, Relative
+from kctl.cli.words.durations import LONGEST_TEXT as LONGEST_DURATION
+from kctl.cli.words.durations import parse_duration_ms
+from kctl.cli.words.offsets import END, Absolute, Anchor, AtTime, OffsetSpec, PartitionSpan, Position, Relative
 
 LARGEST_OFFSET = 2**63 - 1
 LONGEST_TEXT = 200

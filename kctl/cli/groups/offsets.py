@@ -61,7 +61,7 @@ def reset_offsets(
     Without --topic: every partition for which something is committed.
     An offset outside of the log is moved to its nearest end. The group must have no members.
     """
-    from kctl.cli.groups_change import Reset, run_reset  # the client: not wanted for --help
+    from kctl.cli.groups.change import Reset, run_reset  # the client: not wanted for --help
 
     given = {
         "--to-earliest": to_earliest or None,
@@ -89,7 +89,7 @@ def delete_offsets(common: Common, group: Group, topics: Topics = None, execute:
 
     No member of the group may be subscribed to the topics.
     """
-    from kctl.cli.groups_change import run_delete  # the client: not wanted for --help
+    from kctl.cli.groups.change import run_delete  # the client: not wanted for --help
 
     if not topics:
         raise click.UsageError("say which topics, with --topic; kctl groups delete forgets the whole group.")

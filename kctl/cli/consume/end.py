@@ -3,10 +3,10 @@
 Shown by tests/unit/cli/test_consume_end.py and tests/cli/test_consume_end.py.
 """
 
-from kctl.cli.durations import show_duration
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import exit_code
 from kctl.cli.options import Common
+from kctl.cli.words.durations import show_duration
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.closing import CloseResult
 from kctl.client.consumer.farewell import COMMITTING, LEAVING

@@ -2,7 +2,7 @@
 
 from collections.abc import Container
 
-from kctl.cli.topic_words import TopicWords
+from kctl.cli.words.topics import TopicWords
 from kctl.client.clock import Clock, Timer
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from kctl.cli.exit_codes import ExitCode
-from kctl.cli.groups_lag import PartitionLag, partition_lags
-from kctl.cli.groups_lookup import admin_of, find_partitions, tell_failures
-from kctl.cli.groups_view import Row, Shares, Table, write_tables
+from kctl.cli.groups.lag import PartitionLag, partition_lags
+from kctl.cli.groups.lookup import admin_of, find_partitions, tell_failures
+from kctl.cli.groups.view import Row, Shares, Table, write_tables
 from kctl.cli.options import Common, Output
 from kctl.client.admin import Admin, GroupDescription, MemberDescription
 from kctl.client.cluster import TopicPartition

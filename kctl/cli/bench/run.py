@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 
-from kctl.cli.bench_latencies import Latencies
-from kctl.cli.bench_report import Figures, as_json, as_lines
-from kctl.cli.bench_request import BenchRequest, Kind
+from kctl.cli.bench.latencies import Latencies
+from kctl.cli.bench.report import Figures, as_json, as_lines
+from kctl.cli.bench.request import BenchRequest, Kind
 from kctl.cli.data_out import DataOut
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError, explain
 from kctl.cli.interrupts import Interrupted
 from kctl.cli.options import Common, Output
-from kctl.cli.produce_pace import Pace
+from kctl.cli.produce.pace import Pace
 from kctl.client.admin import Admin, NewTopic
 from kctl.client.admin.topics import BROKER_DEFAULT
 from kctl.client.clock import SystemClock, Timer

@@ -12,7 +12,7 @@ from typing import Any
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
-from kctl.cli.groups_view import VERSION, csv_cell
+from kctl.cli.groups.view import VERSION, csv_cell
 from kctl.client.cluster import TopicPartition
 
 LARGEST_FILE_BYTES = 64 * 1024 * 1024

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kctl.cli.offsets import OffsetSpec
-from kctl.cli.topic_words import TopicWords
+from kctl.cli.words.offsets import OffsetSpec
+from kctl.cli.words.topics import TopicWords
 
 MOST_TAIL = 1_000_000
 """Records that --tail keeps at most."""

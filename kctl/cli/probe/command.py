@@ -7,13 +7,13 @@ Shown by tests/cli/test_probe.py and tests/cli/test_probe_terminal.py.
 import click
 import typer
 
-from kctl.cli import probe_options as options
 from kctl.cli.data_out import DataOut
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.terminal import harmless_text
 from kctl.cli.options import Common, Output, with_common
-from kctl.cli.probe_resolve import parse_resolve
-from kctl.cli.probe_run import Plan, run_rounds
+from kctl.cli.probe import options
+from kctl.cli.probe.resolve import parse_resolve
+from kctl.cli.probe.run import Plan, run_rounds
 from kctl.cli.view.probe_report import (
     LinesReport,
     ObjectsReport,
@@ -70,7 +70,7 @@ def probe(
     them works, 18 when no broker works where it is advertised, 19 when the group has no coordinator.
     """
     if diff is not None:
-        from kctl.cli.probe_diff import show_differences  # wanted only here
+        from kctl.cli.probe.diff import show_differences  # wanted only here
 
         return show_differences(common, *diff, strict=strict)
     config = common.settings.parse(AdminConfig)

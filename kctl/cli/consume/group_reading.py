@@ -5,15 +5,15 @@ Owns which offsets have left this process, and when they are committed. Shown by
 
 from collections.abc import Mapping, Sequence
 
-from kctl.cli.bounds import find_bounds
+from kctl.cli.consume.bounds import find_bounds
+from kctl.cli.consume.reading import Limits, Reading
+from kctl.cli.consume.waiting_words import WaitingWords, waiting_words
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.cli.formats.output import RecordOutput
-from kctl.cli.offsets import END, START, OffsetSpec, Range, range_of
 from kctl.cli.options import Common
-from kctl.cli.reading import Limits, Reading
-from kctl.cli.topic_words import TopicWords
-from kctl.cli.waiting_words import WaitingWords, waiting_words
+from kctl.cli.words.offsets import END, START, OffsetSpec, Range, range_of
+from kctl.cli.words.topics import TopicWords
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.clock import Timer
 from kctl.client.cluster import TopicPartition

@@ -9,8 +9,8 @@ import heapq
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kctl.cli.bounds import Bounds
-from kctl.cli.reading import FOREVER, Reading
+from kctl.cli.consume.bounds import Bounds
+from kctl.cli.consume.reading import FOREVER, Reading
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.chunk import FetchedChunk
 from kctl.client.records import BatchReader

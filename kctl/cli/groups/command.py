@@ -9,9 +9,9 @@ from typing import Annotated
 import click
 import typer
 
-from kctl.cli import groups_offsets
 from kctl.cli.exit_codes import ExitCode
-from kctl.cli.groups_view import SHAPES, Cell, Row, Table, say_dry_run, write_tables
+from kctl.cli.groups import offsets as groups_offsets
+from kctl.cli.groups.view import SHAPES, Cell, Row, Table, say_dry_run, write_tables
 from kctl.cli.options import Common, DurationType, Output, with_common
 
 WATCH_MS = 2000
@@ -51,7 +51,7 @@ def list_(
     ] = None,
 ) -> int:
     """List the groups of all brokers; 3 when a broker did not tell its groups."""
-    from kctl.cli.groups_lookup import admin_of, tell_failures  # the client: not wanted for --help
+    from kctl.cli.groups.lookup import admin_of, tell_failures  # the client: not wanted for --help
 
     output = common.choose_output(*SHAPES)
     with admin_of(common) as admin:
@@ -76,7 +76,7 @@ def list_(
 @with_common
 def describe(common: Common, names: Names) -> int:
     """Show groups: state, assignor, coordinator, members, and each partition with its lag."""
-    from kctl.cli.groups_describe import describe_groups  # the client: not wanted for --help
+    from kctl.cli.groups.describe import describe_groups  # the client: not wanted for --help
 
     return describe_groups(common, common.choose_output(*SHAPES), list(dict.fromkeys(names)), DESCRIBE_COLUMNS)
 
@@ -103,8 +103,8 @@ def lag(
     ] = None,
 ) -> int:
     """Show how far groups are behind, partition by partition."""
-    from kctl.cli.groups_describe import LagLook, show_lag  # the client: not wanted for --help
-    from kctl.cli.groups_lookup import parse_topics
+    from kctl.cli.groups.describe import LagLook, show_lag  # the client: not wanted for --help
+    from kctl.cli.groups.lookup import parse_topics
 
     output = common.choose_output(*SHAPES)
     rounds = 1 if count is None and not watch else count
@@ -118,8 +118,8 @@ def lag(
 @with_common
 def members(common: Common, names: Names) -> int:
     """Show who is in groups, and what each member has."""
-    from kctl.cli.groups_describe import member_row
-    from kctl.cli.groups_lookup import admin_of, tell_failures  # the client: not wanted for --help
+    from kctl.cli.groups.describe import member_row
+    from kctl.cli.groups.lookup import admin_of, tell_failures  # the client: not wanted for --help
 
     output = common.choose_output(*SHAPES)
     with admin_of(common) as admin:
@@ -137,7 +137,7 @@ def members(common: Common, names: Names) -> int:
 @with_common
 def delete(common: Common, names: Names, execute: Execute = False) -> int:
     """Delete groups and all they have committed; shows what would go, and deletes with --execute."""
-    from kctl.cli.groups_lookup import admin_of, refuse_members, tell_failures  # the client: not wanted for --help
+    from kctl.cli.groups.lookup import admin_of, refuse_members, tell_failures  # the client: not wanted for --help
 
     output = common.choose_output(*SHAPES)
     with admin_of(common) as admin:

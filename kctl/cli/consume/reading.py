@@ -7,16 +7,16 @@ an object each. Shown by tests/unit/cli/test_consume_run.py.
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from kctl.cli.bounds import Bounds
+from kctl.cli.consume.bounds import Bounds
+from kctl.cli.consume.topic_watch import TopicWatch
+from kctl.cli.consume.waiting_words import WaitingWords, waiting_words
 from kctl.cli.data_out import DataOut
-from kctl.cli.durations import show_duration
 from kctl.cli.failures import CommandError, explain
 from kctl.cli.formats.output import RecordOutput
 from kctl.cli.interrupts import Interrupted
 from kctl.cli.options import Common
-from kctl.cli.topic_watch import TopicWatch
 from kctl.cli.view.consume_status import Figures, Rate, StatusLine
-from kctl.cli.waiting_words import WaitingWords, waiting_words
+from kctl.cli.words.durations import show_duration
 from kctl.client.clock import FOREVER_MS, Timer
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig

@@ -11,16 +11,16 @@ from collections.abc import Callable
 
 import click
 
-from kctl.cli.delivery_account import account_code, tell_account
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError, exit_code, explain
 from kctl.cli.input.input_record import STDIN, InputRecord
 from kctl.cli.input.inputs import Inputs
 from kctl.cli.interrupts import Interrupted
 from kctl.cli.options import Common
-from kctl.cli.produce_pace import Pace
-from kctl.cli.produce_request import ProduceRequest
-from kctl.cli.produce_undelivered import UndeliveredFile, UndeliveredRecord
+from kctl.cli.produce.delivery_account import account_code, tell_account
+from kctl.cli.produce.pace import Pace
+from kctl.cli.produce.request import ProduceRequest
+from kctl.cli.produce.undelivered import UndeliveredFile, UndeliveredRecord
 from kctl.cli.view.produce_status import SendFigures, SendStatus
 from kctl.client.clock import Timer
 from kctl.client.cluster import TopicPartition

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from kctl.cli.exit_codes import ExitCode
-from kctl.cli.probe_verdict import verdict
+from kctl.cli.probe.verdict import verdict
 from kctl.cli.view.probe_report import Report
 from kctl.cli.view.probe_result import ProbeResult
 from kctl.cli.view.probe_statistics import Statistics, add_round

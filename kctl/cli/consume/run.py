@@ -5,18 +5,18 @@ Shown by tests/cli/test_consume_ranges.py and its neighbours.
 
 import click
 
-from kctl.cli.bounds import find_bounds
-from kctl.cli.consume_end import tell_close
-from kctl.cli.consume_request import ReadRequest
+from kctl.cli.consume.bounds import find_bounds
+from kctl.cli.consume.end import tell_close
+from kctl.cli.consume.group_reading import GroupReading
+from kctl.cli.consume.partitions import choose_partitions
+from kctl.cli.consume.reading import FOREVER, Limits, Reading
+from kctl.cli.consume.request import ReadRequest
+from kctl.cli.consume.tail_reading import TailReading
+from kctl.cli.consume.topic_watch import TopicWatch
 from kctl.cli.formats.output import RecordOutput
-from kctl.cli.group_reading import GroupReading
-from kctl.cli.offsets import END, START, Anchor, Position, Relative, range_of
 from kctl.cli.options import Common
-from kctl.cli.partitions import choose_partitions
-from kctl.cli.reading import FOREVER, Limits, Reading
 from kctl.cli.settings import Setting
-from kctl.cli.tail_reading import TailReading
-from kctl.cli.topic_watch import TopicWatch
+from kctl.cli.words.offsets import END, START, Anchor, Position, Relative, range_of
 from kctl.client.clock import FOREVER_MS
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.consumer import Consumer

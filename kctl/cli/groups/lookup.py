@@ -12,7 +12,7 @@ import click
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError, explain
 from kctl.cli.options import Common
-from kctl.cli.partition_words import parse_partitions
+from kctl.cli.words.partitions import parse_partitions
 from kctl.client.admin import Admin, GroupDescription, MemberDescription
 from kctl.client.config import AdminConfig
 from kctl.client.errors import KafkaError

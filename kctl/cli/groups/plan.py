@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import click
 
-from kctl.cli.durations import parse_duration_ms
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
-from kctl.cli.offset_grammar import parse_offset
-from kctl.cli.offsets import AtTime
+from kctl.cli.words.durations import parse_duration_ms
+from kctl.cli.words.offset_grammar import parse_offset
+from kctl.cli.words.offsets import AtTime
 from kctl.client.admin import EARLIEST, LATEST, Admin
 from kctl.client.cluster import TopicPartition
 

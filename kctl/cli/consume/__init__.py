@@ -1,0 +1,1 @@
+"""kctl consume: the command, what was asked, and the ways of reading."""

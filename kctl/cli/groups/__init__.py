@@ -1,0 +1,1 @@
+"""kctl groups: looking, planning, changing."""

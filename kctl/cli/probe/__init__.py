@@ -1,0 +1,1 @@
+"""kctl probe: the command, the run and its verdict."""

@@ -1,0 +1,1 @@
+"""What users write in options, one grammar a file."""
