@@ -1,4 +1,7 @@
-"""kctl as whole processes: started, fed, signalled, and ended within a wide bound."""
+"""kctl as whole processes: started, fed, signalled, and ended within a wide bound.
+
+What is run is the source of this tree, or, with KCTL_TEST_COMMAND=PATH, the `kctl` that a package installed there.
+"""
 
 import os
 import signal
@@ -12,6 +15,10 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[2]
 BOUND_S = 30
 """No run of these tests takes nearly as long; a hang ends here."""
+INSTALLED = os.environ.get("KCTL_TEST_COMMAND")
+KCTL = (INSTALLED,) if INSTALLED else (sys.executable, "-m", "kctl")
+PYTHON = str(Path(INSTALLED).parent / "python") if INSTALLED else sys.executable
+"""The interpreter that has the same kctl."""
 
 
 class Ended(NamedTuple):
@@ -26,13 +33,14 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return the variables of a child: ours without any KCTL_*, and `extra`."""
     ours = {name: value for name, value in os.environ.items() if not name.startswith("KCTL_")}
     pure = {"KCTL_PURE": os.environ["KCTL_PURE"]} if "KCTL_PURE" in os.environ else {}
-    return {**ours, **pure, "PYTHONPATH": str(ROOT), "COLUMNS": "80", **(extra or {})}
+    source = {} if INSTALLED else {"PYTHONPATH": str(ROOT)}
+    return {**ours, **pure, **source, "COLUMNS": "80", **(extra or {})}
 
 
 def kctl(*arguments: str, stdin: bytes = b"", environ: Mapping[str, str] | None = None) -> Ended:
     """Run kctl to its end."""
     ended = subprocess.run(
-        [sys.executable, "-m", "kctl", *arguments],
+        [*KCTL, *arguments],
         input=stdin,
         capture_output=True,
         env=environment(environ),
@@ -46,7 +54,7 @@ def kctl(*arguments: str, stdin: bytes = b"", environ: Mapping[str, str] | None 
 def running(*arguments: str, stdin: int = subprocess.PIPE) -> Iterator[subprocess.Popen[bytes]]:
     """Run kctl while the body lasts; whatever it does, nothing is left running."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "kctl", *arguments],
+        [*KCTL, *arguments],
         stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

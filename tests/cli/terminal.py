@@ -6,11 +6,10 @@ import pty
 import select
 import struct
 import subprocess
-import sys
 import termios
 from collections.abc import Mapping
 
-from tests.cli.processes import BOUND_S, environment
+from tests.cli.processes import BOUND_S, KCTL, environment
 
 READ_BYTES = 65536
 
@@ -31,7 +30,7 @@ class Terminal:
         variables = environment({"TERM": "xterm-256color", **(environ or {})})
         variables.pop("COLUMNS")
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "kctl", *arguments],
+            [*KCTL, *arguments],
             stdin=theirs,
             stdout=theirs,
             stderr=theirs if with_stderr else subprocess.PIPE,

@@ -5,14 +5,13 @@ Bounds on real time are wide: that limits are exact is shown in virtual time (te
 
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.sandbox import Sandbox
-from tests.cli.processes import Ended, end, environment, kctl, running
+from tests.cli.processes import KCTL, Ended, end, environment, kctl, running
 
 COMMAND_LINES = [
     ("consume", "t"),
@@ -111,7 +110,7 @@ def test_full_disk(bootstrap: str) -> None:
         pytest.skip("this system has no /dev/full")
     with full.open("wb") as stdout:
         ended = subprocess.run(
-            [sys.executable, "-m", "kctl", "topics", "list", "-b", bootstrap],
+            [*KCTL, "topics", "list", "-b", bootstrap],
             stdout=stdout,
             stderr=subprocess.PIPE,
             env=environment(),

@@ -6,7 +6,6 @@ import json
 import os
 import pty
 import subprocess
-import sys
 from collections.abc import Iterator
 
 import pytest
@@ -16,7 +15,7 @@ from kctl.sandbox import Fault, Sandbox
 from kctl.sandbox.groups.offsets import CommittedOffset
 from kctl.sandbox.server import ServedSandbox
 from tests.cli.groups_scene import commit, committed, fill, join
-from tests.cli.processes import BOUND_S, Ended, environment, kctl
+from tests.cli.processes import BOUND_S, KCTL, Ended, environment, kctl
 
 
 @pytest.fixture
@@ -265,7 +264,7 @@ def test_forty_columns(bootstrap: str, group: str) -> None:
     os.set_inheritable(theirs, True)
     subprocess.run(["stty", "cols", "40", "rows", "24"], stdin=theirs, check=True)
     process = subprocess.Popen(
-        [sys.executable, "-m", "kctl", "groups", "describe", group, "-b", bootstrap],
+        [*KCTL, "groups", "describe", group, "-b", bootstrap],
         stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.PIPE, env=environment({"COLUMNS": "40"}),
     )  # fmt: skip
     os.close(theirs)

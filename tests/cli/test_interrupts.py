@@ -2,14 +2,13 @@
 
 import signal
 import subprocess
-import sys
 
 import pytest
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.sandbox import Fault, Sandbox
 from tests.cli.conftest import SilentPeer
-from tests.cli.processes import BOUND_S, end, environment, kctl, running
+from tests.cli.processes import BOUND_S, KCTL, end, environment, kctl, running
 
 
 def _first_line(process: "subprocess.Popen[bytes]") -> bytes:
@@ -102,7 +101,7 @@ def test_an_idle_consumer_notices_that_its_reader_left(bootstrap: str, topic: st
 
 def test_help_into_a_closed_pipe() -> None:
     ended = subprocess.run(
-        f"{sys.executable} -m kctl --help | true; echo ${{PIPESTATUS[0]}}",
+        f"{' '.join(KCTL)} --help | true; echo ${{PIPESTATUS[0]}}",
         shell=True,
         executable="/bin/bash",
         capture_output=True,
@@ -116,7 +115,7 @@ def test_help_into_a_closed_pipe() -> None:
 @pytest.mark.parametrize("stream", ["<&-", ">&-", "2>&-"])
 def test_a_stream_that_our_caller_closed(bootstrap: str, stream: str) -> None:
     ended = subprocess.run(
-        f"{sys.executable} -m kctl topics list -b {bootstrap} {stream}",
+        f"{' '.join(KCTL)} topics list -b {bootstrap} {stream}",
         shell=True,
         capture_output=True,
         env=environment(),

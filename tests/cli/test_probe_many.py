@@ -2,9 +2,8 @@
 
 import socket
 import subprocess
-import sys
 
-from tests.cli.processes import BOUND_S, environment
+from tests.cli.processes import BOUND_S, KCTL, environment
 
 ADDRESSES = 100
 FEW_FILES = 'ulimit -S -n 64; exec "$@"'
@@ -14,7 +13,7 @@ def test_many_addresses_at_once_with_a_small_limit_of_open_files() -> None:
     with socket.create_server(("0.0.0.0", 0), backlog=2 * ADDRESSES) as silent:
         port = silent.getsockname()[1]
         servers = ",".join(f"127.0.1.{i}:{port}" for i in range(1, ADDRESSES + 1))
-        command = [sys.executable, "-m", "kctl", "probe", "-b", servers, "--connect-timeout", "1s"]
+        command = [*KCTL, "probe", "-b", servers, "--connect-timeout", "1s"]
         ended = subprocess.run(
             ["sh", "-c", FEW_FILES, "sh", *command],
             capture_output=True,

@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from kctl.cli.exit_codes import ExitCode
 from kctl.client import Producer
 from kctl.sandbox.server import ServedSandbox
-from tests.cli.processes import BOUND_S, environment, kctl
+from tests.cli.processes import BOUND_S, KCTL, environment, kctl
 from tests.unit.cli.formats.running import Content
 from tests.unit.cli.input.test_jsonl import contents
 from tests.unit.cli.run_in_process import run_in_process
@@ -162,7 +161,7 @@ def test_a_pipe_between_two_processes(bootstrap: str, topic: str, cluster: Serve
     ]
     for partition in range(3):
         _fill(bootstrap, topic, records, partition)
-    python = f"{sys.executable} -m kctl"
+    python = " ".join(KCTL)
     piped = subprocess.run(
         f"{python} consume {topic} -b {bootstrap} -e --output jsonl | "
         f"{python} produce {copy} -b {bootstrap} -i jsonl --keep-partition",

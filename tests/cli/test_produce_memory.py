@@ -4,11 +4,10 @@ import os
 import select
 import signal
 import subprocess
-import sys
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.sandbox import Fault, Sandbox
-from tests.cli.processes import end, environment, kctl
+from tests.cli.processes import KCTL, end, environment, kctl
 
 BUFFER_BYTES = 4 * 1024 * 1024
 RECORD = b"x" * 999 + b"\n"
@@ -38,7 +37,7 @@ def test_a_frozen_broker_and_an_endless_input() -> None:
     with Sandbox(nodes=1, topics={"t": 1}).serve() as served:
         process = subprocess.Popen(
             [
-                sys.executable, "-m", "kctl", "produce", "t", "-b", served.bootstrap,
+                *KCTL, "produce", "t", "-b", served.bootstrap,
                 "-X", f"buffer.memory={BUFFER_BYTES}", "--close-timeout", "1s",
             ],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(),

@@ -4,12 +4,11 @@ The times themselves are measured by benchmarks/start_up.py.
 """
 
 import subprocess
-import sys
 
 import pytest
 
 from kctl.version import VERSION
-from tests.cli.processes import BOUND_S, environment, kctl
+from tests.cli.processes import BOUND_S, PYTHON, environment, kctl
 
 NEVER = {"asyncio", "pyspark", "pyarrow", "pydantic", "multiprocessing", "tomli_w"}
 NOT_WITHOUT_TLS = {"ssl"}
@@ -25,7 +24,7 @@ print(*sys.modules, file=sys.stderr)
 
 def _modules(*arguments: str) -> set[str]:
     ended = subprocess.run(
-        [sys.executable, "-c", _SHOW_MODULES, *arguments],
+        [PYTHON, "-c", _SHOW_MODULES, *arguments],
         capture_output=True,
         env=environment(),
         timeout=BOUND_S,
@@ -36,9 +35,7 @@ def _modules(*arguments: str) -> set[str]:
 
 def _modules_of_nothing() -> set[str]:
     code = "import sys; print(*sys.modules)"
-    ended = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, env=environment(), timeout=BOUND_S, check=True
-    )
+    ended = subprocess.run([PYTHON, "-c", code], capture_output=True, env=environment(), timeout=BOUND_S, check=True)
     return set(ended.stdout.decode().split())
 
 

@@ -3,14 +3,13 @@
 import os
 import pty
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from kctl.cli.app import COMMANDS
 from kctl.cli.exit_codes import ExitCode
-from tests.cli.processes import BOUND_S, environment, kctl
+from tests.cli.processes import BOUND_S, KCTL, environment, kctl
 
 
 def test_help_names_every_command_and_every_exit_code() -> None:
@@ -83,7 +82,7 @@ def test_variables_and_files_set_properties(tmp_path: Path, bootstrap: str) -> N
 def test_help_on_a_terminal_of_40_columns(name: str) -> None:
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-m", "kctl", *([name] if name else []), "--help"],
+        [*KCTL, *([name] if name else []), "--help"],
         stdin=subprocess.DEVNULL,
         stdout=theirs,
         stderr=theirs,
