@@ -1,14 +1,14 @@
 """The options that every command shares, declared once, and what they come to.
 
-`@with_common` gives a command all of them: its first parameter receives a `Common`.
+`@with_common(...)` gives a command all of them: its first parameter receives a `Common`.
 Shown by tests/unit/cli/test_options.py.
 """
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Never
 
 import click
 import typer
@@ -52,6 +52,24 @@ class DurationType(click.ParamType):  # type: ignore[type-arg]  # generic only i
             self.fail(str(e), param, ctx)
 
 
+class OutputType(click.Choice):  # type: ignore[type-arg]  # as above
+    """One of the shapes that a command offers; another one is refused, as every command words it."""
+
+    def __init__(self, offered: Sequence[Output]) -> None:
+        super().__init__([shape.value for shape in offered])
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ARG002
+        if value not in self.choices:
+            refuse_shape(value, self.choices, ctx)
+        return value
+
+
+def refuse_shape(shape: str, offered: Sequence[str], ctx: click.Context | None = None) -> Never:
+    """Raise the click.UsageError of a shape that a command does not offer."""
+    what = f"offers {', '.join(offered)}" if offered else "prints no data"
+    raise click.UsageError(f"--output {shape}: this command {what}.", ctx)
+
+
 class Common(NamedTuple):
     """What the shared options came to."""
 
@@ -80,14 +98,8 @@ class Common(NamedTuple):
         if self.output is None:
             return offered[0]
         if self.output not in offered:
-            words = ", ".join(shape.value for shape in offered)
-            raise click.UsageError(f"--output {self.output.value}: this command offers {words}.")
+            refuse_shape(self.output.value, [shape.value for shape in offered])
         return self.output
-
-    def refuse_output(self) -> None:
-        """Raise click.UsageError when --output was given to a command that prints no data."""
-        if self.output is not None:
-            raise click.UsageError(f"--output {self.output.value}: this command prints no data.")
 
     def say(self, line: str) -> None:
         """Tell people something on stderr, unless --quiet."""
@@ -140,7 +152,7 @@ def common(
         Path | None,
         typer.Option("--command-config", metavar="FILE", help="A .properties file, as of Kafka's own tools."),
     ] = None,
-    output: Annotated[Output | None, typer.Option("--output", help="Shape of the data on stdout.")] = None,
+    output: Annotated[Output | None, typer.Option("--output")] = None,  # each command offers shapes of its own
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Say nothing but errors on stderr.")] = False,
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Say more on stderr.")] = False,
     trace: Annotated[
@@ -186,22 +198,33 @@ def _limit(flag: str, limit_ms: int | None) -> Setting | None:
     return None if limit_ms is None else Setting(str(limit_ms), flag)
 
 
-def with_common(command: Callable[..., int]) -> Callable[..., int]:
-    """Return the command with the shared options after its own; its first parameter becomes the `Common`."""
-    shared = inspect.signature(common).parameters
-    own = list(inspect.signature(command).parameters.values())[1:]
+def with_common(*outputs: Output) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Return what gives a command the shared options after its own; its first parameter becomes the `Common`.
 
-    def call(**given: Any) -> int:
-        merged = common(*(given.pop(name) for name in shared))
-        try:
-            return command(merged, **given)
-        finally:
-            if merged.tracer is not None:
-                merged.tracer.finish()
+    Args: outputs: the shapes of --output; a command without any does not show the option, and refuses it.
+    """
+    shared = dict(inspect.signature(common).parameters)
+    shape = typer.Option(
+        "--output", click_type=OutputType(outputs), hidden=not outputs, help="Shape of the data on stdout."
+    )
+    shared["output"] = shared["output"].replace(annotation=Annotated[Output | None, shape])
 
-    parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (*own, *shared.values())]
-    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # typer reads the options from it
-    call.__annotations__ = {p.name: p.annotation for p in parameters}
-    call.__doc__ = command.__doc__
-    call.__name__ = command.__name__
-    return call
+    def decorate(command: Callable[..., int]) -> Callable[..., int]:
+        own = list(inspect.signature(command).parameters.values())[1:]
+
+        def call(**given: Any) -> int:
+            merged = common(*(given.pop(name) for name in shared))
+            try:
+                return command(merged, **given)
+            finally:
+                if merged.tracer is not None:
+                    merged.tracer.finish()
+
+        parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (*own, *shared.values())]
+        call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # typer reads the options from it
+        call.__annotations__ = {p.name: p.annotation for p in parameters}
+        call.__doc__ = command.__doc__
+        call.__name__ = command.__name__
+        return call
+
+    return decorate

@@ -38,7 +38,7 @@ def topics() -> None:
 
 
 @app.command("list")
-@with_common
+@with_common(*SHAPES)
 def list_(
     common: Common,
     internal: Annotated[bool, typer.Option("--internal", help="The cluster's own topics, too.")] = False,
@@ -55,7 +55,7 @@ def list_(
 
 
 @app.command()
-@with_common
+@with_common(*SHAPES)
 def describe(common: Common, names: Names) -> int:
     """Show the partitions of topics: leader, replicas, and which of them are in sync."""
     output = common.choose_output(*SHAPES)
@@ -67,7 +67,7 @@ def describe(common: Common, names: Names) -> int:
 
 
 @app.command()
-@with_common
+@with_common(*SHAPES)
 def create(
     common: Common,
     names: Names,
@@ -107,7 +107,7 @@ def create(
 
 
 @app.command()
-@with_common
+@with_common(*SHAPES)
 def delete(common: Common, names: Names) -> int:
     """Delete topics and all their records."""
     output = common.choose_output(*SHAPES)

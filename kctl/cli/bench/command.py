@@ -8,7 +8,7 @@ from typing import Annotated
 import click
 import typer
 
-from kctl.cli.bench.request import BenchRequest, Kind
+from kctl.cli.bench.request import SHAPES, BenchRequest, Kind
 from kctl.cli.options import Common, with_common
 from kctl.cli.settings import Setting
 from kctl.cli.words.records import parse_rate
@@ -49,7 +49,7 @@ def bench() -> None:
 
 
 @app.command()
-@with_common
+@with_common(*SHAPES)
 def produce(
     common: Common,
     records: Records = 100_000,
@@ -72,7 +72,7 @@ def produce(
 
 
 @app.command()
-@with_common
+@with_common(*SHAPES)
 def consume(
     common: Common,
     records: Records = 100_000,
@@ -96,7 +96,7 @@ def consume(
 
 
 @app.command("end-to-end")
-@with_common
+@with_common(*SHAPES)
 def end_to_end(
     common: Common,
     records: Records = 1_000,

@@ -4,7 +4,10 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import NamedTuple
 
+from kctl.cli.options import Output
 from kctl.cli.settings import Setting
+
+SHAPES = (Output.TABLE, Output.JSON)
 
 
 class Kind(Enum):

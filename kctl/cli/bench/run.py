@@ -10,7 +10,7 @@ from functools import partial
 
 from kctl.cli.bench.latencies import Latencies
 from kctl.cli.bench.report import Figures, as_json, as_lines
-from kctl.cli.bench.request import BenchRequest, Kind
+from kctl.cli.bench.request import SHAPES, BenchRequest, Kind
 from kctl.cli.data_out import DataOut
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError, explain
@@ -35,7 +35,7 @@ _NUMBER_BYTES = 8
 
 def run_bench(common: Common, request: BenchRequest) -> int:
     """Measure what was asked for, tell the figures, and return the exit code."""
-    output = common.choose_output(Output.TABLE, Output.JSON)
+    output = common.choose_output(*SHAPES)
     config = common.settings.with_flags(request.flags).parse(ProducerConfig)
     common.note_ignored(config)
     with _topic(common, request) as topic:

@@ -12,6 +12,7 @@ import typer
 
 from kctl.cli.consume.request import MOST_TAIL, ReadRequest
 from kctl.cli.formats.choice import (
+    SHAPES,
     FormatOption,
     GrepOption,
     KcatFormatOption,
@@ -34,7 +35,7 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
 @app.command()
-@with_common
+@with_common(*SHAPES)
 def consume(
     common: Common,
     topics: Annotated[

@@ -18,6 +18,7 @@ from kctl.cli.formats.template import parse_template
 from kctl.cli.options import Common, Output
 
 DEFAULT_TEMPLATE = "%v\\n"
+SHAPES = (Output.JSONL, Output.CSV, Output.RAW, Output.HEX, Output.BASE64)
 
 FormatOption = Annotated[
     str | None,
@@ -97,7 +98,7 @@ def _refuse_contradictions(
     common: Common, template: str | None, kcat_format: str | None, null: str | None, *, print_offsets: bool
 ) -> None:
     if common.output is not None:
-        common.choose_output(Output.JSONL, Output.CSV, Output.RAW, Output.HEX, Output.BASE64)
+        common.choose_output(*SHAPES)
     shape = f"--output {common.output.value}" if common.output is not None else ""
     given = [
         *(["--format"] if template is not None else []),

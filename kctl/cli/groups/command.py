@@ -38,7 +38,7 @@ def groups() -> None:
 
 
 @app.command("list")
-@with_common
+@with_common(*SHAPES)
 def list_(
     common: Common,
     states: Annotated[
@@ -73,7 +73,7 @@ def list_(
 
 
 @app.command()
-@with_common
+@with_common(*SHAPES)
 def describe(common: Common, names: Names) -> int:
     """Show groups: state, assignor, coordinator, members, and each partition with its lag."""
     from kctl.cli.groups.describe import describe_groups  # the client: not wanted for --help
@@ -82,7 +82,7 @@ def describe(common: Common, names: Names) -> int:
 
 
 @app.command()
-@with_common
+@with_common(*SHAPES)
 def lag(
     common: Common,
     names: Names,
@@ -115,7 +115,7 @@ def lag(
 
 
 @app.command()
-@with_common
+@with_common(*SHAPES)
 def members(common: Common, names: Names) -> int:
     """Show who is in groups, and what each member has."""
     from kctl.cli.groups.describe import member_row
@@ -134,7 +134,7 @@ def members(common: Common, names: Names) -> int:
 
 
 @app.command()
-@with_common
+@with_common(*SHAPES)
 def delete(common: Common, names: Names, execute: Execute = False) -> int:
     """Delete groups and all they have committed; shows what would go, and deletes with --execute."""
     from kctl.cli.groups.lookup import admin_of, refuse_members, tell_failures  # the client: not wanted for --help

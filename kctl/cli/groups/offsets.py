@@ -10,6 +10,7 @@ from typing import Annotated
 import click
 import typer
 
+from kctl.cli.groups.view import SHAPES
 from kctl.cli.options import Common, with_common
 
 Group = Annotated[str, typer.Argument(metavar="GROUP", show_default=False)]
@@ -21,7 +22,7 @@ Execute = Annotated[bool, typer.Option("--execute", help="Do it; without, only s
 LARGEST_OFFSET = 2**63 - 1
 
 
-@with_common
+@with_common(*SHAPES)
 def reset_offsets(
     common: Common,
     group: Group,
@@ -83,7 +84,7 @@ def reset_offsets(
     return run_reset(common, Reset(group, tuple(topics or ()), flag, value, export, execute))
 
 
-@with_common
+@with_common(*SHAPES)
 def delete_offsets(common: Common, group: Group, topics: Topics = None, execute: Execute = False) -> int:
     """Forget what a group has committed for topics: shows it, and deletes it with --execute.
 

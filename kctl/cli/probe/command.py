@@ -37,6 +37,7 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 CERT_WARN_MS = 21 * 24 * 3_600_000
 INTERVAL_MS = 1000
+SHAPES = (Output.TABLE, Output.JSONL, Output.JSON)
 MOST_SOCKETS = 10_000
 """For how many addresses room is made; how many names and brokers have is not known before."""
 OUTPUT_COLUMNS = 120
@@ -44,7 +45,7 @@ OUTPUT_COLUMNS = 120
 
 
 @app.command()
-@with_common
+@with_common(*SHAPES)
 def probe(
     common: Common,
     strict: options.Strict = False,
@@ -111,7 +112,7 @@ def _choose_report(common: Common, plan: Plan, statistics: Statistics, write_out
             return WriteOutReport(at_once, parse_template(write_out))
         except ValueError as e:
             raise click.BadParameter(str(e), param_hint="--write-out") from None
-    output = common.choose_output(Output.TABLE, Output.JSONL, Output.JSON)
+    output = common.choose_output(*SHAPES)
     if output is not Output.TABLE:
         return ObjectsReport(at_once, since_ms, statistics if is_repeated else None, events=output is Output.JSONL)
     if common.quiet:

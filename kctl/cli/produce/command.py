@@ -27,7 +27,7 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
 @app.command()
-@with_common
+@with_common()
 def produce(
     common: Common,
     words: Annotated[
@@ -136,7 +136,6 @@ def produce(
     Exits with 20 when any record was not delivered, after saying how many of which partition, and why; with 24 where
     the input is not what was said, naming record and byte; what came before is delivered.
     """
-    common.refuse_output()
     parsed_template = _template(template, null)
     request = ProduceRequest(
         topic=None if topic_from_record else _topic(words),

@@ -19,7 +19,7 @@ def _parse(*arguments: str, environ: dict[str, str] | None = None) -> tuple[Comm
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
     @app.command()
-    @with_common
+    @with_common(Output.TABLE, Output.JSON, Output.JSONL)
     def command(common: Common, own: Annotated[str, typer.Option("--own")] = "mine") -> int:
         """Do nothing."""
         taken.append((common, {"own": own}))
@@ -84,6 +84,8 @@ def test_output_is_chosen_among_what_a_command_offers() -> None:
     assert common.choose_output(Output.TABLE, Output.JSON) is Output.JSON
     with pytest.raises(click.UsageError, match="--output json: this command offers jsonl"):
         common.choose_output(Output.JSONL)
+    with pytest.raises(click.UsageError, match="--output csv: this command offers table, json, jsonl"):
+        _parse("--output", "csv")
 
 
 def test_variables_without_meaning_are_told_unless_quiet() -> None:
