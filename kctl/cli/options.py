@@ -18,9 +18,10 @@ from kctl.cli.failures import SECRETS
 from kctl.cli.settings import Setting, Settings, merge_settings, unknown_variables
 from kctl.cli.words.durations import parse_duration_ms
 from kctl.client.config import ClientConfig
-from kctl.client.events import EventSink, ignore_events
+from kctl.client.events import Event, EventSink, ignore_events
 
 if TYPE_CHECKING:
+    from kctl.cli.trace.trace_file import TraceFile
     from kctl.cli.trace.tracer import Tracer
 
 DEFAULT_CLOSE_MS = 30_000
@@ -80,11 +81,26 @@ class Common(NamedTuple):
     quiet: bool
     verbose: bool
     tracer: "Tracer | None" = None
+    trace_file: "TraceFile | None" = None
 
     @property
     def events(self) -> EventSink:
-        """What a command's client is to tell its events to: the trace, if one was asked for."""
-        return ignore_events if self.tracer is None else self.tracer.take
+        """What a command's client is to tell its events to: the traces that were asked for."""
+        sinks = [trace.take for trace in (self.tracer, self.trace_file) if trace is not None]
+        if len(sinks) <= 1:
+            return sinks[0] if sinks else ignore_events
+
+        def take(event: Event) -> None:
+            for sink in sinks:
+                sink(event)
+
+        return take
+
+    def finish_traces(self) -> None:
+        """End the traces; nothing is told to them any more."""
+        for trace in (self.tracer, self.trace_file):
+            if trace is not None:
+                trace.finish()
 
     @property
     def close_timeout_s(self) -> float:
@@ -158,6 +174,10 @@ def common(
     trace: Annotated[
         bool, typer.Option("--trace", help="Tell each frame and attempt on stderr, and draw where the time went.")
     ] = False,
+    trace_file: Annotated[
+        Path | None,
+        typer.Option("--trace-file", metavar="FILE", help="Write each frame and attempt to a file, as jsonl."),
+    ] = None,
 ) -> Common:
     """Return what the shared options came to: their declaration and their meaning in one place."""
     environment: Environment = ctx.obj
@@ -180,6 +200,7 @@ def common(
         quiet=quiet,
         verbose=verbose,
         tracer=_start_trace(environment, settings) if trace else None,
+        trace_file=None if trace_file is None else _start_trace_file(environment, trace_file),
     )
     for variable in unknown_variables(environment.environ):
         shared.say(f"kctl: note: ${variable} names no property and does nothing")
@@ -192,6 +213,12 @@ def _start_trace(environment: Environment, settings: Settings) -> "Tracer":
     limit = settings.by_name.get("default.api.timeout.ms")
     limit_ms = ClientConfig.default_api_timeout_ms.default if limit is None else int(limit.value)
     return Tracer(environment.say, environment.clock, limit_ms=limit_ms)
+
+
+def _start_trace_file(environment: Environment, path: Path) -> "TraceFile":
+    from kctl.cli.trace.trace_file import TraceFile
+
+    return TraceFile(path, environment.clock, environment.say)
 
 
 def _limit(flag: str, limit_ms: int | None) -> Setting | None:
@@ -217,8 +244,7 @@ def with_common(*outputs: Output) -> Callable[[Callable[..., int]], Callable[...
             try:
                 return command(merged, **given)
             finally:
-                if merged.tracer is not None:
-                    merged.tracer.finish()
+                merged.finish_traces()
 
         parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (*own, *shared.values())]
         call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # typer reads the options from it

@@ -1,6 +1,8 @@
 """--trace as whole processes: frames and attempts on stderr, a waterfall at the end, no secret, data untouched."""
 
+import json
 import re
+from pathlib import Path
 
 from kctl.sandbox import Sandbox
 from tests.cli.processes import kctl
@@ -30,3 +32,20 @@ def test_the_waterfall_shows_which_limit_ended_what() -> None:
     assert re.search(r"expired in tcp after \d+ ms of 200 ms", told)
     assert "T its limit passed" in told
     assert ended.code == 12
+
+
+def test_a_file_has_every_event_and_the_terminal_none(tmp_path: Path) -> None:
+    file = tmp_path / "trace.jsonl"
+    with Sandbox(nodes=1, topics={"t": 1}).serve() as served:
+        ended = kctl("produce", "t", "-b", served.bootstrap, "--trace-file", str(file), stdin=b"canary-payload\n")
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    assert (ended.code, ended.stderr.count("\n")) == (0, 1)
+    assert [lines[0]["event"], lines[1]["event"], lines[-1]["event"]] == ["trace", "started", "end"]
+    assert "Produce" in {line["api"] for line in lines if line["event"] == "response_received"}
+    assert "canary-payload" not in file.read_text()
+
+
+def test_a_trace_file_that_cannot_be_made_is_a_usage_error(tmp_path: Path) -> None:
+    ended = kctl("topics", "list", "-b", "127.0.0.1:1", "--trace-file", str(tmp_path / "no" / "file"))
+    assert ended.code == 2
+    assert "No such file or directory" in ended.stderr

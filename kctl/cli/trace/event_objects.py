@@ -1,0 +1,93 @@
+"""Every event of a client as an object for scripts: version 1 of docs/schemas/trace.v1.json.
+
+They are a promise: within a version fields are added, never renamed or removed. Events that `probe --output jsonl` has
+too bear the same names and fields, without its `round`. Shown by tests/unit/cli/trace/test_trace_file.py, which holds
+every kind of object to the schema.
+"""
+
+from typing import Any
+
+from kctl.cli.failures import exit_code
+from kctl.client.errors import KafkaError
+from kctl.client.events import (
+    AutoCommitFailed,
+    Closed,
+    Event,
+    Expired,
+    Failed,
+    Lost,
+    MembershipLost,
+    PhaseDone,
+    PositionReset,
+    Ready,
+    RequestExpired,
+    RequestSent,
+    ResponseReceived,
+    Started,
+    Target,
+    Throttled,
+)
+from kctl.version import VERSION
+
+SCHEMA_VERSION = 1
+
+NAMES: dict[type[Event], str] = {
+    Started: "started",
+    PhaseDone: "phase_done",
+    Ready: "connected",
+    Failed: "failed",
+    Expired: "expired",
+    Closed: "closed",
+    Lost: "lost",
+    RequestSent: "request_sent",
+    ResponseReceived: "response_received",
+    RequestExpired: "request_expired",
+    Throttled: "throttled",
+    PositionReset: "position_reset",
+    AutoCommitFailed: "auto_commit_failed",
+    MembershipLost: "membership_lost",
+}
+
+
+def opening(wall_ms: int) -> dict[str, Any]:
+    """Return the first object of a file: when it began, and who wrote it."""
+    return {"v": SCHEMA_VERSION, "event": "trace", "at_ms": 0, "time_ms": wall_ms, "kctl": VERSION}
+
+
+def ending(at_ms: int) -> dict[str, Any]:
+    """Return the last object: a file without it was cut off."""
+    return {"v": SCHEMA_VERSION, "event": "end", "at_ms": at_ms}
+
+
+def event_object(event: Event, since_ms: int) -> dict[str, Any]:
+    """Return an event as plain values; instants are milliseconds since `since_ms`."""
+    fields: dict[str, Any] = {"v": SCHEMA_VERSION, "event": NAMES[type(event)], "at_ms": event.at_ms - since_ms}
+    for name, value in event._asdict().items():
+        if name == "target":
+            fields |= _target(value)
+        elif name in ("phase", "cause"):
+            fields[name] = value.value
+        elif name == "error":
+            fields[name] = None if value is None else _error(value)
+        elif name != "at_ms":
+            fields[name] = value
+    return fields
+
+
+def _target(target: Target) -> dict[str, Any]:
+    return {
+        "attempt": target.attempt,
+        "node_id": target.node_id,
+        "host": target.host,
+        "port": target.port,
+        "address": target.address or None,
+    }
+
+
+def _error(error: KafkaError) -> dict[str, Any]:
+    return {
+        "name": type(error).__name__,
+        "message": str(error),
+        "hint": getattr(error, "hint", ""),
+        "exit_code": int(exit_code(error)),
+    }

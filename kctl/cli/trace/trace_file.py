@@ -1,0 +1,60 @@
+"""TraceFile: the events of a client into a file, an object a line; `--trace-file`.
+
+A file that can no longer be written stops the trace and not the command. Shown by
+tests/unit/cli/trace/test_trace_file.py and tests/cli/test_trace.py.
+"""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import CommandError
+from kctl.cli.trace.event_objects import ending, event_object, opening
+from kctl.client.clock import Clock
+from kctl.client.events import Event
+
+
+class TraceFile:
+    """One command's trace in a file. Hand `take` to the client as its sink, and call `finish` once.
+
+    Raises: CommandError: the file cannot be made.
+    """
+
+    def __init__(self, path: Path, clock: Clock, say: Callable[[str], None]) -> None:
+        try:
+            self._file = path.open("wb", buffering=0)
+        except OSError as e:
+            raise CommandError(ExitCode.USAGE, f"--trace-file {path}: {e.strerror}") from None
+        self._path = path
+        self._clock = clock
+        self._say = say
+        self._started_at_ms = clock.now_ms()
+        self._lock = Lock()  # a client may have more than one thread
+        self._error: OSError | None = None
+        self._write(opening(clock.wall_ms()))
+
+    def take(self, event: Event) -> None:
+        """Write one event."""
+        self._write(event_object(event, self._started_at_ms))
+
+    def finish(self) -> None:
+        """Write the end and close the file; say so where the file is not whole."""
+        self._write(ending(self._clock.now_ms() - self._started_at_ms))
+        with self._lock:
+            self._file.close()
+        if self._error is not None:
+            self._say(f"kctl: note: --trace-file {self._path}: not whole: {self._error.strerror}")
+
+    def _write(self, one: dict[str, Any]) -> None:
+        data = memoryview(json.dumps(one).encode() + b"\n")
+        with self._lock:
+            if self._error is not None or self._file.closed:
+                return
+            try:
+                while data:
+                    data = data[self._file.write(data) :]
+            except OSError as e:
+                self._error = e
