@@ -25,6 +25,25 @@ from kctl.version import VERSION
 typer.core.HAS_RICH = False  # its help is plain; with rich typer would import it (30 ms) to escape brackets
 
 
+class Argument(typer.core.TyperArgument):
+    """An argument that keeps its help; from click 8.5 on typer's own loses it to its base class."""
+
+    def __init__(self, *, help: str | None = None, **given: Any) -> None:
+        super().__init__(help=help, **given)
+        self.text = help or ""
+        self.help = None  # where there is one, click lists the argument itself, beside typer
+
+    def get_help_record(self, ctx: click.Context) -> Any:
+        self.help = self.text
+        try:
+            return super().get_help_record(ctx)
+        finally:
+            self.help = None
+
+
+setattr(typer.main, "TyperArgument", Argument)  # noqa: B010 - typer has no place to say which class to take
+
+
 class Entry(NamedTuple):
     """A command: the module that holds its `app`, and the line of `kctl --help`."""
 
@@ -39,6 +58,7 @@ COMMANDS = {
     "topics": Entry("kctl.cli.topics", "List, describe, create and delete topics."),
     "groups": Entry("kctl.cli.groups.command", "List, describe and change consumer groups."),
     "bench": Entry("kctl.cli.bench.command", "Measure producing, consuming, or both: records/s, MB/s and latencies."),
+    "help-json": Entry("kctl.cli.help_json", "Print all commands and their options as JSON."),
     "explain": Entry("kctl.cli.explain", "Explain an exit code, an error, a limit or a message."),
     "sandbox": Entry("kctl.cli.sandbox", "Run a Kafka cluster inside this process, to try things on."),
 }

@@ -225,6 +225,11 @@ def _limit(flag: str, limit_ms: int | None) -> Setting | None:
     return None if limit_ms is None else Setting(str(limit_ms), flag)
 
 
+def common_names() -> frozenset[str]:
+    """Return the names of the shared options, as the parameters of a command."""
+    return frozenset(inspect.signature(common).parameters)
+
+
 def with_common(*outputs: Output) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Return what gives a command the shared options after its own; its first parameter becomes the `Common`.
 

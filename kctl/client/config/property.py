@@ -127,6 +127,7 @@ class Choice(Kind[str]):
     """One of a few words in any case; `spelled` maps further spellings, such as Java class names, to a word."""
 
     def __init__(self, words: tuple[str, ...], spelled: Mapping[str, str] | None = None) -> None:
+        self.words = words
         self._words = {word.lower(): word for word in words}
         self._words.update({spelling.lower(): word for spelling, word in (spelled or {}).items()})
         self.accepted = "one of " + ", ".join(words)

@@ -1,0 +1,210 @@
+"""The tree of all commands as plain data, read from their declarations, which are the only ones.
+
+`kctl help-json`, completions, manual pages and tests are made from it, so that none of them can differ from what the
+commands take. Reading it imports every command. Shown by tests/unit/cli/test_command_tree.py.
+"""
+
+from collections.abc import Iterator
+from enum import Enum
+from typing import NamedTuple
+
+import click
+import typer
+
+from kctl.cli.app import COMMANDS, HELP, root
+from kctl.cli.app import Argument as RootArgument
+from kctl.cli.options import DurationType, common_names
+from kctl.cli.settings import KNOWN
+from kctl.cli.words.durations import show_duration
+from kctl.client.config.producer import Acks
+from kctl.client.config.property import Choice
+
+PROPERTY_OF_OPTION = {
+    "--bootstrap": "bootstrap.servers",
+    "--api-timeout": "default.api.timeout.ms",
+    "--connect-timeout": "socket.connection.setup.timeout.ms",
+    "--request-timeout": "request.timeout.ms",
+    "--delivery-timeout": "delivery.timeout.ms",
+    "--security-protocol": "security.protocol",
+    "--isolation": "isolation.level",
+    "--acks": "acks",
+    "--compression": "compression.type",
+    "--partitioner": "partitioner.class",
+    "--txn-id": "transactional.id",
+}
+"""Options that are another way to write a property: its default and its words are theirs."""
+
+
+class Option(NamedTuple):
+    """One option of a command.
+
+    Attributes:
+        names: as written, the long one first; `off`: the names that turn a flag off.
+        metavar: what follows the name; empty for a flag. `words`: how many that are.
+        type: flag, duration, integer, path, choice or text.
+        values: all that can follow, where that is a few words.
+        default: as the user would write it; empty for none.
+        property: Kafka's name of what it sets; empty for none.
+        is_common: is it one of those that every command has?
+    """
+
+    names: tuple[str, ...]
+    off: tuple[str, ...]
+    metavar: str
+    words: int
+    type: str
+    values: tuple[str, ...]
+    default: str
+    property: str
+    help: str
+    is_required: bool
+    is_repeatable: bool
+    is_common: bool
+
+    @property
+    def takes_value(self) -> bool:
+        return self.type != "flag"
+
+
+class Argument(NamedTuple):
+    """What stands on a command line without a name; `metavar` has the brackets and dots of the help."""
+
+    metavar: str
+    help: str
+    is_required: bool
+    is_repeatable: bool
+
+
+class Command(NamedTuple):
+    """One command, or a group of them.
+
+    Attributes:
+        path: from the root on: ("kctl", "groups", "list").
+        summary: its line in a list of commands.
+        text: its paragraphs.
+    """
+
+    path: tuple[str, ...]
+    summary: str
+    text: tuple[str, ...]
+    arguments: tuple[Argument, ...]
+    options: tuple[Option, ...]
+    commands: tuple["Command", ...]
+
+    @property
+    def name(self) -> str:
+        return " ".join(self.path)
+
+    def walk(self) -> Iterator["Command"]:
+        """Yield this command and all below it, in the order of the help."""
+        yield self
+        for command in self.commands:
+            yield from command.walk()
+
+
+def read_tree() -> Command:
+    """Return `kctl` and all its commands."""
+    group = typer.main.get_command(root)
+    assert isinstance(group, click.Group)
+    context = click.Context(group, info_name="kctl", help_option_names=["-h", "--help"])
+    commands = []
+    for name, entry in COMMANDS.items():
+        command = group.get_command(context, name)
+        assert command is not None
+        commands.append(_read(command, ("kctl", name), context, entry.summary))
+    text = tuple(HELP.split("\n\n"))
+    return Command(("kctl",), text[0], _paragraphs(HELP), (), _options(group, context), tuple(commands))
+
+
+def _read(command: click.Command, path: tuple[str, ...], parent: click.Context, summary: str = "") -> Command:
+    context = click.Context(command, info_name=path[-1], parent=parent)
+    text = _paragraphs(command.help or "")
+    below = command.commands if isinstance(command, click.Group) else {}
+    return Command(
+        path,
+        summary or text[0],
+        text,
+        tuple(_argument(each) for each in command.params if isinstance(each, click.Argument)),
+        _options(command, context),
+        tuple(_read(each, (*path, name), context) for name, each in below.items()),
+    )
+
+
+def _paragraphs(text: str) -> tuple[str, ...]:
+    return tuple(" ".join(part.split()) for part in text.strip().split("\n\n"))
+
+
+def _argument(declared: click.Argument) -> Argument:
+    metavar = declared.metavar or declared.human_readable_name.upper()
+    text = declared.text if isinstance(declared, RootArgument) else ""
+    return Argument(metavar, text, declared.required, declared.nargs == -1)
+
+
+def _options(command: click.Command, context: click.Context) -> tuple[Option, ...]:
+    declared = [each for each in command.get_params(context) if isinstance(each, click.Option) and not each.hidden]
+    names = {each.name for each in declared}
+    shared = common_names() if "api_timeout" in names else frozenset[str]()
+    return tuple(_option(each, is_common=each.name in shared) for each in declared)
+
+
+def _option(declared: click.Option, *, is_common: bool) -> Option:
+    names = tuple(sorted(declared.opts, key=lambda name: not name.startswith("--")))
+    sets = PROPERTY_OF_OPTION.get(names[0], "")
+    kind = _type(declared)
+    return Option(
+        names=names,
+        off=tuple(declared.secondary_opts),
+        metavar="" if declared.is_flag else _metavar(declared, kind),
+        words=0 if declared.is_flag else declared.nargs,
+        type=kind,
+        values=_values(declared, sets),
+        default=_default(declared, sets),
+        property=sets,
+        help=declared.help or "",
+        is_required=declared.required,
+        is_repeatable=declared.multiple,
+        is_common=is_common,
+    )
+
+
+def _type(declared: click.Option) -> str:
+    if declared.is_flag:
+        return "flag"
+    for kind, name in _TYPES:
+        if isinstance(declared.type, kind):
+            return name
+    return "text"
+
+
+_TYPES: tuple[tuple[type, str], ...] = (
+    (DurationType, "duration"),
+    (click.Choice, "choice"),
+    (click.types.IntParamType, "integer"),
+    (click.Path, "path"),
+)
+
+
+def _metavar(declared: click.Option, kind: str) -> str:
+    if declared.metavar:
+        return declared.metavar
+    return {"integer": "N", "choice": "WORD", "path": "PATH", "duration": "DURATION"}.get(kind, "TEXT")
+
+
+def _values(declared: click.Option, sets: str) -> tuple[str, ...]:
+    if isinstance(declared.type, click.Choice):
+        return tuple(str(each.value if isinstance(each, Enum) else each) for each in declared.type.choices)
+    kind = KNOWN[sets].kind if sets else None
+    if isinstance(kind, Choice):
+        return kind.words
+    return kind.WORDS if isinstance(kind, Acks) else ()
+
+
+def _default(declared: click.Option, sets: str) -> str:
+    value = KNOWN[sets].default if sets else declared.default
+    if isinstance(value, Enum):
+        value = value.value
+    if not isinstance(value, str | int) or isinstance(value, bool):
+        return ""
+    if isinstance(declared.type, DurationType):
+        return show_duration(int(value))
+    return KNOWN[sets].show(value) if sets else str(value)

@@ -1,0 +1,84 @@
+"""`kctl help-json`: every command, argument, option and exit code as one JSON object, for tools that drive kctl.
+
+Owns the shape of that object, docs/schemas/help.v1.json; what is in it is read by command_tree.py.
+Shown by tests/unit/cli/test_help_json.py.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from kctl.cli.data_out import DataOut
+from kctl.cli.environment import Environment
+from kctl.cli.exit_codes import ExitCode
+from kctl.version import VERSION
+
+if TYPE_CHECKING:
+    from kctl.cli.command_tree import Command, Option
+
+SCHEMA_VERSION = 1
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+
+
+@app.command("help-json")
+def help_json(ctx: typer.Context) -> int:
+    """Print all commands and their options as JSON: docs/schemas/help.v1.json says what is where.
+
+    Fields may be added; what is there keeps its meaning while `v` stays the same.
+    """
+    import json  # wanted only here
+
+    environment: Environment = ctx.obj
+    out = DataOut(environment.stdout)
+    out.write_line(json.dumps(all_help(), indent=2))
+    out.flush()
+    return ExitCode.OK
+
+
+def all_help() -> dict[str, Any]:
+    """Return the object that is printed."""
+    from kctl.cli.command_tree import read_tree  # every command: wanted only here
+
+    return {
+        "v": SCHEMA_VERSION,
+        "version": VERSION,
+        "exit_codes": [{"code": int(code), "name": code.name, "text": code.text} for code in ExitCode],
+        "commands": [_command(command) for command in read_tree().walk()],
+    }
+
+
+def _command(command: "Command") -> dict[str, Any]:
+    return {
+        "name": command.name,
+        "summary": command.summary,
+        "text": list(command.text),
+        "subcommands": [each.name for each in command.commands],
+        "arguments": [
+            {
+                "metavar": each.metavar,
+                "help": each.help,
+                "required": each.is_required,
+                "repeatable": each.is_repeatable,
+            }
+            for each in command.arguments
+        ],
+        "options": [_option(each) for each in command.options],
+    }
+
+
+def _option(option: "Option") -> dict[str, Any]:
+    return {
+        "names": list(option.names),
+        "off_names": list(option.off),
+        "metavar": option.metavar or None,
+        "words": option.words,
+        "type": option.type,
+        "values": list(option.values) or None,
+        "default": option.default or None,
+        "property": option.property or None,
+        "help": option.help,
+        "required": option.is_required,
+        "repeatable": option.is_repeatable,
+        "common": option.is_common,
+    }

@@ -1,0 +1,43 @@
+"""The tree says of each command what its own `--help` says, and nothing else."""
+
+import re
+
+import pytest
+
+from kctl.cli.command_tree import PROPERTY_OF_OPTION, Command, read_tree
+from kctl.cli.settings import KNOWN
+from tests.unit.cli.run_in_process import run_in_process
+
+TREE = read_tree()
+OPTION_LINE = re.compile(r"^  (-[^\s,]+(?:(?:, | / )-[^\s,]+)*)", re.MULTILINE)
+
+
+@pytest.mark.parametrize("command", list(TREE.walk()), ids=lambda command: command.name)
+def test_options_and_arguments_are_those_of_the_help(command: Command, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_in_process(*command.path[1:], "--help").code == 0
+    text = capsys.readouterr().out
+    shown = {
+        name for line in OPTION_LINE.findall(text.partition("\nOptions:\n")[2]) for name in re.split(", | / ", line)
+    }
+    assert shown == {name for option in command.options for name in (*option.names, *option.off)}
+    for argument in command.arguments:
+        assert re.search(rf"^  \[?{re.escape(argument.metavar)}", text, re.MULTILINE)
+    for below in command.commands:
+        assert f"\n  {below.path[-1]}" in text
+
+
+def test_options_of_properties_name_one_that_is() -> None:
+    declared = {name for command in TREE.walk() for option in command.options for name in option.names}
+    assert set(PROPERTY_OF_OPTION) <= declared
+    assert set(PROPERTY_OF_OPTION.values()) <= set(KNOWN)
+
+
+def test_what_is_known_of_an_option() -> None:
+    consume = next(command for command in TREE.walk() if command.name == "kctl consume")
+    options = {option.names[0]: option for option in consume.options}
+    assert options["--api-timeout"].default == "1m"
+    assert options["--api-timeout"].property == "default.api.timeout.ms"
+    assert options["--security-protocol"].values == ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+    assert (options["--grep"].is_repeatable, options["--grep"].is_common) == (True, False)
+    assert (options["--quiet"].takes_value, options["--quiet"].is_common) == (False, True)
+    assert consume.arguments[0].help.startswith("What to read")
