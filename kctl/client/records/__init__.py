@@ -22,6 +22,7 @@ Writing::
 
 Output bytes without record objects: `OutputPlan([OutputField("key"), b"\\t", OutputField("value"), b"\\n"])`; only of
 some records: `OutputPlan(parts, conditions=[Condition("value", re.compile(b"x").search)])`.
+As columns, for tables: `reader.columns(Columns(keys=True, ..., room_bytes=4 << 20), 16384)`.
 For brokers: split_batches, stamp_batch, control_batch.
 
 Importing this loads no codec library. Shown by tests/unit/records and tests/fuzz/records.
@@ -29,6 +30,7 @@ Importing this loads no codec library. Shown by tests/unit/records and tests/fuz
 
 from kctl.client.records._hot import is_compiled
 from kctl.client.records._hot.builder import RecordBatchBuilder
+from kctl.client.records._hot.columns import Columns
 from kctl.client.records._hot.conditions import SUBJECT_NAMES, Condition
 from kctl.client.records._hot.exits import FIELD_NAMES, OutputField, OutputPlan
 from kctl.client.records._hot.record import BatchInfo, Header, Record
@@ -46,6 +48,7 @@ __all__ = [
     "AbortedTransaction",
     "BatchInfo",
     "BatchReader",
+    "Columns",
     "Condition",
     "ControlMarker",
     "Header",

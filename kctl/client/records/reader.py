@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
 from kctl.client.errors import CorruptBatchError
+from kctl.client.records._hot.columns import Columns, read_columns
 from kctl.client.records._hot.cursor import RecordCursor
 from kctl.client.records._hot.exits import OutputPlan, read_output, read_records, read_values
 from kctl.client.records._hot.record import BatchInfo, Record
@@ -101,19 +102,31 @@ class BatchReader:
         out.append(b"")
         return separator.join(out)
 
+    def columns(self, columns: Columns, max_records: int) -> None:
+        """Add the next records to the columns, until these are full or hold `max_records` more.
+
+        Raises: as records(); the columns hold what lay before.
+        """
+        self._read(max_records, lambda cursor, room: read_columns(cursor, columns, room), columns.is_full)
+
     def __iter__(self) -> Iterator[list[Record]]:
         """Chunks of records until exhausted."""
         while chunk := self.records():
             yield chunk
 
-    def _read(self, max_records: int, take: Callable[[RecordCursor, int], None]) -> None:
-        """Let `take` read from one cursor after the other until it has `max_records` or the end is reached."""
+    def _read(
+        self,
+        max_records: int,
+        take: Callable[[RecordCursor, int], None],
+        is_full: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Let `take` read from one cursor after the other until it has `max_records` or is full, or to the end."""
         if self._error is not None:
             raise self._error
         wanted = self.count + max_records
         before = self.count
         try:
-            while self.count < wanted and not self.exhausted:
+            while self.count < wanted and not self.exhausted and not is_full():
                 cursor = self._cursor or self._next_cursor()
                 if cursor is not None:
                     self._take(cursor, wanted - self.count, take)
@@ -137,7 +150,7 @@ class BatchReader:
         if cursor.is_done:
             self._cursor = None
             self._pass(cursor.batch)
-        elif given < room:
+        elif cursor.is_stopped:
             self._stop()
 
     def _pass(self, batch: BatchInfo) -> None:

@@ -35,7 +35,8 @@ class RecordCursor:
         decompressed: whether `buf` was decompressed; only for saying where damage is.
 
     Attributes: `given`, the number of records that advance() came to and that were not left out; `left_out`, the number
-    of those that were; the fields of the last record that advance() came to.
+    of those that were; `is_stopped`, whether the stop offset ended it; the fields of the last record that advance()
+    came to.
     """
 
     __slots__ = (
@@ -53,6 +54,7 @@ class RecordCursor:
         "end",
         "given",
         "headers_at",
+        "is_stopped",
         "key_at",
         "key_size",
         "left_out",
@@ -78,6 +80,7 @@ class RecordCursor:
         self._decompressed = decompressed
         self.given: i64 = 0
         self.left_out: i64 = 0
+        self.is_stopped = False
         self.offset: i64 = -1
         self.timestamp_ms: i64 = -1
         self.key_at: i64 = 0
@@ -159,6 +162,7 @@ class RecordCursor:
 
         self._check(pos, end, delta)
         if delta >= self._stop_delta:
+            self.is_stopped = True
             return False
         self._left -= 1
         self._pos = end

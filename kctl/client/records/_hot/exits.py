@@ -1,7 +1,6 @@
-"""The ways out of a batch: record objects, and output bytes by a plan. None passes through another.
+"""Two ways out of a batch: record objects, and output bytes by a plan; the third is columns.py. None passes another.
 
 Owns the loops that run once per record. Must not know of fetches, template grammars (the CLI parses those) or files.
-A third way out, Arrow columns, would be one more loop over the same cursor.
 Shown by tests/unit/records/test_decode.py, test_output_plan.py and test_conditions.py.
 """
 
