@@ -1,0 +1,171 @@
+"""ProfileFile: one TOML file of profiles as it was read; `profile_names` for the completion of shells.
+
+Owns the shape of the file and its bounds; does not know which profile is used, nor what a property means.
+Shown by tests/unit/cli/profiles/test_files.py.
+"""
+
+import os
+import re
+import stat
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kctl.cli.profiles.locations import project_file, user_file, working_folder
+from kctl.client.errors import ConfigError
+
+LARGEST_FILE_BYTES = 1 << 18
+MOST_DOTS = 500
+"""Dots of one line: tomllib takes quadratic time for a key of many parts, and a project's file may be anybody's."""
+TOP_LEVEL = ("current", "profiles")
+_AT_END = "(at end of document)"
+_POSITION = re.compile(r"^(?P<reason>.*) \(at line (?P<line>\d+), column (?P<column>\d+)\)$", re.DOTALL)
+DEEPEST = 32
+"""Parts of a property's name; Kafka's longest has seven."""
+
+Properties = Mapping[str, str]
+"""Values as written, by property name; a reference such as ${env:NAME} still stands for itself."""
+
+
+class Content(NamedTuple):
+    """What a file says."""
+
+    current: str | None = None
+    profiles: Mapping[str, Properties] = {}
+
+
+class ProfileFile(NamedTuple):
+    """One file as it was read.
+
+    Attributes:
+        raw: its bytes.
+        mode: its permissions, as chmod takes them.
+        is_project: found beside the user's work and not in the user's own configuration.
+    """
+
+    path: Path
+    raw: bytes
+    mode: int
+    content: Content
+    is_project: bool = False
+
+
+def read_profile_file(path: Path, *, is_project: bool = False) -> ProfileFile | None:
+    """Return the file, or None where there is none.
+
+    Raises: ConfigError: it cannot be read, is no TOML (with line and column), or is not made of profiles.
+    """
+    found = read_bytes(path)
+    if found is None:
+        return None
+    raw, mode = found
+    return ProfileFile(path, raw, mode, read_content(raw, str(path)), is_project)
+
+
+def read_bytes(path: Path) -> tuple[bytes, int] | None:
+    """Return the bytes of a file and its permissions, or None where there is none; ConfigError if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            raw = file.read(LARGEST_FILE_BYTES + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as e:
+        raise ConfigError(f"{path}: {e.strerror}") from None
+    if len(raw) > LARGEST_FILE_BYTES:
+        raise ConfigError(f"{path}: more than the {LARGEST_FILE_BYTES} bytes that profiles may have")
+    return raw, stat.S_IMODE(mode)
+
+
+def read_content(raw: bytes, name: str) -> Content:
+    """Return what the bytes of a file say.
+
+    Args: name: what to call the file in errors.
+    Raises: ConfigError: naming line and column, or the key that has no place there.
+    """
+    document = _parse(raw, name)
+    for key in document:
+        if key not in TOP_LEVEL:
+            raise ConfigError(f"{name}: {key[:80]!r} has no place there: it holds current and [profiles.NAME]")
+    current = document.get("current")
+    if current is not None and not isinstance(current, str):
+        raise ConfigError(f"{name}: current is the name of a profile, in quotes")
+    tables = document.get("profiles", {})
+    if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):
+        raise ConfigError(f"{name}: each profile is a table, [profiles.NAME]")
+    return Content(current or None, {profile: _flat(table, name, profile) for profile, table in tables.items()})
+
+
+def profile_names(environ: Mapping[str, str]) -> list[str]:
+    """Return the names of all profiles, sorted, for the completion of a shell; a file that is broken has none."""
+    names: set[str] = set()
+    for path in (user_file(environ), project_file(working_folder())):
+        try:
+            found = None if path is None else read_profile_file(path)
+        except ConfigError:  # whoever uses the profile is told; a completion has nowhere to say it
+            continue
+        if found is not None:
+            names.update(found.content.profiles)
+    return sorted(names)
+
+
+def _parse(raw: bytes, name: str) -> dict[str, Any]:
+    import tomllib  # 4 ms, for those who have profiles
+
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError as e:
+        line = raw.count(b"\n", 0, e.start) + 1
+        column = e.start - (raw.rfind(b"\n", 0, e.start) + 1) + 1
+        raise ConfigError(f"{name} line {line}, column {column}: not UTF-8") from None
+    for number, each in enumerate(text.split("\n"), start=1):
+        if each.count(".") > MOST_DOTS:
+            raise ConfigError(f"{name} line {number}: more than {MOST_DOTS} dots in a line")
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as e:
+        raise ConfigError(f"{name} {_where(str(e), text)}") from None
+    except RecursionError:
+        raise ConfigError(f"{name}: nested too deeply") from None
+
+
+def _where(message: str, text: str) -> str:
+    """Return `line 3, column 5: what is wrong` from tomllib's words, which end with the place."""
+    match = _POSITION.match(message)
+    if match is not None:
+        return f"line {match['line']}, column {match['column']}: {match['reason']}"
+    last = text.rsplit("\n", 1)[-1]
+    return f"line {text.count(chr(10)) + 1}, column {len(last) + 1}: {message.removesuffix(_AT_END).strip()}"
+
+
+def _flat(table: Mapping[str, Any], name: str, profile: str) -> Properties:
+    """Return the properties of one profile; `bootstrap.servers = ` without quotes makes nested tables of TOML."""
+    properties: dict[str, str] = {}
+    for key, value in _leaves(table, f"{name}: profile {profile}"):
+        if key in properties:
+            raise ConfigError(f"{name}: profile {profile}: {key} is there twice", key=key)
+        properties[key] = _text(value, f"{name}: profile {profile}: {key}", key)
+    return properties
+
+
+def _leaves(table: Mapping[str, Any], where: str, prefix: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
+    if depth > DEEPEST:
+        raise ConfigError(f"{where}: nested too deeply")
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _leaves(value, where, f"{prefix}{key}.", depth + 1)
+        else:
+            yield prefix + key, value
+
+
+def _text(value: Any, where: str, key: str) -> str:
+    """Return a value as a .properties file would have it."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return ",".join(value)
+    raise ConfigError(f"{where} takes a text, a whole number, true, false or a list of texts", key=key)
