@@ -8,7 +8,7 @@ PYTEST := $(BIN)/python -m pytest -q
 # Other Kafka clients, for comparison; kept with what the tests fetch.
 PEERS := $(or $(KCTL_CACHE),$(HOME)/.cache/kctl)/peers/.ready
 
-.PHONY: help run test check format lint types layers generated unit sim sim-seeds sim-fresh sim-long sim-mutants fuzz loopback cli faultlab broker soak conformance bench bench-peers clean
+.PHONY: help run test check format lint types layers generated unit sim sim-seeds sim-fresh sim-long sim-mutants fuzz loopback cli faultlab broker soak conformance docs packages installed bench bench-peers clean
 
 help:  ## list the tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -85,6 +85,21 @@ broker: $(READY)  ## real Kafka: newest, 3.9 and 2.8 (Java 17 and Maven)
 
 soak: $(READY)  ## consume -g under 20 kills and freezes of members and brokers; KCTL_SOAK_SEED, KCTL_SOAK_BLOWS
 	KCTL_SOAK_BLOWS=$(or $(KCTL_SOAK_BLOWS),20) $(PYTEST) tests/broker/test_at_least_once.py
+
+docs: $(READY)  ## every block of README and docs is typed or run, and comes as it is shown
+	$(PYTEST) tests/docs
+
+packages: $(READY)  ## sdist, wheels and zipapp in dist/, checked in empty environments
+	rm -rf dist
+	$(BIN)/python tools/build_packages.py --out dist
+	KCTL_PACKAGES=dist $(PYTEST) tests/packages
+
+installed: $(READY)  ## the cli tier against a wheel that is installed in an empty environment
+	rm -rf build/installed build/wheel
+	$(BIN)/python tools/build_packages.py --out build/wheel --only wheel
+	$(PYTHON) -m venv build/installed
+	build/installed/bin/python -m pip install --quiet --disable-pip-version-check build/wheel/*-cp$(shell $(PYTHON) -c 'import sys; print(*sys.version_info[:2], sep="")')-*.whl
+	KCTL_TEST_COMMAND=$(abspath build/installed/bin/kctl) $(PYTEST) tests/cli
 
 conformance: $(READY)  ## bytes and outcomes against the Java client and others
 	$(PYTEST) tests/conformance

@@ -1,0 +1,91 @@
+"""Every block of README and docs does what the page says: console blocks are typed, Python blocks are run."""
+
+import contextlib
+import io
+import socket
+from pathlib import Path
+
+import pytest
+
+from kctl.sandbox import Sandbox
+from tests.docs.pages import PAGES, ROOT, Block, Shell, Step, blocks, mistakes, pattern_of, replaced, steps
+
+OWN_TEST = {ROOT / "docs" / "formats.md": "tests/unit/cli/formats/test_docs.py runs its examples on documented records"}
+PLAIN = {"", "text", "json", "jsonl", "toml", "properties", "ini", "yaml", "html", "make"}
+"""Blocks that show something and type nothing."""
+
+
+def _with(kind: str) -> list[Path]:
+    return [page for page in PAGES if page not in OWN_TEST and any(block.kind == kind for block in blocks(page))]
+
+
+def _name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def _free_ports(count: int) -> int:
+    """Return the first of so many neighbouring ports on which nobody listens."""
+    for first in range(21_000, 32_000, count):
+        with contextlib.ExitStack() as bound:
+            try:
+                for port in range(first, first + count):
+                    bound.enter_context(socket.socket()).bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return first
+    raise AssertionError("no free ports")
+
+
+@pytest.fixture
+def ports() -> dict[str, str]:
+    """The ports that pages use, and free ones."""
+    first = _free_ports(3)
+    return {str(9092 + i): str(first + i) for i in range(3)}
+
+
+def _starts_a_sandbox(page: Path) -> bool:
+    return any("kctl sandbox up" in block.text for block in blocks(page) if block.kind == "console")
+
+
+@pytest.mark.parametrize("page", _with("console"), ids=_name)
+def test_what_is_typed_comes_as_it_is_shown(page: Path, ports: dict[str, str], tmp_path: Path) -> None:
+    servers = ",".join(f"127.0.0.1:{port}" for port in ports.values())
+    with contextlib.ExitStack() as stack:
+        if not _starts_a_sandbox(page):
+            stack.enter_context(Sandbox(nodes=3).serve(port=int(ports["9092"])))
+        shell = stack.enter_context(Shell(tmp_path, {"KCTL_BOOTSTRAP_SERVERS": servers}, ports))
+        found = list(mistakes(shell, blocks(page)))
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("page", _with("python"), ids=_name)
+def test_programs_run(page: Path, ports: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {"__name__": "__main__"}
+    with Sandbox(nodes=3).serve(port=int(ports["9092"])), contextlib.redirect_stdout(io.StringIO()):
+        for block in blocks(page):
+            if block.kind == "python" and block.why_not is None:
+                text = "\n" * (block.line - 1) + replaced(block.text, ports)
+                exec(compile(text, str(page), "exec"), names)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_every_block_is_of_a_kind_that_is_checked(page: Path) -> None:
+    kinds = {block.kind for block in blocks(page)}
+    assert kinds <= PLAIN | {"console", "python", "bash"}
+    if page not in OWN_TEST:
+        plain = [block for block in blocks(page) if block.kind in PLAIN and block.text.startswith("$ ")]
+        assert plain == [], "a block that types something is a console block"
+
+
+def test_a_page_that_is_wrong_is_found(tmp_path: Path) -> None:
+    with Shell(tmp_path, {}, {}) as shell:
+        page = [Block("console", "$ echo one; echo two >&2\none\nthree\n$ echo 12 ms\n3 ms\n", 1, None)]
+        [found] = mistakes(shell, page)
+    assert found.startswith("line 1: $ echo one; echo two >&2\n-- shown\none\nthree\n-- came\none\ntwo\n")
+
+
+def test_steps_and_patterns() -> None:
+    block = Block("console", "$ a \\\n  b\nout\n$ c <<E\n> d\n> E\n", 5, None)
+    assert steps(block) == [Step("a \\\n  b", ["out"], 5), Step("c <<E\nd\nE", [], 8)]
+    assert pattern_of(["..."]) == r"(?:.*\n)*?"
