@@ -9,7 +9,7 @@ Shown by tests/unit/consumer.
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from kctl.client.cluster import NO_EPOCH, PartitionInfo, TopicPartition
+from kctl.client.cluster import NO_EPOCH, NO_TOPIC_ID, PartitionInfo, TopicPartition
 from kctl.client.cluster_client import ledger_text
 from kctl.client.consumer.chunk import FetchedChunk
 from kctl.client.consumer.group_events import CommittedAnswer, GroupToApplication, GroupToNetwork
@@ -36,13 +36,16 @@ class OffsetAndTimestamp(NamedTuple):
 class StartFetch(NamedTuple):
     """Fetch this partition from `offset` on; replaces whatever was asked for it before.
 
-    Attributes: leader_epoch: of the record before `offset`, where that is known: the log is checked to hold it still.
+    Attributes:
+        leader_epoch: of the record before `offset`, where that is known: the log is checked to hold it still.
+        topic_id: of the only topic that may be read under this name; NO_TOPIC_ID: whichever has it.
     """
 
     topic_partition: TopicPartition
     epoch: int
     offset: int
     leader_epoch: int = NO_EPOCH
+    topic_id: bytes = NO_TOPIC_ID
 
 
 class ResolvePosition(NamedTuple):

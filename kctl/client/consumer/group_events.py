@@ -7,6 +7,7 @@ Shown by tests/unit/consumer.
 
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from kctl.client.cluster import TopicPartition
@@ -25,6 +26,9 @@ class GroupMetadata(NamedTuple):
 
 
 Offsets = Mapping[TopicPartition, OffsetAndMetadata]
+IdsByName = Mapping[str, bytes]
+"""The ids under which a KIP-848 group has given topics to a member: a topic made anew under its name is another one."""
+NO_IDS: IdsByName = MappingProxyType({})
 CommittedAnswer = Mapping[TopicPartition, OffsetAndMetadata | None]
 
 
@@ -73,13 +77,16 @@ class Rejoin(NamedTuple):
 class CommitSync(NamedTuple):
     """Commit, trying again until the deadline, and answer with `CallDone`.
 
-    Attributes: as_member: the partitions come from the group, so only its present members may commit.
+    Attributes:
+        as_member: the partitions come from the group, so only its present members may commit.
+        topic_ids: of the topics as the group has given them: nothing is committed to others that took their names.
     """
 
     call_id: int
     offsets: Offsets
     deadline_at_ms: int
     as_member: bool
+    topic_ids: IdsByName = NO_IDS
 
 
 class CommitAsync(NamedTuple):
@@ -91,6 +98,7 @@ class CommitAsync(NamedTuple):
     deadline_at_ms: int
     as_member: bool
     may_retry: bool
+    topic_ids: IdsByName = NO_IDS
 
 
 class AskCommitted(NamedTuple):
@@ -111,6 +119,8 @@ class AssignmentChanged(NamedTuple):
         owned: all partitions it has after the change.
         is_lost: the group has given the former ones away already: nothing of them can be committed any more.
         is_complete: a rebalance ended with this; False: partitions are released so that one can go on.
+        topic_ids: of the topics of `owned`, where the group shares topics out by id (KIP-848). A name that has another
+            id than before is another topic: its partitions are lost, and new ones have come.
         term: of the subscription it is about; filled in on the way.
     """
 
@@ -118,6 +128,7 @@ class AssignmentChanged(NamedTuple):
     owned: tuple[TopicPartition, ...]
     is_lost: bool = False
     is_complete: bool = True
+    topic_ids: IdsByName = NO_IDS
     term: int = 0
 
 

@@ -14,6 +14,7 @@ from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.events import ToApplication
 from kctl.client.consumer.fetched_data import FetchedData
 from kctl.client.consumer.group_events import (
+    NO_IDS,
     AssignmentChanged,
     ChangeApplied,
     CommitAsync,
@@ -22,6 +23,7 @@ from kctl.client.consumer.group_events import (
     GroupFailed,
     GroupMetadata,
     GroupWaiting,
+    IdsByName,
     MemberChanged,
     OffsetAndMetadata,
     Offsets,
@@ -54,6 +56,7 @@ class GroupSide:
     Attributes:
         subscribed: what was subscribed to; None while partitions are assigned by hand or not at all.
         metadata: who this member is, as far as the network has said.
+        topic_ids: of the topics that are assigned, where the group shares them out by id.
         waiting: why there is no assignment; None when there is one.
     """
 
@@ -78,6 +81,7 @@ class GroupSide:
         self._term = 0
         self._has_share = False
         """A rebalance has ended since the subscription began; with no partition, where there are too few."""
+        self.topic_ids = NO_IDS
         self._changes: deque[AssignmentChanged] = deque()
         self._failure: KafkaError | None = None
         self._open: dict[int, OpenCommit] = {}
@@ -171,17 +175,18 @@ class GroupSide:
 
     def _apply(self, change: AssignmentChanged) -> None:
         """Make the change the assignment: what goes is committed and told first, then what came is told."""
-        dropped = [tp for tp in self._subscription if tp not in change.owned]
-        added = [tp for tp in change.owned if tp not in self._subscription]
+        lost = [tp for tp in self._subscription if change.is_lost or self._is_of_another_topic(tp, change)]
+        revoked = [tp for tp in self._subscription if tp not in change.owned and tp not in lost]
+        added = [tp for tp in change.owned if tp not in self._subscription or tp in lost]
         errors: list[BaseException | None] = []
         self.poll_ended()  # the listener's time counts for max.poll.interval.ms
-        if dropped and change.is_lost:
-            errors.append(_called(self._listener.on_partitions_lost, dropped))
-        elif dropped:
+        if lost:
+            errors.append(_called(self._listener.on_partitions_lost, lost))
+        if revoked:
             if self.commits_itself:
-                self._commit_positions(dropped)
-            errors.append(_called(self._listener.on_partitions_revoked, dropped))
-        self._drop_all_but(change.owned)
+                self._commit_positions(revoked)
+            errors.append(_called(self._listener.on_partitions_revoked, revoked))
+        self._drop_all_but(change.owned, change.topic_ids)
         self._has_share = change.is_complete
         if change.is_complete:
             errors.append(_called(self._listener.on_partitions_assigned, added))
@@ -190,8 +195,14 @@ class GroupSide:
             if error is not None:
                 raise error
 
-    def _drop_all_but(self, owned: Sequence[TopicPartition]) -> None:
-        for tp in self._subscription.assign(owned):
+    def _is_of_another_topic(self, tp: TopicPartition, change: AssignmentChanged) -> bool:
+        """Whether the topic of an assigned partition was deleted, and the group shares out one of the same name."""
+        topic_id = self.topic_ids.get(tp.topic)
+        return change.topic_ids.get(tp.topic, topic_id) != topic_id
+
+    def _drop_all_but(self, owned: Sequence[TopicPartition], topic_ids: IdsByName = NO_IDS) -> None:
+        self.topic_ids = topic_ids
+        for tp in self._subscription.assign(owned, topic_ids):
             self._data.drop(tp)
 
     # --- commits ----------------------------------------------------------------------------------------------------
@@ -209,7 +220,10 @@ class GroupSide:
     def commit_sync(self, offsets: Offsets, timer: Timer) -> None:
         """Commit, and run the callbacks of every commit_async that came before."""
         as_member = self.subscribed is not None
-        self._link.ask(lambda call_id: CommitSync(call_id, dict(offsets), timer.deadline_at_ms, as_member), timer)
+        topic_ids = self.topic_ids
+        self._link.ask(
+            lambda call_id: CommitSync(call_id, dict(offsets), timer.deadline_at_ms, as_member, topic_ids), timer
+        )
         self.run_callbacks()
 
     def commit_async(self, offsets: Offsets, on_done: OnCommit | None, *, may_retry: bool = False) -> int:
@@ -218,10 +232,11 @@ class GroupSide:
         timeout_ms = self._config.default_api_timeout_ms
         deadline_at_ms = self._clock.start_ms() + timeout_ms
         as_member = self.subscribed is not None
+        commit_id, taken = self._last_commit_id, dict(offsets)
         self._link.post(
-            [CommitAsync(self._last_commit_id, dict(offsets), timeout_ms, deadline_at_ms, as_member, may_retry)]
+            [CommitAsync(commit_id, taken, timeout_ms, deadline_at_ms, as_member, may_retry, self.topic_ids)]
         )
-        return self._last_commit_id
+        return commit_id
 
     def _commit_positions(self, topic_partitions: Sequence[TopicPartition]) -> int | None:
         offsets = self.positions(topic_partitions)

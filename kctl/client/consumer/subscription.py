@@ -7,8 +7,9 @@ never how it is got. Shown by tests/unit/consumer/test_subscription.py.
 from collections.abc import Iterable, Iterator
 from enum import Enum
 
-from kctl.client.cluster import NO_EPOCH, TopicPartition
+from kctl.client.cluster import NO_EPOCH, NO_TOPIC_ID, TopicPartition
 from kctl.client.consumer.events import Forget, Pause, PositionMoved, ResolvePosition, StartFetch, ToNetwork
+from kctl.client.consumer.group_events import NO_IDS, IdsByName
 from kctl.client.consumer.waiting import WaitKind, WaitReason
 from kctl.client.errors import IllegalStateError
 from kctl.client.events import ResetCause
@@ -34,11 +35,13 @@ class PartitionState:
 
     __slots__ = (
         "damage", "end_offset", "epoch", "leader_epoch", "lost_by", "lost_offset", "may_be_committed", "paused",
-        "position", "reset_timestamp_ms", "stage", "waiting"
+        "position", "reset_timestamp_ms", "stage", "topic_id", "waiting"
     )  # fmt: skip
 
-    def __init__(self, epoch: int) -> None:
+    def __init__(self, epoch: int, topic_id: bytes) -> None:
         self.epoch = epoch
+        self.topic_id = topic_id
+        """Of the topic that was assigned; NO_TOPIC_ID: whichever has its name."""
         self.position: int | None = None
         self.leader_epoch = NO_EPOCH
         """In which the record before the position was written, where that is known."""
@@ -119,12 +122,17 @@ class Subscription:
 
     # --- decisions of the application -------------------------------------------------------------------------------
 
-    def assign(self, topic_partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
-        """Make this the assignment and return what was dropped; partitions that stay keep position and pause."""
-        wanted = dict.fromkeys(topic_partitions)
-        dropped = [tp for tp in self._partitions if tp not in wanted]
+    def assign(self, topic_partitions: Iterable[TopicPartition], topic_ids: IdsByName = NO_IDS) -> list[TopicPartition]:
+        """Make this the assignment and return what was dropped; partitions that stay keep position and pause.
+
+        Args: topic_ids: of those topics that are assigned by id; a partition of another id than before does not stay.
+        """
+        wanted = {tp: topic_ids.get(tp.topic, NO_TOPIC_ID) for tp in topic_partitions}
+        before = self._partitions
+        dropped = [tp for tp, state in before.items() if wanted.get(tp) != state.topic_id]
+        kept = {tp: state for tp, state in before.items() if wanted.get(tp) == state.topic_id}
         self._changes += [Forget(tp) for tp in dropped]
-        self._partitions = {tp: self._partitions.get(tp) or PartitionState(self._next_epoch()) for tp in wanted}
+        self._partitions = {tp: kept.get(tp) or PartitionState(self._next_epoch(), wanted[tp]) for tp in wanted}
         self._unsettled = {tp: None for tp, state in self._partitions.items() if state.stage is not Stage.FETCHING}
         return dropped
 
@@ -232,7 +240,8 @@ class Subscription:
         assert state.position is not None
         del self._unsettled[topic_partition]
         state.stage = Stage.FETCHING
-        self._changes.append(StartFetch(topic_partition, state.epoch, state.position, state.leader_epoch))
+        position, leader_epoch = state.position, state.leader_epoch
+        self._changes.append(StartFetch(topic_partition, state.epoch, position, leader_epoch, state.topic_id))
         if state.paused:
             self._changes.append(Pause(topic_partition, True))
 

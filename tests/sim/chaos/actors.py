@@ -153,8 +153,7 @@ class Life:
         for record in records:
             tp = TopicPartition(record.topic, record.partition)
             said = value_of(record)
-            is_known = 0 <= said.incarnation <= self.world.incarnations.get(said.topic, -1)
-            if (said.topic, said.partition, said.offset) != (*tp, record.offset) or not is_known:
+            if (said.topic, said.partition, said.offset) != (*tp, record.offset) or not self._may_read(tp, said):
                 wrong.append(f"{tp} {record.offset}: {record.value!r}")
             last = runs[-1] if runs else []
             if last and last[0] == tp and last[1] + last[2] == record.offset and last[3] == said.cuts:
@@ -162,6 +161,13 @@ class Life:
             else:
                 runs.append([tp, record.offset, 1, said.cuts])
         return {"runs": runs, "wrong": wrong, "paused": list(self.consumer.paused), "owned": self.consumer.assignment}
+
+    def _may_read(self, tp: TopicPartition, said: Written) -> bool:
+        """Whether a record is of the topic that the group has given by id, or of one that has had its name by now."""
+        topic_id = self.world.topic_id_of(self.proc, tp)
+        if topic_id:
+            return said.incarnation == self.world.incarnation_of.get(topic_id)
+        return 0 <= said.incarnation <= self.world.incarnations.get(said.topic, -1)
 
     def subscribe(self) -> None:
         topics: Any = list(self.topics)

@@ -12,7 +12,7 @@ from kctl.sandbox.sim import LinkFault
 from kctl.sandbox.sim.network import Connection
 from tests.sim.chaos.history import CLUSTER
 from tests.sim.chaos.plan import NODES, Fault, Kind
-from tests.sim.chaos.world import World
+from tests.sim.chaos.stage import Stage
 
 GROUPS = ("g", "k")
 MOST_PARTITIONS_OF_U = 5
@@ -53,14 +53,14 @@ def ip_of(node: int) -> str:
 
 
 class Trouble:
-    """The faults of one run."""
+    """The faults of one run; whoever has more kinds adds them to `_do`, by the word in a plan."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: Stage) -> None:
         self._world = world
         self._on_nodes: dict[tuple[int, NodeFault], list[int]] = {}
         self._is_healed = False
         self._forgotten: list[Connection] = []
-        self._do: dict[Kind, Callable[[Fault], End | None]] = {
+        of_kinds: dict[Kind, Callable[[Fault], End | None]] = {
             **dict.fromkeys(_LINK_FAULTS, self._link),
             **dict.fromkeys(_ENDINGS, self._ending),
             **dict.fromkeys(_NODE_FAULTS, self._node),
@@ -80,6 +80,7 @@ class Trouble:
             Kind.WALL_CLOCK: self._wall_clock,
             Kind.RESOLVER: self._resolver,
         }
+        self._do = {kind.value: do for kind, do in of_kinds.items()}
 
     def schedule(self) -> None:
         """Have every fault begin at its time."""
@@ -99,7 +100,7 @@ class Trouble:
             return
         world.history.event(CLUSTER, "fault", fault._asdict())
         world.coverage.begin(number, fault.kind, fault.node if fault.node else 0, fault.client)
-        end = self._do[Kind(fault.kind)](fault)
+        end = self._do[fault.kind](fault)
 
         def ended() -> None:
             world.coverage.end(number)

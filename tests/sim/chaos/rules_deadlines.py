@@ -33,7 +33,7 @@ EXPECTED: dict[str, tuple[str, ...]] = {
     "list_topics": _ANY,
     "partitions_for": _ANY,
 }
-OF_TOPICS = ("UnknownTopicOrPartitionError", "LogTruncationError")
+OF_TOPICS = ("UnknownTopicOrPartitionError", "UnknownTopicIdError", "LogTruncationError")
 """Errors of calls about a topic that is gone, or was made anew with less in it."""
 OF_CUTS = ("poll", "position")
 """Calls that tell of a log that was cut, where no reset policy goes on."""

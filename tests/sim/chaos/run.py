@@ -7,7 +7,7 @@ import gc
 import logging
 import traceback
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
@@ -20,6 +20,7 @@ from tests.sim.chaos.faults import Trouble
 from tests.sim.chaos.history import CLUSTER, History
 from tests.sim.chaos.plan import MAX_POLL_MS, Plan
 from tests.sim.chaos.world import BOOTSTRAP, Phase, World
+from tests.sim.chaos_producer.plan import ProducerPlan
 
 HEAL_LIMIT_MS = 3 * MAX_POLL_MS + 60_000
 """The last stall, a rebalance in which somebody is missing, and a request of 30 s that nobody answers, in a row."""
@@ -38,7 +39,7 @@ class Outcome(NamedTuple):
         trace_hash: equal for equal runs.
     """
 
-    plan: Plan
+    plan: Plan | ProducerPlan
     violations: tuple[Violation, ...]
     trace_hash: str
     trace: tuple[str, ...]
@@ -92,7 +93,7 @@ class Referee:
             life = actor.life
             if life is None or not actor.is_settled:
                 return f"{actor.plan.name} is not there yet"
-            given = [tp for (_, tp), owner in world.owners.items() if owner == life.proc]
+            given = [tp for (_, tp, _), owner in world.owners.items() if owner == life.proc]
             if actor.plan.is_member and sorted(given) != sorted(life.owned):
                 return f"{life.proc} has not polled since its share changed"
             if not life.owned:
@@ -108,7 +109,7 @@ class Referee:
                 return f"{group} has {0 if found is None else len(found.members)} members, and not {len(members)}"
             if found.state_name != "Stable":
                 return f"{group} is {found.state_name}"
-            free = [str(tp) for tp in world.partitions() if (group, tp) not in world.owners]
+            free = [str(tp) for tp in world.partitions() if not world.has_owner(group, tp)]
             if free:
                 return f"nobody in {group} has {', '.join(free)}"
         return ""
@@ -116,7 +117,7 @@ class Referee:
     def _may_have_nothing(self, actor: Actor) -> bool:
         """Range and its kin leave members without a partition where there are more members than partitions."""
         return actor.plan.is_member and all(
-            (actor.plan.group, tp) in self._world.owners for tp in self._world.partitions()
+            self._world.has_owner(actor.plan.group, tp) for tp in self._world.partitions()
         )
 
     def _lags(self, actor: Actor) -> str:
@@ -153,7 +154,16 @@ class Referee:
                 return
 
 
-def _guarded(world: World, body: Callable[[], None], name: str) -> Callable[[], None]:
+class _Ends(Protocol):
+    """A world that can be told that its run is over."""
+
+    phase: Phase
+
+    @property
+    def history(self) -> History: ...
+
+
+def guarded(world: _Ends, body: Callable[[], None], name: str) -> Callable[[], None]:
     """An exception that no application would expect is a finding, not the end of the simulation."""
 
     def run() -> None:
@@ -166,15 +176,18 @@ def _guarded(world: World, body: Callable[[], None], name: str) -> Callable[[], 
     return run
 
 
-class _Errors(logging.Handler):
-    """Logged errors become part of the history."""
+class LoggedErrors(logging.Handler):
+    """Logged errors become part of the history, but for those that begin with what is expected."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, history: History, *, but: str | None = None) -> None:
         super().__init__(logging.ERROR)
-        self._world = world
+        self._history = history
+        self._but = but
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._world.history.event(CLUSTER, "exception", {"actor": record.name, "text": record.getMessage()})
+        text = record.getMessage()
+        if self._but is None or not text.startswith(self._but):
+            self._history.event(CLUSTER, "exception", {"actor": record.name, "text": text})
 
 
 def run(plan: Plan, *, keep_trace: bool = False) -> Outcome:
@@ -184,7 +197,7 @@ def run(plan: Plan, *, keep_trace: bool = False) -> Outcome:
     try:
         with Hub(plan.seed, keep_trace=keep_trace, max_steps=MAX_STEPS, max_steps_at_once=MAX_STEPS_AT_ONCE) as hub:
             world = World(hub, plan)
-            errors = _Errors(world)
+            errors = LoggedErrors(world.history)
             logging.getLogger("kctl").addHandler(errors)
             try:
                 with world.replies.installed():
@@ -207,14 +220,14 @@ def _play(world: World) -> None:
     trouble.schedule()
     actors = [Actor(world, plan) for plan in world.plan.clients]
     for actor in actors:
-        hub.spawn(actor.plan.name, _guarded(world, actor, actor.plan.name))
-    hub.spawn("writer", _guarded(world, lambda: write_steadily(world), "writer"))
-    hub.spawn("referee", _guarded(world, Referee(world, trouble, actors), "referee"))
+        hub.spawn(actor.plan.name, guarded(world, actor, actor.plan.name))
+    hub.spawn("writer", guarded(world, lambda: write_steadily(world), "writer"))
+    hub.spawn("referee", guarded(world, Referee(world, trouble, actors), "referee"))
     try:
         hub.run()
         hub.run(until_ms=hub.now_ms + 1000)  # loops of consumers that were closed with 0 end by themselves
         world.history.event(CLUSTER, "left", {"actors": hub.live_actors, "connections": world.network.open_connections})
-        hub.spawn("reader", _guarded(world, lambda: _read_everything(world), "reader"))
+        hub.spawn("reader", guarded(world, lambda: _read_everything(world), "reader"))
         hub.run()
     except SimulationStuck as stuck:
         world.history.event(CLUSTER, "stuck", str(stuck))

@@ -5,40 +5,41 @@ Shown by tests/sim/chaos/test_shrink.py.
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
-from tests.sim.chaos.plan import ClientPlan, Fault, Plan
+from tests.sim.chaos.plan import Fault, Plan
+from tests.sim.chaos_producer.plan import ProducerPlan
 
 T = TypeVar("T")
+P = TypeVar("P", Plan, ProducerPlan)
 SHORT_MS = (1, 20, 300)
 """Durations that are tried before bisecting."""
 CLOSE_ENOUGH_MS = 5
-Fails = Callable[[Plan], bool]
 
 
-class Shrunk(NamedTuple):
+class Shrunk(NamedTuple, Generic[P]):
     """The smallest plan found, and how many runs that took."""
 
-    plan: Plan
+    plan: P
     runs: int
 
 
-class _Budget:
+class _Budget(Generic[P]):
     """Counts runs, and ends them."""
 
-    def __init__(self, fails: Fails, most: int) -> None:
+    def __init__(self, fails: Callable[[P], bool], most: int) -> None:
         self._fails = fails
         self._most = most
         self.runs = 0
 
-    def fails(self, plan: Plan) -> bool:
+    def fails(self, plan: P) -> bool:
         if self.runs >= self._most:
             return False
         self.runs += 1
         return self._fails(plan)
 
 
-def shrink(plan: Plan, fails: Fails, *, most_runs: int = 300) -> Shrunk:
+def shrink(plan: P, fails: Callable[[P], bool], *, most_runs: int = 300) -> Shrunk[P]:
     """Return a smaller plan that fails as well.
 
     Args:
@@ -49,11 +50,9 @@ def shrink(plan: Plan, fails: Fails, *, most_runs: int = 300) -> Shrunk:
     budget = _Budget(fails, most_runs)
     plan = plan._replace(faults=_fewer(plan.faults, lambda some: budget.fails(plan._replace(faults=some))))
     kept = plan
-
-    def fails_with(clients: tuple[ClientPlan, ...]) -> bool:
-        return bool(clients) and budget.fails(kept._replace(clients=clients))
-
-    plan = plan._replace(clients=_fewer(plan.clients, fails_with))
+    plan = plan._replace(
+        clients=_fewer(plan.clients, lambda some: bool(some) and budget.fails(kept._replace(clients=some)))
+    )
     end_ms = max((fault.at_ms for fault in plan.faults), default=0) + 1000
     for chaos_ms in (end_ms, end_ms + 5000, end_ms + 15_000):
         if chaos_ms < plan.chaos_ms and budget.fails(plan._replace(chaos_ms=chaos_ms)):
@@ -79,7 +78,7 @@ def _fewer(items: tuple[T, ...], fails: Callable[[tuple[T, ...]], bool]) -> tupl
     return items
 
 
-def _shorter(plan: Plan, number: int, fails: Fails) -> Plan:
+def _shorter(plan: P, number: int, fails: Callable[[P], bool]) -> P:
     """Let one fault last as short as it may: some short durations, then bisection to the smallest that fails."""
     longest_ms = plan.faults[number].duration_ms
     low_ms = 0
@@ -98,7 +97,7 @@ def _shorter(plan: Plan, number: int, fails: Fails) -> Plan:
     return _with_duration(plan, number, longest_ms)
 
 
-def _with_duration(plan: Plan, number: int, duration_ms: int) -> Plan:
+def _with_duration(plan: P, number: int, duration_ms: int) -> P:
     faults: Sequence[Fault] = [
         fault._replace(duration_ms=duration_ms) if at == number else fault for at, fault in enumerate(plan.faults)
     ]

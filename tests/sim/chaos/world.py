@@ -61,13 +61,16 @@ class World:
         self.coverage = Coverage()
         self.network.on_dial = lambda client, ip: self.history.event(CLUSTER, "dial", [client, ip])
         self.incarnations = dict.fromkeys(PARTITIONS, 0)
+        self.incarnation_of: dict[bytes, int] = {}
+        """By topic id, of those that had records; a topic that is made anew has another id."""
         self.cuts: dict[TopicPartition, int] = {}
         """How often the end of a log was lost."""
         self.consumers: dict[str, Consumer] = {}
         """By proc, while they live."""
         self.groups: dict[str, str] = {}
         """By proc."""
-        self.owners: dict[tuple[str, TopicPartition], str] = {}
+        self.owners: dict[tuple[str, TopicPartition, bytes], str] = {}
+        """By group, partition and, where the group shares topics out by id, topic id."""
         self._heard_ms: dict[str, int] = {}
         """When a coordinator took the last sign of life of each proc."""
 
@@ -98,6 +101,10 @@ class World:
         partition = self.sandbox.cluster.partition(*tp)
         if partition is None or partition.leader_id == NO_LEADER:
             return
+        topic_id = self.sandbox.cluster.topics[tp.topic].topic_id
+        if topic_id not in self.incarnation_of:  # clients create it, too
+            self.incarnations[tp.topic] += 1
+            self.incarnation_of[topic_id] = self.incarnations[tp.topic]
         first = partition.log.end_offset
         builder = RecordBatchBuilder()
         now_ms = self.hub.now_ms + self.hub.wall_offset_ms
@@ -133,7 +140,6 @@ class World:
 
     def create_topic(self, topic: str) -> None:
         if topic not in self.sandbox.cluster.topics:
-            self.incarnations[topic] += 1
             self.sandbox.create_topic(topic, PARTITIONS[topic])
             self.history.event(CLUSTER, "created", topic)
 
@@ -154,16 +160,17 @@ class World:
         group = self.groups[proc]
         robbed = {}
         for tp in partitions:
-            owner = self.owners.get((group, tp))
+            topic_id = self.topic_id_of(proc, tp)
+            owner = self.owners.get((group, tp, topic_id))
             if what == "assigned":
-                is_robbed = owner is not None and owner != proc and self._is_known(owner, tp)
+                is_robbed = owner is not None and owner != proc and self._is_known(owner, tp, topic_id)
                 if owner is not None and is_robbed:
-                    if self._was_given_up(proc, tp):
+                    if self._was_given_up(proc, tp, topic_id):
                         continue
                     robbed[str(tp)] = owner
-                self.owners[group, tp] = proc
+                self.owners[group, tp, topic_id] = proc
             elif owner == proc:
-                del self.owners[group, tp]
+                del self.owners[group, tp, topic_id]
         self.history.event(proc, what, {"partitions": list(partitions), "robbed": robbed})
 
     def gone(self, proc: str) -> None:
@@ -172,15 +179,27 @@ class World:
         for key in [key for key, owner in self.owners.items() if owner == proc]:
             del self.owners[key]
 
-    def _was_given_up(self, proc: str, tp: TopicPartition) -> bool:
+    def topic_id_of(self, proc: str, tp: TopicPartition) -> bytes:
+        """Return the id of the topic of which a member has that partition; empty where its group shares names out."""
+        consumer = self.consumers.get(proc)
+        group = None if consumer is None else consumer._side.group
+        return b"" if group is None else group.topic_ids.get(tp.topic, b"")
+
+    def has_owner(self, group: str, tp: TopicPartition) -> bool:
+        """Whether a member has a partition of the topic that has that name now."""
+        topic = self.sandbox.cluster.topics.get(tp.topic)
+        ids = (b"", b"" if topic is None else topic.topic_id)
+        return any((group, tp, topic_id) in self.owners for topic_id in ids)
+
+    def _was_given_up(self, proc: str, tp: TopicPartition, topic_id: bytes) -> bool:
         """Whether the group has removed a member that stood still or was cut off, which takes what it was told before.
 
         It cannot know better while nobody answers it; what it reads until then it cannot commit.
         """
         heard_ms = self._heard_ms.get(proc, 0)
-        return self.hub.now_ms - heard_ms >= SESSION_MS and not self._is_known(proc, tp)
+        return self.hub.now_ms - heard_ms >= SESSION_MS and not self._is_known(proc, tp, topic_id)
 
-    def _is_known(self, proc: str, tp: TopicPartition) -> bool:
+    def _is_known(self, proc: str, tp: TopicPartition, topic_id: bytes) -> bool:
         """Whether the group still counts on a member; one that it has removed may not know of that yet."""
         consumer = self.consumers.get(proc)
         group = self.sandbox.cluster.groups.get(self.groups[proc])
@@ -192,10 +211,9 @@ class World:
         member_id = side.group.metadata.member_id
         if isinstance(group, ConsumerGroup):  # the id stays when it leaves and comes back; what it has does not
             member = group.members.get(member_id)
-            topic = self.sandbox.cluster.topics.get(tp.topic)
-            if member is None or topic is None or member.progress.epoch < 0:  # -2: static, away for a while
+            if member is None or member.progress.epoch < 0:  # -2: static, away for a while
                 return False
-            return Slot(topic.topic_id, tp.partition) in member.epochs
+            return Slot(topic_id, tp.partition) in member.epochs
         # A static member that did not come to a rebalance in time is kept, and what it had is shared out (KIP-345).
         return member_id in group.members and group.members[member_id].generation == group.generation
 

@@ -9,6 +9,7 @@ from kctl.client.consumer.rebalance_listener import RebalanceListener
 from kctl.client.errors import KafkaError
 from kctl.sandbox import Sandbox
 from kctl.sandbox.groups.classic import ClassicGroup
+from kctl.sandbox.settings import ClusterSettings
 from kctl.sandbox.sim import Hub
 from tests.sim.consumer.scene import Scene
 
@@ -77,8 +78,10 @@ class Noting(RebalanceListener):
 class GroupScene(Scene):
     """A `Scene` whose consumers are members of group g, subscribed to t."""
 
-    def __init__(self, hub: Hub, *, partitions: int = 6, nodes: int = 3) -> None:
-        super().__init__(hub, nodes=nodes, partitions=partitions)
+    def __init__(
+        self, hub: Hub, *, partitions: int = 6, nodes: int = 3, settings: ClusterSettings | None = None
+    ) -> None:
+        super().__init__(hub, nodes=nodes, partitions=partitions, settings=settings)
         self.journal = Journal(hub, self.sandbox)
         self.seen: dict[tuple[int, int], int] = {}
         """How often each record was delivered, by partition and offset."""

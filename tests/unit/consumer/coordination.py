@@ -17,6 +17,8 @@ class ReadyCoordinator:
 
     def __init__(self) -> None:
         self.is_ready = True
+        self.newest = 10
+        """The newest version that it speaks, of anything."""
         self.error: KafkaError | None = None
         self.refusal: KafkaError | None = None
 
@@ -25,7 +27,7 @@ class ReadyCoordinator:
         return self.is_ready
 
     def speaks(self, connection: int, kind: type[Request], at_least: int) -> bool:
-        return True
+        return self.newest >= at_least
 
     def outgoing(
         self, connection: int, request: Request, timeout_ms: int, on_done: OnDone, max_version: int | None = None

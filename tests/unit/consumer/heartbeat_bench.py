@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from kctl.client.broker_errors import ErrorCode, broker_error
+from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.group_events import (
     AssignmentChanged,
     GroupFailed,
@@ -28,6 +29,12 @@ INTERVAL_MS = 5000
 MEMBER_ID = "AQEBAQEBAQEBAQEBAQEBAQ"
 OTHER_ID = TOPIC_ID[::-1]
 TOPICS = Subscribe(("t",))
+IDS = {"t": TOPIC_ID, "u": OTHER_ID}
+
+
+def shared(number: int, *given: TopicPartition) -> AssignmentChanged:
+    """The change that gives exactly these partitions, of topics with their usual ids."""
+    return AssignmentChanged(number, given, topic_ids={tp.topic: IDS[tp.topic] for tp in given})
 
 
 class ScriptedCoordinator:

@@ -19,7 +19,7 @@ from kctl.client.protocol.api.offset_commit import (
     OffsetCommitResponseTopic,
 )
 from tests.unit.consumer.coordination import ReadyCoordinator
-from tests.unit.consumer.fakes import T0, T1, Reports, answer, chance, config, fail
+from tests.unit.consumer.fakes import T0, T1, TOPIC_ID, Reports, answer, chance, config, fail
 
 OFFSETS = {T0: OffsetAndMetadata(5), T1: OffsetAndMetadata(7, "word", 3)}
 
@@ -187,3 +187,34 @@ def test_expired_abandoned_and_aborted_commits() -> None:
     desk.commits.abort(ConnectionLost("closed"))
     assert desk.commits.is_idle
     assert len(desk.reports) == 2
+
+
+def test_topics_that_the_group_gave_by_id_are_committed_by_id() -> None:
+    desk = Desk()
+    desk.commits.commit(CommitSync(1, OFFSETS, 10_000, True, {"t": TOPIC_ID, "u": TOPIC_ID[::-1]}))
+    sent = desk.sent()
+    assert isinstance(sent.request, OffsetCommitRequest)
+    assert (sent.max_version, [topic.topic_id for topic in sent.request.topics]) == (None, [TOPIC_ID])
+    codes = (ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_ID)
+    partitions = [OffsetCommitResponsePartition(partition_index=i, error_code=code) for i, code in enumerate(codes)]
+    there_is_none = OffsetCommitResponse(topics=[OffsetCommitResponseTopic(topic_id=TOPIC_ID, partitions=partitions)])
+    for attempt in range(3):
+        answer(sent, there_is_none)
+        if attempt < 2:
+            sent = desk.sent(now_ms=1000)
+            [topic] = sent.request.topics  # type: ignore[attr-defined]  # an OffsetCommit, as before
+            assert [partition.partition_index for partition in topic.partitions] == [1], "the other is committed"
+    [done] = desk.reports
+    assert isinstance(done, CallDone)
+    assert "t-1" in str(done.error)
+
+
+@pytest.mark.parametrize("why", ["one is not known", "an old coordinator"])
+def test_without_all_ids_topics_are_committed_by_name(why: str) -> None:
+    desk = Desk()
+    desk.coordinator.newest = 9 if why == "an old coordinator" else 10
+    topic_ids = {"t": TOPIC_ID} if why == "an old coordinator" else {"u": TOPIC_ID}
+    desk.commits.commit(CommitSync(1, OFFSETS, 10_000, True, topic_ids))
+    sent = desk.sent()
+    assert isinstance(sent.request, OffsetCommitRequest)
+    assert (sent.max_version, [topic.name for topic in sent.request.topics]) == (9, ["t"])

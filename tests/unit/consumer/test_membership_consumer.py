@@ -20,8 +20,8 @@ from kctl.client.protocol.api.consumer_group_heartbeat import (
     TopicPartitions,
 )
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse, MetadataResponseTopic
-from tests.unit.consumer.fakes import T0, T2, TOPIC_ID, answer, fail
-from tests.unit.consumer.heartbeat_bench import INTERVAL_MS, MEMBER_ID, OTHER_ID, TOPICS, Bench, owned, said
+from tests.unit.consumer.fakes import T0, T2, TOPIC_ID, answer, fail, topic
+from tests.unit.consumer.heartbeat_bench import INTERVAL_MS, MEMBER_ID, OTHER_ID, TOPICS, Bench, owned, said, shared
 
 # --- joining --------------------------------------------------------------------------------------------------------
 
@@ -47,7 +47,7 @@ def test_the_assignment_is_reported_and_acknowledged_at_once_when_applied() -> N
     bench.hear(bench.beat(), [0, 2])
     assert bench.polled() == []
     assert MemberChanged(GroupMetadata("g", 1, MEMBER_ID)) in bench.reports
-    assert bench.changes() == [AssignmentChanged(1, (T0, T2))]
+    assert bench.changes() == [shared(1, T0, T2)]
     assert bench.member.identity == MemberIdentity(MEMBER_ID, 1, None, 0)
     bench.member.applied(1)
     request = bench.beat()
@@ -104,7 +104,7 @@ def test_what_is_taken_away_stays_in_the_heartbeats_until_it_is_applied() -> Non
     bench.now_ms = INTERVAL_MS
     bench.hear(bench.beat(), [0])
     assert bench.polled() == []
-    assert bench.changes() == [AssignmentChanged(2, (T0,))]
+    assert bench.changes() == [shared(2, T0)]
     bench.now_ms = 2 * INTERVAL_MS
     request = bench.beat()
     assert owned(request) is None
@@ -146,7 +146,7 @@ def test_a_newer_target_waits_until_the_change_before_is_applied() -> None:
     assert [change.number for change in bench.changes()] == [2]
     bench.member.applied(2)
     bench.polled()
-    assert bench.changes()[-1] == AssignmentChanged(3, (T2,))
+    assert bench.changes()[-1] == shared(3, T2)
 
 
 def test_the_same_assignment_again_is_no_change_but_is_acknowledged() -> None:
@@ -178,6 +178,23 @@ def test_what_was_given_and_taken_before_it_was_reported_is_acknowledged() -> No
     assert [change.owned for change in bench.changes()] == [()]
 
 
+def test_a_topic_that_was_made_anew_is_another_one_and_the_application_is_told_so() -> None:
+    bench = Bench()
+    bench.joined(0)
+    bench.client.know(topic("t", [1, 1, 1], topic_id=OTHER_ID))
+    bench.now_ms += INTERVAL_MS
+    bench.hear(bench.beat(), [])
+    bench.polled()
+    assert bench.changes() == [AssignmentChanged(2, (), topic_ids={"t": OTHER_ID})], "what goes is of a topic before"
+    bench.apply()
+    request = bench.beat()
+    assert owned(request) == []
+    assigned = [TopicPartitions(topic_id=OTHER_ID, partitions=[0])]
+    bench.answer(request, member_epoch=3, assignment=Assignment(topic_partitions=assigned))
+    bench.polled()
+    assert bench.changes()[-1] == AssignmentChanged(3, (T0,), topic_ids={"t": OTHER_ID})
+
+
 def test_topics_that_are_known_by_id_alone_are_asked_for() -> None:
     bench = Bench()
     bench.start(Subscribe((), re.compile("t|u")))
@@ -187,7 +204,7 @@ def test_topics_that_are_known_by_id_alone_are_asked_for() -> None:
     bench.answer(request, member_epoch=1, assignment=Assignment(topic_partitions=assigned))
     [metadata] = bench.polled()
     assert isinstance(metadata.request, MetadataRequest)
-    assert bench.changes() == [AssignmentChanged(1, (T0,))]
+    assert bench.changes() == [shared(1, T0)]
     assert GroupWaiting("waiting for the names of 1 assigned topics", WaitKind.METADATA) in bench.reports
     bench.member.applied(1)
     request = bench.beat()
@@ -195,7 +212,7 @@ def test_topics_that_are_known_by_id_alone_are_asked_for() -> None:
     answer(metadata, MetadataResponse(topics=[MetadataResponseTopic(topic_id=OTHER_ID, name="u")]))
     bench.hear(request)
     bench.polled()
-    assert bench.changes()[-1] == AssignmentChanged(2, (T0, TopicPartition("u", 0)))
+    assert bench.changes()[-1] == shared(2, T0, TopicPartition("u", 0))
 
 
 def given_an_unknown_topic(bench: Bench) -> Outgoing:

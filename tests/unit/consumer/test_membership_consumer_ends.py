@@ -19,7 +19,7 @@ from kctl.client.protocol.api.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
 )
 from tests.unit.consumer.fakes import T0, T1, T2, fail
-from tests.unit.consumer.heartbeat_bench import INTERVAL_MS, MEMBER_ID, TOPICS, Bench, owned, said
+from tests.unit.consumer.heartbeat_bench import INTERVAL_MS, MEMBER_ID, TOPICS, Bench, owned, said, shared
 
 # --- failures -------------------------------------------------------------------------------------------------------
 
@@ -74,7 +74,7 @@ def test_a_fenced_member_loses_everything_and_joins_again_once_that_is_applied(c
     assert (said(request).member_epoch, said(request).member_id, owned(request)) == (0, MEMBER_ID, [])
     bench.hear(request, [0, 1])
     bench.polled()
-    assert bench.changes()[-1] == AssignmentChanged(3, (T0, T1))
+    assert bench.changes()[-1] == shared(3, T0, T1)
 
 
 def test_a_change_that_was_overtaken_by_a_loss_counts_no_more() -> None:
@@ -347,7 +347,7 @@ def test_a_change_that_was_not_applied_before_leaving_holds_up_nothing_later() -
     bench.start()
     bench.hear(bench.beat(), [0, 2])
     bench.polled()
-    assert bench.changes()[-1] == AssignmentChanged(3, (T0, T2))
+    assert bench.changes()[-1] == shared(3, T0, T2)
     bench.member.applied(2)
     assert bench.polled() == []
     bench.member.applied(3)

@@ -3,7 +3,7 @@ import pytest
 from kctl.client.consumer.events import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, Forget, Pause, ResolvePosition, StartFetch
 from kctl.client.consumer.subscription import Subscription
 from kctl.client.errors import IllegalStateError
-from tests.unit.consumer.fakes import T0, T1, T2
+from tests.unit.consumer.fakes import T0, T1, T2, TOPIC_ID
 
 
 def fetching(offset: int = 5) -> Subscription:
@@ -93,3 +93,15 @@ def test_pause_is_told_once_and_again_with_a_new_fetch() -> None:
 def test_what_is_not_assigned_is_refused() -> None:
     with pytest.raises(IllegalStateError, match="t-1 is not assigned"):
         fetching().seek(T1, 0)
+
+
+def test_a_partition_of_a_topic_that_was_made_anew_is_another_one() -> None:
+    subscription = Subscription()
+    subscription.assign([T0, T1], {"t": TOPIC_ID})
+    subscription.seek(T0, 5)
+    assert StartFetch(T0, 3, 5, topic_id=TOPIC_ID) in subscription.take_changes(None)
+    assert subscription.assign([T0, T1], {"t": TOPIC_ID}) == []
+    assert subscription.assign([T0], {"t": TOPIC_ID[::-1]}) == [T0, T1]
+    assert subscription.state(T0).position is None
+    forgotten = [Forget(T0), Forget(T1)]
+    assert subscription.take_changes(EARLIEST_TIMESTAMP) == [*forgotten, ResolvePosition(T0, 4, EARLIEST_TIMESTAMP)]

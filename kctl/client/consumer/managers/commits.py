@@ -11,10 +11,17 @@ from random import Random
 
 from kctl.client.backoff import ExponentialBackoff
 from kctl.client.broker_errors import ErrorCode, broker_error, error_class
-from kctl.client.cluster import TopicPartition
+from kctl.client.cluster import NO_TOPIC_ID, TopicPartition
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.events import CallDone, ToApplication
-from kctl.client.consumer.group_events import CommitAsync, CommitDone, CommitSync, OffsetAndMetadata
+from kctl.client.consumer.group_events import (
+    NO_IDS,
+    CommitAsync,
+    CommitDone,
+    CommitSync,
+    IdsByName,
+    OffsetAndMetadata,
+)
 from kctl.client.consumer.managers.coordinator import PROMPT, Coordinator
 from kctl.client.consumer.managers.leaders import may_pass
 from kctl.client.consumer.managers.membership import MemberIdentity, Membership
@@ -30,6 +37,7 @@ from kctl.client.protocol.api.offset_commit import (
 
 LAST_VERSION_WITH_NAMES = 9
 """From the next version on, OffsetCommit names topics by their id."""
+UNKNOWN_TOPIC = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID})
 UNKNOWN_TOPIC_LOOKS = 3
 """A topic may be new to the coordinator for a moment; after so many attempts it does not exist."""
 FENCED = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.STALE_MEMBER_EPOCH})
@@ -169,6 +177,7 @@ class CommitManager:
     def _request(self, commit: PendingCommit, identity: MemberIdentity, now_ms: int) -> Outgoing:
         commit.is_in_flight = True
         commit.identity = identity
+        topic_ids = self._ids_for(commit)
         by_topic: dict[str, list[OffsetCommitRequestPartition]] = {}
         for (topic, partition), committed in commit.left.items():
             by_topic.setdefault(topic, []).append(
@@ -185,13 +194,22 @@ class CommitManager:
             member_id=identity.member_id,
             group_instance_id=identity.group_instance_id if commit.event.as_member else None,
             topics=[
-                OffsetCommitRequestTopic(name=topic, partitions=partitions) for topic, partitions in by_topic.items()
+                OffsetCommitRequestTopic(name=topic, topic_id=topic_ids.get(topic, NO_TOPIC_ID), partitions=partitions)
+                for topic, partitions in by_topic.items()
             ],
         )
         timeout_ms = min(self._request_timeout_ms, commit.event.deadline_at_ms - now_ms)
+        max_version = None if topic_ids else LAST_VERSION_WITH_NAMES
         return self._coordinator.outgoing(
-            PROMPT, request, timeout_ms, lambda answer: self._on_answer(commit, answer), LAST_VERSION_WITH_NAMES
+            PROMPT, request, timeout_ms, lambda answer: self._on_answer(commit, answer), max_version
         )
+
+    def _ids_for(self, commit: PendingCommit) -> IdsByName:
+        """Return the ids to name the topics by; none where one is not known, or the coordinator takes names alone."""
+        topic_ids = commit.event.topic_ids
+        has_all = all(tp.topic in topic_ids for tp in commit.left)
+        speaks_ids = self._coordinator.speaks(PROMPT, OffsetCommitRequest, LAST_VERSION_WITH_NAMES + 1)
+        return topic_ids if has_all and speaks_ids else NO_IDS
 
     # --- answers ----------------------------------------------------------------------------------------------------
 
@@ -214,9 +232,10 @@ class CommitManager:
     def _read(self, commit: PendingCommit, response: OffsetCommitResponse) -> KafkaError | None:
         """Take what was confirmed off the commit, and return the error of the rest."""
         refused: dict[int, TopicPartition] = {}
+        names = {topic_id: name for name, topic_id in commit.event.topic_ids.items()}
         for topic in response.topics:
             for partition in topic.partitions:
-                tp = TopicPartition(topic.name, partition.partition_index)
+                tp = TopicPartition(topic.name or names.get(topic.topic_id, ""), partition.partition_index)
                 if partition.error_code == ErrorCode.NONE:
                     commit.left.pop(tp, None)
                 else:
@@ -233,7 +252,7 @@ class CommitManager:
         code = getattr(error, "code", None)
         if code in FENCED and commit.event.as_member:
             self._on_fenced(commit, error, now_ms)
-        elif code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and commit.attempts + 1 >= UNKNOWN_TOPIC_LOOKS:
+        elif code in UNKNOWN_TOPIC and commit.attempts + 1 >= UNKNOWN_TOPIC_LOOKS:
             self._finish(commit, error)
         elif commit.may_retry and (may_pass(error) or code in PASSING):
             self._retry(commit, error, now_ms)

@@ -72,7 +72,7 @@ class FetchManager:
 
     def start(self, event: StartFetch) -> None:
         """Fetch from there on; whatever was held or is in flight for the partition no longer counts."""
-        state = FetchState(event.epoch, event.offset, event.leader_epoch)
+        state = FetchState(event.epoch, event.offset, event.leader_epoch, event.topic_id)
         before = self._partitions.get(event.topic_partition)
         if before is not None:
             state.node_id = before.node_id
@@ -127,6 +127,9 @@ class FetchManager:
             info = self._leaders.find(tp)
             if info is None:
                 self._news.no_leader(tp, state)
+                continue
+            if not self._leaders.is_the_one(tp.topic, state.topic_id):
+                self._news.another_topic(tp, state)
                 continue
             if PositionCheck.is_due(state, info):
                 to_check.setdefault(info.leader_id, []).append(Entry(tp, state, info))

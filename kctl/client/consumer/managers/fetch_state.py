@@ -5,7 +5,7 @@ Shown by tests/unit/consumer/test_fetch_manager.py.
 
 from typing import NamedTuple
 
-from kctl.client.cluster import NO_EPOCH, PartitionInfo, TopicPartition
+from kctl.client.cluster import NO_EPOCH, NO_TOPIC_ID, PartitionInfo, TopicPartition
 
 
 class FetchState:
@@ -14,12 +14,14 @@ class FetchState:
     __slots__ = (
         "asked_epoch", "attempts", "buffered_bytes", "checked_epoch", "epoch", "fetched_epoch", "follower_id",
         "follower_until_ms", "high_watermark", "is_asked_back", "last_stable_offset", "leader_only_until_ms",
-        "next_offset", "node_id", "paused", "reason", "retry_at_ms", "stopped"
+        "next_offset", "node_id", "paused", "reason", "retry_at_ms", "stopped", "topic_id"
     )  # fmt: skip
 
-    def __init__(self, epoch: int, offset: int, fetched_epoch: int = NO_EPOCH) -> None:
+    def __init__(self, epoch: int, offset: int, fetched_epoch: int = NO_EPOCH, topic_id: bytes = NO_TOPIC_ID) -> None:
         self.epoch = epoch
         """Of the application's decision that this answers."""
+        self.topic_id = topic_id
+        """Of the only topic that may be read under its name; NO_TOPIC_ID: whichever has it."""
         self.next_offset = offset
         self.fetched_epoch = fetched_epoch
         """The leader epoch in which the record before `next_offset` was written, where that is known."""

@@ -51,6 +51,17 @@ class Leaders:
         found = self._client.metadata.cluster.topics.get(topic)
         return NO_TOPIC_ID if found is None else found.topic_id
 
+    def is_the_one(self, topic: str, topic_id: bytes) -> bool:
+        """Return whether what has this name is that topic; newer metadata is asked for where it is another one.
+
+        A group may know of a topic that was made anew before the metadata does, or after it.
+        """
+        known = self.topic_id(topic)
+        if topic_id in (NO_TOPIC_ID, known) or known == NO_TOPIC_ID:
+            return True
+        self.refresh()
+        return False
+
     def name_of(self, node_id: int) -> str:
         """Return `host:port (id n)` of a broker."""
         node = self._client.metadata.cluster.node(node_id)

@@ -6,7 +6,8 @@ once. Knows neither the application nor commits. Shown by tests/unit/consumer/te
 sandbox's coordinator, by tests/sim/groups.
 
 Source: KIP-848, KIP-1082 (member id made by the client), Java's ConsumerMembershipManager.
-Differs: a pattern is always the broker's to match; a missing group means the same as an unknown member.
+Differs: a pattern is always the broker's to match; a missing group means the same as an unknown member; a topic that
+was deleted and made anew is another one, though it has the same name, which is all that Java's compares.
 """
 
 from collections.abc import Callable, Iterator
@@ -278,7 +279,7 @@ class ConsumerMembership:
         if response.assignment is not None:
             self._target = slots_of(response.assignment)
             self._is_unacknowledged = True
-            self._names.want(self._target)
+            self._names.want([*self._target, *(self._offered or ())])
         assert self._choice is not None
         interval_ms = max(response.heartbeat_interval_ms, LEAST_INTERVAL_MS)
         has_news = self._contents.has_news(self._choice, self._held)
@@ -396,11 +397,21 @@ class ConsumerMembership:
             self._due_at_ms = 0
 
     def _offer(self, wanted: Slots, *, is_lost: bool = False) -> None:
+        """Report the partitions by name, which is all that the application knows of, and which topics they are of.
+
+        What goes may be of a topic that was made anew; where the metadata knows, the application is told by the new id.
+        """
         names = self._names.known()
+        gone = [topic_id for topic_id in self._offered or () if topic_id not in wanted]
         owned = [TopicPartition(names[topic_id], number) for topic_id, numbers in wanted.items() for number in numbers]
+        topic_ids = self._names.successors(gone) | {names[topic_id]: topic_id for topic_id in wanted}
         self._offered = wanted
         self._reported += 1
-        self._report(AssignmentChanged(self._reported, tuple(sorted(owned)), is_lost, is_complete=not is_lost))
+        self._report(
+            AssignmentChanged(
+                self._reported, tuple(sorted(owned)), is_lost, is_complete=not is_lost, topic_ids=topic_ids
+            )
+        )
 
     def _group_metadata(self) -> GroupMetadata:
         generation = self._epoch if self._stage is Stage.MEMBER else -1

@@ -69,6 +69,11 @@ class PartitionNews:
         else:
             self.wait(tp, state, "waiting for metadata" if error is None else str(error), WaitKind.METADATA, error)
 
+    def another_topic(self, tp: TopicPartition, state: FetchState) -> None:
+        """Say that the topic was made anew: group and metadata do not mean the same one yet."""
+        reason = f"topic {tp.topic} was made anew; the group and the metadata do not mean the same one yet"
+        self.wait(tp, state, reason, WaitKind.METADATA)
+
     def not_ready(self, node_id: int, entries: Iterable[Entry]) -> None:
         """Say why the leader of these cannot be asked yet."""
         error = self._leaders.why_not_ready(node_id)

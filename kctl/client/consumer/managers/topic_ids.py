@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from random import Random
 
 from kctl.client.backoff import ExponentialBackoff
+from kctl.client.cluster import NO_TOPIC_ID
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.managers.requests import Outgoing, Poll
@@ -48,6 +49,16 @@ class TopicIds:
             self._seen_version = metadata.version
             self._take((info.topic_id, info.name) for info in metadata.cluster.topics.values())
         return self._names
+
+    def successors(self, topic_ids: Iterable[bytes]) -> dict[str, bytes]:
+        """Return, by name, the ids of the topics that have the names of these now, as far as the metadata knows."""
+        topics = self._client.metadata.cluster.topics
+        found = {}
+        for topic_id in topic_ids:
+            present = topics.get(self._names.get(topic_id, ""))
+            if present is not None and present.topic_id not in (topic_id, NO_TOPIC_ID):
+                found[present.name] = present.topic_id
+        return found
 
     def poll(self, now_ms: int) -> Poll:
         self.known()
