@@ -1,0 +1,197 @@
+"""RangeReader: the records of one offset range as Arrow batches, read ahead in the client's network thread.
+
+Owns when a range is done and when nothing has come for too long. A range ends when the position reaches its end, so
+that compaction, aborted transactions and their markers cannot keep it from ending. Memory is bounded: what is fetched
+ahead, one chunk that is being decoded, and one batch. Knows nothing of Spark.
+Shown by tests/sim/pipeline/test_range_reader.py and, with real brokers, tests/pipeline/test_source_read.py.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from kctl.client.clock import Timer
+from kctl.client.config import ConsumerConfig
+from kctl.client.consumer.chunk import FetchedChunk
+from kctl.client.consumer.consumer import Consumer
+from kctl.client.consumer.waiting import WaitKind
+from kctl.client.errors import ApiTimeout, InvalidOffsetError, KafkaError
+from kctl.client.network.system import system_runtime
+from kctl.client.seams import Runtime
+from kctl.pipeline.ranges import OffsetRange, Properties
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from kctl.client.records import Columns
+
+PREFETCH_BYTES: Final = 16 << 20
+"""Fetched and not yet decoded, at most, beside one answer that is just arriving."""
+FETCH_BYTES: Final = 4 << 20
+"""max.partition.fetch.bytes where nothing else is asked for: a task reads one partition, so answers may be larger."""
+RETRY_GRACE_MS: Final = 2_000
+"""A further attempt, made when the deadline of the range has passed, waits so long for first data: a broker that lives
+answers in that time, and one that does not cannot keep the query much longer."""
+_OURS: Final = {"auto.offset.reset": "none", "allow.auto.create.topics": "false"}
+_NOT_FOR_READING: Final = ("group.id", "group.instance.id", "enable.auto.commit", "auto.commit.interval.ms")
+
+
+def read_range(
+    properties: Properties,
+    offset_range: OffsetRange,
+    columns: Sequence[str] | None = None,
+    *,
+    attempt: int = 0,
+    fail_on_data_loss: bool = True,
+    runtime: Runtime | None = None,
+) -> "Iterator[pa.RecordBatch]":
+    """Yield the records of the range, in order, in batches of up to 16,384 rows or about 4 MiB.
+
+    Args:
+        properties: Kafka properties; default.api.timeout.ms is how long nothing may come, from the start or from the
+            last data on, request.timeout.ms and socket.connection.setup.timeout.ms as everywhere.
+        columns: names as in `record_columns.TYPES`, in the order wanted; None: all but headers.
+        attempt: 0 for the first attempt of a task. Later ones get first data by the range's deadline or, when it has
+            passed, within RETRY_GRACE_MS.
+        fail_on_data_loss: offsets of the range that are gone are an error; otherwise reading goes on with what is
+            there.
+    Raises:
+        ApiTimeout: nothing came for too long: what was waited for, and where the time went.
+        InvalidOffsetError: offsets of the range are gone.
+        CorruptBatchError: after the records before it.
+        ConfigError, TransportError, BrokerError: as Consumer.poll_chunk().
+    """
+    reader = RangeReader(
+        properties, offset_range, columns, attempt=attempt, fail_on_data_loss=fail_on_data_loss, runtime=runtime
+    )
+    try:
+        yield from reader
+    finally:
+        reader.close()
+
+
+class RangeReader:
+    """Reads one range once; see `read_range`.
+
+    Attributes:
+        records: how many records were given out; gaps make them fewer than the range has offsets.
+        position: the offset after what was given out; the range's end when all of it was.
+    """
+
+    def __init__(
+        self,
+        properties: Properties,
+        offset_range: OffsetRange,
+        columns: Sequence[str] | None = None,
+        *,
+        attempt: int = 0,
+        fail_on_data_loss: bool = True,
+        runtime: Runtime | None = None,
+    ) -> None:
+        from kctl.pipeline.record_columns import DEFAULT_COLUMNS, RecordColumns
+
+        runtime = runtime or system_runtime()
+        self._clock = runtime.clock
+        self._range = offset_range
+        self._tp = offset_range.topic_partition
+        self._fails = fail_on_data_loss
+        self._columns = RecordColumns(*self._tp, DEFAULT_COLUMNS if columns is None else tuple(columns))
+        config = reading_config(properties)
+        self._api_timeout_ms = config.default_api_timeout_ms
+        self._first_timeout_ms = self._first_budget_ms(attempt)
+        self.records = 0
+        self.position = offset_range.start_offset
+        self._consumer = Consumer(config, runtime, prefetch_bytes=PREFETCH_BYTES)
+
+    def _first_budget_ms(self, attempt: int) -> int:
+        """Return how long first data may take: a first attempt has the whole limit however late it is begun."""
+        if attempt == 0:
+            return self._api_timeout_ms
+        left_ms = self._range.deadline_at_ms - self._clock.wall_ms()
+        return min(self._api_timeout_ms, max(RETRY_GRACE_MS, left_ms))
+
+    def close(self) -> None:
+        """Close the connections; waits for nothing."""
+        self._consumer.close(0)
+
+    def __iter__(self) -> "Iterator[pa.RecordBatch]":
+        """Yield the batches; a batch holds records of one or more fetches."""
+        from kctl.pipeline.record_columns import ROWS_PER_BATCH
+
+        filling = self._columns.begin()
+        for chunk in self._chunks():
+            reader = chunk.reader(self._range.end_offset)
+            while not reader.exhausted:
+                try:
+                    reader.columns(filling, ROWS_PER_BATCH - filling.count)
+                except KafkaError:
+                    if filling.count:
+                        yield self._batch(filling)
+                    raise
+                self.position = reader.next_offset
+                if filling.is_full() or filling.count >= ROWS_PER_BATCH:
+                    yield self._batch(filling)
+                    filling = self._columns.begin()
+            self.position = min(chunk.next_offset, self._range.end_offset)
+        if filling.count:
+            yield self._batch(filling)
+
+    def _batch(self, filled: "Columns") -> "pa.RecordBatch":
+        self.records += filled.count
+        return self._columns.batch(filled)
+
+    def _chunks(self) -> Iterator[FetchedChunk]:
+        """Yield what is fetched until the position has reached the end."""
+        if self._range.size <= 0:
+            return
+        end, position = self._range.end_offset, self._range.start_offset
+        self._consumer.assign([self._tp])
+        self._consumer.seek(self._tp, position)
+        timer = Timer(self._clock, self._first_timeout_ms)
+        self._consumer.partitions_for(self._tp.topic, timer.remaining_ms / 1000)
+        while position < end:
+            timer.update()
+            try:
+                chunk = self._consumer.poll_chunk(timer.remaining_ms / 1000)
+            except InvalidOffsetError:
+                position = self._after_loss(position, timer)
+                continue
+            if chunk is None:
+                if not self._fails and self._is_at_end():
+                    return
+                raise self._timeout(timer, position)
+            position = chunk.next_offset
+            if position >= end:
+                self._consumer.pause([self._tp])
+            yield chunk
+            timer = Timer(self._clock, self._api_timeout_ms)
+
+    def _after_loss(self, position: int, timer: Timer) -> int:
+        """Go on at the first offset that is there; raise the error at hand where loss is one."""
+        timer.update()
+        first = self._consumer.beginning_offsets([self._tp], timer.remaining_ms / 1000)[self._tp]
+        if self._fails:
+            text = f"{self._tp}: offset {position} of {self._range} is gone, the first is {first}"
+            raise InvalidOffsetError(f"{text}; failOnDataLoss=false goes on with what is there", partitions=(self._tp,))
+        if first <= position:
+            return self._range.end_offset
+        self._consumer.seek(self._tp, first)
+        return first
+
+    def _is_at_end(self) -> bool:
+        return self._consumer.waiting_for()[self._tp].kind is WaitKind.AT_END
+
+    def _timeout(self, timer: Timer, position: int) -> ApiTimeout:
+        timer.update()
+        reason = self._consumer.waiting_for()[self._tp]
+        return ApiTimeout(
+            f"waiting for offset {position} of {self._range}: {reason.text or 'nobody says why'}",
+            timeout_ms=timer.timeout_ms,
+            elapsed_ms=timer.elapsed_ms,
+            cause=reason.cause,
+        )
+
+
+def reading_config(properties: Properties) -> ConsumerConfig:
+    """Return the config of a consumer that reads ranges: no group, nothing created, and larger answers."""
+    wanted = {name: value for name, value in properties.items() if name not in _NOT_FOR_READING}
+    return ConsumerConfig.parse({"max.partition.fetch.bytes": FETCH_BYTES, **wanted, **_OURS})

@@ -1,0 +1,281 @@
+"""OffsetRange: what one task reads of one partition, and how a driver finds and cuts such ranges.
+
+Owns which partitions are meant, where each starts and ends, and the cutting. Every question to the cluster is asked
+once for all partitions, under one API deadline. Knows nothing of Spark.
+Shown by tests/unit/pipeline/test_ranges.py and, with real brokers, tests/pipeline/test_source_plan.py.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+from kctl.client.admin import EARLIEST, LATEST, Admin
+from kctl.client.clock import FOREVER_MS, Timer
+from kctl.client.cluster import TopicPartition
+from kctl.client.config import ConsumerConfig
+from kctl.client.errors import ConfigError, InvalidOffsetError
+from kctl.client.network.system import system_runtime
+from kctl.client.seams import Runtime
+
+NO_DEADLINE_MS: Final = FOREVER_MS
+"""Of a range that has no deadline of its own."""
+MOST_NAMES: Final = 5
+"""Partitions named in one error."""
+Properties = Mapping[str, object]
+Offsets = dict[TopicPartition, int]
+
+
+class OffsetRange(NamedTuple):
+    """Offsets of one partition that one task reads; holds no secret, so it may be shown anywhere.
+
+    Attributes:
+        topic, partition: whose offsets.
+        start_offset, end_offset: from the first up to and without the second, whatever is missing between them.
+        deadline_at_ms: milliseconds since the epoch, set by the driver: the first data of the range is to be there by
+            then. A further attempt of a task sees that it has passed, so attempts do not multiply the limit.
+    """
+
+    topic: str
+    partition: int
+    start_offset: int
+    end_offset: int
+    deadline_at_ms: int = NO_DEADLINE_MS
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        return TopicPartition(self.topic, self.partition)
+
+    @property
+    def size(self) -> int:
+        """How many offsets; at most so many records."""
+        return self.end_offset - self.start_offset
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition} [{self.start_offset}, {self.end_offset})"
+
+
+class Selection(NamedTuple):
+    """Which partitions; exactly one of the three is set.
+
+    Attributes:
+        topics: all partitions of these topics.
+        pattern: all partitions of the topics whose whole name matches; internal topics never do.
+        partitions: exactly these.
+    """
+
+    topics: tuple[str, ...] = ()
+    pattern: str = ""
+    partitions: tuple[TopicPartition, ...] = ()
+
+
+class Place(NamedTuple):
+    """A position in each partition.
+
+    Attributes:
+        anywhere: the position in every partition; None: `partitions` says each.
+        partitions: the position of each partition, as pairs.
+        is_time: positions are milliseconds since the epoch, and mean the first record at or after; otherwise they are
+            offsets, or LATEST or EARLIEST.
+        option: what the user wrote it in, for errors.
+        latest_if_none: with `is_time`, a partition without such a record is at its end; otherwise that is an error.
+    """
+
+    anywhere: int | None = None
+    partitions: tuple[tuple[TopicPartition, int], ...] = ()
+    is_time: bool = False
+    option: str = "offsets"
+    latest_if_none: bool = True
+
+    def of_each(self, partitions: Sequence[TopicPartition]) -> Offsets:
+        """Return the position of each partition, unresolved.
+
+        Raises: ConfigError: the partitions that are named are not those that are meant.
+        """
+        if self.anywhere is not None:
+            return dict.fromkeys(partitions, self.anywhere)
+        named = dict(self.partitions)
+        missing = [tp for tp in partitions if tp not in named]
+        surplus = sorted(set(named) - set(partitions))
+        if missing or surplus:
+            what = f"does not name {_names(missing)}" if missing else f"names {_names(surplus)}, which is not read"
+            raise ConfigError(f"{self.option} {what}: it has to name each partition that is read", key=self.option)
+        return {tp: named[tp] for tp in partitions}
+
+
+FROM_EARLIEST: Final = Place(EARLIEST, option="startingOffsets")
+TO_LATEST: Final = Place(LATEST, option="endingOffsets")
+
+
+class Cut(NamedTuple):
+    """How ranges are cut into smaller ones.
+
+    Attributes:
+        min_partitions: at least so many ranges, by cutting the larger ones; 0: no more than there are.
+        max_records: no range has more offsets; 0: no limit.
+    """
+
+    min_partitions: int = 0
+    max_records: int = 0
+
+
+class Planner:
+    """Asks one cluster for partitions and offsets; all that is asked has one API timeout. A context manager.
+
+    Args: properties: Kafka properties; those of consumers may be among them.
+    Raises: ConfigError: a property is unknown, malformed or impossible.
+    """
+
+    def __init__(self, properties: Properties, runtime: Runtime | None = None) -> None:
+        runtime = runtime or system_runtime()
+        self._clock = runtime.clock
+        self._isolation_level = ConsumerConfig.parse(properties).isolation_level
+        self._admin = Admin(properties, runtime)
+        self.api_timeout_ms = self._admin.config.default_api_timeout_ms
+        self._timer = Timer(self._clock, self.api_timeout_ms)
+
+    def __enter__(self) -> "Planner":
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._admin.close()
+
+    def restart(self) -> None:
+        """Give what is asked from here on an API timeout of its own."""
+        self._timer = Timer(self._clock, self.api_timeout_ms)
+
+    def deadline_at_ms(self) -> int:
+        """Return an API timeout from now as milliseconds since the epoch: until when first data is to be there."""
+        return min(self._clock.wall_ms() + self.api_timeout_ms, NO_DEADLINE_MS)
+
+    def partitions(self, selection: Selection) -> list[TopicPartition]:
+        """Return the partitions that are meant, by topic and number.
+
+        Raises: BrokerError: a topic is not there or may not be read. ConfigError: a partition is not there. ApiTimeout.
+        """
+        topics = sorted({tp.topic for tp in selection.partitions} or set(selection.topics))
+        if selection.pattern:
+            pattern = re.compile(selection.pattern)
+            topics = [name for name in self._admin.list_topics(timeout=self._left_s()) if pattern.fullmatch(name)]
+        if not topics:
+            return []
+        described = self._admin.describe_topics(topics, timeout=self._left_s())
+        described.raise_first()
+        found = [TopicPartition(name, number) for name in topics for number in sorted(described[name].partitions)]
+        if not selection.partitions:
+            return found
+        missing = sorted(set(selection.partitions) - set(found))
+        if missing:
+            raise ConfigError(f"assign names {_names(missing)}, which the topic does not have", key="assign")
+        return sorted(set(selection.partitions))
+
+    def ends(self, partitions: Sequence[TopicPartition], position: int) -> Offsets:
+        """Return the EARLIEST or the LATEST offset of each partition.
+
+        Raises: KafkaError: of the first partition that has no answer.
+        """
+        return self._ask(dict.fromkeys(partitions, position))
+
+    def resolve(self, partitions: Sequence[TopicPartition], place: Place, latest: Offsets) -> Offsets:
+        """Return the offset that the place is in each partition.
+
+        Args: latest: the end of each partition.
+        Raises: ConfigError: no record is as late as a time asks for; a partition is not named. KafkaError.
+        """
+        positions = place.of_each(partitions)
+        if place.is_time:
+            found = self._ask(positions)
+            none = [tp for tp in partitions if found[tp] < 0]
+            if none and not place.latest_if_none:
+                text = f"{place.option}: no record at or after that time in {_names(none)}"
+                raise ConfigError(text, key=place.option)
+            return {tp: latest[tp] if found[tp] < 0 else found[tp] for tp in partitions}
+        early = self._ask({tp: EARLIEST for tp in partitions if positions[tp] == EARLIEST})
+        return {
+            tp: early[tp] if positions[tp] == EARLIEST else latest[tp] if positions[tp] == LATEST else positions[tp]
+            for tp in partitions
+        }
+
+    def _ask(self, positions: Offsets) -> Offsets:
+        if not positions:
+            return {}
+        found = self._admin.list_offsets(positions, isolation_level=self._isolation_level, timeout=self._left_s())
+        found.raise_first()
+        return {tp: found[tp].offset for tp in positions}
+
+    def _left_s(self) -> float:
+        self._timer.update()
+        return self._timer.remaining_ms / 1000
+
+
+def plan_ranges(
+    properties: Properties,
+    selection: Selection,
+    start: Place = FROM_EARLIEST,
+    end: Place = TO_LATEST,
+    *,
+    cut: Cut | None = None,
+    fail_on_data_loss: bool = True,
+    runtime: Runtime | None = None,
+) -> list[OffsetRange]:
+    """Return what is to be read, cut for tasks; empty partitions give none.
+
+    Args:
+        properties: Kafka properties with `bootstrap.servers`; default.api.timeout.ms limits the whole call.
+        fail_on_data_loss: a start before the first offset that is still there, or an end behind the last, is an error;
+            otherwise it is moved to what is there.
+    Raises:
+        ConfigError: a property, or a partition that is named and not there, or not named.
+        InvalidOffsetError: offsets that are not there.
+        ApiTimeout, TransportError, BrokerError: the cluster does not answer, or not well.
+    """
+    with Planner(properties, runtime) as planner:
+        partitions = planner.partitions(selection)
+        earliest = planner.ends(partitions, EARLIEST)
+        latest = planner.ends(partitions, LATEST)
+        starts = planner.resolve(partitions, start, latest)
+        ends = planner.resolve(partitions, end, latest)
+        for tp in partitions:
+            starts[tp] = _within(tp, starts[tp], start.option, earliest[tp], latest[tp], strict=fail_on_data_loss)
+            ends[tp] = _within(tp, ends[tp], end.option, earliest[tp], latest[tp], strict=fail_on_data_loss)
+        deadline_at_ms = planner.deadline_at_ms()
+    whole = [OffsetRange(*tp, starts[tp], ends[tp], deadline_at_ms) for tp in partitions]
+    return cut_ranges(whole, cut or Cut())
+
+
+def _within(tp: TopicPartition, offset: int, option: str, first: int, end: int, *, strict: bool) -> int:
+    """Return the offset, or the nearest that the partition has."""
+    if first <= offset <= end:
+        return offset
+    if strict:
+        has = f"has only {first} to {end - 1}" if first < end else f"is empty and goes on at {end}"
+        text = f"{option}: {tp} {has}, not {offset}; failOnDataLoss=false reads what is there"
+        raise InvalidOffsetError(text, partitions=(tp,))
+    return min(max(first, offset), end)
+
+
+def cut_ranges(ranges: Iterable[OffsetRange], cut: Cut) -> list[OffsetRange]:
+    """Return the ranges that are not empty, cut into pieces of nearly equal size, in their order.
+
+    Source: as Spark's Kafka connector cuts: first none above `max_records`, then in proportion to size, each at least
+    one piece, until there are about `min_partitions`. Differs: never fewer than `min_partitions` while offsets last.
+    """
+    left = [each for each in ranges if each.size > 0]
+    if cut.max_records > 0:
+        left = [piece for each in left for piece in _pieces(each, -(-each.size // cut.max_records))]
+    wanted, total = cut.min_partitions, sum(each.size for each in left)
+    if len(left) >= wanted:
+        return left
+    return [piece for each in left for piece in _pieces(each, -(-each.size * wanted // total))]
+
+
+def _pieces(whole: OffsetRange, count: int) -> list[OffsetRange]:
+    """Return the range in so many pieces; in fewer where it has fewer offsets."""
+    count = min(count, whole.size)
+    bounds = [whole.start_offset + whole.size * index // count for index in range(count + 1)]
+    return [whole._replace(start_offset=start, end_offset=end) for start, end in pairwise(bounds)]
+
+
+def _names(partitions: Sequence[TopicPartition]) -> str:
+    more = f" and {len(partitions) - MOST_NAMES} more" if len(partitions) > MOST_NAMES else ""
+    return ", ".join(map(str, partitions[:MOST_NAMES])) + more

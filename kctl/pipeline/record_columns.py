@@ -1,0 +1,159 @@
+"""RecordColumns: from the columns of the record codec to Arrow batches in the schema of Spark's Kafka connector.
+
+Owns the schema and the making of arrays. Every batch has exactly the declared types, for Spark checks only the first.
+What is the same in all rows is made once and sliced. Imports pyarrow, so tasks import it late. Knows nothing of
+fetches.
+Shown by tests/unit/pipeline/test_record_columns.py.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kctl.client.errors import ConfigError, CorruptBatchError
+from kctl.client.records import Columns
+
+ROWS_PER_BATCH: Final = 16_384
+BYTES_PER_BATCH: Final = 4 << 20
+"""A batch ends with the row that reaches either."""
+
+HEADERS: Final = pa.list_(
+    pa.field("element", pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())]))
+)
+TYPES: Final[dict[str, pa.DataType]] = {
+    "key": pa.binary(),
+    "value": pa.binary(),
+    "topic": pa.string(),
+    "partition": pa.int32(),
+    "offset": pa.int64(),
+    "timestamp": pa.timestamp("us", "UTC"),
+    "timestampType": pa.int32(),
+    "headers": HEADERS,
+}
+"""Every column there is, in the order of Spark's connector; all can be null."""
+COLUMN_NAMES: Final = tuple(TYPES)
+DEFAULT_COLUMNS: Final = tuple(name for name in TYPES if name != "headers")
+_US_PER_MS: Final = 1000
+
+
+def schema_of(columns: Sequence[str]) -> pa.Schema:
+    """Return the Arrow schema of these columns, in that order.
+
+    Raises: ConfigError: there is no such column.
+    """
+    for name in columns:
+        if name not in TYPES:
+            raise ConfigError(f"a record has no column {name!r}: {', '.join(TYPES)}", key=name)
+    return pa.schema([pa.field(name, TYPES[name]) for name in columns])
+
+
+class RecordColumns:
+    """Makes the batches of one partition.
+
+    Args:
+        topic, partition: whose records.
+        columns: names of the columns, in the order wanted.
+    """
+
+    def __init__(self, topic: str, partition: int, columns: Sequence[str]) -> None:
+        self.schema = schema_of(columns)
+        self._names = tuple(columns)
+        self._rising = pa.array(range(ROWS_PER_BATCH), pa.int64()) if "offset" in columns else None
+        self._same: dict[str, pa.Array] = {}
+        for name, constant in (("topic", topic), ("partition", partition)):
+            if name in columns:
+                self._same[name] = pa.repeat(pa.scalar(constant, TYPES[name]), ROWS_PER_BATCH)
+        if "timestampType" in columns:
+            for type_id in (-1, 0, 1):
+                self._same[_type_name(type_id)] = pa.repeat(pa.scalar(type_id, pa.int32()), ROWS_PER_BATCH)
+        if "headers" in columns:
+            self._same["headers"] = pa.nulls(ROWS_PER_BATCH, HEADERS)
+
+    def begin(self) -> Columns:
+        """Return empty columns to be filled for the next batch, with at most ROWS_PER_BATCH records."""
+        wanted = self._names
+        return Columns(
+            keys="key" in wanted,
+            values="value" in wanted,
+            timestamps="timestamp" in wanted,
+            headers="headers" in wanted,
+            room_bytes=BYTES_PER_BATCH,
+        )
+
+    def batch(self, columns: Columns) -> pa.RecordBatch:
+        """Return the records in the columns as one batch.
+
+        Raises: CorruptBatchError: a timestamp that no table can hold.
+        """
+        arrays = [self._array(name, columns) for name in self._names]
+        if not arrays:  # nothing but the number of rows is wanted
+            return pa.RecordBatch.from_struct_array(pa.nulls(columns.count, pa.struct([])))
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+    def _array(self, name: str, columns: Columns) -> pa.Array:
+        if name == "key":
+            return pa.array(columns.keys, pa.binary())
+        if name == "value":
+            return pa.array(columns.values, pa.binary())
+        if name == "offset":
+            return self._offsets(columns)
+        if name == "timestamp":
+            return _timestamps(columns.timestamps_ms)
+        if name == "timestampType":
+            return self._types(columns)
+        if name == "headers" and any(columns.headers):
+            return _headers(columns)
+        return self._same[name].slice(0, columns.count)
+
+    def _offsets(self, columns: Columns) -> pa.Array:
+        assert self._rising is not None
+        runs = columns.offset_runs
+        if len(runs) == 1:
+            return pc.add(self._rising.slice(0, columns.count), runs[0][0])
+        ends = [*runs[1:], (0, columns.count)]
+        offsets = [first + step for (first, row), (_, end) in zip(runs, ends, strict=True) for step in range(end - row)]
+        return pa.array(offsets, pa.int64())
+
+    def _types(self, columns: Columns) -> pa.Array:
+        runs = [*columns.type_runs, (0, columns.count)]
+        parts = [self._same[_type_name(type_id)].slice(0, end - row) for (type_id, row), (_, end) in pairwise(runs)]
+        return parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
+
+
+def _type_name(type_id: int) -> str:
+    return f"timestampType {type_id}"
+
+
+def _timestamps(timestamps_ms: list[int]) -> pa.Array:
+    try:
+        us = pc.multiply_checked(pa.array(timestamps_ms, pa.int64()), _US_PER_MS)
+    except pa.ArrowInvalid:
+        furthest = max(timestamps_ms, key=abs)
+        raise CorruptBatchError(
+            f"a timestamp of {furthest} ms since the epoch does not fit into microseconds"
+        ) from None
+    return us.view(TYPES["timestamp"])
+
+
+def _headers(columns: Columns) -> pa.Array:
+    """Return the headers; a record without any has null, as in Spark's connector."""
+    names: list[str] = []
+    values: list[bytes | None] = []
+    starts: list[int | None] = []
+    for headers in columns.headers:
+        starts.append(None if headers is None else len(names))
+        for name, value in headers or ():
+            names.append(_readable(name))
+            values.append(value)
+    starts.append(len(names))
+    fields = [HEADERS.value_type.field("key"), HEADERS.value_type.field("value")]
+    entries = pa.StructArray.from_arrays([pa.array(names, pa.string()), pa.array(values, pa.binary())], fields=fields)
+    return pa.ListArray.from_arrays(pa.array(starts, pa.int32()), entries, type=HEADERS)
+
+
+def _readable(name: str) -> str:
+    """Return a header's name; bytes that are not UTF-8 are replaced, as Java does."""
+    return name if name.isascii() else name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
