@@ -15,6 +15,7 @@ import typer
 
 from kctl.cli.environment import Environment
 from kctl.cli.failures import SECRETS
+from kctl.cli.profiles.choice import Chosen, choose_profile
 from kctl.cli.settings import Setting, Settings, merge_settings, unknown_variables
 from kctl.cli.words.durations import parse_duration_ms
 from kctl.client.config import ClientConfig
@@ -82,6 +83,7 @@ class Common(NamedTuple):
     verbose: bool
     tracer: "Tracer | None" = None
     trace_file: "TraceFile | None" = None
+    profile: Chosen | None = None
 
     @property
     def events(self) -> EventSink:
@@ -168,6 +170,10 @@ def common(
         Path | None,
         typer.Option("--command-config", metavar="FILE", help="A .properties file, as of Kafka's own tools."),
     ] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option("--profile", "-C", metavar="NAME", help="Profile to use; else $KCTL_PROFILE, else the current."),
+    ] = None,
     output: Annotated[Output | None, typer.Option("--output")] = None,  # each command offers shapes of its own
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Say nothing but errors on stderr.")] = False,
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Say more on stderr.")] = False,
@@ -178,8 +184,13 @@ def common(
         Path | None,
         typer.Option("--trace-file", metavar="FILE", help="Write each frame and attempt to a file, as jsonl."),
     ] = None,
+    *,
+    fetches: bool = True,
 ) -> Common:
-    """Return what the shared options came to: their declaration and their meaning in one place."""
+    """Return what the shared options came to: their declaration and their meaning in one place.
+
+    Args: fetches: get what the references of the profile stand for; without, they stay as they are written.
+    """
     environment: Environment = ctx.obj
     flags = {
         "default.api.timeout.ms": _limit("--api-timeout", api_timeout),
@@ -190,11 +201,16 @@ def common(
         "bootstrap.servers": Setting(",".join(bootstrap), "--bootstrap") if bootstrap else None,
     }
     given = {name: setting for name, setting in flags.items() if setting is not None}
-    settings = merge_settings(given, override or (), environment.environ, command_config)
+    chosen = choose_profile(profile, environment.environ)
+    written = {} if chosen is None else settings_of(chosen)
+    settings = merge_settings(given, override or (), environment.environ, command_config, written)
+    if fetches and chosen is not None:
+        settings = _fetch_references(settings, chosen, environment)
     ctx.meta[SECRETS] = settings.secrets
     shared = Common(
         environment=environment,
         settings=settings,
+        profile=chosen,
         close_timeout_ms=DEFAULT_CLOSE_MS if close_timeout is None else close_timeout,
         output=output,
         quiet=quiet,
@@ -207,11 +223,24 @@ def common(
     return shared
 
 
+def settings_of(chosen: Chosen) -> dict[str, Setting]:
+    """Return the properties of a profile as settings."""
+    return {name: Setting(value, chosen.origin, of_profile=True) for name, value in chosen.properties.items()}
+
+
+def _fetch_references(settings: Settings, chosen: Chosen, environment: Environment) -> Settings:
+    from kctl.cli.profiles.references import Sources, ask_on_terminal, fetch
+
+    sources = Sources(environment.environ, chosen.file.path.parent, environment.clock, ask_on_terminal)
+    return settings.with_references(lambda name, setting: fetch(name, setting.value, setting.origin, sources))
+
+
 def _start_trace(environment: Environment, settings: Settings) -> "Tracer":
     from kctl.cli.trace.tracer import Tracer
 
     limit = settings.by_name.get("default.api.timeout.ms")
-    limit_ms = ClientConfig.default_api_timeout_ms.default if limit is None else int(limit.value)
+    declared = ClientConfig.default_api_timeout_ms
+    limit_ms = declared.default if limit is None else declared.read(limit.value)
     return Tracer(environment.say, environment.clock, limit_ms=limit_ms)
 
 
@@ -225,17 +254,23 @@ def _limit(flag: str, limit_ms: int | None) -> Setting | None:
     return None if limit_ms is None else Setting(str(limit_ms), flag)
 
 
+def _shared_parameters() -> dict[str, inspect.Parameter]:
+    return {name: p for name, p in inspect.signature(common).parameters.items() if name != "fetches"}
+
+
 def common_names() -> frozenset[str]:
     """Return the names of the shared options, as the parameters of a command."""
-    return frozenset(inspect.signature(common).parameters)
+    return frozenset(_shared_parameters())
 
 
-def with_common(*outputs: Output) -> Callable[[Callable[..., int]], Callable[..., int]]:
+def with_common(*outputs: Output, fetches: bool = True) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Return what gives a command the shared options after its own; its first parameter becomes the `Common`.
 
-    Args: outputs: the shapes of --output; a command without any does not show the option, and refuses it.
+    Args:
+        outputs: the shapes of --output; a command without any does not show the option, and refuses it.
+        fetches: get what the references of the profile stand for.
     """
-    shared = dict(inspect.signature(common).parameters)
+    shared = _shared_parameters()
     shape = typer.Option(
         "--output", click_type=OutputType(outputs), hidden=not outputs, help="Shape of the data on stdout."
     )
@@ -245,7 +280,7 @@ def with_common(*outputs: Output) -> Callable[[Callable[..., int]], Callable[...
         own = list(inspect.signature(command).parameters.values())[1:]
 
         def call(**given: Any) -> int:
-            merged = common(*(given.pop(name) for name in shared))
+            merged = common(**{name: given.pop(name) for name in shared}, fetches=fetches)
             try:
                 return command(merged, **given)
             finally:

@@ -1,20 +1,23 @@
 """Settings: the Kafka properties of one call, merged from everywhere a user can put them, with their origin.
 
-Precedence, high to low: flag, -X, KCTL_* variable, --command-config file, the client's default.
+Precedence, high to low: flag, -X, KCTL_* variable, --command-config file, profile, the client's default.
 Knows names and origins; the values are judged by `kctl.client.config`. Shown by tests/unit/cli/test_settings.py.
 """
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from kctl.cli.profiles.references import JAAS, Fetched
 from kctl.client.config import KINDS, ClientConfig
 from kctl.client.config.property import AnyProperty
 from kctl.client.errors import ConfigError
 from kctl.client.properties import LARGEST_FILE_BYTES, read_properties
+from kctl.client.security.jaas import read_jaas
 
 ENVIRONMENT_PREFIX = "KCTL_"
-NOT_PROPERTIES = ("KCTL_CACHE", "KCTL_PURE", "KCTL_RUN_PORT")
+NOT_PROPERTIES = ("KCTL_CACHE", "KCTL_COMPLETION_TIMEOUT_MS", "KCTL_PURE", "KCTL_RUN_PORT")
 """Variables of kctl and its tests that are no Kafka property."""
 
 Config = TypeVar("Config", bound=ClientConfig)
@@ -28,31 +31,65 @@ KNOWN: dict[str, AnyProperty] = {
 }
 """Every property of any kind of client, by each of its names."""
 
+_SOUNDS_SECRET = re.compile(r"passw|pasw|secret|token$|credential|user\.info|jaas|\bkey$|\bpem\b")
+
+
+def is_secret(name: str) -> bool:
+    """Whether a property's value must never be printed; of a name that is not known, whether it sounds so."""
+    declared = KNOWN.get(name)
+    return declared.secret if declared is not None else _SOUNDS_SECRET.search(name.lower()) is not None
+
 
 class Setting(NamedTuple):
-    """One value as written, and where it was written: `--api-timeout`, `-X`, `$KCTL_ACKS`, a file's name."""
+    """One value as written, and where it was written: `--api-timeout`, `-X`, `$KCTL_ACKS`, a file's or profile's name.
+
+    Attributes: of_profile: `${env:NAME}` and the like in it are still to be fetched.
+    """
 
     value: str
     origin: str
+    of_profile: bool = False
 
 
 class Settings(NamedTuple):
-    """The merged settings, by Kafka property name."""
+    """The merged settings, by Kafka property name.
+
+    Attributes: parts: what references in secret values stood for.
+    """
 
     by_name: Mapping[str, Setting]
+    parts: tuple[str, ...] = ()
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The values that must never be printed."""
-        return tuple(setting.value for name, setting in self.by_name.items() if name in KNOWN and KNOWN[name].secret)
+        """The values that must never be printed, the longest first: one may be a part of another."""
+        found = {setting.value for name, setting in self.by_name.items() if is_secret(name)}
+        if JAAS in self.by_name:
+            found.update(_of_login(self.by_name[JAAS].value))
+        return tuple(sorted({*found, *self.parts}, key=lambda secret: (-len(secret), secret)))
 
     def with_defaults(self, defaults: Mapping[str, str]) -> "Settings":
         """Return settings in which `defaults` fill the places that the user left open."""
-        return Settings({name: Setting(value, "kctl") for name, value in defaults.items()} | dict(self.by_name))
+        below = {name: Setting(value, "kctl") for name, value in defaults.items()}
+        return self._replace(by_name=below | dict(self.by_name))
 
     def with_flags(self, flags: Mapping[str, Setting | None]) -> "Settings":
         """Return settings with further flags, which win; None is a flag that was not given."""
-        return Settings(dict(self.by_name) | {name: setting for name, setting in flags.items() if setting is not None})
+        above = {name: setting for name, setting in flags.items() if setting is not None}
+        return self._replace(by_name=dict(self.by_name) | above)
+
+    def with_references(self, fetch: Callable[[str, Setting], Fetched]) -> "Settings":
+        """Return settings in which the references of the profile's values are replaced by what `fetch` returns.
+
+        Raises: what `fetch` raises.
+        """
+        by_name, parts = dict(self.by_name), list(self.parts)
+        for name, setting in self.by_name.items():
+            if setting.of_profile:
+                fetched = fetch(name, setting)
+                by_name[name] = Setting(fetched.value, setting.origin)
+                parts.extend(fetched.parts if is_secret(name) else ())
+        return Settings(by_name, tuple(parts))
 
     def parse(self, kind: type[Config]) -> Config:
         """Return the typed config of one kind of client.
@@ -73,6 +110,7 @@ def merge_settings(
     overrides: Iterable[str],
     environ: Mapping[str, str],
     command_config: Path | None,
+    profile: Mapping[str, Setting] | None = None,
 ) -> Settings:
     """Return the settings of one call.
 
@@ -80,11 +118,13 @@ def merge_settings(
         flags: by property name, of the flags that were given.
         overrides: the `key=value` texts of -X, in their order; the last of a name wins.
         command_config: a Java .properties file, or None.
+        profile: the properties of the chosen profile, or None.
     Raises:
         ConfigError: a malformed or secret -X, an unreadable or malformed file.
     """
     merged: dict[str, Setting] = {}
-    for layer in (_of_file(command_config), _of_environment(environ), _of_overrides(overrides), dict(flags)):
+    layers = (profile or {}, _of_file(command_config), _of_environment(environ), _of_overrides(overrides), flags)
+    for layer in layers:
         for name, setting in layer.items():
             declared = KNOWN.get(name)
             merged[declared.name if declared is not None else name] = setting
@@ -102,6 +142,15 @@ def unknown_variables(environ: Mapping[str, str]) -> list[str]:
         for name in environ
         if name.startswith(ENVIRONMENT_PREFIX) and name not in NOT_PROPERTIES and _property_of_variable(name) is None
     )
+
+
+def _of_login(jaas: str) -> list[str]:
+    """Return the options of a sasl.jaas.config that an error could repeat without the rest, and must not."""
+    try:
+        options = read_jaas(jaas).options
+    except ConfigError:  # told where the login is used; then no part of it is known
+        return []
+    return [value for name, value in options.items() if is_secret(name)]
 
 
 def _of_file(path: Path | None) -> dict[str, Setting]:
@@ -137,11 +186,11 @@ def _of_overrides(overrides: Iterable[str]) -> dict[str, Setting]:
         name = name.strip()
         if not name or not equals:
             raise ConfigError(f"-X takes key=value, such as -X client.id=me, not {name[:80]!r}")
-        if name in KNOWN and KNOWN[name].secret:
+        if is_secret(name):
             variable = ENVIRONMENT_PREFIX + name.upper().replace(".", "_")
             raise ConfigError(
                 f"-X {name}: a secret on the command line can be read by every user of this machine; "
-                f"put it into a file for --command-config, or into ${variable}",
+                f"put it into a file for --command-config, into ${variable}, or let a profile fetch it",
                 key=name,
             )
         found[name] = Setting(value, "-X")

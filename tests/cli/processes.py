@@ -15,6 +15,8 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[2]
 BOUND_S = 30
 """No run of these tests takes nearly as long; a hang ends here."""
+NO_PROFILES = "/nonexistent"
+"""A place without profiles: those of whoever runs the tests are not theirs."""
 INSTALLED = os.environ.get("KCTL_TEST_COMMAND")
 KCTL = (INSTALLED,) if INSTALLED else (sys.executable, "-m", "kctl")
 PYTHON = str(Path(INSTALLED).parent / "python") if INSTALLED else sys.executable
@@ -30,11 +32,11 @@ class Ended(NamedTuple):
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the variables of a child: ours without any KCTL_*, and `extra`."""
+    """Return the variables of a child: ours without any KCTL_*, no profiles, and `extra`."""
     ours = {name: value for name, value in os.environ.items() if not name.startswith("KCTL_")}
     pure = {"KCTL_PURE": os.environ["KCTL_PURE"]} if "KCTL_PURE" in os.environ else {}
     source = {} if INSTALLED else {"PYTHONPATH": str(ROOT)}
-    return {**ours, **pure, **source, "COLUMNS": "80", **(extra or {})}
+    return {**ours, **pure, **source, "COLUMNS": "80", "XDG_CONFIG_HOME": NO_PROFILES, **(extra or {})}
 
 
 def kctl(*arguments: str, stdin: bytes = b"", environ: Mapping[str, str] | None = None) -> Ended:

@@ -4,10 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from kctl.cli.settings import Setting, merge_settings, unknown_variables
+from kctl.cli.profiles.references import Fetched
+from kctl.cli.settings import Setting, is_secret, merge_settings, unknown_variables
 from kctl.client.config import AdminConfig, ConsumerConfig
 from kctl.client.errors import ConfigError
 
+BELOW = ("linger.ms", "batch.size")
 SERVERS = {"bootstrap.servers": Setting("a:9092", "--bootstrap")}
 
 
@@ -19,13 +21,58 @@ def test_precedence(tmp_path: Path) -> None:
         ["group.id=X", "request.timeout.ms=3"],
         {"KCTL_CLIENT_ID": "env", "KCTL_GROUP_ID": "env", "KCTL_REQUEST_TIMEOUT_MS": "2"},
         file,
+        {name: Setting("profile", "profile p", of_profile=True) for name in (*BELOW, "client.id", "acks")},
     )
     assert settings.by_name == {
+        **{name: Setting("profile", "profile p", of_profile=True) for name in BELOW},
         "client.id": Setting("env", "$KCTL_CLIENT_ID"),
         "group.id": Setting("X", "-X"),
         "request.timeout.ms": Setting("4", "--request-timeout"),
         "acks": Setting("1", str(file)),
     }
+
+
+def test_references_of_a_profile_are_fetched_where_nothing_beats_them() -> None:
+    asked: list[str] = []
+
+    def fetch(name: str, setting: Setting) -> Fetched:
+        asked.append(name)
+        return Fetched(f"fetched for {name}", (f"part of {name}",))
+
+    profile = {name: Setting("${env:X}", "profile p", of_profile=True) for name in ("client.id", "ssl.key.password")}
+    settings = merge_settings({}, ["client.id=me"], {}, None, profile).with_references(fetch)
+    assert asked == ["ssl.key.password"]
+    assert settings.by_name == {
+        "client.id": Setting("me", "-X"),
+        "ssl.key.password": Setting("fetched for ssl.key.password", "profile p"),
+    }
+    assert settings.secrets == ("fetched for ssl.key.password", "part of ssl.key.password")
+
+
+def test_the_password_of_a_login_is_a_secret_by_itself() -> None:
+    login = 'a.b.PlainLoginModule required username="alice" password="hunter2" debug="true";'
+    assert merge_settings({}, [], {"KCTL_SASL_JAAS_CONFIG": login}, None).secrets == (login, "hunter2")
+    broken = login.removesuffix(";")
+    assert merge_settings({}, [], {"KCTL_SASL_JAAS_CONFIG": broken}, None).secrets == (broken,)
+
+
+@pytest.mark.parametrize(
+    ("name", "secret"),
+    [
+        ("sasl.jaas.config", True),
+        ("sasl.oauthbearer.token", True),
+        ("sasl.oauthbearer.token.file", False),
+        ("sasl.oauthbearer.token.endpoint.url", False),
+        ("ssl.key.pasword", True),
+        ("sasl.oauthbearer.client.credentials.client.secret", True),
+        ("basic.auth.user.info", True),
+        ("partitioner.ignore.keys", False),
+        ("key.serializer", False),
+        ("no.such.property", False),
+    ],
+)
+def test_what_is_secret_also_of_names_that_are_not_known(name: str, secret: bool) -> None:
+    assert is_secret(name) is secret
 
 
 def test_the_last_override_wins_and_may_hold_an_equals_sign() -> None:

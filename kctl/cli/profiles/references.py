@@ -1,0 +1,297 @@
+"""References: what `${env:NAME}` and the others in a profile's values stand for, fetched when a call needs it.
+
+    ${env:NAME}            a variable
+    ${file:PATH}           the text of a file, without the line ends at its end; relative to the profile's file
+    ${cmd:COMMAND}         what a command prints, by /bin/sh
+    ${keyring:SERVICE/USER}  the system's key ring, with the extra kctl-kafka[keyring]
+    ${prompt:WORDS}        asked for on the terminal
+    $${                    is ${ itself
+
+Owns the grammar, the bounds of each source, and the words when one has nothing; errors name profile, key and source,
+and never a value. Shown by tests/unit/cli/profiles/test_references.py.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from kctl.client.clock import Clock, Timer
+from kctl.client.errors import ConfigError
+
+LARGEST_SECRET_BYTES = 1 << 20
+COMMAND_LIMIT_MS = 60_000
+"""Limit of one command: long enough for somebody to touch a key, and an end to one that hangs."""
+KINDS = ("env", "file", "cmd", "keyring", "prompt")
+JAAS = "sasl.jaas.config"
+_JAAS_ESCAPES = {"\\": "\\\\", '"': '\\"', "'": "\\'", "\n": "\\n", "\r": "\\r"}
+_KIND = re.compile(r"[a-z]+(?=:)")
+
+
+class Reference(NamedTuple):
+    """One reference in a value: `env` and `NAME`."""
+
+    kind: str
+    argument: str
+
+    def __str__(self) -> str:
+        return f"${{{self.kind}:{self.argument}}}"
+
+
+class Fetched(NamedTuple):
+    """A value with its references replaced, and what each of them stood for."""
+
+    value: str
+    parts: tuple[str, ...]
+
+
+class Sources(NamedTuple):
+    """What references are fetched from.
+
+    Attributes: folder: of the profile's file; `ask`: gets the words of a prompt and returns the answer.
+    """
+
+    environ: Mapping[str, str]
+    folder: Path
+    clock: Clock
+    ask: "Callable[[str], str] | None" = None
+
+
+def split_references(text: str) -> Iterator[str | Reference]:
+    """Yield the pieces of a value, in order: plain texts, unescaped, and references.
+
+    Raises: ValueError: a reference that is not closed, or of no kind there is.
+    """
+    at = 0
+    while (found := text.find("${", at)) >= 0:
+        if text[found - 1 : found] == "$" and found > at:
+            yield text[at : found - 1] + "${"
+            at = found + 2
+            continue
+        if found > at:
+            yield text[at:found]
+        end = _closing(text, found)
+        yield _reference(text[found + 2 : end])
+        at = end + 1
+    if at < len(text):
+        yield text[at:]
+
+
+def references(text: str) -> list[Reference]:
+    """Return the references of a value; none of one that is malformed."""
+    try:
+        return [piece for piece in split_references(text) if isinstance(piece, Reference)]
+    except ValueError:
+        return []
+
+
+def escape(text: str) -> str:
+    """Return the value that stands for a text as it is."""
+    return text.replace("${", "$${")
+
+
+def unescape(text: str) -> str:
+    """Return a value without the escapes, its references as they are written."""
+    return "".join(str(piece) for piece in split_references(text))
+
+
+def fetch(key: str, text: str, where: str, sources: Sources) -> Fetched:
+    """Return a value with its references replaced.
+
+    Inside of sasl.jaas.config what is fetched is quoted as JAAS wants it, unless it is the whole value.
+    Args: where: what to call the value in errors: `profile prod`.
+    Raises: ConfigError: naming profile, key and the source that has nothing.
+    """
+    try:
+        pieces = list(split_references(text))
+    except ValueError as e:
+        raise ConfigError(f"{where}: {key}: {e}", key=key) from None
+    built: list[str] = []
+    parts: list[str] = []
+    for piece in pieces:
+        if isinstance(piece, str):
+            built.append(piece)
+            continue
+        try:
+            part = _fetch_one(piece, sources)
+        except _Missing as e:
+            raise ConfigError(f"{where}: {key} needs {piece}: {e}", key=key) from None
+        parts.append(part)
+        built.append(part if key != JAAS or len(pieces) == 1 else _quoted(part, "".join(built)))
+    return Fetched("".join(built), tuple(parts))
+
+
+class _Missing(Exception):
+    """A source has nothing to give; the text says why."""
+
+
+def _closing(text: str, start: int) -> int:
+    """Return where the brace that opens at start + 1 closes; a command may have braces of its own."""
+    depth = 0
+    for at in range(start + 1, len(text)):
+        if text[at] == "{":
+            depth += 1
+        elif text[at] == "}":
+            depth -= 1
+            if depth == 0:
+                return at
+    raise ValueError(f"the ${{ at character {start + 1} is not closed; $${{ is the text itself")
+
+
+def _reference(inside: str) -> Reference:
+    match = _KIND.match(inside)
+    if match is None or match[0] not in KINDS or len(inside) == match.end() + 1:
+        known = ", ".join(f"${{{kind}:...}}" for kind in KINDS)
+        raise ValueError(f"a reference is one of {known}; $${{ is the text itself")
+    return Reference(match[0], inside[match.end() + 1 :])
+
+
+def _quoted(part: str, before: str) -> str:
+    """Return a part for the place after `before` in a JAAS entry: escaped, and with quotes where it has none."""
+    escaped = "".join(_JAAS_ESCAPES.get(letter, letter) for letter in part)
+    quote, at = "", 0
+    while at < len(before):
+        if quote and before[at] == "\\":
+            at += 1
+        elif quote:
+            quote = "" if before[at] == quote else quote
+        elif before[at] in "\"'":
+            quote = before[at]
+        at += 1
+    return escaped if quote else f'"{escaped}"'
+
+
+# --- the sources ------------------------------------------------------------------------------------------------------
+
+
+def _fetch_one(reference: Reference, sources: Sources) -> str:
+    if reference.kind == "env":
+        return _of_variable(reference.argument, sources.environ)
+    if reference.kind == "file":
+        return _of_file(reference.argument, sources)
+    if reference.kind == "cmd":
+        return _of_command(reference.argument, sources)
+    if reference.kind == "keyring":
+        return _of_keyring(reference.argument)
+    if sources.ask is None:
+        raise _Missing("there is no terminal to ask on")
+    return sources.ask(reference.argument)
+
+
+def _of_variable(name: str, environ: Mapping[str, str]) -> str:
+    if name not in environ:
+        raise _Missing(f"${name} is not set")
+    return environ[name]
+
+
+def path_of(argument: str, sources: Sources) -> Path:
+    """Return the path that ${file:...} names: `~/` is the user's home, the rest is relative to the profile's file."""
+    home = sources.environ.get("HOME", "")
+    if argument.startswith("~/") and home:
+        return Path(home, argument[2:])
+    return sources.folder / argument
+
+
+def _of_file(argument: str, sources: Sources) -> str:
+    path = path_of(argument, sources)
+    try:
+        with path.open("rb") as file:
+            raw = file.read(LARGEST_SECRET_BYTES + 1)
+    except (OSError, ValueError) as e:
+        raise _Missing((e.strerror if isinstance(e, OSError) else None) or "not a path") from None
+    return _decoded(raw)
+
+
+def _decoded(raw: bytes) -> str:
+    if len(raw) > LARGEST_SECRET_BYTES:
+        raise _Missing(f"it is larger than {LARGEST_SECRET_BYTES} bytes")
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError:
+        raise _Missing("it is not UTF-8") from None
+    return text.rstrip("\r\n")
+
+
+def _of_command(command: str, sources: Sources) -> str:
+    """Run a command and return what it prints; its stderr is ours, so that it can say what is wrong with it."""
+    import subprocess  # 5 ms, for those who have commands
+
+    with subprocess.Popen(
+        ["/bin/sh", "-c", command],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        cwd=sources.folder,
+        env=dict(sources.environ),
+    ) as process:
+        assert process.stdout is not None
+        timer = Timer(sources.clock, COMMAND_LIMIT_MS)
+        try:
+            raw = _read_to_end(process.stdout.fileno(), timer)
+            timer.update()
+            process.wait(timeout=timer.remaining_ms / 1000)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise _not_done() from None
+        except BaseException:  # Ctrl-C too: it is not left behind
+            process.kill()
+            raise
+        if process.returncode:
+            raise _Missing(f"the command ended with {process.returncode}")
+    if not raw.strip():
+        raise _Missing("the command printed nothing")
+    return _decoded(raw)
+
+
+def _not_done() -> _Missing:
+    return _Missing(f"the command was not done after {COMMAND_LIMIT_MS // 1000} s")
+
+
+def _read_to_end(descriptor: int, timer: Timer) -> bytes:
+    import select  # with subprocess
+
+    raw = bytearray()
+    while len(raw) <= LARGEST_SECRET_BYTES:
+        timer.update()
+        if timer.is_expired or not select.select([descriptor], [], [], timer.remaining_ms / 1000)[0]:
+            raise _not_done()
+        piece = os.read(descriptor, 1 << 16)
+        if not piece:
+            return bytes(raw)
+        raw += piece
+    raise _Missing(f"it is larger than {LARGEST_SECRET_BYTES} bytes")
+
+
+def _of_keyring(argument: str) -> str:
+    service, slash, user = argument.rpartition("/")
+    if not slash:
+        raise _Missing("it is written ${keyring:SERVICE/USER}")
+    try:
+        import keyring
+        from keyring.errors import KeyringError
+    except ImportError:
+        raise _Missing("the key ring needs a package: pip install 'kctl-kafka[keyring]'") from None
+    try:
+        found = keyring.get_password(service, user)
+    except KeyringError as e:
+        raise _Missing(f"the key ring refused: {type(e).__name__}") from None
+    if found is None:
+        raise _Missing(f"the key ring has nothing; keyring set {service} {user} puts it there")
+    return found
+
+
+def ask_on_terminal(words: str) -> str:
+    """Ask for a secret on the terminal, without showing what is typed; stdin may be data and is not read.
+
+    Raises: ConfigError: there is no terminal.
+    """
+    import getpass  # with termios, for those who are asked
+
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
+    except OSError:
+        raise _Missing("there is no terminal to ask on") from None
+    try:
+        return getpass.getpass(f"{words}: ")
+    except EOFError:
+        raise _Missing("nothing was typed") from None

@@ -1,0 +1,74 @@
+"""Trust: the project files that the user has looked at and allowed, by path and content.
+
+A project's file may come from anybody, and says where records and passwords go; so none is used before it is
+allowed, and again after each change (docs/decisions/0010). Shown by tests/unit/cli/profiles/test_trust.py.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from kctl.cli.profiles.files import ProfileFile, read_bytes
+from kctl.cli.profiles.locations import require_user_file, user_file
+from kctl.client.errors import ConfigError
+
+STORE = "trusted.toml"
+_HEAD = "# Project files that kctl may use: `kctl profile trust` writes this.\n"
+
+
+def is_trusted(file: ProfileFile, environ: Mapping[str, str]) -> bool:
+    """Whether this content of this file was allowed; the user's own file always is."""
+    if not file.is_project:
+        return True
+    own = user_file(environ)
+    return own is not None and _read(own.with_name(STORE)).get(_name(file.path)) == _digest(file.raw)
+
+
+def require_trust(file: ProfileFile, environ: Mapping[str, str]) -> None:
+    """Raise ConfigError for a project's file that was not allowed, saying how to."""
+    if not is_trusted(file, environ):
+        raise ConfigError(
+            f"{file.path} is not trusted, or was changed since: read it, then say kctl profile trust "
+            f"(-C '' does without any profile)"
+        )
+
+
+def trust(path: Path, raw: bytes, environ: Mapping[str, str]) -> None:
+    """Allow this content of a project's file."""
+    _change(environ, lambda allowed: {**allowed, _name(path): _digest(raw)})
+
+
+def distrust(path: Path, environ: Mapping[str, str]) -> None:
+    """Take back what was allowed."""
+    _change(environ, lambda allowed: {name: each for name, each in allowed.items() if name != _name(path)})
+
+
+def _change(environ: Mapping[str, str], change: Callable[[dict[str, str]], dict[str, str]]) -> None:
+    import tomli_w  # wanted where something is written
+
+    from kctl.cli.profiles.writing import replace_file
+
+    store = require_user_file(environ).with_name(STORE)
+    replace_file(store, lambda _: (_HEAD + tomli_w.dumps({"files": change(_read(store))})).encode())
+
+
+def _read(store: Path) -> dict[str, str]:
+    found = read_bytes(store)
+    if found is None:
+        return {}
+    import tomllib  # wanted where there are trusted files
+
+    try:
+        files = tomllib.loads(found[0].decode()).get("files", {})
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
+        raise ConfigError(f"{store}: {e}; kctl profile trust writes it anew once it is deleted") from None
+    return {str(name): str(digest) for name, digest in files.items()} if isinstance(files, dict) else {}
+
+
+def _name(path: Path) -> str:
+    return str(path.resolve())
+
+
+def _digest(raw: bytes) -> str:
+    from hashlib import sha256  # 5 ms, for those in a project with profiles
+
+    return sha256(raw).hexdigest()

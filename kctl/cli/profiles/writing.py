@@ -1,0 +1,103 @@
+"""Writing a file so that whoever reads it, whenever the power goes, finds the old content or the new, whole.
+
+A new file beside the old one (0600), fsync, rename, fsync of the folder; writers take turns by a lock on the folder.
+Knows nothing of profiles. Shown by tests/unit/cli/profiles/test_writing.py and tests/cli/test_profile_crash.py, which
+kills the process at each step.
+"""
+
+import errno
+import fcntl
+import os
+import select
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from kctl.client.clock import Clock, SystemClock
+from kctl.client.errors import ConfigError
+
+FOLDER_MODE = 0o700
+LOCK_LIMIT_MS = 5_000
+_LOOK_AGAIN_S = 0.02
+_NO_LOCKS = (errno.EBADF, errno.EINVAL, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
+"""What file systems without locks for folders answer; there two writers at once are not told apart."""
+
+
+def replace_file(path: Path, make: Callable[[bytes | None], bytes], clock: Clock | None = None) -> bytes:
+    """Replace a file's content, or make the file (0600) with its folder, and return the new content.
+
+    A symbolic link stays one: the file that it names is replaced.
+    Args: make: gets the content as it is now, None without a file, and returns the new one; what it raises leaves all
+        as it was.
+    Raises: ConfigError: naming the path and what the system said.
+    """
+    real = Path(os.path.realpath(path))
+    try:
+        real.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+        with _locked(real.parent, path, clock or SystemClock()):
+            _remove_left_overs(real)
+            try:
+                before = real.read_bytes()
+            except FileNotFoundError:
+                before = None
+            content = make(before)
+            if content != before:
+                _replace(real, content)
+            return content
+    except OSError as e:
+        raise ConfigError(f"{path}: cannot be written: {e.strerror}") from None
+
+
+def _replace(path: Path, content: bytes) -> None:
+    descriptor, temporary = tempfile.mkstemp(prefix=_prefix(path), dir=path.parent)  # 0600
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        with suppress(FileNotFoundError):  # interrupted just after it had its name
+            os.unlink(temporary)
+        raise
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _prefix(path: Path) -> str:
+    return f".{path.name.lstrip('.')}."
+
+
+def _remove_left_overs(path: Path) -> None:
+    """Remove what writers left that were killed; whoever has the lock is the only one who has such a file."""
+    for left in path.parent.glob(f"{_prefix(path)}????????"):
+        left.unlink(missing_ok=True)
+
+
+@contextmanager
+def _locked(folder: Path, path: Path, clock: Clock) -> Iterator[None]:
+    descriptor = os.open(folder, os.O_RDONLY)
+    end_ms = clock.start_ms() + LOCK_LIMIT_MS
+    try:
+        while not _try_lock(descriptor):
+            if clock.now_ms() >= end_ms:
+                raise ConfigError(f"{path}: another process has been writing it for {LOCK_LIMIT_MS // 1000} s")
+            select.select([], [], [], _LOOK_AGAIN_S)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _try_lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as e:
+        if e.errno not in _NO_LOCKS:
+            raise
+    return True
