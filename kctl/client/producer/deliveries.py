@@ -16,17 +16,22 @@ from kctl.client.producer.buffer_memory import BufferMemory
 from kctl.client.producer.future import FlushGroup, Outcome, SendFuture
 from kctl.client.producer.mailbox import FlushMark
 from kctl.client.producer.metrics import ProducerCounters, TopicCounters
+from kctl.client.producer.record import UNKNOWN_OFFSET
 
 logger = logging.getLogger("kctl.producer")
 
 
 class PartitionResult(NamedTuple):
-    """What became of one partition's records; `error` is why the first undelivered one is not delivered."""
+    """What became of one partition's records; `error` is why the first undelivered one is not delivered.
+
+    `last_offset`: of the last one that is delivered, UNKNOWN_OFFSET where the broker did not tell.
+    """
 
     delivered: int = 0
     failed: int = 0
     unknown: int = 0
     error: KafkaError | None = None
+    last_offset: int = UNKNOWN_OFFSET
 
 
 class CloseResult(NamedTuple):
@@ -55,10 +60,11 @@ class CloseResult(NamedTuple):
 class _Counts:
     """A PartitionResult as it grows, and the counters of its topic."""
 
-    __slots__ = ("delivered", "error", "failed", "topic", "unknown")
+    __slots__ = ("delivered", "error", "failed", "last_offset", "topic", "unknown")
 
     def __init__(self, topic: TopicCounters) -> None:
         self.delivered = self.failed = self.unknown = 0
+        self.last_offset = UNKNOWN_OFFSET
         self.error: KafkaError | None = None
         self.topic = topic
 
@@ -129,6 +135,9 @@ class Deliveries:
                 awaited.append(record)
         _count_out(group, in_group, outcome)
         self._count(records[0].topic_partition, len(records), outcome)
+        if outcome.base_offset >= 0:
+            counts = self._results[records[0].topic_partition]
+            counts.last_offset = max(counts.last_offset, outcome.base_offset + records[-1].offset_in_batch)
         self.outstanding -= len(records)
         self.steps += len(records)
         self._memory.give(size_bytes)
@@ -219,7 +228,7 @@ class Deliveries:
     def result(self, outstanding: Mapping[TopicPartition, tuple[int, int]]) -> CloseResult:
         """Return the counts, those of records that are outstanding included: (failed, unknown) by partition."""
         parts = {
-            key: PartitionResult(counts.delivered, counts.failed, counts.unknown, counts.error)
+            key: PartitionResult(counts.delivered, counts.failed, counts.unknown, counts.error, counts.last_offset)
             for key, counts in self._results.items()
         }
         for key, (failed, unknown) in outstanding.items():
