@@ -1,0 +1,41 @@
+"""Numbers as people read them: shares, days, durations. Shown by tests/unit/pipeline/report/test_words.py."""
+
+_UNITS = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000))
+
+
+def duration_words(ms: int) -> str:
+    """Return a duration as an option takes it: `250ms`, `1.2s`, `3s`, `1m30s`."""
+    if ms < 1000:
+        return f"{ms}ms"
+    words = ""
+    for unit, unit_ms in _UNITS:
+        count, ms = divmod(ms, unit_ms)
+        words += f"{count}{unit}" if count else ""
+    seconds = f"{ms / 1000:.3f}".rstrip("0").rstrip(".")
+    return words + (f"{seconds}s" if ms else "")
+
+
+def share_words(share: float | None) -> str:
+    """Return a share in percent, with as many digits as it needs; a share that is not 0 never reads as 0."""
+    if share is None:
+        return "-"
+    percent = share * 100
+    if percent == 0 or percent >= 100:
+        return f"{percent:.0f} %"
+    if percent < 0.001:
+        return "<0.001 %"
+    digits = 0 if 10 <= percent <= 90 else 1 if 1 <= percent <= 99 else 3
+    text = f"{percent:.{digits}f}"
+    return (text.rstrip("0").rstrip(".") if digits == 3 else text) + " %"
+
+
+def days_words(days: float) -> str:
+    """Return days from now: `in 12 days`, `3 days ago`."""
+    count = abs(days)
+    text = f"{count:.0f} days" if count >= 2 else f"{count * 24:.0f} hours"
+    return f"in {text}" if days > 0 else f"{text} ago"
+
+
+def ms_words(ms: int | None) -> str:
+    """Return milliseconds for a table; `-` where they are not known."""
+    return "-" if ms is None else str(ms)
