@@ -123,9 +123,20 @@ class ExchangeClient:
         deadline_s: float = DEADLINE_S,
     ) -> list[ForeignRecord]:
         """See `ForeignClient`."""
+        return checked_count(self.name, self.consume_all(bootstrap, topic, isolation, properties, deadline_s), count)
+
+    def consume_all(
+        self,
+        bootstrap: str,
+        topic: str,
+        isolation: Isolation = "read_uncommitted",
+        properties: Mapping[str, str] | None = None,
+        deadline_s: float = DEADLINE_S,
+    ) -> list[ForeignRecord]:
+        """As `consume`, however many there are."""
         settings = {**(properties or {}), "bootstrap.servers": bootstrap, "isolation.level": isolation}
         output = self._run("consume", topic, settings, "", deadline_s)
-        return checked_count(self.name, map(ForeignRecord.from_line, output.splitlines()), count)
+        return in_log_order(map(ForeignRecord.from_line, output.splitlines()))
 
     def list_topics(
         self, bootstrap: str, properties: Mapping[str, str] | None = None, deadline_s: float = DEADLINE_S
