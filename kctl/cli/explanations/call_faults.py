@@ -5,6 +5,7 @@ from kctl.cli.explanations.fault import Fault
 
 _CALLS = "tests/faultlab/test_calls.py"
 _GROUPS = "tests/faultlab/test_groups.py"
+_PRODUCING = "tests/faultlab/test_producing.py"
 
 CALL_FAULTS = (
     Fault(
@@ -53,7 +54,7 @@ CALL_FAULTS = (
         "the principal of this connection needs an ACL for that",
         "The broker knows who we are and does not allow it. Without the right to describe a topic some answers say "
         "that it does not exist.",
-        "tests/unit/cli/test_failures.py",
+        "tests/faultlab/test_rights.py",
     ),
     Fault(
         39,
@@ -71,7 +72,7 @@ CALL_FAULTS = (
         "# record... NOT delivered",
         "",
         "The deadline of close() or of flush() came first. The account says how many of which partition, and why.",
-        "tests/cli/test_produce_undelivered.py",
+        _PRODUCING,
     ),
     Fault(
         41,
@@ -90,7 +91,7 @@ CALL_FAULTS = (
         "transaction ... may be committed: EndTxn unanswered; broker will abort in # s...",
         "a broker aborts by itself what is open after transaction.timeout.ms",
         "The broker aborts it by itself after transaction.timeout.ms.",
-        "tests/cli/test_produce_transactions.py",
+        _PRODUCING,
     ),
     Fault(
         43,
@@ -147,11 +148,11 @@ CALL_FAULTS = (
         48,
         "The broker throttles",
         ExitCode.OK,
-        "",
+        "throttled: brokers asked for pauses of # ms (a quota)",
         "",
         "A quota of the client id or user was used up. The pause that the broker asks for is kept, and is not counted "
-        "against the request's limit.",
-        "tests/sim/network/test_requests.py",
+        "against the request's limit. kctl produce tells the sum at its end, --trace each pause.",
+        _PRODUCING,
     ),
     Fault(
         49,

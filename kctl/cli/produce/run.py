@@ -193,6 +193,9 @@ class _Producing:
         is_all_or_nothing = self._transactional_id is not None
         is_taken_back = is_all_or_nothing and not self._is_committed
         tell_account(self._common, result, oldest_ms=self._outcomes.oldest_ms, is_taken_back=is_taken_back)
+        throttled_ms = self._producer.metrics().throttle_time_ms
+        if throttled_ms:
+            self._common.say(f"kctl produce: throttled: brokers asked for pauses of {throttled_ms} ms (a quota)")
         self._tell_in_hand()
         self._tell_file()
         ending = self._ending
