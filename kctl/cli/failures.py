@@ -11,6 +11,7 @@ import click
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.terminal import harmless_text
 from kctl.client import errors
+from kctl.pipeline import job_errors
 
 SECRETS = "kctl.cli.secrets"
 """Key in click's shared `meta` under which a run keeps the values that no message may hold."""
@@ -76,6 +77,15 @@ CODES: dict[type[BaseException], ExitCode] = {
     errors.FlushTimeout: ExitCode.UNDELIVERED,
     errors.DeliveryTimeout: ExitCode.UNDELIVERED,
     errors.UndeliveredError: ExitCode.UNDELIVERED,
+}
+
+JOB_CODES: dict[type[BaseException], ExitCode] = {
+    job_errors.JobError: ExitCode.UNEXPECTED,
+    job_errors.SparkMissingError: ExitCode.USAGE,
+    job_errors.SparkSetUpError: ExitCode.USAGE,
+    job_errors.SparkFailedError: ExitCode.UNEXPECTED,
+    job_errors.FolderError: ExitCode.USAGE,
+    job_errors.ExportDataError: ExitCode.DATA,
 }
 
 _BROKER_CODES: dict[ExitCode, tuple[str, ...]] = {
@@ -179,7 +189,8 @@ def exit_code(error: BaseException) -> ExitCode:
 
 def class_exit_code(kind: type[BaseException]) -> ExitCode:
     """Return the code of an error class where nothing more is known: its own, or that of its nearest base class."""
-    return next((CODES[base] for base in kind.__mro__ if base in CODES), ExitCode.UNEXPECTED)
+    codes = CODES | JOB_CODES
+    return next((codes[base] for base in kind.__mro__ if base in codes), ExitCode.UNEXPECTED)
 
 
 def broker_exit_code(name: str) -> ExitCode:
@@ -226,7 +237,7 @@ def _details(error: BaseException) -> list[str]:
 
 
 def _hint(error: BaseException, code: ExitCode) -> str:
-    if isinstance(error, CommandError):
+    if isinstance(error, CommandError | job_errors.JobError):
         return error.hint
     if isinstance(error, errors.KafkaTimeoutError | errors.TransactionError) and error.cause is not None:
         return _hint(error.cause, code)

@@ -6,9 +6,21 @@ import click
 import pytest
 
 from kctl.cli.exit_codes import ExitCode
-from kctl.cli.failures import BROKER_CODES, BROKER_HINTS, CODES, MOST_NODES, CommandError, Failure, exit_code, explain
+from kctl.cli.failures import (
+    BROKER_CODES,
+    BROKER_HINTS,
+    CODES,
+    JOB_CODES,
+    MOST_NODES,
+    CommandError,
+    Failure,
+    exit_code,
+    explain,
+)
 from kctl.client import errors
 from kctl.client.broker_errors import ErrorCode, broker_error
+from kctl.pipeline import job_errors
+from kctl.pipeline.job_errors import JobError
 
 
 def test_every_error_class_of_the_client_has_its_code() -> None:
@@ -21,6 +33,13 @@ def test_every_error_class_of_the_client_has_its_code() -> None:
     decided = {kind: next(k for k in kind.__mro__ if k in CODES) for kind in declared}
     assert set(CODES) <= declared
     assert [kind for kind, by in decided.items() if by in general and kind not in CODES] == []
+
+
+def test_every_error_class_of_jobs_has_its_code() -> None:
+    declared = {kind for kind in vars(job_errors).values() if inspect.isclass(kind) and issubclass(kind, JobError)}
+    assert set(JOB_CODES) == declared == set(job_errors.ALL)
+    assert explain(job_errors.SparkMissingError("no Spark", "install it")).lines() == ["no Spark", "hint: install it"]
+    assert exit_code(job_errors.ExportDataError("x")) is ExitCode.DATA
 
 
 def test_every_broker_error_named_exists() -> None:

@@ -1,0 +1,118 @@
+"""JSON lines from Arrow and back, in the form of `kctl consume --output jsonl`: an object a record, nothing lost.
+
+Not `kctl.cli.formats`, which writes from the wire and belongs to the command line; a test holds both to the same bytes.
+Shown by tests/unit/pipeline/test_json_lines.py.
+"""
+
+import json
+from base64 import b64decode, b64encode
+from collections.abc import Iterable, Iterator
+from json.encoder import encode_basestring
+from typing import Any
+
+import pyarrow as pa
+
+from kctl.pipeline.job_errors import ExportDataError
+
+BATCH_ROWS = 4096
+_FIELDS = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
+_TYPES: dict[str, pa.DataType] = {
+    "key": pa.binary(),
+    "value": pa.binary(),
+    "topic": pa.string(),
+    "partition": pa.int32(),
+    "offset": pa.int64(),
+    "timestamp": pa.timestamp("us", "UTC"),
+    "headers": pa.list_(pa.field("element", pa.struct([("key", pa.string()), ("value", pa.binary())]))),
+}
+SCHEMA = pa.schema(list(_TYPES.items()))
+"""What `read_json_lines` gives: the columns of an export in Parquet but `timestampType`, which JSON lines lack."""
+
+
+def json_lines(batch: pa.RecordBatch) -> bytes:
+    """Return the records of a batch of the data source's columns, an object a line."""
+    columns = {name: batch.column(name) for name in batch.schema.names}
+    timestamps = columns["timestamp"].cast(pa.int64()).to_pylist()
+    headers = columns["headers"].to_pylist() if "headers" in columns else [None] * batch.num_rows
+    names: dict[str, str] = {}
+    lines = []
+    rows = zip(
+        columns["topic"].to_pylist(),
+        columns["partition"].to_pylist(),
+        columns["offset"].to_pylist(),
+        timestamps,
+        columns["key"].to_pylist(),
+        columns["value"].to_pylist(),
+        headers,
+        strict=True,
+    )
+    for topic, partition, offset, timestamp_us, key, value, fields in rows:
+        name = names.get(topic) or names.setdefault(topic, encode_basestring(topic))
+        lines.append(
+            f'{{"topic":{name},"partition":{partition},"offset":{offset},"timestamp":{timestamp_us // 1000},'
+            f'"key":{_text(key)},"value":{_text(value)},"headers":{_headers(fields)}}}\n'
+        )
+    return "".join(lines).encode()
+
+
+def _text(data: bytes | None) -> str:
+    if data is None:
+        return "null"
+    try:
+        quoted: str = encode_basestring(data.decode())
+    except UnicodeDecodeError:
+        return f'{{"base64":"{b64encode(data).decode()}"}}'
+    return quoted
+
+
+def _headers(fields: list[dict[str, Any]] | None) -> str:
+    if not fields:
+        return "[]"
+    pairs = [f"[{encode_basestring(each['key'])},{_text(each['value'])}]" for each in fields]
+    return f"[{','.join(pairs)}]"
+
+
+def read_json_lines(lines: Iterable[bytes], name: str) -> Iterator[pa.RecordBatch]:
+    """Yield the records of lines as batches of SCHEMA.
+
+    Raises: ExportDataError: a line that is no record; `name` is the file's.
+    """
+    rows: list[dict[str, Any]] = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            rows.append(_row(json.loads(line)))
+        except (ValueError, TypeError, KeyError, AttributeError) as e:
+            raise ExportDataError(f"{name}, line {number} is no record: {e}") from None
+        if len(rows) >= BATCH_ROWS:
+            yield pa.RecordBatch.from_pylist(rows, SCHEMA)
+            rows = []
+    if rows:
+        yield pa.RecordBatch.from_pylist(rows, SCHEMA)
+
+
+def _row(given: dict[str, Any]) -> dict[str, Any]:
+    missing = [field for field in _FIELDS if field not in given]
+    if missing:
+        raise ValueError(f"it has no {missing[0]!r}")
+    headers = [{"key": str(key), "value": _bytes(value)} for key, value in given["headers"]]
+    return {
+        "topic": str(given["topic"]),
+        "partition": _number(given["partition"], 31),
+        "offset": _number(given["offset"], 63),
+        "timestamp": _number(given["timestamp"], 53) * 1000,
+        "key": _bytes(given["key"]),
+        "value": _bytes(given["value"]),
+        "headers": headers or None,
+    }
+
+
+def _number(given: Any, bits: int) -> int:
+    if not isinstance(given, int) or not -(2**bits) <= given < 2**bits:
+        raise ValueError(f"{given!r} is no number of {bits + 1} bits")
+    return given
+
+
+def _bytes(given: Any) -> bytes | None:
+    if given is None:
+        return None
+    return given.encode() if isinstance(given, str) else b64decode(given["base64"], validate=True)

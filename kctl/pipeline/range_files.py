@@ -1,0 +1,237 @@
+"""The files of one range: Arrow batches into Parquet or JSON lines, by day or hour where wanted, all or none.
+
+Written below the round's folder and renamed into place only when all of them are complete and synced, so a file that
+has its name is whole. Every attempt at a range writes the same names.
+Runs in tasks; knows neither Spark nor Kafka. Shown by tests/unit/pipeline/test_range_files.py.
+"""
+
+import json
+import os
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from kctl.pipeline.export_folder import FORMATS, ExportedFile, file_name, topic_folder
+from kctl.pipeline.job_errors import FolderError
+from kctl.pipeline.json_lines import json_lines
+from kctl.version import VERSION
+
+MOST_OPEN = 16
+"""Files that a range has open at once; with more days or hours in it, the one not written to for longest is closed."""
+DICTIONARY_COLUMNS = ["topic", "partition", "timestampType"]
+"""Columns of few different values; of the others a dictionary would be made in vain."""
+ROW_GROUP_ROWS = 512 * 1024
+ROW_GROUP_BYTES = 64 * 1024 * 1024
+"""What a row group holds before it is written: this bounds the memory of a task."""
+_UNITS = {"date": "day", "hour": "hour"}
+
+
+class FilePlace(NamedTuple):
+    """Where a range's files go.
+
+    Attributes:
+        folder: of the export.
+        round_folder: from which files are renamed; the round is over when it is gone.
+        attempt: a number that no other attempt has.
+    """
+
+    folder: Path
+    round_folder: Path
+    layout: str
+    format: str
+    compression_level: int
+    attempt: int
+
+
+class RangeName(NamedTuple):
+    """Which range it is."""
+
+    topic: str
+    partition: int
+    start: int
+    end: int
+
+
+class _Writer(Protocol):
+    def write(self, batch: pa.RecordBatch) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class RangeFiles:
+    """The files of one range while they are written.
+
+    Use it as a context manager; `finish` puts them into their places, without it nothing is left.
+    Raises, from everything: FolderError: with the file and what is wrong with it.
+    """
+
+    def __init__(self, place: FilePlace, name: RangeName) -> None:
+        self._place = place
+        self._name = name
+        self._open: OrderedDict[str, tuple[_Writer, _Part]] = OrderedDict()
+        self._parts: list[_Part] = []
+        self._rows = 0
+
+    def __enter__(self) -> "RangeFiles":
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        for writer, _ in self._open.values():
+            writer.close()
+        for part in self._parts:
+            part.draft.unlink(missing_ok=True)
+
+    @property
+    def records(self) -> int:
+        """How many were written."""
+        return self._rows
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Add the records of a batch, which are in offset order after those before it."""
+        try:
+            for folder, piece in self._split(batch):
+                self._writer(folder, batch.schema).write(piece)
+        except OSError as e:
+            raise self._failed(e) from e
+        self._rows += batch.num_rows
+
+    def finish(self) -> tuple[ExportedFile, ...]:
+        """Complete and sync the files and give them their names; return them, in the order of their paths."""
+        try:
+            while self._open:
+                self._close(next(iter(self._open)))
+            for part in self._parts:
+                (self._place.folder / part.path).parent.mkdir(parents=True, exist_ok=True)
+                part.draft.rename(self._place.folder / part.path)
+        except OSError as e:
+            raise self._failed(e) from e
+        done, self._parts = self._parts, []
+        return tuple(sorted(ExportedFile(part.path, part.records, part.size_bytes) for part in done))
+
+    def _split(self, batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """Yield a batch by the folders its records belong to, in their order."""
+        base = topic_folder(self._name.topic)
+        if self._place.layout == "topic":
+            yield base, batch
+            return
+        instants = pc.floor_temporal(batch.column("timestamp"), unit=_UNITS[self._place.layout])
+        for instant in pc.unique(instants).sort():
+            piece = (
+                batch if batch.num_rows == pc.sum(mask := pc.equal(instants, instant)).as_py() else batch.filter(mask)
+            )
+            day = f"{base}/date={pc.strftime(instant, format='%Y-%m-%d').as_py()}"
+            yield (day if self._place.layout == "date" else f"{day}/hour={pc.hour(instant).as_py():02}"), piece
+
+    def _writer(self, folder: str, schema: pa.Schema) -> "_Counted":
+        if folder not in self._open:
+            if len(self._open) >= MOST_OPEN:
+                self._close(next(iter(self._open)))
+            number = sum(part.folder == folder for part in self._parts)
+            part = _Part(self._place, self._name, folder, number, len(self._parts))
+            self._parts.append(part)
+            self._open[folder] = _writer(self._place, part.draft, schema, self._name), part
+        self._open.move_to_end(folder)
+        return _Counted(*self._open[folder])
+
+    def _close(self, folder: str) -> None:
+        writer, part = self._open.pop(folder)
+        writer.close()
+        with part.draft.open("rb") as file:
+            os.fsync(file.fileno())
+            part.size_bytes = os.fstat(file.fileno()).st_size
+
+    def _failed(self, error: OSError) -> FolderError:
+        if not self._place.round_folder.exists():
+            return FolderError(
+                f"{self._place.round_folder} is not there: another export has taken the folder over, or it is not the "
+                "same folder on this machine",
+                "one at a time writes to a folder; on a cluster it lies in a file system that all workers share",
+            )
+        return FolderError(f"{error.filename or self._place.folder}: {error.strerror or error}")
+
+
+class _Part:
+    """A file to be."""
+
+    def __init__(self, place: FilePlace, name: RangeName, folder: str, part: int, number: int) -> None:
+        self.folder = folder
+        self.path = f"{folder}/{file_name(*name, FORMATS[place.format], part)}"
+        stem = file_name(*name, "")
+        self.draft = place.round_folder / f"{stem}.{place.attempt}.{number}"
+        self.records = 0
+        self.size_bytes = 0
+
+
+class _Counted:
+    """A writer, and the file whose records it counts."""
+
+    def __init__(self, writer: _Writer, part: _Part) -> None:
+        self._writer = writer
+        self._part = part
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        self._writer.write(batch)
+        self._part.records += batch.num_rows
+
+
+def _writer(place: FilePlace, path: Path, schema: pa.Schema, name: RangeName) -> _Writer:
+    facts = {"kctl.version": VERSION, "kctl.range": json.dumps(name._asdict())}
+    if place.format == "parquet":
+        return _ParquetFile(path, schema, place.compression_level, facts)
+    return _JsonFile(path)
+
+
+class _ParquetFile:
+    """Parquet with zstd; only what every reader knows: plain and dictionary encoding, version 2.6 types."""
+
+    def __init__(self, path: Path, schema: pa.Schema, level: int, facts: Mapping[str, str]) -> None:
+        self._schema = schema.with_metadata({**(schema.metadata or {}), **{k: v.encode() for k, v in facts.items()}})
+        self._writer = pq.ParquetWriter(
+            path,
+            self._schema,
+            compression="zstd",
+            compression_level=level,
+            use_dictionary=DICTIONARY_COLUMNS,
+            write_statistics=["partition", "offset", "timestamp"],
+        )
+        self._held: list[pa.RecordBatch] = []
+        self._held_rows = self._held_bytes = 0
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Hold the batch; a row group is written when it is big enough."""
+        self._held.append(batch)
+        self._held_rows += batch.num_rows
+        self._held_bytes += batch.nbytes
+        if self._held_rows >= ROW_GROUP_ROWS or self._held_bytes >= ROW_GROUP_BYTES:
+            self._write_group()
+
+    def close(self) -> None:
+        self._write_group()
+        self._writer.close()
+
+    def _write_group(self) -> None:
+        if self._held:
+            table = pa.Table.from_batches(self._held)
+            self._held.clear()
+            self._held_rows = self._held_bytes = 0
+            self._writer.write_table(
+                table.replace_schema_metadata(self._schema.metadata), row_group_size=ROW_GROUP_ROWS
+            )
+
+
+class _JsonFile:
+    """JSON lines with zstd, as `kctl consume --output jsonl` writes them."""
+
+    def __init__(self, path: Path) -> None:
+        self._file: Any = pa.CompressedOutputStream(pa.OSFile(str(path), "wb"), "zstd")
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        self._file.write(json_lines(batch))
+
+    def close(self) -> None:
+        self._file.close()

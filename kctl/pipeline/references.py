@@ -1,0 +1,87 @@
+"""References in place of secrets: what a task is given says where a secret is, and the task looks it up.
+
+    env:NAME          an environment variable; with a local master tasks inherit those of the driver
+    file:/path        the content of a file, without the newline at its end
+    file:/path#key    a property of a .properties file, such as one for --command-config
+
+Whatever is pickled to a task can be seen by others: in Spark's plans, its event log, on its wire. So a secret in plain
+text is refused before anything is sent. Shown by tests/unit/pipeline/test_references.py and, with a canary, by
+tests/pipeline/test_secrets.py.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from kctl.client.config import KINDS
+from kctl.client.errors import ConfigError
+from kctl.client.properties import LARGEST_FILE_BYTES, read_properties
+
+ENV, FILE = "env:", "file:"
+SECRET_NAMES = frozenset(
+    name
+    for kind in KINDS
+    for declared in kind.PROPERTIES.values()
+    if declared.secret
+    for name in (declared.name, declared.alias)
+    if name is not None
+)
+"""The properties whose values are secret."""
+
+
+def is_reference(value: object) -> bool:
+    """Whether a value says where a secret is, rather than being one."""
+    return isinstance(value, str) and value.startswith((ENV, FILE))
+
+
+def refuse_plain_secrets(properties: Mapping[str, object]) -> None:
+    """Raise ConfigError when a secret is not given by a reference."""
+    for name, value in properties.items():
+        if name in SECRET_NAMES and value and not is_reference(value):
+            raise ConfigError(
+                f"{name}: a secret would travel to the tasks in plain text; write env:NAME or file:/path instead",
+                key=name,
+            )
+
+
+def resolve(properties: Mapping[str, object]) -> dict[str, object]:
+    """Return the properties with the secrets that the references lead to; other values are left as they are.
+
+    Raises: ConfigError: there is no such variable, file or property here; the text has the reference, never a value.
+    """
+    return {
+        name: _look_up(name, value) if name in SECRET_NAMES and isinstance(value, str) else value
+        for name, value in properties.items()
+    }
+
+
+def _look_up(name: str, value: str) -> str:
+    if value.startswith(ENV):
+        variable = value.removeprefix(ENV)
+        found = os.environ.get(variable)
+        if found is None:
+            raise ConfigError(f"{name}: there is no environment variable {variable} where the task runs", key=name)
+        return found
+    if value.startswith(FILE):
+        path, hash_sign, key = value.removeprefix(FILE).partition("#")
+        content = _read(name, path)
+        if not hash_sign:
+            return content.decode("utf-8", "surrogateescape").rstrip("\r\n")
+        properties = read_properties(content, path)
+        if key not in properties:
+            raise ConfigError(f"{name}: {path} has no property {key}", key=name)
+        return properties[key]
+    return value
+
+
+def _read(name: str, path: str) -> bytes:
+    if not os.path.isabs(path):
+        raise ConfigError(f"{name}: file: takes an absolute path, not {path[:200]!r}", key=name)
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(LARGEST_FILE_BYTES + 1)
+    except OSError as e:
+        raise ConfigError(f"{name}: {path}, where the task runs: {e.strerror}", key=name) from None
+    if len(content) > LARGEST_FILE_BYTES:
+        raise ConfigError(f"{name}: {path} is larger than a file of properties may be", key=name)
+    return content

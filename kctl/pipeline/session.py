@@ -1,0 +1,251 @@
+"""A Spark session for kctl's jobs: how it is set up, what it ships, where its log goes, how it ends.
+
+Jobs keep the data inside of Python tasks; the JVM schedules them and carries small results. So its compiler stays
+simple, which halves the start. Everything the JVM and the workers say goes to a log file.
+No secret ever comes here: whatever a session is given can be read on a command line or in an event log.
+Knows nothing of jobs. Shown by tests/unit/pipeline/test_session.py and tests/pipeline.
+"""
+
+import importlib.util
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
+
+from kctl.client.errors import ConfigError
+from kctl.pipeline.job_errors import SparkMissingError, SparkSetUpError
+from kctl.pipeline.shipping import FOLDER, write_archive
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+LOCAL_MASTER = "local[*]"
+INSTALL = "pip install 'kctl-kafka[spark]'"
+REDACTION = "(?i)secret|password|token|access[.]?key|jaas|sasl|keystore|truststore"
+"""Spark's own, and Kafka's words for what is secret."""
+STOP_S = 10.0
+KILL_S = 5.0
+_REFUSED = {"spark.speculation": "two copies of a task at once would write everything twice"}
+
+
+class SessionOptions(NamedTuple):
+    """How Spark is to be run.
+
+    Attributes:
+        master: `local[*]`, `local[N]` or `spark://host:port`.
+        properties: further Spark properties, which win over kctl's own.
+        log_path: where Spark's log goes; None for a temporary file, kept only when something went wrong.
+        worker_python: the interpreter on the workers; None for $PYSPARK_PYTHON, or the one that runs this.
+    """
+
+    master: str = LOCAL_MASTER
+    properties: Mapping[str, str] = {}
+    log_path: Path | None = None
+    worker_python: str | None = None
+
+
+class Session:
+    """A running Spark; made by `open_session` or, around one that is there already, by `session_over`."""
+
+    def __init__(self, context: "SparkContext", log_path: Path | None, *, is_local: bool) -> None:
+        self.context = context
+        self.log_path = log_path
+        self.is_local = is_local
+
+    @property
+    def parallelism(self) -> int:
+        """How many tasks run at once."""
+        return max(1, int(self.context.defaultParallelism))
+
+    def spark(self) -> "SparkSession":
+        """Return the SQL side, which is slower to start than the tasks alone."""
+        from pyspark.sql import SparkSession
+
+        return SparkSession.builder.getOrCreate()
+
+
+def session_over(spark: "SparkSession") -> Session:
+    """Return a Session around a user's own Spark, which is theirs to stop.
+
+    Raises: ConfigError: it is set to speculate. SparkSetUpError: it is a Spark Connect session.
+    """
+    if not hasattr(spark, "_jsc") and not hasattr(spark, "_sc"):
+        raise SparkSetUpError("jobs need a classic Spark session, not Spark Connect", "the data source works with both")
+    context = spark.sparkContext
+    _refuse(dict(context.getConf().getAll()))
+    return Session(context, None, is_local=str(context.master).startswith("local"))
+
+
+def check_installed() -> None:
+    """Raise SparkMissingError, with what to install, when jobs cannot run here."""
+    for module in ("pyspark", "pyarrow"):
+        if importlib.util.find_spec(module) is None:
+            raise SparkMissingError(f"kctl pipeline needs {module}, which is not installed", INSTALL)
+    home = os.environ.get("JAVA_HOME")
+    if shutil.which("java") is None and not (home and Path(home, "bin", "java").exists()):
+        raise SparkMissingError(
+            "kctl pipeline needs Java 17 or newer: there is no java on PATH, and no JAVA_HOME",
+            "Debian: apt-get install openjdk-17-jre-headless",
+        )
+
+
+def spark_properties(options: SessionOptions, name: str, *, version: tuple[int, ...]) -> dict[str, str]:
+    """Return the properties of a session.
+
+    Args: version: of PySpark; what it lacks is left out.
+    Raises: ConfigError: a property under which jobs would not keep their promises.
+    """
+    ours = {
+        "spark.app.name": name,
+        "spark.master": options.master,
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.redaction.regex": REDACTION,
+        "spark.sql.execution.pyspark.udf.hideTraceback.enabled": "true",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData",
+    }
+    if version >= (4, 1):
+        ours["spark.python.unix.domain.socket.enabled"] = "true"
+    if options.master.startswith("local"):
+        ours |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    merged = ours | dict(options.properties)
+    _refuse(merged)
+    return merged
+
+
+def _refuse(properties: Mapping[str, str]) -> None:
+    for key, why in _REFUSED.items():
+        if properties.get(key, "false").strip().lower() != "false":
+            raise ConfigError(f"{key}={properties[key]}: {why}; kctl's jobs want it false", key=key)
+
+
+class Gateway:
+    """The JVM behind a session, which can be ended whatever it is doing."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._context: SparkContext | None = None
+        self._is_ending = False
+
+    def launch(self, options: SessionOptions, name: str, folder: Path, log: IO[bytes], log_path: Path) -> Session:
+        """Start the JVM and return the session; blocks for seconds. To be called in a thread that may be left behind.
+
+        Raises: ConfigError, SparkSetUpError.
+        """
+        import pyspark
+        from pyspark import SparkConf, SparkContext
+        from pyspark.java_gateway import launch_gateway
+
+        if SparkContext._active_spark_context is not None:
+            raise SparkSetUpError("this process has a Spark session already", "give it to the job: session=...")
+        properties = spark_properties(options, name, version=_version(pyspark.__version__))
+        if not options.master.startswith("local"):
+            properties = _shipping(properties, folder)
+        conf = SparkConf(loadDefaults=False)
+        conf.setAll(list(properties.items()))
+        os.environ["PYSPARK_PYTHON"] = _worker_python(options)
+        popen: dict[str, Any] = {"stdout": log, "stderr": log, "start_new_session": True}
+        try:
+            gateway = launch_gateway(conf, popen)  # type: ignore[no-untyped-call]  # PySpark has no types for it
+            self._process = gateway.proc
+            if self._is_ending:
+                self._kill()
+            self._context = SparkContext(conf=conf, gateway=gateway)
+        except Exception as e:
+            raise SparkSetUpError(f"Spark did not start: {_why(e, log_path)}", f"its log: {log_path}") from e
+        self._context.setLogLevel("WARN")
+        return Session(self._context, log_path, is_local=options.master.startswith("local"))
+
+    def close(self) -> None:
+        """End the session: in order within `STOP_S`, else by killing the JVM; its workers end with it."""
+        self._is_ending = True
+        context = self._context
+        if context is not None:
+            stopping = threading.Thread(target=_stop, args=(context,), daemon=True)
+            stopping.start()
+            stopping.join(STOP_S)
+        self._kill()
+        if context is not None:
+            _forget_gateway()
+
+    def _kill(self) -> None:
+        process = self._process
+        if process is None:
+            return
+        if process.stdin is not None:
+            process.stdin.close()  # for the JVM the end of its driver: it shuts down
+        try:
+            process.wait(KILL_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait(KILL_S)
+
+
+@contextmanager
+def session_folder() -> Iterator[Path]:
+    """A private folder for what a session needs on disk; gone afterwards."""
+    folder = Path(tempfile.mkdtemp(prefix="kctl-spark-"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def last_log_line(path: Path | None) -> str:
+    """Return the last telling line of a log, empty where there is none."""
+    if path is None or not path.exists():
+        return ""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - 64 * 1024))
+        lines = file.read().decode(errors="replace").splitlines()
+    telling = [line.strip() for line in lines if "Exception" in line or "Error" in line]
+    return telling[-1][:300] if telling else ""
+
+
+def _stop(context: "SparkContext") -> None:
+    with suppress(Exception):  # the JVM may be gone already; what is left of it is killed next
+        context.stop()
+
+
+def _forget_gateway() -> None:
+    """Let a later session of this process start a JVM of its own."""
+    from pyspark import SparkContext
+
+    with SparkContext._lock:
+        gateway = SparkContext._gateway
+        SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+    if gateway is not None:
+        gateway.shutdown()
+
+
+def _version(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split(".")[:2] if part.isdigit())
+
+
+def _worker_python(options: SessionOptions) -> str:
+    return options.worker_python or os.environ.get("PYSPARK_PYTHON") or sys.executable
+
+
+def _shipping(properties: dict[str, str], folder: Path) -> dict[str, str]:
+    archive = folder / f"{FOLDER}.tgz"
+    write_archive(archive)
+    others = properties.get("spark.archives")
+    return properties | {
+        "spark.archives": ",".join(filter(None, [others, f"{archive}#{FOLDER}"])),
+        "spark.executorEnv.PYTHONPATH": os.pathsep.join(
+            filter(None, [f"./{FOLDER}", properties.get("spark.executorEnv.PYTHONPATH")])
+        ),
+    }
+
+
+def _why(error: Exception, log_path: Path) -> str:
+    first = str(error).strip().splitlines()
+    return last_log_line(log_path) or (first[0] if first else type(error).__name__)

@@ -1,0 +1,106 @@
+"""What a standalone cluster gets of kctl: an archive of its own installed files and its compiled dependencies.
+
+A zip on the Python path cannot hold extensions, so it is an archive that Spark unpacks beside each worker process
+(`spark.archives`). `describe_python` is asked here and, by a probe, on the workers: what is not alike is named before
+any work starts. PySpark comes with Spark; pyarrow is too big to send and has to be installed on the workers.
+Shown by tests/unit/pipeline/test_shipping.py and, on a cluster, tests/pipeline/test_cluster.py.
+"""
+
+import platform
+import socket
+import sys
+import tarfile
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+from typing import NamedTuple
+
+import kctl
+from kctl.pipeline.job_errors import SparkSetUpError
+from kctl.version import VERSION
+
+SHIPPED = ("google-crc32c", "cramjam")
+"""Distributions that the client imports; those of the command line stay here."""
+FOLDER = "kctl_shipped"
+_NOT_SHIPPED = ("__pycache__",)
+
+
+class PythonDescription(NamedTuple):
+    """What has to be alike where a task runs and where it was made.
+
+    Attributes: compiled: whether the compiled record codec is in use.
+    """
+
+    host: str
+    executable: str
+    python: str
+    platform: str
+    kctl: str
+    pyarrow: str
+    compiled: bool
+
+
+def describe_python() -> PythonDescription:
+    """Return what runs this."""
+    from kctl.client.records._hot import record
+
+    try:
+        pyarrow = metadata.version("pyarrow")
+    except metadata.PackageNotFoundError:
+        pyarrow = ""
+    return PythonDescription(
+        socket.gethostname(),
+        sys.executable,
+        f"{platform.python_implementation()} {sys.version_info.major}.{sys.version_info.minor}",
+        f"{sys.platform} {platform.machine()}",
+        VERSION,
+        pyarrow,
+        not str(record.__file__).endswith(".py"),
+    )
+
+
+def check_alike(driver: PythonDescription, worker: PythonDescription) -> None:
+    """Raise SparkSetUpError, naming what differs, when code made here cannot run there."""
+    where = f"worker on {worker.host} ({worker.executable})"
+    for name in ("python", "platform", "kctl"):
+        ours, theirs = getattr(driver, name), getattr(worker, name)
+        if ours != theirs:
+            raise SparkSetUpError(
+                f"{where} has {name} {theirs}, and here it is {ours}",
+                "kctl sends its compiled files along: let --worker-python name the same Python on the same platform",
+            )
+    if not worker.pyarrow:
+        raise SparkSetUpError(f"{where} has no pyarrow", "install it there: pip install pyarrow")
+    if driver.compiled and not worker.compiled:
+        raise SparkSetUpError(f"{where} runs kctl's record codec as plain Python, which is several times slower")
+
+
+def write_archive(path: Path) -> int:
+    """Write the archive and return how many files are in it.
+
+    Raises: SparkSetUpError: a dependency is not installed with a list of its files.
+    """
+    count = 0
+    with tarfile.open(path, "w:gz", compresslevel=1) as archive:
+        for source, name in _files():
+            archive.add(source, name, recursive=False)
+            count += 1
+    return count
+
+
+def _files() -> Iterator[tuple[Path, str]]:
+    package = Path(kctl.__file__).parent
+    for source in sorted(package.rglob("*")):
+        if source.is_file() and not any(part in _NOT_SHIPPED for part in source.parts):
+            yield source, str(Path("kctl") / source.relative_to(package))
+    for name in SHIPPED:
+        try:
+            listed = metadata.files(name)
+        except metadata.PackageNotFoundError:
+            listed = None
+        if not listed:
+            raise SparkSetUpError(f"{name} cannot be sent to the workers: it is not installed with a list of its files")
+        for file in listed:
+            source = Path(str(file.locate()))
+            if source.is_file() and not file.is_absolute() and not any(p in (*_NOT_SHIPPED, "..") for p in file.parts):
+                yield source, str(file)

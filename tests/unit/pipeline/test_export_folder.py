@@ -1,0 +1,175 @@
+"""The folder of an export: rounds become part of it whole, one run owns it, and what is no part of it goes."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kctl.pipeline.export_folder import (
+    MANIFESTS,
+    TEMPORARY,
+    ExportedFile,
+    ExportedRange,
+    ExportFolder,
+    file_name,
+    read_manifests,
+)
+from kctl.pipeline.job_errors import ExportDataError, FolderError
+
+SETTINGS = {"format": "parquet", "layout": "topic"}
+
+
+def taken(path: Path, run_id: str = "run") -> ExportFolder:
+    folder = ExportFolder(path)
+    folder.take(run_id, SETTINGS)
+    return folder
+
+
+def written(folder: ExportFolder, start: int, end: int, topic: str = "t") -> ExportedRange:
+    name = f"{topic}/{file_name(topic, 0, start, end, '.parquet')}"
+    path = folder.path / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(b"x" * (end - start))
+    return ExportedRange(topic, 0, start, end, end - start, (ExportedFile(name, end - start, end - start),))
+
+
+def names(path: Path) -> list[str]:
+    return sorted(each.name for each in path.rglob("*.parquet"))
+
+
+def test_rounds_are_read_again_by_the_next_run(tmp_path: Path) -> None:
+    first = taken(tmp_path / "x")
+    for number, (start, end) in enumerate([(0, 10), (10, 15)]):
+        first.commit(first.begin_round(number), SETTINGS, [written(first, start, end)])
+    first.leave()
+    second = taken(tmp_path / "x", "second")
+    assert second.resume_points() == {("t", 0): 15}
+    assert [manifest.number for manifest in second.manifests] == [1, 2]
+    assert second.manifests == first.manifests
+    assert names(tmp_path) == ["t-0-0-10.parquet", "t-0-10-15.parquet"]
+
+
+def test_what_no_manifest_has_is_removed_by_the_next_run(tmp_path: Path) -> None:
+    first = taken(tmp_path / "x")
+    first.commit(first.begin_round(0), SETTINGS, [written(first, 0, 10)])
+    written(first, 10, 20)
+    notes = tmp_path / "x" / "t" / "notes.parquet"
+    notes.write_bytes(b"not of this name")
+    taken(tmp_path / "x", "second")
+    assert names(tmp_path) == ["notes.parquet", "t-0-0-10.parquet"]
+
+
+def test_nothing_of_an_earlier_run_comes_in_once_another_has_the_folder(tmp_path: Path) -> None:
+    first = taken(tmp_path / "x")
+    round_folder = first.begin_round(0)
+    draft = round_folder / "t-0-0-10.1.0"
+    draft.write_bytes(b"x" * 10)
+    ranges = [written(first, 0, 10)]
+    second = taken(tmp_path / "x", "second")
+    with pytest.raises(FileNotFoundError):
+        draft.rename(tmp_path / "x" / "t" / "late.parquet")
+    with pytest.raises(FolderError, match="another export has taken"):
+        first.commit(round_folder, SETTINGS, ranges)
+    with pytest.raises(FolderError, match="another export has taken"):
+        first.begin_round(1)
+    assert read_manifests(tmp_path / "x") == []
+    second.commit(second.begin_round(0), SETTINGS, [written(second, 0, 12)])
+    assert names(tmp_path) == ["t-0-0-12.parquet"]
+
+
+def test_an_attempt_that_is_late_cannot_replace_a_file_of_a_committed_round(tmp_path: Path) -> None:
+    folder = taken(tmp_path / "x")
+    round_folder = folder.begin_round(0)
+    late = round_folder / "t-0-0-10.2.0"
+    late.write_bytes(b"y" * 10)
+    folder.commit(round_folder, SETTINGS, [written(folder, 0, 10)])
+    with pytest.raises(FileNotFoundError):
+        late.rename(tmp_path / "x" / "t" / "t-0-0-10.parquet")
+
+
+def test_a_manifest_is_never_written_over(tmp_path: Path) -> None:
+    folder = taken(tmp_path / "x")
+    other = folder.path / MANIFESTS / "00000001.json"
+    other.write_text("theirs")
+    with pytest.raises(FolderError, match="another export has taken"):
+        folder.commit(folder.begin_round(0), SETTINGS, [written(folder, 0, 10)])
+    assert other.read_text() == "theirs"
+
+
+@pytest.mark.parametrize("damage", ["shorter", "gone"])
+def test_a_file_that_is_not_what_its_task_wrote_stops_the_round(tmp_path: Path, damage: str) -> None:
+    folder = taken(tmp_path / "x")
+    done = written(folder, 0, 10)
+    path = folder.path / done.files[0].path
+    if damage == "gone":
+        path.unlink()
+    else:
+        path.write_bytes(b"x")
+    with pytest.raises(ExportDataError, match="where its task wrote 10"):
+        folder.commit(folder.begin_round(0), SETTINGS, [done])
+    assert read_manifests(folder.path) == []
+
+
+def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "t-0-0-10.parquet").write_bytes(b"somebody's")
+    with pytest.raises(FolderError, match="not empty, and no export"):
+        taken(tmp_path)
+    assert names(tmp_path) == ["t-0-0-10.parquet"]
+    assert not (tmp_path / TEMPORARY).exists()
+
+
+def test_an_export_keeps_its_layout(tmp_path: Path) -> None:
+    folder = taken(tmp_path / "x")
+    folder.commit(folder.begin_round(0), SETTINGS, [written(folder, 0, 10)])
+    with pytest.raises(FolderError, match="export with layout topic, not date"):
+        ExportFolder(tmp_path / "x").take("second", SETTINGS | {"layout": "date"})
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (lambda text: text[:-5], "is no manifest"),
+        (lambda text: text.replace("t/t-0", "../t-0"), "leads out of the folder"),
+        (lambda text: text.replace('"v": 1', '"v": 2'), "version 2"),
+        (lambda text: text.replace('"number": 1', '"number": 3'), "stands where 00000001.json should"),
+        (lambda _: "[]", "is no manifest"),
+    ],
+)
+def test_a_damaged_manifest_is_told(tmp_path: Path, damage: object, words: str) -> None:
+    folder = taken(tmp_path / "x")
+    folder.commit(folder.begin_round(0), SETTINGS, [written(folder, 0, 10)])
+    path = folder.path / MANIFESTS / "00000001.json"
+    assert callable(damage)
+    path.write_text(damage(path.read_text()))
+    with pytest.raises(ExportDataError, match=words):
+        read_manifests(folder.path)
+
+
+def test_an_offset_in_two_ranges_is_told(tmp_path: Path) -> None:
+    folder = taken(tmp_path / "x")
+    folder.commit(folder.begin_round(0), SETTINGS, [written(folder, 0, 10)])
+    folder.commit(folder.begin_round(1), SETTINGS, [written(folder, 9, 12)])
+    with pytest.raises(ExportDataError, match="offset 9 is in two ranges"):
+        read_manifests(folder.path)
+
+
+def test_names_are_never_hidden_or_too_long() -> None:
+    assert file_name("orders", 3, 0, 10, ".parquet") == "orders-3-0-10.parquet"
+    assert file_name("__consumer_offsets", 3, 0, 10, ".parquet") == "@__consumer_offsets-3-0-10.parquet"
+    assert len(file_name("t" * 249, 2**31 - 1, 2**63 - 1, 2**63 - 1, ".jsonl.zst", part=9999)) <= 255
+
+
+def test_manifests_are_plain_json_for_others(tmp_path: Path) -> None:
+    folder = taken(tmp_path / "x")
+    folder.commit(folder.begin_round(0), SETTINGS, [written(folder, 0, 10)])
+    assert json.loads((folder.path / MANIFESTS / "00000001.json").read_text()) == {
+        "v": 1,
+        "number": 1,
+        "settings": SETTINGS,
+        "ranges": [
+            {
+                "topic": "t", "partition": 0, "start": 0, "end": 10, "records": 10,
+                "files": [{"path": "t/t-0-0-10.parquet", "records": 10, "size_bytes": 10}],
+            }
+        ],
+    }  # fmt: skip

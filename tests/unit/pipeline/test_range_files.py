@@ -1,0 +1,141 @@
+"""The files of a range: whole or not at all, by day or hour, in both formats."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from kctl.pipeline import range_files
+from kctl.pipeline.job_errors import FolderError
+from kctl.pipeline.json_lines import SCHEMA, read_json_lines
+from kctl.pipeline.range_files import FilePlace, RangeFiles, RangeName
+
+NAME = RangeName("orders", 3, 100, 200)
+HOUR_US = 3_600_000_000
+DAY_US = 24 * HOUR_US
+NOON_US = 1_700_000_000_000_000 // DAY_US * DAY_US + 12 * HOUR_US
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> FilePlace:
+    (tmp_path / "_tmp").mkdir()
+    return FilePlace(tmp_path, tmp_path / "_tmp", "topic", "parquet", 1, 7)
+
+
+def batch(*rows: tuple[int, int]) -> pa.RecordBatch:
+    """Return records of (offset, timestamp in microseconds)."""
+    made = [
+        {
+            "key": None if offset % 2 else b"k\xff",
+            "value": f"value {offset}".encode(),
+            "topic": NAME.topic,
+            "partition": NAME.partition,
+            "offset": offset,
+            "timestamp": timestamp_us,
+            "headers": [{"key": "a", "value": None}] if offset % 3 == 0 else None,
+        }
+        for offset, timestamp_us in rows
+    ]
+    return pa.RecordBatch.from_pylist(made, SCHEMA)
+
+
+def all_files(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize("format", ["parquet", "json"])
+def test_a_file_holds_what_was_written(place: FilePlace, format: str) -> None:
+    batches = [batch(*((offset, NOON_US + offset * 1000) for offset in range(at, at + 10))) for at in (100, 110)]
+    with RangeFiles(place._replace(format=format), NAME) as files:
+        for each in batches:
+            files.write(each)
+        (done,) = files.finish()
+    path = place.folder / done.path
+    extension = {"parquet": ".parquet", "json": ".jsonl.zst"}[format]
+    assert (done.path, done.records) == (f"orders/orders-3-100-200{extension}", 20)
+    assert done.size_bytes == path.stat().st_size
+    if format == "parquet":
+        back = pq.read_table(path)
+        assert pq.read_metadata(path).metadata[b"kctl.range"] == (
+            b'{"topic": "orders", "partition": 3, "start": 100, "end": 200}'
+        )
+    else:
+        lines = pa.CompressedInputStream(pa.OSFile(str(path)), "zstd").read().splitlines()
+        back = pa.Table.from_batches(read_json_lines(lines, "file"))
+    assert back.replace_schema_metadata(None).equals(pa.Table.from_batches(batches))
+    assert all_files(place.round_folder) == []
+
+
+def test_records_lie_in_the_folder_of_their_day(place: FilePlace) -> None:
+    rows = [(100, NOON_US), (101, NOON_US + DAY_US), (102, NOON_US + 1), (103, -1000)]
+    with RangeFiles(place._replace(layout="date"), NAME) as files:
+        files.write(batch(*rows))
+        done = files.finish()
+    assert [(file.path, file.records) for file in done] == [
+        ("orders/date=1969-12-31/orders-3-100-200.parquet", 1),
+        ("orders/date=2023-11-14/orders-3-100-200.parquet", 2),
+        ("orders/date=2023-11-15/orders-3-100-200.parquet", 1),
+    ]
+    table = pq.read_table(place.folder / "orders")
+    assert sorted(zip(table["offset"].to_pylist(), table["date"].to_pylist(), strict=True)) == [
+        (100, "2023-11-14"),
+        (101, "2023-11-15"),
+        (102, "2023-11-14"),
+        (103, "1969-12-31"),
+    ]
+
+
+def test_records_lie_in_the_folder_of_their_hour(place: FilePlace) -> None:
+    with RangeFiles(place._replace(layout="hour"), NAME) as files:
+        files.write(batch((100, NOON_US + HOUR_US - 1), (101, NOON_US + HOUR_US)))
+        done = files.finish()
+    assert [file.path.split("/")[1:3] for file in done] == [
+        ["date=2023-11-14", "hour=12"],
+        ["date=2023-11-14", "hour=13"],
+    ]
+
+
+def test_more_days_than_files_may_be_open_come_in_parts(place: FilePlace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(range_files, "MOST_OPEN", 2)
+    with RangeFiles(place._replace(layout="date"), NAME) as files:
+        for turn in range(2):
+            for day in range(4):
+                files.write(batch((100 + turn * 4 + day, NOON_US + day * DAY_US)))
+        done = files.finish()
+    assert sum(file.records for file in done) == 8
+    assert [file.path for file in done][:2] == [
+        "orders/date=2023-11-14/orders-3-100-200.1.parquet",
+        "orders/date=2023-11-14/orders-3-100-200.parquet",
+    ]
+    assert sorted(pq.read_table(place.folder / "orders")["offset"].to_pylist()) == list(range(100, 108))
+
+
+def test_what_is_not_finished_leaves_nothing(place: FilePlace) -> None:
+    with RangeFiles(place, NAME) as files:
+        files.write(batch((100, NOON_US)))
+        assert len(all_files(place.folder)) == 1
+    assert all_files(place.folder) == []
+
+
+def test_a_range_without_records_has_no_file(place: FilePlace) -> None:
+    with RangeFiles(place, NAME) as files:
+        assert files.finish() == ()
+    assert all_files(place.folder) == []
+
+
+def test_a_round_that_is_over_takes_no_file(place: FilePlace) -> None:
+    with RangeFiles(place, NAME) as files:
+        files.write(batch((100, NOON_US)))
+        place.round_folder.rename(place.folder / "_gone")
+        with pytest.raises(FolderError, match="another export has taken the folder over"):
+            files.finish()
+    assert [name for name in all_files(place.folder) if not name.startswith("_gone")] == []
+
+
+def test_two_attempts_at_a_range_write_the_same_file(place: FilePlace) -> None:
+    for attempt in (1, 2):
+        with RangeFiles(place._replace(attempt=attempt), NAME) as files:
+            files.write(batch((100, NOON_US)))
+            files.finish()
+    assert all_files(place.folder) == ["orders/orders-3-100-200.parquet"]

@@ -1,0 +1,55 @@
+"""Secrets are looked up where the task runs, and never sent."""
+
+from pathlib import Path
+
+import pytest
+
+from kctl.client.errors import ConfigError
+from kctl.pipeline.references import SECRET_NAMES, refuse_plain_secrets, resolve
+
+
+def test_what_is_secret() -> None:
+    assert {"sasl.jaas.config", "ssl.keystore.key", "ssl.key.password"} <= SECRET_NAMES
+    assert not {"sasl.mechanism", "bootstrap.servers"} & SECRET_NAMES
+
+
+def test_references_are_looked_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CANARY", "from the environment")
+    (tmp_path / "key").write_bytes(b"from a file\n")
+    (tmp_path / "client.properties").write_text("sasl.jaas.config=from = a property\n")
+    given = {
+        "ssl.key.password": "env:CANARY",
+        "ssl.keystore.key": f"file:{tmp_path}/key",
+        "sasl.jaas.config": f"file:{tmp_path}/client.properties#sasl.jaas.config",
+        "client.id": "env:CANARY",
+        "fetch.max.bytes": 5,
+    }
+    refuse_plain_secrets(given)
+    assert resolve(given) == given | {
+        "ssl.key.password": "from the environment",
+        "ssl.keystore.key": "from a file",
+        "sasl.jaas.config": "from = a property",
+    }
+
+
+@pytest.mark.parametrize(
+    ("reference", "words"),
+    [
+        ("env:KCTL_NO_SUCH_VARIABLE", "no environment variable KCTL_NO_SUCH_VARIABLE"),
+        ("file:/no/such/file", "/no/such/file, where the task runs: No such file"),
+        ("file:relative", "takes an absolute path, not 'relative'"),
+        ("file:{folder}/client.properties#other", "has no property other"),
+        ("file:{folder}", "Is a directory"),
+    ],
+)
+def test_what_leads_nowhere_is_told(tmp_path: Path, reference: str, words: str) -> None:
+    (tmp_path / "client.properties").write_text("ssl.key.password=hidden\n")
+    with pytest.raises(ConfigError, match=words) as caught:
+        resolve({"ssl.key.password": reference.format(folder=tmp_path)})
+    assert "hidden" not in str(caught.value)
+
+
+def test_a_secret_in_plain_text_is_refused_and_not_repeated() -> None:
+    with pytest.raises(ConfigError, match=r"ssl.key.password: a secret would travel .* env:NAME") as caught:
+        refuse_plain_secrets({"ssl.key.password": "canary"})
+    assert "canary" not in str(caught.value)
