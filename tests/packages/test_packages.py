@@ -112,6 +112,11 @@ def test_a_wheel_in_an_empty_environment(wheel: Path, install: Callable[..., Ins
     _try_out(installed.kctl, lambda *words: installed.run(str(installed.python), *words))
 
 
+def test_the_sdist_with_a_compiler(sdist: Path, install: Callable[..., Installed]) -> None:
+    installed = install(sdist)
+    assert installed.run(str(installed.python), "-c", IS_COMPILED) == "True\n"
+
+
 def test_a_pure_wheel_in_an_empty_environment(pure: Path, install: Callable[..., Installed]) -> None:
     installed = install(pure)
     assert installed.run(str(installed.python), "-c", IS_COMPILED) == "False\n"
