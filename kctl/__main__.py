@@ -1,4 +1,4 @@
-"""The `kctl` command: answers `--version` at once, and hands everything else to `kctl.cli.app`.
+"""The `kctl` command: answers `--version` and shells at once, and hands everything else to `kctl.cli.app`.
 
 It must import nothing heavy before it knows what is asked. Shown by tests/cli/test_start_up.py.
 """
@@ -13,6 +13,10 @@ def main() -> int:
     if sys.argv[1:] in (["--version"], ["-V"]):
         sys.stdout.write(f"kctl {VERSION}\n")
         return 0
+    if sys.argv[1:2] == ["__complete"]:
+        from kctl.cli.completion.lookup import main as complete
+
+        complete(sys.argv[2:])
     try:
         from kctl.cli.app import main as run_app
     except KeyboardInterrupt:  # too early for the command line's own handling

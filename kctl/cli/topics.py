@@ -30,6 +30,7 @@ CREATE_COLUMNS = ("name", "topic_id", "partitions", "replication_factor")
 app = typer.Typer(rich_markup_mode=None, add_completion=False, no_args_is_help=True)
 
 Names = Annotated[list[str], typer.Argument(metavar="TOPIC...", show_default=False)]
+NewNames = Annotated[list[str], typer.Argument(metavar="NAME...", show_default=False)]
 
 
 @app.callback()
@@ -70,7 +71,7 @@ def describe(common: Common, names: Names) -> int:
 @with_common(*SHAPES)
 def create(
     common: Common,
-    names: Names,
+    names: NewNames,
     partitions: Annotated[
         int | None, typer.Option("--partitions", min=1, metavar="N", help="How many; else as the broker is set.")
     ] = None,

@@ -1,0 +1,902 @@
+# kctl completion for PowerShell. Made by tools/write_manuals.py from the commands; do not edit.
+# Commands, options and their words are known here. Names of topics, groups and profiles are asked of
+# `kctl __complete`, which answers within 300 ms (KCTL_COMPLETION_TIMEOUT_MS) or not at all.
+
+$kctlValued = @('--offset', '-o', '--tail', '--max', '-n', '--idle-timeout', '--isolation', '--max-memory', '--format', '-f', '--kcat-format', '--null', '--grep', '--partition', '-p', '--group', '-g', '--bootstrap', '-b', '--api-timeout', '--connect-timeout', '--request-timeout', '--close-timeout', '--security-protocol', '-X', '--command-config', '--profile', '-C', '--output', '--trace-file', '--input', '-i', '--delimiter', '-D', '--key-separator', '-K', '--header', '-H', '--partitioner', '--acks', '--compression', '--rate', '--txn-id', '--undelivered', '--delivery-timeout', '--idle', '--cert-warn', '--resolve', '--sni', '--count', '--interval', '--write-out', '--diff', '--partitions', '--replication-factor', '--config', '--state', '--type', '--topic', '--threshold', '--to-offset', '--shift-by', '--to-datetime', '--by-duration', '--from-file', '--export', '--records', '--record-size', '--nodes', '--port', '--host', '--racks', '--min-insync-replicas', '--transaction-version', '--control')
+$kctlLists = @{
+    'properties' = @('acks=', 'allow.auto.create.topics=', 'auto.commit.interval.ms=', 'auto.offset.reset=', 'batch.size=', 'bootstrap.attempt.delay.ms=', 'bootstrap.servers=', 'buffer.memory=', 'check.crcs=', 'client.dns.lookup=', 'client.id=', 'client.rack=', 'compression.gzip.level=', 'compression.lz4.level=', 'compression.type=', 'compression.zstd.level=', 'connections.max.idle.ms=', 'default.api.timeout.ms=', 'delivery.timeout.ms=', 'enable.auto.commit=', 'enable.idempotence=', 'enable.metrics.push=', 'exclude.internal.topics=', 'fetch.max.bytes=', 'fetch.max.wait.ms=', 'fetch.min.bytes=', 'group.id=', 'group.instance.id=', 'group.protocol=', 'group.remote.assignor=', 'heartbeat.interval.ms=', 'isolation.level=', 'linger.ms=', 'max.block.ms=', 'max.in.flight.requests.per.connection=', 'max.partition.fetch.bytes=', 'max.poll.interval.ms=', 'max.poll.records=', 'max.request.size=', 'metadata.max.age.ms=', 'metadata.max.idle.ms=', 'metadata.recovery.rebootstrap.trigger.ms=', 'metadata.recovery.strategy=', 'partition.assignment.strategy=', 'partitioner.adaptive.partitioning.enable=', 'partitioner.availability.timeout.ms=', 'partitioner.class=', 'partitioner.ignore.keys=', 'receive.buffer.bytes=', 'reconnect.backoff.max.ms=', 'reconnect.backoff.ms=', 'request.timeout.ms=', 'retries=', 'retry.backoff.max.ms=', 'retry.backoff.ms=', 'sasl.mechanism=', 'sasl.oauthbearer.token.endpoint.url=', 'sasl.oauthbearer.token.file=', 'security.protocol=', 'send.buffer.bytes=', 'session.timeout.ms=', 'socket.connection.setup.timeout.max.ms=', 'socket.connection.setup.timeout.ms=', 'ssl.cipher.suites=', 'ssl.enabled.protocols=', 'ssl.endpoint.identification.algorithm=', 'ssl.keystore.location=', 'ssl.keystore.type=', 'ssl.truststore.location=', 'ssl.truststore.type=', 'transaction.timeout.ms=', 'transactional.id=')
+    'subjects' = @('OK', 'UNEXPECTED', 'USAGE', 'DEGRADED', 'DNS', 'REFUSED', 'CONNECT_TIMEOUT', 'TLS', 'AUTHENTICATION', 'WRONG_PEER', 'REQUEST_TIMEOUT', 'API_TIMEOUT', 'ADVERTISED_ADDRESS', 'NOT_ABLE_YET', 'UNDELIVERED', 'CLOSE_TIMEOUT', 'NOT_AUTHORISED', 'UNKNOWN_RESOURCE', 'DATA', 'SIGINT', 'SIGTERM', 'UNKNOWN_SERVER_ERROR', 'NONE', 'OFFSET_OUT_OF_RANGE', 'CORRUPT_MESSAGE', 'UNKNOWN_TOPIC_OR_PARTITION', 'INVALID_FETCH_SIZE', 'LEADER_NOT_AVAILABLE', 'NOT_LEADER_OR_FOLLOWER', 'REQUEST_TIMED_OUT', 'BROKER_NOT_AVAILABLE', 'REPLICA_NOT_AVAILABLE', 'MESSAGE_TOO_LARGE', 'STALE_CONTROLLER_EPOCH', 'OFFSET_METADATA_TOO_LARGE', 'NETWORK_EXCEPTION', 'COORDINATOR_LOAD_IN_PROGRESS', 'COORDINATOR_NOT_AVAILABLE', 'NOT_COORDINATOR', 'INVALID_TOPIC_EXCEPTION', 'RECORD_LIST_TOO_LARGE', 'NOT_ENOUGH_REPLICAS', 'NOT_ENOUGH_REPLICAS_AFTER_APPEND', 'INVALID_REQUIRED_ACKS', 'ILLEGAL_GENERATION', 'INCONSISTENT_GROUP_PROTOCOL', 'INVALID_GROUP_ID', 'UNKNOWN_MEMBER_ID', 'INVALID_SESSION_TIMEOUT', 'REBALANCE_IN_PROGRESS', 'INVALID_COMMIT_OFFSET_SIZE', 'TOPIC_AUTHORIZATION_FAILED', 'GROUP_AUTHORIZATION_FAILED', 'CLUSTER_AUTHORIZATION_FAILED', 'INVALID_TIMESTAMP', 'UNSUPPORTED_SASL_MECHANISM', 'ILLEGAL_SASL_STATE', 'UNSUPPORTED_VERSION', 'TOPIC_ALREADY_EXISTS', 'INVALID_PARTITIONS', 'INVALID_REPLICATION_FACTOR', 'INVALID_REPLICA_ASSIGNMENT', 'INVALID_CONFIG', 'NOT_CONTROLLER', 'INVALID_REQUEST', 'UNSUPPORTED_FOR_MESSAGE_FORMAT', 'POLICY_VIOLATION', 'OUT_OF_ORDER_SEQUENCE_NUMBER', 'DUPLICATE_SEQUENCE_NUMBER', 'INVALID_PRODUCER_EPOCH', 'INVALID_TXN_STATE', 'INVALID_PRODUCER_ID_MAPPING', 'INVALID_TRANSACTION_TIMEOUT', 'CONCURRENT_TRANSACTIONS', 'TRANSACTION_COORDINATOR_FENCED', 'TRANSACTIONAL_ID_AUTHORIZATION_FAILED', 'SECURITY_DISABLED', 'OPERATION_NOT_ATTEMPTED', 'KAFKA_STORAGE_ERROR', 'LOG_DIR_NOT_FOUND', 'SASL_AUTHENTICATION_FAILED', 'UNKNOWN_PRODUCER_ID', 'REASSIGNMENT_IN_PROGRESS', 'DELEGATION_TOKEN_AUTH_DISABLED', 'DELEGATION_TOKEN_NOT_FOUND', 'DELEGATION_TOKEN_OWNER_MISMATCH', 'DELEGATION_TOKEN_REQUEST_NOT_ALLOWED', 'DELEGATION_TOKEN_AUTHORIZATION_FAILED', 'DELEGATION_TOKEN_EXPIRED', 'INVALID_PRINCIPAL_TYPE', 'NON_EMPTY_GROUP', 'GROUP_ID_NOT_FOUND', 'FETCH_SESSION_ID_NOT_FOUND', 'INVALID_FETCH_SESSION_EPOCH', 'LISTENER_NOT_FOUND', 'TOPIC_DELETION_DISABLED', 'FENCED_LEADER_EPOCH', 'UNKNOWN_LEADER_EPOCH', 'UNSUPPORTED_COMPRESSION_TYPE', 'STALE_BROKER_EPOCH', 'OFFSET_NOT_AVAILABLE', 'MEMBER_ID_REQUIRED', 'PREFERRED_LEADER_NOT_AVAILABLE', 'GROUP_MAX_SIZE_REACHED', 'FENCED_INSTANCE_ID', 'ELIGIBLE_LEADERS_NOT_AVAILABLE', 'ELECTION_NOT_NEEDED', 'NO_REASSIGNMENT_IN_PROGRESS', 'GROUP_SUBSCRIBED_TO_TOPIC', 'INVALID_RECORD', 'UNSTABLE_OFFSET_COMMIT', 'THROTTLING_QUOTA_EXCEEDED', 'PRODUCER_FENCED', 'RESOURCE_NOT_FOUND', 'DUPLICATE_RESOURCE', 'UNACCEPTABLE_CREDENTIAL', 'INCONSISTENT_VOTER_SET', 'INVALID_UPDATE_VERSION', 'FEATURE_UPDATE_FAILED', 'PRINCIPAL_DESERIALIZATION_FAILURE', 'SNAPSHOT_NOT_FOUND', 'POSITION_OUT_OF_RANGE', 'UNKNOWN_TOPIC_ID', 'DUPLICATE_BROKER_REGISTRATION', 'BROKER_ID_NOT_REGISTERED', 'INCONSISTENT_TOPIC_ID', 'INCONSISTENT_CLUSTER_ID', 'TRANSACTIONAL_ID_NOT_FOUND', 'FETCH_SESSION_TOPIC_ID_ERROR', 'INELIGIBLE_REPLICA', 'NEW_LEADER_ELECTED', 'OFFSET_MOVED_TO_TIERED_STORAGE', 'FENCED_MEMBER_EPOCH', 'UNRELEASED_INSTANCE_ID', 'UNSUPPORTED_ASSIGNOR', 'STALE_MEMBER_EPOCH', 'MISMATCHED_ENDPOINT_TYPE', 'UNSUPPORTED_ENDPOINT_TYPE', 'UNKNOWN_CONTROLLER_ID', 'UNKNOWN_SUBSCRIPTION_ID', 'TELEMETRY_TOO_LARGE', 'INVALID_REGISTRATION', 'TRANSACTION_ABORTABLE', 'INVALID_RECORD_STATE', 'SHARE_SESSION_NOT_FOUND', 'INVALID_SHARE_SESSION_EPOCH', 'FENCED_STATE_EPOCH', 'INVALID_VOTER_KEY', 'DUPLICATE_VOTER', 'VOTER_NOT_FOUND', 'INVALID_REGULAR_EXPRESSION', 'REBOOTSTRAP_REQUIRED', 'STREAMS_INVALID_TOPOLOGY', 'STREAMS_INVALID_TOPOLOGY_EPOCH', 'STREAMS_TOPOLOGY_FENCED', 'SHARE_SESSION_LIMIT_REACHED', 'acks', 'allow.auto.create.topics', 'auto.commit.interval.ms', 'auto.offset.reset', 'batch.size', 'bootstrap.attempt.delay.ms', 'bootstrap.servers', 'buffer.memory', 'check.crcs', 'client.dns.lookup', 'client.id', 'client.rack', 'compression.gzip.level', 'compression.lz4.level', 'compression.type', 'compression.zstd.level', 'connections.max.idle.ms', 'default.api.timeout.ms', 'delivery.timeout.ms', 'enable.auto.commit', 'enable.idempotence', 'enable.metrics.push', 'exclude.internal.topics', 'fetch.max.bytes', 'fetch.max.wait.ms', 'fetch.min.bytes', 'group.id', 'group.instance.id', 'group.protocol', 'group.remote.assignor', 'heartbeat.interval.ms', 'isolation.level', 'linger.ms', 'max.block.ms', 'max.in.flight.requests.per.connection', 'max.partition.fetch.bytes', 'max.poll.interval.ms', 'max.poll.records', 'max.request.size', 'metadata.max.age.ms', 'metadata.max.idle.ms', 'metadata.recovery.rebootstrap.trigger.ms', 'metadata.recovery.strategy', 'partition.assignment.strategy', 'partitioner.adaptive.partitioning.enable', 'partitioner.availability.timeout.ms', 'partitioner.class', 'partitioner.ignore.keys', 'receive.buffer.bytes', 'reconnect.backoff.max.ms', 'reconnect.backoff.ms', 'request.timeout.ms', 'retries', 'retry.backoff.max.ms', 'retry.backoff.ms', 'sasl.jaas.config', 'sasl.mechanism', 'sasl.oauthbearer.token', 'sasl.oauthbearer.token.endpoint.url', 'sasl.oauthbearer.token.file', 'security.protocol', 'send.buffer.bytes', 'session.timeout.ms', 'socket.connection.setup.timeout.max.ms', 'socket.connection.setup.timeout.ms', 'ssl.cipher.suites', 'ssl.enabled.protocols', 'ssl.endpoint.identification.algorithm', 'ssl.key.password', 'ssl.keystore.certificate.chain', 'ssl.keystore.key', 'ssl.keystore.location', 'ssl.keystore.password', 'ssl.keystore.type', 'ssl.truststore.certificates', 'ssl.truststore.location', 'ssl.truststore.password', 'ssl.truststore.type', 'transaction.timeout.ms', 'transactional.id')
+}
+$kctlPlaces = @{
+    '' = @{
+        Commands = @(
+            ,@('consume', 'Print the records of topics')
+            ,@('produce', 'Send records to a topic')
+            ,@('probe', 'Try every address of every node and show each phase')
+            ,@('topics', 'List, describe, create and delete topics')
+            ,@('groups', 'List, describe and change consumer groups')
+            ,@('bench', 'Measure producing, consuming, or both')
+            ,@('completion', 'Complete commands and names in your shell')
+            ,@('help-json', 'Print all commands and their options as JSON')
+            ,@('explain', 'Explain an exit code, an error, a limit or a message')
+            ,@('sandbox', 'Run a Kafka cluster inside this process, to try things on')
+        )
+        Options = @(
+            ,@('--version', 'Show the version and exit')
+            ,@('-V', 'Show the version and exit')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @()
+    }
+    'consume' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--offset', 'Where to start and end')
+            ,@('-o', 'Where to start and end')
+            ,@('--from-beginning', 'The same as -o start')
+            ,@('--tail', 'The newest N records in total, then stop')
+            ,@('--follow', 'With --tail: go on with what comes after them')
+            ,@('--max', 'Stop after N records')
+            ,@('-n', 'Stop after N records')
+            ,@('--exit-at-end', 'Stop at what was the end at the start')
+            ,@('-e', 'Stop at what was the end at the start')
+            ,@('--idle-timeout', 'Stop when nothing came for so long')
+            ,@('--isolation', 'read_uncommitted (default) or read_committed')
+            ,@('--max-memory', 'Most that is fetched ahead, such as 16MiB (64MiB)')
+            ,@('--format', 'What to write for each record')
+            ,@('-f', 'What to write for each record')
+            ,@('--kcat-format', 'The same with kcat''s tokens')
+            ,@('--print-offsets', 'Write partition and offset before each record')
+            ,@('--null', 'What to write for a null key or value (nothing)')
+            ,@('--grep', 'Only records in whose key or value this is found')
+            ,@('--partition', 'Only these: 0, 0,2 or 2-4')
+            ,@('-p', 'Only these: 0, 0,2 or 2-4')
+            ,@('--group', 'Share the partitions with this group''s other members, and commit what was written')
+            ,@('-g', 'Share the partitions with this group''s other members, and commit what was written')
+            ,@('--bootstrap', 'First servers to ask, with commas or repeated')
+            ,@('-b', 'First servers to ask, with commas or repeated')
+            ,@('--api-timeout', 'Limit of one whole call (60s)')
+            ,@('--connect-timeout', 'Limit of DNS, TCP, TLS and SASL together (10s)')
+            ,@('--request-timeout', 'Limit of one request on the wire (30s)')
+            ,@('--close-timeout', 'Limit of closing down (30s)')
+            ,@('--security-protocol', 'PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL')
+            ,@('-X', 'Any Kafka client property, by its official name')
+            ,@('--command-config', 'A .properties file, as of Kafka''s own tools')
+            ,@('--profile', 'Profile to use')
+            ,@('-C', 'Profile to use')
+            ,@('--output', 'Shape of the data on stdout')
+            ,@('--quiet', 'Say nothing but errors on stderr')
+            ,@('-q', 'Say nothing but errors on stderr')
+            ,@('--verbose', 'Say more on stderr')
+            ,@('-v', 'Say more on stderr')
+            ,@('--trace', 'Tell each frame and attempt on stderr, and draw where the time went')
+            ,@('--trace-file', 'Write each frame and attempt to a file, as jsonl')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @('names:topics')
+    }
+    'produce' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--input', 'lines, or jsonl: exactly what consume --output jsonl writes')
+            ,@('-i', 'lines, or jsonl: exactly what consume --output jsonl writes')
+            ,@('--format', 'How a record is written')
+            ,@('-f', 'How a record is written')
+            ,@('--file-per-message', 'Each file is one record, as kcat does without -l')
+            ,@('--delimiter', 'What ends a record (\n)')
+            ,@('-D', 'What ends a record (\n)')
+            ,@('--key-separator', 'What stands between key and value')
+            ,@('-K', 'What stands between key and value')
+            ,@('--header', 'A header of every record')
+            ,@('-H', 'A header of every record')
+            ,@('--tombstones', 'An empty value is null, which deletes its key')
+            ,@('-Z', 'An empty value is null, which deletes its key')
+            ,@('--null', 'With -f: a key or value that is this text is null')
+            ,@('--topic-from-record', 'Each record goes to the topic that it names')
+            ,@('--keep-partition', 'With -i jsonl: each record goes to the partition that it names')
+            ,@('--partition', 'Send to this partition')
+            ,@('-p', 'Send to this partition')
+            ,@('--partitioner', 'default (by key, else sticky) or round_robin')
+            ,@('--acks', 'Who must have a record')
+            ,@('--compression', 'none, gzip, snappy, lz4 or zstd')
+            ,@('--rate', 'At most so many records a second, such as 500/s')
+            ,@('--txn', 'All or nothing: one transaction, aborted after any error and after Ctrl-C')
+            ,@('--txn-id', 'The same by this transactional.id, which fences older producers')
+            ,@('--undelivered', 'Write what could not be delivered to this new file, in the form that -i jsonl reads')
+            ,@('--delivery-timeout', 'Limit of one record from reading it to its ack (120s)')
+            ,@('--bootstrap', 'First servers to ask, with commas or repeated')
+            ,@('-b', 'First servers to ask, with commas or repeated')
+            ,@('--api-timeout', 'Limit of one whole call (60s)')
+            ,@('--connect-timeout', 'Limit of DNS, TCP, TLS and SASL together (10s)')
+            ,@('--request-timeout', 'Limit of one request on the wire (30s)')
+            ,@('--close-timeout', 'Limit of closing down (30s)')
+            ,@('--security-protocol', 'PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL')
+            ,@('-X', 'Any Kafka client property, by its official name')
+            ,@('--command-config', 'A .properties file, as of Kafka''s own tools')
+            ,@('--profile', 'Profile to use')
+            ,@('-C', 'Profile to use')
+            ,@('--quiet', 'Say nothing but errors on stderr')
+            ,@('-q', 'Say nothing but errors on stderr')
+            ,@('--verbose', 'Say more on stderr')
+            ,@('-v', 'Say more on stderr')
+            ,@('--trace', 'Tell each frame and attempt on stderr, and draw where the time went')
+            ,@('--trace-file', 'Write each frame and attempt to a file, as jsonl')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @('names:topics', '')
+    }
+    'probe' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--strict', 'Exit with 3 when anything is wrong, also where the cluster can be used')
+            ,@('--group', 'Find the coordinator of this consumer group too')
+            ,@('--idle', 'Keep each connection silent for so long, then see whether it still lives')
+            ,@('--cert-warn', 'Tell of certificates that end within this time (21d)')
+            ,@('--resolve', 'Dial this address for that name')
+            ,@('--sni', 'Ask TLS peers for this name, and check their certificates for it')
+            ,@('--try-protocols', 'Where a peer seems to speak TLS unlike us, or the other way round')
+            ,@('--no-try-protocols', 'Where a peer seems to speak TLS unlike us, or the other way round')
+            ,@('--watch', 'Repeat it, and keep statistics of each address')
+            ,@('--count', 'Stop after so many rounds')
+            ,@('--interval', 'From one round to the next (1s)')
+            ,@('--write-out', 'Print only this for each address')
+            ,@('--diff', 'Compare two saved results (--output json or jsonl)')
+            ,@('--bootstrap', 'First servers to ask, with commas or repeated')
+            ,@('-b', 'First servers to ask, with commas or repeated')
+            ,@('--api-timeout', 'Limit of one whole call (60s)')
+            ,@('--connect-timeout', 'Limit of DNS, TCP, TLS and SASL together (10s)')
+            ,@('--request-timeout', 'Limit of one request on the wire (30s)')
+            ,@('--close-timeout', 'Limit of closing down (30s)')
+            ,@('--security-protocol', 'PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL')
+            ,@('-X', 'Any Kafka client property, by its official name')
+            ,@('--command-config', 'A .properties file, as of Kafka''s own tools')
+            ,@('--profile', 'Profile to use')
+            ,@('-C', 'Profile to use')
+            ,@('--output', 'Shape of the data on stdout')
+            ,@('--quiet', 'Say nothing but errors on stderr')
+            ,@('-q', 'Say nothing but errors on stderr')
+            ,@('--verbose', 'Say more on stderr')
+            ,@('-v', 'Say more on stderr')
+            ,@('--trace', 'Tell each frame and attempt on stderr, and draw where the time went')
+            ,@('--trace-file', 'Write each frame and attempt to a file, as jsonl')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @()
+    }
+    'topics' = @{
+        Commands = @(
+            ,@('list', 'List the topics that may be seen')
+            ,@('describe', 'Show the partitions of topics')
+            ,@('create', 'Create topics')
+            ,@('delete', 'Delete topics and all their records')
+        )
+        Options = @(
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @()
+    }
+    'topics list' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--internal', 'The cluster''s own topics, too')
+            ,@('--bootstrap', 'First servers to ask, with commas or repeated')
+            ,@('-b', 'First servers to ask, with commas or repeated')
+            ,@('--api-timeout', 'Limit of one whole call (60s)')
+            ,@('--connect-timeout', 'Limit of DNS, TCP, TLS and SASL together (10s)')
+            ,@('--request-timeout', 'Limit of one request on the wire (30s)')
+            ,@('--close-timeout', 'Limit of closing down (30s)')
+            ,@('--security-protocol', 'PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL')
+            ,@('-X', 'Any Kafka client property, by its official name')
+            ,@('--command-config', 'A .properties file, as of Kafka''s own tools')
+            ,@('--profile', 'Profile to use')
+            ,@('-C', 'Profile to use')
+            ,@('--output', 'Shape of the data on stdout')
+            ,@('--quiet', 'Say nothing but errors on stderr')
+            ,@('-q', 'Say nothing but errors on stderr')
+            ,@('--verbose', 'Say more on stderr')
+            ,@('-v', 'Say more on stderr')
+            ,@('--trace', 'Tell each frame and attempt on stderr, and draw where the time went')
+            ,@('--trace-file', 'Write each frame and attempt to a file, as jsonl')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @()
+    }
+    'topics describe' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--bootstrap', 'First servers to ask, with commas or repeated')
+            ,@('-b', 'First servers to ask, with commas or repeated')
+            ,@('--api-timeout', 'Limit of one whole call (60s)')
+            ,@('--connect-timeout', 'Limit of DNS, TCP, TLS and SASL together (10s)')
+            ,@('--request-timeout', 'Limit of one request on the wire (30s)')
+            ,@('--close-timeout', 'Limit of closing down (30s)')
+            ,@('--security-protocol', 'PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL')
+            ,@('-X', 'Any Kafka client property, by its official name')
+            ,@('--command-config', 'A .properties file, as of Kafka''s own tools')
+            ,@('--profile', 'Profile to use')
+            ,@('-C', 'Profile to use')
+            ,@('--output', 'Shape of the data on stdout')
+            ,@('--quiet', 'Say nothing but errors on stderr')
+            ,@('-q', 'Say nothing but errors on stderr')
+            ,@('--verbose', 'Say more on stderr')
+            ,@('-v', 'Say more on stderr')
+            ,@('--trace', 'Tell each frame and attempt on stderr, and draw where the time went')
+            ,@('--trace-file', 'Write each frame and attempt to a file, as jsonl')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @('names:topics')
+    }
+    'topics create' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--partitions', 'How many')
+            ,@('--replication-factor', 'Copies of each')
+            ,@('--config', 'A property of the topics')
+            ,@('--dry-run', 'Let the broker check, but create nothing')
+            ,@('--bootstrap', 'First servers to ask, with commas or repeated')
+            ,@('-b', 'First servers to ask, with commas or repeated')
+            ,@('--api-timeout', 'Limit of one whole call (60s)')
+            ,@('--connect-timeout', 'Limit of DNS, TCP, TLS and SASL together (10s)')
+            ,@('--request-timeout', 'Limit of one request on the wire (30s)')
+            ,@('--close-timeout', 'Limit of closing down (30s)')
+            ,@('--security-protocol', 'PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL')
+            ,@('-X', 'Any Kafka client property, by its official name')
+            ,@('--command-config', 'A .properties file, as of Kafka''s own tools')
+            ,@('--profile', 'Profile to use')
+            ,@('-C', 'Profile to use')
+            ,@('--output', 'Shape of the data on stdout')
+            ,@('--quiet', 'Say nothing but errors on stderr')
+            ,@('-q', 'Say nothing but errors on stderr')
+            ,@('--verbose', 'Say more on stderr')
+            ,@('-v', 'Say more on stderr')
+            ,@('--trace', 'Tell each frame and attempt on stderr, and draw where the time went')
+            ,@('--trace-file', 'Write each frame and attempt to a file, as jsonl')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @('')
+    }
+    'topics delete' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--bootstrap', 'First servers to ask, with commas or repeated')
+            ,@('-b', 'First servers to ask, with commas or repeated')
+            ,@('--api-timeout', 'Limit of one whole call (60s)')
+            ,@('--connect-timeout', 'Limit of DNS, TCP, TLS and SASL together (10s)')
+            ,@('--request-timeout', 'Limit of one request on the wire (30s)')
+            ,@('--close-timeout', 'Limit of closing down (30s)')
+            ,@('--security-protocol', 'PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL')
+            ,@('-X', 'Any Kafka client property, by its official name')
+            ,@('--command-config', 'A .properties file, as of Kafka''s own tools')
+            ,@('--profile', 'Profile to use')
+            ,@('-C', 'Profile to use')
+            ,@('--output', 'Shape of the data on stdout')
+            ,@('--quiet', 'Say nothing but errors on stderr')
+            ,@('-q', 'Say nothing but errors on stderr')
+            ,@('--verbose', 'Say more on stderr')
+            ,@('-v', 'Say more on stderr')
+            ,@('--trace', 'Tell each frame and attempt on stderr, and draw where the time went')
+            ,@('--trace-file', 'Write each frame and attempt to a file, as jsonl')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @('names:topics')
+    }
+    'groups' = @{
+        Commands = @(
+            ,@('list', 'List the groups of all brokers')
+            ,@('describe', 'Show groups: state, assignor, coordinator, members, and each partition with its lag')
+            ,@('lag', 'Show how far groups are behind, partition by partition')
+            ,@('members', 'Show who is in groups, and what each member has')
+            ,@('delete', 'Delete groups and all they have committed')
+            ,@('reset-offsets', 'Set what a group has committed')
+            ,@('delete-offsets', 'Forget what a group has committed for topics')
+        )
+        Options = @(
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @()
+    }
+    'groups list' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--state', 'Only those in this state')
+            ,@('--type', 'Only those of this type')
+            ,@('--bootstrap', 'First servers to ask, with commas or repeated')
+            ,@('-b', 'First servers to ask, with commas or repeated')
+            ,@('--api-timeout', 'Limit of one whole call (60s)')
+            ,@('--connect-timeout', 'Limit of DNS, TCP, TLS and SASL together (10s)')
+            ,@('--request-timeout', 'Limit of one request on the wire (30s)')
+            ,@('--close-timeout', 'Limit of closing down (30s)')
+            ,@('--security-protocol', 'PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL')
+            ,@('-X', 'Any Kafka client property, by its official name')
+            ,@('--command-config', 'A .properties file, as of Kafka''s own tools')
+            ,@('--profile', 'Profile to use')
+            ,@('-C', 'Profile to use')
+            ,@('--output', 'Shape of the data on stdout')
+            ,@('--quiet', 'Say nothing but errors on stderr')
+            ,@('-q', 'Say nothing but errors on stderr')
+            ,@('--verbose', 'Say more on stderr')
+            ,@('-v', 'Say more on stderr')
+            ,@('--trace', 'Tell each frame and attempt on stderr, and draw where the time went')
+            ,@('--trace-file', 'Write each frame and attempt to a file, as jsonl')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @()
+    }
+    'groups describe' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--bootstrap', 'First servers to ask, with commas or repeated')
+            ,@('-b', 'First servers to ask, with commas or repeated')
+            ,@('--api-timeout', 'Limit of one whole call (60s)')
+            ,@('--connect-timeout', 'Limit of DNS, TCP, TLS and SASL together (10s)')
+            ,@('--request-timeout', 'Limit of one request on the wire (30s)')
+            ,@('--close-timeout', 'Limit of closing down (30s)')
+            ,@('--security-protocol', 'PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL')
+            ,@('-X', 'Any Kafka client property, by its official name')
+            ,@('--command-config', 'A .properties file, as of Kafka''s own tools')
+            ,@('--profile', 'Profile to use')
+            ,@('-C', 'Profile to use')
+            ,@('--output', 'Shape of the data on stdout')
+            ,@('--quiet', 'Say nothing but errors on stderr')
+            ,@('-q', 'Say nothing but errors on stderr')
+            ,@('--verbose', 'Say more on stderr')
+            ,@('-v', 'Say more on stderr')
+            ,@('--trace', 'Tell each frame and attempt on stderr, and draw where the time went')
+            ,@('--trace-file', 'Write each frame and attempt to a file, as jsonl')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @('names:groups')
+    }
+    'groups lag' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--topic', 'Only this topic, or these partitions')
+            ,@('--threshold', 'Exit with 3 when a partition is more than N behind')
+            ,@('--watch', 'Show it again and again, until Ctrl-C')
+            ,@('--interval', 'From one look to the next (2s)')
+            ,@('--count', 'End after so many looks')
+            ,@('--bootstrap', 'First servers to ask, with commas or repeated')
+            ,@('-b', 'First servers to ask, with commas or repeated')
+            ,@('--api-timeout', 'Limit of one whole call (60s)')
+            ,@('--connect-timeout', 'Limit of DNS, TCP, TLS and SASL together (10s)')
+            ,@('--request-timeout', 'Limit of one request on the wire (30s)')
+            ,@('--close-timeout', 'Limit of closing down (30s)')
+            ,@('--security-protocol', 'PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL')
+            ,@('-X', 'Any Kafka client property, by its official name')
+            ,@('--command-config', 'A .properties file, as of Kafka''s own tools')
+            ,@('--profile', 'Profile to use')
+            ,@('-C', 'Profile to use')
+            ,@('--output', 'Shape of the data on stdout')
+            ,@('--quiet', 'Say nothing but errors on stderr')
+            ,@('-q', 'Say nothing but errors on stderr')
+            ,@('--verbose', 'Say more on stderr')
+            ,@('-v', 'Say more on stderr')
+            ,@('--trace', 'Tell each frame and attempt on stderr, and draw where the time went')
+            ,@('--trace-file', 'Write each frame and attempt to a file, as jsonl')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @('names:groups')
+    }
+    'groups members' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--bootstrap', 'First servers to ask, with commas or repeated')
+            ,@('-b', 'First servers to ask, with commas or repeated')
+            ,@('--api-timeout', 'Limit of one whole call (60s)')
+            ,@('--connect-timeout', 'Limit of DNS, TCP, TLS and SASL together (10s)')
+            ,@('--request-timeout', 'Limit of one request on the wire (30s)')
+            ,@('--close-timeout', 'Limit of closing down (30s)')
+            ,@('--security-protocol', 'PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL')
+            ,@('-X', 'Any Kafka client property, by its official name')
+            ,@('--command-config', 'A .properties file, as of Kafka''s own tools')
+            ,@('--profile', 'Profile to use')
+            ,@('-C', 'Profile to use')
+            ,@('--output', 'Shape of the data on stdout')
+            ,@('--quiet', 'Say nothing but errors on stderr')
+            ,@('-q', 'Say nothing but errors on stderr')
+            ,@('--verbose', 'Say more on stderr')
+            ,@('-v', 'Say more on stderr')
+            ,@('--trace', 'Tell each frame and attempt on stderr, and draw where the time went')
+            ,@('--trace-file', 'Write each frame and attempt to a file, as jsonl')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @('names:groups')
+    }
+    'groups delete' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--execute', 'Do it')
+            ,@('--bootstrap', 'First servers to ask, with commas or repeated')
+            ,@('-b', 'First servers to ask, with commas or repeated')
+            ,@('--api-timeout', 'Limit of one whole call (60s)')
+            ,@('--connect-timeout', 'Limit of DNS, TCP, TLS and SASL together (10s)')
+            ,@('--request-timeout', 'Limit of one request on the wire (30s)')
+            ,@('--close-timeout', 'Limit of closing down (30s)')
+            ,@('--security-protocol', 'PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL')
+            ,@('-X', 'Any Kafka client property, by its official name')
+            ,@('--command-config', 'A .properties file, as of Kafka''s own tools')
+            ,@('--profile', 'Profile to use')
+            ,@('-C', 'Profile to use')
+            ,@('--output', 'Shape of the data on stdout')
+            ,@('--quiet', 'Say nothing but errors on stderr')
+            ,@('-q', 'Say nothing but errors on stderr')
+            ,@('--verbose', 'Say more on stderr')
+            ,@('-v', 'Say more on stderr')
+            ,@('--trace', 'Tell each frame and attempt on stderr, and draw where the time went')
+            ,@('--trace-file', 'Write each frame and attempt to a file, as jsonl')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @('names:groups')
+    }
+    'groups reset-offsets' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--topic', 'Only this topic, or these partitions')
+            ,@('--to-earliest', 'To the first record there is')
+            ,@('--to-latest', 'To the end: what there is, is skipped')
+            ,@('--to-current', 'To what is committed, moved into the log where it is outside')
+            ,@('--to-offset', 'To this offset')
+            ,@('--shift-by', 'So many on (or, negative, back) from what is committed')
+            ,@('--to-datetime', 'To the first record at or after a time (UTC if unsaid)')
+            ,@('--by-duration', 'To the first record of the last 1h, 2d, PT30M ..')
+            ,@('--from-file', 'To the offsets in a file')
+            ,@('--export', 'Write the new offsets to a file that --from-file reads')
+            ,@('--execute', 'Do it')
+            ,@('--bootstrap', 'First servers to ask, with commas or repeated')
+            ,@('-b', 'First servers to ask, with commas or repeated')
+            ,@('--api-timeout', 'Limit of one whole call (60s)')
+            ,@('--connect-timeout', 'Limit of DNS, TCP, TLS and SASL together (10s)')
+            ,@('--request-timeout', 'Limit of one request on the wire (30s)')
+            ,@('--close-timeout', 'Limit of closing down (30s)')
+            ,@('--security-protocol', 'PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL')
+            ,@('-X', 'Any Kafka client property, by its official name')
+            ,@('--command-config', 'A .properties file, as of Kafka''s own tools')
+            ,@('--profile', 'Profile to use')
+            ,@('-C', 'Profile to use')
+            ,@('--output', 'Shape of the data on stdout')
+            ,@('--quiet', 'Say nothing but errors on stderr')
+            ,@('-q', 'Say nothing but errors on stderr')
+            ,@('--verbose', 'Say more on stderr')
+            ,@('-v', 'Say more on stderr')
+            ,@('--trace', 'Tell each frame and attempt on stderr, and draw where the time went')
+            ,@('--trace-file', 'Write each frame and attempt to a file, as jsonl')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @('names:groups')
+    }
+    'groups delete-offsets' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--topic', 'Only this topic, or these partitions')
+            ,@('--execute', 'Do it')
+            ,@('--bootstrap', 'First servers to ask, with commas or repeated')
+            ,@('-b', 'First servers to ask, with commas or repeated')
+            ,@('--api-timeout', 'Limit of one whole call (60s)')
+            ,@('--connect-timeout', 'Limit of DNS, TCP, TLS and SASL together (10s)')
+            ,@('--request-timeout', 'Limit of one request on the wire (30s)')
+            ,@('--close-timeout', 'Limit of closing down (30s)')
+            ,@('--security-protocol', 'PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL')
+            ,@('-X', 'Any Kafka client property, by its official name')
+            ,@('--command-config', 'A .properties file, as of Kafka''s own tools')
+            ,@('--profile', 'Profile to use')
+            ,@('-C', 'Profile to use')
+            ,@('--output', 'Shape of the data on stdout')
+            ,@('--quiet', 'Say nothing but errors on stderr')
+            ,@('-q', 'Say nothing but errors on stderr')
+            ,@('--verbose', 'Say more on stderr')
+            ,@('-v', 'Say more on stderr')
+            ,@('--trace', 'Tell each frame and attempt on stderr, and draw where the time went')
+            ,@('--trace-file', 'Write each frame and attempt to a file, as jsonl')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @('names:groups')
+    }
+    'bench' = @{
+        Commands = @(
+            ,@('produce', 'Send records as fast as they are taken')
+            ,@('consume', 'Read records from the start of a topic')
+            ,@('end-to-end', 'Send records and read them')
+        )
+        Options = @(
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @()
+    }
+    'bench produce' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--records', 'How many')
+            ,@('-n', 'How many')
+            ,@('--record-size', 'Of each value, such as 100B or 1KiB')
+            ,@('--topic', 'One that is there')
+            ,@('--rate', 'At most so many records a second, such as 500/s')
+            ,@('--partitions', 'Of a topic that is made')
+            ,@('--replication-factor', 'Of a topic that is made')
+            ,@('--acks', 'all, 1 or 0')
+            ,@('--compression', 'none, gzip, snappy, lz4 or zstd')
+            ,@('--bootstrap', 'First servers to ask, with commas or repeated')
+            ,@('-b', 'First servers to ask, with commas or repeated')
+            ,@('--api-timeout', 'Limit of one whole call (60s)')
+            ,@('--connect-timeout', 'Limit of DNS, TCP, TLS and SASL together (10s)')
+            ,@('--request-timeout', 'Limit of one request on the wire (30s)')
+            ,@('--close-timeout', 'Limit of closing down (30s)')
+            ,@('--security-protocol', 'PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL')
+            ,@('-X', 'Any Kafka client property, by its official name')
+            ,@('--command-config', 'A .properties file, as of Kafka''s own tools')
+            ,@('--profile', 'Profile to use')
+            ,@('-C', 'Profile to use')
+            ,@('--output', 'Shape of the data on stdout')
+            ,@('--quiet', 'Say nothing but errors on stderr')
+            ,@('-q', 'Say nothing but errors on stderr')
+            ,@('--verbose', 'Say more on stderr')
+            ,@('-v', 'Say more on stderr')
+            ,@('--trace', 'Tell each frame and attempt on stderr, and draw where the time went')
+            ,@('--trace-file', 'Write each frame and attempt to a file, as jsonl')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @()
+    }
+    'bench consume' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--records', 'How many')
+            ,@('-n', 'How many')
+            ,@('--record-size', 'Of each value, such as 100B or 1KiB')
+            ,@('--topic', 'One that is there')
+            ,@('--partitions', 'Of a topic that is made')
+            ,@('--replication-factor', 'Of a topic that is made')
+            ,@('--compression', 'none, gzip, snappy, lz4 or zstd')
+            ,@('--bootstrap', 'First servers to ask, with commas or repeated')
+            ,@('-b', 'First servers to ask, with commas or repeated')
+            ,@('--api-timeout', 'Limit of one whole call (60s)')
+            ,@('--connect-timeout', 'Limit of DNS, TCP, TLS and SASL together (10s)')
+            ,@('--request-timeout', 'Limit of one request on the wire (30s)')
+            ,@('--close-timeout', 'Limit of closing down (30s)')
+            ,@('--security-protocol', 'PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL')
+            ,@('-X', 'Any Kafka client property, by its official name')
+            ,@('--command-config', 'A .properties file, as of Kafka''s own tools')
+            ,@('--profile', 'Profile to use')
+            ,@('-C', 'Profile to use')
+            ,@('--output', 'Shape of the data on stdout')
+            ,@('--quiet', 'Say nothing but errors on stderr')
+            ,@('-q', 'Say nothing but errors on stderr')
+            ,@('--verbose', 'Say more on stderr')
+            ,@('-v', 'Say more on stderr')
+            ,@('--trace', 'Tell each frame and attempt on stderr, and draw where the time went')
+            ,@('--trace-file', 'Write each frame and attempt to a file, as jsonl')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @()
+    }
+    'bench end-to-end' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--records', 'How many')
+            ,@('-n', 'How many')
+            ,@('--record-size', 'Of each value, such as 100B or 1KiB')
+            ,@('--topic', 'One that is there')
+            ,@('--rate', 'At most so many records a second, such as 500/s')
+            ,@('--partitions', 'Of a topic that is made')
+            ,@('--replication-factor', 'Of a topic that is made')
+            ,@('--acks', 'all, 1 or 0')
+            ,@('--compression', 'none, gzip, snappy, lz4 or zstd')
+            ,@('--bootstrap', 'First servers to ask, with commas or repeated')
+            ,@('-b', 'First servers to ask, with commas or repeated')
+            ,@('--api-timeout', 'Limit of one whole call (60s)')
+            ,@('--connect-timeout', 'Limit of DNS, TCP, TLS and SASL together (10s)')
+            ,@('--request-timeout', 'Limit of one request on the wire (30s)')
+            ,@('--close-timeout', 'Limit of closing down (30s)')
+            ,@('--security-protocol', 'PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL')
+            ,@('-X', 'Any Kafka client property, by its official name')
+            ,@('--command-config', 'A .properties file, as of Kafka''s own tools')
+            ,@('--profile', 'Profile to use')
+            ,@('-C', 'Profile to use')
+            ,@('--output', 'Shape of the data on stdout')
+            ,@('--quiet', 'Say nothing but errors on stderr')
+            ,@('-q', 'Say nothing but errors on stderr')
+            ,@('--verbose', 'Say more on stderr')
+            ,@('-v', 'Say more on stderr')
+            ,@('--trace', 'Tell each frame and attempt on stderr, and draw where the time went')
+            ,@('--trace-file', 'Write each frame and attempt to a file, as jsonl')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @()
+    }
+    'completion' = @{
+        Commands = @(
+            ,@('bash', 'Print the script of bash')
+            ,@('zsh', 'Print the file _kctl of zsh, for a folder in $fpath')
+            ,@('fish', 'Print the script of fish')
+            ,@('powershell', 'Print the script of PowerShell')
+            ,@('install', 'Write the script where your shell finds it')
+        )
+        Options = @(
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @()
+    }
+    'completion bash' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @()
+    }
+    'completion zsh' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @()
+    }
+    'completion fish' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @()
+    }
+    'completion powershell' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @()
+    }
+    'completion install' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--force', 'Replace a file that kctl did not write')
+            ,@('--quiet', 'Say nothing but errors on stderr')
+            ,@('-q', 'Say nothing but errors on stderr')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @('')
+    }
+    'help-json' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @()
+    }
+    'explain' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @('list:subjects')
+    }
+    'sandbox' = @{
+        Commands = @(
+            ,@('up', 'Start the cluster and keep it until Ctrl-C')
+            ,@('tell', 'Tell a running cluster a command')
+        )
+        Options = @(
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @()
+    }
+    'sandbox up' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--nodes', 'How many brokers')
+            ,@('--port', 'Node i listens on this port + i - 1')
+            ,@('--host', 'Address to listen on')
+            ,@('--topic', 'A topic to start with')
+            ,@('--replication-factor', 'Replicas of each new partition')
+            ,@('--racks', 'The rack of each node, in order, repeated as needed')
+            ,@('--min-insync-replicas', 'Replicas that acks=all needs')
+            ,@('--transaction-version', '2: an epoch for each transaction (KIP-890)')
+            ,@('--control', 'Take commands of `kctl sandbox tell` on a socket made here')
+            ,@('--quiet', 'Say nothing but errors on stderr')
+            ,@('-q', 'Say nothing but errors on stderr')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @()
+    }
+    'sandbox tell' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--control', 'The socket of `kctl sandbox up`')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @('')
+    }
+}
+$kctlPlaces['consume'].Values['--isolation'] = @('read_uncommitted', 'read_committed')
+$kctlPlaces['consume'].Values['--group'] = 'names:groups'
+$kctlPlaces['consume'].Values['-g'] = 'names:groups'
+$kctlPlaces['consume'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
+$kctlPlaces['consume'].Values['-X'] = 'list:properties'
+$kctlPlaces['consume'].Values['--output'] = @('jsonl', 'csv', 'raw', 'hex', 'base64')
+$kctlPlaces['produce'].Values['--input'] = @('lines', 'jsonl')
+$kctlPlaces['produce'].Values['-i'] = @('lines', 'jsonl')
+$kctlPlaces['produce'].Values['--partitioner'] = @('default', 'round_robin')
+$kctlPlaces['produce'].Values['--acks'] = @('all', '1', '0')
+$kctlPlaces['produce'].Values['--compression'] = @('none', 'gzip', 'snappy', 'lz4', 'zstd')
+$kctlPlaces['produce'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
+$kctlPlaces['produce'].Values['-X'] = 'list:properties'
+$kctlPlaces['probe'].Values['--group'] = 'names:groups'
+$kctlPlaces['probe'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
+$kctlPlaces['probe'].Values['-X'] = 'list:properties'
+$kctlPlaces['probe'].Values['--output'] = @('table', 'jsonl', 'json')
+$kctlPlaces['topics list'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
+$kctlPlaces['topics list'].Values['-X'] = 'list:properties'
+$kctlPlaces['topics list'].Values['--output'] = @('table', 'json', 'jsonl')
+$kctlPlaces['topics describe'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
+$kctlPlaces['topics describe'].Values['-X'] = 'list:properties'
+$kctlPlaces['topics describe'].Values['--output'] = @('table', 'json', 'jsonl')
+$kctlPlaces['topics create'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
+$kctlPlaces['topics create'].Values['-X'] = 'list:properties'
+$kctlPlaces['topics create'].Values['--output'] = @('table', 'json', 'jsonl')
+$kctlPlaces['topics delete'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
+$kctlPlaces['topics delete'].Values['-X'] = 'list:properties'
+$kctlPlaces['topics delete'].Values['--output'] = @('table', 'json', 'jsonl')
+$kctlPlaces['groups list'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
+$kctlPlaces['groups list'].Values['-X'] = 'list:properties'
+$kctlPlaces['groups list'].Values['--output'] = @('table', 'json', 'jsonl', 'csv')
+$kctlPlaces['groups describe'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
+$kctlPlaces['groups describe'].Values['-X'] = 'list:properties'
+$kctlPlaces['groups describe'].Values['--output'] = @('table', 'json', 'jsonl', 'csv')
+$kctlPlaces['groups lag'].Values['--topic'] = 'names:topics'
+$kctlPlaces['groups lag'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
+$kctlPlaces['groups lag'].Values['-X'] = 'list:properties'
+$kctlPlaces['groups lag'].Values['--output'] = @('table', 'json', 'jsonl', 'csv')
+$kctlPlaces['groups members'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
+$kctlPlaces['groups members'].Values['-X'] = 'list:properties'
+$kctlPlaces['groups members'].Values['--output'] = @('table', 'json', 'jsonl', 'csv')
+$kctlPlaces['groups delete'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
+$kctlPlaces['groups delete'].Values['-X'] = 'list:properties'
+$kctlPlaces['groups delete'].Values['--output'] = @('table', 'json', 'jsonl', 'csv')
+$kctlPlaces['groups reset-offsets'].Values['--topic'] = 'names:topics'
+$kctlPlaces['groups reset-offsets'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
+$kctlPlaces['groups reset-offsets'].Values['-X'] = 'list:properties'
+$kctlPlaces['groups reset-offsets'].Values['--output'] = @('table', 'json', 'jsonl', 'csv')
+$kctlPlaces['groups delete-offsets'].Values['--topic'] = 'names:topics'
+$kctlPlaces['groups delete-offsets'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
+$kctlPlaces['groups delete-offsets'].Values['-X'] = 'list:properties'
+$kctlPlaces['groups delete-offsets'].Values['--output'] = @('table', 'json', 'jsonl', 'csv')
+$kctlPlaces['bench produce'].Values['--acks'] = @('all', '1', '0')
+$kctlPlaces['bench produce'].Values['--compression'] = @('none', 'gzip', 'snappy', 'lz4', 'zstd')
+$kctlPlaces['bench produce'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
+$kctlPlaces['bench produce'].Values['-X'] = 'list:properties'
+$kctlPlaces['bench produce'].Values['--output'] = @('table', 'json')
+$kctlPlaces['bench consume'].Values['--compression'] = @('none', 'gzip', 'snappy', 'lz4', 'zstd')
+$kctlPlaces['bench consume'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
+$kctlPlaces['bench consume'].Values['-X'] = 'list:properties'
+$kctlPlaces['bench consume'].Values['--output'] = @('table', 'json')
+$kctlPlaces['bench end-to-end'].Values['--acks'] = @('all', '1', '0')
+$kctlPlaces['bench end-to-end'].Values['--compression'] = @('none', 'gzip', 'snappy', 'lz4', 'zstd')
+$kctlPlaces['bench end-to-end'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
+$kctlPlaces['bench end-to-end'].Values['-X'] = 'list:properties'
+$kctlPlaces['bench end-to-end'].Values['--output'] = @('table', 'json')
+
+Register-ArgumentCompleter -Native -CommandName 'kctl' -ScriptBlock {
+    param($wordToComplete, $commandAst, $cursorPosition)
+
+    $elements = @($commandAst.CommandElements | Where-Object { $_.Extent.EndOffset -lt $cursorPosition -or
+        ($_.Extent.EndOffset -eq $cursorPosition -and $wordToComplete -eq '') } | ForEach-Object { $_.ToString() })
+    $path = ''
+    $option = ''
+    $count = 0
+    for ($i = 1; $i -lt $elements.Count; $i++) {
+        $word = $elements[$i]
+        $next = ($path + ' ' + $word).Trim()
+        if ($option -ne '') { $option = '' }
+        elseif ($word.StartsWith('-')) { if ($kctlValued -ccontains $word) { $option = $word } }
+        elseif ($kctlPlaces.Contains($next)) { $path = $next }
+        else { $count++ }
+    }
+
+    $place = $kctlPlaces[$path]
+    $found = @()
+    $offer = $null
+    if ($option -ne '') { $offer = $place.Values[$option] }
+    elseif ($wordToComplete.StartsWith('-')) { $found = @($place.Options) }
+    elseif ($place.Commands.Count -gt 0) { $found = @($place.Commands) }
+    elseif ($place.Arguments.Count -gt 0) {
+        $offer = $place.Arguments[[Math]::Min($count, $place.Arguments.Count - 1)]
+    }
+    if ($offer -is [array]) { $found = @($offer | ForEach-Object { ,@($_, $_) }) }
+    elseif ($offer -like 'list:*') { $found = @($kctlLists[$offer.Substring(5)] | ForEach-Object { ,@($_, $_) }) }
+    elseif ($offer -like 'names:*') {
+        $line = $commandAst.ToString()
+        $names = @(& $elements[0] __complete $offer.Substring(6) $line 2>$null)
+        $found = @($names | ForEach-Object { ,@($_, $_) })
+    }
+    $found | Where-Object { $_ -and $_[0].StartsWith($wordToComplete) } | ForEach-Object {
+        $text = if ($_[0] -match '^[\w.=:/-]+$') { $_[0] } else { "'" + $_[0].Replace("'", "''") + "'" }
+        [System.Management.Automation.CompletionResult]::new($text, $_[0], 'ParameterValue', $_[1])
+    }
+}

@@ -1,0 +1,99 @@
+"""`kctl completion`: prints the script of a shell, or puts it where the shell finds it.
+
+Owns the options and what is said; scripts.py makes the scripts. Shown by tests/unit/cli/completion/test_install.py and,
+in real shells, by tests/cli/test_completion.py.
+"""
+
+from typing import Annotated
+
+import click
+import typer
+
+from kctl.cli.completion.shells import Shell, place_of, shell_of
+from kctl.cli.data_out import DataOut
+from kctl.cli.environment import Environment
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import CommandError
+
+MARK = "Made by tools/write_manuals.py"
+"""What tells a file of ours from one that a user wrote."""
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False, no_args_is_help=True)
+
+
+@app.callback()
+def completion() -> None:
+    """Complete commands, options and names in bash, zsh, fish and PowerShell.
+
+    Commands and options are completed without starting kctl. Names of topics, groups and profiles are asked of the
+    cluster that the command line, a profile or KCTL_BOOTSTRAP_SERVERS names, for 300 ms at most
+    (KCTL_COMPLETION_TIMEOUT_MS); where none answers, nothing is offered and nothing is said.
+    """
+
+
+@app.command()
+def bash(ctx: typer.Context) -> int:
+    """Print the script of bash: source <(kctl completion bash)."""
+    return _print(ctx, Shell.BASH)
+
+
+@app.command()
+def zsh(ctx: typer.Context) -> int:
+    """Print the file _kctl of zsh, for a folder in $fpath."""
+    return _print(ctx, Shell.ZSH)
+
+
+@app.command()
+def fish(ctx: typer.Context) -> int:
+    """Print the script of fish: kctl completion fish | source."""
+    return _print(ctx, Shell.FISH)
+
+
+@app.command()
+def powershell(ctx: typer.Context) -> int:
+    """Print the script of PowerShell: kctl completion powershell | Out-String | Invoke-Expression."""
+    return _print(ctx, Shell.POWERSHELL)
+
+
+@app.command()
+def install(
+    ctx: typer.Context,
+    shell: Annotated[Shell | None, typer.Argument(metavar="[SHELL]", help="bash, zsh, fish or powershell.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that kctl did not write.")] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Say nothing but errors on stderr.")] = False,
+) -> int:
+    """Write the script where your shell finds it: the one that $SHELL names, unless you name another.
+
+    Start-up files are yours: where one needs a line, it is told and not written.
+    """
+    from kctl.cli.completion.install import write_script
+
+    environment: Environment = ctx.obj
+    chosen = shell or shell_of(environment.environ)
+    if chosen is None:
+        words = ", ".join(each.value for each in Shell)
+        raise click.UsageError(f"$SHELL names no shell that kctl knows: say which of {words}.")
+    place = place_of(chosen, environment.environ)
+    if place is None:
+        hint = f"write it yourself: kctl completion {chosen.value} > FILE"
+        raise CommandError(ExitCode.USAGE, "completion: there is no home to write to: $HOME is not set", hint)
+    write_script(place.path, _script(chosen), MARK, force=force)
+    if not quiet:
+        environment.say(f"kctl completion: {place.path} is written; a new {chosen.value} has it")
+        if place.line:
+            environment.say(f"hint: unless it is there already, add to {place.file}: {place.line}")
+    return ExitCode.OK
+
+
+def _print(ctx: typer.Context, shell: Shell) -> int:
+    environment: Environment = ctx.obj
+    out = DataOut(environment.stdout)
+    out.write(_script(shell).encode())
+    out.flush()
+    return ExitCode.OK
+
+
+def _script(shell: Shell) -> str:
+    from kctl.cli.completion.scripts import script  # every command: wanted only here
+
+    return script(shell)

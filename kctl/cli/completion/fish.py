@@ -1,0 +1,106 @@
+"""The completion of fish: one `complete` a command, option and argument, each with the place where it counts.
+
+Shown by tests/cli/test_completion.py.
+"""
+
+from kctl.cli.command_tree import Option
+from kctl.cli.completion.places import LISTS, NOTHING, Offer, Place, offer_of, options_with_values, short
+
+_HEAD = r"""# kctl completion for fish. Made by tools/write_manuals.py from the commands; do not edit.
+# Commands, options and their words are known here. Names of topics, groups and profiles are asked of
+# `kctl __complete`, which answers within 300 ms (KCTL_COMPLETION_TIMEOUT_MS) or not at all.
+"""
+
+_FUNCTIONS = r"""
+function __kctl_walk --description 'Print the command that the line has come to, and how many arguments it has'
+    set -l path
+    set -l count 0
+    set -l is_value 0
+    for word in (commandline -opc)[2..-1]
+        if test $is_value = 1
+            set is_value 0
+        else if string match -q -- '-*' $word
+            contains -- $word $__kctl_valued; and set is_value 1
+        else if contains -- "$path $word" $__kctl_paths
+            set path "$path $word"
+        else
+            set count (math $count + 1)
+        end
+    end
+    echo "$path"
+    echo $count
+end
+
+function __kctl_at --description 'Has the line come to this command?'
+    set -l walked (__kctl_walk)
+    test "$walked[1]" = "$argv[1]"
+end
+
+function __kctl_argument --description 'Is the next argument of this command its number so-and-so?'
+    string match -q -- '-*' (commandline -ct); and return 1
+    set -l walked (__kctl_walk)
+    test "$walked[1]" = "$argv[1]"; and test $walked[2] $argv[2] $argv[3]
+end
+
+function __kctl_names --description 'Names that the cluster has'
+    set -l words (commandline -opc)
+    $words[1] __complete $argv[1] (commandline -pc | string collect) 2>/dev/null
+end
+"""
+
+
+def fish_script(places: list[Place]) -> str:
+    """Return the script."""
+    paths = " ".join(_quoted(f" {place.path}") for place in places if place.path)
+    lines = [f"set -g __kctl_valued {' '.join(options_with_values(places))}", f"set -g __kctl_paths {paths}"]
+    for name, words in LISTS.items():
+        lines.append(f"set -g __kctl_list_{name} {' '.join(words)}")
+    lines += _FUNCTIONS.splitlines()
+    lines += ["", "complete -c kctl -e", "complete -c kctl -f"]
+    for place in places:
+        at = f" {place.path}" if place.path else ""
+        lines.append("")
+        for name, text in place.commands:
+            lines.append(_complete(_condition(f"__kctl_at {_inner(at)}"), f"-a {name}", text))
+        for option in place.options:
+            lines.append(_complete(_condition(f"__kctl_at {_inner(at)}"), _option(option), short(option.help)))
+        for number, offer in enumerate(place.arguments):
+            is_last = number == len(place.arguments) - 1
+            after = f"{'-ge' if is_last else '-eq'} {number}"
+            if offer != NOTHING:
+                lines.append(_complete(_condition(f"__kctl_argument {_inner(at)} {after}"), _values(offer), ""))
+    return _HEAD + "\n" + "\n".join(lines) + "\n"
+
+
+def _complete(condition: str, what: str, text: str) -> str:
+    return f"complete -c kctl {condition} {what}" + (f" -d {_quoted(text)}" if text else "")
+
+
+def _condition(test: str) -> str:
+    return f"-n {_quoted(test)}"
+
+
+def _option(option: Option) -> str:
+    names = [f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in (*option.names, *option.off)]
+    if not option.takes_value:
+        return " ".join(names)
+    offer = offer_of(option)
+    return " ".join([*names, _values(offer).replace("-F", "-r -F") if offer != NOTHING else "-x"]).strip()
+
+
+def _values(offer: Offer) -> str:
+    if offer.words:
+        return f"-x -a {_quoted(' '.join(offer.words))}"
+    if offer.names:
+        return f"-x -a '(__kctl_names {offer.names})'"
+    if offer.list:
+        return f"-x -a '$__kctl_list_{offer.list}'"
+    return "-F"
+
+
+def _inner(text: str) -> str:
+    return f'"{text}"'
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

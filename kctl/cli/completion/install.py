@@ -1,0 +1,48 @@
+"""Writes one file whole or not at all, and only over one of its own kind.
+
+Shown by tests/unit/cli/completion/test_install.py.
+"""
+
+import os
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import CommandError
+
+_HEAD_BYTES = 1000
+
+
+def write_script(path: Path, text: str, mark: str, *, force: bool = False) -> None:
+    """Write a script; whoever reads it meanwhile has the old one or the new one.
+
+    Args: mark: what a file that may be replaced has among its first lines; with `force` any may.
+    Raises: CommandError: somebody else's file is there, or it cannot be written.
+    """
+    try:
+        if not force and not _is_ours(path, mark):
+            raise CommandError(ExitCode.USAGE, f"{path} is there and not from kctl", "--force replaces it")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _replace(path, text)
+    except OSError as e:
+        raise CommandError(ExitCode.USAGE, f"{e.filename or path} cannot be written: {e.strerror or e}") from None
+
+
+def _is_ours(path: Path, mark: str) -> bool:
+    try:
+        with path.open("rb") as file:
+            return mark.encode() in file.read(_HEAD_BYTES)
+    except FileNotFoundError:
+        return True
+
+
+def _replace(path: Path, text: str) -> None:
+    with NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+        try:
+            file.write(text)
+            file.flush()
+            os.fchmod(file.fileno(), 0o644)
+            os.replace(file.name, path)
+        except BaseException:
+            os.unlink(file.name)
+            raise

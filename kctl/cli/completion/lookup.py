@@ -1,0 +1,154 @@
+"""`kctl __complete KIND LINE`: names for a shell to offer, a line each; within a limit, or nothing.
+
+A Tab key must neither hang nor print an error over the line that is being written: whatever goes wrong, nothing is
+printed and the exit code is 0. The limit is that of the whole process: an alarm ends it wherever it is. LINE is the
+command line as it stands, of which the options that lead to a cluster are read and the rest is left alone.
+Does without typer, which would cost a third of the limit. Shown by tests/cli/test_completion_lookup.py.
+"""
+
+import os
+import shlex
+import signal
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Never
+
+if TYPE_CHECKING:
+    from kctl.client.admin import Admin
+
+LIMIT_MS = 300
+LIMIT_VARIABLE = "KCTL_COMPLETION_TIMEOUT_MS"
+LONGEST_LIMIT_MS = 60_000
+STARTED_MS = 40
+"""What the interpreter took before it came here."""
+LEFT_MS = 30
+"""What is left for printing and ending when a call to a broker has run out of time."""
+MOST_NAMES = 20_000
+LONGEST_LINE = 64 * 1024
+
+_LEADING = {
+    "-b": "--bootstrap",
+    "--bootstrap": "--bootstrap",
+    "-C": "--profile",
+    "--profile": "--profile",
+    "-X": "-X",
+    "--command-config": "--command-config",
+    "--security-protocol": "--security-protocol",
+}
+"""Options that say which cluster is meant, and how to get in."""
+
+Given = Mapping[str, Sequence[str]]
+"""The values of those options, by their long names, in their order."""
+
+
+def main(arguments: Sequence[str]) -> Never:
+    """Print what was asked for, and end the process there and then."""
+    limit_ms = _limit_ms()
+    _end_after(limit_ms - STARTED_MS)
+    try:
+        names = _names(arguments, limit_ms - STARTED_MS - LEFT_MS)
+        text = "".join(f"{name}\n" for name in names)
+    except BaseException:  # noqa: BLE001 - whatever it is, a shell in the middle of a line must not see it
+        text = ""
+    _leave(text)
+
+
+def _limit_ms() -> int:
+    text = os.environ.get(LIMIT_VARIABLE, "")
+    limit_ms = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else LIMIT_MS
+    return min(max(limit_ms, STARTED_MS + LEFT_MS + 1), LONGEST_LIMIT_MS)
+
+
+def _end_after(limit_ms: int) -> None:
+    """Have the process end at its limit, whatever it is doing then."""
+    if hasattr(signal, "setitimer"):  # not on Windows, where the limits of the call have to do
+        signal.signal(signal.SIGALRM, lambda *_: _leave(""))
+        signal.setitimer(signal.ITIMER_REAL, limit_ms / 1000)
+
+
+def _leave(text: str) -> Never:
+    """Print the names and end at once; closing connections properly would be waited for by the user."""
+    data = text.encode("utf-8", "surrogateescape")
+    try:
+        while data:
+            data = data[os.write(1, data) :]
+    except OSError:  # the shell has lost interest
+        pass
+    os._exit(0)
+
+
+def _names(arguments: Sequence[str], call_ms: int) -> list[str]:
+    kind, line = arguments
+    given: dict[str, list[str]] = {}
+    for option, value in read_leading(line):
+        given.setdefault(option, []).append(value)
+    return sorted(name for name in _FINDERS[kind](given, call_ms) if name.isprintable())[:MOST_NAMES]
+
+
+def read_leading(line: str) -> Iterator[tuple[str, str]]:
+    """Yield the options of an unfinished command line that lead to a cluster, by their long names, with their values.
+
+    Quotes, `~` and `$NAME` are taken as a shell would; what cannot be read so is taken as it is.
+    """
+    words = iter(_words(line[:LONGEST_LINE]))
+    for word in words:
+        name, equals, value = word.partition("=")
+        if word in _LEADING:
+            value = next(words, "")
+        elif name in _LEADING and equals and name.startswith("--"):
+            pass
+        elif word[:2] in _LEADING and not word.startswith("--"):
+            name, value = word[:2], word[2:]
+        else:
+            continue
+        yield _LEADING[word if word in _LEADING else name], os.path.expanduser(os.path.expandvars(value))
+
+
+def _words(line: str) -> list[str]:
+    for end in ("", "'", '"'):
+        try:
+            return shlex.split(line + end)
+        except ValueError:  # a quote that is not closed yet
+            continue
+    return line.split()
+
+
+# --- what can be asked for ------------------------------------------------------------------------------------------
+
+
+def _topics(given: Given, call_ms: int) -> Iterable[str]:
+    with _admin(given, call_ms) as admin:
+        return list(admin.list_topics())
+
+
+def _groups(given: Given, call_ms: int) -> Iterable[str]:
+    with _admin(given, call_ms) as admin:
+        return list(admin.list_groups().groups)
+
+
+def _profiles(given: Given, call_ms: int) -> Iterable[str]:  # noqa: ARG001 - a finder like the others
+    from kctl.cli.profiles.files import profile_names
+
+    return profile_names(os.environ)
+
+
+def _admin(given: Given, call_ms: int) -> "AbstractContextManager[Admin]":
+    from kctl.cli.settings import Setting, merge_settings  # the client: not before it is known to be wanted
+    from kctl.client.admin import Admin
+    from kctl.client.config import AdminConfig
+
+    limits = {"default.api.timeout.ms": Setting(str(call_ms), "--api-timeout")}
+    joined = {"bootstrap.servers": ",".join(given.get("--bootstrap", ()))}
+    joined["security.protocol"] = "".join(given.get("--security-protocol", ())[-1:])
+    flags = {name: Setting(value, "") for name, value in joined.items() if value} | limits
+    file = given.get("--command-config", ())
+    settings = merge_settings(flags, given.get("-X", ()), os.environ, Path(file[-1]) if file else None)
+    return Admin(settings.parse(AdminConfig).given)
+
+
+_FINDERS: dict[str, Callable[[Given, int], Iterable[str]]] = {
+    "topics": _topics,
+    "groups": _groups,
+    "profiles": _profiles,
+}

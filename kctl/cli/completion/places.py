@@ -1,0 +1,129 @@
+"""Places: what a shell can offer at each place of a command line, read from the tree of commands.
+
+Owns which metavar stands for which kind of name; knows no shell. Shown by tests/unit/cli/completion/test_places.py.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kctl.cli.command_tree import Command, Option, read_tree
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.settings import KNOWN
+from kctl.client.broker_errors import ErrorCode
+
+
+class Offer(NamedTuple):
+    """What can stand at one place.
+
+    Attributes:
+        words: a few that are known.
+        names: the kind of names that `kctl __complete` looks up; empty for none.
+        list: the name of a longer list of LISTS; empty for none.
+        has_files: are files offered?
+    """
+
+    words: tuple[str, ...] = ()
+    names: str = ""
+    list: str = ""
+    has_files: bool = False
+
+
+NOTHING = Offer()
+TOPICS, GROUPS, PROFILES = Offer(names="topics"), Offer(names="groups"), Offer(names="profiles")
+FILES = Offer(has_files=True)
+
+_OF_METAVAR: dict[str, tuple[Offer, ...]] = {
+    "TOPIC": (TOPICS,),
+    "TOPIC...": (TOPICS,),
+    "TOPIC[:P,P-P]": (TOPICS,),
+    "TOPIC [FILE]...": (TOPICS, FILES),
+    "GROUP": (GROUPS,),
+    "GROUP...": (GROUPS,),
+    "PROFILE": (PROFILES,),
+    "[PROFILE]": (PROFILES,),
+    "FILE": (FILES,),
+    "PATH": (FILES,),
+    "BEFORE AFTER": (FILES,),
+    "[CODE|TEXT]...": (Offer(list="subjects"),),
+}
+"""What stands for each metavar, one after the other; the last may be repeated."""
+
+LISTS: dict[str, tuple[str, ...]] = {
+    "properties": tuple(sorted({f"{declared.name}=" for declared in KNOWN.values() if not declared.secret})),
+    "subjects": (
+        *(code.name for code in ExitCode),
+        *(code.name for code in ErrorCode if code.name not in ExitCode.__members__),
+        *sorted({declared.name for declared in KNOWN.values()}),
+    ),
+}
+"""Longer lists, each once in a script: what -X takes (no secrets), and what `kctl explain` knows by name."""
+
+
+SHORTEST = 16
+"""Characters that say something by themselves before a colon."""
+
+
+class Place(NamedTuple):
+    """One command.
+
+    Attributes:
+        path: its words below kctl, with blanks; empty for kctl itself.
+        arguments: what its arguments are, one after the other; the last may be repeated.
+    """
+
+    path: str
+    commands: tuple[tuple[str, str], ...]
+    options: tuple[Option, ...]
+    arguments: tuple[Offer, ...]
+
+
+def read_places() -> list[Place]:
+    """Return every command, in the order of the help."""
+    return [_place(command) for command in read_tree().walk()]
+
+
+def _place(command: Command) -> Place:
+    arguments = [offer for each in command.arguments for offer in _OF_METAVAR.get(each.metavar, (NOTHING,))]
+    return Place(
+        " ".join(command.path[1:]),
+        tuple((each.path[-1], short(each.summary)) for each in command.commands),
+        command.options,
+        tuple(arguments),
+    )
+
+
+def offer_of(option: Option) -> Offer:
+    """Return what can follow an option."""
+    if option.values:
+        return Offer(words=option.values)
+    if option.names == ("-X",):
+        return Offer(list="properties")
+    if option.type == "path":
+        return FILES
+    return _OF_METAVAR.get(option.metavar, (NOTHING,))[0]
+
+
+def short(text: str) -> str:
+    """Return the first thing that a help says, for a line beside a name."""
+    for end in (". ", "; "):
+        text = text.partition(end)[0]
+    first, _, rest = text.partition(": ")
+    return (text if rest and len(first) < SHORTEST else first).removesuffix(".")
+
+
+def options_with_values(places: list[Place]) -> list[str]:
+    """Return the names of all options that a value follows.
+
+    Raises: ValueError: a name that takes a value in one command and none in another; a user could not know either.
+    """
+    flags = {name for option in _all_options(places) if not option.takes_value for name in (*option.names, *option.off)}
+    found = dict.fromkeys(name for option in _all_options(places) if option.takes_value for name in option.names)
+    both = sorted(flags & found.keys())
+    if both:
+        raise ValueError(f"options that take a value in one command and none in another: {', '.join(both)}")
+    return list(found)
+
+
+def _all_options(places: list[Place]) -> Iterator[Option]:
+    for place in places:
+        yield from place.options

@@ -1,0 +1,100 @@
+"""The completion of PowerShell, 5.1 and newer: a table of commands and one script block that reads it.
+
+No PowerShell is at hand where kctl is built: tests/unit/cli/completion/test_scripts.py holds the table to the commands
+and its quotes and brackets to the grammar; nothing runs it.
+"""
+
+from kctl.cli.command_tree import Option
+from kctl.cli.completion.places import LISTS, Offer, Place, offer_of, options_with_values, short
+
+_HEAD = r"""# kctl completion for PowerShell. Made by tools/write_manuals.py from the commands; do not edit.
+# Commands, options and their words are known here. Names of topics, groups and profiles are asked of
+# `kctl __complete`, which answers within 300 ms (KCTL_COMPLETION_TIMEOUT_MS) or not at all.
+"""
+
+_BODY = r"""
+Register-ArgumentCompleter -Native -CommandName 'kctl' -ScriptBlock {
+    param($wordToComplete, $commandAst, $cursorPosition)
+
+    $elements = @($commandAst.CommandElements | Where-Object { $_.Extent.EndOffset -lt $cursorPosition -or
+        ($_.Extent.EndOffset -eq $cursorPosition -and $wordToComplete -eq '') } | ForEach-Object { $_.ToString() })
+    $path = ''
+    $option = ''
+    $count = 0
+    for ($i = 1; $i -lt $elements.Count; $i++) {
+        $word = $elements[$i]
+        $next = ($path + ' ' + $word).Trim()
+        if ($option -ne '') { $option = '' }
+        elseif ($word.StartsWith('-')) { if ($kctlValued -ccontains $word) { $option = $word } }
+        elseif ($kctlPlaces.Contains($next)) { $path = $next }
+        else { $count++ }
+    }
+
+    $place = $kctlPlaces[$path]
+    $found = @()
+    $offer = $null
+    if ($option -ne '') { $offer = $place.Values[$option] }
+    elseif ($wordToComplete.StartsWith('-')) { $found = @($place.Options) }
+    elseif ($place.Commands.Count -gt 0) { $found = @($place.Commands) }
+    elseif ($place.Arguments.Count -gt 0) {
+        $offer = $place.Arguments[[Math]::Min($count, $place.Arguments.Count - 1)]
+    }
+    if ($offer -is [array]) { $found = @($offer | ForEach-Object { ,@($_, $_) }) }
+    elseif ($offer -like 'list:*') { $found = @($kctlLists[$offer.Substring(5)] | ForEach-Object { ,@($_, $_) }) }
+    elseif ($offer -like 'names:*') {
+        $line = $commandAst.ToString()
+        $names = @(& $elements[0] __complete $offer.Substring(6) $line 2>$null)
+        $found = @($names | ForEach-Object { ,@($_, $_) })
+    }
+    $found | Where-Object { $_ -and $_[0].StartsWith($wordToComplete) } | ForEach-Object {
+        $text = if ($_[0] -match '^[\w.=:/-]+$') { $_[0] } else { "'" + $_[0].Replace("'", "''") + "'" }
+        [System.Management.Automation.CompletionResult]::new($text, $_[0], 'ParameterValue', $_[1])
+    }
+}
+"""
+
+
+def powershell_script(places: list[Place]) -> str:
+    """Return the script."""
+    lines = [f"$kctlValued = @({_list(options_with_values(places))})", "$kctlLists = @{"]
+    lines += [f"    {_quoted(name)} = @({_list(words)})" for name, words in LISTS.items()]
+    lines += ["}", "$kctlPlaces = @{"]
+    for place in places:
+        lines += [f"    {_quoted(place.path)} = @{{"]
+        lines += ["        Commands = @(", *(f"            {_pair(*each)}" for each in place.commands), "        )"]
+        flags = [(name, short(each.help)) for each in place.options for name in (*each.names, *each.off)]
+        lines += ["        Options = @(", *(f"            {_pair(*each)}" for each in flags), "        )"]
+        lines += ["        Values = [System.Collections.Hashtable]::new()"]
+        lines += [f"        Arguments = @({', '.join(_offer(each) for each in place.arguments)})", "    }"]
+    lines += ["}"]
+    for place in places:
+        lines += [line for option in place.options for line in _values(place.path, option)]
+    return _HEAD + "\n" + "\n".join(lines) + "\n" + _BODY
+
+
+def _values(path: str, option: Option) -> list[str]:
+    """Hash tables written as literals ignore case; -e and -E may be two options, so these are filled one by one."""
+    offered = _offer(offer_of(option))
+    if not option.takes_value or offered == "''":
+        return []
+    return [f"$kctlPlaces[{_quoted(path)}].Values[{_quoted(name)}] = {offered}" for name in option.names]
+
+
+def _offer(offer: Offer) -> str:
+    if offer.words:
+        return f"@({_list(offer.words)})"
+    if offer.names:
+        return _quoted(f"names:{offer.names}")
+    return _quoted(f"list:{offer.list}") if offer.list else "''"
+
+
+def _pair(name: str, text: str) -> str:
+    return f",@({_quoted(name)}, {_quoted(text or name)})"
+
+
+def _list(words: "list[str] | tuple[str, ...]") -> str:
+    return ", ".join(_quoted(word) for word in words)
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,25 @@
+"""The four scripts by shell, and what each file is called in `completions/`, in a wheel and in a home.
+
+Shown by tests/unit/cli/completion/test_scripts.py.
+"""
+
+from collections.abc import Callable
+
+from kctl.cli.completion.bash import bash_script
+from kctl.cli.completion.fish import fish_script
+from kctl.cli.completion.places import Place, read_places
+from kctl.cli.completion.powershell import powershell_script
+from kctl.cli.completion.shells import Shell
+from kctl.cli.completion.zsh import zsh_script
+
+_MAKERS: dict[Shell, Callable[[list[Place]], str]] = {
+    Shell.BASH: bash_script,
+    Shell.ZSH: zsh_script,
+    Shell.FISH: fish_script,
+    Shell.POWERSHELL: powershell_script,
+}
+
+
+def script(shell: Shell) -> str:
+    """Return the whole script of a shell."""
+    return _MAKERS[shell](read_places())

@@ -1,0 +1,63 @@
+"""Completion in real shells: keys are typed into bash, zsh and fish, Tab among them; what comes of them is run."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.groups_scene import commit
+from tests.cli.live_shell import SHELLS, LiveShell
+
+PATIENT = {"KCTL_COMPLETION_TIMEOUT_MS": "20000"}
+"""For names that must come, however busy this machine is."""
+
+
+@pytest.fixture(params=SHELLS)
+def shell(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LiveShell]:
+    with LiveShell(request.param, tmp_path, PATIENT) as live:
+        yield live
+
+
+def test_commands_options_and_their_words_without_starting_kctl(shell: LiveShell) -> None:
+    (shell.folder / "records.txt").touch()
+    for keys, words in (
+        ("kctl cons\tt", ["consume", "t"]),
+        ("kctl groups res\tg", ["groups", "reset-offsets", "g"]),
+        ("kctl bench end\t-n 5", ["bench", "end-to-end", "-n", "5"]),
+        ("kctl consume t --follow --idle\t5s", ["consume", "t", "--follow", "--idle-timeout", "5s"]),
+        ("kctl consume -n 5 t --output js\t", ["consume", "-n", "5", "t", "--output", "jsonl"]),
+        ("kctl topics list --output=jsonl --trace-f\tx", ["topics", "list", "--output", "jsonl", "--trace-file", "x"]),
+        ("kctl produce t --acks=al\t", ["produce", "t", "--acks", "all"]),
+        ("kctl probe -b h:1 --security-protocol SASL_S\t", ["probe", "-b", "h:1", "--security-protocol", "SASL_SSL"]),
+        ("kctl consume t -X isol\tread_committed", ["consume", "t", "-X", "isolation.level=read_committed"]),
+        ("kctl explain COORDINATOR_NOT_A\t", ["explain", "COORDINATOR_NOT_AVAILABLE"]),
+        ("kctl consume t --command-config rec\t", ["consume", "t", "--command-config", "records.txt"]),
+        ("kctl produce t rec\t", ["produce", "t", "records.txt"]),
+    ):
+        given = [part for word in shell.run(keys) for part in (word.split("=", 1) if word[:2] == "--" else [word])]
+        assert given == words, keys
+    assert shell.lookups == []
+
+
+def test_what_is_possible_is_listed(shell: LiveShell) -> None:
+    shell.press("kctl groups d\t\t\t")
+    shell.see("describe", "delete-offsets")
+
+
+def test_names_of_the_cluster(shell: LiveShell, bootstrap: str, topic: str) -> None:
+    odd = f"{topic} $(touch ran) 'q'"
+    commit(bootstrap, odd, {(topic, 0): 1})
+    start = f"kctl groups lag -b {bootstrap}"
+    assert shell.run(f"kctl consume -b {bootstrap} {topic[:-1]}\t -e") == ["consume", "-b", bootstrap, topic, "-e"]
+    assert shell.run(f"{start} g --topic {topic[:-1]}\t")[-2:] == ["--topic", topic]
+    assert shell.run(f"{start} {topic[:-1]}\t") == ["groups", "lag", "-b", bootstrap, odd]
+    assert len(shell.lookups) == 3
+    assert not (shell.folder / "ran").exists()
+
+
+@pytest.mark.parametrize("name", SHELLS)
+def test_a_dead_broker_leaves_the_line_as_it_is(name: str, tmp_path: Path, silent: str) -> None:
+    with LiveShell(name, tmp_path) as shell:
+        shell.press(f"kctl consume -b {silent} or\tders\n")
+        assert shell.arguments() == ["consume", "-b", silent, "orders"]
+        assert len(shell.lookups) == 1

@@ -1,0 +1,56 @@
+"""What can stand where: every name that is looked up has a place, and no option is ambiguous."""
+
+import pytest
+
+from kctl.cli.completion.places import (
+    FILES,
+    GROUPS,
+    NOTHING,
+    TOPICS,
+    Place,
+    offer_of,
+    options_with_values,
+    read_places,
+    short,
+)
+
+PLACES = {place.path: place for place in read_places()}
+
+
+def test_arguments() -> None:
+    assert PLACES["consume"].arguments == (TOPICS,)
+    assert PLACES["produce"].arguments == (TOPICS, FILES)
+    assert PLACES["groups lag"].arguments == (GROUPS,)
+    assert PLACES["topics create"].arguments == (NOTHING,), "what is made has no name yet"
+    assert [name for name, _ in PLACES["bench"].commands] == ["produce", "consume", "end-to-end"]
+
+
+def test_what_follows_options() -> None:
+    offers = {name: offer_of(option) for option in PLACES["consume"].options for name in option.names}
+    assert offers["-g"] == GROUPS
+    assert offers["--command-config"] == FILES
+    assert offers["--output"].words == ("jsonl", "csv", "raw", "hex", "base64")
+    assert offers["--isolation"].words == ("read_uncommitted", "read_committed")
+    assert offers["-X"].list == "properties"
+
+
+def test_an_option_takes_a_value_everywhere_or_nowhere() -> None:
+    takes = options_with_values(list(PLACES.values()))
+    assert {"--offset", "-o", "-X", "--diff"} <= set(takes)
+    assert not {"--follow", "-q", "--help"} & set(takes)
+    option = PLACES["consume"].options[0]
+    flag = option._replace(metavar="", type="flag")
+    with pytest.raises(ValueError, match="--offset"):
+        options_with_values([Place("a", (), (option,), ()), Place("b", (), (flag,), ())])
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("Limit of one whole call (60s).", "Limit of one whole call (60s)"),
+        ("Where to start and end: start, 42.", "Where to start and end"),
+        ("Only these: 0, 0,2 or 2-4; repeatable.", "Only these: 0, 0,2 or 2-4"),
+    ],
+)
+def test_the_first_thing_of_a_help(text: str, first: str) -> None:
+    assert short(text) == first
