@@ -103,6 +103,11 @@ class Schedule:
             heapq.heappop(self._heap)
         return self._heap[0][0] if self._heap else None
 
+    @property
+    def pending_owners(self) -> tuple[str, ...]:
+        """The names in which something is still to happen, in order."""
+        return tuple(sorted({entry.owner for _, _, _, entry in self._heap if not entry.is_cancelled}))
+
     def step(self) -> bool:
         """Jump to the next entry and run it; False when there is none."""
         at_us = self.next_at_us()

@@ -164,9 +164,8 @@ class Life:
 
     def _may_read(self, tp: TopicPartition, said: Written) -> bool:
         """Whether a record is of the topic that the group has given by id, or of one that has had its name by now."""
-        topic_id = self.world.topic_id_of(self.proc, tp)
-        if topic_id:
-            return said.incarnation == self.world.incarnation_of.get(topic_id)
+        if self.plan.is_member and self.plan.properties.get("group.protocol") == "consumer":
+            return said.incarnation == self.world.incarnation_of.get(self.world.topic_id_of(self.proc, tp))
         return 0 <= said.incarnation <= self.world.incarnations.get(said.topic, -1)
 
     def subscribe(self) -> None:

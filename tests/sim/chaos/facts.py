@@ -77,6 +77,10 @@ class Facts:
         strategy = self.properties[proc].get("partition.assignment.strategy", "")
         return strategy in ("range", "roundrobin", "sticky")
 
+    def has_ids(self, proc: str) -> bool:
+        """Whether a member knows the topics that were given to it by id."""
+        return bool(self.properties[proc]["member"]) and self.properties[proc].get("group.protocol") == "consumer"
+
     def is_quiet(self, since_ms: int) -> bool:
         """Whether no fault has been on since then."""
         return all(end_ms < since_ms for _, end_ms in self.faults)

@@ -189,7 +189,7 @@ class ConsumerRules:
         Args: cuts: how often the log had been cut when that record was written, where there is one.
         """
         expected = place.expected
-        if tp.topic in facts.recreated:
+        if tp.topic in facts.recreated and not facts.has_ids(proc):
             return ""  # of a topic that was made anew an offset says nothing: old data may be on its way
         if expected is None:
             return "" if first in self._starts(proc, tp, place, facts) else "C7 wrong-start"

@@ -3,6 +3,7 @@
 | id | rule |
 |---|---|
 | R1 sockets | no connection is left when all consumers are closed |
+| R2 entries | nothing is still to happen in the name of one of them: no wait, no timer, nothing on its links |
 | R3 actors | and no thread |
 | R6 exception | no exception but those of the API leaves a call or a loop, and nothing is logged as an error |
 | R7 busy | no instant has thousands of steps, and a calm second few |
@@ -31,9 +32,7 @@ class ResourceRules:
         self._dials: dict[tuple[str, str], deque[int]] = {}
         self._stable_ms = 0
 
-    def see(  # noqa: C901 - one case an event
-        self, entry: Entry, facts: Facts
-    ) -> Iterator[Violation]:
+    def see(self, entry: Entry, facts: Facts) -> Iterator[Violation]:
         if entry.what == "protocol-error":
             yield broken("R9 protocol", entry, str(entry.value))
         if entry.what == "failed" and entry.proc == "fresh":
@@ -54,10 +53,16 @@ class ResourceRules:
                 if a_second > STEPS_A_SECOND * entry.value["clients"]:
                     yield broken("R7 busy", entry, f"{a_second} steps in a calm second")
             case "left":
-                if entry.value["connections"]:
-                    yield broken("R1 sockets", entry, f"{entry.value['connections']} connections are left")
-                if entry.value["actors"]:
-                    yield broken("R3 actors", entry, f"left: {', '.join(entry.value['actors'])}")
+                yield from self._left(entry)
+
+    @staticmethod
+    def _left(entry: Entry) -> Iterator[Violation]:
+        if entry.value["connections"]:
+            yield broken("R1 sockets", entry, f"{entry.value['connections']} connections are left")
+        if entry.value["entries"]:
+            yield broken("R2 entries", entry, f"still to happen: {', '.join(entry.value['entries'])}")
+        if entry.value["actors"]:
+            yield broken("R3 actors", entry, f"left: {', '.join(entry.value['actors'])}")
 
     def _dial(self, entry: Entry) -> Iterator[Violation]:
         client, ip = entry.value

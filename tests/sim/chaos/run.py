@@ -7,7 +7,7 @@ import gc
 import logging
 import traceback
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
@@ -226,13 +226,20 @@ def _play(world: World) -> None:
     try:
         hub.run()
         hub.run(until_ms=hub.now_ms + 1000)  # loops of consumers that were closed with 0 end by themselves
-        world.history.event(CLUSTER, "left", {"actors": hub.live_actors, "connections": world.network.open_connections})
+        world.history.event(CLUSTER, "left", _left(world))
         hub.spawn("reader", guarded(world, lambda: _read_everything(world), "reader"))
         hub.run()
     except SimulationStuck as stuck:
         world.history.event(CLUSTER, "stuck", str(stuck))
     except Exception:  # noqa: BLE001 - a network loop has raised: that is a finding
         world.history.event(CLUSTER, "exception", {"actor": "loop", "text": traceback.format_exc()})
+
+
+def _left(world: World) -> dict[str, Any]:
+    """What the clients have left behind, all of which are closed."""
+    names = [client.name for client in world.plan.clients]
+    entries = [owner for owner in world.hub.pending_owners if owner.split(".")[0].split("#")[0] in names]
+    return {"actors": world.hub.live_actors, "connections": world.network.open_connections, "entries": entries}
 
 
 def _read_everything(world: World) -> None:
