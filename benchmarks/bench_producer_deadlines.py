@@ -9,6 +9,7 @@ Held to: at most 2 ms median and 10 ms p99, never early, and never a success tha
 
 import argparse
 import contextlib
+import math
 import os
 import subprocess
 import sys
@@ -26,8 +27,9 @@ LEADER, OTHER = 1, 2
 NODES = (LEADER, OTHER)
 LIMITS_MS = (0, 100, 1000, 5000)
 SLOW_MS = 20_000
-SHORT_RUNS, LONG_RUNS = 20, 5
-"""Tries with limits up to a second, and with longer ones."""
+RUNS = 20
+LONG_SHARE = 4
+"""Limits of more than a second are tried so many times less often."""
 
 
 class Trouble(NamedTuple):
@@ -53,43 +55,47 @@ TROUBLES = (
 
 
 class Client(NamedTuple):
-    """A client, and how its program is started."""
+    """A client, how its program is started, and how often a limit up to a second is tried."""
 
     name: str
     command: Callable[[EndOptions], list[str]]
+    runs: int
+
+    def runs_of(self, limit_ms: int) -> int:
+        return self.runs if limit_ms <= 1000 else math.ceil(self.runs / LONG_SHARE)
 
 
-def python_client(name: str, python: str, program: str) -> Client:
+def python_client(name: str, python: str, program: str, runs: int) -> Client:
     def command(options: EndOptions) -> list[str]:
         given = options._asdict().items()
         arguments = [word for key, value in given for word in (f"--{key.replace('_', '-')}", str(value))]
         return [python, "-W", "ignore", "-m", f"benchmarks.peers.{program}", *arguments]
 
-    return Client(name, command)
+    return Client(name, command, runs)
 
 
-def java_client() -> Client:
+def java_client(runs: int) -> Client:
     class_path = compiled_class_path(JAVA_SOURCE)
 
     def command(options: EndOptions) -> list[str]:
         return java_command(class_path, "EndWithLimit", *(str(value) for value in options))
 
-    return Client("java", command)
+    return Client("java", command, runs)
 
 
-def clients(*, with_peers: bool) -> list[Client]:
-    """Return kctl, and the peers that are installed in the environment of `make bench-peers`."""
-    found = [python_client("kctl", sys.executable, "end_kctl")]
-    if not with_peers:
+def clients(runs: int, peer_runs: int) -> list[Client]:
+    """Return kctl and, unless they have no runs, the peers that are installed (`make bench-peers` does that)."""
+    found = [python_client("kctl", sys.executable, "end_kctl", runs)]
+    if not peer_runs:
         return found
     own = str(cache_dir() / "peers" / "bin" / "python")
     for name, module in (("kafka-python", "kafka"), ("aiokafka", "aiokafka"), ("confluent", "confluent_kafka")):
         if subprocess.run([own, "-c", f"import {module}"], capture_output=True, check=False).returncode == 0:
-            found.append(python_client(name, own, f"end_{name.replace('-', '_')}"))
+            found.append(python_client(name, own, f"end_{name.replace('-', '_')}", peer_runs))
         else:
             print(f"{name} is not installed and left out (make bench-peers installs it)")
     try:
-        found.append(java_client())
+        found.append(java_client(peer_runs))
     except (ToolMissing, FetchError) as error:
         print(f"java is left out: {error}")
     return found
@@ -108,8 +114,8 @@ def measure(client: Client, trouble: Trouble) -> dict[tuple[str, int], Row]:
         children = {}
         for call in CALLS:
             for limit_ms in LIMITS_MS:
-                runs = SHORT_RUNS if limit_ms <= 1000 else LONG_RUNS
-                children[call, limit_ms] = Child(client.command(EndOptions(servers, call, limit_ms, runs)))
+                options = EndOptions(servers, call, limit_ms, client.runs_of(limit_ms))
+                children[call, limit_ms] = Child(client.command(options))
         for child in children.values():
             child.until_ready()
         trouble.begin(sandbox)
@@ -154,12 +160,15 @@ def show(trouble: Trouble, table: dict[str, dict[tuple[str, int], Row]]) -> list
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--peers", action="store_true", help="measure other clients too")
+    parser.add_argument("--runs", type=int, default=RUNS, help="tries of a limit up to a second; of longer ones a 4th")
+    parser.add_argument("--peer-runs", type=int, help="the same of other clients (as --runs)")
     parser.add_argument("--only", default="", help="faults whose name contains this")
     parser.add_argument("--check", action="store_true", help="fail when kctl misses what it is held to")
     options = parser.parse_args()
     print(f"lateness in ms; load average {os.getloadavg()[0]:.1f}")
     print(f"  {'':16}{'':14}{'runs':>5}{'median':>10}{'p99':>10}{'max':>10}{'early':>7}  says")
-    chosen = clients(with_peers=options.peers)
+    peer_runs = options.runs if options.peer_runs is None else options.peer_runs
+    chosen = clients(options.runs, peer_runs if options.peers else 0)
     missed = []
     for trouble in TROUBLES:
         if options.only in trouble.name:
