@@ -15,11 +15,19 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def register(spark: "SparkSession") -> None:
+def register(spark: "SparkSession", *, push_filters: bool = True) -> None:
     """Make `format("kctl")` known to the session.
 
-    Filters on partition, offset and timestamp are pushed down where Spark can (4.1 and newer).
+    Args: push_filters: let Spark 4.1 and newer hand filters on topic, partition, offset and timestamp over, which sets
+        spark.sql.python.filterPushdown.enabled in this session.
     """
     from kctl.pipeline.source import register_source
 
-    register_source(spark)
+    register_source(spark, push_filters=push_filters)
+
+
+def reason(error: BaseException) -> str | None:
+    """Return kctl's one line in an error that Spark raised, or None where it says nothing of kctl."""
+    from kctl.pipeline.source.failures import reason as find
+
+    return find(error)

@@ -20,6 +20,7 @@ from kctl.client.seams import Runtime
 
 NO_DEADLINE_MS: Final = FOREVER_MS
 """Of a range that has no deadline of its own."""
+MAX_OFFSET: Final = 2**63 - 1
 MOST_NAMES: Final = 5
 """Partitions named in one error."""
 Properties = Mapping[str, object]
@@ -119,6 +120,27 @@ class Cut(NamedTuple):
     max_records: int = 0
 
 
+class Narrowing(NamedTuple):
+    """What of a selection a filter leaves.
+
+    Attributes:
+        topics, partitions: only these; None: all.
+        start_offset, end_offset: only offsets from the first up to and without the second.
+        since_ms: what lies before the first record at or after that time is not wanted.
+    """
+
+    topics: frozenset[str] | None = None
+    partitions: frozenset[int] | None = None
+    start_offset: int = 0
+    end_offset: int = MAX_OFFSET
+    since_ms: int | None = None
+
+    def takes(self, tp: TopicPartition) -> bool:
+        """Whether anything of the partition can be wanted."""
+        is_topic = self.topics is None or tp.topic in self.topics
+        return is_topic and (self.partitions is None or tp.partition in self.partitions)
+
+
 class Planner:
     """Asks one cluster for partitions and offsets; all that is asked has one API timeout. A context manager.
 
@@ -215,6 +237,7 @@ def plan_ranges(
     end: Place = TO_LATEST,
     *,
     cut: Cut | None = None,
+    narrowing: Narrowing | None = None,
     fail_on_data_loss: bool = True,
     runtime: Runtime | None = None,
 ) -> list[OffsetRange]:
@@ -222,6 +245,7 @@ def plan_ranges(
 
     Args:
         properties: Kafka properties with `bootstrap.servers`; default.api.timeout.ms limits the whole call.
+        narrowing: what a filter leaves of it.
         fail_on_data_loss: a start before the first offset that is still there, or an end behind the last, is an error;
             otherwise it is moved to what is there.
     Raises:
@@ -238,9 +262,21 @@ def plan_ranges(
         for tp in partitions:
             starts[tp] = _within(tp, starts[tp], start.option, earliest[tp], latest[tp], strict=fail_on_data_loss)
             ends[tp] = _within(tp, ends[tp], end.option, earliest[tp], latest[tp], strict=fail_on_data_loss)
+        if narrowing is not None:
+            partitions = [tp for tp in partitions if narrowing.takes(tp)]
+            since = (
+                {} if narrowing.since_ms is None else planner.resolve(partitions, _since(narrowing.since_ms), latest)
+            )
+            for tp in partitions:
+                starts[tp] = max(starts[tp], narrowing.start_offset, since.get(tp, 0))
+                ends[tp] = min(ends[tp], narrowing.end_offset)
         deadline_at_ms = planner.deadline_at_ms()
     whole = [OffsetRange(*tp, starts[tp], ends[tp], deadline_at_ms) for tp in partitions]
     return cut_ranges(whole, cut or Cut())
+
+
+def _since(at_ms: int) -> Place:
+    return Place(at_ms, is_time=True, option="timestamp")
 
 
 def _within(tp: TopicPartition, offset: int, option: str, first: int, end: int, *, strict: bool) -> int:

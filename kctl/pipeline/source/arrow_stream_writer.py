@@ -1,0 +1,35 @@
+"""The writer of a stream where Spark hands over Arrow batches: 4.1 and newer, so it has a file of its own.
+
+Shown by tests/pipeline/test_source_write.py.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
+
+from kctl.pipeline.source.options import WriteOptions
+from kctl.pipeline.source.writers import Written, write_rows
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class KctlStreamWriter(DataSourceStreamArrowWriter):
+    """Writes the batches of a stream."""
+
+    def __init__(self, options: WriteOptions) -> None:
+        self._options = options
+
+    def write(self, iterator: "Iterator[pa.RecordBatch]") -> Written:
+        """Send the rows of one task."""
+        return write_rows(self._options, iterator)
+
+    def commit(self, messages: "list[WriterCommitMessage | None]", batchId: int) -> None:
+        """Do nothing: what tasks wrote is acknowledged."""
+
+    def abort(self, messages: "list[WriterCommitMessage | None]", batchId: int) -> None:
+        """Do nothing: what is written stays, and is written again."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(topic={self._options.topic})"

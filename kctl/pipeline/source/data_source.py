@@ -1,0 +1,125 @@
+"""KctlDataSource: `format("kctl")`, what Spark is given by `kctl.pipeline.register`.
+
+Owns schemas and the choice of reader and writer; everything is judged here, at planning. Its module has to be
+importable and light: Spark imports it in several short-lived processes.
+Shown by tests/pipeline/test_source_read.py and test_source_faults.py.
+"""
+
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, DataSourceStreamWriter
+
+from kctl.client.errors import ConfigError
+from kctl.pipeline.source.failures import told_in_one_line
+from kctl.pipeline.source.options import ReadOptions, read_options, write_options
+
+if TYPE_CHECKING:
+    from pyspark.sql.datasource import DataSourceWriter
+    from pyspark.sql.types import StructType
+
+SQL_TYPES: Final = {
+    "key": "binary",
+    "value": "binary",
+    "topic": "string",
+    "partition": "int",
+    "offset": "bigint",
+    "timestamp": "timestamp",
+    "timestampType": "int",
+    "headers": "array<struct<key:string,value:binary>>",
+}
+"""The columns of a read, as Spark's Kafka connector has them; headers only where they are asked for."""
+_WRITABLE: Final = {
+    "key": ("binary", "string"),
+    "value": ("binary", "string"),
+    "topic": ("string",),
+    "partition": ("int",),
+    "timestamp": ("timestamp",),
+    "headers": ("array<struct<key:string,value:binary>>",),
+}
+
+
+class KctlDataSource(DataSource):
+    """The data source `kctl`."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "kctl"
+
+    def schema(self) -> str:
+        """Return the columns; what is read can be pruned by a schema of the user's own."""
+        has_headers = str(self.options.get("includeHeaders", "false")).strip().lower() == "true"
+        names = [name for name in SQL_TYPES if name != "headers" or has_headers]
+        return ", ".join(f"{name} {SQL_TYPES[name]}" for name in names)
+
+    def reader(self, schema: "StructType") -> DataSourceReader:
+        """Return what reads a table once."""
+        from kctl.pipeline.source.batch_reader import KctlReader
+
+        options, columns = self._read_plan(schema, is_stream=False)
+        return KctlReader(options, columns)
+
+    def streamReader(self, schema: "StructType") -> DataSourceStreamReader:
+        """Return what reads a table that grows."""
+        from kctl.pipeline.source.stream_reader import KctlStreamReader
+
+        return KctlStreamReader(*self._read_plan(schema, is_stream=True))
+
+    def writer(self, schema: "StructType", overwrite: bool) -> "DataSourceWriter":
+        """Return what writes a table."""
+        from kctl.pipeline.source.writers import KctlWriter
+
+        with told_in_one_line():
+            if overwrite:
+                raise ConfigError("mode overwrite: what is in a topic stays; use mode append", key="mode")
+            options = write_options(self.options)
+            check_writable(schema, options.topic)
+        return KctlWriter(options)
+
+    def streamWriter(self, schema: "StructType", overwrite: bool) -> DataSourceStreamWriter:
+        """Return what writes a stream; the names of the arguments are Spark's."""
+        from kctl.pipeline.source.writers import stream_writer
+
+        with told_in_one_line():
+            if overwrite:
+                raise ConfigError("output mode complete: what is in a topic stays; use append or update", key="mode")
+            options = write_options(self.options)
+            check_writable(schema, options.topic)
+        return stream_writer(options, schema)
+
+    def _read_plan(self, schema: "StructType", *, is_stream: bool) -> tuple[ReadOptions, list[str]]:
+        with told_in_one_line():
+            check_readable(schema)
+            return read_options(self.options, is_stream=is_stream), list(schema.fieldNames())
+
+
+class FilteringDataSource(KctlDataSource):
+    """The same, for sessions in which Spark hands filters over."""
+
+    def reader(self, schema: "StructType") -> DataSourceReader:
+        """Return what reads a table once."""
+        from kctl.pipeline.source.batch_reader import FilteringReader
+
+        options, columns = self._read_plan(schema, is_stream=False)
+        return FilteringReader(options, columns)
+
+
+def check_readable(schema: "StructType") -> None:
+    """Raise ConfigError for a column of a user's schema that records do not have, or not with that type."""
+    for field in schema.fields:
+        wanted, given = SQL_TYPES.get(field.name), field.dataType.simpleString()
+        if wanted is None:
+            raise ConfigError(f"schema: no column {field.name!r}, only {', '.join(SQL_TYPES)}", key=field.name)
+        if given != wanted:
+            raise ConfigError(f"schema: column {field.name} is {wanted}, not {given}", key=field.name)
+
+
+def check_writable(schema: "StructType", topic: str | None) -> None:
+    """Raise ConfigError for rows that cannot be records."""
+    types = {field.name: field.dataType.simpleString() for field in schema.fields}
+    if "value" not in types:
+        raise ConfigError(f"the rows have no column value, only {', '.join(types) or 'none'}", key="value")
+    if topic is None and "topic" not in types:
+        raise ConfigError("no topic: set the option topic, or give the rows a column topic", key="topic")
+    for name, accepted in _WRITABLE.items():
+        if name in types and types[name] not in accepted:
+            raise ConfigError(f"column {name} is {types[name]}, not {' or '.join(accepted)}", key=name)

@@ -1,0 +1,59 @@
+"""What a user of the data source sees of an error: one line that starts with a mark, and no trace of our own files.
+
+Owns the mark, and the way of an error out of a Python process of Spark. Shown by tests/unit/pipeline/test_failures.py
+and, through Spark, tests/pipeline/test_source_faults.py.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from kctl.client.errors import KafkaError
+
+MARK: Final = "KCTL:"
+_HIDE_TRACEBACK: Final = "SPARK_HIDE_TRACEBACK"
+_DEEPEST_CAUSE: Final = 10
+
+
+class SourceError(KafkaError):
+    """A query cannot go on; the text is one line that starts with MARK and names the error's class."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+
+
+def source_error(error: KafkaError) -> SourceError:
+    """Return the error as Spark is to show it: one line."""
+    words = " ".join(str(error).split())
+    return SourceError(f"{MARK} {type(error).__name__}: {words}")
+
+
+@contextmanager
+def told_in_one_line() -> Iterator[None]:
+    """Let an error of the client leave a process of Spark as one line.
+
+    Spark shows the traceback unless this variable is set; it ends the process that an error came out of, so nothing
+    else is hidden.
+    """
+    try:
+        yield
+    except SourceError:
+        raise
+    except KafkaError as error:
+        os.environ[_HIDE_TRACEBACK] = "1"
+        raise source_error(error) from None
+
+
+def reason(error: BaseException) -> str | None:
+    """Return kctl's line in what Spark raised, or None where it says nothing of kctl."""
+    seen: BaseException | None = error
+    for _ in range(_DEEPEST_CAUSE):
+        if seen is None:
+            break
+        for line in str(seen).splitlines():
+            at = line.find(MARK)
+            if at >= 0:
+                return line[at + len(MARK) :].strip()
+        seen = seen.__cause__ or getattr(seen, "_cause", None)
+    return None

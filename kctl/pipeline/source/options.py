@@ -1,0 +1,285 @@
+"""What users write in `.option(...)`, read into values once, at planning; each error names option and value.
+
+The names are those of Spark's Kafka connector, with three limits and `keepTimestamps` of kctl's own. Spark hands option
+names over in lower case. Shown by tests/unit/pipeline/test_source_options.py.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple, TypeVar
+
+from kctl.client.admin import EARLIEST, LATEST
+from kctl.client.cluster import TopicPartition
+from kctl.client.config import ConsumerConfig, ProducerConfig
+from kctl.client.config.property import shown
+from kctl.client.durations import parse_duration_ms
+from kctl.client.errors import ConfigError
+from kctl.pipeline.ranges import MAX_OFFSET, Cut, Place, Selection
+from kctl.pipeline.references import refuse_plain_secrets, resolve
+
+T = TypeVar("T")
+KAFKA: Final = "kafka."
+LONGEST_JSON: Final = 16 << 20
+_LIMITS: Final = {
+    "apiTimeout": ("default.api.timeout.ms", "max.block.ms"),
+    "requestTimeout": ("request.timeout.ms",),
+    "connectTimeout": ("socket.connection.setup.timeout.ms",),
+}
+_READ: Final = (
+    "subscribe",
+    "subscribePattern",
+    "assign",
+    "startingOffsets",
+    "endingOffsets",
+    "startingTimestamp",
+    "endingTimestamp",
+    "startingOffsetsByTimestamp",
+    "endingOffsetsByTimestamp",
+    "startingOffsetsByTimestampStrategy",
+    "minPartitions",
+    "maxRecordsPerPartition",
+    "maxOffsetsPerTrigger",
+    "failOnDataLoss",
+    "includeHeaders",
+)
+_WRITE: Final = ("topic", "keepTimestamps")
+_STREAM_ONLY: Final = ("maxOffsetsPerTrigger",)
+_BATCH_ONLY: Final = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")
+_SPARKS_OWN: Final = ("checkpointlocation", "queryname")
+"""Options of the writing of a stream, which Spark hands to the source too."""
+
+
+class ReadOptions(NamedTuple):
+    """What to read and how; may be pickled and shown: secrets are references."""
+
+    properties: tuple[tuple[str, str], ...]
+    selection: Selection
+    start: Place
+    end: Place
+    cut: Cut
+    max_offsets_per_trigger: int
+    fail_on_data_loss: bool
+    include_headers: bool
+
+    def client_properties(self) -> dict[str, object]:
+        """Return the properties of a client, with the secrets that are found where this runs."""
+        return resolve(dict(self.properties))
+
+
+class WriteOptions(NamedTuple):
+    """Where to write and how; may be pickled and shown: secrets are references."""
+
+    properties: tuple[tuple[str, str], ...]
+    topic: str | None
+    keep_timestamps: bool
+
+    def client_properties(self) -> dict[str, object]:
+        """Return the properties of a client, with the secrets that are found where this runs."""
+        return resolve(dict(self.properties))
+
+
+def read_options(given: Mapping[str, str], *, is_stream: bool) -> ReadOptions:
+    """Return what the options of a read say.
+
+    Raises: ConfigError: naming the option, and its value unless that may be secret.
+    """
+    options = _Options(given, _READ, "a read")
+    for name in _BATCH_ONLY if is_stream else _STREAM_ONLY:
+        if options.has(name):
+            raise ConfigError(f"option {name} is for a {'batch' if is_stream else 'streaming'} read only", key=name)
+    properties = options.properties()
+    ConsumerConfig.parse(properties)
+    return ReadOptions(
+        tuple(properties.items()),
+        _selection(options),
+        _start(options, is_stream=is_stream),
+        _place(options, "endingTimestamp", "endingOffsetsByTimestamp", "endingOffsets", {"latest": LATEST}, "latest"),
+        Cut(options.number("minPartitions", 0), options.number("maxRecordsPerPartition", 0)),
+        options.number("maxOffsetsPerTrigger", 0),
+        options.flag("failOnDataLoss", True),
+        options.flag("includeHeaders", False),
+    )
+
+
+def write_options(given: Mapping[str, str]) -> WriteOptions:
+    """Return what the options of a write say; raises as `read_options`."""
+    options = _Options(given, _WRITE, "a write")
+    properties = options.properties()
+    ProducerConfig.parse(properties)
+    topic = options.text("topic")
+    if topic is not None and not topic:
+        raise ConfigError("option topic is empty", key="topic")
+    return WriteOptions(tuple(properties.items()), topic, options.flag("keepTimestamps", False))
+
+
+class _Options:
+    """The options as they were written, by their names in lower case."""
+
+    def __init__(self, given: Mapping[str, str], known: tuple[str, ...], what: str) -> None:
+        self._given = {name.lower(): value for name, value in given.items()}
+        names = {name.lower(): name for name in (*known, *_LIMITS)}
+        for name in self._given:
+            if name not in names and not name.startswith(KAFKA) and name not in _SPARKS_OWN:
+                from difflib import get_close_matches  # 2 ms of import, wanted only here
+
+                near = get_close_matches(name[:100], names, n=1, cutoff=0.7)
+                hint = f": did you mean {names[near[0]]}?" if near else f" of {what}"
+                raise ConfigError(f"unknown option {shown(name)}{hint}", key=name)
+
+    def has(self, name: str) -> bool:
+        return name.lower() in self._given
+
+    def text(self, name: str) -> str | None:
+        return self._given.get(name.lower())
+
+    def flag(self, name: str, default: bool) -> bool:
+        return self._read(name, default, "true or false", lambda text: {"true": True, "false": False}[text.lower()])
+
+    def number(self, name: str, default: int) -> int:
+        return self._read(name, default, "a whole number from 1 on", _positive)
+
+    def json(self, name: str, what: str) -> Any:
+        return self._read(name, None, f"JSON such as {what}", _small_json)
+
+    def instant(self, name: str) -> int | None:
+        return self._read(name, None, "milliseconds since the epoch", _not_negative)
+
+    def _read(self, name: str, default: T, wanted: str, read: Callable[[str], T]) -> T:
+        text = self.text(name)
+        if text is None:
+            return default
+        try:
+            return read(text.strip())
+        except (KeyError, ValueError, RecursionError) as error:
+            why = f" ({error})" if str(error) and not isinstance(error, KeyError) else ""
+            raise ConfigError(f"option {name} takes {wanted}, not {shown(text)}{why}", key=name) from None
+
+    def properties(self) -> dict[str, str]:
+        """Return the Kafka properties; what is secret has to be a reference."""
+        found = {name[len(KAFKA) :]: value for name, value in self._given.items() if name.startswith(KAFKA)}
+        if not found.get("bootstrap.servers"):
+            raise ConfigError("option kafka.bootstrap.servers is not set: name at least one host:port", key="kafka")
+        for option, names in _LIMITS.items():
+            limit_ms = self._read(option, None, "a duration such as 5s or 300ms", parse_duration_ms)
+            for name in names if limit_ms is not None else ():
+                if name in found and found[name] != str(limit_ms):
+                    raise ConfigError(f"options {option} and kafka.{name} are the same limit but differ", key=option)
+                found[name] = str(limit_ms)
+        refuse_plain_secrets(found)
+        return found
+
+
+def _positive(text: str) -> int:
+    number = _not_negative(text)
+    if number < 1:
+        raise ValueError
+    return number
+
+
+def _not_negative(text: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,19}", text) or int(text) > MAX_OFFSET:
+        raise ValueError
+    return int(text)
+
+
+def _small_json(text: str) -> Any:
+    if len(text) > LONGEST_JSON:
+        raise ValueError(f"{len(text)} characters")
+    return json.loads(text)
+
+
+# --- which partitions -------------------------------------------------------------------------------------------------
+
+
+def _selection(options: _Options) -> Selection:
+    given = [name for name in ("subscribe", "subscribePattern", "assign") if options.has(name)]
+    if len(given) != 1:
+        said = " and ".join(given) if given else "none"
+        raise ConfigError(f"exactly one of the options subscribe, subscribePattern and assign is needed, not {said}")
+    text = options.text(given[0]) or ""
+    if given[0] == "assign":
+        named = options.json("assign", '{"topic":[0,1]}')
+        return Selection(partitions=tuple(_assigned(named, text)))
+    if given[0] == "subscribePattern":
+        try:
+            re.compile(text)
+        except re.error as error:
+            raise ConfigError(f"option subscribePattern {shown(text)}: {error}", key="subscribePattern") from None
+        return Selection(pattern=text)
+    topics = tuple(dict.fromkeys(name for name in (part.strip() for part in text.split(",")) if name))
+    if not topics:
+        raise ConfigError(f"option subscribe names no topic: {shown(text)}", key="subscribe")
+    return Selection(topics=topics)
+
+
+def _assigned(named: Any, text: str) -> list[TopicPartition]:
+    is_right = (
+        isinstance(named, dict)
+        and named
+        and all(
+            isinstance(numbers, list) and numbers and all(type(n) is int and n >= 0 for n in numbers)
+            for numbers in named.values()
+        )
+    )
+    if not is_right:
+        raise ConfigError(f'option assign takes JSON such as {{"topic":[0,1]}}, not {shown(text)}', key="assign")
+    return sorted({TopicPartition(topic, number) for topic, numbers in named.items() for number in numbers})
+
+
+# --- from where to where ----------------------------------------------------------------------------------------------
+
+
+def _start(options: _Options, *, is_stream: bool) -> Place:
+    words = {"earliest": EARLIEST, "latest": LATEST} if is_stream else {"earliest": EARLIEST}
+    default = "latest" if is_stream else "earliest"
+    place = _place(options, "startingTimestamp", "startingOffsetsByTimestamp", "startingOffsets", words, default)
+    strategy = (options.text("startingOffsetsByTimestampStrategy") or "error").lower()
+    if strategy not in ("error", "latest"):
+        name = "startingOffsetsByTimestampStrategy"
+        raise ConfigError(f"option {name} is error or latest, not {shown(strategy)}", key=name)
+    return place._replace(latest_if_none=strategy == "latest")
+
+
+def _place(
+    options: _Options, instant: str, instants: str, offsets: str, words: Mapping[str, int], default: str
+) -> Place:
+    """Return a position; of several options the first named here counts, as with Spark's connector."""
+    at_ms = options.instant(instant)
+    if at_ms is not None:
+        return Place(at_ms, is_time=True, option=instant)
+    if options.has(instants):
+        named = options.json(instants, '{"topic":{"0":1700000000000}}')
+        return Place(None, _positions(named, instants, options, lowest=0), is_time=True, option=instants)
+    text = (options.text(offsets) or default).strip()
+    if text.lower() in words:
+        return Place(words[text.lower()], option=offsets)
+    if not text.startswith("{"):
+        accepted = " or ".join([*words, 'JSON such as {"topic":{"0":23}}'])
+        raise ConfigError(f"option {offsets} takes {accepted}, not {shown(text)}", key=offsets)
+    named = options.json(offsets, '{"topic":{"0":23}}')
+    return Place(None, _positions(named, offsets, options, lowest=min(words.values())), option=offsets)
+
+
+def _positions(named: Any, option: str, options: _Options, lowest: int) -> tuple[tuple[TopicPartition, int], ...]:
+    def refuse() -> ConfigError:
+        numbers = (
+            "numbers from 0 on"
+            + (", -1 for latest" if lowest < 0 else "")
+            + (" and -2 for earliest" if lowest == EARLIEST else "")
+        )
+        text = options.text(option) or ""
+        return ConfigError(f'option {option} takes JSON such as {{"topic":{{"0":23}}}}, {numbers}, not {shown(text)}')
+
+    if not isinstance(named, dict):
+        raise refuse()
+    positions: dict[TopicPartition, int] = {}
+    for topic, partitions in named.items():
+        if not isinstance(partitions, dict):
+            raise refuse()
+        for number, position in partitions.items():
+            is_right = re.fullmatch(r"[0-9]{1,9}", number) and type(position) is int
+            if not is_right or not lowest <= position <= MAX_OFFSET:
+                raise refuse()
+            positions[TopicPartition(topic, int(number))] = position
+    return tuple(sorted(positions.items()))

@@ -1,0 +1,113 @@
+"""Writing: each task sends its rows and returns once they are acknowledged, with what went where.
+
+At least once, as with Spark's connector: a task that is tried again sends all of its rows again. Nothing is ever
+deleted when a write is aborted. Shown by tests/pipeline/test_source_write.py.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from pyspark.sql import datasource
+from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamWriter, WriterCommitMessage
+
+from kctl.pipeline.record_writer import WriteResult, write_batches
+from kctl.pipeline.source.failures import told_in_one_line
+from kctl.pipeline.source.options import WriteOptions
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import Row
+    from pyspark.sql.types import StructType
+
+ROWS_PER_BATCH: Final = 10_000
+"""Rows that are turned into one Arrow batch where Spark hands over rows."""
+
+
+class Written(WriterCommitMessage):
+    """What a task has written: `result` by partition."""
+
+    def __init__(self, result: WriteResult) -> None:
+        self.result = result
+
+
+class KctlWriter(DataSourceArrowWriter):
+    """Writes the rows of a batch query."""
+
+    def __init__(self, options: WriteOptions) -> None:
+        self._options = options
+
+    def write(self, iterator: "Iterator[pa.RecordBatch]") -> Written:
+        """Send the rows of one task."""
+        return write_rows(self._options, iterator)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(topic={self._options.topic})"
+
+
+class KctlRowStreamWriter(DataSourceStreamWriter):
+    """Writes the batches of a stream where Spark hands over rows (4.0)."""
+
+    def __init__(self, options: WriteOptions, schema: "StructType") -> None:
+        self._options = options
+        self._schema = schema
+
+    def write(self, iterator: "Iterator[Row]") -> Written:
+        """Send the rows of one task."""
+        return write_rows(self._options, _as_batches(iterator, self._schema))
+
+    def commit(self, messages: "list[WriterCommitMessage | None]", batchId: int) -> None:
+        """Do nothing: what tasks wrote is acknowledged."""
+
+    def abort(self, messages: "list[WriterCommitMessage | None]", batchId: int) -> None:
+        """Do nothing: what is written stays, and is written again."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(topic={self._options.topic})"
+
+
+def stream_writer(options: WriteOptions, schema: "StructType") -> DataSourceStreamWriter:
+    """Return the writer of a stream that this Spark can use."""
+    base: Any = getattr(datasource, "DataSourceStreamArrowWriter", None)
+    if base is None:
+        return KctlRowStreamWriter(options, schema)
+    from kctl.pipeline.source.arrow_stream_writer import KctlStreamWriter
+
+    return KctlStreamWriter(options)
+
+
+def write_rows(options: WriteOptions, batches: "Iterable[pa.RecordBatch]") -> Written:
+    """Send rows; return what went where."""
+    with told_in_one_line():
+        result = write_batches(
+            options.client_properties(), batches, topic=options.topic, with_timestamps=options.keep_timestamps
+        )
+    return Written(result)
+
+
+def _as_batches(rows: "Iterator[Row]", schema: "StructType") -> "Iterator[pa.RecordBatch]":
+    import pyarrow as pa
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    arrow_schema = to_arrow_schema(schema)
+    held: list[Sequence[Any]] = []
+
+    def batch() -> "pa.RecordBatch":
+        columns = [
+            pa.array([_plain(row[index]) for row in held], field.type) for index, field in enumerate(arrow_schema)
+        ]
+        return pa.RecordBatch.from_arrays(columns, schema=arrow_schema)
+
+    for row in rows:
+        held.append(row)
+        if len(held) >= ROWS_PER_BATCH:
+            yield batch()
+            held.clear()
+    if held:
+        yield batch()
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as Arrow takes it: rows within rows as dicts."""
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    return value.asDict() if hasattr(value, "asDict") else value
