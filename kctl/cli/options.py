@@ -172,7 +172,9 @@ def common(
     ] = None,
     profile: Annotated[
         str | None,
-        typer.Option("--profile", "-C", metavar="NAME", help="Profile to use; else $KCTL_PROFILE, else the current."),
+        typer.Option(
+            "--profile", "-C", metavar="PROFILE", help="Profile to use; else $KCTL_PROFILE, else the current."
+        ),
     ] = None,
     output: Annotated[Output | None, typer.Option("--output")] = None,  # each command offers shapes of its own
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Say nothing but errors on stderr.")] = False,

@@ -37,6 +37,24 @@ def test_the_line_is_read_as_a_shell_would(bootstrap: str, topic: str, tmp_path:
         assert topic in kctl("__complete", "topics", f"kctl consume {words} ", environ=environ).stdout.decode(), words
 
 
+def test_a_profile_leads_to_its_cluster(bootstrap: str, topic: str, tmp_path: Path) -> None:
+    path = tmp_path / "kctl" / "config.toml"
+    path.parent.mkdir()
+    path.write_text(
+        'current = "by-variable"\n'
+        '[profiles.by-variable]\n"bootstrap.servers" = "${env:SERVERS}"\n'
+        f'[profiles.by-command]\n"bootstrap.servers" = "${{cmd:touch {tmp_path}/ran; echo {bootstrap}}}"\n'
+    )
+    path.chmod(0o600)
+    environ = {"XDG_CONFIG_HOME": str(tmp_path), "SERVERS": bootstrap, **PATIENT}
+    assert kctl("__complete", "profiles", "kctl -C ", environ=environ) == (0, b"by-command\nby-variable\n", "")
+    for words in ("", "-C by-variable", "--profile=by-variable"):
+        assert topic in kctl("__complete", "topics", f"kctl consume {words} ", environ=environ).stdout.decode(), words
+    assert kctl("__complete", "topics", "kctl consume -C by-command ", environ=environ) == SILENCE
+    assert kctl("__complete", "topics", "kctl consume -C nobody ", environ=environ) == SILENCE
+    assert not (tmp_path / "ran").exists()
+
+
 def test_names_that_would_steer_a_terminal_are_left_out() -> None:
     with Sandbox(nodes=1, topics={"t": 1}).serve() as served:
         commit(served.bootstrap, "red\x1b[31m", {("t", 0): 0})

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Never
 
 if TYPE_CHECKING:
+    from kctl.cli.profiles.references import Fetched, Sources
+    from kctl.cli.settings import Setting
     from kctl.client.admin import Admin
 
 LIMIT_MS = 300
@@ -37,6 +39,8 @@ _LEADING = {
     "--security-protocol": "--security-protocol",
 }
 """Options that say which cluster is meant, and how to get in."""
+
+QUIET_SOURCES = ("env", "file")
 
 Given = Mapping[str, Sequence[str]]
 """The values of those options, by their long names, in their order."""
@@ -134,8 +138,11 @@ def _profiles(given: Given, call_ms: int) -> Iterable[str]:  # noqa: ARG001 - a 
 
 
 def _admin(given: Given, call_ms: int) -> "AbstractContextManager[Admin]":
+    from kctl.cli.profiles.choice import choose_profile
+    from kctl.cli.profiles.references import Sources
     from kctl.cli.settings import Setting, merge_settings  # the client: not before it is known to be wanted
     from kctl.client.admin import Admin
+    from kctl.client.clock import SystemClock
     from kctl.client.config import AdminConfig
 
     limits = {"default.api.timeout.ms": Setting(str(call_ms), "--api-timeout")}
@@ -143,8 +150,24 @@ def _admin(given: Given, call_ms: int) -> "AbstractContextManager[Admin]":
     joined["security.protocol"] = "".join(given.get("--security-protocol", ())[-1:])
     flags = {name: Setting(value, "") for name, value in joined.items() if value} | limits
     file = given.get("--command-config", ())
-    settings = merge_settings(flags, given.get("-X", ()), os.environ, Path(file[-1]) if file else None)
+    chosen = choose_profile(given["--profile"][-1] if "--profile" in given else None, os.environ)
+    own = {} if chosen is None else chosen.properties
+    written = {name: Setting(value, "profile", of_profile=True) for name, value in own.items()}
+    path = Path(file[-1]) if file else None
+    settings = merge_settings(flags, given.get("-X", ()), os.environ, path, written)
+    if chosen is not None:
+        sources = Sources(os.environ, chosen.file.path.parent, SystemClock())
+        settings = settings.with_references(lambda name, setting: _fetch_quietly(name, setting, sources))
     return Admin(settings.parse(AdminConfig).given)
+
+
+def _fetch_quietly(name: str, setting: "Setting", sources: "Sources") -> "Fetched":
+    """Return what a value of a profile stands for; what would run a program or ask somebody is not done for a Tab."""
+    from kctl.cli.profiles.references import fetch, references
+
+    if any(each.kind not in QUIET_SOURCES for each in references(setting.value)):
+        raise LookupError(name)
+    return fetch(name, setting.value, setting.origin, sources)
 
 
 _FINDERS: dict[str, Callable[[Given, int], Iterable[str]]] = {
