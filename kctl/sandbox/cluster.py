@@ -16,6 +16,7 @@ from kctl.sandbox.groups.coordinator import Groups
 from kctl.sandbox.log import PartitionLog
 from kctl.sandbox.partition import NO_LEADER, Partition
 from kctl.sandbox.quotas import Quotas
+from kctl.sandbox.replication import Replication
 from kctl.sandbox.seams import Scheduler
 from kctl.sandbox.settings import ClusterSettings, InvalidSetting, topic_settings
 from kctl.sandbox.telemetry import Telemetry
@@ -77,6 +78,7 @@ class Cluster:
         self._scheduler: Scheduler | None = None
         self.groups = Groups(self)
         self.transactions = Transactions(self)
+        self.replication = Replication(self)
 
     @property
     def scheduler(self) -> Scheduler:
@@ -130,12 +132,15 @@ class Cluster:
             settings = topic_settings(properties, self.settings)
         except InvalidSetting as error:
             raise TopicRefused(ErrorCode.INVALID_CONFIG, str(error)) from error
+        is_late = self.settings.replication_delay_ms > 0
         made = {
-            index: Partition(name, index, self._replicas(index, replicas), PartitionLog(settings))
+            index: Partition(name, index, self._replicas(index, replicas), PartitionLog(settings), is_late=is_late)
             for index in range(count)
         }
         topic = Topic(name, self._new_topic_id(name), properties, made)
         if not validate_only:
+            for partition in made.values():
+                self.replication.follow(partition)
             self._topics_made += 1
             self.topics[name] = topic
             self._topics_by_id[topic.topic_id] = name
@@ -191,7 +196,9 @@ class Cluster:
             OffsetOutOfRange: the log has no `end_offset`.
         """
         node = self.nodes[node_id]
-        self.topics[topic].partitions[index].elect(node.node_id, end_offset)
+        partition = self.topics[topic].partitions[index]
+        partition.elect(node.node_id, end_offset)
+        self.replication.look(partition)
 
     def elect_late(self, topic: str, index: int, node_id: int, delay_ms: int) -> None:
         """Leave the partition without a leader, and let `node_id` lead it `delay_ms` later.
@@ -207,6 +214,7 @@ class Cluster:
         def elect() -> None:
             if partition.leader_epoch == epoch:
                 partition.elect(node.node_id)
+                self.replication.look(partition)
 
         self.scheduler.call_later(delay_ms, elect)
 

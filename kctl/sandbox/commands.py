@@ -134,6 +134,10 @@ def _hold(sandbox: Sandbox, words: list[str]) -> None:
     sandbox.hold_follower(*_partition(sandbox, words[0], words[1]), _node(sandbox, words[2]))
 
 
+def _lag(sandbox: Sandbox, words: list[str]) -> None:
+    sandbox.lag_follower(*_partition(sandbox, words[0], words[1]), _node(sandbox, words[2]))
+
+
 def _release(sandbox: Sandbox, words: list[str]) -> None:
     sandbox.release_follower(*_partition(sandbox, words[0], words[1]), _node(sandbox, words[2]))
 
@@ -193,7 +197,8 @@ COMMANDS: dict[str, Command] = {
     "fail": Command("API CODE [TIMES] [NODE|all]", "let the next requests fail with an error", _fail),
     "lead": Command("TOPIC PARTITION NODE [END_OFFSET]", "move a leader; what is behind END_OFFSET is lost", _lead),
     "lead-late": Command("TOPIC PARTITION NODE MS", "no leader for MS, then this one", _lead_late),
-    "hold": Command("TOPIC PARTITION NODE", "let a follower copy nothing more", _hold),
+    "hold": Command("TOPIC PARTITION NODE", "let a follower copy nothing more, out of sync at once", _hold),
+    "lag": Command("TOPIC PARTITION NODE", "the same, in sync until replica.lag.time.max.ms has passed", _lag),
     "release": Command("TOPIC PARTITION NODE", "let a follower catch up", _release),
     "delete-records": Command("TOPIC PARTITION OFFSET", "let the log start at OFFSET", _delete_records),
     "coordinate": Command("GROUP NODE", "move the coordinator of a group", _coordinate),

@@ -15,8 +15,9 @@ from kctl.sandbox.producers import Appended
 from kctl.sandbox.transactions.transaction import ProducerIdentity, TopicPartition
 from kctl.sandbox.transactions.verification import Speaks, add_or_verify, for_a_producer
 
-_ALL = -1
-_ACKS = (_ALL, 0, 1)
+ALL = -1
+"""acks=all: the replicas in sync have to have it."""
+_ACKS = (ALL, 0, 1)
 _ABORTABLE_FROM = 11
 _ADDING_FROM = 12
 _MAGIC = 2
@@ -61,9 +62,7 @@ def append(call: Call, request: ProduceRequest, partition: Partition, data: Part
     """
     _take_part(call, request, partition, data)
     log = partition.log
-    # More replicas than there are cannot be asked for.
-    needed = min(log.settings.min_insync_replicas, len(partition.replicas))
-    if request.acks == _ALL and len(partition.in_sync) < needed:
+    if request.acks == ALL and len(partition.in_sync) < partition.needed_in_sync:
         raise Refused(ErrorCode.NOT_ENOUGH_REPLICAS)
     return log.append(data.records, partition.leader_epoch, call.cluster.scheduler.wall_ms())
 

@@ -69,7 +69,7 @@ def read(call: Call, request: FetchRequest, wanted: "Wanted", limits: Limits) ->
 def _read(
     call: Call, request: FetchRequest, partition: Partition, asked: FetchPartition, limits: Limits
 ) -> PartitionData:
-    end_offset = partition.end_offset_on(call.node.node_id)
+    end_offset = partition.readable_on(call.node.node_id)
     found = PartitionData(
         partition_index=asked.partition,
         high_watermark=end_offset,
@@ -129,7 +129,7 @@ def _nearer_replica(call: Call, request: FetchRequest, partition: Partition, off
     near = [
         node_id
         for node_id in partition.in_sync
-        if cluster.nodes[node_id].rack == request.rack_id and partition.end_offset_on(node_id) >= offset
+        if cluster.nodes[node_id].rack == request.rack_id and partition.readable_on(node_id) >= offset
     ]
     return max(near, default=None)
 

@@ -199,6 +199,10 @@ class ProducerStates:
         """Return whether a transaction of this producer in this epoch is open."""
         return producer_id in self._open and self._producers[producer_id].epoch == epoch
 
+    def has_any_open(self, producer_id: int) -> bool:
+        """Return whether a transaction of this producer is open, whatever its epoch."""
+        return producer_id in self._open
+
     @property
     def first_open_offset(self) -> int | None:
         """Where the earliest open transaction begins."""

@@ -185,6 +185,18 @@ class Sandbox:
         """
         self._do(lambda: self.cluster.topics[topic].partitions[partition].hold(node_id))
 
+    def lag_follower(self, topic: str, partition: int, node_id: int) -> None:
+        """Let a follower copy nothing more, and count as in sync for replica.lag.time.max.ms.
+
+        For so long acks=all waits for it. If it is made the leader meanwhile, what it lacks is lost, which was
+        acknowledged to acks=1 alone.
+        Raises:
+            KeyError: no such topic or partition.
+            ValueError: the node is no follower.
+        """
+        cluster = self.cluster
+        self._do(lambda: cluster.replication.lag(cluster.topics[topic].partitions[partition], node_id))
+
     def release_follower(self, topic: str, partition: int, node_id: int) -> None:
         """Let a follower that was held back catch up at once."""
         self._do(lambda: self.cluster.topics[topic].partitions[partition].release(node_id))

@@ -14,6 +14,9 @@ class ClusterSettings(NamedTuple):
     default_replication_factor: int = 1
     message_max_bytes: int = 1_048_588
     min_insync_replicas: int = 1
+    replica_lag_time_max_ms: int = 30_000
+    replication_delay_ms: int = 0
+    """How much later than the leader followers have a record: the milliseconds that Kafka takes to copy it."""
     socket_request_max_bytes: int = 104_857_600
     cluster_id: str = "kctl-sandbox-000000000"
     group_initial_rebalance_delay_ms: int = 0

@@ -47,8 +47,9 @@ def _partition(
         code = ErrorCode.UNSUPPORTED_VERSION
     if code is not ErrorCode.NONE:
         return _refused(asked, code)
-    log = partition.log
-    end_offset = log.last_stable_offset if isolation_level == READ_COMMITTED else log.end_offset
+    end_offset = partition.high_watermark
+    if isolation_level == READ_COMMITTED:
+        end_offset = min(end_offset, partition.log.last_stable_offset)
     return _found(call, partition, asked, end_offset)
 
 

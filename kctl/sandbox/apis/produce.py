@@ -16,12 +16,13 @@ from kctl.client.protocol.api.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
-from kctl.sandbox.batches import BatchRefused
+from kctl.sandbox.acks_all import AcksAll, Replicating
+from kctl.sandbox.batches import BatchRefused, header_of
 from kctl.sandbox.call import Call, Handler
 from kctl.sandbox.error_answers import error_answer
 from kctl.sandbox.groups.outbox import Refused
 from kctl.sandbox.partition import NO_LEADER
-from kctl.sandbox.partition_append import append, check_request
+from kctl.sandbox.partition_append import ALL, append, check_request
 from kctl.sandbox.quotas import Quota
 
 _WRITTEN_ALL_THE_SAME = (ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND, ErrorCode.REQUEST_TIMED_OUT)
@@ -31,16 +32,20 @@ _TOPIC_IDS_FROM = 13
 
 
 def _answer(call: Call, request: ProduceRequest) -> ProduceResponse | None:
-    response = _carried_out(call, request)
+    waits: list[Replicating] = []
+    response = _carried_out(call, request, waits)
     size_bytes = sum(len(data.records or b"") for topic in request.topic_data for data in topic.partition_data)
     response.throttle_time_ms = call.over_quota_ms(Quota.PRODUCE, size_bytes)
     if request.acks == 0:
         call.answer(None)
         return None
+    if request.acks == ALL and call.fails_with is None and any(not one.is_over() for one in waits):
+        AcksAll(call, response, waits).start(request.timeout_ms)
+        return None
     return response
 
 
-def _carried_out(call: Call, request: ProduceRequest) -> ProduceResponse:
+def _carried_out(call: Call, request: ProduceRequest, waits: list[Replicating]) -> ProduceResponse:
     code = call.fails_with
     try:
         check_request(request)
@@ -48,7 +53,7 @@ def _carried_out(call: Call, request: ProduceRequest) -> ProduceResponse:
         code = refusal.code
     if code is not None and code not in _WRITTEN_ALL_THE_SAME:
         return cast(ProduceResponse, error_answer(request, call.version, code))
-    response = ProduceResponse(responses=[_topic(call, request, data) for data in request.topic_data])
+    response = ProduceResponse(responses=[_topic(call, request, data, waits) for data in request.topic_data])
     if code is not None:
         for topic in response.responses:
             for answer in topic.partition_responses:
@@ -64,20 +69,24 @@ def _name_of(call: Call, asked: TopicProduceData | TopicProduceResponse) -> str 
     return None if topic is None else topic.name
 
 
-def _topic(call: Call, request: ProduceRequest, data: TopicProduceData) -> TopicProduceResponse:
+def _topic(
+    call: Call, request: ProduceRequest, data: TopicProduceData, waits: list[Replicating]
+) -> TopicProduceResponse:
     name = _name_of(call, data)
     missing = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if call.version < _TOPIC_IDS_FROM else ErrorCode.UNKNOWN_TOPIC_ID
     return TopicProduceResponse(
         name=data.name,
         topic_id=data.topic_id,
         partition_responses=[
-            _refused(partition.index, missing) if name is None else _partition(call, request, name, partition)
+            _refused(partition.index, missing) if name is None else _partition(call, request, name, partition, waits)
             for partition in data.partition_data
         ],
     )
 
 
-def _partition(call: Call, request: ProduceRequest, topic: str, data: PartitionProduceData) -> PartitionProduceResponse:
+def _partition(
+    call: Call, request: ProduceRequest, topic: str, data: PartitionProduceData, waits: list[Replicating]
+) -> PartitionProduceResponse:
     partition = call.led_partition(topic, data.index)
     if isinstance(partition, ErrorCode):
         return _refused(data.index, partition)
@@ -87,12 +96,20 @@ def _partition(call: Call, request: ProduceRequest, topic: str, data: PartitionP
         return _refused(data.index, refusal.code)
     except BatchRefused as error:
         return _refused(data.index, error.code, str(error) if error.code is ErrorCode.INVALID_TIMESTAMP else None)
-    return PartitionProduceResponse(
+    answer = PartitionProduceResponse(
         index=data.index,
         base_offset=appended.base_offset,
         log_append_time_ms=appended.append_time_ms,
         log_start_offset=partition.log.start_offset,
     )
+    waits.append(Replicating(call.node.node_id, partition, answer, appended.base_offset + _count(data)))
+    return answer
+
+
+def _count(data: PartitionProduceData) -> int:
+    """Return how many offsets a batch that was appended takes."""
+    assert data.records is not None
+    return header_of(data.records).last_offset_delta + 1
 
 
 def _refused(index: int, code: ErrorCode, message: str | None = None) -> PartitionProduceResponse:

@@ -1,18 +1,27 @@
 """How a decided transaction ends: a marker in the log of each partition that takes part, as soon as it has a leader.
 
+A marker counts when the replicas in sync have it. One that is lost with its leader before that is written once more.
+
 Shown by tests/unit/sandbox/transactions/test_coordinator.py.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kctl.sandbox.batches import BatchRefused
-from kctl.sandbox.partition import NO_LEADER
+from kctl.sandbox.partition import NO_LEADER, Partition
 from kctl.sandbox.transactions.group_offsets import OFFSETS_TOPIC, GroupOffsets
 from kctl.sandbox.transactions.transaction import ProducerIdentity, TopicPartition
 
 if TYPE_CHECKING:
     from kctl.sandbox.cluster import Cluster
+
+
+class _Written(NamedTuple):
+    """A marker that was appended: by the leader of which epoch, and where the log ended then."""
+
+    leader_epoch: int
+    end_offset: int
 
 
 class Markers:
@@ -32,7 +41,7 @@ class Markers:
         self._cluster = cluster
         self._offsets = offsets
         self._producer = producer
-        self._left = dict.fromkeys(partitions)
+        self._left: dict[TopicPartition, _Written | None] = dict.fromkeys(partitions)
         self._done = done
         self._commit = commit
         self._coordinator_epoch = coordinator_epoch
@@ -48,24 +57,36 @@ class Markers:
         self._is_writing = True
         self._stop_watching()
         for one in list(self._left):
-            if self._write_one(one):
+            if self._is_done(one):
                 del self._left[one]
         self._is_writing = False
         if not self._left:
             self._is_stopped = True
             self._done()
 
-    def _write_one(self, at: TopicPartition) -> bool:
+    def _is_done(self, at: TopicPartition) -> bool:
+        """Write one marker, or write it again, if that is needed and possible; return whether it counts."""
         if at.topic == OFFSETS_TOPIC:
             self._offsets.end(at, self._producer, commit=self._commit)
             return True
         partition = self._cluster.partition(*at)
         if partition is None:
             return True
+        written = self._left[at]
+        if written is not None and written.leader_epoch != partition.leader_epoch:
+            written = None if partition.log.producers.has_any_open(self._producer.producer_id) else written
+        if written is None:
+            written = self._left[at] = self._write_one(partition)
+        if written is not None and partition.high_watermark >= min(written.end_offset, partition.log.end_offset):
+            return True
+        self._stops.append(partition.log.watch(self.write))
+        return False
+
+    def _write_one(self, partition: Partition) -> "_Written | None":
+        """Write one marker and return where, or None where nobody can take it."""
         leader_id = partition.leader_id
         if leader_id == NO_LEADER or self._cluster.nodes[leader_id].faults.is_frozen:
-            self._stops.append(partition.log.watch(self.write))
-            return False
+            return None
         try:
             partition.log.append_marker(
                 *self._producer,
@@ -76,8 +97,8 @@ class Markers:
             )
         except BatchRefused:
             # A newer epoch is writing there: Kafka's coordinator gives such a partition up, too.
-            return True
-        return True
+            return _Written(partition.leader_epoch, 0)
+        return _Written(partition.leader_epoch, partition.log.end_offset)
 
     def hold(self) -> None:
         """Write nothing until `release`."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from kctl.client.cluster import TopicPartition
-from kctl.sandbox import Fault
+from kctl.sandbox import ClusterSettings, Fault
 from kctl.sandbox.sim import Hub
 from tests.sim.consumer.scene import Scene, drain
 
@@ -16,7 +16,8 @@ class Racks:
     """Topic r on three nodes in the racks a, b and c; the consumer is in rack b, the leader is node 1."""
 
     def __init__(self, hub: Hub) -> None:
-        self.scene = Scene(hub, racks=["a", "b", "c"])
+        settings = ClusterSettings(replica_lag_time_max_ms=500)  # or a follower that stands still holds all back
+        self.scene = Scene(hub, racks=["a", "b", "c"], settings=settings)
         self.scene.sandbox.create_topic("r", 1, 3)
         self.scene.sandbox.move_leader("r", 0, 1)
         self._seen = 0

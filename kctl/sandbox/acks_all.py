@@ -1,0 +1,82 @@
+"""acks=all: a produce request that waits until the replicas in sync have what it wrote.
+
+Shown by tests/unit/sandbox/apis/test_acks.py. Source: Kafka's DelayedProduce. Since KIP-966 the high watermark stands
+while too few replicas are in sync, so such a request mostly ends in REQUEST_TIMED_OUT; NOT_ENOUGH_REPLICAS_AFTER_APPEND
+is for replicas that were lost after all had it.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.protocol.api.produce import PartitionProduceResponse, ProduceResponse
+from kctl.sandbox.call import Call
+from kctl.sandbox.partition import Partition
+from kctl.sandbox.seams import Handle
+
+
+class Replicating(NamedTuple):
+    """One batch on its way to the replicas: `answer` is what its producer will hear."""
+
+    node_id: int
+    partition: Partition
+    answer: PartitionProduceResponse
+    end_offset: int
+
+    def is_over(self) -> bool:
+        """Return whether it is known what became of it; `answer` then says so."""
+        partition = self.partition
+        if partition.leader_id != self.node_id:
+            self.refuse(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+            return True
+        if partition.high_watermark < self.end_offset:
+            return False
+        if len(partition.in_sync) < partition.needed_in_sync:
+            self.refuse(ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
+        return True
+
+    def refuse(self, code: ErrorCode) -> None:
+        """Answer with an error; the batch is in the leader's log."""
+        self.answer.error_code = code
+        self.answer.base_offset = -1
+
+
+class AcksAll:
+    """A request that waits."""
+
+    def __init__(self, call: Call, response: ProduceResponse, waits: list[Replicating]) -> None:
+        self._call = call
+        self._response = response
+        self._left = waits
+        self._stops: list[Callable[[], None]] = []
+        self._timer: Handle | None = None
+
+    def start(self, timeout_ms: int) -> None:
+        """Answer when every batch is over, at the latest after `timeout_ms`, which the client asked for."""
+        self._call.on_abandoned = self._stop
+        self._timer = self._call.cluster.scheduler.call_later(max(0, timeout_ms), self._expire)
+        for one in self._left:
+            self._stops.append(one.partition.log.watch(self._look))
+        self._look()
+
+    def _look(self) -> None:
+        self._left = [one for one in self._left if not one.is_over()]
+        if not self._left:
+            self._end()
+
+    def _expire(self) -> None:
+        for one in self._left:
+            if not one.is_over():
+                one.refuse(ErrorCode.REQUEST_TIMED_OUT)
+        self._end()
+
+    def _end(self) -> None:
+        self._stop()
+        self._call.answer(self._response)
+
+    def _stop(self) -> None:
+        for stop in self._stops:
+            stop()
+        self._stops.clear()
+        if self._timer is not None:
+            self._timer.cancel()

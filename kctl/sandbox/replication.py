@@ -1,0 +1,93 @@
+"""When followers copy: at once or later, not while they or their leader stand still, and for how long that is excused.
+
+Moves the followers of every partition of a cluster in time; what that means for a log is partition.py's.
+Shown by tests/unit/sandbox/test_replication.py.
+
+Source: replica.lag.time.max.ms. Differs: what a follower lacks it gets in one step, `replication_delay_ms` later.
+"""
+
+from typing import TYPE_CHECKING
+
+from kctl.sandbox.partition import NO_LEADER, Partition, Stand
+
+if TYPE_CHECKING:
+    from kctl.sandbox.cluster import Cluster
+
+
+class Replication:
+    """The followers of a cluster."""
+
+    def __init__(self, cluster: "Cluster") -> None:
+        self._cluster = cluster
+        for node in cluster.nodes.values():
+            node.faults.on_change(self._faults_changed)
+
+    def follow(self, partition: Partition) -> None:
+        """Copy what a new partition is given from now on."""
+        if partition.is_late:
+            _LateCopies(self._cluster, partition).start()
+        self.look(partition)
+
+    def lag(self, partition: Partition, node_id: int) -> None:
+        """Let a follower copy nothing more; it is excused for replica.lag.time.max.ms.
+
+        Raises:
+            ValueError: the node is no follower.
+        """
+        self._watch(partition, node_id, partition.lag(node_id))
+
+    def look(self, partition: Partition) -> None:
+        """Let the followers whose nodes stand still copy nothing, and those whose nodes do no longer go on."""
+        for node_id in partition.replicas:
+            if self._cluster.nodes[node_id].faults.is_frozen:
+                stand = partition.freeze(node_id)
+                if stand is not None:
+                    self._watch(partition, node_id, stand)
+            else:
+                partition.thaw(node_id)
+
+    def _watch(self, partition: Partition, node_id: int, stand: Stand) -> None:
+        after_ms = self._cluster.settings.replica_lag_time_max_ms
+        self._cluster.scheduler.call_later(after_ms, lambda: partition.overdue(node_id, stand))
+
+    def _faults_changed(self) -> None:
+        for topic in self._cluster.topics.values():
+            for partition in topic.partitions.values():
+                if len(partition.replicas) > 1:
+                    self.look(partition)
+                    partition.log.wake()  # a leader that goes on is copied from again
+
+
+class _LateCopies:
+    """Gives the followers of one partition what it is given, later."""
+
+    def __init__(self, cluster: "Cluster", partition: Partition) -> None:
+        self._cluster = cluster
+        self._partition = partition
+        self._ordered = (-1, -1)
+        """Leader epoch and end of the log of the last copy that was ordered."""
+
+    def start(self) -> None:
+        self._partition.log.watch(self._look)
+
+    def _look(self) -> None:
+        partition = self._partition
+        wanted = partition.leader_epoch, partition.log.end_offset
+        if partition.leader_id == NO_LEADER or self._is_leader_frozen or wanted == self._ordered:
+            return
+        self._ordered = wanted
+        delay_ms = self._cluster.settings.replication_delay_ms
+        self._cluster.scheduler.call_later(delay_ms, lambda: self._copy(*wanted))
+
+    def _copy(self, leader_epoch: int, end_offset: int) -> None:
+        if self._partition.leader_epoch != leader_epoch:
+            return
+        if self._is_leader_frozen:
+            self._ordered = (-1, -1)  # once more when it goes on
+            return
+        self._partition.copy(end_offset)
+
+    @property
+    def _is_leader_frozen(self) -> bool:
+        leader_id = self._partition.leader_id
+        return leader_id != NO_LEADER and self._cluster.nodes[leader_id].faults.is_frozen
