@@ -48,6 +48,8 @@ class BatchSender:
         self._acks = config.acks
         self._request_timeout_ms = config.request_timeout_ms
         self._max_request_size = config.max_request_size
+        self.is_over = False
+        """The producer was closed by force, and its result told: answers that come now change nothing."""
 
     # --- sending ------------------------------------------------------------------------------------------------------
 
@@ -163,6 +165,8 @@ class BatchSender:
 
     def _on_done(self, entries: list[Sent], request: ProduceRequest, answer: Answer) -> None:
         self._counters.batches_in_flight -= len(entries)
+        if self.is_over:
+            return
         found: list[Verdict]
         if isinstance(answer.response, ProduceResponse):
             self._counters.throttle_time_ms += answer.response.throttle_time_ms

@@ -176,14 +176,14 @@ class Deliveries:
         self._groups.append(FlushGroup())
         self._finish_flushes()
 
-    def expire_flushes(self, now_ms: int, cause: KafkaError | None, account: Account) -> None:
+    def expire_flushes(self, now_ms: int, cause: KafkaError | None, account_of: Callable[[FlushMark], Account]) -> None:
         """End the flushes whose deadline has passed, each with the number of records that are not delivered."""
         for mark, last in [entry for entry in self._flushes if entry[0].timer.deadline_at_ms <= now_ms]:
             outstanding, failed, _ = self._take_report(last)
             waiting_for = f"{outstanding} record{'' if outstanding == 1 else 's'} waited for an acknowledgement"
             if failed:
                 waiting_for += f" ({failed} more failed)"
-            error = mark.timed_out(waiting_for, cause, account)
+            error = mark.timed_out(waiting_for, cause, account_of(mark))
             assert isinstance(error, FlushTimeout)
             error.undelivered = outstanding + failed
             self._flushes.remove((mark, last))

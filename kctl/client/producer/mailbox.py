@@ -7,7 +7,7 @@ Shown by tests/unit/producer/test_mailbox.py and, with threads, tests/loopback/p
 
 from collections import deque
 from collections.abc import Callable
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from kctl.client.clock import Clock, Timer
 from kctl.client.errors import (
@@ -21,6 +21,9 @@ from kctl.client.errors import (
 )
 from kctl.client.producer.future import SendFuture
 from kctl.client.seams import Driver, Task, Waiter
+
+if TYPE_CHECKING:
+    from kctl.client.cluster_client import LedgerMark
 
 LOOP_GRACE_MS = 100
 """How much longer than its deadline a caller waits for the loop's own word on it, which tells why.
@@ -85,11 +88,18 @@ class TopicWait(Reply):
 
 
 class FlushMark(Reply):
-    """Send everything before this mark without lingering, and answer when all of it is done."""
+    """Send everything before this mark without lingering, and answer when all of it is done.
 
-    __slots__ = ()
+    `ledger`: the client's when the loop took the mark; None before.
+    """
+
+    __slots__ = ("ledger",)
 
     LIMIT = FlushTimeout
+
+    def __init__(self, timer: Timer, waiter: Waiter) -> None:
+        super().__init__(timer, waiter)
+        self.ledger: LedgerMark | None = None
 
 
 class CloseMark(NamedTuple):

@@ -316,7 +316,7 @@ class Producer:
         if self._mailbox.is_on_loop():
             logger.error("close() called in a callback: everything outstanding fails at once, as with close(0)")
             self._mailbox.post_close(CloseMark.within(Timer(self._clock, 0)))
-            return self._sender.result()
+            return self._sender.close_now()
         self._mailbox.post_close(CloseMark.within(timer))
         self._join_loop(timer)
         return self._sender.result()

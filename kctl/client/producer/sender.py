@@ -10,7 +10,7 @@ from kctl.client.backoff import ExponentialBackoff
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ProducerConfig
-from kctl.client.errors import CloseTimeout, IllegalStateError, KafkaError
+from kctl.client.errors import Account, CloseTimeout, IllegalStateError, KafkaError
 from kctl.client.producer.accumulator import Accumulator
 from kctl.client.producer.batch_sender import BatchSender
 from kctl.client.producer.buffer_memory import BufferMemory
@@ -86,7 +86,6 @@ class Sender:
         self._is_over = False
         self._end_cause: KafkaError | None = None
         """Why the records that are left at the end are not delivered."""
-        self._flush_ledger = client.ledger_mark()
 
     # --- the loop -----------------------------------------------------------------------------------------------------
 
@@ -142,7 +141,7 @@ class Sender:
             case TopicWait():
                 self._intake.ask(event)
             case FlushMark():
-                self._flush_ledger = self._client.ledger_mark()
+                event.ledger = self._client.ledger_mark()
                 self._deliveries.flush(event)
             case TransactionCall() if self.transactions is not None:
                 self.transactions.take(event)
@@ -165,8 +164,11 @@ class Sender:
         self._expiry.run(now_ms)
         self._intake.expire(now_ms)
         if now_ms >= self._deliveries.next_flush_deadline_ms():
-            account = self._client.account_since(self._flush_ledger)
-            self._deliveries.expire_flushes(now_ms, self._client.last_error(), account)
+            self._deliveries.expire_flushes(now_ms, self._client.last_error(), self._account_of)
+
+    def _account_of(self, flush: FlushMark) -> Account:
+        """Return what was done since a flush was taken."""
+        return Account() if flush.ledger is None else self._client.account_since(flush.ledger)
 
     def _fail_if_hopeless(self) -> None:
         """Fail everything at once when no wait can help: refused credentials, no right to produce."""
@@ -264,6 +266,11 @@ class Sender:
     def outstanding(self) -> int:
         """How many records are accepted and not done; any thread may look."""
         return self._deliveries.outstanding
+
+    def close_now(self) -> CloseResult:
+        """Take what is outstanding as failed from this moment on, whatever answers are still to come; on the loop."""
+        self._batches.is_over = True
+        return self.result()
 
     def result(self) -> CloseResult:
         """Return the counts, as if what is outstanding failed at this moment; on the loop, or after its end."""

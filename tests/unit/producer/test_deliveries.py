@@ -94,7 +94,7 @@ def test_flush_ends_at_its_deadline_with_the_count(setup: Setup) -> None:
     mark = setup.flush(1000)
     setup.clock.advance(1000)
     assert setup.deliveries.next_flush_deadline_ms() == 1000
-    setup.deliveries.expire_flushes(1000, None, Account(("connecting 1000 ms",)))
+    setup.deliveries.expire_flushes(1000, None, lambda _: Account(("connecting 1000 ms",)))
     assert isinstance(mark.error, FlushTimeout)
     assert (mark.error.undelivered, mark.error.elapsed_ms) == (6, 1000)
     assert mark.error.ledger == ("connecting 1000 ms",)
@@ -104,7 +104,7 @@ def test_a_failure_after_a_flush_gave_up_is_reported_by_the_next(setup: Setup) -
     stuck = setup.accept(2)
     setup.flush(10)
     setup.clock.advance(10)
-    setup.deliveries.expire_flushes(10, None, Account())
+    setup.deliveries.expire_flushes(10, None, lambda _: Account())
     setup.deliveries.finish(stuck, BAD)
     mark = setup.flush()
     assert isinstance(mark.error, UndeliveredError)
