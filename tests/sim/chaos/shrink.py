@@ -28,7 +28,7 @@ class _Budget(Generic[P]):
     """Counts runs, and ends them."""
 
     def __init__(self, fails: Callable[[P], bool], most: int) -> None:
-        self._fails = fails
+        self._fails: Callable[[P], bool] = fails
         self._most = most
         self.runs = 0
 

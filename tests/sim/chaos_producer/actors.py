@@ -1,0 +1,379 @@
+"""The applications of a run: one producer after the other, used by several threads, at random while there is chaos.
+
+What they do is drawn from streams named after them, so that deleting a fault changes nothing else by itself. They
+write everything into the history and judge nothing. Shown by tests/sim/chaos_producer/test_seeds.py.
+"""
+
+from collections.abc import Callable
+from random import Random
+from typing import Any, TypeVar
+
+from kctl.client.cluster import TopicPartition
+from kctl.client.consumer.group_events import GroupMetadata
+from kctl.client.errors import (
+    FatalTransactionError,
+    IllegalStateError,
+    KafkaError,
+    KafkaTimeoutError,
+    MaxBlockTimeout,
+    RemoteProtocolError,
+)
+from kctl.client.events import Expired, Failed, Lost
+from kctl.client.producer import Producer, SendFuture
+from kctl.sandbox.sim import sim_runtime
+from tests.sim.chaos_producer.plan import ProducerClient
+from tests.sim.chaos_producer.world import BOOTSTRAP, Phase, ProducerWorld, Sent
+
+T = TypeVar("T")
+TIMEOUTS_MS = (0, 1, 10, 100, 500, 2000)
+END_TIMEOUTS_MS = (0, 1, 100, 1000, 5000)
+CLOSES_MS = (0, 1, 300, 2000, 8000)
+CALM_MS = 10_000
+CLOSE_MS = 30_000
+INPUT = TopicPartition("t", 0)
+"""What transactions commit offsets of, for a group that is called like the transactional id."""
+MOST_RECORDS = 1500
+"""Of one producer in the chaos: a link of one byte a millisecond would make plans of minutes otherwise."""
+
+
+class Life:
+    """One producer, from its making to its end."""
+
+    def __init__(self, world: ProducerWorld, plan: ProducerClient, number: int) -> None:
+        self.world = world
+        self.plan = plan
+        self.proc = f"{plan.name}.{number}"
+        self.is_closing = False
+        self.threads = 0
+        """How many others use the producer."""
+        self.closes_others_ms: int | None = None
+        """A close that another thread is to make at the same time."""
+        self.futures: dict[str, SendFuture] = {}
+        self.transactions = 0
+        self._recent: list[SendFuture] = []
+        self._told = 0
+        self._sent = 0
+        chance = world.hub.rng(f"callbacks.{self.proc}")
+        self._chance = chance
+        is_told_to_close = plan.closes_in_callback and world.phase is Phase.CHAOS
+        self._close_at = chance.randint(3, 150) if is_told_to_close else 0
+        """After how many callbacks one of them closes the producer."""
+        properties = {"bootstrap.servers": BOOTSTRAP, "client.id": self.proc, **plan.properties}
+        runtime = sim_runtime(world.hub, plan.name, world.network, world.resolver)
+        world.history.event(self.proc, "born", dict(plan.properties))
+        self.producer = Producer(properties, runtime, events=self._on_network_event)
+
+    def _on_network_event(self, event: object) -> None:
+        if isinstance(event, Failed | Lost | Expired) and isinstance(event.error, RemoteProtocolError):
+            self.world.history.event(self.proc, "protocol-error", str(event.error))
+
+    # --- calls ------------------------------------------------------------------------------------------------------
+
+    def call(
+        self,
+        who: str,
+        what: str,
+        call: Callable[[], T],
+        timeout_ms: int | None,
+        value: Any = None,
+        outcome: Callable[[T], Any] | None = None,
+    ) -> T | KafkaError:
+        """Make a call, write down how it ended, and return its result or its error."""
+        world, hub = self.world, self.world.hub
+        proc = f"{self.proc}/{who}"
+        stalled_ms = max(0, hub.stalled_until_us(self.plan.name) // 1000 - hub.now_ms)
+        world.history.add(proc, "invoke", what, value, timeout_ms=timeout_ms)
+        result: T | None = None
+        error: KafkaError | None = None
+        told: Any = None
+        try:
+            result = call()
+            told = result if outcome is None else outcome(result)
+        except KafkaError as caught:
+            error = caught
+            told = {"text": str(caught)[:300], "cause": type(getattr(caught, "cause", None)).__name__}
+            told["undelivered"] = getattr(caught, "undelivered", None)
+            if isinstance(caught, KafkaTimeoutError):
+                told |= {"limit": caught.limit, "timeout_ms": caught.timeout_ms, "elapsed_ms": caught.elapsed_ms}
+                told["spent_ms"] = caught.account.ledger
+        until_ms = hub.stalled_until_us(self.plan.name) // 1000
+        name = "" if error is None else type(error).__name__
+        world.coverage.called(what, name or "ok")
+        world.history.add(
+            proc,
+            "ok" if error is None else "info",
+            what,
+            told,
+            timeout_ms=timeout_ms,
+            error=name,
+            stalled_ms=until_ms if stalled_ms or until_ms > 0 else 0,
+        )
+        if error is not None:
+            return error
+        assert result is not None or error is None
+        return result  # type: ignore[return-value]  # None where T is None
+
+    # --- records ----------------------------------------------------------------------------------------------------
+
+    def send(self, who: str, chance: Random, *, is_in_callback: bool = False) -> KafkaError | None:
+        """Send one record with whatever a record can have."""
+        world = self.world
+        self._sent += 1
+        name = f"{self.proc}/{self._sent}"
+        key = f"k{chance.randint(0, 6)}".encode() if chance.random() < 0.3 else None
+        headers = [("h", name.encode()), ("n", None)] if chance.random() < 0.1 else []
+        count = len(world.partitions("t"))
+        partition = chance.randrange(count) if chance.random() < 0.5 else None
+        is_chaos = world.phase is Phase.CHAOS
+        if is_chaos and chance.random() < 0.003:
+            partition = 99
+        size = chance.choice([0, 0, 0, 20, 300, 1500]) if chance.random() < 0.4 else 0
+        if is_chaos and chance.random() < 0.003:
+            size = 2500  # more than max.request.size
+        at_ms = chance.choice([None, None, 5, world.hub.now_ms])
+        value = name.encode() + b" " + bytes(size)
+
+        def call() -> SendFuture:
+            return self.producer.send(
+                "t", value, key, partition, headers, at_ms, lambda done: self._on_done(name, done)
+            )
+
+        def outcome(future: SendFuture) -> str:
+            world.sent[name] = Sent(key, headers, partition, future.timestamp_ms)
+            self.futures[name] = future
+            self._recent = [*self._recent[-7:], future]
+            return name
+
+        timeout_ms = 0 if is_in_callback else int(self.plan.properties["max.block.ms"])
+        ended = self.call(who, "send", call, timeout_ms, [name, partition, size], outcome)
+        return ended if isinstance(ended, KafkaError) else None
+
+    def _on_done(self, name: str, future: SendFuture) -> None:
+        """The callback of every record; sometimes it sends another one, once it may close the producer."""
+        outcome = future.outcome
+        assert outcome is not None
+        word = "ok" if outcome.error is None else "unknown" if outcome.is_unknown else "failed"
+        error = "" if outcome.error is None else type(outcome.error).__name__
+        offset = future.result(0).offset if outcome.error is None else -1
+        told_ms = future.result(0).timestamp_ms if outcome.error is None else 0
+        until_ms = self.world.hub.stalled_until_us(self.plan.name) // 1000
+        self.world.history.add(
+            self.proc, "event", "told",
+            [name, word, error, [future.topic, future.partition], offset, told_ms, str(outcome.error or "")[:200]],
+            stalled_ms=until_ms,
+        )  # fmt: skip
+        self.world.coverage.called("future", error or word)
+        self._told += 1
+        if self._told == self._close_at:
+            self.is_closing = True
+            self.call("callback", "close", lambda: self.producer.close(5), 0, None, _counts)
+        elif self.world.phase is Phase.CHAOS and not self.is_closing and self._chance.random() < 0.01:
+            self.send("callback", self._chance, is_in_callback=True)
+
+    def flush(self, who: str, timeout_ms: int | None) -> KafkaError | None:
+        limit_ms = int(self.plan.properties["delivery.timeout.ms"]) if timeout_ms is None else timeout_ms
+        timeout = None if timeout_ms is None else timeout_ms / 1000
+        return self.call(who, "flush", lambda: self.producer.flush(timeout), limit_ms, timeout_ms)
+
+    def result(self, who: str, chance: Random, timeout_ms: int) -> None:
+        if self._recent:
+            future = chance.choice(self._recent)
+            self.call(who, "result", lambda: future.result(timeout_ms / 1000), timeout_ms, None, lambda _: None)
+
+    # --- a step at random -------------------------------------------------------------------------------------------
+
+    def step(self, who: str, chance: Random) -> None:
+        """Do one thing, mostly send."""
+        choice = chance.random()
+        if choice < 0.55 and self._sent < MOST_RECORDS:
+            for _ in range(chance.choice([1, 1, 2, 5, 10])):
+                if self.send(who, chance) is not None:
+                    self.world.hub.sleep_ms(chance.randint(1, 100))  # an error that may come at once again
+                    return
+        elif choice < 0.65:
+            self.flush(who, chance.choice((*TIMEOUTS_MS, None)))
+        elif choice < 0.70:
+            self.result(who, chance, chance.choice(TIMEOUTS_MS))
+        elif choice < 0.72:
+            ms = chance.choice(TIMEOUTS_MS)
+            self.call(who, "partitions_for", lambda: self.producer.partitions_for("t", ms / 1000), ms, None, len)
+        elif choice < 0.74:
+            self.producer.metrics()
+        self.world.hub.sleep_ms(chance.choice([0, 1, 1, 5, 40, 300]))
+
+    def run_thread(self, who: str) -> None:
+        """Use the producer beside the thread that leads, until it is closed."""
+        chance = self.world.hub.rng(f"app.{self.proc}.{who}")
+        while self.world.phase is Phase.CHAOS and not self.is_closing:
+            self.step(who, chance)
+        if self.closes_others_ms is not None:
+            timeout_ms, self.closes_others_ms = self.closes_others_ms, None
+            self.close(who, timeout_ms)
+        self.threads -= 1
+
+    # --- transactions -----------------------------------------------------------------------------------------------
+
+    def end_call(
+        self, what: str, call: Callable[[float], None], chance: Random, value: Any = None
+    ) -> KafkaError | None:
+        """Make a call that may be made again after a timeout, until it ends otherwise; return its error."""
+        while True:
+            ms = chance.choice(END_TIMEOUTS_MS) if self.world.phase is Phase.CHAOS else CALM_MS
+            error = self.call("main", what, lambda ms=ms: call(ms / 1000), ms, value)  # type: ignore[misc]
+            if not isinstance(error, MaxBlockTimeout) or self.is_closing:
+                return error
+            if what == "offsets" and chance.random() < 0.3:
+                return error  # given up, which an abort may do
+            if self.world.phase is Phase.CHAOS and chance.random() < 0.05:
+                return error
+            self.world.hub.sleep_ms(chance.choice([1, 20, 200]))
+
+    def initialise(self, chance: Random) -> bool:
+        """Return whether the producer has its id."""
+        while not self.is_closing:
+            error = self.end_call("init", self.producer.init_transactions, chance)
+            if error is None:
+                return True
+            if isinstance(error, FatalTransactionError | IllegalStateError | MaxBlockTimeout):
+                return False
+            self.world.hub.sleep_ms(100)
+        return False
+
+    def transact(self, chance: Random) -> bool:
+        """Make one transaction; return whether the producer can go on."""
+        is_calm = self.world.phase is not Phase.CHAOS
+        begun = self.call("main", "begin", self.producer.begin_transaction, 0)
+        if begun is not None:
+            return False
+        self.transactions += 1
+        number = self.transactions
+        error: KafkaError | None = None
+        for _ in range(chance.randint(1, 8)):
+            error = self.send("main", chance)
+            if error is not None and chance.random() < 0.5:
+                break
+            if not is_calm:
+                self.world.hub.sleep_ms(chance.choice([0, 0, 1, 30, 300]))
+        if chance.random() < 0.5:
+            error = self.end_call("offsets", lambda s: self._send_offsets(number, s), chance, number)
+        is_kept = is_calm or (error is None and chance.random() < 0.85)
+        if is_kept:
+            error = self.end_call("commit", self.producer.commit_transaction, chance)
+            if error is None:
+                return True
+            if isinstance(error, MaxBlockTimeout | FatalTransactionError):
+                return False
+        if chance.random() < 0.1:
+            self.call("main", "begin", self.producer.begin_transaction, 0)  # which is refused
+        return self.end_call("abort", self.producer.abort_transaction, chance) is None
+
+    def _send_offsets(self, number: int, timeout_s: float) -> None:
+        offsets = {INPUT: self._offset(number)}
+        self.producer.send_offsets_to_transaction(offsets, GroupMetadata(self.plan.transactional_id), timeout_s)
+
+    def _offset(self, number: int) -> int:
+        """An offset that tells which transaction of which producer it is of."""
+        life = int(self.proc.split(".")[1])
+        return (int(self.plan.name[1:]) * 1000 + life) * 10_000 + number
+
+    # --- the end ----------------------------------------------------------------------------------------------------
+
+    def close(self, who: str, timeout_ms: int) -> None:
+        self.is_closing = True
+        self.call(who, "close", lambda: self.producer.close(timeout_ms / 1000), timeout_ms, None, _counts)
+
+    def over(self) -> None:
+        """Write down what is left of a producer that is closed and used by nobody."""
+        metrics = self.producer.metrics()
+        undone = [name for name, future in self.futures.items() if not future.done()]
+        self.world.history.event(
+            self.proc,
+            "gone",
+            {
+                "undone": undone[:10],
+                "counts": [metrics.records_delivered, metrics.records_failed, metrics.records_unknown],
+                "left": [metrics.records_outstanding, metrics.batches_in_flight, metrics.buffer_used_bytes],
+            },
+        )
+
+
+def _counts(result: Any) -> dict[str, Any]:
+    parts = [[part.delivered, part.failed, part.unknown] for part in result.partitions.values()]
+    sums = [sum(column) for column in zip(*parts, strict=True)] if parts else [0, 0, 0]
+    return {"counts": list(result[:3]), "sums": sums, "transaction": result.transaction}
+
+
+class Actor:
+    """One application: lives until the run is over."""
+
+    def __init__(self, world: ProducerWorld, plan: ProducerClient) -> None:
+        self.world = world
+        self.plan = plan
+        self.chance = world.hub.rng(f"lives.{plan.name}")
+        self.life: Life | None = None
+        self.is_settled = False
+        """It has seen that the faults are over, and all goes well."""
+        self._lives = 0
+
+    def __call__(self) -> None:
+        while self.world.phase is not Phase.OVER:
+            if self.plan.is_rival and self.world.phase is not Phase.CHAOS:
+                self.is_settled = True
+                return
+            self._lives += 1
+            self._live()
+
+    def _live(self) -> None:
+        world, hub = self.world, self.world.hub
+        life = self.life = Life(world, self.plan, self._lives)
+        for number in range(self.plan.threads if world.phase is Phase.CHAOS else 0):
+            life.threads += 1
+            hub.spawn(f"{self.plan.name}.t{number}", lambda number=number: life.run_thread(f"t{number}"))  # type: ignore[misc]
+        end_ms = hub.now_ms + self.chance.randint(500, 6000)
+        goes_on = True
+        if self.plan.transactional_id:
+            goes_on = life.initialise(self.chance)
+        while goes_on and world.phase is Phase.CHAOS and not life.is_closing:
+            if self.plan.is_restless and hub.now_ms >= end_ms:
+                goes_on = False
+            elif self.plan.transactional_id:
+                goes_on = life.transact(self.chance)
+            else:
+                life.step("main", self.chance)
+        if world.phase is Phase.CHAOS or life.is_closing or not goes_on or self.plan.is_rival:
+            self._end(life)
+            return
+        self._be_calm(life)
+
+    def _be_calm(self, life: Life) -> None:
+        """Send a little until the run is over: every call has to go well once the faults are behind."""
+        world = self.world
+        while world.phase is not Phase.OVER:
+            if self.plan.transactional_id:
+                if not life.transact(self.chance):
+                    self._end(life)
+                    return
+                self.is_settled = True
+            else:
+                for _ in range(3):
+                    life.send("main", self.chance)
+                self.is_settled = life.flush("main", CALM_MS) is None
+            world.hub.sleep_ms(300)
+        self._wait_for_threads(life)
+        life.close("main", CLOSE_MS)
+        life.over()
+
+    def _end(self, life: Life) -> None:
+        if life.threads and self.chance.random() < 0.5:
+            life.closes_others_ms = self.chance.choice(CLOSES_MS)
+        life.close("main", self.chance.choice(CLOSES_MS) if self.world.phase is Phase.CHAOS else CLOSE_MS)
+        if self.chance.random() < 0.2:
+            life.close("main", self.chance.choice(CLOSES_MS))
+        self._wait_for_threads(life)
+        life.over()
+        self.life = None
+        self.world.hub.sleep_ms(self.chance.randint(1, 1500))
+
+    def _wait_for_threads(self, life: Life) -> None:
+        while life.threads:
+            self.world.hub.sleep_ms(10)

@@ -1,0 +1,240 @@
+"""What a history of producers says, as far as one has read: records and their fates, transactions, who lives.
+
+Every rule reads it; none changes it. Shown by tests/sim/chaos_producer/test_checker.py.
+"""
+
+from typing import Any
+
+from kctl.client.cluster import TopicPartition
+from tests.sim.chaos.history import CLUSTER, Entry
+from tests.sim.chaos_producer.plan import ProducerPlan
+
+ENDS = {"commit": "committed", "abort": "aborted"}
+
+
+def life_of(proc: str) -> str:
+    """Return the producer that a thread uses: `p1.2` for `p1.2/main`."""
+    return proc.split("/")[0]
+
+
+class Record:
+    """One record that was accepted.
+
+    Attributes:
+        number: its place among all that its producer accepted.
+        transaction: the number of its producer's transaction, 0 outside of any.
+        word: ok, failed or unknown once it is told.
+        offset: -1 where the producer was not told.
+    """
+
+    __slots__ = (
+        "accepted_ms", "at", "error", "life", "name", "number", "offset", "told_ms", "told_number", "transaction",
+        "word",
+    )  # fmt: skip
+
+    def __init__(self, name: str, life: str, number: int, accepted_ms: int, transaction: int) -> None:
+        self.name = name
+        self.life = life
+        self.number = number
+        self.accepted_ms = accepted_ms
+        self.transaction = transaction
+        self.word = ""
+        self.error = ""
+        self.at = TopicPartition("", -1)
+        self.offset = -1
+        self.told_ms = -1
+        self.told_number = -1
+
+
+class Transaction:
+    """One transaction, as its producer was told of it.
+
+    Attributes:
+        end: committed or aborted once that is certain.
+        commit_invoked: the entry at which a commit was asked for first, or -1.
+        offset: what it has committed of the input, None without; unsure offsets count as committed or not.
+    """
+
+    __slots__ = ("commit_invoked", "commit_ms", "end", "is_offset_sure", "life", "number", "offset", "records")
+
+    def __init__(self, life: str, number: int) -> None:
+        self.life = life
+        self.number = number
+        self.end = ""
+        self.commit_invoked = -1
+        self.commit_ms = -1
+        self.offset: int | None = None
+        self.is_offset_sure = False
+        self.records: list[Record] = []
+
+    def __str__(self) -> str:
+        return f"transaction {self.number} of {self.life}"
+
+
+class Producing:
+    """One producer."""
+
+    __slots__ = ("closes", "is_aborted_only", "is_fatal", "name", "properties", "records", "transactions")
+
+    def __init__(self, name: str, properties: dict[str, Any]) -> None:
+        self.name = name
+        self.properties = properties
+        self.records: list[Record] = []
+        self.transactions: list[Transaction] = []
+        self.closes = 0
+        """How many closes were called."""
+        self.is_aborted_only = False
+        self.is_fatal = False
+
+    @property
+    def transactional_id(self) -> str:
+        return str(self.properties.get("transactional.id", ""))
+
+    @property
+    def is_idempotent(self) -> bool:
+        return str(self.properties.get("enable.idempotence", "true")) == "true"
+
+    @property
+    def is_ordered(self) -> bool:
+        return self.is_idempotent or str(self.properties["max.in.flight.requests.per.connection"]) == "1"
+
+    @property
+    def acks(self) -> str:
+        return str(self.properties.get("acks", "all"))
+
+    @property
+    def delivery_ms(self) -> int:
+        return int(self.properties["delivery.timeout.ms"])
+
+
+class Facts:
+    """The run as the history tells it."""
+
+    def __init__(self, plan: ProducerPlan) -> None:
+        self.plan = plan
+        self.phase = "chaos"
+        self.records: dict[str, Record] = {}
+        self.producers: dict[str, Producing] = {}
+        self.cuts: dict[TopicPartition, list[tuple[int, int]]] = {}
+        """By partition: when its log lost its end, and where it ended then."""
+        self.logs: dict[TopicPartition, list[tuple[int, str]]] = {}
+        """What is in the logs in the end, aborted records included."""
+        self.inits: dict[str, list[tuple[int, str]]] = {}
+        """By transactional id: the entries at which a producer got it, and which."""
+        self._offset_calls: dict[str, int] = {}
+
+    def see(self, entry: Entry) -> None:
+        """Take one entry in, after the rules have seen it."""
+        life = life_of(entry.proc)
+        if entry.what == "born":
+            self.producers[life] = Producing(life, entry.value)
+        elif entry.proc == CLUSTER:
+            self._of_cluster(entry)
+        elif life in self.producers:
+            self._of_producer(self.producers[life], entry)
+
+    def _of_cluster(self, entry: Entry) -> None:
+        match entry.what:
+            case "cut":
+                topic, partition, end = entry.value
+                self.cuts.setdefault(TopicPartition(topic, partition), []).append((entry.number, end))
+            case "heal":
+                self.phase = "heal"
+            case "stable" | "over":
+                self.phase = entry.what
+            case "log":
+                tp, records = entry.value
+                self.logs[tp] = [(offset, name) for offset, name in records]
+
+    def _of_producer(self, producer: Producing, entry: Entry) -> None:
+        do = {
+            ("ok", "send"): self._accepted,
+            ("event", "told"): self._told,
+            ("invoke", "close"): self._closing,
+            ("ok", "close"): self._closed,
+            ("ok", "init"): self._initialised,
+            ("invoke", "begin"): self._begun,
+            ("info", "begin"): self._not_begun,
+            ("invoke", "offsets"): self._sending_offsets,
+            ("ok", "offsets"): self._offsets_sent,
+            ("info", "offsets"): self._offsets_sent,
+            ("invoke", "commit"): self._committing,
+            ("ok", "commit"): self._ended,
+            ("ok", "abort"): self._ended,
+        }.get((entry.kind, entry.what))
+        if do is not None:
+            do(producer, entry)
+        if entry.kind == "info" and entry.error in ("AbortableTransactionError", "FatalTransactionError"):
+            producer.is_aborted_only = entry.error == "AbortableTransactionError"
+            producer.is_fatal = producer.is_fatal or entry.error == "FatalTransactionError"
+
+    def _closing(self, producer: Producing, entry: Entry) -> None:
+        del entry
+        producer.closes += 1
+
+    def _closed(self, producer: Producing, entry: Entry) -> None:
+        end = entry.value["transaction"]
+        last = producer.transactions[-1] if producer.transactions else None
+        if last is not None and not last.end and end in ("committed", "aborted", "open"):
+            last.end = "aborted" if end == "open" else end  # in time, by the broker
+
+    def _initialised(self, producer: Producing, entry: Entry) -> None:
+        self.inits.setdefault(producer.transactional_id, []).append((entry.number, producer.name))
+
+    def _begun(self, producer: Producing, entry: Entry) -> None:
+        del entry
+        if not producer.is_aborted_only and not producer.is_fatal:
+            producer.transactions.append(Transaction(producer.name, len(producer.transactions) + 1))
+
+    def _not_begun(self, producer: Producing, entry: Entry) -> None:
+        del entry
+        if producer.transactions and not producer.is_aborted_only and not producer.is_fatal:
+            producer.transactions.pop()
+
+    def _sending_offsets(self, producer: Producing, entry: Entry) -> None:
+        self._offset_calls[producer.name] = entry.value
+
+    def _committing(self, producer: Producing, entry: Entry) -> None:
+        transaction = producer.transactions[-1]
+        if transaction.commit_invoked < 0:
+            transaction.commit_invoked, transaction.commit_ms = entry.number, entry.at_ms
+
+    def _ended(self, producer: Producing, entry: Entry) -> None:
+        producer.transactions[-1].end = ENDS[entry.what]
+        producer.is_aborted_only = False
+
+    def _accepted(self, producer: Producing, entry: Entry) -> None:
+        number = len(producer.records)
+        transactions = producer.transactions
+        record = Record(entry.value, producer.name, number, entry.at_ms, transactions[-1].number if transactions else 0)
+        producer.records.append(record)
+        self.records[record.name] = record
+        if transactions:
+            transactions[-1].records.append(record)
+
+    def _told(self, producer: Producing, entry: Entry) -> None:
+        del producer
+        name, word, error, at, offset, *_ = entry.value
+        record = self.records.get(name)
+        if record is not None and not record.word:
+            record.word, record.error, record.offset = word, error, offset
+            record.at = TopicPartition(*at)
+            record.told_ms, record.told_number = entry.at_ms, entry.number
+
+    def _offsets_sent(self, producer: Producing, entry: Entry) -> None:
+        name = producer.name
+        client, life = name[1:].split(".")
+        transaction = producer.transactions[-1]
+        transaction.offset = (int(client) * 1000 + int(life)) * 10_000 + self._offset_calls[name]
+        transaction.is_offset_sure = entry.kind == "ok"
+
+    # --- what rules ask -----------------------------------------------------------------------------------------------
+
+    def is_cut(self, record: Record) -> bool:
+        """Whether the end of a log was lost that may have had the record, since it was accepted."""
+        cuts = self.cuts.get(record.at, ())
+        return any(end <= record.offset or record.offset < 0 for number, end in cuts if number > record.told_number)
+
+    def transactions(self) -> list[Transaction]:
+        """All of them."""
+        return [one for producer in self.producers.values() for one in producer.transactions]

@@ -1,0 +1,291 @@
+"""The plan of a run of producers: the cluster, which applications there are, and what is wrong when; drawn whole.
+
+Faults of links, nodes and leaders are those of tests/sim/chaos/plan.py; the others are here. Nothing here touches a
+client or the sandbox. Shown by tests/sim/chaos_producer/test_plan.py.
+"""
+
+import json
+import math
+from collections.abc import Sequence
+from enum import Enum
+from hashlib import blake2b
+from random import Random
+from typing import NamedTuple
+
+from tests.sim.chaos.plan import LINK, NODES, Fault, Kind, size_of
+
+PARTITIONS = {"t": 3}
+"""The topic of every run; it gets more partitions, and is never deleted."""
+SIGN = "producer"
+"""The word in files and on the command line for plans of this kind."""
+
+
+class Extra(Enum):
+    """What can go wrong besides `Kind`; the value is the word in a plan."""
+
+    EXPIRE_PRODUCERS = "expire-producers"
+    HOLD_MARKERS = "hold-markers"
+    LAG = "lag"
+    HOLD = "hold"
+    QUOTA = "quota"
+    TOO_LARGE = "too-large"
+
+
+SHARED = (
+    *LINK, Kind.SWIZZLE, Kind.PAUSE, Kind.SILENCE, Kind.RESET_ON_REQUEST, Kind.DROP_ANSWERS, Kind.DELAY, Kind.CRASH,
+    Kind.LEADER, Kind.ELECTION, Kind.COORDINATOR, Kind.TROUBLE, Kind.PARTITIONS, Kind.THROTTLE, Kind.ERRORS, Kind.STALL,
+    Kind.WALL_CLOCK, Kind.RESOLVER,
+)  # fmt: skip
+"""Kinds that producers meet as consumers do. Logs lose no committed end here, and no topic goes."""
+KINDS = (*(kind.value for kind in SHARED), *(kind.value for kind in Extra))
+_OF_CLIENTS = (*(kind.value for kind in LINK), Kind.STALL.value)
+_LASTING = {"hold": 20_000, "lag": 40_000, "quota": 5000, "hold-markers": 5000}
+"""The longest that some kinds may last: a cluster without replicas for minutes tells nothing new."""
+
+ERRORS: dict[str, tuple[str, ...]] = {
+    "Produce": (
+        "NOT_LEADER_OR_FOLLOWER", "NOT_ENOUGH_REPLICAS", "NOT_ENOUGH_REPLICAS_AFTER_APPEND", "KAFKA_STORAGE_ERROR",
+        "REQUEST_TIMED_OUT", "UNKNOWN_SERVER_ERROR", "INVALID_RECORD", "OUT_OF_ORDER_SEQUENCE_NUMBER",
+        "UNKNOWN_TOPIC_OR_PARTITION", "MESSAGE_TOO_LARGE",
+    ),
+    "Metadata": ("LEADER_NOT_AVAILABLE",),
+    "InitProducerId": ("COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR", "CONCURRENT_TRANSACTIONS"),
+    "FindCoordinator": ("COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS"),
+    "AddPartitionsToTxn": ("CONCURRENT_TRANSACTIONS", "NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS"),
+    "AddOffsetsToTxn": ("CONCURRENT_TRANSACTIONS", "NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE"),
+    "TxnOffsetCommit": ("NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS", "REQUEST_TIMED_OUT"),
+    "EndTxn": ("NOT_COORDINATOR", "CONCURRENT_TRANSACTIONS", "COORDINATOR_LOAD_IN_PROGRESS"),
+}  # fmt: skip
+"""Codes that a healthy cluster may give for a while, by API."""
+
+
+class ClusterPlan(NamedTuple):
+    """What the brokers are configured to.
+
+    Attributes:
+        replication_ms: how far followers are behind their leaders in time.
+        lag_ms: replica.lag.time.max.ms.
+        markers_ms: how long a decided transaction stays incomplete.
+    """
+
+    transaction_version: int = 2
+    replicas: int = 3
+    min_insync: int = 1
+    replication_ms: int = 0
+    lag_ms: int = 3000
+    markers_ms: int = 0
+
+
+class ProducerClient(NamedTuple):
+    """One application: one producer after the other under one name.
+
+    Attributes:
+        properties: Kafka properties of its producers.
+        threads: how many others send on the same producer, beside the one that leads.
+        is_restless: whether its producers live for seconds.
+        closes_in_callback: whether some of them are closed by a callback.
+        is_rival: whether another application has its transactional.id; it ends with the chaos.
+    """
+
+    name: str
+    properties: dict[str, str | int]
+    threads: int = 0
+    is_restless: bool = False
+    closes_in_callback: bool = False
+    is_rival: bool = False
+
+    @property
+    def transactional_id(self) -> str:
+        return str(self.properties.get("transactional.id", ""))
+
+    @property
+    def acks(self) -> str:
+        return str(self.properties.get("acks", "all"))
+
+    @property
+    def is_idempotent(self) -> bool:
+        return self.properties.get("enable.idempotence", "true") == "true"
+
+
+class ProducerPlan(NamedTuple):
+    """Everything a run is made of."""
+
+    seed: int
+    kind: str
+    chaos_ms: int
+    cluster: ClusterPlan
+    clients: tuple[ProducerClient, ...]
+    faults: tuple[Fault, ...]
+
+    @property
+    def transactional_ids(self) -> list[str]:
+        """The transactional ids in use."""
+        return list(dict.fromkeys(one.transactional_id for one in self.clients if one.transactional_id))
+
+    @property
+    def digest(self) -> str:
+        """A short name of what is in it."""
+        return blake2b(to_json(self).encode(), digest_size=4).hexdigest()
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+def to_json(plan: ProducerPlan) -> str:
+    """Return the plan as text: one fault and one client a line."""
+    head = {"of": SIGN, "seed": plan.seed, "kind": plan.kind, "chaos_ms": plan.chaos_ms}
+    clients = ",\n  ".join(json.dumps(one._asdict()) for one in plan.clients)
+    faults = ",\n  ".join(json.dumps(one._asdict()) for one in plan.faults)
+    cluster = json.dumps(plan.cluster._asdict())
+    text = json.dumps(head)[:-1] + f',\n "cluster": {cluster},\n'
+    return text + f' "clients": [\n  {clients}],\n "faults": [\n  {faults}]}}\n'
+
+
+def from_json(text: str) -> ProducerPlan:
+    """Return the plan that `to_json` wrote."""
+    read = json.loads(text)
+    clients = tuple(ProducerClient(**one) for one in read["clients"])
+    faults = tuple(Fault(**one) for one in read["faults"])
+    return ProducerPlan(read["seed"], read["kind"], read["chaos_ms"], ClusterPlan(**read["cluster"]), clients, faults)
+
+
+# --- drawing ----------------------------------------------------------------------------------------------------------
+
+
+def draw(seed: int) -> ProducerPlan:
+    """Return the plan of a seed."""
+    chance = Random(f"producer plan {seed}")
+    kind, kinds = _kinds(chance)
+    chaos_ms = chance.randint(4000, 20_000)
+    cluster = _cluster(chance)
+    clients = _clients(chance, is_calm=kind == "calm")
+    faults = _faults(chance, kinds, chaos_ms, clients)
+    return ProducerPlan(seed, kind, chaos_ms, cluster, clients, tuple(faults))
+
+
+def _kinds(chance: Random) -> tuple[str, dict[str, int]]:
+    """Return the class of the run, and the kinds of faults in it with their weights."""
+    choice = chance.random()
+    if choice < 0.05:
+        return "calm", {}
+    if choice < 0.15:
+        return "pair", dict.fromkeys(chance.sample(KINDS, chance.choice([1, 2])), 1)
+    if choice < 0.30:
+        return "all", dict.fromkeys(KINDS, 1)
+    off = chance.random()
+    on = {kind: chance.randint(1, 100) for kind in KINDS if chance.random() >= off}
+    return "swarm", on or {chance.choice(KINDS): 1}
+
+
+def _cluster(chance: Random) -> ClusterPlan:
+    return ClusterPlan(
+        transaction_version=chance.choice([1, 2, 2]),
+        replicas=chance.choice([1, 3, 3]),
+        min_insync=chance.choice([1, 2]),
+        replication_ms=chance.choice([0, 0, 2, 30, 300]),
+        lag_ms=chance.choice([1000, 3000, 30_000]),
+        markers_ms=chance.choice([0, 0, 5, 200]),
+    )
+
+
+def _clients(chance: Random, *, is_calm: bool) -> tuple[ProducerClient, ...]:
+    made: list[ProducerClient] = []
+
+    def add(properties: dict[str, str | int], *, is_rival: bool = False) -> None:
+        threads = chance.choice([0, 0, 1, 2])
+        is_restless = not is_calm and chance.random() < 0.6
+        in_callback = not is_calm and chance.random() < 0.3
+        made.append(
+            ProducerClient(f"p{len(made) + 1}", properties, threads, is_restless, in_callback, is_rival=is_rival)
+        )
+
+    for _ in range(chance.choice([0, 1, 1, 2])):
+        add(_limits(chance) | _guarantees(chance))
+    for number in range(chance.choice([0, 1, 1]) if made else 1):
+        properties = _limits(chance) | {
+            "transactional.id": f"x{number + 1}",
+            "transaction.timeout.ms": chance.choice([2000, 10_000, 30_000]),
+        }
+        add(properties)
+        if not is_calm and chance.random() < 0.3:
+            add(_limits(chance) | {key: properties[key] for key in list(properties)[-2:]}, is_rival=True)
+    return tuple(made)
+
+
+def _guarantees(chance: Random) -> dict[str, str | int]:
+    acks = chance.choice(["all", "all", "all", "all", "1", "0"])
+    is_idempotent = acks == "all" and chance.random() < 0.75
+    return {"acks": acks, "enable.idempotence": "true" if is_idempotent else "false"}
+
+
+def _limits(chance: Random) -> dict[str, str | int]:
+    linger_ms = chance.choice([0, 5, 100])
+    request_ms = chance.choice([500, 1000, 5000])
+    block_ms = chance.choice([100, 2000, 10_000])
+    return {
+        "request.timeout.ms": request_ms,
+        "delivery.timeout.ms": max(linger_ms + request_ms, chance.choice([2000, 8000, 20_000])),
+        "linger.ms": linger_ms,
+        "batch.size": chance.choice([0, 300, 16_384]),
+        "buffer.memory": chance.choice([3000, 50_000, 33_554_432]),
+        "max.request.size": 2000,
+        "max.block.ms": block_ms,
+        "max.in.flight.requests.per.connection": chance.choice([1, 2, 5, 5]),
+        "retries": chance.choice([3, 2**31 - 1, 2**31 - 1, 2**31 - 1]),
+        "retry.backoff.ms": chance.choice([10, 100]),
+        "compression.type": chance.choice(["none", "none", "gzip", "lz4"]),
+        "socket.connection.setup.timeout.ms": min(block_ms, chance.choice([300, 1000, 10_000])),
+        "connections.max.idle.ms": chance.choice([400, 5000, 540_000]),
+        "metadata.max.age.ms": chance.choice([500, 5000, 300_000]),
+        "metadata.max.idle.ms": chance.choice([5000, 300_000]),
+        "partitioner.adaptive.partitioning.enable": chance.choice(["true", "false"]),
+    }
+
+
+def _faults(chance: Random, kinds: dict[str, int], chaos_ms: int, clients: Sequence[ProducerClient]) -> list[Fault]:
+    faults: list[Fault] = []
+    mean_ms = math.exp(chance.uniform(math.log(150), math.log(3000)))
+    at_ms = 0.0
+    names = list(kinds)
+    while kinds and len(faults) < 80:
+        at_ms += chance.expovariate(1 / mean_ms)
+        if at_ms >= chaos_ms:
+            break
+        kind = chance.choices(names, [kinds[name] for name in names])[0]
+        faults.append(_fault(chance, kind, int(at_ms), chance.choice(clients)))
+    return faults
+
+
+def _fault(chance: Random, kind: str, at_ms: int, client: ProducerClient) -> Fault:
+    node = chance.randint(1, NODES)
+    whom = client.name if kind in _OF_CLIENTS else ""
+    if whom and kind != Kind.STALL.value and chance.random() < 0.3:
+        node = 0
+    number, word = _size(chance, kind)
+    return Fault(at_ms, kind, node, whom, _duration_ms(chance, kind, client), number, word)
+
+
+def _size(chance: Random, kind: str) -> tuple[int, str]:
+    """Draw the number and the word of a fault."""
+    if kind == Kind.ERRORS.value:
+        api = chance.choice(list(ERRORS))
+        return chance.choice([1, 1, 2, 5]), f"{api} {chance.choice(ERRORS[api])}"
+    if kind == Extra.QUOTA.value:
+        return chance.choice([300, 3000, 30_000]), ""
+    if kind == Extra.TOO_LARGE.value:
+        return chance.choice([150, 400, 1200]), ""
+    if kind in {one.value for one in Extra}:
+        return chance.randint(0, 99), ""
+    return size_of(chance, Kind(kind))
+
+
+def _duration_ms(chance: Random, kind: str, client: ProducerClient) -> int:
+    """Half of them log-uniform, half at the edge of a limit of the victim: bugs live there."""
+    longest_ms = _LASTING.get(kind, 30_000)
+    if chance.random() < 0.5:
+        return min(longest_ms, int(math.exp(chance.uniform(0, math.log(20_000)))))
+    names = ["request.timeout.ms", "delivery.timeout.ms", "max.block.ms", "linger.ms"]
+    if client.transactional_id:
+        names.append("transaction.timeout.ms")
+    limit_ms = int(client.properties[chance.choice(names)])
+    return min(longest_ms, int(limit_ms * chance.choice([0.5, 0.999, 1, 1.001, 3])))

@@ -1,0 +1,93 @@
+"""Who reads what the producers wrote: one consumer all along, one after the end, which sees only what is committed.
+
+Shown by tests/sim/chaos_producer/test_seeds.py.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from kctl.client.cluster import TopicPartition
+from kctl.client.consumer.consumer import Consumer, ConsumerRecord
+from kctl.client.errors import KafkaError
+from kctl.sandbox.sim import sim_runtime
+from tests.sim.chaos_producer.actors import INPUT
+from tests.sim.chaos_producer.world import BOOTSTRAP, Phase, ProducerWorld, id_of
+
+FRESH_LIMIT_MS = 60_000
+
+
+def _properties(isolation: str) -> dict[str, object]:
+    return {
+        "bootstrap.servers": BOOTSTRAP,
+        "auto.offset.reset": "earliest",
+        "isolation.level": isolation,
+        "metadata.max.age.ms": 1000,
+        "request.timeout.ms": 1000,
+    }
+
+
+def read_along(world: ProducerWorld) -> None:
+    """Read what is committed while the run goes on, and write down what was seen when."""
+    consumer = Consumer(_properties("read_committed"), sim_runtime(world.hub, "reader", world.network, world.resolver))
+    owned: list[TopicPartition] = []
+    while world.phase is not Phase.OVER:
+        try:
+            if owned != world.partitions("t"):
+                owned = world.partitions("t")
+                consumer.assign(owned)
+            records = consumer.poll(0.5)
+        except KafkaError:
+            world.hub.sleep_ms(100)
+            continue
+        if records:
+            world.history.event("reader", "seen", _plain(records))
+    consumer.close(5)
+
+
+def read_at_the_end(world: ProducerWorld) -> None:
+    """Read all there is as somebody who comes anew, and what groups have committed."""
+    for isolation in ("read_uncommitted", "read_committed"):
+        runtime = sim_runtime(world.hub, "fresh", world.network, world.resolver)
+        with Consumer(_properties(isolation), runtime) as consumer:
+            limit_ms = world.hub.now_ms + FRESH_LIMIT_MS
+            found: list[ConsumerRecord] = []
+            partitions = world.partitions("t")
+            why = ""
+            try:
+                consumer.assign(partitions)
+                while any(consumer.position(tp) < world.end(tp) for tp in partitions):
+                    if world.hub.now_ms >= limit_ms:
+                        why = "the end is not reached"
+                        break
+                    found += consumer.poll(1)
+            except KafkaError as error:
+                why = repr(error)
+            value = {"isolation": isolation, "records": _plain(found), "wrong": _wrong(world, found), "why_not": why}
+            world.history.event("fresh", "read", value)
+    for transactional_id in world.plan.transactional_ids:
+        properties = {"bootstrap.servers": BOOTSTRAP, "group.id": transactional_id}
+        with Consumer(properties, sim_runtime(world.hub, "fresh", world.network, world.resolver)) as consumer:
+            committed = consumer.committed([INPUT], 20)[INPUT]
+        offset = None if committed is None else committed.offset
+        world.history.event("fresh", "committed", [transactional_id, offset])
+
+
+def _plain(records: Iterable[ConsumerRecord]) -> list[list[Any]]:
+    return [[record.partition, record.offset, id_of(record.value)] for record in records]
+
+
+def _wrong(world: ProducerWorld, records: Iterable[ConsumerRecord]) -> list[str]:
+    """Return what is not as it was handed to `send`."""
+    wrong: list[str] = []
+    for record in records:
+        sent = world.sent.get(id_of(record.value))
+        if sent is None:
+            wrong.append(f"{record.partition}:{record.offset} is {record.value!r}, which nobody sent")
+            continue
+        if sent.partition not in (None, record.partition):
+            wrong.append(f"{id_of(record.value)}: partition {record.partition}, sent to {sent.partition}")
+        given = (sent.key, list(sent.headers), sent.timestamp_ms)
+        found = (record.key, list(record.headers), record.timestamp_ms)
+        if given != found:
+            wrong.append(f"{id_of(record.value)}: {found}, sent as {given}")
+    return wrong[:5]

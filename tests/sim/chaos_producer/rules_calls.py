@@ -1,0 +1,166 @@
+"""D1 to D8 and F1 to F3: calls end by their deadlines to the millisecond, and tell the truth.
+
+| id | rule |
+|---|---|
+| D1 late | a call ends at or before start + timeout; one without a timeout takes no time |
+| D2 early | a timeout error comes at the deadline, not before |
+| D3 wrong-account | a timeout error names this call's limit and what has elapsed, and its ledger has all of it |
+| D5 close | once all is calm, close delivers everything and is done at once |
+| D7 slow | once all is calm, flush and transactions end within a quarter of a second |
+| D8 unexpected-error | a call raises nothing but what is its own to raise |
+| F1 flush-lies | flush returns only when every record sent before it is delivered, or was reported by a flush before |
+| F2 flush-count | the count in its error is that of the records that are not delivered |
+| F3 close-counts | what close returns, and the metrics, are the ends of the futures, and all of them have ended |
+| H1 heal | after the faults are over everything goes well again within a bound |
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from tests.sim.chaos.checker import Violation, broken
+from tests.sim.chaos.history import CLUSTER, Entry
+from tests.sim.chaos_producer.facts import Facts, Producing, Record, life_of
+
+SLOW_MS = 250
+MOST_BATCHES = 10
+"""One after the other, in a call of the calm: a batch may have one record, and one may be in flight."""
+CLOSE_LIMIT_MS = 1000
+_OF_TRANSACTIONS = ("IllegalStateError", "AbortableTransactionError", "FatalTransactionError")
+_ENDS = ("MaxBlockTimeout", *_OF_TRANSACTIONS)
+EXPECTED: dict[str, tuple[str, ...]] = {
+    "send": ("MaxBlockTimeout", "RecordTooLargeError", "UnknownTopicOrPartitionError"),
+    "flush": ("FlushTimeout", "UndeliveredError"),
+    "partitions_for": ("MaxBlockTimeout",),
+    "init": _ENDS,
+    "begin": _OF_TRANSACTIONS,
+    "offsets": _ENDS,
+    "commit": _ENDS,
+    "abort": _ENDS,
+}
+TIMEOUTS = ("MaxBlockTimeout", "FlushTimeout", "ResultTimeout", "CloseTimeout")
+
+
+class CallRules:
+    """The calls under way."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, Entry] = {}
+        self._before_flush: dict[str, list[Record]] = {}
+        """By thread: the records that were accepted before the flush under way, and were not delivered then."""
+        self._counts: dict[str, list[tuple[Entry, bool]]] = {}
+        """By producer: the closes that have returned, and whether in a callback."""
+        self._reported: dict[str, int] = {}
+        """By producer: how many undelivered records its flushes have told of."""
+
+    def see(self, entry: Entry, facts: Facts) -> Iterator[Violation]:
+        if entry.proc == CLUSTER:
+            if entry.what == "settled" and entry.value["why_not"]:
+                yield broken("H1 heal", entry, f"after {entry.value['after_ms']} ms: {entry.value['why_not']}")
+            return
+        if entry.kind == "invoke":
+            self._open[entry.proc] = entry
+            if entry.what == "flush":
+                records = facts.producers[life_of(entry.proc)].records
+                self._before_flush[entry.proc] = [record for record in records if record.word != "ok"]
+        elif entry.kind in ("ok", "info"):
+            yield from self._ended(self._open.pop(entry.proc), entry, facts)
+        elif entry.what == "gone":
+            yield from self._gone(entry, facts.producers[life_of(entry.proc)])
+
+    def _ended(self, began: Entry, entry: Entry, facts: Facts) -> Iterator[Violation]:
+        producer = facts.producers[life_of(entry.proc)]
+        elapsed_ms = entry.at_ms - began.at_ms
+        limit_ms = entry.timeout_ms or 0
+        if entry.at_ms > max(began.at_ms + limit_ms, entry.stalled_ms):
+            yield broken("D1 late", entry, f"{entry.what}: {elapsed_ms} ms of {limit_ms} ms")
+        if entry.error in TIMEOUTS:
+            yield from self._timeout(entry, elapsed_ms, limit_ms)
+        yield from self._error(entry, producer)
+        if entry.what == "flush":
+            yield from self._flushed(entry, producer)
+        if entry.what == "close" and entry.kind == "ok":
+            self._counts.setdefault(producer.name, []).append((entry, entry.proc.endswith("/callback")))
+        if facts.phase in ("stable", "over"):
+            yield from self._calm(entry, elapsed_ms, producer, facts)
+
+    @staticmethod
+    def _timeout(entry: Entry, elapsed_ms: int, limit_ms: int) -> Iterator[Violation]:
+        told = entry.value
+        is_in_callback = entry.proc.endswith("/callback")  # where nothing waits
+        if elapsed_ms < limit_ms and not is_in_callback:
+            yield broken("D2 early", entry, f"{entry.what}: {elapsed_ms} ms of {limit_ms} ms, {told['text']}")
+        is_other_limit = told["timeout_ms"] != limit_ms and not is_in_callback
+        if is_other_limit or abs(told["elapsed_ms"] - elapsed_ms) > 1:
+            yield broken("D3 wrong-account", entry, f"{elapsed_ms} ms of {limit_ms} ms: {told}")
+        spent_ms = sum(int(line.split()[-2]) for line in told["spent_ms"])
+        if told["spent_ms"] and abs(spent_ms - elapsed_ms) > 1:
+            yield broken("D3 wrong-account", entry, f"{spent_ms} ms of {elapsed_ms} ms: {told['spent_ms']}")
+
+    @staticmethod
+    def _error(entry: Entry, producer: Producing) -> Iterator[Violation]:
+        if not entry.error or entry.what == "result":
+            return
+        is_of_end = entry.error == "IllegalStateError" and producer.closes > 0
+        is_of_transaction = bool(producer.transactional_id) and entry.error in _OF_TRANSACTIONS
+        is_expected = entry.error in EXPECTED.get(entry.what, ())
+        if not is_of_end and not is_of_transaction and not is_expected:
+            yield broken("D8 unexpected-error", entry, f"{entry.what}: {entry.error}: {entry.value}")
+
+    def _flushed(self, entry: Entry, producer: Producing) -> Iterator[Violation]:
+        before = self._before_flush.pop(entry.proc)
+        open_now = [record for record in before if not record.word]
+        if entry.kind == "ok" and open_now:
+            yield broken("F1 flush-lies", entry, f"it returned, and {open_now[0].name} is not done")
+        undelivered = sum(record.word not in ("ok", "") for record in producer.records)
+        if entry.kind == "ok" and not producer.transactional_id:
+            failed = [record for record in before if record.word not in ("ok", "")]
+            told = self._reported.get(producer.name, 0)
+            if failed and told < sum(
+                record.word not in ("ok", "") for record in producer.records[: failed[-1].number + 1]
+            ):
+                yield broken(
+                    "F1 flush-lies", entry, f"it returned, and {failed[-1].name} has failed: {failed[-1].error}"
+                )
+        if entry.error in ("FlushTimeout", "UndeliveredError"):
+            count = entry.value["undelivered"]
+            self._reported[producer.name] = self._reported.get(producer.name, 0) + count
+            accepted_open = sum(not record.word or record.told_ms == entry.at_ms for record in producer.records)
+            if not len(open_now) <= count <= accepted_open + undelivered or count <= 0:
+                yield broken(
+                    "F2 flush-count", entry, f"{count}, and {len(open_now)} are outstanding, {undelivered} have failed"
+                )
+
+    @staticmethod
+    def _calm(entry: Entry, elapsed_ms: int, producer: Producing, facts: Facts) -> Iterator[Violation]:
+        cluster = facts.plan.cluster
+        slow_ms = SLOW_MS + int(producer.properties["linger.ms"]) + cluster.markers_ms
+        slow_ms += MOST_BATCHES * cluster.replication_ms
+        if entry.what in ("flush", "commit", "offsets", "send", "begin") and (entry.error or elapsed_ms > slow_ms):
+            yield broken("D7 slow", entry, f"{entry.what}: {elapsed_ms} ms, {entry.error or 'ok'} {entry.value or ''}")
+        if entry.what == "close" and entry.kind == "ok":
+            is_clean = not any(
+                record.told_ms >= entry.at_ms - elapsed_ms and record.word != "ok" for record in producer.records
+            )
+            if elapsed_ms > CLOSE_LIMIT_MS or not is_clean or entry.value["transaction"] not in (None, "committed"):
+                yield broken("D5 close", entry, f"{elapsed_ms} ms: {entry.value}")
+
+    def _gone(self, entry: Entry, producer: Producing) -> Iterator[Violation]:
+        """All futures have ended: whoever counted them has to agree."""
+        words = Counter(record.word for record in producer.records)
+        truth = [words["ok"], words["failed"], words["unknown"]]
+        if entry.value["counts"] != truth:
+            yield broken("F3 close-counts", entry, f"metrics say {entry.value['counts']}, the futures {truth}")
+        for close, is_in_callback in self._counts.get(producer.name, ()):
+            counts = close.value["counts"]
+            if close.value["sums"] != counts:
+                yield broken("F3 close-counts", close, f"by partition {close.value['sums']}, in all {counts}")
+            if counts != truth and not is_in_callback:
+                yield broken("F3 close-counts", close, f"close returned {counts}, the futures say {truth}")
+            if is_in_callback and any(one > other for one, other in zip(counts, truth, strict=True)):
+                yield broken(
+                    "F3 close-counts", close, f"close in a callback returned {counts}, the futures say {truth}"
+                )
+
+    def end(self, facts: Facts) -> Iterator[Violation]:
+        del facts
+        yield from ()

@@ -1,0 +1,147 @@
+"""P1 to P8: what a producer says about its records is what the logs hold.
+
+| id | rule |
+|---|---|
+| P1 lost-write | what is acknowledged is in the log; acks=1 may lose what only the old leader had, acks=0 anything |
+| P2 duplicate | with idempotence nothing is there twice |
+| P3 inconsistent-offsets | it is at the offset that was told, and every reader has seen it there |
+| P4 nonmonotonic-send | records of one producer to one partition are in the order of send |
+| P6 failed-is-read | what is told as failed is in no log |
+| P7 completed-once | each future ends once, by delivery.timeout.ms to the millisecond, and none is left open |
+| P8 altered | key, headers, partition and timestamp are those sent |
+"""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from kctl.client.cluster import TopicPartition
+from tests.sim.chaos.checker import Violation, broken
+from tests.sim.chaos.history import Entry
+from tests.sim.chaos_producer.facts import Facts, Producing, Record, life_of
+
+
+class RecordRules:
+    """The fate of every record."""
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[int, int], str] = {}
+        """By partition and offset: what a reader of committed records has seen there."""
+        self._is_over = False
+
+    def see(self, entry: Entry, facts: Facts) -> Iterator[Violation]:
+        match entry.what:
+            case "told":
+                yield from self._told(entry, facts)
+            case "gone":
+                if entry.value["undone"]:
+                    yield broken("P7 completed-once", entry, f"never completed: {entry.value['undone']}")
+            case "seen":
+                for partition, offset, name in entry.value:
+                    yield from self._read(entry, partition, offset, name)
+            case "read":
+                if entry.value["wrong"]:
+                    yield broken("P8 altered", entry, "; ".join(entry.value["wrong"]))
+                if entry.value["why_not"]:
+                    yield broken("P9 unreadable", entry, f"{entry.value['isolation']}: {entry.value['why_not']}")
+                if entry.value["isolation"] == "read_committed":
+                    for partition, offset, name in entry.value["records"]:
+                        yield from self._read(entry, partition, offset, name)
+                else:
+                    yield from self._compare(entry, facts)
+
+    def _told(self, entry: Entry, facts: Facts) -> Iterator[Violation]:
+        name, word, error, *_ = entry.value
+        record = facts.records.get(name)
+        if record is None:
+            yield broken("P7 completed-once", entry, f"{name} is told of before send has returned")
+            return
+        if record.word:
+            yield broken("P7 completed-once", entry, f"{name} is {word} {error}, and was {record.word} {record.error}")
+        limit_ms = facts.producers[life_of(entry.proc)].delivery_ms
+        deadline_ms = max(record.accepted_ms + limit_ms, entry.stalled_ms)
+        if entry.at_ms > deadline_ms:
+            yield broken("P7 completed-once", entry, f"{name}: {entry.at_ms - record.accepted_ms} ms of {limit_ms} ms")
+        if error == "DeliveryTimeout" and entry.at_ms < record.accepted_ms + limit_ms:
+            yield broken("D2 early", entry, f"{name}: {entry.at_ms - record.accepted_ms} ms of {limit_ms} ms")
+
+    def _read(self, entry: Entry, partition: int, offset: int, name: str) -> Iterator[Violation]:
+        before = self._seen.setdefault((partition, offset), name)
+        if before != name:
+            yield broken("P3 inconsistent-offsets", entry, f"{partition}:{offset} is {name}, and was {before}")
+
+    def _compare(self, entry: Entry, facts: Facts) -> Iterator[Violation]:
+        """Compare what a reader of everything has read with the logs."""
+        read: dict[int, list[tuple[int, str]]] = {}
+        for partition, offset, name in entry.value["records"]:
+            read.setdefault(partition, []).append((offset, name))
+        for tp, log in facts.logs.items():
+            if read.get(tp.partition, []) != log:
+                yield broken(
+                    "P9 unreadable",
+                    entry,
+                    f"{tp}: a reader finds {len(read.get(tp.partition, []))} records, the log has {len(log)}",
+                )
+
+    def end(self, facts: Facts) -> Iterator[Violation]:
+        if not facts.logs:
+            return
+        where: dict[str, list[tuple[TopicPartition, int]]] = {}
+        for tp, log in facts.logs.items():
+            for offset, name in log:
+                where.setdefault(name, []).append((tp, offset))
+        for producer in facts.producers.values():
+            for record in producer.records:
+                yield from self._fate(record, producer, where.get(record.name, []), facts)
+            yield from self._order(producer, facts)
+        for (partition, offset), name in self._seen.items():
+            found = dict(facts.logs[TopicPartition("t", partition)]).get(offset)
+            if found != name:
+                yield _at_end("P3 inconsistent-offsets", "reader", f"{partition}:{offset} was {name}, and is {found}")
+
+    def _fate(
+        self, record: Record, producer: Producing, found: list[tuple[TopicPartition, int]], facts: Facts
+    ) -> Iterator[Violation]:
+        name = record.name
+        if not record.word:
+            yield _at_end("P7 completed-once", producer.name, f"{name} was never told of")
+        if record.word == "failed" and found:
+            yield _at_end("P6 failed-is-read", producer.name, f"{name}: {record.error}, and it is at {_text(found)}")
+        if producer.is_idempotent and len(found) > 1:
+            yield _at_end("P2 duplicate", producer.name, f"{name} is at {_text(found)}")
+        if record.word != "ok" or producer.acks == "0":
+            return
+        may_be_lost = producer.acks == "1" and facts.is_cut(record)
+        if not found and not may_be_lost:
+            yield _at_end("P1 lost-write", producer.name, f"{name} was acknowledged at {record.at}:{record.offset}")
+        if found and record.offset >= 0 and (record.at, record.offset) not in found and not may_be_lost:
+            told = f"{record.at}:{record.offset}"
+            yield _at_end("P3 inconsistent-offsets", producer.name, f"{name}: told {told}, and is at {_text(found)}")
+        if found and any(tp != record.at for tp, _ in found):
+            yield _at_end("P3 inconsistent-offsets", producer.name, f"{name}: told {record.at}, is at {_text(found)}")
+
+    def _order(self, producer: Producing, facts: Facts) -> Iterator[Violation]:
+        if not producer.is_ordered:
+            return
+        for tp, log in facts.logs.items():
+            numbers = [
+                (facts.records[name].number, name)
+                for _, name in log
+                if name in facts.records and facts.records[name].life == producer.name
+            ]
+            if not producer.is_idempotent:  # what is repeated may stand behind what it was sent before
+                seen: dict[int, str] = {}
+                for number, name in numbers:
+                    seen.setdefault(number, name)
+                numbers = list(seen.items())
+            for (one, earlier), (other, later) in pairwise(numbers):
+                if one > other:
+                    yield _at_end("P4 nonmonotonic-send", producer.name, f"{tp}: {later} is behind {earlier}")
+                    break
+
+
+def _text(found: list[tuple[TopicPartition, int]]) -> str:
+    return ", ".join(f"{tp}:{offset}" for tp, offset in found)
+
+
+def _at_end(rule: str, proc: str, text: str) -> Violation:
+    return Violation(rule, -1, -1, proc, text)

@@ -1,0 +1,133 @@
+"""Everything a run has beside its producers: hub, network, sandbox, what every record was, and the phase.
+
+It writes into the history what only the cluster knows. Actors and faults act on it.
+Shown by tests/sim/chaos_producer/test_seeds.py.
+"""
+
+from typing import Any, NamedTuple
+
+from kctl.client.cluster import TopicPartition
+from kctl.client.producer.record import Headers
+from kctl.client.protocol.schema import Response
+from kctl.client.records import decode_batches
+from kctl.sandbox import Sandbox
+from kctl.sandbox.call import Call
+from kctl.sandbox.log import PartitionLog
+from kctl.sandbox.partition import NO_LEADER, Partition
+from kctl.sandbox.settings import ClusterSettings
+from kctl.sandbox.sim import Hub, SimNetwork, SimResolver
+from tests.sim.chaos.history import CLUSTER, History
+from tests.sim.chaos.plan import NODES
+from tests.sim.chaos.replies import Replies
+from tests.sim.chaos.world import BOOTSTRAP, Phase
+from tests.sim.chaos_producer.coverage import ProducerCoverage
+from tests.sim.chaos_producer.plan import PARTITIONS, ProducerPlan
+
+__all__ = ["BOOTSTRAP", "Phase", "ProducerWorld", "Sent", "id_of"]
+
+
+class Sent(NamedTuple):
+    """A record as it was handed to `send`, with what the producer says it has made of it."""
+
+    key: bytes | None
+    headers: Headers
+    partition: int | None
+    timestamp_ms: int
+
+
+def id_of(value: bytes | None) -> str:
+    """Return which record a value belongs to."""
+    return (value or b"nothing").split(b" ")[0].decode()
+
+
+class ProducerWorld:
+    """One run's surroundings."""
+
+    def __init__(self, hub: Hub, plan: ProducerPlan) -> None:
+        self.hub = hub
+        self.plan = plan
+        self.phase = Phase.CHAOS
+        self.history = History(hub)
+        self.network = SimNetwork(hub)
+        self.resolver = SimResolver(hub)
+        settings = ClusterSettings(
+            transaction_version=plan.cluster.transaction_version,
+            transaction_marker_delay_ms=plan.cluster.markers_ms,
+            default_replication_factor=plan.cluster.replicas,
+            min_insync_replicas=plan.cluster.min_insync,
+            replica_lag_time_max_ms=plan.cluster.lag_ms,
+            replication_delay_ms=plan.cluster.replication_ms,
+            auto_create_topics_enable=False,
+        )
+        self.sandbox = Sandbox(nodes=NODES, settings=settings)
+        for topic, count in PARTITIONS.items():
+            self.sandbox.cluster.create_topic(topic, count)
+        self.sandbox.attach(self.network, self.resolver)
+        self.replies = Replies()
+        self.replies.on_request(self._note_request)
+        self.coverage = ProducerCoverage()
+        self.network.on_dial = lambda client, ip: self.history.event(CLUSTER, "dial", [client, ip])
+        self.sent: dict[str, Sent] = {}
+        """By record, once it is accepted."""
+
+    def _note_request(self, call: Call, request: Any, response: Response | None) -> None:
+        self.coverage.asked(type(request).NAME, call.node.node_id, (call.client_id or "").split(".")[0])
+
+    # --- logs -------------------------------------------------------------------------------------------------------
+
+    def partitions(self, topic: str | None = None) -> list[TopicPartition]:
+        """Return the partitions there are now."""
+        topics = self.sandbox.cluster.topics
+        return [
+            TopicPartition(name, index) for name in topics if topic in (None, name) for index in topics[name].partitions
+        ]
+
+    def partition(self, tp: TopicPartition) -> Partition:
+        """Return what the cluster has of a partition."""
+        return self.sandbox.cluster.topics[tp.topic].partitions[tp.partition]
+
+    def end(self, tp: TopicPartition) -> int:
+        """Return where a partition ends."""
+        return self.partition(tp).log.end_offset
+
+    def start(self, tp: TopicPartition) -> int:
+        """Return where a partition starts."""
+        return self.partition(tp).log.start_offset
+
+    def records(self, tp: TopicPartition) -> list[list[Any]]:
+        """Return offset and name of every record in a log, those of open and aborted transactions included."""
+        data = b"".join(stored.data for stored in self.partition(tp).log.batches)
+        if not data:
+            return []
+        reader = decode_batches(data, topic=tp.topic, partition=tp.partition, fetch_offset=0, aborted=None)
+        return [[record.offset, id_of(record.value)] for record in reader.records(1_000_000)]
+
+    def trim(self, tp: TopicPartition, before_offset: int) -> None:
+        raise AssertionError("no plan of producers has retention")
+
+    def cut(self, tp: TopicPartition, node_id: int, count: int) -> None:
+        raise AssertionError("no plan of producers has unclean elections")
+
+    def delete_topic(self, topic: str) -> None:
+        raise AssertionError("no plan of producers deletes topics")
+
+    def create_topic(self, topic: str) -> None:
+        """Nothing was deleted."""
+
+    def add_partitions(self, topic: str, count: int, most: int) -> None:
+        """Let `t`, the one topic, have more partitions, up to `most` in all."""
+        del topic
+        partitions = self.sandbox.cluster.topics["t"].partitions
+        for index in range(len(partitions), min(most, len(partitions) + count)):
+            replicas = tuple((index + step) % NODES + 1 for step in range(self.plan.cluster.replicas))
+            log = PartitionLog(partitions[0].log.settings)
+            made = partitions[index] = Partition("t", index, replicas, log, is_late=partitions[0].is_late)
+            self.sandbox.cluster.replication.follow(made)
+        self.history.event(CLUSTER, "partitions", ["t", len(partitions)])
+
+    def elect_where_nobody_leads(self) -> None:
+        """End all late elections."""
+        for tp in self.partitions():
+            partition = self.partition(tp)
+            if partition.leader_id == NO_LEADER:
+                self.sandbox.move_leader(*tp, partition.in_sync[0])
