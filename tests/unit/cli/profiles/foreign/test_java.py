@@ -1,0 +1,70 @@
+"""Kafka's .properties files: what comes in goes out again, and what kctl cannot mean is named."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kctl.cli.profiles.foreign.java import read_java, write_java
+from kctl.cli.profiles.foreign.transfer import Item, Read
+from kctl.cli.profiles.references import escape
+from kctl.cli.settings import KNOWN
+from kctl.client.config.foreign import IGNORED
+from kctl.client.errors import ConfigError
+from kctl.client.properties import read_properties, write_properties
+from tests.unit.cli.profiles.foreign.strategies import properties, texts, through_toml
+
+everything = st.builds(
+    lambda known, ignored: known | ignored,
+    properties(sorted(KNOWN)),
+    st.dictionaries(st.sampled_from(sorted(IGNORED)), texts, max_size=3),
+)
+
+
+@given(everything)
+def test_what_is_imported_is_exported_again(given_properties: dict[str, str]) -> None:
+    file = write_properties(given_properties)
+    imported = read_java(file.encode(), "f")
+    assert imported == Read({name: escape(value) for name, value in given_properties.items()}, [])
+    exported = write_java(through_toml(imported.properties))
+    assert exported.notes == []
+    assert read_properties(exported.text) == given_properties
+    assert read_java(exported.text.encode(), "f") == imported
+
+
+def test_escapes_and_continuations() -> None:
+    raw = (
+        b"# comment\n! another\nbootstrap.servers = a:9092,\\\n    b:9092\nclient.id:caf\\u00e9\n"
+        b'sasl.jaas.config=x.y.PlainLoginModule required \\\n  username\\="a" password="${b}\\\\n";\n'
+    )
+    assert read_java(raw, "f").properties == {
+        "bootstrap.servers": "a:9092,b:9092",
+        "client.id": "café",
+        "sasl.jaas.config": 'x.y.PlainLoginModule required username="a" password="$${b}\\n";',
+    }
+
+
+@pytest.mark.parametrize(
+    ("raw", "said"),
+    [
+        (b"a=1\nclient.id=\\u12\n", "f line 2: "),
+        (b"request.timeout.ms=soon\n", "request.timeout.ms takes a whole number of at least 0, not 'soon'"),
+        (b"config.providers=env\n", "config.providers: values are not fetched"),
+        (b"x" * (1 << 21), "f: "),
+    ],
+)
+def test_refused(raw: bytes, said: str) -> None:
+    with pytest.raises(ConfigError) as e:
+        read_java(raw, "f")
+    assert str(e.value).startswith(said)
+
+
+def test_unknown_names_are_left_out_and_told() -> None:
+    assert read_java(b"no.such=canary\nacks=1\n", "f") == Read(
+        {"acks": "1"}, ["'no.such' is no property that kctl knows, and was left out"]
+    )
+
+
+def test_a_secret_that_may_not_be_told_is_named() -> None:
+    written = write_java({"acks": Item("1"), "ssl.key.password": Item(None)})
+    assert read_properties(written.text) == {"acks": "1"}
+    assert "# ssl.key.password: left out, a secret, which --with-secrets writes\n" in written.text
