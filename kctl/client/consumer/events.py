@@ -131,11 +131,13 @@ class Stop(NamedTuple):
     Attributes:
         at_ms: when the application began to close.
         is_leaving: tell the group that this member goes.
+        timeout_ms: what the application was given, for what is told.
     """
 
     deadline_at_ms: int
     at_ms: int = 0
     is_leaving: bool = False
+    timeout_ms: int = 0
 
 
 PartitionToNetwork = StartFetch | ResolvePosition | Forget | Pause | Consumed | PositionMoved

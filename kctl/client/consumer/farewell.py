@@ -56,5 +56,4 @@ class Farewell:
         return min(self._stop.deadline_at_ms, now_ms + self._request_timeout_ms)
 
     def _too_late(self, now_ms: int) -> CloseTimeout:
-        timeout_ms = max(0, self._stop.deadline_at_ms - self._stop.at_ms)
-        return CloseTimeout(COMMITTING, timeout_ms=timeout_ms, elapsed_ms=now_ms - self._stop.at_ms)
+        return CloseTimeout(COMMITTING, timeout_ms=self._stop.timeout_ms, elapsed_ms=now_ms - self._stop.at_ms)

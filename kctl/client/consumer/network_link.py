@@ -23,7 +23,9 @@ from kctl.client.errors import ApiTimeout, IllegalStateError, KafkaError, Wakeup
 from kctl.client.seams import Driver, Task, Waiter
 
 END_GRACE_MS = 100
-"""What the loop's end may take after its deadline: closing sockets, ending the thread. It takes less than one."""
+"""What the loop's end may take after its deadline, at the very most."""
+TEARDOWN_MS = 1
+"""What closing the sockets and ending the thread does take; the loop gives up so much before the caller's deadline."""
 
 
 class NetworkLink:
@@ -159,12 +161,20 @@ class NetworkLink:
     def stop(self, task: Task, timer: Timer, *, is_leaving: bool = False) -> bool:
         """Tell the loop to end by the timer's end, and wait for that; return whether it has ended.
 
-        At its deadline the loop gives up whatever it waits for. Its last steps are waited for too, so that no thread
-        is left; only with no time at all it is left to end by itself.
+        Just before its deadline the loop gives up whatever it waits for. Its last steps are waited for too, so that no
+        thread is left; only with no time at all it is left to end by itself. What is given up was given up at the
+        timer's end: the caller waits for that.
         """
-        self.post([Stop(timer.deadline_at_ms, timer.start_at_ms, is_leaving)])
+        teardown_ms = TEARDOWN_MS if timer.timeout_ms > TEARDOWN_MS else 0
+        self.post([Stop(timer.deadline_at_ms - teardown_ms, timer.start_at_ms, is_leaving, timer.timeout_ms)])
         grace_ms = END_GRACE_MS if timer.timeout_ms else 0
-        return self._driver.join(task, min(FOREVER_MS, timer.deadline_at_ms + grace_ms))
+        has_ended = self._driver.join(task, min(FOREVER_MS, timer.deadline_at_ms + grace_ms))
+        self.drain()
+        timer.update()
+        if self.last_word is not None and self.last_word.expired_in and timer.remaining_ms <= teardown_ms:
+            while self.wait(timer):
+                self.drain()
+        return has_ended
 
     def _take(self, event: ToApplication) -> None:
         match event:

@@ -18,7 +18,7 @@ from kctl.client.consumer.events import (
     TryAgain,
     Waiting,
 )
-from kctl.client.consumer.network_link import END_GRACE_MS, NetworkLink
+from kctl.client.consumer.network_link import END_GRACE_MS, TEARDOWN_MS, NetworkLink
 from kctl.client.errors import (
     Account,
     ApiTimeout,
@@ -206,10 +206,13 @@ def test_the_network_is_left_asleep_when_there_is_nothing_to_say() -> None:
     assert desk.wakeups == 1
 
 
-def test_stop_gives_the_loop_all_the_time_there_is_and_waits_for_its_last_steps() -> None:
+def test_stop_leaves_time_to_close_the_sockets_and_waits_for_the_last_steps() -> None:
     desk = Desk()
     assert desk.link.stop(Loop(), Timer(desk.clock, 300)) is False
-    assert (list(desk.sent), desk.clock.now_ms()) == ([Stop(1300, 1000)], 1300 + END_GRACE_MS)
+    assert (list(desk.sent), desk.clock.now_ms()) == (
+        [Stop(1300 - TEARDOWN_MS, 1000, timeout_ms=300)],
+        1300 + END_GRACE_MS,
+    )
 
 
 def test_stop_with_no_time_waits_for_nothing() -> None:
