@@ -1,7 +1,10 @@
 """Batches written by kctl are read by the Java client, kafka-python and confluent-kafka, and the other way round.
 
-Every codec; nulls, empty and duplicate headers, values of a megabyte; transactions of others, aborted ones hidden.
+Every codec; nulls, empty and duplicate headers, values of a megabyte, many batches of several partitions; transactions
+of others, aborted ones hidden.
 """
+
+from random import Random
 
 import pytest
 
@@ -22,7 +25,33 @@ SHAPES = (
     ForeignRecord(MEGABYTE, b"big", timestamp_ms=1_600_000_000_004),
     ForeignRecord(b"after", b"big", timestamp_ms=1_600_000_000_005),
 )
-NULL_HEADER = ForeignRecord(b"n", b"k", (("null", None), ("empty", b"")), timestamp_ms=1_600_000_000_003)
+BATCH_BYTES = 4096
+"""Of the writer: what follows takes a good many batches of each partition."""
+PARTITIONS = 3
+BATCH = {"batch.size": str(BATCH_BYTES)}
+
+
+def _of_all_sizes(chance: Random) -> tuple[ForeignRecord, ...]:
+    """Records of several partitions: keys, values and headers of all lengths, null, empty, or hard to compress."""
+
+    def some(most: int) -> bytes | None:
+        size = chance.choice([0, 1, chance.randrange(most), most])
+        return chance.choice([None, b"abc" * (size // 3), chance.randbytes(size)])
+
+    found = []
+    for number in range(400):
+        headers = tuple((f"h{at}", some(40) or b"") for at in range(chance.randrange(4)))
+        at_ms = 1_600_000_000_000 + chance.choice([number, -number, chance.randrange(10**9)])
+        found.append(ForeignRecord(some(900) or b"", some(60), headers, chance.randrange(PARTITIONS), at_ms))
+    return tuple(found)
+
+
+MANY = _of_all_sizes(Random(6))
+ODD = (
+    ForeignRecord(None, None, timestamp_ms=1_600_000_000_006),
+    ForeignRecord(b"n", b"k", (("null", None), ("empty", b"")), timestamp_ms=1_600_000_000_003),
+)
+"""What kafka-python refuses to write."""
 
 
 def installed(client: ForeignClient) -> ForeignClient:
@@ -31,7 +60,15 @@ def installed(client: ForeignClient) -> ForeignClient:
 
 
 def shapes_for(writer: ForeignClient) -> list[ForeignRecord]:
-    return [*SHAPES, NULL_HEADER] if writer.sends_null_headers else list(SHAPES)
+    """Return what it can write, in log order."""
+    found = [*SHAPES, *MANY, *ODD] if writer.sends_null_headers else [*SHAPES, *MANY]
+    return sorted(found, key=lambda record: record.partition)
+
+
+def test_many_records_take_many_batches() -> None:
+    for partition in range(PARTITIONS):
+        sizes = [len(record.value or b"") for record in MANY if record.partition == partition]
+        assert sum(sizes) > 5 * BATCH_BYTES
 
 
 @pytest.fixture(scope="module", params=("none", "gzip", "snappy", "lz4", "zstd"))
@@ -40,8 +77,8 @@ def codec(request: pytest.FixtureRequest) -> str:
 
 
 def test_what_kctl_writes_everyone_reads(kafka_newest: KafkaCluster, codec: str) -> None:
-    topic = kafka_newest.create_topic(configs={"max.message.bytes": "2097152"})
-    KCTL.produce(kafka_newest.bootstrap(), topic, shapes_for(KCTL), codec)
+    topic = kafka_newest.create_topic(partitions=PARTITIONS, configs={"max.message.bytes": "2097152"})
+    KCTL.produce(kafka_newest.bootstrap(), topic, shapes_for(KCTL), codec, BATCH)
     for reader in (*BINARY_CLIENTS, KCTL):
         found = installed(reader).consume(kafka_newest.bootstrap(), topic, len(shapes_for(KCTL)))
         assert contents(found) == contents(shapes_for(KCTL)), reader.name
@@ -49,9 +86,9 @@ def test_what_kctl_writes_everyone_reads(kafka_newest: KafkaCluster, codec: str)
 
 def test_what_everyone_writes_kctl_reads(kafka_newest: KafkaCluster, codec: str) -> None:
     for writer in BINARY_CLIENTS:
-        topic = kafka_newest.create_topic(configs={"max.message.bytes": "2097152"})
+        topic = kafka_newest.create_topic(partitions=PARTITIONS, configs={"max.message.bytes": "2097152"})
         records = shapes_for(installed(writer))
-        writer.produce(kafka_newest.bootstrap(), topic, records, codec)
+        writer.produce(kafka_newest.bootstrap(), topic, records, codec, BATCH)
         assert contents(KCTL.consume(kafka_newest.bootstrap(), topic, len(records))) == contents(records), writer.name
 
 
