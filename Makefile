@@ -84,8 +84,9 @@ faultlab: $(READY)  ## each fault against each command: exit code, words, limit 
 broker: $(READY)  ## real Kafka: newest, 3.9 and 2.8 (Java 17 and Maven)
 	$(PYTEST) tests/broker
 
-soak: $(READY)  ## consume -g under 20 kills and freezes of members and brokers; KCTL_SOAK_SEED, KCTL_SOAK_BLOWS
+soak: $(READY)  ## consume -g and produce under 20 kills and freezes each; KCTL_SOAK_SEED, KCTL_SOAK_BLOWS
 	KCTL_SOAK_BLOWS=$(or $(KCTL_SOAK_BLOWS),20) $(PYTEST) tests/broker/test_at_least_once.py
+	KCTL_SOAK_BLOWS=$(or $(KCTL_SOAK_BLOWS),20) $(PYTEST) -rP tests/broker/test_produce_nothing_lost.py
 
 docs: $(READY)  ## every block of README and docs is typed or run, and comes as it is shown
 	$(PYTEST) tests/docs
