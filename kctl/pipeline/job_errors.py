@@ -54,7 +54,8 @@ class CarriedError(NamedTuple):
     """An error as plain data, which pickles whatever its constructor wants.
 
     Attributes:
-        kind: the class by its name in `kctl.client.errors` or here; of a broker's error its code.
+        kind: the class, or the nearest of its bases, by its name in `kctl.client.errors` or here; of a broker's error
+            its code.
         text: what `str` gives.
         state: its attributes; an error among them is carried, too.
     """
@@ -66,7 +67,8 @@ class CarriedError(NamedTuple):
 
 def carry(error: KafkaError) -> CarriedError:
     """Return an error as data."""
-    kind: str | int = error.code if isinstance(error, BrokerError) else type(error).__name__
+    known = next(each for each in type(error).__mro__ if each in ALL or vars(errors).get(each.__name__) is each)
+    kind: str | int = error.code if isinstance(error, BrokerError) else known.__name__
     return CarriedError(kind, str(error), {name: _packed(value) for name, value in vars(error).items()})
 
 

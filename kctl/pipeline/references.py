@@ -9,8 +9,10 @@ text is refused before anything is sent. Shown by tests/unit/pipeline/test_refer
 tests/pipeline/test_secrets.py.
 """
 
+import itertools
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from kctl.client.config import KINDS
@@ -18,6 +20,8 @@ from kctl.client.errors import ConfigError
 from kctl.client.properties import LARGEST_FILE_BYTES, read_properties
 
 ENV, FILE = "env:", "file:"
+_LENT = "KCTL_LENT_"
+_numbers = itertools.count(1)
 SECRET_NAMES = frozenset(
     name
     for kind in KINDS
@@ -42,6 +46,28 @@ def refuse_plain_secrets(properties: Mapping[str, object]) -> None:
                 f"{name}: a secret would travel to the tasks in plain text; write env:NAME or file:/path instead",
                 key=name,
             )
+
+
+@contextmanager
+def lent(properties: Mapping[str, object]) -> Iterator[dict[str, object]]:
+    """Lend plain secrets to the tasks of a local master by environment variables, which they inherit.
+
+    Yields: the properties with references in their place; the variables are gone when the context ends. A Spark that
+    runs already does not see them.
+    """
+    made: dict[str, str] = {}
+    referring = dict(properties)
+    for name, value in properties.items():
+        if name in SECRET_NAMES and value and not is_reference(value):
+            variable = f"{_LENT}{os.getpid()}_{next(_numbers)}"
+            made[variable] = str(value)
+            referring[name] = f"{ENV}{variable}"
+    os.environ.update(made)
+    try:
+        yield referring
+    finally:
+        for variable in made:
+            os.environ.pop(variable, None)
 
 
 def resolve(properties: Mapping[str, object]) -> dict[str, object]:

@@ -53,3 +53,12 @@ def test_a_class_that_is_not_known_here_is_a_kafka_error() -> None:
     """As when the workers have a newer kctl."""
     carried = carry(SparkSetUpError("text"))._replace(kind="ErrorOfTheFuture")
     assert (type(restore(carried)), str(restore(carried))) == (KafkaError, "text")
+
+
+def test_an_error_of_another_module_comes_as_what_it_is_a_kind_of() -> None:
+    class PartlyDone(errors.UndeliveredError):
+        pass
+
+    back = restore(carry(PartlyDone(3, _lost())))
+    assert type(back) is errors.UndeliveredError
+    assert (back.undelivered, type(back.cause)) == (3, errors.ConnectTimeout)

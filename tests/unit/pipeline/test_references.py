@@ -1,11 +1,12 @@
 """Secrets are looked up where the task runs, and never sent."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 from kctl.client.errors import ConfigError
-from kctl.pipeline.references import SECRET_NAMES, refuse_plain_secrets, resolve
+from kctl.pipeline.references import SECRET_NAMES, lent, refuse_plain_secrets, resolve
 
 
 def test_what_is_secret() -> None:
@@ -53,3 +54,13 @@ def test_a_secret_in_plain_text_is_refused_and_not_repeated() -> None:
     with pytest.raises(ConfigError, match=r"ssl.key.password: a secret would travel .* env:NAME") as caught:
         refuse_plain_secrets({"ssl.key.password": "canary"})
     assert "canary" not in str(caught.value)
+
+
+def test_a_secret_is_lent_by_a_variable_that_goes_away() -> None:
+    given = {"ssl.key.password": "canary", "sasl.jaas.config": "env:ELSEWHERE", "client.id": "me"}
+    with lent(given) as referring:
+        refuse_plain_secrets(referring)
+        assert "canary" not in str(referring)
+        assert {**referring, "ssl.key.password": "canary"} == given
+        assert resolve({"ssl.key.password": referring["ssl.key.password"]}) == {"ssl.key.password": "canary"}
+    assert "canary" not in os.environ.values()

@@ -1,0 +1,20 @@
+"""`kctl pipeline`: the commands, a module each, which hold options alone. Shown by tests/cli/test_pipeline.py."""
+
+import typer
+
+from kctl.cli.pipeline.export import export
+from kctl.cli.pipeline.file_import import import_
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False, no_args_is_help=True)
+
+
+@app.callback()
+def pipeline() -> None:
+    """Move and check many records with Spark: on this machine, or on a cluster with --master.
+
+    Needs the extra `spark` (pip install 'kctl-kafka[spark]') and Java 17.
+    """
+
+
+app.command("export")(export)
+app.command("import")(import_)

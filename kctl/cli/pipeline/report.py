@@ -1,0 +1,181 @@
+"""`kctl pipeline report`: its options; kctl.pipeline.jobs.report does what they say, imported only then.
+
+Shown by tests/pipeline/test_report_command.py.
+"""
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import click
+import typer
+
+from kctl.cli.data_out import DataOut
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import CommandError
+from kctl.cli.formats.terminal import harmless_text
+from kctl.cli.options import Common, DurationType, Output, with_common
+from kctl.cli.pipeline.spark_options import (
+    DryRunOption,
+    SparkConfOption,
+    SparkLogOption,
+    WorkerPythonOption,
+    run_job,
+    spark_choice,
+)
+
+if TYPE_CHECKING:
+    from kctl.pipeline.jobs.report.job import ReportPlan
+    from kctl.pipeline.jobs.report.result import FleetReport
+
+LOCAL_MASTER = "local[*]"
+LEAST_QUANTILE, MOST_QUANTILE = 0.5, 0.99999
+MOST_HEADROOM = 100.0
+SHAPES = (Output.TABLE, Output.JSON)
+
+
+@with_common(*SHAPES)
+def report(
+    common: Common,
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="PATH...", help="Files of probe --output jsonl and --trace-file, and folders of them."),
+    ],
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="Write one page with plots too; it needs nothing else."),
+    ] = None,
+    place: Annotated[
+        str | None,
+        typer.Option("--place", metavar="REGEX", help="Finds the place in a path: its group. Else: the first folder."),
+    ] = None,
+    quantile: Annotated[
+        float, typer.Option("--quantile", metavar="SHARE", help="Of healthy attempts, so many must not expire.")
+    ] = 0.999,
+    headroom: Annotated[
+        float, typer.Option("--headroom", metavar="FACTOR", help="So much longer than what was seen are limits.")
+    ] = 1.5,
+    cert_warn: Annotated[
+        int | None,
+        typer.Option(
+            "--cert-warn",
+            click_type=DurationType(),
+            metavar="DURATION",
+            help="Tell of certificates that end within this time (21d).",
+        ),
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with 3 for any finding that is no note, bad lines among them.")
+    ] = False,
+    dry_run: DryRunOption = False,
+    master: Annotated[
+        str | None,
+        typer.Option("--master", metavar="URL", help="Use Spark there; else only for much input, and on this machine."),
+    ] = None,
+    spark_conf: SparkConfOption = None,
+    spark_log: SparkLogOption = None,
+    worker_python: WorkerPythonOption = None,
+) -> int:
+    """Sum up probe and trace files of a fleet: latencies, expiries, flapping, certificates, and which limits to use.
+
+    For each place it tells the --connect-timeout, --request-timeout and --api-timeout to use, and how many healthy
+    attempts would have expired with them. docs/pipeline-report.md has the method.
+    """
+    if not LEAST_QUANTILE <= quantile <= MOST_QUANTILE:
+        raise click.BadParameter(f"{quantile:g} is not from 0.5 to 0.99999", param_hint="'--quantile'")
+    if not 1 <= headroom <= MOST_HEADROOM:
+        raise click.BadParameter(f"{headroom:g} is not from 1 to 100", param_hint="'--headroom'")
+    choice = spark_choice(master or LOCAL_MASTER, spark_conf, spark_log, worker_python)
+    output = common.choose_output(*SHAPES)
+
+    from kctl.pipeline.jobs.report.findings import CERT_WARN_MS
+    from kctl.pipeline.jobs.report.job import plan_report, run_report
+    from kctl.pipeline.jobs.report.limits import Wanted
+
+    plan = plan_report(paths, place=_pattern(place), spark=None if master is None else True)
+    if dry_run:
+        return _show_plan(common, plan)
+    found = run_job(
+        common,
+        choice,
+        "report",
+        lambda _, options, on_progress: run_report(
+            plan,
+            wanted=Wanted(quantile, headroom),
+            cert_warn_ms=CERT_WARN_MS if cert_warn is None else cert_warn,
+            options=options,
+            clock=common.environment.clock,
+            on_progress=on_progress,
+        ),
+    )
+    _show(common, output, found)
+    if html is not None:
+        _write_page(html, found)
+        common.say(f"kctl pipeline report: {html} has it as a page")
+    return _exit_code(common, found, strict=strict)
+
+
+def _pattern(text: str | None) -> re.Pattern[str] | None:
+    try:
+        return None if text is None else re.compile(text)
+    except re.error as e:
+        raise click.BadParameter(f"no regular expression: {e}", param_hint="'--place'") from None
+
+
+def _show_plan(common: Common, plan: "ReportPlan") -> int:
+    out = DataOut(common.environment.stdout)
+    for file in plan.files:
+        out.write_line(harmless_text(f"{file.place}  {file.size_bytes}  {file.path}"))
+    out.flush()
+    how = f"{len(plan.groups)} Spark tasks" if plan.uses_spark else "this process, without Spark"
+    common.say(
+        f"kctl pipeline report: dry run, nothing was read: {len(plan.files)} files, {plan.size_bytes} bytes, {how}"
+    )
+    return ExitCode.OK
+
+
+def _show(common: Common, output: Output, found: "FleetReport") -> None:
+    out = DataOut(common.environment.stdout)
+    if output is Output.JSON:
+        from kctl.pipeline.jobs.report.result import as_object
+
+        out.write_line(json.dumps(as_object(found), indent=1))
+    else:
+        from kctl.pipeline.jobs.report.table import table_lines
+
+        for line in table_lines(found):
+            out.write_line(harmless_text(line))
+    out.flush()
+
+
+def _write_page(path: Path, found: "FleetReport") -> None:
+    from kctl.pipeline.jobs.report.page import page
+
+    unfinished = path.with_name(f".{path.name}.unfinished")
+    try:
+        unfinished.write_text(page(found), encoding="utf-8", errors="replace")
+        unfinished.replace(path)
+    except OSError as e:
+        raise CommandError(ExitCode.USAGE, f"--html {path}: {e.strerror}") from None
+
+
+def _exit_code(common: Common, found: "FleetReport", *, strict: bool) -> int:
+    """Return 24 where nothing could be used; 3 where that is wanted, and something is wrong."""
+    if not any(node.attempts or node.requests for place in found.places for node in place.nodes):
+        what = "every line was bad" if found.bad_lines else "there is no result of a probe and no trace in it"
+        raise CommandError(
+            ExitCode.DATA,
+            f"nothing to report of {found.files} files: {what}",
+            "kctl probe --watch --output jsonl > FILE, or --trace-file FILE on any command",
+        )
+    if found.bad_lines:
+        first = found.bad_samples[0]
+        common.say(
+            harmless_text(
+                f"kctl pipeline report: {found.bad_lines} lines could not be used; the first: "
+                f"{first.file}:{first.line}: {first.why}"
+            )
+        )
+    is_wrong = any(finding.severity != "note" for finding in found.findings)
+    return ExitCode.DEGRADED if strict and is_wrong else ExitCode.OK

@@ -1,0 +1,75 @@
+"""How far a job is: a line with a bar on a terminal; elsewhere a plain line now and then.
+
+Told by the job in its own thread. Shown by tests/unit/cli/view/test_job_status.py.
+"""
+
+from typing import TYPE_CHECKING
+
+from kctl.cli.environment import Environment
+from kctl.cli.view.consume_status import Rate, StatusLine
+from kctl.cli.view.painter import Line, Span, Style
+
+if TYPE_CHECKING:
+    from kctl.pipeline.running import Progress
+
+PLAIN_EVERY_MS = 10_000
+WIDEST_BAR, NARROWEST_BAR = 20, 6
+
+
+def progress_text(progress: "Progress", per_second: float) -> str:
+    """Return what there is to say, in one line."""
+    parts = [progress.phase]
+    if progress.tasks:
+        parts.append(f"{progress.tasks_done} of {progress.tasks} tasks, {progress.tasks_active} running")
+    if progress.records or progress.tasks:
+        parts.append(f"{progress.records} records, {per_second:.0f}/s")
+    if progress.lag is not None:
+        parts.append(f"lag {progress.lag}")
+    if progress.lost_tasks:
+        parts.append(f"{progress.lost_tasks} begun again")
+    return ": ".join(filter(None, [parts[0], ", ".join(parts[1:])]))
+
+
+def progress_line(progress: "Progress", per_second: float, columns: int) -> Line:
+    """Return the line of a terminal; with a bar where the end is known and there is room for one."""
+    text = progress_text(progress, per_second)
+    total = progress.records + (progress.lag or 0)
+    if progress.lag is None or total <= 0:
+        return [Span(text, Style.DIM)]
+    share = progress.records / total
+    text = f"{share:4.0%} {text}"
+    width = min(WIDEST_BAR, columns - len(text) - 3)
+    if width < NARROWEST_BAR:
+        return [Span(text, Style.DIM)]
+    full = int(share * width)
+    return [Span(f"[{'#' * full}{'-' * (width - full)}]"), Span(text, Style.DIM)]
+
+
+class JobStatus:
+    """The view of one job; `take` is what the job tells its progress to."""
+
+    def __init__(self, environment: Environment, name: str, *, wanted: bool) -> None:
+        self._environment = environment
+        self._name = name
+        self._wanted = wanted
+        self._line = StatusLine(environment, wanted=wanted)
+        self._rate = Rate()
+        self._phase = ""
+        self._plain_at_ms = 0
+
+    def take(self, progress: "Progress") -> None:
+        """Show how far the job is."""
+        now_ms = self._environment.clock.now_ms()
+        per_second = self._rate.per_second(now_ms, progress.records)
+        if self._line.is_shown:
+            if self._line.is_due(now_ms) or progress.phase != self._phase:
+                self._line.show(progress_line(progress, per_second, self._line.columns() - 1), now_ms)
+        elif self._wanted and (progress.phase != self._phase or now_ms >= self._plain_at_ms):
+            self._plain_at_ms = now_ms + PLAIN_EVERY_MS
+            self._environment.say(f"kctl pipeline {self._name}: {progress_text(progress, per_second)}")
+        self._phase = progress.phase
+
+    def close(self) -> None:
+        """Take the line away."""
+        self._line.clear()
+        self._line.leave()

@@ -1,0 +1,92 @@
+"""The records of an exported range, read back from its files in the order of their offsets.
+
+Runs in tasks; knows neither Spark nor Kafka. Shown by tests/unit/pipeline/test_exported_records.py.
+"""
+
+import io
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from kctl.pipeline.export_folder import FORMATS, ExportedFile, ExportedRange
+from kctl.pipeline.job_errors import ExportDataError, FolderError
+from kctl.pipeline.json_lines import read_json_lines
+
+BATCH_ROWS = 16_384
+
+
+def read_exported(folder: Path, exported: ExportedRange) -> Iterator[pa.RecordBatch]:
+    """Yield the records of a range, whose layout may have spread them over several files.
+
+    Raises: ExportDataError: a file is damaged, or has not the records that its manifest says.
+        FolderError: a file cannot be read.
+    """
+    found = 0
+    try:
+        for batch in _merged([_batches(folder, file) for file in exported.files]):
+            found += batch.num_rows
+            yield batch
+    except OSError as e:
+        raise FolderError(f"{e.filename or folder}: {e.strerror or e}") from e
+    except pa.ArrowException as e:
+        raise ExportDataError(f"{folder}: a file of {_name(exported)} is damaged: {e}") from e
+    if found != exported.records:
+        raise ExportDataError(
+            f"{folder}: {_name(exported)} has {found} records, and its manifest says {exported.records}"
+        )
+
+
+def _name(exported: ExportedRange) -> str:
+    return f"{exported.topic}-{exported.partition} [{exported.start}, {exported.end})"
+
+
+def _batches(folder: Path, file: ExportedFile) -> Iterator[pa.RecordBatch]:
+    path = folder / file.path
+    size_bytes = path.stat().st_size
+    if size_bytes != file.size_bytes:
+        raise ExportDataError(f"{path} has {size_bytes} bytes, and its manifest says {file.size_bytes}")
+    if path.name.endswith(FORMATS["parquet"]):
+        with pq.ParquetFile(path) as parquet:
+            yield from parquet.iter_batches(batch_size=BATCH_ROWS)
+    else:
+        with pa.input_stream(str(path), compression="zstd") as stream:
+            yield from read_json_lines(io.BufferedReader(stream), str(path))
+
+
+class _Head:
+    """Where the reading of one file is."""
+
+    def __init__(self, batches: Iterator[pa.RecordBatch]) -> None:
+        self._batches = batches
+        self.batch = next(batches, None)
+
+    @property
+    def offset(self) -> int:
+        assert self.batch is not None
+        offset: int = self.batch.column("offset")[0].as_py()
+        return offset
+
+    def take_below(self, limit: int | None) -> pa.RecordBatch:
+        """Take what is before an offset."""
+        batch = self.batch
+        assert batch is not None
+        count = batch.num_rows
+        if limit is not None:
+            count = pc.sum(pc.less(batch.column("offset"), limit)).as_py()
+        self.batch = batch.slice(count) if count < batch.num_rows else next(self._batches, None)
+        return batch.slice(0, count)
+
+
+def _merged(files: Sequence[Iterator[pa.RecordBatch]]) -> Iterator[pa.RecordBatch]:
+    """Yield the batches of files, each in offset order, in the order of all."""
+    heads = [head for head in map(_Head, files) if head.batch is not None]
+    while heads:
+        heads.sort(key=lambda head: head.offset)
+        taken = heads[0].take_below(heads[1].offset if len(heads) > 1 else None)
+        if taken.num_rows == 0:
+            raise ExportDataError("an offset is in two files of a range")
+        yield taken
+        heads = [head for head in heads if head.batch is not None]

@@ -1,0 +1,396 @@
+"""`export`: topics into files, each record exactly once, whatever is killed on the way.
+
+The driver fixes where each partition ends, cuts what is missing into ranges, and runs them in rounds; a task writes one
+range (`range_files`), and a round becomes part of the export by its manifest (`export_folder`). The manifests are also
+where the next run goes on. Of a round that fails or is interrupted what can be kept is kept: of each partition the
+ranges from its beginning without a hole.
+Shown by tests/pipeline/test_export.py, test_export_faults.py and, on a cluster, test_cluster.py.
+"""
+
+import os
+import re
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from itertools import chain, zip_longest
+from pathlib import Path
+from typing import NamedTuple
+
+from kctl.client.admin import EARLIEST, LATEST
+from kctl.client.cluster import TopicPartition
+from kctl.client.errors import ConfigError
+from kctl.client.network.system import system_runtime
+from kctl.pipeline.export_folder import FORMATS, LAYOUTS, ExportedRange, ExportFolder
+from kctl.pipeline.job_errors import ExportDataError
+from kctl.pipeline.range_reader import read_range
+from kctl.pipeline.ranges import (
+    FROM_EARLIEST,
+    Cut,
+    OffsetRange,
+    Place,
+    Planner,
+    Selection,
+    cut_ranges,
+)
+from kctl.pipeline.references import refuse_plain_secrets, resolve
+from kctl.pipeline.running import (
+    Attempt,
+    OnProgress,
+    Progress,
+    TaskCounts,
+    ignore_progress,
+    open_session,
+    run_tasks,
+)
+from kctl.pipeline.session import Session, SessionOptions
+from kctl.pipeline.sizing import bytes_per_offset
+
+RANGE_BYTES = 64 * 1024 * 1024
+ROUND_TASKS = 32
+"""Ranges of a round for each task that runs at once: the end of a round, where some of them have nothing to do, is
+then a small part of it."""
+INTERVAL_MS = 10_000
+LEVELS = (1, 22)
+CLUSTER_TASKS = 8
+"""Ranges that are made at least where nobody knows yet how many tasks a cluster runs at once."""
+
+
+class ExportRequest(NamedTuple):
+    """What is to be exported, and how.
+
+    Attributes:
+        selection: which partitions.
+        folder: of the export; on a cluster the driver and all workers see it under this path.
+        properties: Kafka properties; secrets as references (`kctl.pipeline.references`).
+        format: `parquet` or `json`. layout: `topic`, `date` or `hour`: what folders there are below a topic's.
+        start: where partitions begin that have not been exported before.
+        range_bytes: about how many bytes, as they lie in the log, one task reads.
+        min_tasks: at least so many ranges; 0 for as many as run at once.
+        interval_ms: None: up to the ends at the start; else for ever, with a look for new records so often.
+        allow_loss: go on where records were deleted before they were exported; otherwise that is an error.
+        compression_level: of zstd.
+    """
+
+    selection: Selection
+    folder: Path
+    properties: Mapping[str, object]
+    format: str = "parquet"
+    layout: str = "topic"
+    start: Place = FROM_EARLIEST
+    range_bytes: int = RANGE_BYTES
+    min_tasks: int = 0
+    interval_ms: int | None = None
+    allow_loss: bool = False
+    compression_level: int = 1
+
+
+class ExportPlan(NamedTuple):
+    """What a run would do.
+
+    Attributes:
+        ranges: one task each, in the order in which they are begun.
+        topic_bytes: about how many bytes each topic's ranges have in the log.
+        resumed: partitions that go on where an earlier run has ended.
+    """
+
+    ranges: tuple[OffsetRange, ...]
+    topic_bytes: Mapping[str, int]
+    resumed: int
+
+    @property
+    def offsets(self) -> int:
+        return sum(each.size for each in self.ranges)
+
+
+class ExportResult(NamedTuple):
+    """What has become part of the export in this run."""
+
+    ranges: int = 0
+    records: int = 0
+    files: int = 0
+    size_bytes: int = 0
+    rounds: int = 0
+    gaps: int = 0
+    """Offsets without a record: compacted, of a transaction's end, or of one that was aborted."""
+
+    def plus(self, ranges: Sequence[ExportedRange]) -> "ExportResult":
+        files = [file for each in ranges for file in each.files]
+        return ExportResult(
+            self.ranges + len(ranges),
+            self.records + sum(each.records for each in ranges),
+            self.files + len(files),
+            self.size_bytes + sum(file.size_bytes for file in files),
+            self.rounds + 1,
+            self.gaps + sum(each.end - each.start - each.records for each in ranges),
+        )
+
+
+# --- the driver -----------------------------------------------------------------------------------------------------
+
+
+def export(
+    request: ExportRequest,
+    *,
+    session: Session | None = None,
+    options: SessionOptions | None = None,
+    on_progress: OnProgress = ignore_progress,
+) -> ExportResult:
+    """Export what is not exported yet, and return what was.
+
+    Args:
+        session: a running Spark, which stays as it is; None to start one for this job.
+        options: how to start it.
+        on_progress: told in this thread what is done.
+    Raises:
+        ConfigError: something about the request. FolderError: the folder. ExportDataError: records that are gone.
+        SparkMissingError, SparkSetUpError, SparkFailedError: Spark.
+        KafkaError: the cluster; ApiTimeout when nothing came within default.api.timeout.ms.
+    """
+    options = options or SessionOptions()
+    check(request)
+    folder = ExportFolder(request.folder)
+    settings = {"format": request.format, "layout": request.layout}
+    on_progress(Progress("planning"))
+    with ExitStack() as stack:
+        planner = stack.enter_context(Planner(resolve(request.properties)))
+        folder.read()
+        plan = make_plan(request, planner, folder, tasks_at_once(session, options))
+        planned_after = len(folder.manifests)
+        folder.take(system_runtime().entropy.token_bytes(8).hex(), settings)
+        stack.callback(folder.leave)
+        if len(folder.manifests) != planned_after:  # another run has added to it meanwhile
+            plan = make_plan(request, planner, folder, tasks_at_once(session, options))
+        if not plan.ranges and request.interval_ms is None:
+            return ExportResult()
+        running = session or stack.enter_context(open_session(options, "kctl export", on_progress))
+        job = _Export(request, planner, folder, settings, running, on_progress)
+        job.run(plan)
+        while request.interval_ms is not None:
+            on_progress(Progress("waiting for records", records=job.done, lag=0))
+            threading.Event().wait(request.interval_ms / 1000)
+            planner.restart()
+            job.run(make_plan(request, planner, folder, running.parallelism))
+        return job.result
+
+
+def plan_export(request: ExportRequest, options: SessionOptions | None = None) -> ExportPlan:
+    """Return what `export` would do, without Spark and without touching the folder. Raises as `export`."""
+    check(request)
+    folder = ExportFolder(request.folder)
+    folder.read()
+    with Planner(resolve(request.properties)) as planner:
+        return make_plan(request, planner, folder, tasks_at_once(None, options or SessionOptions()))
+
+
+def check(request: ExportRequest) -> None:
+    """Raise ConfigError for what no export can be."""
+    for name, value, words in (
+        ("format", request.format, tuple(FORMATS)),
+        ("layout", request.layout, LAYOUTS),
+    ):
+        if value not in words:
+            raise ConfigError(f"{name} {value!r}: there are {', '.join(words)}", key=name)
+    low, high = LEVELS
+    if not low <= request.compression_level <= high:
+        raise ConfigError(f"the level of zstd is {low} to {high}, not {request.compression_level}")
+    if request.range_bytes <= 0:
+        raise ConfigError("a range has at least a byte")
+    refuse_plain_secrets(request.properties)
+
+
+def tasks_at_once(session: Session | None, options: SessionOptions) -> int:
+    """Return how many tasks run at once, as far as that is known."""
+    if session is not None:
+        return session.parallelism
+    local = re.fullmatch(r"local(?:\[(\d+|\*)(?:,\d+)?\])?", options.master)
+    if local is None:
+        return CLUSTER_TASKS
+    return (os.cpu_count() or 1) if local[1] == "*" else int(local[1] or 1)
+
+
+def make_plan(request: ExportRequest, planner: Planner, folder: ExportFolder, at_once: int) -> ExportPlan:
+    """Return the ranges between what is exported and what there is, in the order in which to run them."""
+    partitions = planner.partitions(request.selection)
+    earliest, latest = planner.ends(partitions, EARLIEST), planner.ends(partitions, LATEST)
+    points = {TopicPartition(*key): offset for key, offset in folder.resume_points().items()}
+    fresh = [tp for tp in partitions if tp not in points]
+    starts = planner.resolve(fresh, request.start, latest)
+    resumed = [tp for tp in partitions if tp in points]
+    for tp in resumed:
+        starts[tp] = _resumed(tp, points[tp], earliest[tp], latest[tp], allow_loss=request.allow_loss)
+    whole = [
+        OffsetRange(*tp, max(starts[tp], earliest[tp]), latest[tp]) for tp in partitions if starts[tp] < latest[tp]
+    ]
+    per_offset = bytes_per_offset(resolve(request.properties), whole)
+    ranges = [
+        piece
+        for each in whole
+        for piece in cut_ranges([each], Cut(max_records=_records(request.range_bytes, per_offset[each.topic])))
+    ]
+    ranges = cut_ranges(ranges, Cut(min_partitions=request.min_tasks or at_once))
+    sizes: dict[str, int] = {}
+    for each in ranges:
+        sizes[each.topic] = sizes.get(each.topic, 0) + int(each.size * per_offset[each.topic])
+    return ExportPlan(tuple(_interleaved(ranges)), sizes, len(resumed))
+
+
+def _resumed(tp: TopicPartition, point: int, first: int, end: int, *, allow_loss: bool) -> int:
+    if point > end:
+        raise ExportDataError(
+            f"{tp} ends at offset {end}, and it is exported up to {point}",
+            "was the topic deleted and made anew? Export it to another folder",
+        )
+    if point < first and not allow_loss:
+        raise ExportDataError(
+            f"{tp}: offsets {point} to {first - 1} were deleted before they were exported",
+            "--allow-loss goes on with what is there",
+        )
+    return point
+
+
+def _records(range_bytes: int, bytes_each: float) -> int:
+    return max(1, int(range_bytes / bytes_each)) if bytes_each > 0 else 0
+
+
+def _interleaved(ranges: Sequence[OffsetRange]) -> Iterator[OffsetRange]:
+    """Yield the ranges so that neighbours are of different partitions, which other brokers may lead."""
+    by_partition: dict[TopicPartition, list[OffsetRange]] = {}
+    for each in ranges:
+        by_partition.setdefault(each.topic_partition, []).append(each)
+    turns = chain.from_iterable(zip_longest(*by_partition.values()))
+    return (each for each in turns if each is not None)
+
+
+class _Export:
+    """The rounds of one run."""
+
+    def __init__(
+        self,
+        request: ExportRequest,
+        planner: Planner,
+        folder: ExportFolder,
+        settings: Mapping[str, str],
+        session: Session,
+        on_progress: OnProgress,
+    ) -> None:
+        self._request = request
+        self._planner = planner
+        self._folder = folder
+        self._settings = settings
+        self._session = session
+        self._on_progress = on_progress
+        self._rounds = 0
+        self._lag = 0
+        self._lost = 0
+        self.done = 0
+        self.result = ExportResult()
+
+    def run(self, plan: ExportPlan) -> None:
+        """Run a plan in rounds."""
+        self._lag = plan.offsets
+        size = ROUND_TASKS * self._session.parallelism
+        for at in range(0, len(plan.ranges), size):
+            self._round(plan.ranges[at : at + size])
+
+    def _round(self, ranges: Sequence[OffsetRange]) -> None:
+        self._rounds += 1
+        folder = self._folder.begin_round(self._rounds)
+        deadline_at_ms = self._planner.deadline_at_ms()
+        tasks = [
+            _ExportTask(
+                each._replace(deadline_at_ms=deadline_at_ms),
+                str(self._folder.path),
+                str(folder),
+                self._request.layout,
+                self._request.format,
+                self._request.compression_level,
+                self._request.allow_loss,
+                dict(self._request.properties),
+            )
+            for each in ranges
+        ]
+        done: dict[int, ExportedRange] = {}
+
+        def take(position: int, exported: ExportedRange) -> None:
+            done[position] = exported
+            self.done += ranges[position].size
+            self._lag -= ranges[position].size
+
+        try:
+            found = run_tasks(
+                self._session,
+                f"kctl export, round {self._rounds}",
+                tasks,
+                export_range,
+                on_done=take,
+                on_tick=self._tell,
+            )
+        except BaseException:
+            self._keep(folder, ranges, done)
+            raise
+        self._keep(folder, ranges, done)
+        found.raise_first()
+
+    def _keep(self, folder: Path, ranges: Sequence[OffsetRange], done: Mapping[int, ExportedRange]) -> None:
+        """Make what is done part of the export: of each partition what has no hole before it."""
+        kept: list[ExportedRange] = []
+        broken: set[TopicPartition] = set()
+        for position, each in enumerate(ranges):
+            if position not in done:
+                broken.add(each.topic_partition)
+            elif each.topic_partition not in broken:
+                kept.append(done[position])
+        if kept:
+            self._folder.commit(folder, self._settings, kept)
+            self.result = self.result.plus(kept)
+
+    def _tell(self, counts: TaskCounts) -> None:
+        self._lost = max(self._lost, counts.failed)
+        self._on_progress(
+            Progress("exporting", counts.done, counts.active, counts.total, self._lost, self.done, self._lag)
+        )
+
+
+# --- a task ---------------------------------------------------------------------------------------------------------
+
+
+class _ExportTask(NamedTuple):
+    """What a task is given; the secrets in it are references."""
+
+    offsets: OffsetRange
+    folder: str
+    round_folder: str
+    layout: str
+    format: str
+    compression_level: int
+    allow_loss: bool
+    properties: dict[str, object]
+
+
+def export_range(task: _ExportTask, attempt: Attempt) -> ExportedRange:
+    """Write one range; runs on a worker."""
+    from kctl.pipeline.range_files import FilePlace, RangeFiles, RangeName
+    from kctl.pipeline.record_columns import COLUMN_NAMES
+
+    offsets = task.offsets
+    name = RangeName(offsets.topic, offsets.partition, offsets.start_offset, offsets.end_offset)
+    place = FilePlace(
+        Path(task.folder),
+        Path(task.round_folder),
+        task.layout,
+        task.format,
+        task.compression_level,
+        attempt.task_id,
+    )
+    batches = read_range(
+        resolve(task.properties),
+        offsets,
+        COLUMN_NAMES,
+        attempt=attempt.number,
+        fail_on_data_loss=not task.allow_loss,
+    )
+    with RangeFiles(place, name) as files:
+        for batch in batches:
+            files.write(batch)
+        written = files.finish()
+        return ExportedRange(*name, files.records, written)

@@ -1,0 +1,74 @@
+"""How many bytes offsets stand for: measured on the beginning of each topic, for plans and for cutting ranges.
+
+Kafka tells offsets, not bytes. One fetch of the largest range of each topic says how many bytes an offset has there, as
+they lie in the log, and that the brokers deliver at all, before Spark is started.
+Shown by tests/sim/pipeline/test_sizing.py.
+"""
+
+from collections.abc import Sequence
+
+from kctl.client.clock import Timer
+from kctl.client.consumer.consumer import Consumer
+from kctl.client.errors import ApiTimeout
+from kctl.client.network.system import system_runtime
+from kctl.client.seams import Runtime
+from kctl.pipeline.range_reader import reading_config
+from kctl.pipeline.ranges import OffsetRange, Properties
+
+SAMPLE_BYTES = 1 << 20
+MOST_SAMPLED = 64
+"""Topics that are measured; further ones count as the mean of these."""
+
+
+def bytes_per_offset(
+    properties: Properties, ranges: Sequence[OffsetRange], runtime: Runtime | None = None
+) -> dict[str, float]:
+    """Return the bytes of an offset of each topic, 0 where nothing is left of what was to be measured.
+
+    Raises: ApiTimeout: a partition had not delivered within default.api.timeout.ms; KafkaError as Consumer.poll_chunk.
+    """
+    largest: dict[str, OffsetRange] = {}
+    for each in ranges:
+        if each.size > 0 and each.size > (largest[each.topic].size if each.topic in largest else 0):
+            largest[each.topic] = each
+    if not largest:
+        return {}
+    sampled = dict(sorted(largest.items())[:MOST_SAMPLED])
+    found = _measured(properties, sampled, runtime or system_runtime())
+    mean = sum(found.values()) / len(found)
+    return {topic: found.get(topic, mean) for topic in largest}
+
+
+def _measured(properties: Properties, sampled: dict[str, OffsetRange], runtime: Runtime) -> dict[str, float]:
+    config = reading_config({**properties, "max.partition.fetch.bytes": SAMPLE_BYTES})
+    left = {each.topic_partition: each for each in sampled.values()}
+    found: dict[str, float] = {}
+    consumer = Consumer(config, runtime, prefetch_bytes=SAMPLE_BYTES)
+    try:
+        consumer.assign(left)
+        for tp, each in left.items():
+            consumer.seek(tp, each.start_offset)
+        timer = Timer(runtime.clock, config.default_api_timeout_ms)
+        while left:
+            timer.update()
+            chunk = consumer.poll_chunk(timer.remaining_ms / 1000)
+            if chunk is None:
+                raise _late(consumer, next(iter(left.values())), timer)
+            if left.pop(chunk.topic_partition, None) is not None:
+                offsets = chunk.next_offset - chunk.fetch_offset
+                found[chunk.topic] = len(chunk.data) / offsets if offsets > 0 else 0.0
+                consumer.pause([chunk.topic_partition])
+    finally:
+        consumer.close(0)
+    return found
+
+
+def _late(consumer: Consumer, waited_for: OffsetRange, timer: Timer) -> ApiTimeout:
+    timer.update()
+    reason = consumer.waiting_for()[waited_for.topic_partition]
+    return ApiTimeout(
+        f"waiting for offset {waited_for.start_offset} of {waited_for}: {reason.text or 'nobody says why'}",
+        timeout_ms=timer.timeout_ms,
+        elapsed_ms=timer.elapsed_ms,
+        cause=reason.cause,
+    )
