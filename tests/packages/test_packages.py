@@ -80,6 +80,13 @@ def test_a_wheel_has_the_package_and_nothing_else(kind: str, request: pytest.Fix
     assert outside <= allowed
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert "kctl/py.typed" in names
+    shared = {name.partition(".data/data/share/")[2] for name in names if ".data/data/share/" in name}
+    manuals = {f"man/man{name[-1]}/{name.removeprefix('man/')}" for name in _tracked() if name.startswith("man/")}
+    assert shared == manuals | {
+        "bash-completion/completions/kctl",
+        "zsh/site-functions/_kctl",
+        "fish/vendor_completions.d/kctl.fish",
+    }
 
 
 def test_the_same_tree_gives_the_same_bytes(packages: list[Path], tmp_path: Path) -> None:

@@ -1,2 +1,203 @@
+"""The manual pages: one a command with all below it, and three about what all commands share.
+
+Everything said comes from the commands, the catalogue of `kctl explain` and docs/formats.md; what stands here is their
+order, and what is true of every command. Shown by tests/unit/tools/test_manual.py and tests/cli/test_manuals.py.
+"""
+
+from pathlib import Path
+
+from kctl.cli.command_tree import Argument, Command, Option, read_tree
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.explanations.exit_codes import CODE_PAGES
+from kctl.cli.explanations.faults import FAULTS
+from kctl.cli.explanations.limits import LIMITS
+from tools.manual.examples import EXAMPLES
+from tools.manual.markdown import write_markdown
+from tools.manual.roff import Page, bold, italic
+
+DOCS = Path(__file__).parents[2] / "docs"
+_OF_COMMANDS = "the commands"
+_GENERAL = ("kctl-exit-codes(7)", "kctl-timeouts(7)", "kctl-formats(7)")
+
+ENVIRONMENT = (
+    ("KCTL_<PROPERTY>", "Any Kafka client property: KCTL_BOOTSTRAP_SERVERS is bootstrap.servers. Options and -X win."),
+    ("KCTL_PROFILE", "The profile to use, where --profile does not say."),
+    ("KCTL_COMPLETION_TIMEOUT_MS", "How long Tab may wait for names of a cluster: 300."),
+    ("NO_COLOR", "Set to anything: no colours."),
+)
+FILES = (
+    ("~/.config/kctl/config.toml", "Your profiles; $XDG_CONFIG_HOME is respected."),
+    (".kctl.toml", "Profiles of a project, in this folder or one above it."),
+)
+
+
 def all_pages() -> dict[str, str]:
-    return {}
+    """Return the text of each page by its file's name."""
+    tree = read_tree()
+    pages = [_root(tree), *(_command(each, tree) for each in tree.commands), _exit_codes(), _timeouts(), _formats()]
+    return {page.file: page.text() for page in pages}
+
+
+def _root(tree: Command) -> Page:
+    page = Page("kctl", 1, tree.summary, _OF_COMMANDS)
+    page.section("Synopsis")
+    page.line(_synopsis(tree))
+    _description(page, tree)
+    page.section("Commands")
+    for each in tree.commands:
+        page.item(f"{bold('-'.join(each.path))}(1)", each.summary)
+    page.section("Options")
+    _options(page, tree.options)
+    _exit_status(page)
+    page.section("Environment")
+    for name, text in ENVIRONMENT:
+        page.item(bold(name), text)
+    page.section("Files")
+    for name, text in FILES:
+        page.item(italic(name), text)
+    _see_also(page, [*(f"{'-'.join(each.path)}(1)" for each in tree.commands), *_GENERAL])
+    return page
+
+
+def _command(command: Command, tree: Command) -> Page:
+    page = Page("-".join(command.path), 1, command.summary, _OF_COMMANDS)
+    leaves = [each for each in command.walk() if not each.commands]
+    page.section("Synopsis")
+    for each in leaves:
+        page.line(_synopsis(each))
+    _description(page, command)
+    if command.commands:
+        page.section("Commands")
+        for each in leaves:
+            page.part(" ".join(each.path))
+            for text in each.text:
+                page.paragraph(text)
+            _arguments(page, each.arguments)
+            _options(page, [option for option in each.options if not option.is_common and "--help" not in option.names])
+    elif command.arguments:
+        page.section("Arguments")
+        _arguments(page, command.arguments)
+    page.section("Options")
+    _options(page, [option for option in command.options if not option.is_common])
+    _common(page, leaves)
+    if command.name in EXAMPLES:
+        page.section("Examples")
+        for text, line in EXAMPLES[command.name]:
+            page.paragraph(text)
+            page.example([line])
+    _exit_status(page)
+    others = [f"{'-'.join(each.path)}(1)" for each in tree.commands if each is not command]
+    _see_also(page, ["kctl(1)", *others, *_GENERAL])
+    return page
+
+
+def _synopsis(command: Command) -> str:
+    words = [italic("COMMAND")] if command.commands else []
+    for each in command.arguments:
+        words.append(
+            italic(each.metavar) if each.is_required or each.metavar[0] == "[" else f"[{italic(each.metavar)}]"
+        )
+    return " ".join([bold(command.name), f"[{italic('OPTIONS')}]", *words])
+
+
+def _description(page: Page, command: Command) -> None:
+    page.section("Description")
+    for text in command.text:
+        page.paragraph(text)
+
+
+def _arguments(page: Page, arguments: tuple[Argument, ...]) -> None:
+    for each in arguments:
+        if each.help:
+            page.item(italic(each.metavar), each.help)
+
+
+def _options(page: Page, options: "list[Option] | tuple[Option, ...]") -> None:
+    for each in options:
+        names = ", ".join(bold(name) for name in (*reversed(each.names), *each.off))
+        page.item(f"{names} {italic(each.metavar)}" if each.metavar else names, " ".join(_sentences(each)))
+
+
+def _sentences(option: Option) -> list[str]:
+    """Return what is known of an option, without what its help says already."""
+    said = [option.help if option.help.endswith((".", ")")) else f"{option.help}."]
+    if option.values and not all(word in option.help for word in option.values):
+        said.append(f"One of {', '.join(option.values)}.")
+    if option.default and "(" not in option.help and option.default not in option.help:
+        said.append(f"Default: {option.default}.")
+    if option.property and option.property not in option.help:
+        said.append(f"Sets `{option.property}`.")
+    return said
+
+
+def _common(page: Page, leaves: list[Command]) -> None:
+    common: dict[tuple[str, ...], Option] = {}
+    for each in leaves:
+        for option in each.options:
+            if option.is_common:
+                known = common.get(option.names, option)
+                values = tuple(dict.fromkeys((*known.values, *option.values)))
+                common[option.names] = option._replace(values=values)
+    if common:
+        page.section("Common options")
+        _options(page, list(common.values()))
+
+
+def _exit_status(page: Page) -> None:
+    page.section("Exit status")
+    page.paragraph("One code a cause; kctl-exit-codes(7) tells what each means, and what to try.")
+    for code in ExitCode:
+        page.item(bold(str(int(code))), code.text)
+
+
+def _see_also(page: Page, names: list[str]) -> None:
+    page.section("See also")
+    shown = [f"{bold(name.partition('(')[0])}({name.partition('(')[2]}" for name in names]
+    page.line(", ".join(shown))
+
+
+def _exit_codes() -> Page:
+    page = Page("kctl-exit-codes", 7, "What the exit codes of kctl mean", "kctl/cli/explanations")
+    page.section("Description")
+    page.paragraph(
+        "One code a cause, so that scripts can tell them apart. When several nodes fail differently the code is that "
+        "of the cause which blocked the call, and every node's cause is listed. `kctl explain CODE` prints the same."
+    )
+    page.section("Exit codes")
+    for code in ExitCode:
+        page.part(f"{int(code)}: {code.text}")
+        page.paragraph(CODE_PAGES[code].means)
+        for each in CODE_PAGES[code].try_:
+            page.bullet(each)
+    page.section("Faults")
+    page.paragraph("What goes wrong, and the code that it ends with; `kctl explain fault N` tells causes and cures.")
+    for fault in FAULTS.values():
+        end = "ends no call" if fault.code is ExitCode.OK else f"exit code {int(fault.code)}"
+        page.item(bold(f"fault {fault.number}"), f"{fault.title}: {end}.")
+    _see_also(page, ["kctl(1)", "kctl-timeouts(7)"])
+    return page
+
+
+def _timeouts() -> Page:
+    page = Page("kctl-timeouts", 7, "The limits on time of kctl and of its clients", "kctl/cli/explanations")
+    page.section("Description")
+    page.paragraph(
+        "Every call ends by its deadline. A limit is never early, whatever its owner does meanwhile. A limit inside of "
+        "a call never outlives it: a request gets what is left of the call, where that is less. Limits that cannot "
+        "both hold are refused before anything is done. Durations on the command line need a unit: 5s, 500ms, 1m30s."
+    )
+    page.section("Limits")
+    for limit in LIMITS:
+        kind = "every client" if limit.kind is None or limit.kind.KIND == "client" else f"the {limit.kind.KIND}"
+        tag = bold(limit.name) + (f" ({bold(limit.flag)})" if limit.flag else "")
+        page.item(tag, limit.covers, f"Of {kind}. Default: {limit.default_text}.")
+    _see_also(page, ["kctl(1)", "kctl-exit-codes(7)"])
+    return page
+
+
+def _formats() -> Page:
+    page = Page("kctl-formats", 7, "What kctl consume writes, and kctl produce reads", "docs/formats.md")
+    page.section("Description")
+    write_markdown(page, (DOCS / "formats.md").read_text(encoding="utf-8"))
+    _see_also(page, ["kctl-consume(1)", "kctl-produce(1)"])
+    return page
