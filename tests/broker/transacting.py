@@ -23,6 +23,8 @@ RECORDS = 30
 """Of one transaction of `kctl produce --txn`; half of them are there before the other half is known."""
 PAUSE_S = 0.3
 KINDS = ("whole", "bad input", "whole", "killed", "whole", "Ctrl-C")
+TAKEN_BACK = 5
+"""Before every fifth commit of the copy the same records are sent in a transaction that is aborted."""
 LIMITS = ("--request-timeout", "3s", "--delivery-timeout", "20s", "--api-timeout", "30s", "--close-timeout", "15s")
 
 
@@ -107,6 +109,7 @@ class Copier(Background):
     def __init__(self, bootstrap: str, source: str, target: str, request_timeout_ms: int) -> None:
         super().__init__()
         self.commits = self.aborts = 0
+        self._was_taken_back = False
         self._source, self._target = source, target
         common: dict[str, object] = {"bootstrap.servers": bootstrap, "request.timeout.ms": request_timeout_ms}
         self._producer_properties = {**common, "transactional.id": target, "max.block.ms": 5_000}
@@ -147,13 +150,22 @@ class Copier(Background):
             after = {TopicPartition(record.topic, record.partition): record.offset + 1 for record in records}
             member = reader.group_metadata()
             _patiently(lambda: writer.send_offsets_to_transaction(after, member))
+            if self.commits % TAKEN_BACK == 0 and not self._was_taken_back:
+                self._take_back(reader, writer)
+                return
             _patiently(writer.commit_transaction)
             self.commits += 1
+            self._was_taken_back = False
         except AbortableTransactionError:
             self.aborts += 1
-            _patiently(writer.abort_transaction)
-            for tp, found in reader.committed(reader.assignment).items():
-                reader.seek(tp, 0 if found is None else found.offset)
+            self._take_back(reader, writer)
+
+    def _take_back(self, reader: Consumer, writer: Producer) -> None:
+        """Abort, and read again from what is committed."""
+        self._was_taken_back = True
+        _patiently(writer.abort_transaction)
+        for tp, found in reader.committed(reader.assignment).items():
+            reader.seek(tp, 0 if found is None else found.offset)
 
     def stop(self) -> None:
         """Return when everything that the source has is copied."""
