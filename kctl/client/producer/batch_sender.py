@@ -165,8 +165,6 @@ class BatchSender:
 
     def _on_done(self, entries: list[Sent], request: ProduceRequest, answer: Answer) -> None:
         self._counters.batches_in_flight -= len(entries)
-        if self.is_over:
-            return
         found: list[Verdict]
         if isinstance(answer.response, ProduceResponse):
             self._counters.throttle_time_ms += answer.response.throttle_time_ms
@@ -179,7 +177,7 @@ class BatchSender:
             found = [Verdict(None, answer.error, is_maybe_written=is_maybe_written)] * len(entries)
             self._client.metadata.request_update()
         for entry, verdict in zip(entries, found, strict=True):
-            if _is_current(entry.batch, entry.attempt):
+            if not self.is_over and _is_current(entry.batch, entry.attempt):
                 self._judge.decide(entry.queue, entry.batch, verdict)
 
     def _learn_leaders(self, entries: list[Sent], found: list[Verdict], response: ProduceResponse) -> None:

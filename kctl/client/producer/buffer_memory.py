@@ -58,6 +58,11 @@ class BufferMemory:
             with suppress(ValueError):  # the loop has taken it out already
                 self._waiters.remove(waiter)
 
+    def take_back(self, size_bytes: int) -> None:
+        """Undo `try_take`: there is no loop left to give the memory back; any thread."""
+        with self._lock:
+            self._taken -= size_bytes
+
     def give(self, size_bytes: int) -> None:
         """Give memory back and wake those who wait for some; the loop only."""
         self._given += size_bytes

@@ -29,6 +29,19 @@ _MAYBE_WRITTEN = frozenset(
 )
 """Codes after which the batch may be in the log all the same."""
 
+_LOST_WHILE_WAITING = frozenset(
+    {
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+    }
+)
+"""The same with acks=all alone: a leader that steps down while it waits for its followers says so of what it has
+appended, and the next one may have it. Source: Kafka's DelayedProduce."""
+
+_ACKS_ALL = -1
+
 
 class Sent(NamedTuple):
     """One batch in a request, the queue that it belongs to, and the number of the attempt."""
@@ -87,10 +100,13 @@ def verdicts(
         name = topic.name if version <= NAMED_TOPICS_VERSION else names.get(topic.topic_id, "")
         for part in topic.partition_responses:
             found[name, part.index] = part
-    return [_verdict(entry, found.get(entry.queue.topic_partition), node_id) for entry in entries]
+    maybe_written = _MAYBE_WRITTEN | _LOST_WHILE_WAITING if request.acks == _ACKS_ALL else _MAYBE_WRITTEN
+    return [_verdict(entry, found.get(entry.queue.topic_partition), node_id, maybe_written) for entry in entries]
 
 
-def _verdict(entry: Sent, answer: PartitionProduceResponse | None, node_id: int) -> Verdict:
+def _verdict(
+    entry: Sent, answer: PartitionProduceResponse | None, node_id: int, maybe_written: frozenset[ErrorCode]
+) -> Verdict:
     if answer is not None and answer.error_code == ErrorCode.NONE:
         return Verdict(Outcome(None, answer.base_offset, answer.log_append_time_ms))
     what = f"Produce to {entry.queue.topic_partition} on node {node_id}"
@@ -101,7 +117,7 @@ def _verdict(entry: Sent, answer: PartitionProduceResponse | None, node_id: int)
     if code == ErrorCode.DUPLICATE_SEQUENCE_NUMBER:
         return Verdict(Outcome())
     refusal = broker_error(code, what, _words(answer))
-    return Verdict(None, refusal, code, code in _MAYBE_WRITTEN, answer.current_leader)
+    return Verdict(None, refusal, code, code in maybe_written, answer.current_leader)
 
 
 def _words(answer: PartitionProduceResponse) -> str | None:

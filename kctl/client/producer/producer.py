@@ -132,6 +132,7 @@ class Producer:
         )
         self._mailbox.post(future)
         if self._mailbox.is_finished and self._mailbox.take_back(future):
+            self._memory.take_back(size_bytes)
             raise IllegalStateError("the producer is closed")
         return future
 

@@ -120,6 +120,33 @@ def test_a_dead_leader_is_left_for_the_next_one() -> None:
     assert run(app).values("t", 0) == numbers(100)
 
 
+@pytest.mark.parametrize("acks", ["all", "1"])
+def test_a_leader_that_steps_down_may_have_written_what_acks_all_waits_for(acks: str) -> None:
+    """It says NOT_LEADER_OR_FOLLOWER of a batch that its follower has: nobody may call that failed for certain."""
+
+    def app(world: World) -> None:
+        world.sandbox.create_topic("r", 1, 3)
+        world.sandbox.move_leader("r", 0, 1)
+        producer = world.producer({"acks": acks, "delivery.timeout.ms": 3000, "request.timeout.ms": 1000})
+        producer.send("r", b"0").result()
+        world.sandbox.lag_follower("r", 0, 3)
+        future = producer.send("r", b"1")
+        world.hub.sleep_ms(100)
+        if acks == "1":
+            assert future.result(0).offset == 1
+            producer.close()
+            return
+        world.sandbox.start_fault(2, Fault.REFUSE)  # which is to lead: the batch never comes there again
+        for connection in world.network.connections_of(ip="10.0.0.2"):
+            connection.cut()
+        world.sandbox.move_leader("r", 0, 2)
+        assert isinstance(future.exception(), DeliveryTimeout)
+        result = producer.close(0)
+        assert (result.delivered, result.failed, result.unknown) == (1, 0, 1)
+
+    assert run(app).values("r", 0) == [b"0", b"1"]
+
+
 @pytest.mark.parametrize("fault", [Fault.REFUSE, Fault.RESET, Fault.BLACKHOLE])
 def test_a_leader_that_cannot_be_reached_for_a_while(fault: Fault) -> None:
     def app(world: World) -> None:

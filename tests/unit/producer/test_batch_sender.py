@@ -167,7 +167,7 @@ def test_records_that_expired_unwritten_are_not_among_those_sent_later() -> None
     early = setup.add(b"early")
     setup.clock.advance(500)
     late = setup.add(b"late")
-    setup.sent().answer(response(said(ErrorCode.NOT_LEADER_OR_FOLLOWER)))
+    setup.sent().answer(response(said(ErrorCode.NOT_ENOUGH_REPLICAS)))
     setup.network.up = []
     setup.clock.advance(500)
     setup.expire()
