@@ -236,8 +236,10 @@ class PartitionLog:
 
     def wake(self) -> None:
         """Have those look again who wait for more."""
-        for watcher in list(self._watchers.values()):
-            watcher()
+        for number in list(self._watchers):
+            watcher = self._watchers.get(number)
+            if watcher is not None:  # one called before may have ended it
+                watcher()
 
     @property
     def watchers(self) -> int:

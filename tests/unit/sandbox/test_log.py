@@ -1,5 +1,7 @@
 """A partition's log: offsets, limits of reading, retention, limits of writing, watchers."""
 
+from collections.abc import Callable
+
 import pytest
 
 from kctl.client.broker_errors import ErrorCode
@@ -103,3 +105,17 @@ def test_watchers_are_told_until_they_stop() -> None:
     log.append(batch(b"v"), 0, WALL_MS)
     assert told == [2]
     assert log.watchers == 0
+
+
+def test_a_watcher_that_another_one_ends_is_not_called_any_more() -> None:
+    log = PartitionLog(TopicSettings(1_000_000))
+    called: list[str] = []
+    stops: list[Callable[[], None]] = []
+
+    def first() -> None:
+        called.append("first")
+        stops[1]()
+
+    stops += [log.watch(first), log.watch(lambda: called.append("second"))]
+    log.wake()
+    assert called == ["first"]
