@@ -4,6 +4,7 @@ Shown by tests/sim/chaos/test_commands.py.
 """
 
 import argparse
+import json
 import os
 import subprocess
 import sys
@@ -14,9 +15,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.sim.chaos import coverage
-from tests.sim.chaos.plan import Plan, draw, load, to_json
-from tests.sim.chaos.run import Outcome, run
+from tests.sim.chaos.plan import Plan, draw, from_json, to_json
+from tests.sim.chaos.run import Outcome
+from tests.sim.chaos.run import run as run_consumers
 from tests.sim.chaos.shrink import shrink
+from tests.sim.chaos_producer import coverage as producer_coverage
+from tests.sim.chaos_producer import plan as producers
+from tests.sim.chaos_producer.plan import SIGN, ProducerPlan
+from tests.sim.chaos_producer.run import run as run_producers
 
 ROOT = Path(__file__).parents[3]
 CORPUS = ROOT / "tests" / "sim" / "corpus"
@@ -45,9 +51,21 @@ class Report(NamedTuple):
     steps: int
 
 
-def plan_of(word: str) -> Plan:
-    """Return the plan of a seed or of a file."""
-    return load(Path(word)) if word.endswith(".json") else draw(int(word))
+def plan_of(word: str) -> Plan | ProducerPlan:
+    """Return the plan of a seed or of a file; seeds of producers have a sign: `producer:17`."""
+    if word.startswith(f"{SIGN}:"):
+        return producers.draw(int(word.partition(":")[2]))
+    if not word.endswith(".json"):
+        return draw(int(word))
+    text = Path(word).read_text()
+    return producers.from_json(text) if json.loads(text).get("of") == SIGN else from_json(text)
+
+
+def run(plan: Plan | ProducerPlan, *, keep_trace: bool = False) -> Outcome:
+    """Run a plan of either kind and check its history."""
+    if isinstance(plan, ProducerPlan):
+        return run_producers(plan, keep_trace=keep_trace)
+    return run_consumers(plan, keep_trace=keep_trace)
 
 
 def failure_line(outcome: Outcome, name: str) -> str:
@@ -101,11 +119,13 @@ def fresh_seeds(count: int) -> list[str]:
 def _run(arguments: argparse.Namespace) -> int:
     words: list[str] = []
     if arguments.corpus:
-        words += [str(path.relative_to(ROOT)) for path in sorted(CORPUS.glob("*.json"))]
+        paths = [path for path in sorted(CORPUS.glob("*.json")) if _is_of(path, is_producer=arguments.producer)]
+        words += [str(path.relative_to(ROOT)) for path in paths]
+    sign = f"{SIGN}:" if arguments.producer else ""
     if arguments.seeds:
         low, _, high = arguments.seeds.partition(":")
-        words += [str(seed) for seed in range(int(low), int(high or int(low) + 1))]
-    words += fresh_seeds(arguments.fresh)
+        words += [f"{sign}{seed}" for seed in range(int(low), int(high or int(low) + 1))]
+    words += [f"{sign}{seed}" for seed in fresh_seeds(arguments.fresh)]
     failures: list[Report] = []
     pairs: Counter[tuple[str, str]] = Counter()
     outcomes: Counter[tuple[str, str]] = Counter()
@@ -125,7 +145,8 @@ def _run(arguments: argparse.Namespace) -> int:
             if elsewhere != each.trace_hash:
                 differing.append(each.name)
                 say(f"SIM DIFFERS seed={each.name}: {each.trace_hash} here, {elsewhere} in another process")
-    missing = coverage.missing(pairs)
+    needed = producer_coverage.NEEDED if arguments.producer else coverage.NEEDED
+    missing = coverage.missing(pairs, needed)
     if arguments.coverage:
         _print_coverage(pairs, outcomes)
     if missing and len(words) >= COVERAGE_FROM_SEEDS:
@@ -134,6 +155,10 @@ def _run(arguments: argparse.Namespace) -> int:
           f"{len(differing)} differed, {len(pairs)} pairs of fault and API met")  # fmt: skip
     has_gap = bool(missing) and len(words) >= COVERAGE_FROM_SEEDS
     return int(bool(failures or differing or has_gap))
+
+
+def _is_of(path: Path, *, is_producer: bool) -> bool:
+    return isinstance(plan_of(str(path)), ProducerPlan) == is_producer
 
 
 def _pairs(pairs: Iterable[tuple[str, str]]) -> str:
@@ -168,16 +193,22 @@ def _shrink(arguments: argparse.Namespace) -> int:
         return 1
     rule = violations[0].rule
 
-    def fails(smaller: Plan) -> bool:
+    def fails(smaller: Plan | ProducerPlan) -> bool:
         return any(found.rule == rule for found in run(smaller).violations)
 
-    small, runs = shrink(plan, fails, most_runs=arguments.runs)
+    small: Plan | ProducerPlan
+    if isinstance(plan, ProducerPlan):
+        small, runs = shrink(plan, fails, most_runs=arguments.runs)
+        text = producers.to_json(small)
+    else:
+        small, runs = shrink(plan, fails, most_runs=arguments.runs)
+        text = to_json(small)
     say(f"{rule}: {len(plan.faults)} faults to {len(small.faults)}, {len(plan.clients)} clients to "
           f"{len(small.clients)}, {runs} runs")  # fmt: skip
     if arguments.output:
-        Path(arguments.output).write_text(to_json(small))
+        Path(arguments.output).write_text(text)
     else:
-        say(to_json(small))
+        say(text)
     return 0
 
 
@@ -221,6 +252,7 @@ def main(words: list[str] | None = None) -> int:
     commands = parser.add_subparsers(required=True)
     each = commands.add_parser("run", help="run seeds and check them")
     each.add_argument("--seeds", metavar="A:B")
+    each.add_argument("--producer", action="store_true", help="runs of producers; elsewhere a seed is producer:N")
     each.add_argument("--fresh", type=int, default=0, metavar="N", help="N seeds drawn from the commit's hash")
     each.add_argument("--corpus", action="store_true", help="the plans of tests/sim/corpus")
     each.add_argument("--coverage", action="store_true", help="print what was met")

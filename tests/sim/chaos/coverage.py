@@ -4,7 +4,7 @@ Shown by tests/sim/chaos/test_coverage.py.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 NEEDED = tuple(
     (fault, api)
@@ -54,7 +54,7 @@ class Coverage:
         self.outcomes[what, outcome] += 1
 
 
-def missing(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+def missing(pairs: Iterable[tuple[str, str]], needed: Sequence[tuple[str, str]] = NEEDED) -> list[tuple[str, str]]:
     """Return the needed pairs that are not among those."""
     met = dict.fromkeys(pairs)
-    return [pair for pair in NEEDED if pair not in met]
+    return [pair for pair in needed if pair not in met]

@@ -6,21 +6,21 @@ It returns what the checker found; it prints nothing. Shown by tests/sim/chaos/t
 import gc
 import logging
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, Protocol
 
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.errors import KafkaError
-from kctl.sandbox.sim import Hub, SimulationStuck, sim_runtime
+from kctl.sandbox.sim import Hub, SimNetwork, SimulationStuck, sim_runtime
 from tests.sim.chaos.actors import Actor, value_of, write_steadily
 from tests.sim.chaos.checker import Violation, check
 from tests.sim.chaos.coverage import Coverage
 from tests.sim.chaos.faults import Trouble
 from tests.sim.chaos.history import CLUSTER, History
-from tests.sim.chaos.plan import MAX_POLL_MS, Plan
+from tests.sim.chaos.plan import MAX_POLL_MS, ClientPlan, Plan
 from tests.sim.chaos.world import BOOTSTRAP, Phase, World
-from tests.sim.chaos_producer.plan import ProducerPlan
+from tests.sim.chaos_producer.plan import ProducerClient, ProducerPlan
 
 HEAL_LIMIT_MS = 3 * MAX_POLL_MS + 60_000
 """The last stall, a rebalance in which somebody is missing, and a request of 30 s that nobody answers, in a row."""
@@ -226,7 +226,7 @@ def _play(world: World) -> None:
     try:
         hub.run()
         hub.run(until_ms=hub.now_ms + 1000)  # loops of consumers that were closed with 0 end by themselves
-        world.history.event(CLUSTER, "left", _left(world))
+        world.history.event(CLUSTER, "left", left_of(world.hub, world.network, world.plan.clients))
         hub.spawn("reader", guarded(world, lambda: _read_everything(world), "reader"))
         hub.run()
     except SimulationStuck as stuck:
@@ -235,11 +235,11 @@ def _play(world: World) -> None:
         world.history.event(CLUSTER, "exception", {"actor": "loop", "text": traceback.format_exc()})
 
 
-def _left(world: World) -> dict[str, Any]:
-    """What the clients have left behind, all of which are closed."""
-    names = [client.name for client in world.plan.clients]
-    entries = [owner for owner in world.hub.pending_owners if owner.split(".")[0].split("#")[0] in names]
-    return {"actors": world.hub.live_actors, "connections": world.network.open_connections, "entries": entries}
+def left_of(hub: Hub, network: SimNetwork, clients: Iterable[ClientPlan | ProducerClient]) -> dict[str, Any]:
+    """Return what clients have left behind, all of which are closed."""
+    names = [client.name for client in clients]
+    entries = [owner for owner in hub.pending_owners if owner.split(".")[0].split("#")[0] in names]
+    return {"actors": hub.live_actors, "connections": network.open_connections, "entries": entries}
 
 
 def _read_everything(world: World) -> None:

@@ -2,8 +2,7 @@
 
 import pytest
 
-from tests.sim.chaos.commands import CORPUS, ROOT, failure_line, plan_of, trace_hash_elsewhere
-from tests.sim.chaos.run import run
+from tests.sim.chaos.commands import CORPUS, ROOT, failure_line, plan_of, run, trace_hash_elsewhere
 
 SEEDS = 6
 PLANS = sorted(str(path.relative_to(ROOT)) for path in CORPUS.glob("*.json"))

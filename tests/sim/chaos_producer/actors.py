@@ -127,7 +127,7 @@ class Life:
         is_chaos = world.phase is Phase.CHAOS
         if is_chaos and chance.random() < 0.003:
             partition = 99
-        size = chance.choice([0, 0, 0, 20, 300, 1500]) if chance.random() < 0.4 else 0
+        size = chance.choice([0, 0, 0, 20, 300, 1500]) if is_chaos and chance.random() < 0.4 else 0
         if is_chaos and chance.random() < 0.003:
             size = 2500  # more than max.request.size
         at_ms = chance.choice([None, None, 5, world.hub.now_ms])
@@ -164,10 +164,11 @@ class Life:
         )  # fmt: skip
         self.world.coverage.called("future", error or word)
         self._told += 1
-        if self._told == self._close_at:
+        is_chaos = self.world.phase is Phase.CHAOS
+        if self._close_at and self._told >= self._close_at and is_chaos and not self.is_closing:
             self.is_closing = True
             self.call("callback", "close", lambda: self.producer.close(5), 0, None, _counts)
-        elif self.world.phase is Phase.CHAOS and not self.is_closing and self._chance.random() < 0.01:
+        elif is_chaos and not self.is_closing and self._chance.random() < 0.01:
             self.send("callback", self._chance, is_in_callback=True)
 
     def flush(self, who: str, timeout_ms: int | None) -> KafkaError | None:

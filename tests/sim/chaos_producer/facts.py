@@ -3,7 +3,7 @@
 Every rule reads it; none changes it. Shown by tests/sim/chaos_producer/test_checker.py.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from kctl.client.cluster import TopicPartition
 from tests.sim.chaos.history import CLUSTER, Entry
@@ -71,10 +71,18 @@ class Transaction:
         return f"transaction {self.number} of {self.life}"
 
 
+class Init(NamedTuple):
+    """A producer that got its transactional id: somewhere between two entries."""
+
+    life: str
+    asked: int
+    told: int
+
+
 class Producing:
     """One producer."""
 
-    __slots__ = ("closes", "is_aborted_only", "is_fatal", "name", "properties", "records", "transactions")
+    __slots__ = ("closes", "erred", "is_aborted_only", "is_fatal", "name", "properties", "records", "transactions")
 
     def __init__(self, name: str, properties: dict[str, Any]) -> None:
         self.name = name
@@ -85,6 +93,8 @@ class Producing:
         """How many closes were called."""
         self.is_aborted_only = False
         self.is_fatal = False
+        self.erred = -1
+        """The entry of its latest error of the last two kinds."""
 
     @property
     def transactional_id(self) -> str:
@@ -119,8 +129,9 @@ class Facts:
         """By partition: when its log lost its end, and where it ended then."""
         self.logs: dict[TopicPartition, list[tuple[int, str]]] = {}
         """What is in the logs in the end, aborted records included."""
-        self.inits: dict[str, list[tuple[int, str]]] = {}
-        """By transactional id: the entries at which a producer got it, and which."""
+        self.inits: dict[str, list[Init]] = {}
+        """By transactional id: who got it, in the order of the answers."""
+        self._asked: dict[str, int] = {}
         self._offset_calls: dict[str, int] = {}
 
     def see(self, entry: Entry) -> None:
@@ -152,6 +163,7 @@ class Facts:
             ("event", "told"): self._told,
             ("invoke", "close"): self._closing,
             ("ok", "close"): self._closed,
+            ("invoke", "init"): self._initialising,
             ("ok", "init"): self._initialised,
             ("invoke", "begin"): self._begun,
             ("info", "begin"): self._not_begun,
@@ -164,8 +176,13 @@ class Facts:
         }.get((entry.kind, entry.what))
         if do is not None:
             do(producer, entry)
-        if entry.kind == "info" and entry.error in ("AbortableTransactionError", "FatalTransactionError"):
+        if (
+            entry.kind == "info"
+            and entry.what != "result"
+            and entry.error in ("AbortableTransactionError", "FatalTransactionError")
+        ):
             producer.is_aborted_only = entry.error == "AbortableTransactionError"
+            producer.erred = entry.number
             producer.is_fatal = producer.is_fatal or entry.error == "FatalTransactionError"
 
     def _closing(self, producer: Producing, entry: Entry) -> None:
@@ -178,8 +195,12 @@ class Facts:
         if last is not None and not last.end and end in ("committed", "aborted", "open"):
             last.end = "aborted" if end == "open" else end  # in time, by the broker
 
+    def _initialising(self, producer: Producing, entry: Entry) -> None:
+        self._asked.setdefault(producer.name, entry.number)
+
     def _initialised(self, producer: Producing, entry: Entry) -> None:
-        self.inits.setdefault(producer.transactional_id, []).append((entry.number, producer.name))
+        init = Init(producer.name, self._asked[producer.name], entry.number)
+        self.inits.setdefault(producer.transactional_id, []).append(init)
 
     def _begun(self, producer: Producing, entry: Entry) -> None:
         del entry

@@ -13,7 +13,7 @@ from tests.sim.chaos_producer.world import ProducerWorld
 
 MOST_PARTITIONS = 5
 _BY_SANDBOX = ("NOT_ENOUGH_REPLICAS_AFTER_APPEND", "REQUEST_TIMED_OUT")
-"""Codes that say that the batch is written all the same: the sandbox has to carry the request out."""
+"""Codes that say that something is written all the same: the sandbox carries such requests out, where Kafka does."""
 
 
 class ProducerTrouble(Trouble):
@@ -97,7 +97,7 @@ class ProducerTrouble(Trouble):
 
     def _errors(self, fault: Fault) -> None:
         api, code = fault.word.split()
-        if code in _BY_SANDBOX:
+        if api == "Produce" or code in _BY_SANDBOX:
             self._world.sandbox.fail_requests(api, ErrorCode[code], times=fault.number)
         else:
             super()._errors(fault)

@@ -73,7 +73,7 @@ class CallRules:
         limit_ms = entry.timeout_ms or 0
         if entry.at_ms > max(began.at_ms + limit_ms, entry.stalled_ms):
             yield broken("D1 late", entry, f"{entry.what}: {elapsed_ms} ms of {limit_ms} ms")
-        if entry.error in TIMEOUTS:
+        if entry.error in TIMEOUTS and (entry.what != "result" or entry.error == "ResultTimeout"):
             yield from self._timeout(entry, elapsed_ms, limit_ms)
         yield from self._error(entry, producer)
         if entry.what == "flush":

@@ -25,6 +25,8 @@ class TransactionRules:
         self._seen: dict[str, None] = {}
         """Names of records that somebody has read as committed."""
         self._is_read = False
+        self._invoked: dict[str, int] = {}
+        """By thread: the entry at which its call under way began."""
         self._offsets: dict[str, int | None] = {}
 
     def see(self, entry: Entry, facts: Facts) -> Iterator[Violation]:
@@ -36,9 +38,12 @@ class TransactionRules:
         elif entry.proc == "fresh" and entry.what == "committed":
             transactional_id, offset = entry.value
             self._offsets[transactional_id] = offset
-        elif entry.kind == "ok" and entry.what in ("begin", "commit", "offsets", "send"):
+        elif entry.kind == "invoke":
+            self._invoked[entry.proc] = entry.number
+        elif entry.kind == "ok" and entry.what in ("begin", "commit", "send"):
             producer = facts.producers[life_of(entry.proc)]
-            if producer.is_fatal or (producer.is_aborted_only and producer.transactional_id):
+            is_behind = self._invoked[entry.proc] > producer.erred  # a send may have waited for memory all along
+            if is_behind and (producer.is_fatal or producer.is_aborted_only):
                 why = "a fatal" if producer.is_fatal else "an abortable"
                 yield broken("T7 illegal", entry, f"{entry.what} went well after {why} error")
 
@@ -82,8 +87,8 @@ class TransactionRules:
     def _is_fenced(transaction: Transaction, facts: Facts) -> bool:
         producer = facts.producers[transaction.life]
         inits = facts.inits.get(producer.transactional_id, ())
-        own = max((number for number, life in inits if life == producer.name), default=-1)
-        return any(own < number < transaction.commit_invoked for number, life in inits if life != producer.name)
+        own = max((init.told for init in inits if init.life == producer.name), default=-1)
+        return any(own < init.asked and init.told < transaction.commit_invoked for init in inits)
 
     def _offset(self, transactional_id: str, offset: int | None, facts: Facts) -> Iterator[Violation]:
         """The offset is of the last transaction that committed one; of those that nobody knows of it may be any."""
@@ -104,7 +109,7 @@ class TransactionRules:
 
     @staticmethod
     def _in_order(transactional_id: str, facts: Facts) -> list[Producing]:
-        order = [life for _, life in facts.inits.get(transactional_id, ())]
+        order = [init.life for init in facts.inits.get(transactional_id, ())]
         return [facts.producers[life] for life in dict.fromkeys(order)]
 
 

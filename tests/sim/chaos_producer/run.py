@@ -9,7 +9,7 @@ import traceback
 
 from kctl.sandbox.sim import Hub, SimulationStuck
 from tests.sim.chaos.history import CLUSTER
-from tests.sim.chaos.run import LoggedErrors, Outcome, guarded
+from tests.sim.chaos.run import LoggedErrors, Outcome, guarded, left_of
 from tests.sim.chaos_producer.actors import Actor
 from tests.sim.chaos_producer.checker import check
 from tests.sim.chaos_producer.faults import ProducerTrouble
@@ -98,7 +98,7 @@ def _play(world: ProducerWorld) -> None:
     try:
         hub.run()
         hub.run(until_ms=hub.now_ms + 1000)  # what is on the wire arrives
-        world.history.event(CLUSTER, "left", {"actors": hub.live_actors, "connections": world.network.open_connections})
+        world.history.event(CLUSTER, "left", left_of(hub, world.network, world.plan.clients))
         hub.spawn("fresh", guarded(world, lambda: read_at_the_end(world), "fresh"))
         for tp in world.partitions():
             world.history.event(CLUSTER, "log", [tp, world.records(tp)])
