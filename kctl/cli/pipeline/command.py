@@ -4,6 +4,7 @@ import typer
 
 from kctl.cli.pipeline.export import export
 from kctl.cli.pipeline.file_import import import_
+from kctl.cli.pipeline.report import report
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, no_args_is_help=True)
 
@@ -18,3 +19,4 @@ def pipeline() -> None:
 
 app.command("export")(export)
 app.command("import")(import_)
+app.command("report")(report)

@@ -47,20 +47,20 @@ WAITING_APIS = ("JoinGroup",)
 _IGNORED = ("request_sent", "throttled", "position_reset", "auto_commit_failed", "membership_lost")
 
 
-def fold_file(path: str, place: str, fleet: Fleet, on_bytes: Callable[[int], None] | None = None) -> None:
+def fold_file(path: str, place: str, fleet: Fleet, on_line: Callable[[], None] | None = None) -> None:
     """Read a file into a fleet; lines that cannot be used are counted and named there.
 
     Args:
         path: of jsonl, or of jsonl in gzip with the ending `.gz`.
-        on_bytes: told after each line how many bytes of it were read.
+        on_line: called for each line.
     """
     fold = _FileFold(path, place, fleet)
     try:
         with _open(path) as file:
             for line, data in _lines(file):
                 fleet.lines += 1
-                if on_bytes is not None:
-                    on_bytes(len(data))
+                if on_line is not None:
+                    on_line()
                 fold.take(line, data)
     except (OSError, EOFError, zlib.error) as e:
         reason = getattr(e, "strerror", None) or str(e) or type(e).__name__

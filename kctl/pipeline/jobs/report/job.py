@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kctl.client.clock import Clock, SystemClock
-from kctl.pipeline.jobs.report.files import SourceFile, find_files, group_files
+from kctl.pipeline.jobs.report.files import TASK_BYTES, SourceFile, find_files, group_files
 from kctl.pipeline.jobs.report.findings import CERT_WARN_MS
 from kctl.pipeline.jobs.report.fleet import Fleet
 from kctl.pipeline.jobs.report.folding import fold_file
@@ -22,6 +22,8 @@ from kctl.pipeline.session import Session, SessionOptions
 
 SPARK_FROM_BYTES = 256 * 1024 * 1024
 """One process reads about 40 MB/s; a local Spark needs some seconds until it reads at all."""
+SPARK_TASKS = 32
+"""At least so many where there are files enough, so that all cores have something to read."""
 _TELL_EVERY_LINES = 2000
 
 
@@ -54,7 +56,8 @@ def plan_report(
     files = find_files(paths, place)
     size_bytes = sum(file.size_bytes for file in files)
     uses_spark = size_bytes >= SPARK_FROM_BYTES and len(files) > 1 if spark is None else spark
-    return ReportPlan(group_files(files) if uses_spark else [files], uses_spark)
+    task_bytes = max(1, min(TASK_BYTES, size_bytes // SPARK_TASKS))
+    return ReportPlan(group_files(files, task_bytes) if uses_spark else [files], uses_spark)
 
 
 def run_report(
@@ -95,8 +98,8 @@ def _read_here(plan: ReportPlan, on_progress: OnProgress) -> Fleet:
     return fleet
 
 
-def _teller(fleet: Fleet, done: int, files: int, on_progress: OnProgress) -> Callable[[int], None]:
-    def tell(_bytes: int) -> None:
+def _teller(fleet: Fleet, done: int, files: int, on_progress: OnProgress) -> Callable[[], None]:
+    def tell() -> None:
         if fleet.lines % _TELL_EVERY_LINES == 0:
             on_progress(Progress("reading", done, 1, files, 0, fleet.lines))
 
