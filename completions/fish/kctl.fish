@@ -2,8 +2,8 @@
 # Commands, options and their words are known here. Names of topics, groups and profiles are asked of
 # `kctl __complete`, which answers within 300 ms (KCTL_COMPLETION_TIMEOUT_MS) or not at all.
 
-set -g __kctl_valued --offset -o --tail --max -n --idle-timeout --isolation --max-memory --format -f --kcat-format --null --grep --partition -p --group -g --bootstrap -b --api-timeout --connect-timeout --request-timeout --close-timeout --security-protocol -X --command-config --profile -C --output --trace-file --input -i --delimiter -D --key-separator -K --header -H --partitioner --acks --compression --rate --txn-id --undelivered --delivery-timeout --idle --cert-warn --resolve --sni --count --interval --write-out --diff --partitions --replication-factor --config --state --type --topic --threshold --to-offset --shift-by --to-datetime --by-duration --from-file --export --records --record-size --to --layout --level --start --range-size --master --spark-conf --spark-log --worker-python --progress --nodes --port --host --racks --min-insync-replicas --transaction-version --control
-set -g __kctl_paths ' consume' ' produce' ' probe' ' topics' ' topics list' ' topics describe' ' topics create' ' topics delete' ' groups' ' groups list' ' groups describe' ' groups lag' ' groups members' ' groups delete' ' groups reset-offsets' ' groups delete-offsets' ' bench' ' bench produce' ' bench consume' ' bench end-to-end' ' pipeline' ' pipeline export' ' pipeline import' ' completion' ' completion bash' ' completion zsh' ' completion fish' ' completion powershell' ' completion install' ' help-json' ' explain' ' sandbox' ' sandbox up' ' sandbox tell'
+set -g __kctl_valued --offset -o --tail --max -n --idle-timeout --isolation --max-memory --format -f --kcat-format --null --grep --partition -p --group -g --bootstrap -b --api-timeout --connect-timeout --request-timeout --close-timeout --security-protocol -X --command-config --profile -C --output --trace-file --input -i --delimiter -D --key-separator -K --header -H --partitioner --acks --compression --rate --txn-id --undelivered --delivery-timeout --idle --cert-warn --resolve --sni --count --interval --write-out --diff --partitions --replication-factor --config --state --type --topic --threshold --to-offset --shift-by --to-datetime --by-duration --from-file --export --sasl-mechanism --user --password-from --unset --from --rpk-profile --as --to --records --record-size --layout --level --start --range-size --master --spark-conf --spark-log --worker-python --progress --html --place --quantile --headroom --nodes --port --host --racks --min-insync-replicas --transaction-version --control
+set -g __kctl_paths ' consume' ' produce' ' probe' ' topics' ' topics list' ' topics describe' ' topics create' ' topics delete' ' groups' ' groups list' ' groups describe' ' groups lag' ' groups members' ' groups delete' ' groups reset-offsets' ' groups delete-offsets' ' profile' ' profile list' ' profile show' ' profile use' ' profile create' ' profile edit' ' profile delete' ' profile import' ' profile export' ' profile check' ' profile trust' ' bench' ' bench produce' ' bench consume' ' bench end-to-end' ' pipeline' ' pipeline export' ' pipeline import' ' pipeline report' ' completion' ' completion bash' ' completion zsh' ' completion fish' ' completion powershell' ' completion install' ' help-json' ' explain' ' sandbox' ' sandbox up' ' sandbox tell'
 set -g __kctl_list_properties acks= allow.auto.create.topics= auto.commit.interval.ms= auto.offset.reset= batch.size= bootstrap.attempt.delay.ms= bootstrap.servers= buffer.memory= check.crcs= client.dns.lookup= client.id= client.rack= compression.gzip.level= compression.lz4.level= compression.type= compression.zstd.level= connections.max.idle.ms= default.api.timeout.ms= delivery.timeout.ms= enable.auto.commit= enable.idempotence= enable.metrics.push= exclude.internal.topics= fetch.max.bytes= fetch.max.wait.ms= fetch.min.bytes= group.id= group.instance.id= group.protocol= group.remote.assignor= heartbeat.interval.ms= isolation.level= linger.ms= max.block.ms= max.in.flight.requests.per.connection= max.partition.fetch.bytes= max.poll.interval.ms= max.poll.records= max.request.size= metadata.max.age.ms= metadata.max.idle.ms= metadata.recovery.rebootstrap.trigger.ms= metadata.recovery.strategy= partition.assignment.strategy= partitioner.adaptive.partitioning.enable= partitioner.availability.timeout.ms= partitioner.class= partitioner.ignore.keys= receive.buffer.bytes= reconnect.backoff.max.ms= reconnect.backoff.ms= request.timeout.ms= retries= retry.backoff.max.ms= retry.backoff.ms= sasl.mechanism= sasl.oauthbearer.token.endpoint.url= sasl.oauthbearer.token.file= security.protocol= send.buffer.bytes= session.timeout.ms= socket.connection.setup.timeout.max.ms= socket.connection.setup.timeout.ms= ssl.cipher.suites= ssl.enabled.protocols= ssl.endpoint.identification.algorithm= ssl.keystore.location= ssl.keystore.type= ssl.truststore.location= ssl.truststore.type= transaction.timeout.ms= transactional.id=
 set -g __kctl_list_subjects OK UNEXPECTED USAGE DEGRADED DNS REFUSED CONNECT_TIMEOUT TLS AUTHENTICATION WRONG_PEER REQUEST_TIMEOUT API_TIMEOUT ADVERTISED_ADDRESS NOT_ABLE_YET UNDELIVERED CLOSE_TIMEOUT NOT_AUTHORISED UNKNOWN_RESOURCE DATA SIGINT SIGTERM UNKNOWN_SERVER_ERROR NONE OFFSET_OUT_OF_RANGE CORRUPT_MESSAGE UNKNOWN_TOPIC_OR_PARTITION INVALID_FETCH_SIZE LEADER_NOT_AVAILABLE NOT_LEADER_OR_FOLLOWER REQUEST_TIMED_OUT BROKER_NOT_AVAILABLE REPLICA_NOT_AVAILABLE MESSAGE_TOO_LARGE STALE_CONTROLLER_EPOCH OFFSET_METADATA_TOO_LARGE NETWORK_EXCEPTION COORDINATOR_LOAD_IN_PROGRESS COORDINATOR_NOT_AVAILABLE NOT_COORDINATOR INVALID_TOPIC_EXCEPTION RECORD_LIST_TOO_LARGE NOT_ENOUGH_REPLICAS NOT_ENOUGH_REPLICAS_AFTER_APPEND INVALID_REQUIRED_ACKS ILLEGAL_GENERATION INCONSISTENT_GROUP_PROTOCOL INVALID_GROUP_ID UNKNOWN_MEMBER_ID INVALID_SESSION_TIMEOUT REBALANCE_IN_PROGRESS INVALID_COMMIT_OFFSET_SIZE TOPIC_AUTHORIZATION_FAILED GROUP_AUTHORIZATION_FAILED CLUSTER_AUTHORIZATION_FAILED INVALID_TIMESTAMP UNSUPPORTED_SASL_MECHANISM ILLEGAL_SASL_STATE UNSUPPORTED_VERSION TOPIC_ALREADY_EXISTS INVALID_PARTITIONS INVALID_REPLICATION_FACTOR INVALID_REPLICA_ASSIGNMENT INVALID_CONFIG NOT_CONTROLLER INVALID_REQUEST UNSUPPORTED_FOR_MESSAGE_FORMAT POLICY_VIOLATION OUT_OF_ORDER_SEQUENCE_NUMBER DUPLICATE_SEQUENCE_NUMBER INVALID_PRODUCER_EPOCH INVALID_TXN_STATE INVALID_PRODUCER_ID_MAPPING INVALID_TRANSACTION_TIMEOUT CONCURRENT_TRANSACTIONS TRANSACTION_COORDINATOR_FENCED TRANSACTIONAL_ID_AUTHORIZATION_FAILED SECURITY_DISABLED OPERATION_NOT_ATTEMPTED KAFKA_STORAGE_ERROR LOG_DIR_NOT_FOUND SASL_AUTHENTICATION_FAILED UNKNOWN_PRODUCER_ID REASSIGNMENT_IN_PROGRESS DELEGATION_TOKEN_AUTH_DISABLED DELEGATION_TOKEN_NOT_FOUND DELEGATION_TOKEN_OWNER_MISMATCH DELEGATION_TOKEN_REQUEST_NOT_ALLOWED DELEGATION_TOKEN_AUTHORIZATION_FAILED DELEGATION_TOKEN_EXPIRED INVALID_PRINCIPAL_TYPE NON_EMPTY_GROUP GROUP_ID_NOT_FOUND FETCH_SESSION_ID_NOT_FOUND INVALID_FETCH_SESSION_EPOCH LISTENER_NOT_FOUND TOPIC_DELETION_DISABLED FENCED_LEADER_EPOCH UNKNOWN_LEADER_EPOCH UNSUPPORTED_COMPRESSION_TYPE STALE_BROKER_EPOCH OFFSET_NOT_AVAILABLE MEMBER_ID_REQUIRED PREFERRED_LEADER_NOT_AVAILABLE GROUP_MAX_SIZE_REACHED FENCED_INSTANCE_ID ELIGIBLE_LEADERS_NOT_AVAILABLE ELECTION_NOT_NEEDED NO_REASSIGNMENT_IN_PROGRESS GROUP_SUBSCRIBED_TO_TOPIC INVALID_RECORD UNSTABLE_OFFSET_COMMIT THROTTLING_QUOTA_EXCEEDED PRODUCER_FENCED RESOURCE_NOT_FOUND DUPLICATE_RESOURCE UNACCEPTABLE_CREDENTIAL INCONSISTENT_VOTER_SET INVALID_UPDATE_VERSION FEATURE_UPDATE_FAILED PRINCIPAL_DESERIALIZATION_FAILURE SNAPSHOT_NOT_FOUND POSITION_OUT_OF_RANGE UNKNOWN_TOPIC_ID DUPLICATE_BROKER_REGISTRATION BROKER_ID_NOT_REGISTERED INCONSISTENT_TOPIC_ID INCONSISTENT_CLUSTER_ID TRANSACTIONAL_ID_NOT_FOUND FETCH_SESSION_TOPIC_ID_ERROR INELIGIBLE_REPLICA NEW_LEADER_ELECTED OFFSET_MOVED_TO_TIERED_STORAGE FENCED_MEMBER_EPOCH UNRELEASED_INSTANCE_ID UNSUPPORTED_ASSIGNOR STALE_MEMBER_EPOCH MISMATCHED_ENDPOINT_TYPE UNSUPPORTED_ENDPOINT_TYPE UNKNOWN_CONTROLLER_ID UNKNOWN_SUBSCRIPTION_ID TELEMETRY_TOO_LARGE INVALID_REGISTRATION TRANSACTION_ABORTABLE INVALID_RECORD_STATE SHARE_SESSION_NOT_FOUND INVALID_SHARE_SESSION_EPOCH FENCED_STATE_EPOCH INVALID_VOTER_KEY DUPLICATE_VOTER VOTER_NOT_FOUND INVALID_REGULAR_EXPRESSION REBOOTSTRAP_REQUIRED STREAMS_INVALID_TOPOLOGY STREAMS_INVALID_TOPOLOGY_EPOCH STREAMS_TOPOLOGY_FENCED SHARE_SESSION_LIMIT_REACHED acks allow.auto.create.topics auto.commit.interval.ms auto.offset.reset batch.size bootstrap.attempt.delay.ms bootstrap.servers buffer.memory check.crcs client.dns.lookup client.id client.rack compression.gzip.level compression.lz4.level compression.type compression.zstd.level connections.max.idle.ms default.api.timeout.ms delivery.timeout.ms enable.auto.commit enable.idempotence enable.metrics.push exclude.internal.topics fetch.max.bytes fetch.max.wait.ms fetch.min.bytes group.id group.instance.id group.protocol group.remote.assignor heartbeat.interval.ms isolation.level linger.ms max.block.ms max.in.flight.requests.per.connection max.partition.fetch.bytes max.poll.interval.ms max.poll.records max.request.size metadata.max.age.ms metadata.max.idle.ms metadata.recovery.rebootstrap.trigger.ms metadata.recovery.strategy partition.assignment.strategy partitioner.adaptive.partitioning.enable partitioner.availability.timeout.ms partitioner.class partitioner.ignore.keys receive.buffer.bytes reconnect.backoff.max.ms reconnect.backoff.ms request.timeout.ms retries retry.backoff.max.ms retry.backoff.ms sasl.jaas.config sasl.mechanism sasl.oauthbearer.token sasl.oauthbearer.token.endpoint.url sasl.oauthbearer.token.file security.protocol send.buffer.bytes session.timeout.ms socket.connection.setup.timeout.max.ms socket.connection.setup.timeout.ms ssl.cipher.suites ssl.enabled.protocols ssl.endpoint.identification.algorithm ssl.key.password ssl.keystore.certificate.chain ssl.keystore.key ssl.keystore.location ssl.keystore.password ssl.keystore.type ssl.truststore.certificates ssl.truststore.location ssl.truststore.password ssl.truststore.type transaction.timeout.ms transactional.id
 
@@ -50,6 +50,7 @@ complete -c kctl -n '__kctl_at ""' -a produce -d 'Send records to a topic'
 complete -c kctl -n '__kctl_at ""' -a probe -d 'Try every address of every node and show each phase'
 complete -c kctl -n '__kctl_at ""' -a topics -d 'List, describe, create and delete topics'
 complete -c kctl -n '__kctl_at ""' -a groups -d 'List, describe and change consumer groups'
+complete -c kctl -n '__kctl_at ""' -a profile -d 'Keep clusters by name, with where their secrets are'
 complete -c kctl -n '__kctl_at ""' -a bench -d 'Measure producing, consuming, or both'
 complete -c kctl -n '__kctl_at ""' -a pipeline -d 'Move many records with Spark'
 complete -c kctl -n '__kctl_at ""' -a completion -d 'Complete commands and names in your shell'
@@ -381,6 +382,80 @@ complete -c kctl -n '__kctl_at " groups delete-offsets"' -l trace-file -r -F -d 
 complete -c kctl -n '__kctl_at " groups delete-offsets"' -l help -s h -d 'Show this message and exit'
 complete -c kctl -n '__kctl_argument " groups delete-offsets" -ge 0' -x -a '(__kctl_names groups)'
 
+complete -c kctl -n '__kctl_at " profile"' -a list -d 'List the profiles, and which one is current'
+complete -c kctl -n '__kctl_at " profile"' -a show -d 'Show the properties that a call would have'
+complete -c kctl -n '__kctl_at " profile"' -a use -d 'Make a profile the current one, which calls without -C use'
+complete -c kctl -n '__kctl_at " profile"' -a create -d 'Create a profile'
+complete -c kctl -n '__kctl_at " profile"' -a edit -d 'Change a profile'
+complete -c kctl -n '__kctl_at " profile"' -a delete -d 'Delete profiles'
+complete -c kctl -n '__kctl_at " profile"' -a import -d 'Create a profile from a Java .properties file, a configuration of kcat or librdkafka, or rpk\'s'
+complete -c kctl -n '__kctl_at " profile"' -a export -d 'Write a profile as a Java .properties file, for kcat and librdkafka, or for rpk'
+complete -c kctl -n '__kctl_at " profile"' -a check -d 'Look for mistakes in profiles without asking any server'
+complete -c kctl -n '__kctl_at " profile"' -a trust -d 'Allow the project\'s .kctl.toml as it is now'
+complete -c kctl -n '__kctl_at " profile"' -l help -s h -d 'Show this message and exit'
+
+complete -c kctl -n '__kctl_at " profile list"' -l output -x -a 'table json jsonl' -d 'Shape of the data on stdout'
+complete -c kctl -n '__kctl_at " profile list"' -l help -s h -d 'Show this message and exit'
+
+complete -c kctl -n '__kctl_at " profile show"' -l origin -d 'Every property, with where its value comes from'
+complete -c kctl -n '__kctl_at " profile show"' -l bootstrap -s b -x -d 'First servers to ask, with commas or repeated'
+complete -c kctl -n '__kctl_at " profile show"' -l api-timeout -x -d 'Limit of one whole call (60s)'
+complete -c kctl -n '__kctl_at " profile show"' -l connect-timeout -x -d 'Limit of DNS, TCP, TLS and SASL together (10s)'
+complete -c kctl -n '__kctl_at " profile show"' -l request-timeout -x -d 'Limit of one request on the wire (30s)'
+complete -c kctl -n '__kctl_at " profile show"' -l close-timeout -x -d 'Limit of closing down (30s)'
+complete -c kctl -n '__kctl_at " profile show"' -l security-protocol -x -a 'PLAINTEXT SSL SASL_PLAINTEXT SASL_SSL' -d 'PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL'
+complete -c kctl -n '__kctl_at " profile show"' -s X -x -a '$__kctl_list_properties' -d 'Any Kafka client property, by its official name'
+complete -c kctl -n '__kctl_at " profile show"' -l command-config -r -F -d 'A .properties file, as of Kafka\'s own tools'
+complete -c kctl -n '__kctl_at " profile show"' -l profile -s C -x -a '(__kctl_names profiles)' -d 'Profile to use'
+complete -c kctl -n '__kctl_at " profile show"' -l output -x -a 'table json jsonl' -d 'Shape of the data on stdout'
+complete -c kctl -n '__kctl_at " profile show"' -l quiet -s q -d 'Say nothing but errors on stderr'
+complete -c kctl -n '__kctl_at " profile show"' -l verbose -s v -d 'Say more on stderr'
+complete -c kctl -n '__kctl_at " profile show"' -l trace -d 'Tell each frame and attempt on stderr, and draw where the time went'
+complete -c kctl -n '__kctl_at " profile show"' -l trace-file -r -F -d 'Write each frame and attempt to a file, as jsonl'
+complete -c kctl -n '__kctl_at " profile show"' -l help -s h -d 'Show this message and exit'
+
+complete -c kctl -n '__kctl_at " profile use"' -l none -d 'No profile is current any more'
+complete -c kctl -n '__kctl_at " profile use"' -l project -d 'In the project\'s .kctl.toml, not in your own file'
+complete -c kctl -n '__kctl_at " profile use"' -l help -s h -d 'Show this message and exit'
+
+complete -c kctl -n '__kctl_at " profile create"' -l bootstrap -s b -x -d 'First servers, with commas or repeated'
+complete -c kctl -n '__kctl_at " profile create"' -l security-protocol -x -a 'PLAINTEXT SSL SASL_PLAINTEXT SASL_SSL' -d 'PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL'
+complete -c kctl -n '__kctl_at " profile create"' -l sasl-mechanism -x -d 'PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER'
+complete -c kctl -n '__kctl_at " profile create"' -l user -x -d 'Who logs in by SASL'
+complete -c kctl -n '__kctl_at " profile create"' -l password-from -x -d 'Where the password is'
+complete -c kctl -n '__kctl_at " profile create"' -s X -x -a '$__kctl_list_properties' -d 'A property, by its official name'
+complete -c kctl -n '__kctl_at " profile create"' -l use -d 'Make it the current profile'
+complete -c kctl -n '__kctl_at " profile create"' -l force -d 'Replace a profile of that name'
+complete -c kctl -n '__kctl_at " profile create"' -l project -d 'In the project\'s .kctl.toml, not in your own file'
+complete -c kctl -n '__kctl_at " profile create"' -l help -s h -d 'Show this message and exit'
+
+complete -c kctl -n '__kctl_at " profile edit"' -s X -x -a '$__kctl_list_properties' -d 'A property, by its official name'
+complete -c kctl -n '__kctl_at " profile edit"' -l unset -x -d 'Remove a property'
+complete -c kctl -n '__kctl_at " profile edit"' -l project -d 'In the project\'s .kctl.toml, not in your own file'
+complete -c kctl -n '__kctl_at " profile edit"' -l help -s h -d 'Show this message and exit'
+
+complete -c kctl -n '__kctl_at " profile delete"' -l help -s h -d 'Show this message and exit'
+
+complete -c kctl -n '__kctl_at " profile import"' -l from -x -a 'java librdkafka rpk' -d 'Whose file it is'
+complete -c kctl -n '__kctl_at " profile import"' -l rpk-profile -x -d 'Which of rpk\'s profiles'
+complete -c kctl -n '__kctl_at " profile import"' -l use -d 'Make it the current profile'
+complete -c kctl -n '__kctl_at " profile import"' -l force -d 'Replace a profile of that name'
+complete -c kctl -n '__kctl_at " profile import"' -l project -d 'In the project\'s .kctl.toml, not in your own file'
+complete -c kctl -n '__kctl_at " profile import"' -l help -s h -d 'Show this message and exit'
+complete -c kctl -n '__kctl_argument " profile import" -ge 1' -F
+
+complete -c kctl -n '__kctl_at " profile export"' -l as -x -a 'java librdkafka rpk' -d 'For whom'
+complete -c kctl -n '__kctl_at " profile export"' -l with-secrets -d 'Write passwords and keys, too'
+complete -c kctl -n '__kctl_at " profile export"' -l to -r -F -d 'Write a file (0600), not stdout'
+complete -c kctl -n '__kctl_at " profile export"' -l help -s h -d 'Show this message and exit'
+
+complete -c kctl -n '__kctl_at " profile check"' -l strict -d 'Exit with 3 on warnings, too'
+complete -c kctl -n '__kctl_at " profile check"' -l output -x -a 'table json jsonl' -d 'Shape of the data on stdout'
+complete -c kctl -n '__kctl_at " profile check"' -l help -s h -d 'Show this message and exit'
+
+complete -c kctl -n '__kctl_at " profile trust"' -l revoke -d 'Take it back'
+complete -c kctl -n '__kctl_at " profile trust"' -l help -s h -d 'Show this message and exit'
+
 complete -c kctl -n '__kctl_at " bench"' -a produce -d 'Send records as fast as they are taken'
 complete -c kctl -n '__kctl_at " bench"' -a consume -d 'Read records from the start of a topic'
 complete -c kctl -n '__kctl_at " bench"' -a end-to-end -d 'Send records and read them'
@@ -458,6 +533,7 @@ complete -c kctl -n '__kctl_at " bench end-to-end"' -l help -s h -d 'Show this m
 
 complete -c kctl -n '__kctl_at " pipeline"' -a export -d 'Write topics to Parquet or JSON files, each record exactly once'
 complete -c kctl -n '__kctl_at " pipeline"' -a import -d 'Produce what was exported, each record at least once'
+complete -c kctl -n '__kctl_at " pipeline"' -a report -d 'Sum up probe and trace files of a fleet'
 complete -c kctl -n '__kctl_at " pipeline"' -l help -s h -d 'Show this message and exit'
 
 complete -c kctl -n '__kctl_at " pipeline export"' -l to -r -F -d 'Where to'
@@ -518,6 +594,33 @@ complete -c kctl -n '__kctl_at " pipeline import"' -l trace -d 'Tell each frame 
 complete -c kctl -n '__kctl_at " pipeline import"' -l trace-file -r -F -d 'Write each frame and attempt to a file, as jsonl'
 complete -c kctl -n '__kctl_at " pipeline import"' -l help -s h -d 'Show this message and exit'
 
+complete -c kctl -n '__kctl_at " pipeline report"' -l html -r -F -d 'Write one page with plots too'
+complete -c kctl -n '__kctl_at " pipeline report"' -l place -x -d 'Finds the place in a path'
+complete -c kctl -n '__kctl_at " pipeline report"' -l quantile -x -d 'Of healthy attempts, so many must not expire'
+complete -c kctl -n '__kctl_at " pipeline report"' -l headroom -x -d 'So much longer than what was seen are limits'
+complete -c kctl -n '__kctl_at " pipeline report"' -l cert-warn -x -d 'Tell of certificates that end within this time (21d)'
+complete -c kctl -n '__kctl_at " pipeline report"' -l strict -d 'Exit with 3 for any finding that is no note, bad lines among them'
+complete -c kctl -n '__kctl_at " pipeline report"' -l dry-run -d 'Show the plan: splits, bytes and tasks'
+complete -c kctl -n '__kctl_at " pipeline report"' -l master -x -d 'Use Spark there'
+complete -c kctl -n '__kctl_at " pipeline report"' -l spark-conf -x -d 'A property of Spark'
+complete -c kctl -n '__kctl_at " pipeline report"' -l spark-log -r -F -d 'Where Spark\'s log goes'
+complete -c kctl -n '__kctl_at " pipeline report"' -l worker-python -r -F -d 'Python of a cluster\'s workers'
+complete -c kctl -n '__kctl_at " pipeline report"' -l bootstrap -s b -x -d 'First servers to ask, with commas or repeated'
+complete -c kctl -n '__kctl_at " pipeline report"' -l api-timeout -x -d 'Limit of one whole call (60s)'
+complete -c kctl -n '__kctl_at " pipeline report"' -l connect-timeout -x -d 'Limit of DNS, TCP, TLS and SASL together (10s)'
+complete -c kctl -n '__kctl_at " pipeline report"' -l request-timeout -x -d 'Limit of one request on the wire (30s)'
+complete -c kctl -n '__kctl_at " pipeline report"' -l close-timeout -x -d 'Limit of closing down (30s)'
+complete -c kctl -n '__kctl_at " pipeline report"' -l security-protocol -x -a 'PLAINTEXT SSL SASL_PLAINTEXT SASL_SSL' -d 'PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL'
+complete -c kctl -n '__kctl_at " pipeline report"' -s X -x -a '$__kctl_list_properties' -d 'Any Kafka client property, by its official name'
+complete -c kctl -n '__kctl_at " pipeline report"' -l command-config -r -F -d 'A .properties file, as of Kafka\'s own tools'
+complete -c kctl -n '__kctl_at " pipeline report"' -l profile -s C -x -a '(__kctl_names profiles)' -d 'Profile to use'
+complete -c kctl -n '__kctl_at " pipeline report"' -l output -x -a 'table json' -d 'Shape of the data on stdout'
+complete -c kctl -n '__kctl_at " pipeline report"' -l quiet -s q -d 'Say nothing but errors on stderr'
+complete -c kctl -n '__kctl_at " pipeline report"' -l verbose -s v -d 'Say more on stderr'
+complete -c kctl -n '__kctl_at " pipeline report"' -l trace -d 'Tell each frame and attempt on stderr, and draw where the time went'
+complete -c kctl -n '__kctl_at " pipeline report"' -l trace-file -r -F -d 'Write each frame and attempt to a file, as jsonl'
+complete -c kctl -n '__kctl_at " pipeline report"' -l help -s h -d 'Show this message and exit'
+
 complete -c kctl -n '__kctl_at " completion"' -a bash -d 'Print the script of bash'
 complete -c kctl -n '__kctl_at " completion"' -a zsh -d 'Print the file _kctl of zsh, for a folder in $fpath'
 complete -c kctl -n '__kctl_at " completion"' -a fish -d 'Print the script of fish'
@@ -539,6 +642,8 @@ complete -c kctl -n '__kctl_at " completion install"' -l help -s h -d 'Show this
 
 complete -c kctl -n '__kctl_at " help-json"' -l help -s h -d 'Show this message and exit'
 
+complete -c kctl -n '__kctl_at " explain"' -l list -d 'List everything that can be explained'
+complete -c kctl -n '__kctl_at " explain"' -l output -x -a 'table json' -d 'Shape of the data on stdout'
 complete -c kctl -n '__kctl_at " explain"' -l help -s h -d 'Show this message and exit'
 complete -c kctl -n '__kctl_argument " explain" -ge 0' -x -a '$__kctl_list_subjects'
 

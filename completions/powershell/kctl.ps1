@@ -2,7 +2,7 @@
 # Commands, options and their words are known here. Names of topics, groups and profiles are asked of
 # `kctl __complete`, which answers within 300 ms (KCTL_COMPLETION_TIMEOUT_MS) or not at all.
 
-$kctlValued = @('--offset', '-o', '--tail', '--max', '-n', '--idle-timeout', '--isolation', '--max-memory', '--format', '-f', '--kcat-format', '--null', '--grep', '--partition', '-p', '--group', '-g', '--bootstrap', '-b', '--api-timeout', '--connect-timeout', '--request-timeout', '--close-timeout', '--security-protocol', '-X', '--command-config', '--profile', '-C', '--output', '--trace-file', '--input', '-i', '--delimiter', '-D', '--key-separator', '-K', '--header', '-H', '--partitioner', '--acks', '--compression', '--rate', '--txn-id', '--undelivered', '--delivery-timeout', '--idle', '--cert-warn', '--resolve', '--sni', '--count', '--interval', '--write-out', '--diff', '--partitions', '--replication-factor', '--config', '--state', '--type', '--topic', '--threshold', '--to-offset', '--shift-by', '--to-datetime', '--by-duration', '--from-file', '--export', '--records', '--record-size', '--to', '--layout', '--level', '--start', '--range-size', '--master', '--spark-conf', '--spark-log', '--worker-python', '--progress', '--nodes', '--port', '--host', '--racks', '--min-insync-replicas', '--transaction-version', '--control')
+$kctlValued = @('--offset', '-o', '--tail', '--max', '-n', '--idle-timeout', '--isolation', '--max-memory', '--format', '-f', '--kcat-format', '--null', '--grep', '--partition', '-p', '--group', '-g', '--bootstrap', '-b', '--api-timeout', '--connect-timeout', '--request-timeout', '--close-timeout', '--security-protocol', '-X', '--command-config', '--profile', '-C', '--output', '--trace-file', '--input', '-i', '--delimiter', '-D', '--key-separator', '-K', '--header', '-H', '--partitioner', '--acks', '--compression', '--rate', '--txn-id', '--undelivered', '--delivery-timeout', '--idle', '--cert-warn', '--resolve', '--sni', '--count', '--interval', '--write-out', '--diff', '--partitions', '--replication-factor', '--config', '--state', '--type', '--topic', '--threshold', '--to-offset', '--shift-by', '--to-datetime', '--by-duration', '--from-file', '--export', '--sasl-mechanism', '--user', '--password-from', '--unset', '--from', '--rpk-profile', '--as', '--to', '--records', '--record-size', '--layout', '--level', '--start', '--range-size', '--master', '--spark-conf', '--spark-log', '--worker-python', '--progress', '--html', '--place', '--quantile', '--headroom', '--nodes', '--port', '--host', '--racks', '--min-insync-replicas', '--transaction-version', '--control')
 $kctlLists = @{
     'properties' = @('acks=', 'allow.auto.create.topics=', 'auto.commit.interval.ms=', 'auto.offset.reset=', 'batch.size=', 'bootstrap.attempt.delay.ms=', 'bootstrap.servers=', 'buffer.memory=', 'check.crcs=', 'client.dns.lookup=', 'client.id=', 'client.rack=', 'compression.gzip.level=', 'compression.lz4.level=', 'compression.type=', 'compression.zstd.level=', 'connections.max.idle.ms=', 'default.api.timeout.ms=', 'delivery.timeout.ms=', 'enable.auto.commit=', 'enable.idempotence=', 'enable.metrics.push=', 'exclude.internal.topics=', 'fetch.max.bytes=', 'fetch.max.wait.ms=', 'fetch.min.bytes=', 'group.id=', 'group.instance.id=', 'group.protocol=', 'group.remote.assignor=', 'heartbeat.interval.ms=', 'isolation.level=', 'linger.ms=', 'max.block.ms=', 'max.in.flight.requests.per.connection=', 'max.partition.fetch.bytes=', 'max.poll.interval.ms=', 'max.poll.records=', 'max.request.size=', 'metadata.max.age.ms=', 'metadata.max.idle.ms=', 'metadata.recovery.rebootstrap.trigger.ms=', 'metadata.recovery.strategy=', 'partition.assignment.strategy=', 'partitioner.adaptive.partitioning.enable=', 'partitioner.availability.timeout.ms=', 'partitioner.class=', 'partitioner.ignore.keys=', 'receive.buffer.bytes=', 'reconnect.backoff.max.ms=', 'reconnect.backoff.ms=', 'request.timeout.ms=', 'retries=', 'retry.backoff.max.ms=', 'retry.backoff.ms=', 'sasl.mechanism=', 'sasl.oauthbearer.token.endpoint.url=', 'sasl.oauthbearer.token.file=', 'security.protocol=', 'send.buffer.bytes=', 'session.timeout.ms=', 'socket.connection.setup.timeout.max.ms=', 'socket.connection.setup.timeout.ms=', 'ssl.cipher.suites=', 'ssl.enabled.protocols=', 'ssl.endpoint.identification.algorithm=', 'ssl.keystore.location=', 'ssl.keystore.type=', 'ssl.truststore.location=', 'ssl.truststore.type=', 'transaction.timeout.ms=', 'transactional.id=')
     'subjects' = @('OK', 'UNEXPECTED', 'USAGE', 'DEGRADED', 'DNS', 'REFUSED', 'CONNECT_TIMEOUT', 'TLS', 'AUTHENTICATION', 'WRONG_PEER', 'REQUEST_TIMEOUT', 'API_TIMEOUT', 'ADVERTISED_ADDRESS', 'NOT_ABLE_YET', 'UNDELIVERED', 'CLOSE_TIMEOUT', 'NOT_AUTHORISED', 'UNKNOWN_RESOURCE', 'DATA', 'SIGINT', 'SIGTERM', 'UNKNOWN_SERVER_ERROR', 'NONE', 'OFFSET_OUT_OF_RANGE', 'CORRUPT_MESSAGE', 'UNKNOWN_TOPIC_OR_PARTITION', 'INVALID_FETCH_SIZE', 'LEADER_NOT_AVAILABLE', 'NOT_LEADER_OR_FOLLOWER', 'REQUEST_TIMED_OUT', 'BROKER_NOT_AVAILABLE', 'REPLICA_NOT_AVAILABLE', 'MESSAGE_TOO_LARGE', 'STALE_CONTROLLER_EPOCH', 'OFFSET_METADATA_TOO_LARGE', 'NETWORK_EXCEPTION', 'COORDINATOR_LOAD_IN_PROGRESS', 'COORDINATOR_NOT_AVAILABLE', 'NOT_COORDINATOR', 'INVALID_TOPIC_EXCEPTION', 'RECORD_LIST_TOO_LARGE', 'NOT_ENOUGH_REPLICAS', 'NOT_ENOUGH_REPLICAS_AFTER_APPEND', 'INVALID_REQUIRED_ACKS', 'ILLEGAL_GENERATION', 'INCONSISTENT_GROUP_PROTOCOL', 'INVALID_GROUP_ID', 'UNKNOWN_MEMBER_ID', 'INVALID_SESSION_TIMEOUT', 'REBALANCE_IN_PROGRESS', 'INVALID_COMMIT_OFFSET_SIZE', 'TOPIC_AUTHORIZATION_FAILED', 'GROUP_AUTHORIZATION_FAILED', 'CLUSTER_AUTHORIZATION_FAILED', 'INVALID_TIMESTAMP', 'UNSUPPORTED_SASL_MECHANISM', 'ILLEGAL_SASL_STATE', 'UNSUPPORTED_VERSION', 'TOPIC_ALREADY_EXISTS', 'INVALID_PARTITIONS', 'INVALID_REPLICATION_FACTOR', 'INVALID_REPLICA_ASSIGNMENT', 'INVALID_CONFIG', 'NOT_CONTROLLER', 'INVALID_REQUEST', 'UNSUPPORTED_FOR_MESSAGE_FORMAT', 'POLICY_VIOLATION', 'OUT_OF_ORDER_SEQUENCE_NUMBER', 'DUPLICATE_SEQUENCE_NUMBER', 'INVALID_PRODUCER_EPOCH', 'INVALID_TXN_STATE', 'INVALID_PRODUCER_ID_MAPPING', 'INVALID_TRANSACTION_TIMEOUT', 'CONCURRENT_TRANSACTIONS', 'TRANSACTION_COORDINATOR_FENCED', 'TRANSACTIONAL_ID_AUTHORIZATION_FAILED', 'SECURITY_DISABLED', 'OPERATION_NOT_ATTEMPTED', 'KAFKA_STORAGE_ERROR', 'LOG_DIR_NOT_FOUND', 'SASL_AUTHENTICATION_FAILED', 'UNKNOWN_PRODUCER_ID', 'REASSIGNMENT_IN_PROGRESS', 'DELEGATION_TOKEN_AUTH_DISABLED', 'DELEGATION_TOKEN_NOT_FOUND', 'DELEGATION_TOKEN_OWNER_MISMATCH', 'DELEGATION_TOKEN_REQUEST_NOT_ALLOWED', 'DELEGATION_TOKEN_AUTHORIZATION_FAILED', 'DELEGATION_TOKEN_EXPIRED', 'INVALID_PRINCIPAL_TYPE', 'NON_EMPTY_GROUP', 'GROUP_ID_NOT_FOUND', 'FETCH_SESSION_ID_NOT_FOUND', 'INVALID_FETCH_SESSION_EPOCH', 'LISTENER_NOT_FOUND', 'TOPIC_DELETION_DISABLED', 'FENCED_LEADER_EPOCH', 'UNKNOWN_LEADER_EPOCH', 'UNSUPPORTED_COMPRESSION_TYPE', 'STALE_BROKER_EPOCH', 'OFFSET_NOT_AVAILABLE', 'MEMBER_ID_REQUIRED', 'PREFERRED_LEADER_NOT_AVAILABLE', 'GROUP_MAX_SIZE_REACHED', 'FENCED_INSTANCE_ID', 'ELIGIBLE_LEADERS_NOT_AVAILABLE', 'ELECTION_NOT_NEEDED', 'NO_REASSIGNMENT_IN_PROGRESS', 'GROUP_SUBSCRIBED_TO_TOPIC', 'INVALID_RECORD', 'UNSTABLE_OFFSET_COMMIT', 'THROTTLING_QUOTA_EXCEEDED', 'PRODUCER_FENCED', 'RESOURCE_NOT_FOUND', 'DUPLICATE_RESOURCE', 'UNACCEPTABLE_CREDENTIAL', 'INCONSISTENT_VOTER_SET', 'INVALID_UPDATE_VERSION', 'FEATURE_UPDATE_FAILED', 'PRINCIPAL_DESERIALIZATION_FAILURE', 'SNAPSHOT_NOT_FOUND', 'POSITION_OUT_OF_RANGE', 'UNKNOWN_TOPIC_ID', 'DUPLICATE_BROKER_REGISTRATION', 'BROKER_ID_NOT_REGISTERED', 'INCONSISTENT_TOPIC_ID', 'INCONSISTENT_CLUSTER_ID', 'TRANSACTIONAL_ID_NOT_FOUND', 'FETCH_SESSION_TOPIC_ID_ERROR', 'INELIGIBLE_REPLICA', 'NEW_LEADER_ELECTED', 'OFFSET_MOVED_TO_TIERED_STORAGE', 'FENCED_MEMBER_EPOCH', 'UNRELEASED_INSTANCE_ID', 'UNSUPPORTED_ASSIGNOR', 'STALE_MEMBER_EPOCH', 'MISMATCHED_ENDPOINT_TYPE', 'UNSUPPORTED_ENDPOINT_TYPE', 'UNKNOWN_CONTROLLER_ID', 'UNKNOWN_SUBSCRIPTION_ID', 'TELEMETRY_TOO_LARGE', 'INVALID_REGISTRATION', 'TRANSACTION_ABORTABLE', 'INVALID_RECORD_STATE', 'SHARE_SESSION_NOT_FOUND', 'INVALID_SHARE_SESSION_EPOCH', 'FENCED_STATE_EPOCH', 'INVALID_VOTER_KEY', 'DUPLICATE_VOTER', 'VOTER_NOT_FOUND', 'INVALID_REGULAR_EXPRESSION', 'REBOOTSTRAP_REQUIRED', 'STREAMS_INVALID_TOPOLOGY', 'STREAMS_INVALID_TOPOLOGY_EPOCH', 'STREAMS_TOPOLOGY_FENCED', 'SHARE_SESSION_LIMIT_REACHED', 'acks', 'allow.auto.create.topics', 'auto.commit.interval.ms', 'auto.offset.reset', 'batch.size', 'bootstrap.attempt.delay.ms', 'bootstrap.servers', 'buffer.memory', 'check.crcs', 'client.dns.lookup', 'client.id', 'client.rack', 'compression.gzip.level', 'compression.lz4.level', 'compression.type', 'compression.zstd.level', 'connections.max.idle.ms', 'default.api.timeout.ms', 'delivery.timeout.ms', 'enable.auto.commit', 'enable.idempotence', 'enable.metrics.push', 'exclude.internal.topics', 'fetch.max.bytes', 'fetch.max.wait.ms', 'fetch.min.bytes', 'group.id', 'group.instance.id', 'group.protocol', 'group.remote.assignor', 'heartbeat.interval.ms', 'isolation.level', 'linger.ms', 'max.block.ms', 'max.in.flight.requests.per.connection', 'max.partition.fetch.bytes', 'max.poll.interval.ms', 'max.poll.records', 'max.request.size', 'metadata.max.age.ms', 'metadata.max.idle.ms', 'metadata.recovery.rebootstrap.trigger.ms', 'metadata.recovery.strategy', 'partition.assignment.strategy', 'partitioner.adaptive.partitioning.enable', 'partitioner.availability.timeout.ms', 'partitioner.class', 'partitioner.ignore.keys', 'receive.buffer.bytes', 'reconnect.backoff.max.ms', 'reconnect.backoff.ms', 'request.timeout.ms', 'retries', 'retry.backoff.max.ms', 'retry.backoff.ms', 'sasl.jaas.config', 'sasl.mechanism', 'sasl.oauthbearer.token', 'sasl.oauthbearer.token.endpoint.url', 'sasl.oauthbearer.token.file', 'security.protocol', 'send.buffer.bytes', 'session.timeout.ms', 'socket.connection.setup.timeout.max.ms', 'socket.connection.setup.timeout.ms', 'ssl.cipher.suites', 'ssl.enabled.protocols', 'ssl.endpoint.identification.algorithm', 'ssl.key.password', 'ssl.keystore.certificate.chain', 'ssl.keystore.key', 'ssl.keystore.location', 'ssl.keystore.password', 'ssl.keystore.type', 'ssl.truststore.certificates', 'ssl.truststore.location', 'ssl.truststore.password', 'ssl.truststore.type', 'transaction.timeout.ms', 'transactional.id')
@@ -15,6 +15,7 @@ $kctlPlaces = @{
             ,@('probe', 'Try every address of every node and show each phase')
             ,@('topics', 'List, describe, create and delete topics')
             ,@('groups', 'List, describe and change consumer groups')
+            ,@('profile', 'Keep clusters by name, with where their secrets are')
             ,@('bench', 'Measure producing, consuming, or both')
             ,@('pipeline', 'Move many records with Spark')
             ,@('completion', 'Complete commands and names in your shell')
@@ -540,6 +541,172 @@ $kctlPlaces = @{
         Values = [System.Collections.Hashtable]::new()
         Arguments = @('names:groups')
     }
+    'profile' = @{
+        Commands = @(
+            ,@('list', 'List the profiles, and which one is current')
+            ,@('show', 'Show the properties that a call would have')
+            ,@('use', 'Make a profile the current one, which calls without -C use')
+            ,@('create', 'Create a profile')
+            ,@('edit', 'Change a profile')
+            ,@('delete', 'Delete profiles')
+            ,@('import', 'Create a profile from a Java .properties file, a configuration of kcat or librdkafka, or rpk''s')
+            ,@('export', 'Write a profile as a Java .properties file, for kcat and librdkafka, or for rpk')
+            ,@('check', 'Look for mistakes in profiles without asking any server')
+            ,@('trust', 'Allow the project''s .kctl.toml as it is now')
+        )
+        Options = @(
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @()
+    }
+    'profile list' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--output', 'Shape of the data on stdout')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @()
+    }
+    'profile show' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--origin', 'Every property, with where its value comes from')
+            ,@('--bootstrap', 'First servers to ask, with commas or repeated')
+            ,@('-b', 'First servers to ask, with commas or repeated')
+            ,@('--api-timeout', 'Limit of one whole call (60s)')
+            ,@('--connect-timeout', 'Limit of DNS, TCP, TLS and SASL together (10s)')
+            ,@('--request-timeout', 'Limit of one request on the wire (30s)')
+            ,@('--close-timeout', 'Limit of closing down (30s)')
+            ,@('--security-protocol', 'PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL')
+            ,@('-X', 'Any Kafka client property, by its official name')
+            ,@('--command-config', 'A .properties file, as of Kafka''s own tools')
+            ,@('--profile', 'Profile to use')
+            ,@('-C', 'Profile to use')
+            ,@('--output', 'Shape of the data on stdout')
+            ,@('--quiet', 'Say nothing but errors on stderr')
+            ,@('-q', 'Say nothing but errors on stderr')
+            ,@('--verbose', 'Say more on stderr')
+            ,@('-v', 'Say more on stderr')
+            ,@('--trace', 'Tell each frame and attempt on stderr, and draw where the time went')
+            ,@('--trace-file', 'Write each frame and attempt to a file, as jsonl')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @('')
+    }
+    'profile use' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--none', 'No profile is current any more')
+            ,@('--project', 'In the project''s .kctl.toml, not in your own file')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @('')
+    }
+    'profile create' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--bootstrap', 'First servers, with commas or repeated')
+            ,@('-b', 'First servers, with commas or repeated')
+            ,@('--security-protocol', 'PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL')
+            ,@('--sasl-mechanism', 'PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER')
+            ,@('--user', 'Who logs in by SASL')
+            ,@('--password-from', 'Where the password is')
+            ,@('-X', 'A property, by its official name')
+            ,@('--use', 'Make it the current profile')
+            ,@('--force', 'Replace a profile of that name')
+            ,@('--project', 'In the project''s .kctl.toml, not in your own file')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @('')
+    }
+    'profile edit' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('-X', 'A property, by its official name')
+            ,@('--unset', 'Remove a property')
+            ,@('--project', 'In the project''s .kctl.toml, not in your own file')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @('')
+    }
+    'profile delete' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @('')
+    }
+    'profile import' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--from', 'Whose file it is')
+            ,@('--rpk-profile', 'Which of rpk''s profiles')
+            ,@('--use', 'Make it the current profile')
+            ,@('--force', 'Replace a profile of that name')
+            ,@('--project', 'In the project''s .kctl.toml, not in your own file')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @('', '')
+    }
+    'profile export' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--as', 'For whom')
+            ,@('--with-secrets', 'Write passwords and keys, too')
+            ,@('--to', 'Write a file (0600), not stdout')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @('')
+    }
+    'profile check' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--strict', 'Exit with 3 on warnings, too')
+            ,@('--output', 'Shape of the data on stdout')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @('')
+    }
+    'profile trust' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--revoke', 'Take it back')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @()
+    }
     'bench' = @{
         Commands = @(
             ,@('produce', 'Send records as fast as they are taken')
@@ -666,6 +833,7 @@ $kctlPlaces = @{
         Commands = @(
             ,@('export', 'Write topics to Parquet or JSON files, each record exactly once')
             ,@('import', 'Produce what was exported, each record at least once')
+            ,@('report', 'Sum up probe and trace files of a fleet')
         )
         Options = @(
             ,@('--help', 'Show this message and exit')
@@ -728,6 +896,45 @@ $kctlPlaces = @{
             ,@('--progress', 'Where what is done is kept')
             ,@('--dry-run', 'Show the plan: splits, bytes and tasks')
             ,@('--master', 'Where Spark runs')
+            ,@('--spark-conf', 'A property of Spark')
+            ,@('--spark-log', 'Where Spark''s log goes')
+            ,@('--worker-python', 'Python of a cluster''s workers')
+            ,@('--bootstrap', 'First servers to ask, with commas or repeated')
+            ,@('-b', 'First servers to ask, with commas or repeated')
+            ,@('--api-timeout', 'Limit of one whole call (60s)')
+            ,@('--connect-timeout', 'Limit of DNS, TCP, TLS and SASL together (10s)')
+            ,@('--request-timeout', 'Limit of one request on the wire (30s)')
+            ,@('--close-timeout', 'Limit of closing down (30s)')
+            ,@('--security-protocol', 'PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL')
+            ,@('-X', 'Any Kafka client property, by its official name')
+            ,@('--command-config', 'A .properties file, as of Kafka''s own tools')
+            ,@('--profile', 'Profile to use')
+            ,@('-C', 'Profile to use')
+            ,@('--output', 'Shape of the data on stdout')
+            ,@('--quiet', 'Say nothing but errors on stderr')
+            ,@('-q', 'Say nothing but errors on stderr')
+            ,@('--verbose', 'Say more on stderr')
+            ,@('-v', 'Say more on stderr')
+            ,@('--trace', 'Tell each frame and attempt on stderr, and draw where the time went')
+            ,@('--trace-file', 'Write each frame and attempt to a file, as jsonl')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @('')
+    }
+    'pipeline report' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--html', 'Write one page with plots too')
+            ,@('--place', 'Finds the place in a path')
+            ,@('--quantile', 'Of healthy attempts, so many must not expire')
+            ,@('--headroom', 'So much longer than what was seen are limits')
+            ,@('--cert-warn', 'Tell of certificates that end within this time (21d)')
+            ,@('--strict', 'Exit with 3 for any finding that is no note, bad lines among them')
+            ,@('--dry-run', 'Show the plan: splits, bytes and tasks')
+            ,@('--master', 'Use Spark there')
             ,@('--spark-conf', 'A property of Spark')
             ,@('--spark-log', 'Where Spark''s log goes')
             ,@('--worker-python', 'Python of a cluster''s workers')
@@ -837,6 +1044,8 @@ $kctlPlaces = @{
         Commands = @(
         )
         Options = @(
+            ,@('--list', 'List everything that can be explained')
+            ,@('--output', 'Shape of the data on stdout')
             ,@('--help', 'Show this message and exit')
             ,@('-h', 'Show this message and exit')
         )
@@ -969,6 +1178,18 @@ $kctlPlaces['groups delete-offsets'].Values['-X'] = 'list:properties'
 $kctlPlaces['groups delete-offsets'].Values['--profile'] = 'names:profiles'
 $kctlPlaces['groups delete-offsets'].Values['-C'] = 'names:profiles'
 $kctlPlaces['groups delete-offsets'].Values['--output'] = @('table', 'json', 'jsonl', 'csv')
+$kctlPlaces['profile list'].Values['--output'] = @('table', 'json', 'jsonl')
+$kctlPlaces['profile show'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
+$kctlPlaces['profile show'].Values['-X'] = 'list:properties'
+$kctlPlaces['profile show'].Values['--profile'] = 'names:profiles'
+$kctlPlaces['profile show'].Values['-C'] = 'names:profiles'
+$kctlPlaces['profile show'].Values['--output'] = @('table', 'json', 'jsonl')
+$kctlPlaces['profile create'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
+$kctlPlaces['profile create'].Values['-X'] = 'list:properties'
+$kctlPlaces['profile edit'].Values['-X'] = 'list:properties'
+$kctlPlaces['profile import'].Values['--from'] = @('java', 'librdkafka', 'rpk')
+$kctlPlaces['profile export'].Values['--as'] = @('java', 'librdkafka', 'rpk')
+$kctlPlaces['profile check'].Values['--output'] = @('table', 'json', 'jsonl')
 $kctlPlaces['bench produce'].Values['--acks'] = @('all', '1', '0')
 $kctlPlaces['bench produce'].Values['--compression'] = @('none', 'gzip', 'snappy', 'lz4', 'zstd')
 $kctlPlaces['bench produce'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
@@ -1000,6 +1221,12 @@ $kctlPlaces['pipeline import'].Values['-X'] = 'list:properties'
 $kctlPlaces['pipeline import'].Values['--profile'] = 'names:profiles'
 $kctlPlaces['pipeline import'].Values['-C'] = 'names:profiles'
 $kctlPlaces['pipeline import'].Values['--output'] = @('table', 'json')
+$kctlPlaces['pipeline report'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
+$kctlPlaces['pipeline report'].Values['-X'] = 'list:properties'
+$kctlPlaces['pipeline report'].Values['--profile'] = 'names:profiles'
+$kctlPlaces['pipeline report'].Values['-C'] = 'names:profiles'
+$kctlPlaces['pipeline report'].Values['--output'] = @('table', 'json')
+$kctlPlaces['explain'].Values['--output'] = @('table', 'json')
 
 Register-ArgumentCompleter -Native -CommandName 'kctl' -ScriptBlock {
     param($wordToComplete, $commandAst, $cursorPosition)

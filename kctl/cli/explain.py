@@ -1,4 +1,4 @@
-"""`kctl explain`: the page on an exit code, an error, a limit or a fault; the catalogue is in `explanations/`.
+"""`kctl explain`: the page on an exit code, an error, a limit, a property or a fault, from `explanations/`.
 
 Shown by tests/unit/cli/explanations.
 """
@@ -10,8 +10,10 @@ import typer
 from kctl.cli.data_out import DataOut
 from kctl.cli.environment import Environment
 from kctl.cli.exit_codes import ExitCode
-from kctl.cli.explanations import lookup, pages
-from kctl.cli.failures import CommandError
+from kctl.cli.explanations.page import WIDTH
+from kctl.cli.options import Output, OutputType
+
+SHAPES = (Output.TABLE, Output.JSON)
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -22,21 +24,24 @@ def explain(
     text: Annotated[
         list[str] | None, typer.Argument(metavar="[CODE|TEXT]...", help="What to explain; nothing lists the codes.")
     ] = None,
+    list_: Annotated[bool, typer.Option("--list", help="List everything that can be explained.")] = False,
+    output: Annotated[
+        Output | None,
+        typer.Option("--output", click_type=OutputType(SHAPES), help="Shape of the data on stdout."),
+    ] = None,
 ) -> int:
-    """Explain an exit code, an error, a limit, or a line that kctl has printed.
+    """Explain an exit code, an error, a limit, a property, or a line that kctl has printed.
 
-    Takes 12, CONNECT_TIMEOUT, ConnectTimeout, UNKNOWN_TOPIC_OR_PARTITION, --connect-timeout, linger.ms, "fault 7" or
-    any words.
+    Takes 12, CONNECT_TIMEOUT, ConnectTimeout, UNKNOWN_TOPIC_OR_PARTITION, "error 3", --connect-timeout, linger.ms,
+    "fault 7" or any words.
     """
+    from kctl.cli.explanations.answer import lines  # the whole catalogue: not wanted for --help
+
     environment: Environment = ctx.obj
     asked = " ".join(text or ())
-    lines = lookup.find_page(asked) if asked else pages.all_codes()
-    if lines is None:
-        near = lookup.nearest(asked)
-        hint = f"nearest: {', '.join(near)}" if near else "kctl explain lists the exit codes"
-        raise CommandError(ExitCode.USAGE, f"nothing is known about {asked[:80]!r}", hint)
     out = DataOut(environment.stdout)
-    for line in lines:
+    columns = environment.columns if environment.stdout_is_tty else WIDTH
+    for line in lines(asked, is_list=list_, is_json=output is Output.JSON, columns=columns):
         out.write_line(line.rstrip())
     out.flush()
     return ExitCode.OK

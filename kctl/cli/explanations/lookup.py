@@ -1,7 +1,7 @@
 """Finds the page that a text asks for: an exit code, an error class, a broker's error, a limit, a property, a fault.
 
 Free text, such as a line that kctl printed, finds the nearest page. Pure. Shown by
-tests/unit/cli/explanations/test_lookup.py.
+tests/unit/cli/explanations/test_explain.py.
 """
 
 import inspect
@@ -14,9 +14,11 @@ from kctl.cli.explanations import pages
 from kctl.cli.explanations.fault import matches
 from kctl.cli.explanations.faults import FAULTS
 from kctl.cli.explanations.limits import LIMITS
-from kctl.cli.settings import KNOWN
+from kctl.cli.explanations.page import Page
+from kctl.cli.settings import ENVIRONMENT_PREFIX, KNOWN
 from kctl.client import errors
 from kctl.client.broker_errors import ErrorCode, error_class
+from kctl.client.config.foreign import IGNORED, REFUSED
 
 LONGEST_TEXT = 2_000
 """Characters of a free text that are compared: the comparison is quadratic."""
@@ -32,13 +34,30 @@ ERROR_CLASSES: dict[str, type[errors.KafkaError]] = {
 }
 
 
-def find_page(text: str) -> list[str] | None:
-    """Return the lines of the page that `text` asks for; None when nothing is near it."""
+def find_pages(text: str) -> list[Page]:
+    """Return the pages that `text` asks for: none if none is near, several where clients have limits of that name."""
     text = text.strip()[:LONGEST_TEXT]
     number = _NUMBER.fullmatch(text)
     if number is not None:
         return _by_number((number[1] or "").lower(), int(number[2]))
     return _by_name(text) or _by_free_text(text)
+
+
+def all_pages() -> list[Page]:
+    """Return every page there is, kind by kind."""
+    return [
+        *all_codes(),
+        *(pages.fault_page(fault) for fault in FAULTS.values()),
+        *(pages.limit_page(limit) for limit in LIMITS),
+        *(pages.property_page(declared) for name, declared in sorted(KNOWN.items()) if name == declared.name),
+        *(pages.class_page(kind) for kind in ERROR_CLASSES.values()),
+        *(pages.broker_page(error) for error in ErrorCode),
+    ]
+
+
+def all_codes() -> list[Page]:
+    """Return the pages of the exit codes."""
+    return [pages.code_page(code) for code in ExitCode]
 
 
 def nearest(text: str) -> list[str]:
@@ -49,49 +68,61 @@ def nearest(text: str) -> list[str]:
 
 def _names() -> list[str]:
     codes = [code.name for code in ExitCode] + [code.name for code in ErrorCode]
-    return [*codes, *ERROR_CLASSES, *KNOWN, *(limit.flag for limit in LIMITS if limit.flag)]
+    return [*codes, *ERROR_CLASSES, *KNOWN, *IGNORED, *(limit.flag for limit in LIMITS if limit.flag)]
 
 
-def _by_number(kind: str, number: int) -> list[str] | None:
+def _by_number(kind: str, number: int) -> list[Page]:
     if kind in ("fault", "#"):
-        return pages.fault_page(FAULTS[number]) if number in FAULTS else None
+        return [pages.fault_page(FAULTS[number])] if number in FAULTS else []
     own, brokers = _OWN_CODES.get(number), _BROKER_CODES.get(number)
     if own is not None and kind != "error":
-        also = ["", *pages.see_also(brokers.name)] if brokers is not None and number else []
-        return pages.code_page(own) + also
-    return None if brokers is None else pages.broker_page(brokers)
+        return [pages.code_page(own, pages.see_also(brokers.name) if brokers is not None and number else "")]
+    return [] if brokers is None else [pages.broker_page(brokers)]
 
 
-def _by_name(text: str) -> list[str] | None:
+def _by_name(text: str) -> list[Page]:
     name = text.strip("`'\"")
     constant = re.sub(r"[\s-]+", "_", name).upper()
     if constant in ExitCode.__members__:
-        return pages.code_page(ExitCode[constant])
+        return [pages.code_page(ExitCode[constant])]
     if constant in ErrorCode.__members__:
-        return pages.broker_page(ErrorCode[constant])
+        return [pages.broker_page(ErrorCode[constant])]
     own_classes = {own.lower(): kind for own, kind in ERROR_CLASSES.items()}
     if name.lower() in own_classes:
-        return pages.class_page(own_classes[name.lower()])
+        return [pages.class_page(own_classes[name.lower()])]
     broker_classes = {error_class(code).__name__.lower(): code for code in ErrorCode}
     if name.lower() in broker_classes:
-        return pages.broker_page(broker_classes[name.lower()])
-    limits = [limit for limit in LIMITS if name.lower() in (limit.name, limit.flag, limit.name.partition("(")[0])]
+        return [pages.broker_page(broker_classes[name.lower()])]
+    return _by_property(name.lower())
+
+
+def _by_property(name: str) -> list[Page]:
+    """Return the pages of a limit or property; a variable such as KCTL_LINGER_MS is one as well."""
+    if name.startswith(ENVIRONMENT_PREFIX.lower()):
+        name = name.removeprefix(ENVIRONMENT_PREFIX.lower()).replace("_", ".")
+    known = KNOWN[name].name if name in KNOWN else name
+    limits = [limit for limit in LIMITS if known in (limit.name, limit.flag, limit.name.partition("(")[0])]
     if limits:
-        return [line for limit in limits for line in pages.limit_page(limit)]
-    return pages.property_page(KNOWN[name.lower()]) if name.lower() in KNOWN else None
+        return [pages.limit_page(limit) for limit in limits]
+    if known in KNOWN:
+        return [pages.property_page(KNOWN[known])]
+    for others, is_refused in ((IGNORED, False), (REFUSED, True)):
+        if name in others:
+            return [pages.ignored_page(name, others[name], is_refused=is_refused)]
+    return []
 
 
-def _by_free_text(text: str) -> list[str] | None:
+def _by_free_text(text: str) -> list[Page]:
     told = [fault for fault in FAULTS.values() if fault.reason.strip("# .") and matches(fault.reason, text)]
     if told:
-        return pages.fault_page(max(told, key=lambda fault: (fault.code is not ExitCode.OK, len(fault.reason))))
+        return [pages.fault_page(max(told, key=lambda fault: (fault.code is not ExitCode.OK, len(fault.reason))))]
     best, page = max(((_likeness(text, about), page) for about, page in _subjects()), key=lambda found: found[0])
-    return page() if best >= _NEAR_ENOUGH else None
+    return [page()] if best >= _NEAR_ENOUGH else []
 
 
-def _subjects() -> list[tuple[str, Callable[[], list[str]]]]:
+def _subjects() -> list[tuple[str, Callable[[], Page]]]:
     """Return what each page is about, and how to make it."""
-    about: list[tuple[str, Callable[[], list[str]]]] = []
+    about: list[tuple[str, Callable[[], Page]]] = []
     for fault in FAULTS.values():
         about += [(said, lambda fault=fault: pages.fault_page(fault)) for said in (fault.title, fault.reason)]  # type: ignore[misc]  # bound now, of the loop's type
     for code in ExitCode:

@@ -1,99 +1,154 @@
-"""The pages of `kctl explain` as lines of text. Pure. Shown by tests/unit/cli/explanations/test_pages.py."""
+"""The pages of `kctl explain`, each made from where its facts are declared. Pure.
 
-import textwrap
+Shown by tests/unit/cli/explanations/test_explain.py.
+"""
+
+from collections.abc import Iterable
 
 from kctl.cli.exit_codes import ExitCode
+from kctl.cli.explanations.broker_causes import BROKER_CAUSES
 from kctl.cli.explanations.exit_codes import CODE_PAGES
 from kctl.cli.explanations.fault import Fault
 from kctl.cli.explanations.faults import FAULTS
-from kctl.cli.explanations.limits import Limit
+from kctl.cli.explanations.limits import LIMITS, Limit
+from kctl.cli.explanations.page import Page
 from kctl.cli.failures import BROKER_HINTS, broker_exit_code, class_exit_code
+from kctl.cli.settings import ENVIRONMENT_PREFIX
+from kctl.cli.words.durations import show_duration
 from kctl.client.broker_errors import ErrorCode
+from kctl.client.config import KINDS
 from kctl.client.config.property import AnyProperty
 from kctl.client.errors import KafkaError
 
-WIDTH = 100
 
-
-def code_page(code: ExitCode) -> list[str]:
+def code_page(code: ExitCode, also: str = "") -> Page:
     """Return the page of an exit code."""
     page = CODE_PAGES[code]
-    lines = [f"exit code {int(code)} ({code.name}): {code.text}", "", *_wrapped(page.means)]
-    if page.try_:
-        lines += ["", "Try:", *(line for each in page.try_ for line in _item(each))]
     faults = [fault for fault in FAULTS.values() if fault.code is code]
-    if faults:
-        lines += ["", "Faults that end with it (kctl explain fault N):"]
-        lines += [f"  {fault.number:>2}  {fault.title}" for fault in faults]
-    return lines
+    return Page(
+        "exit code",
+        code.name,
+        f"exit code {int(code)} ({code.name}): {code.text}",
+        (page.means,),
+        page.try_,
+        lists=_fault_list("Faults that end with it (kctl explain fault N):", faults),
+        also=also,
+    )
 
 
-def fault_page(fault: Fault) -> list[str]:
+def fault_page(fault: Fault) -> Page:
     """Return the page of a fault."""
-    lines = [f"fault {fault.number}: {fault.title}", "", *_wrapped(fault.causes)]
-    if fault.reason:
-        lines += ["", f"kctl says:  {fault.reason}"]
-    if fault.hint:
-        lines.append(f"hint:       {fault.hint}")
-    code = "it ends no call" if fault.code is ExitCode.OK else f"{int(fault.code)} ({fault.code.text})"
-    return [*lines, f"exit code:  {code}"]
+    end = "none: it ends no call" if fault.code is ExitCode.OK else _of_code(fault.code)
+    facts = [("kctl says", fault.reason), ("hint", fault.hint), ("exit code", end)]
+    return Page(
+        "fault",
+        f"fault {fault.number}",
+        f"fault {fault.number}: {fault.title}",
+        (fault.causes,),
+        facts=tuple((name, value) for name, value in facts if value),
+    )
 
 
-def class_page(kind: type[KafkaError]) -> list[str]:
+def class_page(kind: type[KafkaError]) -> Page:
     """Return the page of an error class of the client."""
     code = class_exit_code(kind)
-    retried = "yes" if kind.retriable else "no"
     summary = (kind.__doc__ or "").strip().partition("\n\n")[0]
-    return [
+    return Page(
+        "error",
+        kind.__name__,
         f"error {kind.__name__}",
-        "",
-        *_wrapped(" ".join(summary.split())),
-        "",
-        f"tried again by itself:  {retried}",
-        f"exit code:              {int(code)} ({code.text}); see kctl explain {int(code)}",
-    ]
+        (" ".join(summary.split()),),
+        CODE_PAGES[code].try_,
+        (("tried again by itself", "yes" if kind.retriable else "no"), ("exit code", _of_code(code))),
+    )
 
 
-def broker_page(error: ErrorCode) -> list[str]:
+def broker_page(error: ErrorCode) -> Page:
     """Return the page of a broker's error code."""
     code = broker_exit_code(error.name)
-    lines = [f"broker error {int(error)} ({error.name})", "", *_wrapped(error.text), ""]
-    if error.name in BROKER_HINTS:
-        lines.append(f"hint:                   {BROKER_HINTS[error.name]}")
-    lines.append(f"tried again by itself:  {'yes' if error.retriable else 'no'}")
-    return [*lines, f"exit code:              {int(code)} ({code.text}); see kctl explain {int(code)}"]
+    known = BROKER_CAUSES.get(error.name)
+    hint = BROKER_HINTS.get(error.name)
+    tries = known.try_ if known is not None else (*([f"{hint}."] if hint else []), *CODE_PAGES[code].try_)
+    return Page(
+        "broker error",
+        error.name,
+        f"broker error {int(error)} ({error.name})",
+        (error.text, *([known.causes] if known is not None else [])),
+        tries if error else (),
+        (("tried again by itself", "yes" if error.retriable else "no"), ("exit code", _of_code(code))),
+        _fault_list("Faults in which it is met (kctl explain fault N):", _faults_with(error)),
+    )
 
 
-def limit_page(limit: Limit) -> list[str]:
+def limit_page(limit: Limit) -> Page:
     """Return the page of a limit."""
-    kind = "" if limit.kind is None else f" of the {limit.kind.KIND}"
+    of = "" if limit.kind is None or limit.kind.KIND == "client" else f" of the {limit.kind.KIND}"
     flag = f" ({limit.flag})" if limit.flag else ""
-    return [f"limit {limit.name}{flag}{kind}, default {limit.default_text}", "", *_wrapped(limit.covers), ""]
+    declared = limit.kind.PROPERTIES[limit.name] if limit.kind is not None else None
+    return Page(
+        "limit",
+        limit.name,
+        f"limit {limit.name}{flag}{of}, default {limit.default_text}",
+        (limit.covers,),
+        facts=() if declared is None else _facts(declared),
+    )
 
 
-def property_page(declared: AnyProperty) -> list[str]:
+def property_page(declared: AnyProperty) -> Page:
     """Return the page of a property."""
-    shown = declared.show(declared.default) if declared.default is not None else ""
-    lines = [f"property {declared.name}", "", *_wrapped(declared.doc), "", f"takes:    {declared.kind.accepted}"]
-    return [*lines, f"default:  {shown or 'none'}"]
+    return Page("property", declared.name, f"property {declared.name}", (declared.doc,), facts=_facts(declared))
 
 
-def see_also(name: str) -> list[str]:
+def ignored_page(name: str, reason: str, *, is_refused: bool) -> Page:
+    """Return the page of a property of Java's clients that does nothing here, or is refused."""
+    does = "is refused here" if is_refused else "is taken and does nothing here"
+    return Page("property", name, f"property {name}", (f"A property of Java's clients that {does}: {reason}.",))
+
+
+def _facts(declared: AnyProperty) -> tuple[tuple[str, str], ...]:
+    """Return what is known of a property: its bounds, its defaults, and who has it."""
+    having = [kind for kind in KINDS if declared.name in kind.PROPERTIES and declared.name not in kind.INSTEAD]
+    clients = "every client" if len(having) == len(KINDS) else ", ".join(kind.KIND for kind in having)
+    defaults = {kind.KIND: _default(kind.PROPERTIES[declared.name]) for kind in having}
+    if len(set(defaults.values())) <= 1:
+        default = next(iter(defaults.values()), "none")
+    else:
+        default = ", ".join(f"{value} ({kind})" for kind, value in defaults.items())
+    flags = dict.fromkeys(limit.flag for limit in LIMITS if limit.name == declared.name and limit.flag)
+    facts = [
+        ("takes", declared.kind.accepted),
+        ("default", default),
+        ("clients", clients),
+        ("second name", declared.alias or ""),
+        ("option", ", ".join(flags)),
+        ("variable", ENVIRONMENT_PREFIX + declared.name.upper().replace(".", "_")),
+        ("secret", "yes: it is never printed, and not taken from -X" if declared.secret else ""),
+    ]
+    return tuple((name, value) for name, value in facts if value)
+
+
+def _default(declared: AnyProperty) -> str:
+    if declared.default is None:
+        return "none"
+    text = declared.show(declared.default)
+    if declared.name.endswith(".ms") and isinstance(declared.default, int) and 0 < declared.default < 1 << 53:
+        return f"{text} ({show_duration(declared.default)})"
+    return text or "none"
+
+
+def _of_code(code: ExitCode) -> str:
+    return f"{int(code)} ({code.text}); see kctl explain {int(code)}"
+
+
+def _faults_with(error: ErrorCode) -> list[Fault]:
+    return [fault for fault in FAULTS.values() if f"{error.name} ({int(error)})" in fault.reason]
+
+
+def _fault_list(heading: str, faults: Iterable[Fault]) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
+    names = tuple((str(fault.number), fault.title) for fault in faults)
+    return ((heading, names),) if names else ()
+
+
+def see_also(name: str) -> str:
     """Return the reference to a broker error of the same number."""
-    return [f"As an error code of a broker it is {name}: kctl explain {name}"]
-
-
-def all_codes() -> list[str]:
-    """Return the list of exit codes, and what else can be explained."""
-    lines = [f"{int(code):>4}  {code.text}" for code in ExitCode]
-    more = "kctl explain also takes a broker's error (3, UNKNOWN_TOPIC_OR_PARTITION), an error class (ConnectTimeout), "
-    more += "a limit or property (--connect-timeout, linger.ms), a fault (fault 7), or a line that kctl has printed."
-    return ["Exit codes (kctl explain N):", *lines, "", *_wrapped(more)]
-
-
-def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False)
-
-
-def _item(text: str) -> list[str]:
-    return textwrap.wrap(text, WIDTH, initial_indent="  - ", subsequent_indent="    ", break_long_words=False)
+    return f"As an error code of a broker it is {name}: kctl explain {name}"

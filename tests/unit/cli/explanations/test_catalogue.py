@@ -12,10 +12,12 @@ import typer
 
 from kctl.cli.app import COMMANDS
 from kctl.cli.exit_codes import ExitCode
+from kctl.cli.explanations.broker_causes import BROKER_CAUSES
 from kctl.cli.explanations.exit_codes import CODE_PAGES
 from kctl.cli.explanations.fault import Fault, matches
 from kctl.cli.explanations.faults import FAULTS
 from kctl.cli.explanations.limits import LIMITS, Limit
+from kctl.client.broker_errors import ErrorCode
 from kctl.client.config import KINDS
 
 ROOT = Path(__file__).parents[4]
@@ -97,3 +99,8 @@ def test_the_reference_is_up_to_date() -> None:
     check = [sys.executable, "tools/write_reference.py", "--check"]
     done = subprocess.run(check, cwd=ROOT, capture_output=True, text=True, env={"PYTHONPATH": str(ROOT)}, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_causes_are_of_errors_that_are() -> None:
+    assert set(BROKER_CAUSES) <= set(ErrorCode.__members__)
+    assert all(each.causes and each.try_ for each in BROKER_CAUSES.values())

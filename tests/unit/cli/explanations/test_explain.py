@@ -1,19 +1,22 @@
 """`kctl explain`: everything that has a name finds its page, and so does what kctl says of each fault."""
 
+import json
+
 import pytest
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.explanations.faults import FAULTS
-from kctl.cli.explanations.lookup import ERROR_CLASSES, find_page
+from kctl.cli.explanations.lookup import ERROR_CLASSES, all_pages, find_pages
 from kctl.cli.settings import KNOWN
 from kctl.client.broker_errors import ErrorCode, error_class
+from kctl.client.config.foreign import IGNORED, REFUSED
 from tests.unit.cli.run_in_process import run_in_process
 
 
 def _first_line(text: str) -> str:
-    page = find_page(text)
-    assert page is not None, text
-    return page[0]
+    pages = find_pages(text)
+    assert pages, text
+    return pages[0].lines()[0]
 
 
 def test_each_exit_code_by_number_and_name() -> None:
@@ -24,12 +27,12 @@ def test_each_exit_code_by_number_and_name() -> None:
 
 def test_each_error_class() -> None:
     for name, kind in ERROR_CLASSES.items():
-        page = find_page(name)
-        assert page is not None
-        assert page[0] == f"error {name}"
-        assert page[2], "its docstring"
-        assert page[-1].startswith("exit code: ")
-        assert ("tried again by itself:  yes" in page) == kind.retriable
+        (page,) = find_pages(name)
+        assert page.title == f"error {name}"
+        assert page.means[0], "its docstring"
+        facts = dict(page.facts)
+        assert facts["exit code"][0].isdigit()
+        assert (facts["tried again by itself"] == "yes") == kind.retriable
 
 
 def test_each_broker_error_by_name_class_and_number() -> None:
@@ -42,18 +45,38 @@ def test_each_broker_error_by_name_class_and_number() -> None:
 
 
 def test_a_number_that_is_both_names_the_other() -> None:
-    page = find_page("3")
-    assert page is not None
-    assert page[0].startswith("exit code 3 ")
-    assert page[-1] == "As an error code of a broker it is UNKNOWN_TOPIC_OR_PARTITION: " + (
-        "kctl explain UNKNOWN_TOPIC_OR_PARTITION"
-    )
+    (page,) = find_pages("3")
+    assert page.title.startswith("exit code 3 ")
+    assert page.also.startswith("As an error code of a broker it is UNKNOWN_TOPIC_OR_PARTITION: kctl explain UNKN")
+    assert page.lines()[-1].endswith("UNKNOWN_TOPIC_OR_PARTITION")
 
 
 def test_each_property_and_limit() -> None:
-    for name in KNOWN:
-        assert name in _first_line(name) or name == "connections.timeout.ms"
+    for name, declared in KNOWN.items():
+        pages = find_pages(name)
+        assert {page.name for page in pages} == {declared.name}
+        facts = dict(pages[0].facts)
+        assert facts["takes"] == declared.kind.accepted
+        assert facts["clients"]
+        assert facts["variable"] == f"KCTL_{declared.name.upper().replace('.', '_')}"
+        assert find_pages(facts["variable"]) == pages
     assert _first_line("--connect-timeout").startswith("limit socket.connection.setup.timeout.ms (--connect-timeout)")
+
+
+def test_what_a_page_of_a_property_tells() -> None:
+    facts = dict(find_pages("connections.timeout.ms")[0].facts)
+    assert facts["second name"] == "connections.timeout.ms"
+    assert (facts["default"], facts["option"]) == ("10000 (10s)", "--connect-timeout")
+    assert dict(find_pages("acks")[0].facts)["clients"] == "producer"
+    assert dict(find_pages("connections.max.idle.ms")[0].facts)["default"].endswith("300000 (5m) (admin)")
+    assert "secret" in dict(find_pages("sasl.jaas.config")[0].facts)
+    assert "secret" not in dict(find_pages("acks")[0].facts)
+
+
+def test_properties_of_java_that_do_nothing_here() -> None:
+    for name, reason in {**IGNORED, **REFUSED}.items():
+        (page,) = find_pages(name)
+        assert reason in page.means[0]
 
 
 def test_each_fault_by_its_number() -> None:
@@ -77,7 +100,7 @@ def test_free_text_finds_the_fault(text: str, number: int) -> None:
 
 @pytest.mark.parametrize("text", ["zzzz", "0.5", "fault 99", "99999", "x" * 5000, "(((", "\x1b[2J"])
 def test_what_means_nothing_is_refused_with_what_is_near(text: str) -> None:
-    assert find_page(text) is None
+    assert find_pages(text) == []
     ended = run_in_process("explain", text)
     assert (ended.code, ended.stdout) == (ExitCode.USAGE, b"")
     assert "nothing is known about" in ended.stderr
@@ -94,3 +117,46 @@ def test_the_command() -> None:
     assert all(code.text in listed.stdout.decode() for code in ExitCode)
     assert b"fault 7:" in run_in_process("explain", "fault", "7").stdout
     assert b"limit request.timeout.ms" in run_in_process("explain", "--request-timeout").stdout
+
+
+def test_broker_errors_have_causes_and_something_to_try() -> None:
+    for error in ErrorCode:
+        (page,) = find_pages(f"error {int(error)}")
+        assert page.try_ or not error
+    (page,) = find_pages("NOT_ENOUGH_REPLICAS")
+    assert len(page.means) == 2
+    assert page.lists == ()
+    assert find_pages("error 15")[0].lists[0][1][0][0] == "35", "the fault in which it is met"
+
+
+def test_list_has_every_page_once() -> None:
+    names = [(page.kind, page.name) for page in all_pages() if page.kind != "limit"]
+    assert len(names) == len(set(names))
+    told = run_in_process("explain", "--list").stdout.decode()
+    assert [line for line in told.splitlines() if line.endswith(":")] == [
+        "Exit codes:", "Faults:", "Limits:", "Properties:", "Errors:", "Broker errors:",
+    ]  # fmt: skip
+    for page in all_pages():
+        assert f"\n  {page.name}\n" in told
+        assert find_pages(page.name)
+
+
+def test_json() -> None:
+    (page,) = json.loads(run_in_process("explain", "--output", "json", "12").stdout)
+    assert (page["kind"], page["name"]) == ("exit code", "CONNECT_TIMEOUT")
+    assert page["try"]
+    assert {"name": "7", "title": "Packets are dropped without a word"} in page["see"]
+    assert len(json.loads(run_in_process("explain", "--output", "json").stdout)) == len(ExitCode)
+    assert len(json.loads(run_in_process("explain", "--list", "--output", "json").stdout)) == len(all_pages())
+    limits = json.loads(run_in_process("explain", "--output", "json", "--api-timeout").stdout)
+    assert {each["name"] for each in limits} == {"default.api.timeout.ms", "max.block.ms"}
+
+
+@pytest.mark.parametrize("columns", [40, 80, 200])
+def test_pages_fit_the_terminal(columns: int) -> None:
+    for page in all_pages():
+        for line in page.lines(columns):
+            is_one_long_word = len(line.split()[-1]) > 20 and len(line.split()) <= 4
+            assert len(line) <= columns or is_one_long_word, line
+    for line in run_in_process("explain", columns=columns, stdout_is_tty=True).stdout.decode().splitlines():
+        assert len(line) <= max(columns, 72)

@@ -1,0 +1,59 @@
+"""What `kctl explain` prints: pages, the list of codes, or the list of all pages; as text or as JSON.
+
+Owns what is said where nothing is known. Shown by tests/unit/cli/explanations/test_explain.py.
+"""
+
+import json
+import textwrap
+from collections.abc import Sequence
+
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.explanations import lookup
+from kctl.cli.explanations.page import NARROWEST, WIDTH, Page
+from kctl.cli.failures import CommandError
+
+MOST_SHOWN = 80
+"""Characters of what was asked that an error repeats."""
+_MORE = (
+    "kctl explain also takes a broker's error (error 3, UNKNOWN_TOPIC_OR_PARTITION), an error class (ConnectTimeout), "
+    "a limit or property (--connect-timeout, linger.ms), a fault (fault 7), or a line that kctl has printed; "
+    "kctl explain --list shows all names."
+)
+
+
+def lines(asked: str, *, is_list: bool, is_json: bool, columns: int = WIDTH) -> list[str]:
+    """Return what to print.
+
+    Args: asked: what to explain; empty for the list of exit codes.
+    Raises: CommandError: nothing is known about it; with the nearest names.
+    """
+    if is_list:
+        return _listed(lookup.all_pages(), is_json=is_json)
+    if not asked:
+        return _codes(columns) if not is_json else _listed(lookup.all_codes(), is_json=True)
+    found = lookup.find_pages(asked)
+    if not found:
+        near = lookup.nearest(asked)
+        hint = f"nearest: {', '.join(near)}" if near else "kctl explain --list shows what can be explained"
+        raise CommandError(ExitCode.USAGE, f"nothing is known about {asked[:MOST_SHOWN]!r}", hint)
+    if is_json:
+        return [json.dumps([page.fields() for page in found], indent=2)]
+    return [line for page in found for line in ("", *page.lines(columns))][1:]
+
+
+def _listed(pages: Sequence[Page], *, is_json: bool) -> list[str]:
+    if is_json:
+        return [json.dumps([{"kind": page.kind, "name": page.name, "title": page.title} for page in pages], indent=2)]
+    built: list[str] = []
+    for kind in dict.fromkeys(page.kind for page in pages):
+        names = dict.fromkeys(page.name for page in pages if page.kind == kind)
+        plural = "properties" if kind == "property" else f"{kind}s"
+        built += ["", f"{plural[0].upper()}{plural[1:]}:", *(f"  {name}" for name in names)]
+    return built[1:]
+
+
+def _codes(columns: int) -> list[str]:
+    width = max(NARROWEST, min(columns, WIDTH))
+    codes = [f"{int(code):>4}  {code.text}" for code in ExitCode]
+    more = textwrap.wrap(_MORE, width, break_long_words=False, break_on_hyphens=False)
+    return ["Exit codes (kctl explain N):", *codes, "", *more]

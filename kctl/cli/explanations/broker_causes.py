@@ -1,0 +1,179 @@
+"""BROKER_CAUSES: where the errors of brokers come from that users really meet, and what to try; by Kafka's name.
+
+The texts of all codes are in kctl.client.broker_errors; this is what an operator adds to them. Errors that are not here
+have what their exit code says. Shown by tests/unit/cli/explanations/test_catalogue.py.
+"""
+
+from typing import NamedTuple
+
+
+class BrokerCause(NamedTuple):
+    """What leads to an error of a broker, and what to try, one thing each."""
+
+    causes: str
+    try_: tuple[str, ...]
+
+
+BROKER_CAUSES: dict[str, BrokerCause] = {
+    "UNKNOWN_SERVER_ERROR": BrokerCause(
+        "The broker failed in a way that it has no code for: a bug, a plug-in of its own, or a full disk.",
+        ("Look into that broker's log at the time of the call.",),
+    ),
+    "OFFSET_OUT_OF_RANGE": BrokerCause(
+        "The records were deleted by retention before they were read, the topic was made anew, or the offset was "
+        "written by hand.",
+        ("kctl consume -o start reads what there is.", "Longer retention.ms, or a consumer that keeps up."),
+    ),
+    "UNKNOWN_TOPIC_OR_PARTITION": BrokerCause(
+        "A typing mistake, another cluster than was meant, auto.create.topics.enable=false, a topic that is new or "
+        "just deleted, or one that this principal may not see.",
+        ("kctl topics list shows what may be seen.", "kctl topics create makes one."),
+    ),
+    "LEADER_NOT_AVAILABLE": BrokerCause(
+        "All replicas in sync are down, or the topic was made a moment ago and its leaders are not elected yet.",
+        ("kctl topics describe TOPIC shows replicas and who is offline.", "Start one of the brokers in sync."),
+    ),
+    "NOT_LEADER_OR_FOLLOWER": BrokerCause(
+        "Leadership moved and the metadata here is older than that; it is asked anew by itself. When it stays, brokers "
+        "disagree about who leads.",
+        ("kctl probe compares what the brokers say.",),
+    ),
+    "REQUEST_TIMED_OUT": BrokerCause(
+        "The broker waited for others in vain: followers for acks=all, or the controller for a topic.",
+        ("kctl topics describe shows replicas that lag.", "Give it longer with --request-timeout."),
+    ),
+    "MESSAGE_TOO_LARGE": BrokerCause(
+        "A batch is larger than max.message.bytes of the topic, or message.max.bytes of the broker.",
+        ("Raise max.message.bytes of the topic, or lower -X batch.size.", "-X compression.type=zstd makes it smaller."),
+    ),
+    "COORDINATOR_LOAD_IN_PROGRESS": BrokerCause(
+        "The coordinator has just taken over and still reads its groups or transactions from its log.",
+        ("Wait: it ends by itself. Large logs take minutes.",),
+    ),
+    "COORDINATOR_NOT_AVAILABLE": BrokerCause(
+        "The partition of __consumer_offsets or __transaction_state that the group or producer belongs to has no "
+        "leader, or cannot be made: a new cluster with fewer brokers than offsets.topic.replication.factor.",
+        (
+            "kctl topics describe __consumer_offsets shows its replicas.",
+            "On a small cluster set offsets.topic.replication.factor to the number of brokers.",
+        ),
+    ),
+    "NOT_COORDINATOR": BrokerCause(
+        "The group moved to another broker; it is looked for anew by itself.",
+        ("When it stays: kctl probe --group GROUP compares what the brokers say.",),
+    ),
+    "INVALID_TOPIC_EXCEPTION": BrokerCause(
+        "A name is empty, longer than 249 characters, . or .., or has other characters than a-z A-Z 0-9 . _ -; or it "
+        "is a topic of the cluster's own.",
+        ("Choose another name.",),
+    ),
+    "NOT_ENOUGH_REPLICAS": BrokerCause(
+        "acks=all wants min.insync.replicas replicas in sync, and there are fewer: brokers are down or lag.",
+        ("kctl topics describe TOPIC shows who is in sync.", "Bring brokers back before lowering min.insync.replicas."),
+    ),
+    "NOT_ENOUGH_REPLICAS_AFTER_APPEND": BrokerCause(
+        "The leader wrote the records, then too few replicas had them: they are perhaps written, and sent again.",
+        ("kctl topics describe TOPIC shows who is in sync.",),
+    ),
+    "ILLEGAL_GENERATION": BrokerCause(
+        "The group went on without this member: it was away for longer than session.timeout.ms or "
+        "max.poll.interval.ms.",
+        ("Process fewer records a poll (max.poll.records), or raise max.poll.interval.ms.",),
+    ),
+    "UNKNOWN_MEMBER_ID": BrokerCause(
+        "The coordinator has forgotten this member: its session timed out, or the group was deleted or moved.",
+        ("A consumer joins again by itself; commits of before are refused.",),
+    ),
+    "REBALANCE_IN_PROGRESS": BrokerCause(
+        "Members come or go, and partitions are handed out anew. It passes by itself.",
+        ("When it stays: kctl groups members GROUP shows who keeps joining.",),
+    ),
+    "TOPIC_AUTHORIZATION_FAILED": BrokerCause(
+        "No ACL allows this principal to read, write or describe the topic.",
+        ("The principal of this connection needs an ACL for the operation on that topic.",),
+    ),
+    "GROUP_AUTHORIZATION_FAILED": BrokerCause(
+        "No ACL allows this principal to read the group; consuming needs Read on the group as well as on the topic.",
+        ("The principal needs Read on the group.",),
+    ),
+    "CLUSTER_AUTHORIZATION_FAILED": BrokerCause(
+        "No ACL allows this principal an operation of the cluster: making topics, or IdempotentWrite before Kafka 3.0.",
+        ("The principal needs Create, Alter or IdempotentWrite on the cluster.",),
+    ),
+    "UNSUPPORTED_SASL_MECHANISM": BrokerCause(
+        "This listener does not offer the mechanism of sasl.mechanism.",
+        ("The message lists what the broker offers: set sasl.mechanism to one of them.",),
+    ),
+    "ILLEGAL_SASL_STATE": BrokerCause(
+        "Credentials were sent to a listener that does not ask for any, or in another order than it expects.",
+        ("security.protocol must be that of the listener: kctl probe tells what it speaks.",),
+    ),
+    "SASL_AUTHENTICATION_FAILED": BrokerCause(
+        "The user name or password is wrong, the token has expired, or the user exists for another mechanism only.",
+        ("Check the credentials and sasl.mechanism.", "For tokens: compare the clocks of both machines."),
+    ),
+    "UNSUPPORTED_VERSION": BrokerCause(
+        "The broker is too old or too new for what was asked.",
+        ("kctl probe shows the versions that each broker has.",),
+    ),
+    "TOPIC_ALREADY_EXISTS": BrokerCause(
+        "There is a topic of that name, perhaps one that is being deleted.",
+        ("kctl topics describe shows it.",),
+    ),
+    "INVALID_REPLICATION_FACTOR": BrokerCause(
+        "More replicas were asked for than there are brokers alive.",
+        ("kctl probe counts the brokers; --replication-factor must not be above that.",),
+    ),
+    "NOT_CONTROLLER": BrokerCause(
+        "The controller moved; it is looked for anew by itself.",
+        ("When it stays: kctl probe shows which broker is the controller.",),
+    ),
+    "POLICY_VIOLATION": BrokerCause(
+        "The cluster's own rules for topics or properties forbid it.",
+        ("The message is that of the rule; ask those who run the cluster.",),
+    ),
+    "OUT_OF_ORDER_SEQUENCE_NUMBER": BrokerCause(
+        "Records before these are missing in the log: it was cut, or an earlier batch expired.",
+        ("The account at the end tells which records are not delivered: send those again.",),
+    ),
+    "PRODUCER_FENCED": BrokerCause(
+        "Another producer with the same transactional.id has started since.",
+        ("Give each process a transactional.id of its own.",),
+    ),
+    "INVALID_PRODUCER_EPOCH": BrokerCause(
+        "The transaction was aborted by the coordinator (transaction.timeout.ms), or a newer producer took its id.",
+        ("Raise -X transaction.timeout.ms, or give each process a transactional.id of its own.",),
+    ),
+    "KAFKA_STORAGE_ERROR": BrokerCause(
+        "A disk of the broker failed or is full, and the log on it is offline.",
+        ("Look at the disks and the log of that broker.",),
+    ),
+    "OFFSET_NOT_AVAILABLE": BrokerCause(
+        "A new leader does not know yet how far its followers are. It passes by itself.",
+        ("Wait, or call again with a longer --api-timeout.",),
+    ),
+    "FENCED_INSTANCE_ID": BrokerCause(
+        "Another member with the same group.instance.id has joined since.",
+        ("Give each process a group.instance.id of its own.",),
+    ),
+    "NON_EMPTY_GROUP": BrokerCause(
+        "The group has members, and what was asked for needs one without.",
+        ("Stop its consumers; kctl groups members GROUP shows who they are.",),
+    ),
+    "GROUP_ID_NOT_FOUND": BrokerCause(
+        "There is no such group: a typing mistake, another cluster, or its offsets have expired.",
+        ("kctl groups list shows what there is.",),
+    ),
+    "GROUP_MAX_SIZE_REACHED": BrokerCause(
+        "The group has as many members as group.max.size of the brokers allows.",
+        ("Fewer consumers with more partitions each, or a higher group.max.size.",),
+    ),
+    "THROTTLING_QUOTA_EXCEEDED": BrokerCause(
+        "A quota on making and deleting topics is used up for the moment.",
+        ("Wait; the answer says how long.", "Make fewer topics in one call."),
+    ),
+    "INCONSISTENT_CLUSTER_ID": BrokerCause(
+        "The addresses lead into two clusters.",
+        ("kctl probe shows which address belongs to which cluster.",),
+    ),
+}
