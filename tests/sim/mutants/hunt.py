@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from tests.sim.mutants.mutants import MUTANTS, Mutant
+from tests.sim.mutants.producer_mutants import PRODUCER_MUTANTS
 
 ROOT = Path(__file__).parents[3]
 
@@ -42,6 +43,8 @@ def hunt_one(seeds: int, mutant: Mutant) -> str:
         shutil.copytree(ROOT / "tests", root / "tests", ignore=shutil.ignore_patterns("__pycache__", "data"))
         plant(mutant, root)
         command = [sys.executable, "-m", "tests.sim", "run", "--seeds", f"0:{seeds}", "--first", "--once"]
+        if mutant in PRODUCER_MUTANTS:
+            command.append("--producer")
         done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
         if done.returncode == 0:
             return ""
@@ -51,7 +54,7 @@ def hunt_one(seeds: int, mutant: Mutant) -> str:
 
 def hunt(names: list[str], *, seeds: int, jobs: int) -> int:
     """Hunt these mutants, or all; print what found each and return 1 when one lives on."""
-    wanted = [mutant for mutant in MUTANTS if not names or mutant.name in names]
+    wanted = [mutant for mutant in (*MUTANTS, *PRODUCER_MUTANTS) if not names or mutant.name in names]
     alive = 0
     with ThreadPoolExecutor(jobs) as pool:
         found: Iterator[str] = pool.map(partial(hunt_one, seeds), wanted)

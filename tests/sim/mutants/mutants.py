@@ -113,6 +113,24 @@ MUTANTS: tuple[Mutant, ...] = (
         "            pass",
     ),
     Mutant(
+        "a topic made anew is the one before",
+        f"{_CONSUMER}/subscription.py",
+        "kept = {tp: state for tp, state in before.items() if wanted.get(tp) == state.topic_id}",
+        "kept = {tp: state for tp, state in before.items() if tp in wanted}",
+    ),
+    Mutant(
+        "old positions are committed to a new topic",
+        f"{_MANAGERS}/commits.py",
+        "return topic_ids if has_all and speaks_ids else NO_IDS",
+        "return NO_IDS",
+    ),
+    Mutant(
+        "a new topic is read under the name of the old one",
+        f"{_MANAGERS}/leaders.py",
+        "if topic_id in (NO_TOPIC_ID, known) or known == NO_TOPIC_ID:",
+        "if True:",
+    ),
+    Mutant(
         "heartbeats four times too rare",
         f"{_MANAGERS}/heartbeat.py",
         "        self._is_in_flight = True\n        self._due_at_ms = now_ms + self._interval_ms",

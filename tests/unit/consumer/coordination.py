@@ -19,6 +19,7 @@ class ReadyCoordinator:
         self.is_ready = True
         self.newest = 10
         """The newest version that it speaks, of anything."""
+        self.lost_with: list[KafkaError] = []
         self.error: KafkaError | None = None
         self.refusal: KafkaError | None = None
 
@@ -33,6 +34,9 @@ class ReadyCoordinator:
         self, connection: int, request: Request, timeout_ms: int, on_done: OnDone, max_version: int | None = None
     ) -> Outgoing:
         return Outgoing(connection, request, timeout_ms, on_done, max_version)
+
+    def lost(self, error: KafkaError) -> None:
+        self.lost_with.append(error)
 
     def check(self, code: int, what: str) -> KafkaError | None:
         return broker_error(code, what) if code else None

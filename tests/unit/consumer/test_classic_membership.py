@@ -2,6 +2,8 @@
 
 from typing import TypeVar, cast
 
+import pytest
+
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.assignors import MemberSubscription
@@ -10,13 +12,14 @@ from kctl.client.consumer.group_events import AssignmentChanged, GroupFailed, Su
 from kctl.client.consumer.managers.coordinator import HELD, PROMPT, Coordinator
 from kctl.client.consumer.managers.membership_classic import ClassicMembership
 from kctl.client.consumer.managers.requests import Outgoing
+from kctl.client.errors import RequestTimeout
 from kctl.client.protocol.api.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kctl.client.protocol.api.join_group import JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember
 from kctl.client.protocol.api.leave_group import LeaveGroupRequest
 from kctl.client.protocol.api.sync_group import SyncGroupRequest, SyncGroupResponse
 from kctl.client.protocol.schema import Request
 from tests.unit.consumer.coordination import ReadyCoordinator
-from tests.unit.consumer.fakes import T0, T1, FakeClient, Reports, answer, chance, config, topic
+from tests.unit.consumer.fakes import T0, T1, FakeClient, Reports, answer, chance, config, fail, topic
 
 R = TypeVar("R", bound=Request)
 
@@ -63,11 +66,46 @@ class Desk:
 def test_the_member_id_comes_first_and_the_join_may_be_held() -> None:
     desk = Desk()
     sent, request = desk.sent(JoinGroupRequest)
-    assert (sent.node_id, sent.timeout_ms, request.rebalance_timeout_ms) == (HELD, 65_000, 60_000)
+    assert (sent.node_id, sent.timeout_ms, request.rebalance_timeout_ms) == (PROMPT, 30_000, 60_000)
     assert (request.member_id, request.protocol_type) == ("", "consumer")
     answer(sent, JoinGroupResponse(error_code=ErrorCode.MEMBER_ID_REQUIRED, member_id="m"))
     assert desk.member.identity is None
-    assert desk.sent(JoinGroupRequest)[1].member_id == "m"
+    sent, request = desk.sent(JoinGroupRequest)
+    assert (sent.node_id, sent.timeout_ms, request.member_id) == (HELD, 65_000, "m")
+
+
+def test_a_first_join_that_is_not_answered_gets_twice_the_time() -> None:
+    desk = Desk()
+    limits = []
+    for now_ms in range(0, 300_000, 100_000):
+        sent, _ = desk.sent(JoinGroupRequest, now_ms)
+        limits.append(sent.timeout_ms)
+        fail(sent, RequestTimeout("JoinGroup", timeout_ms=sent.timeout_ms, elapsed_ms=sent.timeout_ms), now_ms)
+    assert limits == [30_000, 60_000, 65_000], "an old broker may hold it back after all"
+
+
+@pytest.mark.parametrize("is_static", [True, False], ids=["static", "old broker"])
+def test_where_no_member_id_comes_first_the_first_join_is_held(is_static: bool) -> None:
+    desk = Desk(**({"group_instance_id": "i"} if is_static else {}))
+    desk.coordinator.newest = 9 if is_static else 3
+    sent, _ = desk.sent(JoinGroupRequest)
+    assert (sent.node_id, sent.timeout_ms) == (HELD, 65_000)
+
+
+def test_a_join_that_the_group_does_not_know_of_got_lost_and_is_made_again() -> None:
+    desk = Desk()
+    sent, _ = desk.sent(JoinGroupRequest)
+    answer(sent, JoinGroupResponse(error_code=ErrorCode.MEMBER_ID_REQUIRED, member_id="m"))
+    requests = {each.request.NAME: each for each in desk.member.poll(1000).requests}
+    assert list(requests) == ["JoinGroup", "Heartbeat"]
+    unknown = HeartbeatResponse(error_code=ErrorCode.UNKNOWN_MEMBER_ID)
+    answer(requests["Heartbeat"], unknown, 1001)
+    desk.beat(ErrorCode.UNKNOWN_MEMBER_ID, 4000)
+    assert desk.coordinator.lost_with == [], "it may have overtaken the JoinGroup"
+    desk.beat(ErrorCode.UNKNOWN_MEMBER_ID, 7000)
+    [error] = desk.coordinator.lost_with
+    assert "UNKNOWN_MEMBER_ID" in str(error)
+    assert desk.sent(JoinGroupRequest, 7001)[1].member_id == ""
 
 
 def test_nobody_joins_before_the_application_polls() -> None:

@@ -4,6 +4,7 @@ Owns the values that go into the requests and the shares a leader works out; no 
 Shown by tests/unit/consumer/test_classic_membership.py.
 """
 
+from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.assignors import MemberSubscription, assignor_by_name
@@ -20,6 +21,14 @@ from kctl.client.protocol.api.sync_group import SyncGroupRequest, SyncGroupReque
 
 JOIN_MARGIN_MS = 5_000
 """What an answer to JoinGroup may take beyond max.poll.interval.ms, for which the broker may hold it."""
+FIRST_VERSION_WITH_ID_FIRST = 4
+"""From this version on, a member without an id is told one at once, and nothing else (KIP-394)."""
+UNKNOWN = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION})
+"""Codes that mean that the group has given this member's partitions away."""
+AT_ONCE = frozenset({ErrorCode.MEMBER_ID_REQUIRED, ErrorCode.REBALANCE_IN_PROGRESS})
+"""Codes after which the member joins again without waiting: the next attempt says something else."""
+ARRIVES_WITHIN_MS = 5_000
+"""So long after a JoinGroup a heartbeat on the other connection cannot have overtaken it."""
 MOST_REASON = 255
 NO_GENERATION = -1
 
@@ -32,18 +41,26 @@ class ClassicRequests:
         join_timeout_ms, heartbeat_timeout_ms: how long their answers may take.
 
     Source: KIP-266 and Java's AbstractCoordinator for the limit of JoinGroup. Differs: SyncGroup, which is held as
-    well, has the same; a heartbeat has half of session.timeout.ms at most, so that a silent coordinator is noticed
-    before the session ends.
+    well, has the same, and the first JoinGroup of a member, which is answered at once, less; a heartbeat has half of
+    session.timeout.ms at most, so that a silent coordinator is noticed before the session ends.
     """
 
     def __init__(self, config: ConsumerConfig, group_id: str) -> None:
         self.joined_topics: tuple[str, ...] = ()
+        self._request_timeout_ms = config.request_timeout_ms
         self.join_timeout_ms = max(config.request_timeout_ms, config.max_poll_interval_ms + JOIN_MARGIN_MS)
         self.heartbeat_timeout_ms = max(1, min(config.request_timeout_ms, config.session_timeout_ms // 2))
         self._config = config
         self._group_id = group_id
         self._previous: tuple[TopicPartition, ...] = ()
         self._previous_generation = NO_GENERATION
+
+    def id_timeout_ms(self, failures: int) -> int:
+        """Return how long the answer may take to a first JoinGroup, which brokers answer at once with a member id.
+
+        One that holds it back all the same gets twice the time with each attempt.
+        """
+        return min(self._request_timeout_ms << min(failures, 10), self.join_timeout_ms)
 
     def got(self, assigned: tuple[TopicPartition, ...], generation: int) -> None:
         """Remember the last shares, which sticky assignors are told of when the member joins again."""

@@ -28,7 +28,14 @@ from kctl.client.consumer.group_events import (
     MemberChanged,
     Subscribe,
 )
-from kctl.client.consumer.managers.classic_requests import ClassicRequests, Joined
+from kctl.client.consumer.managers.classic_requests import (
+    ARRIVES_WITHIN_MS,
+    AT_ONCE,
+    FIRST_VERSION_WITH_ID_FIRST,
+    UNKNOWN,
+    ClassicRequests,
+    Joined,
+)
 from kctl.client.consumer.managers.coordinator import HELD, PROMPT, Coordinator
 from kctl.client.consumer.managers.heartbeat import Heartbeat, Liveness
 from kctl.client.consumer.managers.leaders import may_pass
@@ -41,13 +48,8 @@ from kctl.client.errors import BrokerError, KafkaError, RemoteProtocolError
 from kctl.client.metadata import Metadata
 from kctl.client.network.in_flight import Answer
 from kctl.client.protocol.api.heartbeat import HeartbeatResponse
-from kctl.client.protocol.api.join_group import JoinGroupResponse
+from kctl.client.protocol.api.join_group import JoinGroupRequest, JoinGroupResponse
 from kctl.client.protocol.api.sync_group import SyncGroupResponse
-
-UNKNOWN = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION})
-"""Codes that mean that the group has given this member's partitions away."""
-AT_ONCE = frozenset({ErrorCode.MEMBER_ID_REQUIRED, ErrorCode.REBALANCE_IN_PROGRESS})
-"""Codes after which the member joins again without waiting: the next attempt says something else."""
 
 
 class Stage(Enum):
@@ -103,6 +105,8 @@ class ClassicMembership:
         self._reported = self._applied = 0
         self._joined: Joined | None = None
         """The last JoinGroup's answer, for as long as its generation lasts."""
+        self._held_since_ms = 0
+        """When the last JoinGroup was sent."""
         self._attempt = 0
         """Numbers joins: an answer to an earlier one is of no interest."""
         self._failures = 0
@@ -224,16 +228,33 @@ class ClassicMembership:
             return Poll([], self._retry_at_ms)
         assert self._choice is not None
         topics = self._choice.topics
-        if topics is None or not self._coordinator.ready(HELD):
+        if topics is None or not self._are_connected():
             return Poll([])
+        connection, timeout_ms = HELD, self._requests.join_timeout_ms
+        if self._is_new and self._coordinator.speaks(PROMPT, JoinGroupRequest, FIRST_VERSION_WITH_ID_FIRST):
+            connection, timeout_ms = PROMPT, self._requests.id_timeout_ms(self._failures)
         self._stage = Stage.JOIN_SENT
+        self._held_since_ms = now_ms
         self._attempt += 1
         attempt = self._attempt
         request = self._requests.join(self._member_id, self._generation, topics, self._owned, self._reason)
-        timeout_ms = self._requests.join_timeout_ms
         return Poll(
-            [self._coordinator.outgoing(HELD, request, timeout_ms, lambda answer: self._on_joined(attempt, answer))]
+            [
+                self._coordinator.outgoing(
+                    connection, request, timeout_ms, lambda answer: self._on_joined(attempt, answer)
+                )
+            ]
         )
+
+    @property
+    def _is_new(self) -> bool:
+        """Whether the group is to tell us a member id first, which it does at once."""
+        return not self._member_id and self._config.group_instance_id is None
+
+    def _are_connected(self) -> bool:
+        """Whether a JoinGroup can be sent; both connections are made side by side."""
+        has_held = self._coordinator.ready(HELD)
+        return (not self._is_new or self._coordinator.ready(PROMPT)) and has_held
 
     def _assign(self) -> Poll:
         """Send the shares of all members, as soon as the metadata of their topics is there."""
@@ -265,7 +286,11 @@ class ClassicMembership:
         request = self._requests.heartbeat(identity)
         timeout_ms = self._requests.heartbeat_timeout_ms
         return Poll(
-            [self._coordinator.outgoing(PROMPT, request, timeout_ms, lambda answer: self._on_beat(identity, answer))]
+            [
+                self._coordinator.outgoing(
+                    PROMPT, request, timeout_ms, lambda answer: self._on_beat(identity, now_ms, answer)
+                )
+            ]
         )
 
     # --- answers ----------------------------------------------------------------------------------------------------
@@ -319,21 +344,33 @@ class ClassicMembership:
         if released:
             self._join_anew("partitions were released")
 
-    def _on_beat(self, identity: MemberIdentity, answer: Answer) -> None:
+    def _on_beat(self, identity: MemberIdentity, sent_at_ms: int, answer: Answer) -> None:
         response = answer.response
         self._heartbeat.ended(answer.received_at_ms, is_ok=response is not None)
         if not isinstance(response, HeartbeatResponse) or identity != self._identity():
             return
         error = self._coordinator.check(response.error_code, "Heartbeat")
-        if error is None or self._stage in HELD_BACK:
+        if error is None:
             return
-        if response.error_code == ErrorCode.REBALANCE_IN_PROGRESS:
+        if self._stage in HELD_BACK:
+            self._look_for_lost_join(error, sent_at_ms)
+        elif response.error_code == ErrorCode.REBALANCE_IN_PROGRESS:
             if self._stage is Stage.STABLE:
                 self.rejoin("the group rebalances")
         elif isinstance(error, BrokerError) and not may_pass(error):
             self._on_refused(error)
 
     # --- what goes wrong --------------------------------------------------------------------------------------------
+
+    def _look_for_lost_join(self, error: KafkaError, sent_at_ms: int) -> None:
+        """Join anew where the group does not know us though our request has had all the time to arrive.
+
+        It got lost with its connection, or its answer did and our session has ended since: no answer will come.
+        """
+        has_arrived = sent_at_ms >= self._held_since_ms + ARRIVES_WITHIN_MS
+        if has_arrived and isinstance(error, BrokerError) and error.code == ErrorCode.UNKNOWN_MEMBER_ID:
+            self._on_refused(error)
+            self._coordinator.lost(error)
 
     def _on_no_answer(self, answer: Answer) -> None:
         """JoinGroup or SyncGroup ended with its connection."""

@@ -1,0 +1,123 @@
+"""The bugs planted in the producer: one replacement of text each, found by the seeds of producers."""
+
+from tests.sim.mutants.mutants import Mutant
+
+_PRODUCER = "kctl/client/producer"
+_TRANSACTIONS = f"{_PRODUCER}/transactions/transactions.py"
+
+PRODUCER_MUTANTS: tuple[Mutant, ...] = (
+    Mutant(
+        "a refusal is taken for an acknowledgement",
+        f"{_PRODUCER}/produce_calls.py",
+        "answer.error_code == ErrorCode.NONE:",
+        "answer.error_code in (ErrorCode.NONE, ErrorCode.NOT_ENOUGH_REPLICAS):",
+    ),
+    Mutant(
+        "a leader that steps down has written nothing",
+        f"{_PRODUCER}/produce_calls.py",
+        "_MAYBE_WRITTEN | _LOST_WHILE_WAITING if request.acks == _ACKS_ALL else _MAYBE_WRITTEN",
+        "_MAYBE_WRITTEN",
+    ),
+    Mutant(
+        "a lost answer is a certain failure",
+        f"{_PRODUCER}/batch_sender.py",
+        "isinstance(answer.error, TransportError) or answer.error.retriable",
+        "False",
+    ),
+    Mutant(
+        "numbers of a batch that may be written are used again",
+        f"{_PRODUCER}/partition_queue.py",
+        "        if batch.may_be_written:\n            self.has_gap = True",
+        "        if False:\n            self.has_gap = True",
+    ),
+    Mutant(
+        "two batches go to a broker that does not know the producer",
+        f"{_PRODUCER}/partition_queue.py",
+        "not self.sequence.is_proven or ",
+        "",
+    ),
+    Mutant(
+        "a waiting record gets in front when its partition is served",
+        f"{_PRODUCER}/batch_sender.py",
+        "queue.next_frozen() or self._accumulator.freeze(queue)",
+        "self._accumulator.freeze(queue) if queue.records else queue.next_frozen()",
+    ),
+    Mutant(
+        "expired records are sent all the same",
+        f"{_PRODUCER}/expiry.py",
+        "            self._accumulator.cut_anew(queue, batch)",
+        "            pass",
+    ),
+    Mutant(
+        "a record expires five milliseconds late",
+        f"{_PRODUCER}/batch.py",
+        "return self.records[self._next_expiry].created_at_ms + delivery_timeout_ms",
+        "return self.records[self._next_expiry].created_at_ms + delivery_timeout_ms + 5",
+    ),
+    Mutant(
+        "flush waits for the newest records alone",
+        f"{_PRODUCER}/deliveries.py",
+        "any(group.outstanding for group in self._groups_to(self._flushes[0][1]))",
+        "self._flushes[0][1].outstanding",
+    ),
+    Mutant(
+        "flush keeps failures to itself",
+        f"{_PRODUCER}/deliveries.py",
+        "mark.finish(UndeliveredError(failed, error) if error is not None else None)",
+        "mark.finish(None)",
+    ),
+    Mutant(
+        "close calls failed what is unknown",
+        f"{_PRODUCER}/batch.py",
+        "return Outcome(error=error, is_unknown=self.is_unknown)",
+        "return Outcome(error=error, is_unknown=False)",
+    ),
+    Mutant(
+        "close takes three milliseconds more",
+        f"{_PRODUCER}/sender.py",
+        "now_ms >= self._close.deadline_at_ms or",
+        "now_ms >= self._close.deadline_at_ms + 3 or",
+    ),
+    Mutant(
+        "answers count after a close in a callback",
+        f"{_PRODUCER}/batch_sender.py",
+        "if not self.is_over and _is_current(",
+        "if _is_current(",
+    ),
+    Mutant(
+        "failed records keep their memory",
+        f"{_PRODUCER}/deliveries.py",
+        "        self._memory.give(size_bytes)",
+        "        self._memory.give(size_bytes if outcome.error is None else 0)",
+    ),
+    Mutant(
+        "a send that is refused at the end keeps its memory",
+        f"{_PRODUCER}/producer.py",
+        "            self._memory.take_back(size_bytes)\n",
+        "",
+    ),
+    Mutant(
+        "who waits for memory is not woken",
+        f"{_PRODUCER}/buffer_memory.py",
+        "        assert self._given <= self._taken\n        self.wake_all()",
+        "        assert self._given <= self._taken",
+    ),
+    Mutant(
+        "a commit does not wait for its records",
+        _TRANSACTIONS,
+        "                if not self._has_work:\n                    self._end(committed=True)",
+        "                if not self._exchange.api:\n                    self._end(committed=True)",
+    ),
+    Mutant(
+        "a transaction goes on without a lost record",
+        _TRANSACTIONS,
+        "            self.record_lost(outcome.error)",
+        "            pass",
+    ),
+    Mutant(
+        "an abort of the older protocol does not wait for what is on its way",
+        _TRANSACTIONS,
+        "if not self.is_v2 and (self._records.outstanding or self._offsets.is_in_flight):",
+        "if False:",
+    ),
+)
