@@ -86,10 +86,10 @@ class ConsumerRules:
             tp, first, count = entry.value
             self._probes.setdefault(tp, {}).update(dict.fromkeys(range(first, first + count), entry.at_ms))
         elif entry.what == "deleted":
-            for places in self._places.values():
+            for proc, places in self._places.items():
                 for tp, place in places.items():
-                    if tp.topic == entry.value:
-                        place.expected = None
+                    if tp.topic == entry.value and not facts.has_ids(proc):
+                        place.expected = None  # others go on reading the old one until the group takes it away
 
     def _of_client(self, entry: Entry, facts: Facts) -> Iterator[Violation]:
         proc = entry.proc
