@@ -57,8 +57,11 @@ COMMANDS = {
     "probe": Entry("kctl.cli.probe.command", "Try every address of every node and show each phase."),
     "topics": Entry("kctl.cli.topics", "List, describe, create and delete topics."),
     "groups": Entry("kctl.cli.groups.command", "List, describe and change consumer groups."),
+    "profile": Entry("kctl.cli.profile.command", "Keep clusters by name, with where their secrets are."),
     "bench": Entry("kctl.cli.bench.command", "Measure producing, consuming, or both: records/s, MB/s and latencies."),
-    "pipeline": Entry("kctl.cli.pipeline.command", "Move many records with Spark: to files and back, checked, mirrored."),
+    "pipeline": Entry(
+        "kctl.cli.pipeline.command", "Move many records with Spark: to files and back, checked, mirrored."
+    ),
     "completion": Entry("kctl.cli.completion.command", "Complete commands and names in your shell."),
     "help-json": Entry("kctl.cli.help_json", "Print all commands and their options as JSON."),
     "explain": Entry("kctl.cli.explain", "Explain an exit code, an error, a limit or a message."),

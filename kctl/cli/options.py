@@ -265,12 +265,15 @@ def common_names() -> frozenset[str]:
     return frozenset(_shared_parameters())
 
 
-def with_common(*outputs: Output, fetches: bool = True) -> Callable[[Callable[..., int]], Callable[..., int]]:
+def with_common(
+    *outputs: Output, fetches: bool = True, profile: str = ""
+) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Return what gives a command the shared options after its own; its first parameter becomes the `Common`.
 
     Args:
         outputs: the shapes of --output; a command without any does not show the option, and refuses it.
         fetches: get what the references of the profile stand for.
+        profile: the command's own parameter that names a profile as -C does.
     """
     shared = _shared_parameters()
     shape = typer.Option(
@@ -282,6 +285,11 @@ def with_common(*outputs: Output, fetches: bool = True) -> Callable[[Callable[..
         own = list(inspect.signature(command).parameters.values())[1:]
 
         def call(**given: Any) -> int:
+            named = given.get(profile)
+            if named is not None:
+                if given["profile"] not in (None, named):
+                    raise click.UsageError(f"two profiles: {named} and -C {given['profile']}.")
+                given["profile"] = named
             merged = common(**{name: given.pop(name) for name in shared}, fetches=fetches)
             try:
                 return command(merged, **given)

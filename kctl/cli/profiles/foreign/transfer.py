@@ -4,7 +4,6 @@ Shown by tests/unit/cli/profiles/foreign.
 """
 
 from collections.abc import Iterable, Mapping
-from enum import Enum
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,14 +22,6 @@ MODULES = {
 """Login modules that take a user and a password, by SASL mechanism."""
 CHAIN, KEY = "ssl.keystore.certificate.chain", "ssl.keystore.key"
 LEFT_OUT = "a secret, which --with-secrets writes"
-
-
-class Format(Enum):
-    """Whose files are read and written."""
-
-    JAVA = "java"
-    LIBRDKAFKA = "librdkafka"
-    RPK = "rpk"
 
 
 class Read(NamedTuple):

@@ -1,0 +1,188 @@
+"""What `kctl profile use`, `create`, `edit -X`, `delete` and `trust` do. Shown by tests/cli/test_profile.py."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from kctl.cli.environment import Environment
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import CommandError
+from kctl.cli.profile.judge import findings_of, refuse_errors
+from kctl.cli.profiles import edits
+from kctl.cli.profiles.choice import VARIABLE, no_such_profile, read_files
+from kctl.cli.profiles.files import Content, read_bytes, read_content
+from kctl.cli.profiles.foreign.transfer import is_literal_secret, make_jaas
+from kctl.cli.profiles.references import JAAS, KINDS, Reference
+from kctl.cli.profiles.store import Store, open_store, store_of
+from kctl.cli.profiles.trust import distrust, trust
+from kctl.client.errors import ConfigError
+
+
+class Login(NamedTuple):
+    """What create was told of a login: mechanism, user, and where the password is (`env:NAME`)."""
+
+    mechanism: str | None
+    user: str | None
+    password_from: str | None
+
+
+def use_profile(environment: Environment, name: str | None, *, project: bool) -> int:
+    """Write `current`."""
+    environ = environment.environ
+    if name is not None:
+        files = read_files(environ)
+        if name not in files.names():
+            raise no_such_profile(name, "kctl profile use", files)
+    store = open_store(environ, environment.clock, project=project)
+    store.change(lambda text, where: edits.put_current(text, name, where))
+    environment.say(f"kctl profile: {'no profile' if name is None else name} is current now, in {store.path}")
+    if environ.get(VARIABLE) is not None:
+        environment.say(f"kctl profile: ${VARIABLE} is set, and goes before it")
+    return ExitCode.OK
+
+
+def create_profile(
+    environment: Environment,
+    name: str,
+    given: Mapping[str, str],
+    overrides: Sequence[str],
+    login: Login,
+    *,
+    make_current: bool,
+    force: bool,
+    project: bool,
+) -> int:
+    """Write a new profile."""
+    properties = dict(given) | read_overrides(overrides) | _of_login(login)
+    store = open_store(environment.environ, environment.clock, project=project)
+    put_new_profile(environment, store, name, properties, make_current=make_current, force=force)
+    return ExitCode.OK
+
+
+def put_new_profile(
+    environment: Environment,
+    store: Store,
+    name: str,
+    properties: Mapping[str, str],
+    *,
+    make_current: bool,
+    force: bool,
+) -> None:
+    """Write a profile that is not there yet, or any with `force`, and say what was done.
+
+    Raises: ConfigError, CommandError: its name is none, it is there, or it cannot work.
+    """
+    if edits.NAME.fullmatch(name) is None:
+        raise ConfigError(f"{name[:80]!r} is no name for a profile: letters, digits, . _ - and at most 64 of them")
+    refuse_errors(findings_of(name, properties, store, environment), f"profile {name}")
+    was: list[Content] = []
+
+    def edit(text: str, where: str) -> str:
+        before = read_content(text.encode(), where)
+        was.append(before)
+        if name in before.profiles and not force:
+            raise CommandError(
+                ExitCode.USAGE,
+                f"{where} has a profile {name} already",
+                "--force replaces it; kctl profile edit changes it",
+            )
+        after = edits.put_profile(text, name, properties, where)
+        becomes = make_current or (before.current is None and not before.profiles)
+        return edits.put_current(after, name, where) if becomes else after
+
+    store.change(edit)
+    becomes = make_current or (was[0].current is None and not was[0].profiles)
+    state = "and is current: calls without -C use it" if becomes else f"-C {name} uses it"
+    environment.say(f"kctl profile: {name} is in {store.path}, {state}")
+
+
+def change_profile(environment: Environment, name: str, overrides: Sequence[str], unset: Sequence[str]) -> int:
+    """Change single properties of a profile."""
+    files = read_files(environment.environ)
+    store = store_of(name, files, environment.environ, environment.clock)
+    if store is None:
+        raise no_such_profile(name, "kctl profile edit", files)
+    new = read_overrides(overrides)
+
+    def edit(text: str, where: str) -> str:
+        before = dict(read_content(text.encode(), where).profiles.get(name, {}))
+        for key in unset:
+            if before.pop(key, None) is None:
+                raise ConfigError(f"profile {name} has no {key[:80]!r} to unset", key=key)
+        after = before | new
+        refuse_errors(findings_of(name, after, store, environment), f"profile {name}")
+        return edits.put_profile(text, name, after, where)
+
+    store.change(edit)
+    environment.say(f"kctl profile: {name} was changed in {store.path}")
+    return ExitCode.OK
+
+
+def delete_profiles(environment: Environment, names: Sequence[str]) -> int:
+    """Remove profiles, or none of them where one is not there."""
+    files = read_files(environment.environ)
+    for name in names:
+        if name not in files.names():
+            raise no_such_profile(name, "kctl profile delete", files)
+    for name in names:
+        store = store_of(name, files, environment.environ, environment.clock)
+        assert store is not None  # looked at above
+        store.change(lambda text, where, name=name: edits.remove_profile(text, name, where))  # type: ignore[misc]  # bound now
+        environment.say(f"kctl profile: {name} is gone from {store.path}")
+    return ExitCode.OK
+
+
+def trust_project(environment: Environment, *, revoke: bool) -> int:
+    """Allow the project's file as it is, or take that back."""
+    store = open_store(environment.environ, environment.clock, project=True)
+    found = read_bytes(store.path)
+    if found is None:
+        raise ConfigError(f"there is no {store.path.name} here, nor in a folder above")
+    if revoke:
+        distrust(store.path, environment.environ)
+        environment.say(f"kctl profile: {store.path} is not trusted any more")
+        return ExitCode.OK
+    names = ", ".join(read_content(found[0], str(store.path)).profiles) or "no profiles"
+    trust(store.path, found[0], environment.environ)
+    environment.say(f"kctl profile: {store.path} is trusted until it changes; it has {names}")
+    return ExitCode.OK
+
+
+def read_overrides(overrides: Sequence[str]) -> dict[str, str]:
+    """Return the properties of -X; a secret must be a reference, for what is on a command line can be seen.
+
+    Raises: ConfigError: not of the form key=value, or a secret.
+    """
+    found: dict[str, str] = {}
+    for text in overrides:
+        key, equals, value = text.partition("=")
+        key = key.strip()
+        if not key or not equals:
+            raise ConfigError(f"-X takes key=value, such as -X client.id=me, not {key[:80]!r}")
+        if is_literal_secret(key, value):
+            raise ConfigError(
+                f"-X {key}: a secret on the command line can be read by every user of this machine; "
+                f"write where it is: -X '{key}=${{env:NAME}}', or file:, cmd:, keyring:, prompt:",
+                key=key,
+            )
+        found[key] = value
+    return found
+
+
+def _of_login(login: Login) -> dict[str, str]:
+    found = {} if login.mechanism is None else {"sasl.mechanism": login.mechanism}
+    if login.user is None and login.password_from is None:
+        return found
+    if login.user is None or login.password_from is None or login.mechanism is None:
+        raise ConfigError("a login is --sasl-mechanism, --user and --password-from together")
+    kind, colon, argument = login.password_from.partition(":")
+    if kind not in KINDS or not colon or not argument:
+        raise ConfigError(
+            "--password-from says where the password is, never the password: env:NAME, file:PATH, cmd:COMMAND, "
+            "keyring:SERVICE/USER or prompt:WORDS"
+        )
+    jaas = make_jaas(login.mechanism, login.user.replace("${", "$${"), _SLOT)
+    return {**found, JAAS: jaas.replace(_SLOT, str(Reference(kind, argument)))}
+
+
+_SLOT = "\0"
+"""Where the reference goes in a login: as it is, for a command may have quotes of its own."""

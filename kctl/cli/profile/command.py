@@ -1,0 +1,224 @@
+"""`kctl profile`: declares the commands; what they do is in show.py, change.py, editor.py, transfer.py and judge.py.
+
+Shown by tests/cli/test_profile.py and its neighbours.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+import click
+import typer
+
+from kctl.cli.options import Common, Output, OutputType, with_common
+
+SHAPES = (Output.TABLE, Output.JSON, Output.JSONL)
+FORMATS = ("java", "librdkafka", "rpk")
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False, no_args_is_help=True)
+
+Name = Annotated[str, typer.Argument(metavar="NAME", show_default=False)]
+Shape = Annotated[
+    Output | None, typer.Option("--output", click_type=OutputType(SHAPES), help="Shape of the data on stdout.")
+]
+Project = Annotated[bool, typer.Option("--project", help="In the project's .kctl.toml, not in your own file.")]
+Use = Annotated[bool, typer.Option("--use", help="Make it the current profile.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace a profile of that name.")]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option("-X", metavar="KEY=VALUE", help="A property, by its official name; repeatable."),
+]
+
+
+@app.callback()
+def profile() -> None:
+    """Keep clusters by name: list, show, use, create, edit, delete, import, export, check, trust.
+
+    A secret is best not written down: a value can say ${env:NAME}, ${file:PATH}, ${cmd:COMMAND},
+    ${keyring:SERVICE/USER} or ${prompt:WORDS}.
+    """
+
+
+@app.command("list")
+def list_(ctx: typer.Context, output: Shape = None) -> int:
+    """List the profiles, and which one is current."""
+    from kctl.cli.profile.show import list_profiles
+
+    return list_profiles(ctx.obj, output or Output.TABLE)
+
+
+@app.command()
+@with_common(*SHAPES, fetches=False, profile="name")
+def show(
+    common: Common,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", show_default=False)] = None,
+    origin: Annotated[
+        bool, typer.Option("--origin", help="Every property, with where its value comes from; defaults, too.")
+    ] = False,
+) -> int:
+    """Show the properties that a call would have: flags, -X, variables, profile. Secrets stay hidden."""
+    from kctl.cli.profile.show import show_settings
+
+    return show_settings(common, common.choose_output(*SHAPES), origin=origin, named=name)
+
+
+@app.command()
+def use(
+    ctx: typer.Context,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", show_default=False)] = None,
+    none: Annotated[bool, typer.Option("--none", help="No profile is current any more.")] = False,
+    project: Project = False,
+) -> int:
+    """Make a profile the current one, which calls without -C use."""
+    if (name is None) is not none:
+        raise click.UsageError("give the name of a profile, or --none.", ctx)
+    from kctl.cli.profile.change import use_profile
+
+    return use_profile(ctx.obj, name, project=project)
+
+
+@app.command()
+def create(
+    ctx: typer.Context,
+    name: Name,
+    bootstrap: Annotated[
+        list[str] | None,
+        typer.Option("--bootstrap", "-b", metavar="HOST:PORT", help="First servers, with commas or repeated."),
+    ] = None,
+    security_protocol: Annotated[
+        str | None,
+        typer.Option("--security-protocol", metavar="NAME", help="PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL."),
+    ] = None,
+    mechanism: Annotated[
+        str | None,
+        typer.Option("--sasl-mechanism", metavar="NAME", help="PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER."),
+    ] = None,
+    user: Annotated[str | None, typer.Option("--user", metavar="NAME", help="Who logs in by SASL.")] = None,
+    password_from: Annotated[
+        str | None,
+        typer.Option(
+            "--password-from",
+            metavar="SOURCE",
+            help="Where the password is: env:NAME, file:PATH, cmd:COMMAND, keyring:SERVICE/USER or prompt:WORDS.",
+        ),
+    ] = None,
+    override: Overrides = None,
+    make_current: Use = False,
+    force: Force = False,
+    project: Project = False,
+) -> int:
+    """Create a profile. The first one becomes the current."""
+    from kctl.cli.profile.change import Login, create_profile
+
+    given = {"bootstrap.servers": ",".join(bootstrap or ()), "security.protocol": security_protocol or ""}
+    return create_profile(
+        ctx.obj,
+        name,
+        {key: value for key, value in given.items() if value},
+        override or (),
+        Login(mechanism, user, password_from),
+        make_current=make_current,
+        force=force,
+        project=project,
+    )
+
+
+@app.command()
+def edit(
+    ctx: typer.Context,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", show_default=False)] = None,
+    override: Overrides = None,
+    unset: Annotated[
+        list[str] | None, typer.Option("--unset", metavar="KEY", help="Remove a property; repeatable.")
+    ] = None,
+    project: Project = False,
+) -> int:
+    """Change a profile: with -X and --unset at once, without them the whole file in $VISUAL or $EDITOR.
+
+    What the editor leaves is checked before it replaces the file.
+    """
+    if override or unset:
+        if name is None:
+            raise click.UsageError("-X and --unset want the name of a profile.", ctx)
+        from kctl.cli.profile.change import change_profile
+
+        return change_profile(ctx.obj, name, override or (), unset or ())
+    from kctl.cli.profile.editor import edit_file
+
+    return edit_file(ctx.obj, name, project=project)
+
+
+@app.command()
+def delete(
+    ctx: typer.Context, names: Annotated[list[str], typer.Argument(metavar="NAME...", show_default=False)]
+) -> int:
+    """Delete profiles."""
+    from kctl.cli.profile.change import delete_profiles
+
+    return delete_profiles(ctx.obj, list(dict.fromkeys(names)))
+
+
+@app.command("import")
+def import_(
+    ctx: typer.Context,
+    name: Name,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A file of another tool's; - is stdin.")],
+    form: Annotated[
+        str | None,
+        typer.Option("--from", click_type=click.Choice(FORMATS), help="Whose file it is; else what it looks like."),
+    ] = None,
+    rpk_profile: Annotated[
+        str | None, typer.Option("--rpk-profile", metavar="NAME", help="Which of rpk's profiles; else its current.")
+    ] = None,
+    make_current: Use = False,
+    force: Force = False,
+    project: Project = False,
+) -> int:
+    """Create a profile from a Java .properties file, a configuration of kcat or librdkafka, or rpk's."""
+    from kctl.cli.profile.transfer import import_profile
+
+    return import_profile(
+        ctx.obj, name, file, form, rpk_profile, make_current=make_current, force=force, project=project
+    )
+
+
+@app.command()
+def export(
+    ctx: typer.Context,
+    name: Name,
+    form: Annotated[str, typer.Option("--as", click_type=click.Choice(FORMATS), help="For whom.")] = "java",
+    with_secrets: Annotated[
+        bool, typer.Option("--with-secrets", help="Write passwords and keys, too; without, they are left out.")
+    ] = False,
+    to: Annotated[Path | None, typer.Option("--to", metavar="FILE", help="Write a file (0600), not stdout.")] = None,
+) -> int:
+    """Write a profile as a Java .properties file, for kcat and librdkafka, or for rpk."""
+    from kctl.cli.profile.transfer import export_profile
+
+    return export_profile(ctx.obj, name, form, with_secrets=with_secrets, to=to)
+
+
+@app.command()
+def check(
+    ctx: typer.Context,
+    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", show_default=False)] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 3 on warnings, too.")] = False,
+    output: Shape = None,
+) -> int:
+    """Look for mistakes in profiles without asking any server; 2 when one cannot work.
+
+    Names, values and pairs of them, references, files and who may read them, ports.
+    """
+    from kctl.cli.profile.judge import check_profiles
+
+    return check_profiles(ctx.obj, names or (), output or Output.TABLE, strict=strict)
+
+
+@app.command()
+def trust(
+    ctx: typer.Context,
+    revoke: Annotated[bool, typer.Option("--revoke", help="Take it back.")] = False,
+) -> int:
+    """Allow the project's .kctl.toml as it is now: until then, and after each change of it, it is not used."""
+    from kctl.cli.profile.change import trust_project
+
+    return trust_project(ctx.obj, revoke=revoke)

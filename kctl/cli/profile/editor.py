@@ -1,0 +1,127 @@
+"""`kctl profile edit` in the user's editor: a draft beside the file, checked before it takes the file's place.
+
+A draft that is not taken stays, and is named. Shown by tests/cli/test_profile_edit.py.
+"""
+
+import os
+import shlex
+import tempfile
+from pathlib import Path
+
+from kctl.cli.environment import Environment
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import CommandError
+from kctl.cli.profile.judge import findings_of, refuse_errors
+from kctl.cli.profiles.choice import no_such_profile, read_files
+from kctl.cli.profiles.files import read_bytes, read_content
+from kctl.cli.profiles.store import Store, open_store, store_of
+from kctl.client.errors import ConfigError
+
+DEFAULT_EDITOR = "vi"
+TEMPLATE = b"""# Profiles of kctl; kctl profile --help, and kctl profile check.
+# current = "dev"
+#
+# [profiles.dev]
+# bootstrap.servers = "localhost:9092"
+# security.protocol = "SASL_SSL"
+# sasl.mechanism = "PLAIN"
+# sasl.jaas.config = '''
+# org.apache.kafka.common.security.plain.PlainLoginModule required username="me" password="${env:KAFKA_PASSWORD}";'''
+"""
+
+
+def edit_file(environment: Environment, name: str | None, *, project: bool) -> int:
+    """Open the file of a profile, or the user's own, and replace it by what the editor leaves."""
+    store = _store(environment, name, project=project)
+    found = read_bytes(store.path)
+    before = None if found is None else found[0]
+    draft = _write_draft(store.path, TEMPLATE if before is None else before)
+    while True:
+        _run_editor(environment, draft)
+        after = draft.read_bytes()
+        if after == (TEMPLATE if before is None else before):
+            draft.unlink()
+            environment.say("kctl profile: nothing was changed")
+            return ExitCode.OK
+        try:
+            _check(after, before, store, environment)
+            store.replace(before, after)
+        except (ConfigError, CommandError) as e:
+            said = str(e).replace(str(draft), str(store.path))
+            if _wants_again(environment, said):
+                continue
+            raise CommandError(
+                ExitCode.USAGE, said, f"{store.path} is as it was; what you wrote is in {draft}"
+            ) from None
+        draft.unlink()
+        environment.say(f"kctl profile: {store.path} was changed")
+        return ExitCode.OK
+
+
+def _store(environment: Environment, name: str | None, *, project: bool) -> Store:
+    """Return the file to edit; one that is broken can be opened, to be mended."""
+    own = open_store(environment.environ, environment.clock, project=project)
+    if name is None or project:
+        return own
+    try:
+        files = read_files(environment.environ)
+    except ConfigError as e:
+        environment.say(f"kctl profile: {e}")
+        return own
+    found = store_of(name, files, environment.environ, environment.clock)
+    if found is None:
+        raise no_such_profile(name, "kctl profile edit", files)
+    return found
+
+
+def _write_draft(path: Path, content: bytes) -> Path:
+    real = Path(os.path.realpath(path))
+    try:
+        real.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor, draft = tempfile.mkstemp(prefix="draft-", suffix=".toml", dir=real.parent)  # 0600
+        with open(descriptor, "wb") as file:
+            file.write(content)
+    except OSError as e:
+        raise ConfigError(f"{path}: cannot be written: {e.strerror}") from None
+    return Path(draft)
+
+
+def _run_editor(environment: Environment, draft: Path) -> None:
+    import subprocess  # wanted only here
+
+    words = environment.environ.get("VISUAL") or environment.environ.get("EDITOR") or DEFAULT_EDITOR
+    try:
+        ended = subprocess.run([*shlex.split(words), str(draft)], env=dict(environment.environ), check=False)
+    except (OSError, ValueError) as e:
+        draft.unlink()
+        raise CommandError(
+            ExitCode.USAGE, f"{words[:80]!r} cannot be run: {e}", "$VISUAL or $EDITOR names an editor"
+        ) from None
+    if ended.returncode:
+        raise CommandError(
+            ExitCode.USAGE,
+            f"the editor ended with {ended.returncode}, and nothing was changed",
+            f"the draft is {draft}",
+        )
+
+
+def _check(after: bytes, before: bytes | None, store: Store, environment: Environment) -> None:
+    """Raise for a draft that is broken, and for a profile in it that was changed and cannot work."""
+    content = read_content(after, str(store.path))
+    try:
+        old = read_content(before or b"", str(store.path)).profiles
+    except ConfigError:  # it is being mended
+        old = {}
+    for name, properties in content.profiles.items():
+        if old.get(name) != properties:
+            refuse_errors(findings_of(name, properties, store, environment), f"{store.path}: profile {name}")
+
+
+def _wants_again(environment: Environment, said: str) -> bool:
+    if not environment.stdin_is_tty:
+        return False
+    environment.say(f"kctl profile: {said}")
+    environment.stderr.write("Edit again? [Y/n] ")
+    environment.stderr.flush()
+    answer = environment.stdin.readline(80)
+    return bool(answer) and answer.strip().lower() in (b"", b"y", b"yes")

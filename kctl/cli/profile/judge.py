@@ -1,0 +1,82 @@
+"""What `kctl profile check` prints, and the same judgement before anything is written.
+
+Shown by tests/cli/test_profile.py.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from kctl.cli.data_out import DataOut
+from kctl.cli.environment import Environment
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import CommandError
+from kctl.cli.formats.rows import Row, json_lines, json_text, table_lines
+from kctl.cli.options import Output
+from kctl.cli.profiles.check import Finding, Level, check_profile
+from kctl.cli.profiles.choice import no_such_profile, read_files
+from kctl.cli.profiles.files import Content, ProfileFile
+from kctl.cli.profiles.references import Sources
+from kctl.cli.profiles.store import Store
+
+PRIVATE = 0o600
+COLUMNS = ("profile", "level", "property", "finding")
+
+
+def check_profiles(environment: Environment, names: Sequence[str], output: Output, *, strict: bool) -> int:
+    """Print what is wrong with the named profiles, or with all."""
+    files = read_files(environment.environ)
+    for name in names:
+        if name not in files.names():
+            raise no_such_profile(name, "kctl profile check", files)
+    rows: list[Row] = []
+    levels: list[Level] = []
+    checked = 0
+    for file in files.in_order():
+        for name in file.content.profiles:
+            if names and name not in names:
+                continue
+            checked += 1
+            for finding in check_profile(name, file, _sources(environment, file)):
+                levels.append(finding.level)
+                rows.append(_row(name, finding))
+    _print(environment, output, rows)
+    count = {level: levels.count(level) for level in Level}
+    told = ", ".join(f"{number} {level.value}{'' if number == 1 else 's'}" for level, number in count.items() if number)
+    environment.say(f"kctl profile: {checked} profile{'' if checked == 1 else 's'} checked: {told or 'nothing to say'}")
+    if count[Level.ERROR]:
+        return ExitCode.USAGE
+    return ExitCode.DEGRADED if strict and count[Level.WARNING] else ExitCode.OK
+
+
+def findings_of(name: str, properties: Mapping[str, str], store: Store, environment: Environment) -> list[Finding]:
+    """Return what would be wrong with a profile if it were written to a file."""
+    content = Content(None, {name: properties})
+    file = ProfileFile(store.path, b"", PRIVATE, content, store.is_project)
+    return check_profile(name, file, _sources(environment, file))
+
+
+def refuse_errors(findings: Sequence[Finding], where: str) -> None:
+    """Raise CommandError for a profile that cannot work; what is only missing on this machine now may come."""
+    errors = [finding for finding in findings if finding.level is Level.ERROR]
+    if errors:
+        text = errors[0].text
+        said = text if errors[0].key is None or errors[0].key in text else f"{errors[0].key}: {text}"
+        raise CommandError(ExitCode.USAGE, f"{where}: {said}", "nothing was written")
+
+
+def _sources(environment: Environment, file: ProfileFile) -> Sources:
+    return Sources(environment.environ, file.path.parent, environment.clock)
+
+
+def _row(name: str, finding: Finding) -> Row:
+    return {"profile": name, "level": finding.level.value, "property": finding.key, "finding": finding.text}
+
+
+def _print(environment: Environment, output: Output, rows: list[Row]) -> None:
+    out = DataOut(environment.stdout)
+    if output is Output.TABLE:
+        lines = table_lines(COLUMNS, rows) if rows else iter(())
+    else:
+        lines = iter([json_text(rows)]) if output is Output.JSON else json_lines(rows)
+    for line in lines:
+        out.write_line(line)
+    out.flush()

@@ -1,0 +1,150 @@
+"""What `kctl profile list` and `show` print. Shown by tests/cli/test_profile.py and test_profile_secrets.py."""
+
+from collections.abc import Mapping
+
+from kctl.cli.data_out import DataOut
+from kctl.cli.environment import Environment
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.formats.rows import Row, json_lines, table_lines
+from kctl.cli.options import Common, Output
+from kctl.cli.profiles.choice import VARIABLE, Files, read_files
+from kctl.cli.profiles.files import ProfileFile
+from kctl.cli.profiles.references import JAAS, references
+from kctl.cli.profiles.trust import is_trusted
+from kctl.cli.settings import KNOWN, Setting, is_secret
+from kctl.client.config import KINDS
+from kctl.client.errors import ConfigError
+from kctl.client.security.jaas import read_jaas
+
+VERSION = 1
+"""Of the objects; within a version fields are added, never renamed or removed."""
+HIDDEN = "***"
+LIST_COLUMNS = ("name", "current", "bootstrap_servers", "security_protocol", "file")
+
+
+def list_profiles(environment: Environment, output: Output) -> int:
+    """Print a row for each profile."""
+    files = read_files(environment.environ)
+    current = _current(files, environment.environ)
+    rows: list[Row] = []
+    for file in files.in_order():
+        for name, properties in file.content.profiles.items():
+            is_first = file is next(each for each in files.in_order() if name in each.content.profiles)
+            rows.append(
+                {
+                    "name": name,
+                    "current": name == current and is_first,
+                    "bootstrap_servers": properties.get("bootstrap.servers"),
+                    "security_protocol": properties.get("security.protocol"),
+                    "file": str(file.path),
+                }
+            )
+    _write(environment, output, LIST_COLUMNS, rows, {})
+    if not rows:
+        environment.say("kctl profile: there are none; kctl profile create NAME -b HOST:PORT makes the first")
+    if files.project is not None and not is_trusted(files.project, environment.environ):
+        environment.say(f"kctl profile: {files.project.path} is not trusted: read it, then say kctl profile trust")
+    return ExitCode.OK
+
+
+def show_settings(common: Common, output: Output, *, origin: bool, named: str | None) -> int:
+    """Print the settings of a call with the same options.
+
+    Args: origin: with where each comes from, and with the defaults; named: the profile that was asked for by name.
+    """
+    chosen = common.profile
+    where = {} if chosen is None else {chosen.origin: f"{chosen.origin} ({chosen.file.path})"}
+    rows: list[Row] = [
+        {"property": name, "value": shown_value(name, setting), "origin": where.get(setting.origin, setting.origin)}
+        for name, setting in sorted(common.settings.by_name.items())
+    ]
+    if origin:
+        rows += [
+            {"property": name, "value": text, "origin": "default"}
+            for name, text in _defaults().items()
+            if name not in common.settings.by_name
+        ]
+    columns = ("property", "value", "origin") if origin else ("property", "value")
+    profile = None if chosen is None else {"name": chosen.name, "file": str(chosen.file.path), "chosen_by": chosen.by}
+    _write(common.environment, output, columns, [_only(row, columns) for row in rows], {"profile": profile})
+    if chosen is None:
+        common.say("kctl profile: no profile is chosen: -C NAME, $KCTL_PROFILE or kctl profile use NAME does it")
+    elif named is None:
+        common.say(f"kctl profile: {chosen.name}, chosen by {chosen.by}")
+    return ExitCode.OK
+
+
+def shown_value(name: str, setting: Setting) -> str:
+    """Return a value without any secret in it: of those, only references are shown."""
+    if not setting.value or not is_secret(name):
+        return setting.value
+    if name == JAAS:
+        return _shown_login(setting)
+    return setting.value if setting.of_profile and _is_reference(setting.value) else HIDDEN
+
+
+def _shown_login(setting: Setting) -> str:
+    if setting.of_profile and _is_reference(setting.value):
+        return setting.value
+    try:
+        entry = read_jaas(setting.value)
+    except ConfigError:
+        return HIDDEN
+    options = []
+    for name, value in entry.options.items():
+        is_told = name == "username" or (setting.of_profile and _is_reference(value))
+        options.append(f' {name}="{value if is_told else HIDDEN}"')
+    return entry.module + "".join(options)
+
+
+def _is_reference(value: str) -> bool:
+    """Whether a value is one reference and nothing else, so that it tells no secret."""
+    found = references(value)
+    return len(found) == 1 and str(found[0]) == value
+
+
+def _defaults() -> dict[str, str]:
+    """Return the default of each property, as a file would have it; of the consumer where the kinds differ."""
+    names = sorted({declared.name for declared in KNOWN.values()})
+    found: dict[str, str] = {}
+    for name in names:
+        declared = next(kind.PROPERTIES[name] for kind in KINDS if name in kind.PROPERTIES)
+        found[name] = declared.kind.write(declared.default)
+    return found
+
+
+def _current(files: Files, environ: Mapping[str, str]) -> str | None:
+    asked = environ.get(VARIABLE)
+    if asked is not None:
+        return asked
+    deciding = next((file for file in files.in_order() if _counts(file, environ)), None)
+    return None if deciding is None else deciding.content.current
+
+
+def _counts(file: ProfileFile, environ: Mapping[str, str]) -> bool:
+    return file.content.current is not None and is_trusted(file, environ)
+
+
+def _only(row: Row, columns: tuple[str, ...]) -> Row:
+    return {column: row[column] for column in columns}
+
+
+def _write(
+    environment: Environment,
+    output: Output,
+    columns: tuple[str, ...],
+    rows: list[Row],
+    extra: Mapping[str, object],
+) -> None:
+    out = DataOut(environment.stdout)
+    if output is Output.TABLE:
+        for line in table_lines(columns, rows) if rows else ():
+            out.write_line(line)
+    elif output is Output.JSONL:
+        for line in json_lines([{"v": VERSION, **row} for row in rows]):
+            out.write_line(line)
+    else:
+        import json  # wanted only here
+
+        out.write_line(json.dumps({"v": VERSION, **extra, "rows": rows}, indent=2))
+    out.flush()

@@ -1,0 +1,124 @@
+"""What `kctl profile import` and `export` do. Shown by tests/cli/test_profile_transfer.py."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from kctl.cli.data_out import DataOut
+from kctl.cli.environment import Environment
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.profile.change import put_new_profile
+from kctl.cli.profiles.choice import Chosen, find_profile, read_files
+from kctl.cli.profiles.foreign.java import read_java, write_java
+from kctl.cli.profiles.foreign.librdkafka import ITS_OWN, read_librdkafka, write_librdkafka
+from kctl.cli.profiles.foreign.rpk import read_rpk, write_rpk
+from kctl.cli.profiles.foreign.transfer import LARGEST_FILE_BYTES, Item, Read, count_secrets, item
+from kctl.cli.profiles.references import (
+    Sources,
+    ask_on_terminal,
+    fetch,
+    path_of,
+    references,
+)
+from kctl.cli.profiles.store import open_store
+from kctl.cli.settings import is_secret
+from kctl.client.errors import ConfigError
+
+YAML_SUFFIXES = (".yaml", ".yml")
+
+
+def import_profile(
+    environment: Environment,
+    name: str,
+    file: str,
+    form: str | None,
+    rpk_profile: str | None,
+    *,
+    make_current: bool,
+    force: bool,
+    project: bool,
+) -> int:
+    """Create a profile from a file of another tool's."""
+    raw = _read(environment, file)
+    where = "stdin" if file == "-" else file
+    form = form or ("rpk" if rpk_profile is not None else _guess(raw, where))
+    read = _readers(raw, where, rpk_profile)[form]()
+    store = open_store(environment.environ, environment.clock, project=project)
+    put_new_profile(environment, store, name, read.properties, make_current=make_current, force=force)
+    environment.say(f"kctl profile: read {where} as {form}: {len(read.properties)} properties")
+    for note in read.notes:
+        environment.say(f"kctl profile: {note}")
+    secrets = count_secrets(read.properties)
+    if secrets:
+        are = "1 secret is" if secrets == 1 else f"{secrets} secrets are"
+        environment.say(f"kctl profile: {are} written in {store.path} (0600); ${{env:NAME}} would keep it out of there")
+    return ExitCode.OK
+
+
+def export_profile(environment: Environment, name: str, form: str, *, with_secrets: bool, to: Path | None) -> int:
+    """Write a profile for another tool, to stdout or to a file of the user's alone."""
+    chosen = find_profile(name, "kctl profile export", read_files(environment.environ), environment.environ)
+    items = _items(chosen, environment, with_secrets=with_secrets)
+    if form == "java":
+        written = write_java(items)
+    elif form == "librdkafka":
+        written = write_librdkafka(items)
+    else:
+        written = write_rpk(items, name)
+    content = written.text.encode()
+    if to is None:
+        out = DataOut(environment.stdout)
+        out.write(content)
+        out.flush()
+    else:
+        from kctl.cli.profiles.writing import replace_file
+
+        replace_file(to, lambda _: content, environment.clock)
+    for note in written.notes:
+        environment.say(f"kctl profile: {note}")
+    return ExitCode.OK
+
+
+def _read(environment: Environment, file: str) -> bytes:
+    if file == "-":
+        raw = environment.stdin.read(LARGEST_FILE_BYTES + 1)
+    else:
+        try:
+            with open(file, "rb") as opened:
+                raw = opened.read(LARGEST_FILE_BYTES + 1)
+        except OSError as e:
+            raise ConfigError(f"{file}: {e.strerror}") from None
+    if len(raw) > LARGEST_FILE_BYTES:
+        raise ConfigError(f"{file}: more than the {LARGEST_FILE_BYTES} bytes a file may have")
+    return raw
+
+
+def _readers(raw: bytes, where: str, rpk_profile: str | None) -> dict[str, Callable[[], Read]]:
+    return {
+        "java": lambda: read_java(raw, where),
+        "librdkafka": lambda: read_librdkafka(raw, where),
+        "rpk": lambda: read_rpk(raw, where, rpk_profile),
+    }
+
+
+def _guess(raw: bytes, where: str) -> str:
+    """Return whose file it looks like: by its suffix, else by names that only one tool has."""
+    if Path(where).suffix.lower() in YAML_SUFFIXES:
+        return "rpk"
+    lines = [line.strip() for line in raw.splitlines()]
+    if any(line.rstrip(b" ") == b"kafka_api:" for line in lines):
+        return "rpk"
+    keys = {line.partition(b"=")[0].strip().decode("utf-8", "replace") for line in lines if not line.startswith(b"#")}
+    return "librdkafka" if any(key in ITS_OWN or key.startswith("topic.") for key in keys) else "java"
+
+
+def _items(chosen: Chosen, environment: Environment, *, with_secrets: bool) -> Mapping[str, Item]:
+    """Return what is to be written; a reference in a secret is fetched only for who asked for secrets."""
+    sources = Sources(environment.environ, chosen.file.path.parent, environment.clock, ask_on_terminal)
+    items: dict[str, Item] = {}
+    for name, value in chosen.properties.items():
+        hides = is_secret(name) and not with_secrets
+        fetched = None if hides else fetch(name, value, chosen.origin, sources).value
+        found = references(value)
+        is_file = len(found) == 1 and found[0].kind == "file" and str(found[0]) == value
+        items[name] = item(name, value, fetched, path_of(found[0].argument, sources) if is_file else None)
+    return items

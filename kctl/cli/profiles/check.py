@@ -1,0 +1,254 @@
+"""What is wrong with a profile, or looks like it, without asking any server: `kctl profile check`.
+
+Judges names, values, pairs of values, references, files and their permissions, ports. Says where and why, never a
+secret. What the client refuses is found by the client's own code. Shown by tests/unit/cli/profiles/test_check.py.
+"""
+
+import os
+import shlex
+import stat
+from collections.abc import Callable, Iterator
+from enum import Enum
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from shutil import which
+from typing import NamedTuple
+
+from kctl.cli.profiles.choice import WRITABLE_BY_ALL
+from kctl.cli.profiles.files import ProfileFile, Properties
+from kctl.cli.profiles.foreign.transfer import is_literal_secret
+from kctl.cli.profiles.ports import port_findings
+from kctl.cli.profiles.references import (
+    JAAS,
+    Reference,
+    Sources,
+    fetch,
+    path_of,
+    references,
+    split_references,
+    unescape,
+)
+from kctl.cli.settings import KNOWN, is_secret
+from kctl.client.config import KINDS, AdminConfig, ClientConfig
+from kctl.client.config.foreign import REFUSED, is_harmless, why_ignored
+from kctl.client.config.property import LONGEST_NUMBER
+from kctl.client.errors import ConfigError
+
+FOR_OTHERS = 0o077
+SERVERS = "bootstrap.servers"
+LOCATIONS = ("ssl.keystore.location", "ssl.truststore.location", "sasl.oauthbearer.token.file")
+PRIVATE = ("ssl.keystore.location", "sasl.oauthbearer.token.file")
+"""Properties that name files of secrets."""
+PUBLIC = ("ssl.keystore.certificate.chain", "ssl.truststore.certificates")
+"""Properties that are never printed, though whoever reads them learns nothing."""
+QUIET = ("env", "file")
+"""References that can be fetched without running or asking anything."""
+UNKNOWN_LOGIN = "unknown.UnknownLoginModule required;"
+"""Stands for a sasl.jaas.config that cannot be known now."""
+PAIRS = (
+    ("request.timeout.ms", "default.api.timeout.ms"),
+    ("retry.backoff.ms", "default.api.timeout.ms"),
+)
+"""Limits, and what ends the call before the first passes where that is longer; further pairs the client refuses."""
+
+
+class Level(Enum):
+    """How bad it is: the profile cannot work; it may not do what was meant; good to know."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+class Finding(NamedTuple):
+    """One thing that is wrong; `key` is None for what concerns the file."""
+
+    level: Level
+    key: str | None
+    text: str
+
+
+def check_profile(name: str, file: ProfileFile, sources: Sources) -> list[Finding]:
+    """Return what is wrong with a profile, the worst first; commands are not run, and nobody is asked for anything."""
+    properties = file.content.profiles[name]
+    findings = [
+        *_of_file(file, properties),
+        *(found for key, value in properties.items() for found in _of_property(key, value)),
+        *(found for key, value in properties.items() for found in _of_references(key, value, sources)),
+        *_of_locations(properties),
+        *_of_whole(name, properties, sources),
+        *_of_pairs(properties),
+    ]
+    unique = list(dict.fromkeys(findings))
+    return sorted(unique, key=lambda finding: list(Level).index(finding.level))
+
+
+def _of_file(file: ProfileFile, properties: Properties) -> Iterator[Finding]:
+    written = [key for key, value in properties.items() if is_literal_secret(key, value)]
+    if file.mode & WRITABLE_BY_ALL:
+        yield Finding(Level.ERROR, None, f"{file.path} may be written by everybody: chmod 600")
+    if written and file.is_project:
+        yield Finding(Level.WARNING, written[0], f"a secret in a project's file, which others get: write {_instead()}")
+    elif written and file.mode & FOR_OTHERS:
+        yield Finding(Level.WARNING, written[0], f"others may read this secret in {file.path}: chmod 600")
+
+
+def _instead() -> str:
+    return "${env:NAME}, ${file:PATH}, ${cmd:COMMAND} or ${keyring:SERVICE/USER}"
+
+
+def _of_property(key: str, value: str) -> Iterator[Finding]:
+    declared = KNOWN.get(key)
+    try:
+        has_reference = any(isinstance(piece, Reference) for piece in split_references(value))
+    except ValueError as e:
+        yield Finding(Level.ERROR, key, str(e))
+        return
+    if declared is not None and not has_reference:
+        yield from _refusal(lambda: declared.read(unescape(value), written_as=key), key)
+    elif declared is None and key in REFUSED:
+        if not is_harmless(key, value):
+            yield Finding(Level.ERROR, key, REFUSED[key])
+    elif declared is None and (reason := why_ignored(key)) is not None:
+        yield Finding(Level.NOTE, key, f"does nothing here: {reason}")
+    elif declared is None:
+        yield from _refusal(lambda: AdminConfig.parse({SERVERS: "localhost:9092", key: "x"}), key)
+
+
+def _refusal(attempt: Callable[[], object], key: str | None = None) -> Iterator[Finding]:
+    """Yield the error that the client has for something, if it has one."""
+    try:
+        attempt()
+    except ConfigError as e:
+        yield Finding(Level.ERROR, e.key or key, str(e))
+
+
+# --- references and files ---------------------------------------------------------------------------------------------
+
+
+def _of_references(key: str, value: str, sources: Sources) -> Iterator[Finding]:
+    for reference in references(value):
+        if reference.kind == "env" and reference.argument not in sources.environ:
+            yield Finding(Level.WARNING, key, f"{reference}: the variable is not set now")
+        elif reference.kind == "file":
+            yield from _of_path(key, path_of(reference.argument, sources), f"{reference}: ", private=_is_private(key))
+        elif reference.kind == "cmd":
+            yield from _of_command(key, reference, sources)
+        elif reference.kind == "keyring" and find_spec("keyring") is None:
+            yield Finding(Level.WARNING, key, f"{reference}: needs a package: pip install 'kctl-kafka[keyring]'")
+
+
+def _of_command(key: str, reference: Reference, sources: Sources) -> Iterator[Finding]:
+    """Look for the program of a command; what else a shell does with it is not guessed."""
+    try:
+        program = next((word for word in shlex.split(reference.argument) if "=" not in word), "")
+    except ValueError as e:
+        yield Finding(Level.ERROR, key, f"{reference}: not a command: {e}")
+        return
+    is_plain = program.replace("-", "").replace("_", "").replace("/", "").replace(".", "").isalnum()
+    if is_plain and which(program, path=sources.environ.get("PATH")) is None and not _is_builtin(program):
+        yield Finding(Level.WARNING, key, f"{reference}: there is no program {program[:80]}")
+
+
+def _is_builtin(word: str) -> bool:
+    return word in ("cd", "command", "exec", "if", "printf", "read", "set", "test", "umask", "while", "for", "echo")
+
+
+def _of_locations(properties: Properties) -> Iterator[Finding]:
+    for key in LOCATIONS:
+        value = properties.get(key, "")
+        if not value or references(value):
+            continue
+        yield from _of_path(key, Path(value), "", private=_is_private(key))
+        if not os.path.isabs(value):
+            yield Finding(Level.WARNING, key, f"{value}: relative to wherever kctl is started")
+
+
+def _is_private(key: str) -> bool:
+    return key in PRIVATE or (is_secret(key) and key not in PUBLIC)
+
+
+def _of_path(key: str, path: Path, said: str, *, private: bool) -> Iterator[Finding]:
+    try:
+        with path.open("rb") as file:
+            mode = os.fstat(file.fileno()).st_mode
+    except (OSError, ValueError) as e:
+        why = e.strerror if isinstance(e, OSError) else "not a path"
+        yield Finding(Level.ERROR, key, f"{said}{path} cannot be read: {why}")
+        return
+    if private and stat.S_ISREG(mode) and mode & FOR_OTHERS:
+        yield Finding(Level.WARNING, key, f"{said}{path} may be read by others: chmod 600")
+
+
+# --- values together --------------------------------------------------------------------------------------------------
+
+
+def _of_whole(name: str, properties: Properties, sources: Sources) -> Iterator[Finding]:
+    """Let the client judge the profile as far as it can be known without running commands or asking."""
+    known: dict[str, str] = {}
+    for key, value in properties.items():
+        if any(_refusal_of(key, value)):
+            continue
+        fetched = _fetched(name, key, value, sources)
+        if fetched is not None:
+            known[key] = fetched
+    if SERVERS not in properties:
+        yield Finding(Level.NOTE, SERVERS, "not set: each call needs -b or $KCTL_BOOTSTRAP_SERVERS")
+    known.setdefault(SERVERS, "localhost:9092")
+    for kind in KINDS:
+        yield from _refusal(partial(_parse, kind, known))
+    if not any(_refusal(partial(AdminConfig.parse, known))):
+        config = AdminConfig.parse(known)
+        yield from _of_security(config, properties, known)
+        if SERVERS in properties:
+            yield from (Finding(Level(each.level), SERVERS, each.text) for each in port_findings(config))
+
+
+def _parse(kind: type[ClientConfig], known: Properties) -> None:
+    """Raise what a kind of client refuses; that a profile does not fit each kind is no fault of it."""
+    kind.parse({key: value for key, value in known.items() if key not in kind.INSTEAD})
+
+
+def _refusal_of(key: str, value: str) -> Iterator[Finding]:
+    return (found for found in _of_property(key, value) if found.level is Level.ERROR)
+
+
+def _fetched(name: str, key: str, value: str, sources: Sources) -> str | None:
+    """Return a value as far as it can be had quietly, or None."""
+    if any(reference.kind not in QUIET for reference in references(value)):
+        return UNKNOWN_LOGIN if key == JAAS else None
+    try:
+        return fetch(key, value, f"profile {name}", sources).value
+    except ConfigError:
+        return UNKNOWN_LOGIN if key == JAAS else None
+
+
+def _of_security(config: ClientConfig, properties: Properties, known: Properties) -> Iterator[Finding]:
+    is_whole = all(key in known for key in properties)
+    if config.uses_tls and is_whole:
+        from kctl.client.security.tls import TlsSettings  # ssl, where it is spoken
+
+        yield from _refusal(lambda: TlsSettings.from_config(config))
+    if config.uses_sasl and known.get(JAAS) != UNKNOWN_LOGIN and is_whole:
+        from kctl.client.network.system import SystemEntropy
+        from kctl.client.security.sasl import mechanism_from_config
+
+        yield from _refusal(lambda: mechanism_from_config(config, SystemEntropy()))
+    for prefix, is_used, word in (("ssl.", config.uses_tls, "SSL"), ("sasl.", config.uses_sasl, "SASL")):
+        idle = [key for key in properties if key.startswith(prefix) and key in KNOWN]
+        if idle and not is_used:
+            what = f"security.protocol={config.security_protocol} has no {word}"
+            yield Finding(Level.WARNING, idle[0], f"does nothing: {what}")
+
+
+def _of_pairs(properties: Properties) -> Iterator[Finding]:
+    """Look for limits that are never reached because another one ends the call before."""
+    for inner, outer in PAIRS:
+        inner_ms, outer_ms = (_whole(properties.get(key, "")) for key in (inner, outer))
+        if inner_ms is not None and outer_ms is not None and inner_ms > outer_ms:
+            yield Finding(Level.WARNING, inner, f"{inner_ms} is never reached: {outer}={outer_ms} ends the call before")
+
+
+def _whole(value: str) -> int | None:
+    return int(value) if len(value) < LONGEST_NUMBER and value.strip().isdecimal() else None

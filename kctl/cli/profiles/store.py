@@ -1,0 +1,83 @@
+"""Store: a file of profiles that is to be changed, and the one way of changing it.
+
+Shown by tests/unit/cli/profiles/test_store.py and tests/cli/test_profile.py.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from kctl.cli.profiles.choice import Files
+from kctl.cli.profiles.files import LARGEST_FILE_BYTES, ProfileFile, read_content
+from kctl.cli.profiles.locations import PROJECT_FILE, project_file, require_user_file, working_folder
+from kctl.cli.profiles.trust import is_trusted, trust
+from kctl.cli.profiles.writing import replace_file
+from kctl.client.clock import Clock
+from kctl.client.errors import ConfigError
+
+Edit = Callable[[str, str], str]
+"""Makes a file's new text from the text and the name of the file for errors; ConfigError leaves all as it was."""
+
+
+class Store(NamedTuple):
+    """A file, and whose it is."""
+
+    path: Path
+    is_project: bool
+    environ: Mapping[str, str]
+    clock: Clock
+
+    def change(self, edit: Edit) -> None:
+        """Replace the file's text by what `edit` makes of it.
+
+        Raises: ConfigError: the file is broken or cannot be written, or `edit` refused; nothing was changed then.
+        """
+        before: list[bytes | None] = []
+
+        def make(raw: bytes | None) -> bytes:
+            before.append(raw)
+            read_content(raw or b"", str(self.path))
+            after = edit((raw or b"").decode(), str(self.path)).encode()
+            if len(after) > LARGEST_FILE_BYTES:
+                raise ConfigError(f"{self.path}: would be more than the {LARGEST_FILE_BYTES} bytes profiles may have")
+            return after
+
+        self._keep_trust(before, replace_file(self.path, make, self.clock))
+
+    def replace(self, expected: bytes | None, after: bytes) -> None:
+        """Replace the file's content, whatever it was, unless it is not what was expected any more.
+
+        Raises: ConfigError: it is not, or the new content is broken.
+        """
+
+        def make(raw: bytes | None) -> bytes:
+            if raw != expected:
+                raise ConfigError(f"{self.path} was changed by somebody else meanwhile")
+            return after
+
+        read_content(after, str(self.path))
+        self._keep_trust([expected], replace_file(self.path, make, self.clock))
+
+    def _keep_trust(self, before: list[bytes | None], after: bytes) -> None:
+        """Let a project's file be trusted as its last content was; one that we made is."""
+        if not self.is_project:
+            return
+        was = before[0]
+        if was is None or is_trusted(ProfileFile(self.path, was, 0, read_content(b"", ""), True), self.environ):
+            trust(self.path, after, self.environ)
+
+
+def open_store(environ: Mapping[str, str], clock: Clock, *, project: bool) -> Store:
+    """Return the user's own file, or the project's: the nearest upwards, else one in the working folder."""
+    if not project:
+        return Store(require_user_file(environ), False, environ, clock)
+    folder = working_folder()
+    if folder is None:
+        raise ConfigError("the working folder does not exist any more")
+    return Store(project_file(folder) or folder / PROJECT_FILE, True, environ, clock)
+
+
+def store_of(name: str, files: Files, environ: Mapping[str, str], clock: Clock) -> Store | None:
+    """Return the file that has a profile, the project's where both have, or None."""
+    found = next((file for file in files.in_order() if name in file.content.profiles), None)
+    return None if found is None else Store(found.path, found.is_project, environ, clock)
