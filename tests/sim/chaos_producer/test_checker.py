@@ -1,0 +1,302 @@
+"""Each rule refuses a history of producers that breaks it, and leaves one alone that does not."""
+
+from typing import Any
+
+import pytest
+
+from kctl.client.cluster import TopicPartition
+from tests.sim.chaos.history import CLUSTER, Entry
+from tests.sim.chaos_producer.checker import check
+from tests.sim.chaos_producer.plan import ClusterPlan, ProducerPlan
+
+PLAN = ProducerPlan(0, "swarm", 1000, ClusterPlan(), (), ())
+PROPERTIES = {
+    "delivery.timeout.ms": 1000,
+    "linger.ms": 0,
+    "max.in.flight.requests.per.connection": 5,
+    "acks": "all",
+    "enable.idempotence": "true",
+}
+ALL, NONE = "read_uncommitted", "read_committed"
+
+
+class Story:
+    """A history as it is told: two records that go well, but for what a test says otherwise."""
+
+    def __init__(self, **properties: object) -> None:
+        self.entries: list[Entry] = []
+        self.event("p1.1", "born", {**PROPERTIES, **properties}, at_ms=0)
+
+    def add(
+        self, at_ms: int, proc: str, kind: str, what: str, value: Any = None, timeout_ms: int = 0, error: str = ""
+    ) -> None:
+        self.entries.append(Entry(len(self.entries), at_ms, proc, kind, what, value, timeout_ms, error))
+
+    def event(self, proc: str, what: str, value: Any, at_ms: int = 500) -> None:
+        self.add(at_ms, proc, "event", what, value)
+
+    def call(
+        self, what: str, value: Any = None, *, at_ms: int = 5, end_ms: int = 5, timeout_ms: int = 0, error: str = "",
+        asked: Any = None,
+    ) -> None:  # fmt: skip
+        self.add(at_ms, "p1.1/main", "invoke", what, asked, timeout_ms)
+        self.add(end_ms, "p1.1/main", "info" if error else "ok", what, value, timeout_ms, error)
+
+    def send(self, name: str) -> None:
+        self.call("send", name, asked=[name, 0, 0])
+
+    def told(self, name: str, offset: int, word: str = "ok", error: str = "", at_ms: int = 10) -> None:
+        self.event("p1.1", "told", [name, word, error, ["t", 0], offset, 0, ""], at_ms)
+
+    def close(self, *counts: int, transaction: str | None = None) -> None:
+        value = {"counts": list(counts), "sums": list(counts), "transaction": transaction}
+        self.call("close", value, at_ms=100, end_ms=100)
+        self.event("p1.1", "gone", {"undone": [], "counts": list(counts), "left": [0, 0, 0]})
+
+    def log(self, *records: tuple[int, str], seen: list[tuple[int, str]] | None = None) -> None:
+        self.event(CLUSTER, "log", [TopicPartition("t", 0), [list(one) for one in records]])
+        for isolation, found in ((ALL, list(records)), (NONE, list(records) if seen is None else seen)):
+            plain = [[0, offset, name] for offset, name in found]
+            value = {"isolation": isolation, "records": plain, "wrong": [], "why_not": ""}
+            self.event("fresh", "read", value)
+
+    def rules(self) -> list[str]:
+        return [violation.rule.split()[0] for violation in check(self.entries, PLAN)]
+
+
+def plain(**properties: object) -> Story:
+    story = Story(**properties)
+    story.send("a")
+    story.send("b")
+    return story
+
+
+def test_what_is_right_breaks_nothing() -> None:
+    story = plain()
+    story.told("a", 0)
+    story.told("b", 1)
+    story.close(2, 0, 0)
+    story.log((0, "a"), (1, "b"))
+    assert story.rules() == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "log"),
+    [
+        ("P1", [(0, "a")]),
+        ("P2", [(0, "a"), (1, "b"), (2, "b")]),
+        ("P3", [(0, "a"), (2, "b")]),
+        ("P4", [(0, "b"), (1, "a")]),
+    ],
+)
+def test_logs_that_are_not_what_was_told(rule: str, log: list[tuple[int, str]]) -> None:
+    story = plain()
+    story.told("a", 0)
+    story.told("b", 1)
+    story.close(2, 0, 0)
+    story.log(*log)
+    assert rule in story.rules()
+
+
+@pytest.mark.parametrize(("acks", "is_lost"), [("all", True), ("1", False), ("0", False)])
+def test_a_cut_excuses_what_was_acknowledged_by_a_leader_alone(acks: str, is_lost: bool) -> None:
+    story = plain(acks=acks, **{"enable.idempotence": "true" if acks == "all" else "false"})
+    story.told("a", 0)
+    story.told("b", 1)
+    story.event(CLUSTER, "cut", ["t", 0, 1])
+    story.close(2, 0, 0)
+    story.log((0, "a"))
+    assert story.rules() == (["P1"] if is_lost else [])
+
+
+def test_what_failed_and_is_there() -> None:
+    story = plain()
+    story.told("a", 0)
+    story.told("b", -1, "failed", "NotEnoughReplicasError")
+    story.close(1, 1, 0)
+    story.log((0, "a"), (1, "b"))
+    assert story.rules() == ["P6"]
+
+
+def test_what_is_unknown_may_be_there_or_not() -> None:
+    for log in ([(0, "a")], [(0, "a"), (1, "b")]):
+        story = plain()
+        story.told("a", 0)
+        story.told("b", -1, "unknown", "DeliveryTimeout", at_ms=1005)
+        story.close(1, 0, 1)
+        story.log(*log)
+        assert story.rules() == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "at_ms", "error"), [("P7", 1006, "DeliveryTimeout"), ("D2", 1004, "DeliveryTimeout"), ("P7", 1006, "")]
+)
+def test_a_record_ends_at_its_deadline(rule: str, at_ms: int, error: str) -> None:
+    story = plain()
+    story.told("a", 0, "failed" if error else "ok", error, at_ms=at_ms)
+    assert rule in story.rules()
+
+
+def test_a_record_that_ends_twice_or_never() -> None:
+    story = plain()
+    story.told("a", 0)
+    story.told("a", 0)
+    story.log((0, "a"))
+    assert story.rules() == ["P7", "P7"]
+
+
+def test_a_record_that_was_altered_and_one_that_readers_see_elsewhere() -> None:
+    story = plain()
+    story.event("reader", "seen", [[0, 0, "a"]], at_ms=20)
+    story.event("reader", "seen", [[0, 0, "b"]], at_ms=21)
+    value = {"isolation": NONE, "records": [], "wrong": ["a: another key"], "why_not": ""}
+    story.event("fresh", "read", value)
+    assert story.rules() == ["P3", "P8"]
+
+
+def test_flush_returns_only_when_all_before_it_is_done() -> None:
+    story = plain()
+    story.told("a", 0)
+    story.call("flush", at_ms=20, end_ms=30, timeout_ms=100)
+    assert story.rules() == ["F1"]
+
+
+def test_flush_counts_what_is_outstanding() -> None:
+    for undelivered, rules in ((1, []), (2, ["F2"]), (0, ["F2"])):
+        story = plain()
+        story.told("a", 0)
+        value = {"undelivered": undelivered, "text": "", "timeout_ms": 100, "elapsed_ms": 100, "spent_ms": []}
+        story.call("flush", value, at_ms=20, end_ms=120, timeout_ms=100, error="FlushTimeout")
+        assert story.rules() == rules
+
+
+def test_a_failure_that_no_flush_has_told_of() -> None:
+    story = plain()
+    story.told("a", 0)
+    story.told("b", -1, "failed", "NotEnoughReplicasError")
+    story.call("flush", at_ms=20, end_ms=20, timeout_ms=100)
+    assert story.rules() == ["F1"]
+
+
+def test_close_and_metrics_count_as_the_futures_do() -> None:
+    story = plain()
+    story.told("a", 0)
+    story.told("b", -1, "unknown", "CloseTimeout")
+    story.close(1, 1, 0)
+    assert story.rules() == ["F3", "F3"]
+
+
+def test_calls_that_are_late_early_or_raise_what_they_should_not() -> None:
+    story = plain()
+    story.call("partitions_for", 3, at_ms=20, end_ms=121, timeout_ms=100)
+    told = {"timeout_ms": 100, "elapsed_ms": 90, "text": "", "spent_ms": ["metadata 80 ms"], "undelivered": None}
+    story.call("partitions_for", told, at_ms=200, end_ms=290, timeout_ms=100, error="MaxBlockTimeout")
+    story.call("flush", {"undelivered": None}, at_ms=300, end_ms=300, error="KeyError")
+    assert story.rules() == ["D1", "D2", "D3", "D8"]
+
+
+def transacted(*, commit: str = "", abort: bool = False, **properties: object) -> Story:
+    """Two records in one transaction, and its end: `commit` is ok or the error of the commit."""
+    story = Story(**{"transactional.id": "x1", **properties})
+    story.call("init")
+    story.call("begin")
+    story.send("a")
+    story.send("b")
+    story.told("a", 0)
+    story.told("b", 1)
+    if commit:
+        told = {"timeout_ms": 0, "elapsed_ms": 0, "text": "", "spent_ms": [], "undelivered": None}
+        story.call("commit", told, error="" if commit == "ok" else commit)
+    if abort:
+        story.call("abort")
+    return story
+
+
+LOG = ((0, "a"), (1, "b"))
+
+
+@pytest.mark.parametrize(
+    ("commit", "seen", "rules"),
+    [
+        ("ok", [(0, "a"), (1, "b")], []),
+        ("ok", [(0, "a")], ["T3"]),
+        ("ok", [], ["T3"]),
+        ("MaxBlockTimeout", [], []),
+        ("MaxBlockTimeout", [(0, "a"), (1, "b")], []),
+        ("MaxBlockTimeout", [(1, "b")], ["T3"]),
+        ("", [(0, "a"), (1, "b")], ["T2", "T2"]),
+    ],
+)
+def test_a_transaction_is_seen_whole_or_not_at_all(commit: str, seen: list[tuple[int, str]], rules: list[str]) -> None:
+    story = transacted(commit=commit)
+    story.log(*LOG, seen=seen)
+    assert story.rules() == rules
+
+
+def test_a_transaction_that_was_aborted_is_seen() -> None:
+    story = transacted(commit="MaxBlockTimeout", abort=True)
+    story.log(*LOG, seen=list(LOG))
+    assert set(story.rules()) == {"T1"}
+
+
+def test_close_tells_what_becomes_of_the_transaction() -> None:
+    story = transacted(commit="MaxBlockTimeout")
+    story.close(2, 0, 0, transaction="open")
+    story.log(*LOG, seen=list(LOG))
+    assert set(story.rules()) == {"T1"}
+
+
+def test_a_transaction_of_a_producer_that_was_fenced_is_seen() -> None:
+    story = transacted()
+    story.event("p2.1", "born", {**PROPERTIES, "transactional.id": "x1"}, at_ms=6)
+    for kind in ("invoke", "ok"):
+        story.add(7, "p2.1/main", kind, "init")
+    story.call("commit", at_ms=8, end_ms=8)
+    story.log(*LOG, seen=list(LOG))
+    assert story.rules() == ["T5"]
+
+
+@pytest.mark.parametrize("what", ["begin", "commit", "send"])
+def test_what_goes_well_after_an_abortable_error(what: str) -> None:
+    story = transacted(commit="AbortableTransactionError")
+    story.call(what, "c" if what == "send" else None)
+    assert "T7" in story.rules()
+
+
+def test_the_offset_of_a_group_is_that_of_the_last_committed_transaction() -> None:
+    for offset, rules in ((10_010_001, []), (None, ["T4"]), (10_010_002, ["T4"])):
+        story = transacted()
+        story.call("offsets", asked=1)
+        story.call("commit")
+        story.log(*LOG)
+        story.event("fresh", "committed", ["x1", offset])
+        assert story.rules() == rules
+
+
+@pytest.mark.parametrize(
+    ("rule", "what", "value"),
+    [
+        ("H1", "settled", {"after_ms": 9, "why_not": "p1 is not there"}),
+        ("R1", "left", {"connections": 1, "actors": (), "entries": []}),
+        ("R6", "exception", {"actor": "p1", "text": "KeyError"}),
+        ("R7", "stuck", "100000 steps"),
+    ],
+)
+def test_what_the_cluster_tells(rule: str, what: str, value: Any) -> None:
+    story = plain()
+    story.event(CLUSTER, what, value)
+    assert story.rules() == [rule]
+
+
+def test_what_a_closed_producer_keeps() -> None:
+    story = Story()
+    story.event("p1.1", "gone", {"undone": ["a"], "counts": [0, 0, 0], "left": [0, 0, 90]})
+    assert story.rules() == ["P7", "R4"]
+
+
+def test_once_it_is_calm_everything_goes_well_at_once() -> None:
+    story = Story()
+    story.event(CLUSTER, "stable", None, at_ms=1)
+    story.call("flush", at_ms=5, end_ms=300, timeout_ms=10_000)
+    story.call("close", {"counts": [0, 0, 0], "sums": [0, 0, 0], "transaction": None}, end_ms=1100, timeout_ms=9000)
+    assert story.rules() == ["D7", "D5"]

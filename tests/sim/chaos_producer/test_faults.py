@@ -1,0 +1,91 @@
+"""Every kind that only producers meet changes something, and so do those that mean something else to them."""
+
+import pytest
+
+from kctl.sandbox.partition import NO_LEADER
+from kctl.sandbox.quotas import Quota
+from kctl.sandbox.sim import Hub
+from tests.sim.chaos.plan import Fault
+from tests.sim.chaos_producer.actors import Actor
+from tests.sim.chaos_producer.faults import ProducerTrouble
+from tests.sim.chaos_producer.plan import ClusterPlan, ProducerClient, ProducerPlan, draw
+from tests.sim.chaos_producer.world import ProducerWorld
+
+END_MS = 4000
+LIMITS = {**draw(3).clients[0].properties, "buffer.memory": 100_000, "delivery.timeout.ms": 8000}
+CLIENTS = (
+    ProducerClient("p1", LIMITS),
+    ProducerClient("p2", {**LIMITS, "transactional.id": "x1", "transaction.timeout.ms": 5000}),
+)
+
+
+def play(*faults: Fault, end_ms: int = END_MS) -> tuple[ProducerWorld, list[str]]:
+    """Return a world after some seconds, and the trace without the words of the plan itself."""
+    plan = ProducerPlan(1, "swarm", end_ms, ClusterPlan(lag_ms=500, min_insync=3), CLIENTS, faults)
+    with Hub(1, keep_trace=True) as hub:
+        world = ProducerWorld(hub, plan)
+        with world.replies.installed():
+            ProducerTrouble(world).schedule()
+            for client in CLIENTS:
+                hub.spawn(client.name, Actor(world, client))
+            hub.run(until_ms=end_ms)
+            lines = [line for line in hub.trace_lines if "event fault" not in line and "plan runs" not in line]
+    return world, lines
+
+
+@pytest.fixture(scope="module")
+def undisturbed() -> list[str]:
+    return play()[1]
+
+
+@pytest.mark.parametrize(
+    ("kind", "number", "word"),
+    [
+        ("expire-producers", 1, ""),
+        ("hold-markers", 0, ""),
+        ("lag", 1, ""),
+        ("hold", 1, ""),
+        ("quota", 300, ""),
+        ("too-large", 150, ""),
+        ("leader", 1, ""),
+        ("election", 1, ""),
+        ("coordinator", 0, ""),
+        ("trouble", 0, "COORDINATOR_LOAD_IN_PROGRESS"),
+        ("errors", 3, "Produce NOT_LEADER_OR_FOLLOWER"),
+        ("errors", 3, "EndTxn CONCURRENT_TRANSACTIONS"),
+    ],
+)
+def test_every_kind_changes_something(kind: str, number: int, word: str, undisturbed: list[str]) -> None:
+    faults = [Fault(500, kind, node, "", 2000, number, word) for node in (1, 2, 3)]
+    assert play(*faults)[1] != undisturbed
+
+
+def test_a_leader_is_chosen_among_those_in_sync_and_a_cut_is_told() -> None:
+    plan = ProducerPlan(1, "swarm", END_MS, ClusterPlan(replication_ms=50), CLIENTS, ())
+    with Hub(1) as hub:
+        world = ProducerWorld(hub, plan)
+        trouble = ProducerTrouble(world)
+        tp = world.partitions()[0]
+        partition = world.partition(tp)
+        followers = [one for one in partition.replicas if one != partition.leader_id]
+        world.sandbox.hold_follower(*tp, followers[0])
+        trouble._do["leader"](Fault(0, "leader", followers[0], number=0))
+        assert partition.leader_id == followers[1]
+
+
+def test_healing_ends_what_is_going_on() -> None:
+    kinds = [("hold-markers", ""), ("lag", ""), ("hold", ""), ("quota", ""), ("too-large", ""), ("election", "")]
+    faults = [Fault(100, kind, node, "", 60_000, 100, word) for kind, word in kinds for node in (1, 2, 3)]
+    with Hub(1) as hub:
+        world = ProducerWorld(hub, ProducerPlan(1, "swarm", END_MS, ClusterPlan(), CLIENTS, tuple(faults)))
+        trouble = ProducerTrouble(world)
+        trouble.schedule()
+        hub.run(until_ms=200)
+        assert world.sandbox.cluster.nodes[1].quotas.debt_ms(Quota.PRODUCE, "p1", 0) == 0
+        trouble.heal()
+        hub.run(until_ms=300)
+        for tp in world.partitions():
+            partition = world.partition(tp)
+            assert partition.leader_id != NO_LEADER
+            assert list(partition.in_sync) == list(partition.replicas)
+            assert partition.log.settings.max_message_bytes == world.sandbox.cluster.settings.message_max_bytes
