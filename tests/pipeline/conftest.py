@@ -1,0 +1,76 @@
+"""What the tests of the data source share: one Spark session with Spark's own connector beside ours, and one broker.
+
+A process has one Spark session at a time: these tests and those of jobs, which start sessions of their own, run in two
+processes (see the Makefile).
+"""
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.brokers.cluster import KafkaCluster
+from tests.brokers.requirements import have
+from tests.brokers.toolchain import NEWEST_KAFKA, find_tool
+from tests.pipeline.connector import connector_jars
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+BROKER = {
+    "log.cleaner.backoff.ms": "100",
+    "log.cleaner.min.compaction.lag.ms": "0",
+    "log.initial.task.delay.ms": "0",
+}
+"""A cleaner that starts at once: compaction is one of the things that tests look at."""
+
+
+@pytest.fixture(scope="session")
+def kafka() -> Iterator[KafkaCluster]:
+    """One node of the newest Kafka that compacts eagerly; leave it running and thawed."""
+    have(lambda: find_tool("java", "openjdk-17-jdk-headless"))
+    with have(lambda: KafkaCluster(NEWEST_KAFKA, 1, BROKER)) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def event_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the session writes all that its UI would show."""
+    return tmp_path_factory.mktemp("events")
+
+
+@pytest.fixture(scope="session")
+def spark(event_log: Path) -> "Iterator[SparkSession]":
+    """A session in which both `format("kctl")` and `format("kafka")` work; a task has four attempts."""
+    pytest.importorskip("pyspark")
+    from pyspark.sql import SparkSession
+
+    import kctl.pipeline
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    properties: dict[str, bool | float | int | str | None] = {
+        "spark.jars": ",".join(map(str, have(connector_jars))),
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData",
+        "spark.driver.memory": "1g",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.compress": "false",
+        "spark.eventLog.rolling.enabled": "false",
+        "spark.eventLog.dir": event_log.as_uri(),
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.streaming.forceDeleteTempCheckpointLocation": "true",
+        "spark.python.unix.domain.socket.enabled": "true",
+    }
+    builder = SparkSession.builder.master("local[2,4]").appName("kctl tests")
+    session = builder.config(map=properties).getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    kctl.pipeline.register(session)
+    yield session
+    session.stop()

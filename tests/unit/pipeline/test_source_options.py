@@ -1,0 +1,136 @@
+"""Options as users write them: values, defaults, and an error for each mistake that names option and value."""
+
+import pickle
+
+import pytest
+
+from kctl.client.admin import EARLIEST, LATEST
+from kctl.client.cluster import TopicPartition
+from kctl.client.errors import ConfigError
+from kctl.pipeline.ranges import Cut, Place, Selection
+from kctl.pipeline.source.options import read_options, write_options
+
+BASE = {"kafka.bootstrap.servers": "localhost:9092", "subscribe": "t"}
+
+
+def test_defaults_of_batch_and_stream() -> None:
+    batch, stream = (read_options(BASE, is_stream=is_stream) for is_stream in (False, True))
+    assert batch.properties == (("bootstrap.servers", "localhost:9092"),)
+    assert batch.selection == Selection(topics=("t",))
+    assert (batch.start.anywhere, stream.start.anywhere) == (EARLIEST, LATEST)
+    assert batch.end == Place(LATEST, option="endingOffsets")
+    assert (batch.cut, batch.max_offsets_per_trigger) == (Cut(), 0)
+    assert (batch.fail_on_data_loss, batch.include_headers) == (True, False)
+
+
+def test_every_option_in_any_case() -> None:
+    options = read_options(
+        BASE
+        | {
+            "MINPARTITIONS": "4",
+            "maxrecordsperpartition": "1000",
+            "maxOffsetsPerTrigger": "7",
+            "failOnDataLoss": "FALSE",
+            "includeheaders": "true",
+            "startingOffsets": '{"t":{"0":-2,"1":-1,"2":7}}',
+            "apiTimeout": "1m30s",
+            "requestTimeout": "5s",
+            "connectTimeout": "300ms",
+            "kafka.isolation.level": "read_committed",
+        },
+        is_stream=True,
+    )
+    assert options.cut == Cut(4, 1000)
+    assert (options.max_offsets_per_trigger, options.fail_on_data_loss, options.include_headers) == (7, False, True)
+    assert options.start.partitions == tuple((TopicPartition("t", n), at) for n, at in enumerate((-2, -1, 7)))
+    assert dict(options.properties) == {
+        "bootstrap.servers": "localhost:9092",
+        "isolation.level": "read_committed",
+        "default.api.timeout.ms": "90000",
+        "max.block.ms": "90000",
+        "request.timeout.ms": "5000",
+        "socket.connection.setup.timeout.ms": "300",
+    }
+    assert pickle.loads(pickle.dumps(options)) == options
+
+
+def test_times_go_before_offsets() -> None:
+    given = BASE | {"startingOffsets": "earliest", "startingOffsetsByTimestamp": '{"t":{"0":5}}'}
+    assert read_options(given, is_stream=False).start.partitions == ((TopicPartition("t", 0), 5),)
+    options = read_options(given | {"startingTimestamp": "9"}, is_stream=False)
+    assert (options.start.anywhere, options.start.is_time, options.start.latest_if_none) == (9, True, False)
+    given |= {"startingTimestamp": "9", "startingOffsetsByTimestampStrategy": "latest"}
+    assert read_options(given, is_stream=False).start.latest_if_none
+
+
+def test_the_three_ways_to_select() -> None:
+    base = {"kafka.bootstrap.servers": "localhost:9092"}
+    several = read_options(base | {"subscribe": " a, b ,a"}, is_stream=False)
+    assert several.selection == Selection(topics=("a", "b"))
+    assert read_options(base | {"subscribePattern": "a.*"}, is_stream=False).selection == Selection(pattern="a.*")
+    assigned = read_options(base | {"assign": '{"b":[1,0],"a":[2]}'}, is_stream=False)
+    assert assigned.selection.partitions == tuple(TopicPartition(*tp) for tp in (("a", 2), ("b", 0), ("b", 1)))
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"subscribe": ""}, "subscribe names no topic"),
+        ({"kafka.bootstrap.servers": ""}, "kafka.bootstrap.servers is not set"),
+        ({"assign": '{"t":[0]}'}, "not subscribe and assign"),
+        ({"subscribe": None}, "not none"),
+        ({"subscribe": None, "assign": '{"t":[-1]}'}, "option assign takes JSON"),
+        ({"subscribe": None, "assign": "[]"}, "option assign takes JSON"),
+        ({"subscribe": None, "subscribePattern": "("}, "option subscribePattern"),
+        ({"minPartitions": "0"}, "option minPartitions takes a whole number from 1 on, not '0'"),
+        ({"minPartitions": "9" * 5000}, "option minPartitions takes"),
+        ({"failOnDataLoss": "yes"}, "option failOnDataLoss takes true or false, not 'yes'"),
+        ({"startingOffsets": "latest"}, "option startingOffsets takes earliest or JSON"),
+        ({"startingOffsets": "{"}, "option startingOffsets takes JSON"),
+        ({"startingOffsets": '{"t":5}'}, "option startingOffsets takes JSON"),
+        ({"startingOffsets": '{"t":{"x":5}}'}, "option startingOffsets takes JSON"),
+        ({"startingOffsets": '{"t":{"0":-3}}'}, "option startingOffsets takes JSON"),
+        ({"startingOffsets": '{"t":{"0":true}}'}, "option startingOffsets takes JSON"),
+        ({"startingOffsets": "[" * 100_000}, "option startingOffsets takes earliest or JSON"),
+        ({"startingOffsets": '{"t":' * 100_000}, "option startingOffsets takes JSON"),
+        ({"endingOffsets": '{"t":{"0":-2}}'}, "option endingOffsets takes JSON"),
+        ({"endingOffsets": "earliest"}, "option endingOffsets takes latest or JSON"),
+        ({"startingTimestamp": "-1"}, "option startingTimestamp takes milliseconds since the epoch, not '-1'"),
+        ({"startingOffsetsByTimestampStrategy": "earliest"}, "is error or latest"),
+        ({"maxOffsetsPerTrigger": "5"}, "for a streaming read only"),
+        ({"apiTimeout": "5"}, "option apiTimeout takes a duration.*has no unit"),
+        ({"apiTimeout": "5s", "kafka.max.block.ms": "4000"}, "apiTimeout and kafka.max.block.ms are the same limit"),
+        ({"kafka.no.such": "1"}, "unknown property 'no.such'"),
+        ({"startingOffset": "earliest"}, "unknown option 'startingoffset': did you mean startingOffsets"),
+        ({"topic": "t"}, "unknown option 'topic' of a read"),
+        ({"kafka.sasl.jaas.config": "x password=hush;"}, "sasl.jaas.config: a secret would travel"),
+    ],
+)
+def test_mistakes(changed: dict[str, str | None], said: str) -> None:
+    given = {name: value for name, value in {**BASE, **changed}.items() if value is not None}
+    with pytest.raises(ConfigError, match=said) as caught:
+        read_options(given, is_stream=False)
+    assert "hush" not in str(caught.value)
+    assert len(str(caught.value)) < 400
+
+
+def test_what_ends_a_batch_is_refused_for_a_stream() -> None:
+    with pytest.raises(ConfigError, match="endingOffsets is for a batch read only"):
+        read_options(BASE | {"endingOffsets": "latest"}, is_stream=True)
+
+
+def test_options_of_a_write() -> None:
+    options = write_options(
+        {"kafka.bootstrap.servers": "b:1", "topic": "t", "keepTimestamps": "true", "kafka.acks": "1"}
+    )
+    assert (options.topic, options.keep_timestamps) == ("t", True)
+    assert dict(options.properties) == {"bootstrap.servers": "b:1", "acks": "1"}
+    with pytest.raises(ConfigError, match="unknown option 'subscribe' of a write"):
+        write_options(BASE)
+
+
+def test_references_are_looked_up_where_a_client_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    options = read_options(BASE | {"kafka.sasl.oauthbearer.token": "env:KCTL_TEST_TOKEN"}, is_stream=False)
+    monkeypatch.setenv("KCTL_TEST_TOKEN", "hush")
+    assert "hush" not in repr(options)
+    assert options.client_properties()["sasl.oauthbearer.token"] == "hush"
