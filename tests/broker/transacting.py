@@ -7,7 +7,6 @@ import signal
 import subprocess
 from collections.abc import Callable, Sequence
 from itertools import cycle
-from threading import Event
 from typing import NamedTuple
 
 from kctl.cli.exit_codes import ExitCode
@@ -20,8 +19,7 @@ from tests.cli.processes import KCTL, environment
 from tests.conformance.foreign.record import ForeignRecord
 
 RECORDS = 30
-"""Of one transaction of `kctl produce --txn`; half of them are there before the other half is known."""
-PAUSE_S = 0.3
+"""Of one transaction of `kctl produce --txn`; those that are to fail have sent half of them when they do."""
 KINDS = ("whole", "bad input", "whole", "killed", "whole", "Ctrl-C")
 TAKEN_BACK = 5
 """Before every fifth commit of the copy the same records are sent in a transaction that is aborted."""
@@ -64,13 +62,15 @@ class Transactions(Background):
         number = len(self.ended)
         lines = [b"%d %d:%d\n" % (at % PARTITIONS, number, at) for at in range(RECORDS)]
         first, second = b"".join(lines[: RECORDS // 2]), b"".join(lines[RECORDS // 2 :])
+        trace = () if kind == "whole" else ("--trace",)
         with subprocess.Popen(
-            self._command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
+            [*self._command, *trace], stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
         ) as process:
             assert process.stdin is not None
             process.stdin.write(first)
             process.stdin.flush()
-            Event().wait(PAUSE_S)
+            if trace:
+                _wait_for_produce(process)
             if kind == "killed":
                 process.kill()
             elif kind == "Ctrl-C":
@@ -85,6 +85,14 @@ class Transactions(Background):
         """Return how every transaction ended; the last one is whole."""
         self.finish()
         return self.ended
+
+
+def _wait_for_produce(process: "subprocess.Popen[bytes]") -> None:
+    """Return when records of it are on their way, or it has ended."""
+    assert process.stderr is not None
+    for line in process.stderr:
+        if b" > " in line and b"Produce v" in line:
+            return
 
 
 def check_transactions(ended: Sequence[TransactionEnd], seen: Sequence[ForeignRecord]) -> None:
