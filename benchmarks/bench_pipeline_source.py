@@ -1,0 +1,279 @@
+"""The data source `kctl` next to Spark's own Kafka connector: same topics, same session, in turns.
+
+    python benchmarks/bench_pipeline_source.py [--quick] [--records N] [--rounds N] [--only read,stream,...]
+
+One core a partition: local[2], two partitions, real Kafka beside them on the same machine. Reads go to Spark's `noop`
+sink. Each figure is the median of the rounds with the least and the largest; a ratio above 1 is ours being faster.
+`--quick` takes less than five minutes. Cases:
+
+    read        records of 100 bytes into nothing, plain, lz4 and zstd; all columns, and the value alone
+    stream      the same topic as a stream, in batches of a fixed size
+    latency     batches of a stream that hold few records: what a trigger costs
+    write       rows from memory to a topic
+    memory      the largest resident size of a Python worker that reads one large range
+    plan        a topic of 1,000 partitions, from nothing to ranges
+"""
+
+import argparse
+import os
+import statistics
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import kctl.pipeline
+from kctl.client.clock import SystemClock, Timer
+from kctl.client.producer import Producer
+from kctl.pipeline.ranges import Selection, plan_ranges
+from tests.brokers.cluster import KafkaCluster
+from tests.brokers.toolchain import NEWEST_KAFKA
+from tests.pipeline.connector import connector_jars
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+CASES = ("read", "stream", "latency", "write", "memory", "plan")
+SOURCES = ("kctl", "kafka")
+VALUE_BYTES = 100
+PARTITIONS = 2
+MANY_PARTITIONS = 1000
+
+
+class Bench:
+    """One session, one broker, and what was asked for."""
+
+    def __init__(self, spark: "SparkSession", kafka: KafkaCluster, args: argparse.Namespace, folder: Path) -> None:
+        self.spark = spark
+        self.kafka = kafka
+        self.records: int = args.records
+        self.rounds: int = args.rounds
+        self.folder = folder
+        self._topics: dict[str, str] = {}
+
+    def topic(self, codec: str) -> str:
+        """Return a topic of `records` records, written at the first use; values of which half can be compressed."""
+        if codec not in self._topics:
+            name = self._topics[codec] = self.kafka.create_topic(partitions=PARTITIONS)
+            properties = {"bootstrap.servers": self.kafka.bootstrap(), "compression.type": codec}
+            values = [os.urandom(VALUE_BYTES // 2).hex().encode() for _ in range(1000)]
+            with Producer({**properties, "batch.size": 65536, "linger.ms": 20}) as producer:
+                for n in range(self.records):
+                    producer.send(name, values[n % 1000], partition=n % PARTITIONS)
+        return self._topics[codec]
+
+    def table(self, source: str, topic: str, schema: str | None = None) -> "DataFrame":
+        reader = self.spark.read.format(source).option("kafka.bootstrap.servers", self.kafka.bootstrap())
+        reader = reader.option("subscribe", topic).option("kafka.check.crcs", "true")
+        return (reader.schema(schema) if schema and source == "kctl" else reader).load()
+
+    def in_turns(self, measure: Callable[[str], float]) -> dict[str, list[float]]:
+        """Return the figures of each source, taken in turns after one round that does not count."""
+        found: dict[str, list[float]] = {source: [] for source in SOURCES}
+        for number in range(self.rounds + 1):
+            for source in SOURCES:
+                figure = measure(source)
+                if number:
+                    found[source].append(figure)
+        return found
+
+
+# --- cases ------------------------------------------------------------------------------------------------------------
+
+
+def read(bench: Bench, codecs: tuple[str, ...]) -> None:
+    def to_noop(source: str, *, topic: str, schema: str | None) -> float:
+        table = bench.table(source, topic, schema)
+        if schema:
+            table = table.select("value")
+        began = perf_counter()
+        table.write.format("noop").mode("overwrite").save()
+        return bench.records / (perf_counter() - began) / 1e6
+
+    for codec in codecs:
+        topic = bench.topic(codec)
+        for what, schema in (("all columns", None), ("value only", "value binary")):
+            figures = bench.in_turns(partial(to_noop, topic=topic, schema=schema))
+            show(f"read {codec}, {what}", figures, "M records/s")
+
+
+def stream(bench: Bench) -> None:
+    topic = bench.topic("none")
+    per_trigger = max(1, bench.records // 4)
+
+    def run(source: str) -> float:
+        query = start_stream(bench, source, topic, maxOffsetsPerTrigger=str(per_trigger))
+        began = perf_counter()
+        query.processAllAvailable()
+        taken = perf_counter() - began
+        rows = sum(progress["numInputRows"] for progress in query.recentProgress)
+        query.stop()
+        if rows != bench.records:
+            raise SystemExit(f"{source}: {rows} of {bench.records} records came through the stream")
+        return bench.records / taken / 1e6
+
+    show(f"stream, batches of {per_trigger}", bench.in_turns(run), "M records/s")
+
+
+def latency(bench: Bench) -> None:
+    def run(source: str) -> float:
+        topic = bench.kafka.create_topic(partitions=PARTITIONS)
+        query = start_stream(bench, source, topic)
+        taken = []
+        with Producer({"bootstrap.servers": bench.kafka.bootstrap()}) as producer:
+            for turn in range(6):
+                for n in range(10):
+                    producer.send(topic, b"v", partition=n % PARTITIONS)
+                producer.flush()
+                query.processAllAvailable()
+                if turn:
+                    done = [p for p in query.recentProgress if p["numInputRows"]]
+                    taken.append(float(done[-1]["durationMs"]["triggerExecution"]))
+        query.stop()
+        return statistics.median(taken)
+
+    show("latency of a small batch", bench.in_turns(run), "ms", less_is_more=True)
+
+
+def start_stream(bench: Bench, source: str, topic: str, **options: str) -> Any:
+    reader = bench.spark.readStream.format(source).option("kafka.bootstrap.servers", bench.kafka.bootstrap())
+    table = reader.options(subscribe=topic, startingOffsets="earliest", **options).load()
+    checkpoint = tempfile.mkdtemp(dir=bench.folder)
+    return table.writeStream.format("noop").option("checkpointLocation", checkpoint).start()
+
+
+def write(bench: Bench) -> None:
+    rows = bench.records // 4
+    table = bench.spark.range(0, rows, 1, PARTITIONS)
+    table = table.selectExpr(f"cast(repeat('x', {VALUE_BYTES}) as binary) as value", "cast(id % 2 as int) as partition")
+    table = table.cache()
+    table.count()
+
+    def run(target: str) -> float:
+        topic = bench.kafka.create_topic(partitions=PARTITIONS)
+        writer = table.write.format(target).option("kafka.bootstrap.servers", bench.kafka.bootstrap())
+        began = perf_counter()
+        writer.option("topic", topic).mode("append").save()
+        return rows / (perf_counter() - began) / 1e6
+
+    show(f"write {rows} rows", bench.in_turns(run), "M records/s")
+    table.unpersist()
+
+
+def memory(bench: Bench) -> None:
+    """Workers live on between queries, so the largest size that they ever had is what counts."""
+    for codec in ("none", "zstd"):
+        bench.table("kctl", bench.topic(codec)).write.format("noop").mode("overwrite").save()
+    peaks = bench.spark.sparkContext.parallelize(range(8), 8).map(lambda _: worker_peak_kb()).collect()
+    print(f"memory: a worker has had {max(peaks) / 1024:.0f} MB at most ({len(set(peaks))} workers seen)")
+
+
+def worker_peak_kb() -> int:
+    """Return the largest resident size of this process so far."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1])
+    return 0
+
+
+def plan(bench: Bench) -> None:
+    topic = bench.kafka.create_topic(partitions=MANY_PARTITIONS)
+    with Producer({"bootstrap.servers": bench.kafka.bootstrap()}) as producer:
+        for n in range(MANY_PARTITIONS):
+            producer.send(topic, b"v", partition=n)
+    taken = []
+    for _ in range(bench.rounds):
+        began = perf_counter()
+        ranges = plan_ranges({"bootstrap.servers": bench.kafka.bootstrap()}, Selection((topic,)))
+        taken.append(perf_counter() - began)
+        if len(ranges) != MANY_PARTITIONS:
+            raise SystemExit(f"{len(ranges)} ranges of {MANY_PARTITIONS} partitions")
+    print(f"plan of {MANY_PARTITIONS} partitions: {spread(taken)} s")
+
+
+# --- the frame --------------------------------------------------------------------------------------------------------
+
+
+def spread(figures: list[float]) -> str:
+    return f"{statistics.median(figures):.3g} ({min(figures):.3g} to {max(figures):.3g})"
+
+
+def show(what: str, found: dict[str, list[float]], unit: str, *, less_is_more: bool = False) -> None:
+    """Print the figures of both and the ratio of their medians."""
+    ours, theirs = (statistics.median(found[source]) for source in SOURCES)
+    ratio = theirs / ours if less_is_more else ours / theirs
+    sides = "; ".join(f"{source} {spread(found[source])}" for source in SOURCES)
+    print(f"{what}: {sides} {unit}; ratio {ratio:.2f}; load {os.getloadavg()[0]:.1f}", flush=True)
+
+
+@contextmanager
+def session(folder: Path) -> "Iterator[SparkSession]":
+    """A session with both sources, whose JVM may use all of its compiler."""
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    properties: dict[str, bool | float | int | str | None] = {
+        "spark.jars": ",".join(map(str, connector_jars())),
+        "spark.driver.memory": "2g",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.local.dir": str(folder),
+        "spark.python.unix.domain.socket.enabled": "true",
+    }
+    builder = SparkSession.builder.master(f"local[{PARTITIONS}]").appName("bench_pipeline_source")
+    spark = builder.config(map=properties).getOrCreate()
+    spark.sparkContext.setLogLevel("OFF")
+    kctl.pipeline.register(spark)
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="fewer records and rounds: less than five minutes")
+    parser.add_argument("--records", type=int, help="of each topic (4,000,000; quick: 1,000,000)")
+    parser.add_argument("--rounds", type=int, help="that count (5; quick: 3)")
+    parser.add_argument("--only", default=",".join(CASES), help="cases, separated by commas")
+    args = parser.parse_args()
+    args.records = args.records or (1_000_000 if args.quick else 4_000_000)
+    args.rounds = args.rounds or (3 if args.quick else 5)
+    wanted = args.only.split(",")
+    unknown = [name for name in wanted if name not in CASES]
+    if unknown:
+        parser.error(f"no such case: {', '.join(unknown)}")
+    timer = Timer(SystemClock(), 0)
+    runs: dict[str, Callable[[Bench], None]] = {
+        "read": lambda bench: read(bench, ("none", "zstd") if args.quick else ("none", "lz4", "zstd")),
+        "stream": stream,
+        "latency": latency,
+        "write": write,
+        "memory": memory,
+        "plan": plan,
+    }
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        KafkaCluster(NEWEST_KAFKA, 1) as kafka,
+        session(Path(folder)) as spark,
+    ):
+        bench = Bench(spark, kafka, args, Path(folder))
+        print(f"{args.records} records a topic, {args.rounds} rounds, Spark {spark.version}, {os.cpu_count()} cores")
+        for name in CASES:
+            if name in wanted:
+                runs[name](bench)
+    timer.update()
+    print(f"took {timer.elapsed_ms / 1000:.0f} s")
+
+
+if __name__ == "__main__":
+    main()
