@@ -65,7 +65,7 @@ def _row(record: Record) -> Row:
 
 def in_export(folder: Path) -> list[Row]:
     """Return what the manifests of an export lead to, by partition and offset."""
-    rows = []
+    rows: list[Row] = []
     for manifest in read_manifests(folder):
         for exported in manifest.ranges:
             for batch in read_exported(folder, exported):
@@ -81,3 +81,8 @@ def rows_of(batch: pa.RecordBatch) -> Iterator[Row]:
         yield Row(
             row["topic"], row["partition"], row["offset"], timestamp_us // 1000, row["key"], row["value"], headers
         )
+
+
+def data_of(row: Row) -> tuple[bytes, bytes, tuple[tuple[str, bytes | None], ...]]:
+    """Return what of a record is the same wherever it lies, in a form that sorts."""
+    return row.key or b"", b"none" if row.value is None else row.value, row.headers

@@ -24,6 +24,7 @@ from kctl.pipeline.session import Session, SessionOptions
 from tests.brokers.cluster import KafkaCluster
 from tests.brokers.waiting import wait_until
 from tests.pipeline.exports import in_export, on_topic, produce
+from tests.pipeline.processes import children_of, is_alive
 
 # PySpark leaves sockets to the garbage collector.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
@@ -91,28 +92,6 @@ def data_files(folder: Path) -> set[str]:
 
 def of_manifests(folder: Path) -> set[str]:
     return {f.path for manifest in read_manifests(folder) for each in manifest.ranges for f in each.files}
-
-
-def children_of(pid: int) -> set[int]:
-    """Return all processes that descend from one."""
-    parents = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
-        except OSError:  # it has ended meanwhile
-            continue
-    found = {pid}
-    while more := {child for child, parent in parents.items() if parent in found} - found:
-        found |= more
-    return found - {pid}
-
-
-def is_alive(pid: int) -> bool:
-    """Whether a process runs; one that has ended and was not waited for does not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 def check_whole(kafka: KafkaCluster, topic: str, folder: Path) -> None:

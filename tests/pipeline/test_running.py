@@ -15,6 +15,7 @@ from kctl.pipeline.job_errors import SparkFailedError, SparkSetUpError
 from kctl.pipeline.running import Attempt, RoundResult, TaskCounts, open_session, run_tasks
 from kctl.pipeline.session import Session, SessionOptions, session_over
 from tests.brokers.waiting import wait_until
+from tests.pipeline.processes import is_alive
 
 # PySpark leaves sockets to the garbage collector.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
@@ -78,15 +79,7 @@ def test_an_interrupted_wait_ends_the_tasks(session: Session, tmp_path: Path) ->
     with pytest.raises(Interrupted):
         run_tasks(session, "interrupted", [1, 2], partial(held, folder=tmp_path), on_tick=interrupt)
     workers = {int(path.name.split(".")[1]) for path in tmp_path.iterdir()}
-    wait_until(lambda: not any(map(_is_alive, workers)), 30_000, "the end of the workers")
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
+    wait_until(lambda: not any(map(is_alive, workers)), 30_000, "the end of the workers")
 
 
 def broken(item: int, _attempt: Attempt) -> int:
