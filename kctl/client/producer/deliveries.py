@@ -57,6 +57,14 @@ class CloseResult(NamedTuple):
         return self.failed + self.unknown
 
 
+class _Flush(NamedTuple):
+    """A flush under way: the last group that it waits for, and all of them with what was reported when it began."""
+
+    mark: FlushMark
+    last: FlushGroup
+    groups: list[tuple[FlushGroup, int]]
+
+
 class _Counts:
     """A PartitionResult as it grows, and the counters of its topic."""
 
@@ -90,8 +98,7 @@ class Deliveries:
         self._counters = counters
         self._groups: deque[FlushGroup] = deque([FlushGroup()])
         """Oldest first; records join the last one."""
-        self._flushes: deque[tuple[FlushMark, FlushGroup]] = deque()
-        """Flushes under way and the last group that each waits for."""
+        self._flushes: deque[_Flush] = deque()
         self._results: dict[TopicPartition, _Counts] = {}
         self.on_failure: Callable[[Outcome], None] | None = None
         """Told of each failure before callbacks run: a transaction cannot commit without its records."""
@@ -172,45 +179,47 @@ class Deliveries:
 
     def flush(self, mark: FlushMark) -> None:
         """Answer the mark when every record accepted so far is done."""
-        self._flushes.append((mark, self._groups[-1]))
+        reported = [(group, group.reported) for group in self._groups]
+        self._flushes.append(_Flush(mark, self._groups[-1], reported))
         self._groups.append(FlushGroup())
         self._finish_flushes()
 
     def expire_flushes(self, now_ms: int, cause: KafkaError | None, account_of: Callable[[FlushMark], Account]) -> None:
         """End the flushes whose deadline has passed, each with the number of records that are not delivered."""
-        for mark, last in [entry for entry in self._flushes if entry[0].timer.deadline_at_ms <= now_ms]:
-            outstanding, failed, _ = self._take_report(last)
+        for flush in [flush for flush in self._flushes if flush.mark.timer.deadline_at_ms <= now_ms]:
+            mark = flush.mark
+            self._flushes.remove(flush)
+            outstanding, failed, _ = self._take_report(flush)
             waiting_for = f"{outstanding} record{'' if outstanding == 1 else 's'} waited for an acknowledgement"
             if failed:
                 waiting_for += f" ({failed} more failed)"
             error = mark.timed_out(waiting_for, cause, account_of(mark))
             assert isinstance(error, FlushTimeout)
             error.undelivered = outstanding + failed
-            self._flushes.remove((mark, last))
             mark.finish(error)
 
     def next_flush_deadline_ms(self) -> int:
-        return min((mark.timer.deadline_at_ms for mark, _ in self._flushes), default=FOREVER_MS)
+        return min((flush.mark.timer.deadline_at_ms for flush in self._flushes), default=FOREVER_MS)
 
     def _finish_flushes(self) -> None:
-        while self._flushes and not any(group.outstanding for group in self._groups_to(self._flushes[0][1])):
-            mark, last = self._flushes.popleft()
-            _, failed, error = self._take_report(last)
-            mark.finish(UndeliveredError(failed, error) if error is not None else None)
+        while self._flushes and not any(group.outstanding for group, _ in self._flushes[0].groups):
+            flush = self._flushes.popleft()
+            _, failed, error = self._take_report(flush)
+            flush.mark.finish(UndeliveredError(failed, error) if error is not None else None)
 
-    def _groups_to(self, last: FlushGroup) -> list[FlushGroup]:
-        groups = list(self._groups)
-        return groups[: groups.index(last) + 1] if last in groups else []
+    def _take_report(self, flush: "_Flush") -> tuple[int, int, KafkaError | None]:
+        """Return outstanding, failed and first error of what a flush waits for.
 
-    def _take_report(self, last: FlushGroup) -> tuple[int, int, KafkaError | None]:
-        """Return outstanding, failed and first error up to a group; each failure is reported by one flush."""
+        A failure is reported by every flush that waits for it, and by none that begins after one has reported it.
+        """
         outstanding = failed = 0
         error: KafkaError | None = None
-        for group in self._groups_to(last):
+        for group, reported in flush.groups:
             outstanding += group.outstanding
-            failed += group.failed
-            error = error or group.first_error
-            group.failed, group.first_error = 0, None
+            if group.failed > reported:
+                failed += group.failed - reported
+                error = error or (group.last_error if reported else group.first_error)
+            group.reported = group.failed
         while len(self._groups) > 1 and self._is_spent(self._groups[0]):
             self._groups.popleft()
         return outstanding, failed, error
@@ -218,10 +227,14 @@ class Deliveries:
     def forget_failures(self) -> None:
         """Report no failure up to now with the next flush: it was told otherwise."""
         for group in self._groups:
-            group.failed, group.first_error = 0, None
+            group.reported = group.failed
+        self._flushes = deque(
+            flush._replace(groups=[(group, group.reported) for group, _ in flush.groups]) for flush in self._flushes
+        )
 
     def _is_spent(self, group: FlushGroup) -> bool:
-        return not group.outstanding and not group.failed and all(last is not group for _, last in self._flushes)
+        is_reported = group.failed == group.reported
+        return not group.outstanding and is_reported and all(flush.last is not group for flush in self._flushes)
 
     # --- the account --------------------------------------------------------------------------------------------------
 
@@ -248,3 +261,4 @@ def _count_out(group: FlushGroup | None, count: int, outcome: Outcome) -> None:
     if outcome.error is not None:
         group.failed += count
         group.first_error = group.first_error or outcome.error
+        group.last_error = outcome.error

@@ -126,11 +126,19 @@ Callback = Callable[[SendFuture], None]
 
 
 class FlushGroup:
-    """The records sent between two flushes: how many are outstanding, and how many failed unreported."""
+    """The records sent between two flushes.
 
-    __slots__ = ("failed", "first_error", "outstanding")
+    Attributes:
+        outstanding: how many are not done.
+        failed: how many are not delivered; `reported` of them were told of by a flush.
+        first_error, last_error: why the first and the last of those failed.
+    """
+
+    __slots__ = ("failed", "first_error", "last_error", "outstanding", "reported")
 
     def __init__(self) -> None:
         self.outstanding = 0
         self.failed = 0
+        self.reported = 0
         self.first_error: KafkaError | None = None
+        self.last_error: KafkaError | None = None

@@ -30,6 +30,8 @@ LOOP_GRACE_MS = 100
 
 The loop ends every wait on its millisecond; only a callback that blocks the loop makes a caller use the grace.
 """
+STOOD_STILL_MS = 50
+"""A wait that ends so much later than it was to has not waited: the process was stopped, or the machine asleep."""
 
 
 class WatchFuture(NamedTuple):
@@ -170,11 +172,16 @@ class Mailbox:
         """Post a reply, wait until the loop has answered it, and raise its error if there is one."""
         self.post(reply)
         deadline_at_ms = reply.timer.deadline_at_ms + LOOP_GRACE_MS
+        is_last_look = False
         while not reply.is_done:
             if self.is_finished and self.take_back(reply):
                 raise IllegalStateError("the producer is closed")
-            if not self.driver.wait(reply.waiter, deadline_at_ms) and not reply.is_done:
+            if self.driver.wait(reply.waiter, deadline_at_ms) or reply.is_done:
+                continue
+            now_ms = self.clock.now_ms()
+            if is_last_look or now_ms - deadline_at_ms < STOOD_STILL_MS:
                 raise reply.timed_out("a callback is holding up the network loop")
+            is_last_look, deadline_at_ms = True, now_ms + LOOP_GRACE_MS  # the whole process stood still, the loop too
         if reply.error is not None:
             raise reply.error
 

@@ -88,6 +88,22 @@ def test_flush_never_ends_well_with_a_record_undelivered(setup: Setup) -> None:
     assert setup.flush().error is None  # reported once
 
 
+def test_a_failure_is_told_by_every_flush_that_waits_for_it_and_by_none_that_begins_later(setup: Setup) -> None:
+    records = setup.accept(2)
+    first = setup.flush()
+    more = setup.accept(1)
+    second = setup.flush()
+    setup.deliveries.finish(records, BAD)
+    assert isinstance(first.error, UndeliveredError)
+    third = setup.flush()
+    setup.deliveries.finish(more, LOST)
+    assert isinstance(second.error, UndeliveredError)
+    assert isinstance(third.error, UndeliveredError)
+    assert [flush.error.undelivered for flush in (first, second, third)] == [2, 3, 1]
+    assert str(third.error.cause) == "lost"
+    assert setup.flush().error is None
+
+
 def test_flush_ends_at_its_deadline_with_the_count(setup: Setup) -> None:
     setup.accept(5)
     setup.deliveries.finish(setup.accept(1), BAD)

@@ -1,8 +1,9 @@
 import pytest
 
 from kctl.client.clock import ManualClock, Timer
-from kctl.client.errors import FlushTimeout, IllegalStateError, ResultTimeout
+from kctl.client.errors import FlushTimeout, IllegalStateError, KafkaError, ResultTimeout
 from kctl.client.producer.mailbox import LOOP_GRACE_MS, CloseMark, FlushMark, WatchFuture
+from kctl.client.seams import Waiter
 from tests.unit.producer.records import Flag, Maker, mailbox
 
 
@@ -37,6 +38,26 @@ def test_a_loop_that_is_held_up_costs_the_grace_and_no_more() -> None:
     with pytest.raises(FlushTimeout, match="a callback is holding up the network loop"):
         mailbox(clock).ask(FlushMark(Timer(clock, 500), Flag()))
     assert clock.now_ms() == 500 + LOOP_GRACE_MS
+
+
+def test_after_a_process_stood_still_the_loop_has_its_chance_to_tell() -> None:
+    clock = ManualClock()
+    box = mailbox(clock)
+    mark = FlushMark(Timer(clock, 500), Flag())
+    waits: list[int] = []
+
+    def wait(_: Waiter, deadline_at_ms: int) -> bool:
+        waits.append(deadline_at_ms)
+        if len(waits) == 1:
+            clock.advance(9000)  # and the loop stood still as well
+            return False
+        mark.finish(KafkaError("3 records are outstanding"))
+        return True
+
+    box.driver.wait = wait  # type: ignore[method-assign]
+    with pytest.raises(KafkaError, match="3 records are outstanding"):
+        box.ask(mark)
+    assert waits == [500 + LOOP_GRACE_MS, 9000 + LOOP_GRACE_MS]
 
 
 def test_nobody_waits_for_a_loop_that_has_ended() -> None:
