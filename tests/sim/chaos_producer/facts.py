@@ -3,6 +3,8 @@
 Every rule reads it; none changes it. Shown by tests/sim/chaos_producer/test_checker.py.
 """
 
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from kctl.client.cluster import TopicPartition
@@ -127,6 +129,8 @@ class Facts:
         self.producers: dict[str, Producing] = {}
         self.cuts: dict[TopicPartition, list[tuple[int, int]]] = {}
         """By partition: when its log lost its end, and where it ended then."""
+        self.expired: dict[TopicPartition, list[int]] = {}
+        """Where each log ended when it forgot its producers: what is repeated behind that is not recognised."""
         self.logs: dict[TopicPartition, list[tuple[int, str]]] = {}
         """What is in the logs in the end, aborted records included."""
         self.inits: dict[str, list[Init]] = {}
@@ -149,6 +153,9 @@ class Facts:
             case "cut":
                 topic, partition, end = entry.value
                 self.cuts.setdefault(TopicPartition(topic, partition), []).append((entry.number, end))
+            case "expired":
+                tp, end = entry.value
+                self.expired.setdefault(tp, []).append(end)
             case "heal":
                 self.phase = "heal"
             case "stable" | "over":
@@ -255,6 +262,13 @@ class Facts:
         """Whether the end of a log was lost that may have had the record, since it was accepted."""
         cuts = self.cuts.get(record.at, ())
         return any(end <= record.offset or record.offset < 0 for number, end in cuts if number > record.told_number)
+
+    def is_repeated_unknown(self, found: Sequence[tuple[TopicPartition, int]]) -> bool:
+        """Whether the copies of a record lie before and behind an instant in which their log forgot its producers."""
+        offsets = sorted(offset for _, offset in found)
+        return all(
+            any(one < end <= other for end in self.expired.get(found[0][0], ())) for one, other in pairwise(offsets)
+        )
 
     def transactions(self) -> list[Transaction]:
         """All of them."""

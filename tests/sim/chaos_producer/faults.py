@@ -108,6 +108,7 @@ class ProducerTrouble(Trouble):
         tp = self._chosen(fault)
         if tp is not None:
             self._world.sandbox.expire_producers(*tp)
+            self._world.history.event(CLUSTER, "expired", [tp, self._world.end(tp)])
 
     def _hold_markers(self, fault: Fault) -> End:
         sandbox, names = self._world.sandbox, self._producers.plan.transactional_ids

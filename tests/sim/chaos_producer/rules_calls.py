@@ -49,8 +49,8 @@ class CallRules:
         """By thread: the records that were accepted before the flush under way, and were not delivered then."""
         self._counts: dict[str, list[tuple[Entry, bool]]] = {}
         """By producer: the closes that have returned, and whether in a callback."""
-        self._reported: dict[str, int] = {}
-        """By producer: how many undelivered records its flushes have told of."""
+        self._reported_ms: dict[str, int] = {}
+        """By record: when a flush has told that it is not delivered."""
 
     def see(self, entry: Entry, facts: Facts) -> Iterator[Violation]:
         if entry.proc == CLUSTER:
@@ -77,7 +77,7 @@ class CallRules:
             yield from self._timeout(entry, elapsed_ms, limit_ms)
         yield from self._error(entry, producer)
         if entry.what == "flush":
-            yield from self._flushed(entry, producer)
+            yield from self._flushed(began, entry, producer)
         if entry.what == "close" and entry.kind == "ok":
             self._counts.setdefault(producer.name, []).append((entry, entry.proc.endswith("/callback")))
         if facts.phase in ("stable", "over"):
@@ -106,25 +106,23 @@ class CallRules:
         if not is_of_end and not is_of_transaction and not is_expected:
             yield broken("D8 unexpected-error", entry, f"{entry.what}: {entry.error}: {entry.value}")
 
-    def _flushed(self, entry: Entry, producer: Producing) -> Iterator[Violation]:
+    def _flushed(self, began: Entry, entry: Entry, producer: Producing) -> Iterator[Violation]:
         before = self._before_flush.pop(entry.proc)
         open_now = [record for record in before if not record.word]
-        if entry.kind == "ok" and open_now:
-            yield broken("F1 flush-lies", entry, f"it returned, and {open_now[0].name} is not done")
-        undelivered = sum(record.word not in ("ok", "") for record in producer.records)
-        if entry.kind == "ok" and not producer.transactional_id:
-            failed = [record for record in before if record.word not in ("ok", "")]
-            told = self._reported.get(producer.name, 0)
-            if failed and told < sum(
-                record.word not in ("ok", "") for record in producer.records[: failed[-1].number + 1]
-            ):
-                yield broken(
-                    "F1 flush-lies", entry, f"it returned, and {failed[-1].name} has failed: {failed[-1].error}"
-                )
+        failed = [record for record in before if record.word not in ("ok", "")]
+        if entry.kind == "ok":
+            if open_now:
+                yield broken("F1 flush-lies", entry, f"it returned, and {open_now[0].name} is not done")
+            begun_ms = max(began.at_ms, entry.stalled_ms)
+            new = [record for record in failed if self._reported_ms.get(record.name, entry.at_ms + 1) > begun_ms]
+            if new and not producer.transactional_id:  # the end of a transaction tells of its failures, too
+                yield broken("F1 flush-lies", entry, f"it returned, and {new[-1].name} has failed: {new[-1].error}")
         if entry.error in ("FlushTimeout", "UndeliveredError"):
+            for record in failed:
+                self._reported_ms.setdefault(record.name, entry.at_ms)
             count = entry.value["undelivered"]
-            self._reported[producer.name] = self._reported.get(producer.name, 0) + count
             accepted_open = sum(not record.word or record.told_ms == entry.at_ms for record in producer.records)
+            undelivered = sum(record.word not in ("ok", "") for record in producer.records)
             if not len(open_now) <= count <= accepted_open + undelivered or count <= 0:
                 yield broken(
                     "F2 flush-count", entry, f"{count}, and {len(open_now)} are outstanding, {undelivered} have failed"

@@ -109,6 +109,17 @@ def test_a_cut_excuses_what_was_acknowledged_by_a_leader_alone(acks: str, is_los
     assert story.rules() == (["P1"] if is_lost else [])
 
 
+@pytest.mark.parametrize(("end", "rules"), [(1, []), (0, ["P2"]), (2, ["P2"])])
+def test_a_log_that_forgot_its_producers_takes_a_repetition_for_something_new(end: int, rules: list[str]) -> None:
+    story = plain()
+    story.told("a", 0)
+    story.told("b", 2)
+    story.event(CLUSTER, "expired", [TopicPartition("t", 0), end])
+    story.close(2, 0, 0)
+    story.log((0, "a"), (1, "a"), (2, "b"))
+    assert story.rules() == rules
+
+
 def test_what_failed_and_is_there() -> None:
     story = plain()
     story.told("a", 0)

@@ -57,14 +57,14 @@ PRODUCER_MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "flush waits for the newest records alone",
         f"{_PRODUCER}/deliveries.py",
-        "any(group.outstanding for group in self._groups_to(self._flushes[0][1]))",
-        "self._flushes[0][1].outstanding",
+        "any(group.outstanding for group, _ in self._flushes[0].groups)",
+        "self._flushes[0].last.outstanding",
     ),
     Mutant(
         "flush keeps failures to itself",
         f"{_PRODUCER}/deliveries.py",
-        "mark.finish(UndeliveredError(failed, error) if error is not None else None)",
-        "mark.finish(None)",
+        "flush.mark.finish(UndeliveredError(failed, error) if error is not None else None)",
+        "flush.mark.finish(None)",
     ),
     Mutant(
         "close calls failed what is unknown",
