@@ -14,7 +14,7 @@ from tests.brokers.ports import HOST, PortLease, lease_ports
 from tests.brokers.waiting import wait_until
 
 START_TIMEOUT_MS = 60_000
-DAEMON_JAVA = "-Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData"
+DAEMON_JAVA = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData"
 
 
 class StandaloneCluster:
@@ -101,7 +101,7 @@ def _spark_class(arguments: list[str]) -> list[str]:
     home = Path(spec.origin).parent
     environment = [
         f"SPARK_DAEMON_JAVA_OPTS={DAEMON_JAVA}",
-        "SPARK_NO_DAEMONIZE=1",
+        "SPARK_DAEMON_MEMORY=256m",
         f"SPARK_LOCAL_IP={HOST}",
         f"PYSPARK_PYTHON={sys.executable}",
         f"PATH={os.environ['PATH']}",
