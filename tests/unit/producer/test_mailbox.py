@@ -4,7 +4,7 @@ from kctl.client.clock import ManualClock, Timer
 from kctl.client.errors import FlushTimeout, IllegalStateError, KafkaError, ResultTimeout
 from kctl.client.producer.mailbox import LOOP_GRACE_MS, CloseMark, FlushMark, WatchFuture
 from kctl.client.seams import Waiter
-from tests.unit.producer.records import Flag, Maker, mailbox
+from tests.unit.producer.records import Flag, Maker, NoDriver, mailbox
 
 
 def test_one_wake_up_for_all_that_is_posted_while_the_loop_sleeps() -> None:
@@ -40,24 +40,32 @@ def test_a_loop_that_is_held_up_costs_the_grace_and_no_more() -> None:
     assert clock.now_ms() == 500 + LOOP_GRACE_MS
 
 
+class StoodStill(NoDriver):
+    """A driver whose first wait takes nine seconds, as in a process that was stopped; then the loop answers."""
+
+    def __init__(self, clock: ManualClock, mark: FlushMark) -> None:
+        super().__init__(clock)
+        self.mark = mark
+        self.waits: list[int] = []
+
+    def wait(self, waiter: Waiter, deadline_at_ms: int) -> bool:
+        del waiter
+        self.waits.append(deadline_at_ms)
+        if len(self.waits) == 1:
+            self.clock.advance(9000)
+            return False
+        self.mark.finish(KafkaError("3 records are outstanding"))
+        return True
+
+
 def test_after_a_process_stood_still_the_loop_has_its_chance_to_tell() -> None:
     clock = ManualClock()
     box = mailbox(clock)
     mark = FlushMark(Timer(clock, 500), Flag())
-    waits: list[int] = []
-
-    def wait(_: Waiter, deadline_at_ms: int) -> bool:
-        waits.append(deadline_at_ms)
-        if len(waits) == 1:
-            clock.advance(9000)  # and the loop stood still as well
-            return False
-        mark.finish(KafkaError("3 records are outstanding"))
-        return True
-
-    box.driver.wait = wait  # type: ignore[method-assign]
+    driver = box.driver = StoodStill(clock, mark)
     with pytest.raises(KafkaError, match="3 records are outstanding"):
         box.ask(mark)
-    assert waits == [500 + LOOP_GRACE_MS, 9000 + LOOP_GRACE_MS]
+    assert driver.waits == [500 + LOOP_GRACE_MS, 9000 + LOOP_GRACE_MS]
 
 
 def test_nobody_waits_for_a_loop_that_has_ended() -> None:
