@@ -15,6 +15,7 @@ from kctl.client.events import EventSink, Phase, PhaseDone, Ready, RequestSent, 
 from kctl.client.network import connect_errors
 from kctl.client.network.handshake import Handshake
 from kctl.client.network.in_flight import InFlight, OnDone
+from kctl.client.network.peers import may_be_answer
 from kctl.client.network.states import CONNECTION_TRANSITIONS, ConnectionState, moved
 from kctl.client.network.transport import Transport
 from kctl.client.protocol.framing import FrameReader, decode_response, encode_request
@@ -174,6 +175,8 @@ class Connection:
         """Return why the connection ended, when the peer or the system ended it."""
         elapsed_ms = now_ms - self._phase_started_at_ms
         unframed = self._first_bytes if self.versions is None and self._frames.pending_bytes else b""
+        if unframed and self.in_flight and may_be_answer(unframed, self.in_flight[0].correlation_id):
+            unframed = b""  # it ended in the middle of its first answer
         if self.is_ready and self.answered == 0 and self.in_flight and error is None and not self._handshake.uses_sasl:
             return connect_errors.closed_on_first_request(self.target, self.in_flight[0].api)
         if self.phase is Phase.TLS and not self._has_heard:
@@ -240,6 +243,7 @@ class Connection:
             text = f"the answer has correlation id {correlation_id}, but {request.correlation_id} was next"
             raise RemoteProtocolError(text, api=request.api, version=request.version)
         self.in_flight.popleft()
+        self._first_bytes = b""  # it is a broker; what comes next may be the beginning of its next answer
         self._events(
             ResponseReceived(
                 now_ms,

@@ -33,6 +33,12 @@ def name_peer(first_bytes: bytes) -> str:
     return f"not a Kafka broker (as a frame {size} bytes; {shown})"
 
 
+def may_be_answer(first_bytes: bytes, correlation_id: int) -> bool:
+    """Return whether these are the first bytes of the answer to the first request: a short frame with its id."""
+    start = bytes(1), correlation_id.to_bytes(4, signed=True)
+    return start[0].startswith(first_bytes[:1]) and start[1].startswith(first_bytes[_SIZE_BYTES : _SIZE_BYTES + 4])
+
+
 def is_tls(first_bytes: bytes) -> bool:
     """Return whether a TLS listener answered a client that spoke no TLS."""
     return name_peer(first_bytes).startswith("a TLS listener")

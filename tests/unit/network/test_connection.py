@@ -2,7 +2,7 @@
 
 import pytest
 
-from kctl.client.errors import AuthenticationError, KafkaError, RemoteProtocolError, WrongPeerError
+from kctl.client.errors import AuthenticationError, ConnectionLost, KafkaError, RemoteProtocolError, WrongPeerError
 from kctl.client.events import Phase, PhaseDone, Ready
 from kctl.client.network.states import ConnectionState
 from kctl.client.protocol.api.api_versions import ApiVersionsRequest
@@ -132,6 +132,25 @@ def test_few_bytes_and_a_hang_up_are_kept_for_the_name() -> None:
     wired.connection.on_connected("", 0)
     wired.connection.receive(b"+OK", 0)
     assert "POP3" in str(wired.connection.lost(None, 2))
+
+
+@pytest.mark.parametrize("is_second", [False, True], ids=["the first", "after an older version was asked for"])
+def test_a_broker_that_hangs_up_inside_of_its_answer_is_no_wrong_peer(is_second: bool) -> None:
+    def begin() -> tuple[Wired, bytes]:
+        wired = Wired()
+        wired.connection.on_connected("", 0)
+        (request,) = wired.sent()
+        if is_second:
+            wired.connection.receive(wired.reply(request, api_versions(error_code=35)), 0)
+            (request,) = wired.sent()
+        return wired, wired.reply(request, api_versions())
+
+    for size in range(1, len(begin()[1])):
+        wired, answer = begin()
+        wired.connection.receive(answer[:size], 0)
+        error = wired.connection.lost(None, 2)
+        assert isinstance(error, ConnectionLost), size
+        assert error.retriable
 
 
 def test_the_first_request_to_expire_is_the_next_deadline() -> None:
