@@ -6,7 +6,7 @@ Shown by tests/cli/test_sandbox.py.
 import re
 from pathlib import Path
 from signal import Signals
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import click
 import typer
@@ -16,13 +16,14 @@ from kctl.cli.environment import Environment
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.client.config.endpoints import HIGHEST_PORT
-from kctl.sandbox import ClusterSettings, Sandbox, control_socket
-from kctl.sandbox.cluster import TopicRefused
-from kctl.sandbox.sandbox import MAX_NODES
-from kctl.sandbox.server import ServedSandbox, run_until_signal
+
+if TYPE_CHECKING:
+    from kctl.sandbox.server import ServedSandbox
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, no_args_is_help=True)
 
+MOST_NODES = 250
+"""What a sandbox takes; said here too because its --help does without the sandbox itself."""
 _PATIENCE_S = 10.0
 """How long an answer to a command is waited for; all that a sandbox does takes milliseconds."""
 _TOPIC = re.compile(r"(?P<name>[^:]+)(?::(?P<partitions>[0-9]{1,5}))?")
@@ -36,7 +37,7 @@ def sandbox() -> None:
 @app.command()
 def up(
     ctx: typer.Context,
-    nodes: Annotated[int, typer.Option("--nodes", min=1, max=MAX_NODES, help="How many brokers.")] = 3,
+    nodes: Annotated[int, typer.Option("--nodes", min=1, max=MOST_NODES, help="How many brokers.")] = 3,
     port: Annotated[
         int,
         typer.Option("--port", min=0, max=HIGHEST_PORT, help="Node i listens on this port + i - 1; 0: any free ports."),
@@ -47,14 +48,14 @@ def up(
         typer.Option("--topic", metavar="NAME[:PARTITIONS]", help="A topic to start with; repeatable."),
     ] = None,
     replication_factor: Annotated[
-        int, typer.Option("--replication-factor", min=1, max=MAX_NODES, help="Replicas of each new partition.")
+        int, typer.Option("--replication-factor", min=1, max=MOST_NODES, help="Replicas of each new partition.")
     ] = 1,
     racks: Annotated[
         str | None,
         typer.Option("--racks", metavar="RACK,...", help="The rack of each node, in order, repeated as needed."),
     ] = None,
     min_insync_replicas: Annotated[
-        int, typer.Option("--min-insync-replicas", min=1, max=MAX_NODES, help="Replicas that acks=all needs.")
+        int, typer.Option("--min-insync-replicas", min=1, max=MOST_NODES, help="Replicas that acks=all needs.")
     ] = 1,
     transaction_version: Annotated[
         int,
@@ -72,9 +73,13 @@ def up(
     """
     if port and port + nodes - 1 > HIGHEST_PORT:
         raise click.BadParameter(f"{nodes} nodes from {port} on end above {HIGHEST_PORT}", param_hint="'--port'")
+    from kctl.sandbox import ClusterSettings, Sandbox  # a cluster: not wanted for --help
+    from kctl.sandbox.cluster import TopicRefused
+    from kctl.sandbox.server import run_until_signal
+
     environment: Environment = ctx.obj
 
-    def on_ready(served: ServedSandbox) -> None:
+    def on_ready(served: "ServedSandbox") -> None:
         if control is not None:
             _listen(served, control)
         out = DataOut(environment.stdout)
@@ -112,6 +117,8 @@ def tell(
     control: Annotated[Path, typer.Option("--control", metavar="PATH", help="The socket of `kctl sandbox up`.")],
 ) -> int:
     """Tell a running cluster a command: faults, leaders, coordinators. docs/sandbox.md lists them."""
+    from kctl.sandbox import control_socket
+
     try:
         refusal = control_socket.tell(control, words, _PATIENCE_S)
     except OSError as e:
@@ -127,7 +134,7 @@ def tell(
     return ExitCode.OK
 
 
-def _listen(served: ServedSandbox, control: Path) -> None:
+def _listen(served: "ServedSandbox", control: Path) -> None:
     try:
         served.take_commands(control)
     except OSError as e:

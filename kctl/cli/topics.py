@@ -6,7 +6,7 @@ Owns what the rows show and the exit code of a call in which some topics failed.
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import click
 import typer
@@ -16,11 +16,12 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import explain
 from kctl.cli.formats.rows import Row, json_lines, json_text, table_lines
 from kctl.cli.options import Common, Output, with_common
-from kctl.client.admin import Admin, NewTopic
-from kctl.client.admin.topics import BROKER_DEFAULT
-from kctl.client.cluster import NO_NODE, NO_TOPIC_ID, TopicInfo
 from kctl.client.config import AdminConfig
 from kctl.client.errors import KafkaError
+
+if TYPE_CHECKING:
+    from kctl.client.admin import Admin
+    from kctl.client.cluster import TopicInfo
 
 SHAPES = (Output.TABLE, Output.JSON, Output.JSONL)
 LIST_COLUMNS = ("name", "topic_id", "internal")
@@ -86,6 +87,9 @@ def create(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Let the broker check, but create nothing.")] = False,
 ) -> int:
     """Create topics."""
+    from kctl.client.admin import NewTopic  # the client: not wanted for --help
+    from kctl.client.admin.topics import BROKER_DEFAULT
+
     output = common.choose_output(*SHAPES)
     properties = _read_properties(configs or ())
     wanted = [
@@ -123,7 +127,9 @@ def delete(common: Common, names: Names) -> int:
 
 
 @contextmanager
-def _admin(common: Common) -> Iterator[Admin]:
+def _admin(common: Common) -> "Iterator[Admin]":
+    from kctl.client.admin import Admin  # not wanted for --help
+
     config = common.settings.parse(AdminConfig)
     common.note_ignored(config)
     with Admin(config.given, events=common.events) as admin:
@@ -164,7 +170,9 @@ def _tell_failures(common: Common, done: Mapping[str, object], failed: Mapping[s
     return ExitCode.DEGRADED if done else next(iter(failures.values())).code
 
 
-def _partition_rows(topic: TopicInfo) -> Iterator[Row]:
+def _partition_rows(topic: "TopicInfo") -> Iterator[Row]:
+    from kctl.client.cluster import NO_NODE
+
     for info in topic.partitions.values():
         yield {
             "name": topic.name,
@@ -180,6 +188,8 @@ def _partition_rows(topic: TopicInfo) -> Iterator[Row]:
 
 def _id_text(topic_id: bytes) -> str | None:
     """Return a topic id as Kafka's tools write it; older brokers have none."""
+    from kctl.client.cluster import NO_TOPIC_ID
+
     return None if topic_id == NO_TOPIC_ID else urlsafe_b64encode(topic_id).rstrip(b"=").decode()
 
 

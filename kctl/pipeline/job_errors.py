@@ -8,7 +8,6 @@ Light: `kctl.cli.failures` imports it. Knows nothing of Spark. Shown by tests/un
 from typing import NamedTuple
 
 from kctl.client import errors
-from kctl.client.broker_errors import error_class
 from kctl.client.errors import Account, BrokerError, KafkaError
 
 
@@ -84,6 +83,8 @@ def restore(carried: CarriedError) -> KafkaError:
 
 def _class_of(kind: str | int) -> type[KafkaError]:
     if isinstance(kind, int):
+        from kctl.client.broker_errors import error_class  # every start of kctl imports this file
+
         return error_class(kind)
     ours = {each.__name__: each for each in ALL}
     found = ours.get(kind) or getattr(errors, kind, None)

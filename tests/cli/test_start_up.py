@@ -1,12 +1,14 @@
 """What each command imports: start-up time is made of imports, and these lists cannot flicker as times do.
 
-The times themselves are measured by benchmarks/start_up.py.
+The times themselves are measured by benchmarks/bench_start_up.py.
 """
 
 import subprocess
+import sys
 
 import pytest
 
+from kctl.cli.app import COMMANDS
 from kctl.version import VERSION
 from tests.cli.processes import BOUND_S, PYTHON, environment, kctl
 
@@ -60,44 +62,96 @@ def test_help_imports_no_command_and_no_client() -> None:
     assert "socket" not in modules
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("consume", "--help"),
-        ("produce", "--help"),
-        ("probe", "--help"),
-        ("topics", "--help"),
-        ("groups", "--help"),
-        ("bench", "produce", "--help"),
-        ("consume", "t", "--api-timeout", "200ms"),
-        ("produce", "t", "--api-timeout", "200ms"),
-        ("probe", "--api-timeout", "200ms"),
-        ("topics", "list", "--api-timeout", "200ms"),
-        ("groups", "list", "--api-timeout", "200ms"),
-    ],
-)
-def test_commands_import_what_they_need_only(arguments: tuple[str, ...], refused: str) -> None:
-    servers = () if "--help" in arguments else ("-b", refused)
-    modules = _modules(*arguments, *servers)
+def _packages(modules: set[str]) -> set[str]:
+    """Return the packages that modules are of: those of kctl to their second level, others by their first name."""
+    ours = {".".join(name.split(".")[:3]) for name in modules if name.startswith("kctl.")}
+    foreign = {name.partition(".")[0] for name in modules} - set(sys.stdlib_module_names)
+    return ours | {name for name in foreign if name != "kctl" and not name.startswith("_")}
+
+
+ROOT = {
+    "click", "typer", "shellingham",
+    "kctl.__main__", "kctl.version", "kctl.cli", "kctl.cli.app", "kctl.cli.data_out", "kctl.cli.environment",
+    "kctl.cli.exit_codes", "kctl.cli.failures", "kctl.cli.formats", "kctl.cli.interrupts",
+    "kctl.client", "kctl.client.clock", "kctl.client.errors",
+    "kctl.pipeline", "kctl.pipeline.job_errors",
+}  # fmt: skip
+"""What every run may import: the root command, and how errors become exit codes."""
+OPTIONS = {
+    "kctl.cli.options", "kctl.cli.profiles", "kctl.cli.settings", "kctl.cli.words",
+    "kctl.client.broker_errors", "kctl.client.config", "kctl.client.durations", "kctl.client.events",
+    "kctl.client.properties", "kctl.client.security",
+}  # fmt: skip
+"""What commands with the shared options may import besides: names and kinds of properties, no client."""
+NETWORK = {
+    "kctl.client.backoff", "kctl.client.cluster", "kctl.client.metadata", "kctl.client.metadata_updater",
+    "kctl.client.network", "kctl.client.protocol", "kctl.client.questions", "kctl.client.seams",
+}  # fmt: skip
+CLIENT = NETWORK | {"kctl.client.cluster_client", "kctl.client.committed_offset"}
+PRODUCER = {"kctl.client.producer", "kctl.client.records"}
+CONSUMER = {"kctl.client.consumer", "kctl.client.records"}
+
+HELP: dict[str, set[str]] = {
+    "consume": {"kctl.cli.consume"},
+    "produce": {"kctl.cli.produce", "kctl.cli.input"},
+    "probe": {"kctl.cli.probe"},
+    "topics": {"kctl.cli.topics"},
+    "groups": {"kctl.cli.groups"},
+    "profile": {"kctl.cli.profile"},
+    "bench": {"kctl.cli.bench"},
+    "pipeline": {"kctl.cli.pipeline"},
+    "completion": {"kctl.cli.completion"},
+    "help-json": {"kctl.cli.help_json"},
+    "explain": {"kctl.cli.explain", "kctl.cli.explanations"},
+    "sandbox": {"kctl.cli.sandbox"},
+}
+"""What `kctl COMMAND --help` imports beyond ROOT and OPTIONS."""
+
+RUNS: list[tuple[tuple[str, ...], set[str]]] = [
+    (("consume", "t"), HELP["consume"] | CLIENT | CONSUMER | {"kctl.cli.view"}),
+    (("consume", "t", "-o", "strat"), HELP["consume"]),
+    (("produce", "t"), HELP["produce"] | CLIENT | PRODUCER | {"kctl.cli.view"}),
+    (("produce", "t", "-f", "%k%v"), HELP["produce"] | {"kctl.client.records"}),
+    (("probe",), HELP["probe"] | NETWORK | {"kctl.client.probe", "kctl.cli.view"}),
+    (("topics", "list"), HELP["topics"] | CLIENT | {"kctl.client.admin"}),
+    (("groups", "list"), HELP["groups"] | CLIENT | {"kctl.client.admin"}),
+    (("bench", "produce"), HELP["bench"] | CLIENT | {"kctl.cli.produce", "kctl.client.admin"}),
+]
+"""What a run imports beyond ROOT and OPTIONS, where nobody answers, or where it was a mistake."""
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_of_a_command_imports_that_command_and_no_client(name: str) -> None:
+    modules = _modules(name, "--help")
+    assert _packages(modules) - ROOT - OPTIONS == HELP[name]
+    assert not modules & (NEVER | NOT_WITHOUT_TLS | NOT_OFF_A_TERMINAL)
+    assert "socket" not in modules
+
+
+@pytest.mark.parametrize(("arguments", "packages"), RUNS, ids=lambda each: " ".join(each))
+def test_a_run_imports_what_it_uses_and_nothing_else(
+    arguments: tuple[str, ...], packages: set[str], refused: str
+) -> None:
+    modules = _modules(
+        *arguments, "-b", refused, "--api-timeout", "200ms", "--connect-timeout", "100ms", "--close-timeout", "1s"
+    )
+    assert _packages(modules) - ROOT - OPTIONS == packages
     assert not modules & (NEVER | NOT_WITHOUT_TLS | NOT_OFF_A_TERMINAL)
 
 
-def test_help_and_mistakes_of_consume_import_no_consumer() -> None:
-    for arguments in (("consume", "--help"), ("consume", "t", "-o", "strat")):
-        assert not {
-            name
-            for name in _modules(*arguments)
-            if name.startswith(("kctl.client.consumer.consumer", "kctl.client.net"))
-        }
-
-
-def test_help_and_mistakes_of_produce_import_no_producer() -> None:
-    for arguments in (("produce", "--help"), ("produce", "t", "-f", "%k%v")):
-        assert not {
-            name
-            for name in _modules(*arguments)
-            if name.startswith(("kctl.client.producer", "kctl.client.net", "kctl.cli.produce.run"))
-        }
+def test_completion_of_names_does_without_the_command_line(refused: str) -> None:
+    code = (
+        "import sys\n"
+        "from kctl.cli.completion import lookup\n"
+        "try:\n"
+        f"    lookup.names_of(['topics', 'kctl consume -b {refused} '], 200)\n"
+        "except Exception:\n"
+        "    print(*sys.modules)\n"
+    )
+    ended = subprocess.run([PYTHON, "-c", code], capture_output=True, env=environment(), timeout=BOUND_S, check=True)
+    modules = set(ended.stdout.decode().split())
+    assert "kctl.client.admin" in modules
+    assert not modules & (NEVER | NOT_WITHOUT_TLS | {"typer", "click", "kctl.cli.app"})
 
 
 def test_tls_is_imported_when_it_is_spoken(refused: str) -> None:

@@ -7,6 +7,7 @@ it was made here. Shown by tests/cli/test_bench.py.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from typing import TYPE_CHECKING
 
 from kctl.cli.bench.latencies import Latencies
 from kctl.cli.bench.report import Figures, as_json, as_lines
@@ -22,10 +23,12 @@ from kctl.client.admin.topics import BROKER_DEFAULT
 from kctl.client.clock import SystemClock, Timer
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import AdminConfig, ConsumerConfig, ProducerConfig
-from kctl.client.consumer.consumer import Consumer
 from kctl.client.errors import FlushTimeout, KafkaError, UndeliveredError
 from kctl.client.network.system import system_runtime
-from kctl.client.producer import Producer, SendFuture
+
+if TYPE_CHECKING:
+    from kctl.client.consumer.consumer import Consumer
+    from kctl.client.producer import Producer, SendFuture
 
 _READING = {"auto.offset.reset": "earliest", "allow.auto.create.topics": "false", "enable.auto.commit": "false"}
 _POLL_S = 0.1
@@ -161,7 +164,7 @@ class _Bench:
             producer.send(self._topic, value, callback=partial(self._acknowledged, clock.now_us()))
         self._flush(producer)
 
-    def _acknowledged(self, sent_us: int, future: SendFuture) -> None:
+    def _acknowledged(self, sent_us: int, future: "SendFuture") -> None:
         now_us = self._clock.now_us()
         if future.exception(0) is not None:
             self._failed += 1
@@ -171,7 +174,7 @@ class _Bench:
         self._size_bytes += len(future.value or b"")
         self._last_us = now_us
 
-    def _flush(self, producer: Producer) -> None:
+    def _flush(self, producer: "Producer") -> None:
         try:
             producer.flush(self._remaining_s())
         except FlushTimeout:
@@ -239,11 +242,11 @@ class _Bench:
             )
             self._receive(consumer, waiting, min(_POLL_S, until_due_ms / 1000, self._remaining_s()))
 
-    def _sent_marked(self, waiting: dict[int, int], number: int, future: SendFuture) -> None:
+    def _sent_marked(self, waiting: dict[int, int], number: int, future: "SendFuture") -> None:
         if future.exception(0) is not None and waiting.pop(number, None) is not None:
             self._failed += 1
 
-    def _receive(self, consumer: Consumer, waiting: dict[int, int], timeout_s: float) -> None:
+    def _receive(self, consumer: "Consumer", waiting: dict[int, int], timeout_s: float) -> None:
         for record in consumer.poll(timeout_s):
             now_us = self._clock.now_us()
             value = record.value or b""
@@ -264,14 +267,18 @@ class _Bench:
 
     # --- what they share ----------------------------------------------------------------------------------------------
 
-    def _new_producer(self) -> Producer:
+    def _new_producer(self) -> "Producer":
+        from kctl.client.producer import Producer  # wanted by some measurements only
+
         return Producer(self._config.given, events=self._common.events)
 
-    def _new_consumer(self) -> Consumer:
+    def _new_consumer(self) -> "Consumer":
+        from kctl.client.consumer.consumer import Consumer  # wanted by some measurements only
+
         config = self._common.settings.with_defaults(_READING).parse(ConsumerConfig)
         return Consumer(config, events=self._common.events)
 
-    def _partitions(self, consumer: Consumer) -> list[TopicPartition]:
+    def _partitions(self, consumer: "Consumer") -> list[TopicPartition]:
         found = consumer.partitions_for(self._topic, self._remaining_s())
         return [TopicPartition(self._topic, info.partition) for info in found]
 

@@ -51,7 +51,7 @@ def main(arguments: Sequence[str]) -> Never:
     limit_ms = _limit_ms()
     _end_after(limit_ms - STARTED_MS)
     try:
-        names = _names(arguments, limit_ms - STARTED_MS - LEFT_MS)
+        names = names_of(arguments, limit_ms - STARTED_MS - LEFT_MS)
         text = "".join(f"{name}\n" for name in names)
     except BaseException:  # noqa: BLE001 - whatever it is, a shell in the middle of a line must not see it
         text = ""
@@ -82,7 +82,12 @@ def _leave(text: str) -> Never:
     os._exit(0)
 
 
-def _names(arguments: Sequence[str], call_ms: int) -> list[str]:
+def names_of(arguments: Sequence[str], call_ms: int) -> list[str]:
+    """Return the names that KIND LINE ask for.
+
+    Args: call_ms: limit of the call to a cluster.
+    Raises: whatever goes wrong.
+    """
     kind, line = arguments
     given: dict[str, list[str]] = {}
     for option, value in read_leading(line):

@@ -11,14 +11,13 @@ import click
 import typer
 
 from kctl.cli.consume.request import MOST_TAIL, ReadRequest
-from kctl.cli.formats.choice import (
+from kctl.cli.formats.record_options import (
     SHAPES,
     FormatOption,
     GrepOption,
     KcatFormatOption,
     NullOption,
     PrintOffsetsOption,
-    choose_record_output,
 )
 from kctl.cli.options import Common, DurationType, with_common
 from kctl.cli.words.offset_grammar import parse_offset
@@ -113,6 +112,8 @@ def consume(
         raise click.UsageError("--tail says where to start, and of what: no --offset, --from-beginning or --group.")
     if follow and (tail is None or exit_at_end):
         raise click.UsageError("--follow goes on after --tail, which it needs, and not with --exit-at-end.")
+    from kctl.cli.formats.choice import choose_record_output  # templates and patterns: not wanted for --help
+
     output = choose_record_output(
         common,
         template=template,

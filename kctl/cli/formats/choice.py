@@ -1,56 +1,23 @@
 """Which output the options of `kctl consume` ask for, and what of them cannot hold together.
 
-Owns the declaration of those options and their meaning. Shown by tests/unit/cli/formats/test_choice.py.
+Owns the meaning of the options that record_options.py declares. Shown by tests/unit/cli/formats/test_choice.py.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, TypeVar
+from typing import TypeVar
 
 import click
-import typer
 
 from kctl.cli.formats.escapes import parse_literal
 from kctl.cli.formats.grep import parse_greps
 from kctl.cli.formats.output import Part, RecordOutput
 from kctl.cli.formats.plans import PRINTED_OFFSETS, template_parts
+from kctl.cli.formats.record_options import SHAPES
 from kctl.cli.formats.shapes import CSV_HEAD, base64_parts, csv_parts, hex_parts, jsonl_parts, raw_parts
 from kctl.cli.formats.template import parse_template
 from kctl.cli.options import Common, Output
 
 DEFAULT_TEMPLATE = "%v\\n"
-SHAPES = (Output.JSONL, Output.CSV, Output.RAW, Output.HEX, Output.BASE64)
-
-FormatOption = Annotated[
-    str | None,
-    typer.Option(
-        "--format",
-        "-f",
-        metavar="TEMPLATE",
-        help="What to write for each record: %t topic, %p partition, %o offset, %k key, %v value, %h{...} headers, "
-        "%d timestamp, \\n \\t \\xNN; the verbs and modifiers of rpk and kcl. Default: %v\\n.",
-    ),
-]
-KcatFormatOption = Annotated[
-    str | None,
-    typer.Option(
-        "--kcat-format", metavar="TEMPLATE", help="The same with kcat's tokens: %s %S %R %k %K %T %t %p %o %h."
-    ),
-]
-PrintOffsetsOption = Annotated[
-    bool, typer.Option("--print-offsets", help="Write partition and offset before each record.")
-]
-NullOption = Annotated[
-    str | None, typer.Option("--null", metavar="TEXT", help="What to write for a null key or value (nothing).")
-]
-GrepOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--grep",
-        metavar="PATTERN",
-        help="Only records in whose key or value this is found: [!][k:|v:|hk:|hv:|h:NAME=|t:]REGEX; ! turns it round, "
-        "k: v: t: look at key, value, topic, hk: hv: h:NAME= at headers. Repeatable: all must hold.",
-    ),
-]
 
 _Parsed = TypeVar("_Parsed")
 

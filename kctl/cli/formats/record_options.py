@@ -1,0 +1,44 @@
+"""The options of `kctl consume` that say what is written of each record; choice.py has what they come to.
+
+Apart from it because `--help` needs these only. Shown by tests/unit/cli/formats/test_choice.py.
+"""
+
+from typing import Annotated
+
+import typer
+
+from kctl.cli.options import Output
+
+SHAPES = (Output.JSONL, Output.CSV, Output.RAW, Output.HEX, Output.BASE64)
+
+FormatOption = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        "-f",
+        metavar="TEMPLATE",
+        help="What to write for each record: %t topic, %p partition, %o offset, %k key, %v value, %h{...} headers, "
+        "%d timestamp, \\n \\t \\xNN; the verbs and modifiers of rpk and kcl. Default: %v\\n.",
+    ),
+]
+KcatFormatOption = Annotated[
+    str | None,
+    typer.Option(
+        "--kcat-format", metavar="TEMPLATE", help="The same with kcat's tokens: %s %S %R %k %K %T %t %p %o %h."
+    ),
+]
+PrintOffsetsOption = Annotated[
+    bool, typer.Option("--print-offsets", help="Write partition and offset before each record.")
+]
+NullOption = Annotated[
+    str | None, typer.Option("--null", metavar="TEXT", help="What to write for a null key or value (nothing).")
+]
+GrepOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--grep",
+        metavar="PATTERN",
+        help="Only records in whose key or value this is found: [!][k:|v:|hk:|hv:|h:NAME=|t:]REGEX; ! turns it round, "
+        "k: v: t: look at key, value, topic, hk: hv: h:NAME= at headers. Repeatable: all must hold.",
+    ),
+]

@@ -1,0 +1,122 @@
+"""One `kctl probe` from its request to its exit code: the plan, the report that suits the output, and why it failed.
+
+The rounds are in run.py, the exit code in verdict.py, what is shown in `view/`. Shown by tests/cli/test_probe.py and
+tests/cli/test_probe_terminal.py.
+"""
+
+from collections.abc import Sequence
+
+import click
+
+from kctl.cli.data_out import DataOut
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.formats.terminal import harmless_text
+from kctl.cli.options import Common, Output
+from kctl.cli.probe.request import SHAPES, ProbeRequest
+from kctl.cli.probe.resolve import parse_resolve
+from kctl.cli.probe.run import Plan, run_rounds
+from kctl.cli.view.probe_report import (
+    LinesReport,
+    ObjectsReport,
+    QuietReport,
+    Report,
+    RoundsReport,
+    WriteOutReport,
+)
+from kctl.cli.view.probe_result import PHASES, ProbeResult
+from kctl.cli.view.probe_statistics import Statistics
+from kctl.cli.view.probe_words import blocked_by
+from kctl.cli.view.probe_write_out import parse_template
+from kctl.client.config import AdminConfig
+from kctl.client.events import Phase
+from kctl.client.network.descriptors import allow_descriptors
+from kctl.client.network.system import system_runtime
+from kctl.client.probe.prober import ProbeOptions
+from kctl.client.seams import Address
+
+MOST_SOCKETS = 10_000
+"""For how many addresses room is made; how many names and brokers have is not known before."""
+OUTPUT_COLUMNS = 120
+"""How wide tables are that no terminal shows."""
+
+
+def run_probe(common: Common, request: ProbeRequest) -> int:
+    """Try everything that was asked for, tell of it, and return the exit code."""
+    config = common.settings.parse(AdminConfig)
+    common.note_ignored(config)
+    options = ProbeOptions(
+        _resolved(request.resolve), request.sni, request.try_protocols, True, request.group, request.idle_ms
+    )
+    plan = Plan(config, options, request.cert_warn_ms, request.strict, request.rounds, request.interval_ms)
+    allow_descriptors(MOST_SOCKETS)
+    statistics: Statistics = {}
+    with _choose_report(common, plan, statistics, request.template) as report:
+        result = run_rounds(plan, system_runtime(), report, statistics, common.events)
+    _say_unused(common, plan, result)
+    _say_why(common, result)
+    return result.code
+
+
+def _resolved(texts: Sequence[str]) -> dict[tuple[str, int], list[Address]]:
+    try:
+        return parse_resolve(texts)
+    except ValueError as e:
+        raise click.BadParameter(str(e), param_hint="--resolve") from None
+
+
+def _choose_report(common: Common, plan: Plan, statistics: Statistics, write_out: str | None) -> Report:
+    environment = common.environment
+    since_ms = environment.clock.now_ms()
+    at_once = DataOut(environment.stdout, flush_bytes=0)
+    is_repeated = plan.rounds != 1
+    if write_out is not None:
+        if common.output is not None:
+            raise click.UsageError("--write-out and --output: take one of them.")
+        try:
+            return WriteOutReport(at_once, parse_template(write_out))
+        except ValueError as e:
+            raise click.BadParameter(str(e), param_hint="--write-out") from None
+    output = common.choose_output(*SHAPES)
+    if output is not Output.TABLE:
+        return ObjectsReport(at_once, since_ms, statistics if is_repeated else None, events=output is Output.JSONL)
+    if common.quiet:
+        return QuietReport(at_once)
+    if environment.can_redraw and common.tracer is None:  # a trace on the same terminal would be painted over
+        from kctl.cli.view.probe_live import LiveReport, WatchReport  # wanted only on a terminal
+
+        out = DataOut(environment.stdout)
+        if is_repeated:
+            return WatchReport(out, environment, since_ms, statistics)
+        return LiveReport(out, environment, since_ms, _phases(plan.config))
+    if is_repeated:
+        columns = environment.columns if environment.stdout_is_tty else OUTPUT_COLUMNS
+        return RoundsReport(at_once, statistics, columns)
+    return LinesReport(at_once, since_ms, verbose=common.verbose)
+
+
+def _phases(config: AdminConfig) -> list[Phase]:
+    unused = {Phase.TLS: not config.uses_tls, Phase.SASL: not config.uses_sasl}
+    return [phase for phase in PHASES if not unused.get(phase)]
+
+
+def _say_unused(common: Common, plan: Plan, result: ProbeResult) -> None:
+    asked = {(report.target.host, report.target.port) for report in result.reports}
+    for host, port in plan.options.resolve:
+        if (host, port) not in asked:
+            common.say(f"kctl probe: note: --resolve of {host}:{port} was not wanted: no node has that address")
+
+
+def _say_why(common: Common, result: ProbeResult) -> None:
+    if common.quiet or result.code in (ExitCode.OK, ExitCode.DEGRADED):
+        return
+    is_usable = any(report.is_ready for report in result.reports if not report.advertised)
+    what = "the cluster cannot be used" if is_usable else "no address is ready"
+    finding = blocked_by(result)
+    why = (
+        "the API timeout (--api-timeout) passed"
+        if finding is None or result.code is ExitCode.API_TIMEOUT
+        else f"{finding.where}: {finding.text}"
+    )
+    common.environment.say(f"kctl probe: {what}: {harmless_text(why)}")
+    if finding is not None and finding.hint:
+        common.environment.say(f"hint: {harmless_text(finding.hint)}")
