@@ -20,7 +20,7 @@ import statistics
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -56,6 +56,8 @@ class Bench:
         self.rounds: int = args.rounds
         self.folder = folder
         self._topics: dict[str, str] = {}
+        self.cpu_us: dict[str, list[float]] = {}
+        """Of all processes of the session a record, by source, of the case at hand."""
 
     def topic(self, codec: str) -> str:
         """Return a topic of `records` records, written at the first use; values of which half can be compressed."""
@@ -92,8 +94,9 @@ def read(bench: Bench, codecs: tuple[str, ...]) -> None:
         table = bench.table(source, topic, schema)
         if schema:
             table = table.select("value")
-        began = perf_counter()
+        began, cpu_s = perf_counter(), session_cpu_s()
         table.write.format("noop").mode("overwrite").save()
+        bench.cpu_us.setdefault(source, []).append((session_cpu_s() - cpu_s) / bench.records * 1e6)
         return bench.records / (perf_counter() - began) / 1e6
 
     for codec in codecs:
@@ -101,6 +104,11 @@ def read(bench: Bench, codecs: tuple[str, ...]) -> None:
         for what, schema in (("all columns", None), ("value only", "value binary")):
             figures = bench.in_turns(partial(to_noop, topic=topic, schema=schema))
             show(f"read {codec}, {what}", figures, "M records/s")
+            ours, theirs = (statistics.median(bench.cpu_us[source][1:]) for source in SOURCES)
+            print(
+                f"    CPU without the broker: kctl {ours:.2f}; kafka {theirs:.2f} us a record; ratio {theirs / ours:.2f}"
+            )
+            bench.cpu_us.clear()
 
 
 def stream(bench: Bench) -> None:
@@ -170,16 +178,50 @@ def memory(bench: Bench) -> None:
     """Workers live on between queries, so the largest size that they ever had is what counts."""
     for codec in ("none", "zstd"):
         bench.table("kctl", bench.topic(codec)).write.format("noop").mode("overwrite").save()
-    peaks = bench.spark.sparkContext.parallelize(range(8), 8).map(lambda _: worker_peak_kb()).collect()
-    print(f"memory: a worker has had {max(peaks) / 1024:.0f} MB at most ({len(set(peaks))} workers seen)")
+    peaks = [peak_kb(pid) for pid in session_pids() if b"daemon" in command_of(pid)]
+    print(f"memory: of {len(peaks)} Python processes the largest has had {max(peaks) / 1024:.0f} MB")
 
 
-def worker_peak_kb() -> int:
-    """Return the largest resident size of this process so far."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1])
+def session_pids() -> list[int]:
+    """Return the processes of the session: those below this one, without the broker."""
+    children: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with suppress(OSError):  # it has ended meanwhile
+                parent = int(entry.joinpath("stat").read_text().rpartition(")")[2].split()[1])
+                children.setdefault(parent, []).append(int(entry.name))
+    found, left = [], list(children.get(os.getpid(), ()))
+    while left:
+        pid = left.pop()
+        if b"kafka.Kafka" not in command_of(pid):
+            found.append(pid)
+            left += children.get(pid, [])
+    return found
+
+
+def command_of(pid: int) -> bytes:
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    return b""
+
+
+def peak_kb(pid: int) -> int:
+    """Return the largest resident size of a process so far."""
+    with suppress(OSError):
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1])
     return 0
+
+
+def session_cpu_s() -> float:
+    """Return the CPU time of the session's processes so far, those that have ended included."""
+    total = 0
+    for pid in session_pids():
+        with suppress(OSError):
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            total += sum(int(field) for field in fields[11:15])
+    return total / os.sysconf("SC_CLK_TCK")
 
 
 def plan(bench: Bench) -> None:

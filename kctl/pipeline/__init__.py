@@ -15,11 +15,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def register(spark: "SparkSession", *, push_filters: bool = True) -> None:
+def register(spark: "SparkSession", *, push_filters: bool = False) -> None:
     """Make `format("kctl")` known to the session.
 
-    Args: push_filters: let Spark 4.1 and newer hand filters on topic, partition, offset and timestamp over, which sets
-        spark.sql.python.filterPushdown.enabled in this session.
+    Args:
+        push_filters: let Spark 4.1 and newer hand filters on topic, partition, offset and timestamp over; sets
+            spark.sql.python.filterPushdown.enabled in this session. Then make a table anew (`load()`) for each query:
+            Spark keeps what a filter left with the table, and reads only that in a later query that has no filter.
     """
     from kctl.pipeline.source import register_source
 

@@ -2,11 +2,12 @@
 
 import json
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 
-from kctl.pipeline import reason
+from kctl.pipeline import reason, register
 from tests.brokers.cluster import KafkaCluster
 from tests.pipeline.source_topics import START_MS, read, rows, settled, write_all_kinds
 
@@ -84,10 +85,17 @@ def test_a_schema_of_the_users_prunes(spark: "SparkSession", kafka: KafkaCluster
     assert read(spark, "kctl", kafka, subscribe=topics[0]).count() == len(whole)
 
 
+@pytest.fixture
+def with_filters(spark: "SparkSession") -> "Iterator[SparkSession]":
+    """The session, in which filters are handed over for a while."""
+    register(spark, push_filters=True)
+    yield spark
+    register(spark)
+
+
 def test_filters_are_pushed_down_and_change_nothing(
-    spark: "SparkSession", kafka: KafkaCluster, topics: list[str]
+    with_filters: "SparkSession", kafka: KafkaCluster, topics: list[str]
 ) -> None:
-    ours, theirs = (read(spark, source, kafka, subscribe=",".join(topics[:3])) for source in ("kctl", "kafka"))
     for condition, left in (
         ("partition = 1 and offset >= 10 and offset < 60", ""),
         (f"topic in ('{topics[0]}', '{topics[1]}') and partition in (0, 2)", ""),
@@ -96,13 +104,17 @@ def test_filters_are_pushed_down_and_change_nothing(
         ("timestamp >= '2023-11-14 22:13:20.050' and partition = 2", "timestamp"),
         ("partition = 1 or offset = 3", "partition"),
     ):
-        found = ours.filter(condition)
-        assert rows(found) == rows(theirs.filter(condition)), condition
-        assert rows(found), condition
-        plan = found._jdf.queryExecution().executedPlan().toString()
+        ours, theirs = (
+            read(with_filters, source, kafka, subscribe=",".join(topics[:3])).filter(condition)
+            for source in ("kctl", "kafka")
+        )
+        found = rows(ours)
+        assert found, condition
+        assert found == rows(theirs), condition
+        plan = ours._jdf.queryExecution().executedPlan().toString()
         filtered = plan.partition(" Filter (")[2].lstrip("(")
         assert filtered.startswith(left) if left else not filtered, plan
-    narrow = ours.filter("partition = 1 and offset >= 90")
+    narrow = read(with_filters, "kctl", kafka, subscribe=topics[0]).filter("partition = 1 and offset >= 90")
     assert narrow.rdd.getNumPartitions() == 1
 
 

@@ -23,4 +23,6 @@ def register_source(spark: "SparkSession", *, push_filters: bool) -> None:
     can_push = push_filters and tuple(int(part) for part in spark.version.split(".")[:2]) >= (4, 1)
     if can_push:
         spark.conf.set(PUSHDOWN, "true")
+    else:
+        spark.conf.unset(PUSHDOWN)
     spark.dataSource.register(FilteringDataSource if can_push else KctlDataSource)

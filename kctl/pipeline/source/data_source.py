@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, DataSourceStreamWriter
 
 from kctl.client.errors import ConfigError
-from kctl.pipeline.source.failures import told_in_one_line
+from kctl.pipeline.source.failures import SourceError, told_in_one_line
 from kctl.pipeline.source.options import ReadOptions, read_options, write_options
 
 if TYPE_CHECKING:
@@ -60,9 +60,12 @@ class KctlDataSource(DataSource):
 
     def streamReader(self, schema: "StructType") -> DataSourceStreamReader:
         """Return what reads a table that grows."""
-        from kctl.pipeline.source.stream_reader import KctlStreamReader
+        from kctl.pipeline.source.stream_reader import KctlStreamReader, RefusedStreamReader
 
-        return KctlStreamReader(*self._read_plan(schema, is_stream=True))
+        try:
+            return KctlStreamReader(*self._read_plan(schema, is_stream=True))
+        except SourceError as error:
+            return RefusedStreamReader(error)
 
     def writer(self, schema: "StructType", overwrite: bool) -> "DataSourceWriter":
         """Return what writes a table."""

@@ -39,6 +39,7 @@ def told_in_one_line() -> Iterator[None]:
     try:
         yield
     except SourceError:
+        os.environ[_HIDE_TRACEBACK] = "1"
         raise
     except KafkaError as error:
         os.environ[_HIDE_TRACEBACK] = "1"

@@ -18,7 +18,7 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.errors import InvalidOffsetError
 from kctl.pipeline.ranges import OffsetRange, Offsets, Planner, cut_ranges
 from kctl.pipeline.source.batch_reader import RangePartition, read_partition
-from kctl.pipeline.source.failures import told_in_one_line
+from kctl.pipeline.source.failures import SourceError, told_in_one_line
 from kctl.pipeline.source.options import ReadOptions
 
 if TYPE_CHECKING:
@@ -143,6 +143,35 @@ class KctlStreamReader(DataSourceStreamReader):
             now = f"ends at {ends[tp]} now" if tp in ends else "is not there any more"
             text = f"{tp} was read up to {starts[tp]} and {now}; failOnDataLoss=false goes on with what is there"
             raise InvalidOffsetError(text, partitions=tuple(lost))
+
+
+class RefusedStreamReader(DataSourceStreamReader):
+    """Raises what was wrong with the options as soon as Spark asks for anything.
+
+    Raised any earlier, by `streamReader`, Spark shows a mistake of its own instead of the error.
+    """
+
+    def __init__(self, error: SourceError) -> None:
+        self._error = error
+
+    def initialOffset(self) -> JsonOffsets:
+        """Raise the error."""
+        with told_in_one_line():
+            raise self._error
+
+    def latestOffset(self, *_asked: Any) -> JsonOffsets:
+        """Raise the error."""
+        return self.initialOffset()
+
+    def partitions(self, *_asked: Any) -> list[InputPartition]:
+        """Raise the error."""
+        self.initialOffset()
+        return []
+
+    def read(self, *_asked: Any) -> "Iterator[pa.RecordBatch]":
+        """Raise the error."""
+        self.initialOffset()
+        return iter(())
 
 
 def share_out(begin: Mapping[TopicPartition, int], end: Offsets, most: int) -> Offsets:

@@ -1,0 +1,120 @@
+"""Brokers that do not answer, and secrets: the query ends by its deadline with one line, and shows nothing secret."""
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kctl.client.clock import SystemClock
+from kctl.client.errors import ApiTimeout
+from kctl.client.producer import Producer
+from kctl.pipeline import reason
+from kctl.pipeline.range_reader import read_range
+from kctl.pipeline.ranges import OffsetRange, Selection, plan_ranges
+from tests.brokers.cluster import KafkaCluster
+from tests.pipeline.source_topics import read
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+
+LIMIT_S = 3
+SLACK_S = 45
+"""For a machine that does much else."""
+
+
+@pytest.fixture(scope="module")
+def topic(kafka: KafkaCluster) -> str:
+    """A topic of some 60 MB, more than is read ahead."""
+    name = kafka.create_topic(partitions=1)
+    with Producer({"bootstrap.servers": kafka.bootstrap()}) as producer:
+        for _ in range(600):
+            producer.send(name, bytes(100_000))
+    return name
+
+
+def test_a_broker_that_is_frozen_in_mid_read_and_thaws(kafka: KafkaCluster, topic: str) -> None:
+    properties = {"bootstrap.servers": kafka.bootstrap(), "default.api.timeout.ms": LIMIT_S * 1000}
+    (whole,) = plan_ranges(properties, Selection((topic,)))
+    batches = read_range(properties, whole)
+    counts = [next(batches).num_rows]
+    kafka.node(1).freeze()
+    try:
+        words = rf"3000 ms \(--api-timeout\) passed while waiting for offset .* of {topic}-0"
+        with pytest.raises(ApiTimeout, match=words):
+            counts.extend(batch.num_rows for batch in batches)
+        late = plan_late(whole)
+        with pytest.raises(ApiTimeout) as caught:
+            next(read_range(properties, late, attempt=3))
+        assert caught.value.timeout_ms == 2000, "a late attempt has only a short time"
+    finally:
+        kafka.node(1).thaw()
+    got = sum(counts)
+    assert 0 < got < 600
+    rest = whole._replace(start_offset=whole.start_offset + got)
+    assert got + sum(batch.num_rows for batch in read_range(properties, rest)) == 600
+    assert sum(batch.num_rows for batch in read_range(properties, plan_late(whole), attempt=3)) == 600
+
+
+def plan_late(whole: OffsetRange) -> OffsetRange:
+    """The range as a later attempt sees it: its deadline has passed."""
+    return whole._replace(deadline_at_ms=SystemClock().wall_ms() - 1)
+
+
+def test_a_query_over_a_dead_broker(spark: "SparkSession", kafka: KafkaCluster, topic: str) -> None:
+    """Tasks have four attempts, and yet the query ends soon after its limit, with our line."""
+    table = read(spark, "kctl", kafka, subscribe=topic, apiTimeout=f"{LIMIT_S}s")
+    planned = table.select("offset").rdd
+    assert planned.getNumPartitions() == 1  # ranges are planned with this, while the broker lives
+    kafka.node(1).freeze()
+    try:
+        began = time.monotonic()  # noqa: TID251 - a whole-process bound
+        with pytest.raises(Exception, match="KCTL: ApiTimeout") as caught:
+            planned.count()
+        elapsed_s = time.monotonic() - began  # noqa: TID251
+        with pytest.raises(Exception, match="KCTL: ApiTimeout") as planning:
+            read(spark, "kctl", kafka, subscribe=topic, apiTimeout=f"{LIMIT_S}s").count()
+    finally:
+        kafka.node(1).thaw()
+    assert elapsed_s < LIMIT_S + SLACK_S
+    line = reason(caught.value) or ""
+    assert "(--api-timeout) passed while" in line
+    assert "Traceback" not in str(caught.value)
+    assert "3000 ms" in (reason(planning.value) or "")
+
+
+def test_secrets_are_seen_nowhere(
+    spark: "SparkSession", kafka: KafkaCluster, event_log: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The canary is the password of a real login, given as a reference, in queries that work and that fail."""
+    properties = kafka.client_properties("SASL_SSL", "PLAIN")
+    jaas = properties["sasl.jaas.config"]
+    secret = jaas.split('password="')[1].split('"')[0]
+    (tmp_path / "jaas").write_text(jaas + "\n")
+    options = {f"kafka.{name}": value for name, value in properties.items()}
+    options["kafka.sasl.jaas.config"] = f"file:{tmp_path}/jaas"
+    topic = kafka.create_topic()
+    table = spark.sql("select 'v' as value")
+    table.write.format("kctl").options(**options).option("topic", topic).mode("append").save()
+    reading = spark.read.format("kctl").options(**options)
+    found = reading.option("subscribe", topic).load()
+    assert found.count() == 1
+    shown = [found._jdf.queryExecution().toString()]
+    (tmp_path / "wrong").write_text(jaas.replace(secret, secret + "-wrong"))
+    options["kafka.sasl.jaas.config"] = f"file:{tmp_path}/wrong"
+    for fails in (
+        lambda: spark.read.format("kctl").options(**options).option("subscribe", topic).load().count(),
+        lambda: table.write.format("kctl").options(**options).option("topic", topic).mode("append").save(),
+        lambda: reading.option("subscribe", topic).option("kafka.sasl.jaas.config", jaas).load().count(),
+    ):
+        with pytest.raises(Exception, match="KCTL: ") as caught:
+            fails()
+        shown.append(str(caught.value))
+    assert "AuthenticationError" in shown[1]
+    assert "env:NAME or file:/path" in shown[3]
+    shown += [path.read_text(errors="replace") for path in event_log.iterdir() if path.is_file()]
+    shown += capfd.readouterr()
+    assert any("SparkListenerSQLExecutionStart" in text for text in shown), "the events are looked for elsewhere"
+    assert not [text for text in shown if secret in text]
