@@ -125,6 +125,7 @@ class Facts:
     def __init__(self, plan: ProducerPlan) -> None:
         self.plan = plan
         self.phase = "chaos"
+        self.stable_ms = 0
         self.records: dict[str, Record] = {}
         self.producers: dict[str, Producing] = {}
         self.cuts: dict[TopicPartition, list[tuple[int, int]]] = {}
@@ -158,7 +159,9 @@ class Facts:
                 self.expired.setdefault(tp, []).append(end)
             case "heal":
                 self.phase = "heal"
-            case "stable" | "over":
+            case "stable":
+                self.phase, self.stable_ms = entry.what, entry.at_ms
+            case "over":
                 self.phase = entry.what
             case "log":
                 tp, records = entry.value

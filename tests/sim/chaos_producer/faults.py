@@ -4,6 +4,8 @@ Shown by tests/sim/chaos_producer/test_faults.py, which sees every kind change s
 """
 
 from kctl.client.broker_errors import ErrorCode
+from kctl.client.cluster import TopicPartition
+from kctl.sandbox.partition import NO_LEADER
 from kctl.sandbox.quotas import Quota
 from tests.sim.chaos.faults import End, Trouble
 from tests.sim.chaos.history import CLUSTER
@@ -33,14 +35,14 @@ class ProducerTrouble(Trouble):
         }
 
     def heal(self) -> None:
-        super().heal()
         world = self._producers
-        for transactional_id in world.plan.transactional_ids:
-            world.sandbox.trouble_transaction_coordinator(transactional_id, None)
-            world.sandbox.release_markers(transactional_id)
         for tp in world.partitions():
             for node in range(1, NODES + 1):
                 world.sandbox.release_follower(*tp, node)
+        super().heal()
+        for transactional_id in world.plan.transactional_ids:
+            world.sandbox.trouble_transaction_coordinator(transactional_id, None)
+            world.sandbox.release_markers(transactional_id)
         world.sandbox.limit(Quota.PRODUCE, None)
         self._allow(None)
 
@@ -49,24 +51,17 @@ class ProducerTrouble(Trouble):
     def _leader(self, fault: Fault) -> None:
         tp = self._chosen(fault)
         if tp is not None:
-            self._elect(tp.partition, fault.node)
+            self._elect(tp, fault.node)
 
-    def _elect(self, index: int, node: int) -> None:
+    def _elect(self, tp: TopicPartition, node: int) -> None:
         """Let a replica that is in sync lead: what was acknowledged by the leader alone may be lost, and no more."""
         world = self._producers
-        partition = world.sandbox.cluster.topics["t"].partitions[index]
+        partition = world.partition(tp)
         candidates = [one for one in partition.in_sync if one != partition.leader_id] or list(partition.in_sync)
         if len(partition.replicas) == 1:
             candidates = [node]  # its one replica moves with all it has
         chosen = node if node in candidates else candidates[0]
-        before = partition.log.end_offset
-        world.sandbox.move_leader("t", index, chosen)
-        self._note_cut(index, before)
-
-    def _note_cut(self, index: int, before: int) -> None:
-        end = self._producers.sandbox.cluster.topics["t"].partitions[index].log.end_offset
-        if end < before:
-            self._producers.history.event(CLUSTER, "cut", ["t", index, end])
+        world.elect(tp, chosen)
 
     def _election(self, fault: Fault) -> None:
         """No leader for a while, then the same one."""
@@ -135,7 +130,9 @@ class ProducerTrouble(Trouble):
         tp = self._chosen(fault)
         sandbox = self._world.sandbox
         partition = None if tp is None else self._producers.partition(tp)
-        if tp is None or partition is None or fault.node == partition.leader_id or fault.node not in partition.replicas:
+        if tp is None or partition is None or partition.leader_id == NO_LEADER:
+            return None
+        if fault.node == partition.leader_id or fault.node not in partition.replicas:
             return None
         if is_in_sync:
             sandbox.lag_follower(*tp, fault.node)

@@ -80,7 +80,7 @@ class CallRules:
             yield from self._flushed(began, entry, producer)
         if entry.what == "close" and entry.kind == "ok":
             self._counts.setdefault(producer.name, []).append((entry, entry.proc.endswith("/callback")))
-        if facts.phase in ("stable", "over"):
+        if facts.phase in ("stable", "over") and began.at_ms >= facts.stable_ms:
             yield from self._calm(entry, elapsed_ms, producer, facts)
 
     @staticmethod

@@ -46,7 +46,7 @@ class Referee:
             hub.sleep_ms(100)
         world.history.event(CLUSTER, "settled", {"after_ms": hub.now_ms - healed_ms, "why_not": why})
         if not why:
-            hub.sleep_ms(2000)  # what was begun before the calm has ended, and everybody has the newest metadata
+            hub.sleep_ms(6000)  # what was begun before the calm has ended, and everybody has the newest metadata
             world.phase = Phase.STABLE
             world.history.event(CLUSTER, "stable")
             steps = hub.steps

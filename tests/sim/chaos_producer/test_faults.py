@@ -12,7 +12,12 @@ from tests.sim.chaos_producer.plan import ClusterPlan, ProducerClient, ProducerP
 from tests.sim.chaos_producer.world import ProducerWorld
 
 END_MS = 4000
-LIMITS = {**draw(3).clients[0].properties, "buffer.memory": 100_000, "delivery.timeout.ms": 8000}
+LIMITS = {
+    **draw(3).clients[0].properties,
+    "compression.type": "none",
+    "buffer.memory": 100_000,
+    "delivery.timeout.ms": 8000,
+}
 CLIENTS = (
     ProducerClient("p1", LIMITS),
     ProducerClient("p2", {**LIMITS, "transactional.id": "x1", "transaction.timeout.ms": 5000}),

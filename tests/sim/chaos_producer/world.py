@@ -130,4 +130,11 @@ class ProducerWorld:
         for tp in self.partitions():
             partition = self.partition(tp)
             if partition.leader_id == NO_LEADER:
-                self.sandbox.move_leader(*tp, partition.in_sync[0])
+                self.elect(tp, partition.in_sync[0])
+
+    def elect(self, tp: TopicPartition, node_id: int) -> None:
+        """Let a node lead; what only the old leader had is lost."""
+        before = self.end(tp)
+        self.sandbox.move_leader(*tp, node_id)
+        if self.end(tp) < before:
+            self.history.event(CLUSTER, "cut", [*tp, self.end(tp)])
