@@ -8,7 +8,7 @@ PYTEST := $(BIN)/python -m pytest -q
 # Other Kafka clients, for comparison; kept with what the tests fetch.
 PEERS := $(or $(KCTL_CACHE),$(HOME)/.cache/kctl)/peers/.ready
 
-.PHONY: help run test check format lint types layers generated unit sim sim-seeds sim-fresh sim-long sim-mutants fuzz loopback cli faultlab broker soak conformance docs packages installed bench bench-peers clean
+.PHONY: help run test check format lint types layers generated unit sim sim-seeds sim-fresh sim-long sim-mutants fuzz loopback cli faultlab broker pipeline-source soak conformance docs packages installed bench bench-peers clean
 
 help:  ## list the tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -26,7 +26,7 @@ run: $(INSTALLED)  ## start a sandbox cluster, produce to it, consume from it, p
 	@PATH="$(abspath $(BIN)):$$PATH" bash tools/first_run.sh
 
 test: check sim-seeds fuzz  ## every tier; starts real brokers itself
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target broker cli conformance loopback faultlab
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target broker cli conformance loopback faultlab pipeline-source
 	@echo "all tiers passed"
 
 check: $(READY)  ## what every commit passes, in under a minute
@@ -83,6 +83,9 @@ faultlab: $(READY)  ## each fault against each command: exit code, words, limit 
 
 broker: $(READY)  ## real Kafka: newest, 3.9 and 2.8 (Java 17 and Maven)
 	$(PYTEST) tests/broker
+
+pipeline-source: $(READY)  ## the data source, next to Spark's own connector (Java 17 and Maven)
+	$(PYTEST) $(wildcard tests/pipeline/test_source_*.py)
 
 soak: $(READY)  ## consume -g and produce under 20 kills and freezes each; KCTL_SOAK_SEED, KCTL_SOAK_BLOWS
 	KCTL_SOAK_BLOWS=$(or $(KCTL_SOAK_BLOWS),20) $(PYTEST) tests/broker/test_at_least_once.py

@@ -105,9 +105,7 @@ def read(bench: Bench, codecs: tuple[str, ...]) -> None:
             figures = bench.in_turns(partial(to_noop, topic=topic, schema=schema))
             show(f"read {codec}, {what}", figures, "M records/s")
             ours, theirs = (statistics.median(bench.cpu_us[source][1:]) for source in SOURCES)
-            print(
-                f"    CPU without the broker: kctl {ours:.2f}; kafka {theirs:.2f} us a record; ratio {theirs / ours:.2f}"
-            )
+            print(f"    CPU, broker apart: kctl {ours:.2f}; kafka {theirs:.2f} us a record; ratio {theirs / ours:.2f}")
             bench.cpu_us.clear()
 
 
