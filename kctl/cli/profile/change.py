@@ -1,4 +1,7 @@
-"""What `kctl profile use`, `create`, `edit -X`, `delete` and `trust` do. Shown by tests/cli/test_profile.py."""
+"""What `kctl profile use`, `create`, `edit -X`, `delete` and `trust` do.
+
+Shown by tests/unit/cli/profiles/test_commands.py.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple

@@ -1,6 +1,6 @@
 """What `kctl profile check` prints, and the same judgement before anything is written.
 
-Shown by tests/cli/test_profile.py.
+Shown by tests/unit/cli/profiles/test_commands.py.
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,14 +48,14 @@ def check_profiles(environment: Environment, names: Sequence[str], output: Outpu
 
 
 def findings_of(name: str, properties: Mapping[str, str], store: Store, environment: Environment) -> list[Finding]:
-    """Return what would be wrong with a profile if it were written to a file."""
+    """Return what would be wrong with a profile if it were written to a file, here or on another machine."""
     content = Content(None, {name: properties})
     file = ProfileFile(store.path, b"", PRIVATE, content, store.is_project)
-    return check_profile(name, file, _sources(environment, file))
+    return check_profile(name, file, _sources(environment, file), opens=False)
 
 
 def refuse_errors(findings: Sequence[Finding], where: str) -> None:
-    """Raise CommandError for a profile that cannot work; what is only missing on this machine now may come."""
+    """Raise CommandError for a profile that cannot work."""
     errors = [finding for finding in findings if finding.level is Level.ERROR]
     if errors:
         text = errors[0].text

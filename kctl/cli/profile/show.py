@@ -1,4 +1,4 @@
-"""What `kctl profile list` and `show` print. Shown by tests/cli/test_profile.py and test_profile_secrets.py."""
+"""What `kctl profile list` and `show` print. Shown by tests/unit/cli/profiles/test_commands.py."""
 
 from collections.abc import Mapping
 

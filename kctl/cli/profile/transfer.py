@@ -1,4 +1,4 @@
-"""What `kctl profile import` and `export` do. Shown by tests/cli/test_profile_transfer.py."""
+"""What `kctl profile import` and `export` do. Shown by tests/unit/cli/profiles/test_commands.py."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path

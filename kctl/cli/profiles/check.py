@@ -69,15 +69,17 @@ class Finding(NamedTuple):
     text: str
 
 
-def check_profile(name: str, file: ProfileFile, sources: Sources) -> list[Finding]:
-    """Return what is wrong with a profile, the worst first; commands are not run, and nobody is asked for anything."""
+def check_profile(name: str, file: ProfileFile, sources: Sources, *, opens: bool = True) -> list[Finding]:
+    """Return what is wrong with a profile, the worst first; commands are not run, and nobody is asked for anything.
+
+    Args: opens: also look at what it refers to on this machine: variables, programs, files of keys.
+    """
     properties = file.content.profiles[name]
     findings = [
         *_of_file(file, properties),
         *(found for key, value in properties.items() for found in _of_property(key, value)),
-        *(found for key, value in properties.items() for found in _of_references(key, value, sources)),
-        *_of_locations(properties),
-        *_of_whole(name, properties, sources),
+        *(_of_machine(properties, sources) if opens else ()),
+        *_of_whole(name, properties, sources, opens=opens),
         *_of_pairs(properties),
     ]
     unique = list(dict.fromkeys(findings))
@@ -125,6 +127,12 @@ def _refusal(attempt: Callable[[], object], key: str | None = None) -> Iterator[
 
 
 # --- references and files ---------------------------------------------------------------------------------------------
+
+
+def _of_machine(properties: Properties, sources: Sources) -> Iterator[Finding]:
+    for key, value in properties.items():
+        yield from _of_references(key, value, sources)
+    yield from _of_locations(properties)
 
 
 def _of_references(key: str, value: str, sources: Sources) -> Iterator[Finding]:
@@ -184,7 +192,7 @@ def _of_path(key: str, path: Path, said: str, *, private: bool) -> Iterator[Find
 # --- values together --------------------------------------------------------------------------------------------------
 
 
-def _of_whole(name: str, properties: Properties, sources: Sources) -> Iterator[Finding]:
+def _of_whole(name: str, properties: Properties, sources: Sources, *, opens: bool) -> Iterator[Finding]:
     """Let the client judge the profile as far as it can be known without running commands or asking."""
     known: dict[str, str] = {}
     for key, value in properties.items():
@@ -200,7 +208,7 @@ def _of_whole(name: str, properties: Properties, sources: Sources) -> Iterator[F
         yield from _refusal(partial(_parse, kind, known))
     if not any(_refusal(partial(AdminConfig.parse, known))):
         config = AdminConfig.parse(known)
-        yield from _of_security(config, properties, known)
+        yield from _of_security(config, properties, known, opens=opens)
         if SERVERS in properties:
             yield from (Finding(Level(each.level), SERVERS, each.text) for each in port_findings(config))
 
@@ -224,9 +232,9 @@ def _fetched(name: str, key: str, value: str, sources: Sources) -> str | None:
         return UNKNOWN_LOGIN if key == JAAS else None
 
 
-def _of_security(config: ClientConfig, properties: Properties, known: Properties) -> Iterator[Finding]:
+def _of_security(config: ClientConfig, properties: Properties, known: Properties, *, opens: bool) -> Iterator[Finding]:
     is_whole = all(key in known for key in properties)
-    if config.uses_tls and is_whole:
+    if config.uses_tls and is_whole and opens:
         from kctl.client.security.tls import TlsSettings  # ssl, where it is spoken
 
         yield from _refusal(lambda: TlsSettings.from_config(config))

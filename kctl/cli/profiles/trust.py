@@ -1,7 +1,7 @@
 """Trust: the project files that the user has looked at and allowed, by path and content.
 
 A project's file may come from anybody, and says where records and passwords go; so none is used before it is
-allowed, and again after each change (docs/decisions/0010). Shown by tests/unit/cli/profiles/test_trust.py.
+allowed, and again after each change (docs/decisions/0010). Shown by tests/unit/cli/profiles/test_choice.py.
 """
 
 from collections.abc import Callable, Mapping

@@ -131,6 +131,8 @@ def write_librdkafka(items: Mapping[str, Item]) -> Written:
             lines["ssl.certificate.location" if name == CHAIN else "ssl.key.location"] = str(each.file)
         elif name in ("ssl.truststore.type", "ssl.keystore.type") and each.value == "PEM":
             continue
+        elif name == "partition.assignment.strategy" and not _are_alike(each.value or ""):
+            notes.append(f"{name}: left out: librdkafka knows range and roundrobin, or cooperative-sticky alone")
         elif name not in WRITTEN:
             notes.append(f"{name}: left out: librdkafka has no such property")
         elif each.value is None:
@@ -155,6 +157,11 @@ def _write_login(login: Item, lines: dict[str, str], notes: list[str]) -> None:
         if login.user is not None:
             lines["sasl.username"] = login.user
         notes.append(f"sasl.password: left out, {LEFT_OUT}")
+
+
+def _are_alike(assignors: str) -> bool:
+    words = {word.strip() for word in assignors.split(",")}
+    return words <= {"range", "roundrobin"} or words == {"cooperative-sticky"}
 
 
 def _store(files: Mapping[str, str]) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Consumer
 from hypothesis import given
 
 from kctl.cli.profiles.foreign.librdkafka import WRITTEN, read_librdkafka, write_librdkafka
@@ -32,10 +33,27 @@ def test_what_is_exported_is_imported_again_or_named(given_properties: dict[str,
             assert read.properties[name] == value, name
 
 
+def _everything() -> dict[str, Item]:
+    items = {name: Item(KNOWN[name].kind.write(KNOWN[name].default) or "x") for name in WRITTEN}
+    return items | {"bootstrap.servers": Item("a:1"), "partition.assignment.strategy": Item("range")}
+
+
+def test_librdkafka_itself_takes_every_name_that_is_written() -> None:
+    for name, item in _everything().items():
+        lines = write_librdkafka({name: item}).text.splitlines()
+        given_to_it = dict(line.split("=", 1) for line in lines if not line.startswith("#"))
+        assert len(given_to_it) == 1, name
+        Consumer({"group.id": "g", **given_to_it}).close()
+
+
+def test_assignors_that_librdkafka_cannot_mix() -> None:
+    for assignors, is_left_out in (("range,roundrobin", 0), ("cooperative-sticky", 0), ("range,cooperative-sticky", 1)):
+        written = write_librdkafka({"partition.assignment.strategy": Item(assignors)})
+        assert len(written.notes) == is_left_out
+
+
 def test_every_name_that_is_written_is_one_that_is_read() -> None:
-    items = {name: Item(KNOWN[name].kind.write(KNOWN[name].default) or "x") for name in WRITTEN if name in KNOWN}
-    assert set(items) == set(WRITTEN)
-    items["bootstrap.servers"] = Item("a:1")
+    items = _everything()
     written = write_librdkafka(items)
     assert written.notes == []
     assert set(read_librdkafka(written.text.encode(), "f").properties) == {*items, "ssl.truststore.type"}

@@ -1,0 +1,164 @@
+"""Profiles as people use them: a first one, one for a cluster with logins, and their secrets nowhere to be seen."""
+
+import subprocess
+from base64 import b64encode
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka.admin import AdminClient
+
+from kctl.cli.profiles.foreign.librdkafka import WRITTEN
+from kctl.cli.settings import KNOWN
+from kctl.sandbox import Sandbox
+from kctl.sandbox.identity import SaslUsers
+from kctl.sandbox.node import ListenerSecurity
+from kctl.sandbox.server import ServedSandbox
+from tests.brokers.requirements import have
+from tests.brokers.toolchain import find_tool
+from tests.cli.processes import BOUND_S, INSTALLED, KCTL, Ended, environment, kctl
+
+CANARY = "canary-3305 \"it's\\"
+
+
+class User:
+    """Somebody with a configuration and a working folder of their own."""
+
+    def __init__(self, root: Path) -> None:
+        self.file = root / "kctl" / "config.toml"
+        self.environ = {"XDG_CONFIG_HOME": str(root), "HOME": str(root)}
+
+    def kctl(self, *arguments: str, stdin: bytes = b"", **environ: str) -> Ended:
+        return kctl(*arguments, stdin=stdin, environ=self.environ | environ)
+
+
+@pytest.fixture
+def user(tmp_path: Path) -> User:
+    return User(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def locked() -> Iterator[ServedSandbox]:
+    """A cluster that wants a login."""
+    security = ListenerSecurity(users=SaslUsers({"alice": CANARY}))
+    with Sandbox(nodes=1, topics={"t": 1}, security=security).serve() as served:
+        yield served
+
+
+def test_a_newcomers_first_profile(user: User, bootstrap: str, topic: str) -> None:
+    assert user.kctl("profile", "create", "mine", "-b", bootstrap).code == 0
+    assert user.kctl("probe", "-q").code == 0
+    assert user.kctl("produce", topic, stdin=b"hello\n").code == 0
+    assert user.kctl("consume", topic, "-e").stdout == b"hello\n"
+
+
+SOURCES: dict[str, dict[str, str]] = {
+    "env:SECRET": {"SECRET": CANARY},
+    "file:secret": {},
+    'cmd:cat secret | sed "s/x/x/"': {},
+    "keyring:kafka/alice": {"PYTHON_KEYRING_BACKEND": "tests.cli.key_ring.VariableRing", "RING": CANARY},
+}
+"""Where the password is, and the variables that go with it."""
+if INSTALLED:
+    del SOURCES["keyring:kafka/alice"]  # a package is installed without its extras, and without the tests
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_login_works_and_its_password_is_nowhere(source: str, user: User, locked: ServedSandbox) -> None:
+    created = user.kctl(
+        "profile", "create", "p", "-b", locked.bootstrap, "--security-protocol", "SASL_PLAINTEXT",
+        "--sasl-mechanism", "PLAIN", "--user", "alice", "--password-from", source,
+    )  # fmt: skip
+    assert created.code == 0, created
+    (user.file.parent / "secret").write_text(f"{CANARY}\n")
+    told = [
+        user.kctl(*command, "--trace", "-v", "--api-timeout", "10s", stdin=b"x\n", **SOURCES[source])
+        for command in (("produce", "t"), ("topics", "list"), ("profile", "show", "--origin"))
+    ]
+    assert [each.code for each in told] == [0, 0, 0], told
+    _nowhere([created, *told])
+    assert CANARY not in user.file.read_text()
+
+
+def test_a_login_that_fails_tells_no_password(user: User, locked: ServedSandbox) -> None:
+    login = 'a.PlainLoginModule required username="bob" password="${env:SECRET}";'
+    user.file.parent.mkdir()
+    user.file.write_text(
+        f'current = "p"\n[profiles.p]\nbootstrap.servers = "{locked.bootstrap}"\n'
+        f'security.protocol = "SASL_PLAINTEXT"\nsasl.mechanism = "PLAIN"\nsasl.jaas.config = \'{login}\'\n'
+    )
+    wrong = user.kctl("topics", "list", "--trace", "-v", SECRET=CANARY)
+    assert wrong.code == 14
+    missing = user.kctl("topics", "list", "--trace", "-v")
+    assert missing.code == 2
+    assert "kctl: profile p: sasl.jaas.config needs ${env:SECRET}: $SECRET is not set" in missing.stderr
+    broken = user.kctl("topics", "list", "--trace", "-v", "-X", "request.timeout.ms=x", SECRET=CANARY)
+    assert broken.code == 2
+    _nowhere([wrong, missing, broken])
+
+
+def test_a_prompt_without_a_terminal(user: User, locked: ServedSandbox) -> None:
+    user.file.parent.mkdir()
+    user.file.write_text('[profiles.p]\nbootstrap.servers = "a:1"\nssl.key.password = "${prompt:Key password}"\n')
+    ended = subprocess.run(
+        ["setsid", "-w", *KCTL, "topics", "list", "-C", "p"],
+        env=environment(user.environ), stdin=subprocess.DEVNULL, capture_output=True, timeout=BOUND_S, check=False,
+    )  # fmt: skip
+    said = b"kctl: profile p: ssl.key.password needs ${prompt:Key password}: there is no terminal to ask on"
+    assert (ended.returncode, ended.stderr.strip()) == (2, said)
+
+
+def test_librdkafka_logs_in_with_what_is_exported(user: User, locked: ServedSandbox) -> None:
+    """By confluent-kafka: kcat of Debian speaks to brokers that know version 0 of SaslHandshake only."""
+    user.kctl(
+        "profile", "create", "p", "-b", locked.bootstrap, "--security-protocol", "SASL_PLAINTEXT",
+        "--sasl-mechanism", "SCRAM-SHA-256", "--user", "alice", "--password-from", "env:SECRET",
+    )  # fmt: skip
+    exported = user.kctl("profile", "export", "p", "--as", "librdkafka", "--with-secrets", SECRET=CANARY)
+    assert (exported.code, exported.stderr) == (0, "")
+    lines = [line for line in exported.stdout.decode().splitlines() if not line.startswith("#")]
+    config: dict[str, str | int | float | bool] = {key: value for key, _, value in map(_parted, lines)}
+    client = AdminClient(config)
+    assert list(client.list_topics(timeout=BOUND_S).topics) == ["t"]
+
+
+def test_kcat_reads_every_property_that_is_exported(user: User, bootstrap: str, topic: str, tmp_path: Path) -> None:
+    kcat = have(lambda: find_tool("kcat", "kcat"))
+    user.file.parent.mkdir()
+    written = {name: KNOWN[name].kind.write(KNOWN[name].default) for name in WRITTEN if name not in LATER_THAN_KCAT}
+    lines = {**written, **FITTING, "bootstrap.servers": bootstrap}
+    user.file.write_text("[profiles.p]\n" + "".join(f'"{key}" = "{value}"\n' for key, value in lines.items() if value))
+    exported = tmp_path / "kcat.conf"
+    ended = user.kctl("profile", "export", "p", "--as", "librdkafka", "--to", str(exported))
+    assert (ended.code, ended.stderr) == (0, "")
+    assert len(exported.read_text().splitlines()) == 1 + sum(1 for value in lines.values() if value)
+    listed = subprocess.run(
+        [kcat, "-F", str(exported), "-L", "-t", topic], capture_output=True, timeout=BOUND_S, check=False
+    )
+    assert listed.returncode == 0, listed
+    assert f'topic "{topic}" with 3 partitions'.encode() in listed.stdout
+
+
+LATER_THAN_KCAT = (
+    "metadata.recovery.strategy", "metadata.recovery.rebootstrap.trigger.ms", "enable.metrics.push", "group.protocol",
+    "group.remote.assignor", "client.dns.lookup", "retry.backoff.max.ms", "sasl.mechanism",
+)  # fmt: skip
+"""Properties that librdkafka has had for less long than Debian's kcat, or that want more than a default."""
+FITTING = {
+    "connections.max.idle.ms": "-1",
+    "partition.assignment.strategy": "range",
+    "max.in.flight.requests.per.connection": "5",
+}
+"""Values that librdkafka has too, where Kafka's default is none of them."""
+
+
+def _parted(line: str) -> tuple[str, str, str]:
+    return line.partition("=")
+
+
+def _nowhere(ended: list[Ended]) -> None:
+    secrets = (CANARY, CANARY.replace("\\", "\\\\"), b64encode(CANARY.encode()).decode(), CANARY.encode().hex())
+    for each in ended:
+        for secret in (*secrets, CANARY.partition(" ")[0]):
+            assert secret not in each.stderr
+            assert secret.encode() not in each.stdout
