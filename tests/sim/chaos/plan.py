@@ -17,6 +17,8 @@ PARTITIONS = {"t": 4, "u": 2}
 """The topics of every run; only `u` is ever deleted and made anew, or gets more partitions."""
 SESSION_MS = 10_000
 MAX_POLL_MS = 20_000
+OLD_METADATA_MS = 300_000
+"""Kafka's own metadata.max.age.ms: longer than a run."""
 
 
 class Kind(Enum):
@@ -196,7 +198,16 @@ def draw(seed: int) -> Plan:
     plan = Plan(seed, kind, chaos_ms, clients, tuple(faults))
     if plan.may_miss_partitions:
         faults = [fault for fault in faults if fault.kind != Kind.PARTITIONS.value]
-    return plan._replace(faults=tuple(faults))
+    return _with_old_metadata(plan._replace(faults=tuple(faults)))
+
+
+def _with_old_metadata(plan: Plan) -> Plan:
+    """Let those who match a pattern keep their metadata for long where topics do not change: nobody may wait for it."""
+    if any(fault.kind in (Kind.RECREATE.value, Kind.PARTITIONS.value) for fault in plan.faults):
+        return plan
+    aged = {"metadata.max.age.ms": OLD_METADATA_MS}
+    clients = (one._replace(properties=one.properties | aged) if one.pattern else one for one in plan.clients)
+    return plan._replace(clients=tuple(clients))
 
 
 def _kinds(chance: Random) -> tuple[str, dict[Kind, int]]:

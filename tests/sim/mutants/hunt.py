@@ -1,4 +1,4 @@
-"""Plants one bug after the other in a copy of the client and runs seeds until one fails.
+"""Plants one bug after the other in a copy of the client and runs the corpus, then seeds, until one fails.
 
 The copy lies in a temporary folder; this tree is never touched. Started by `python -m tests.sim mutants`.
 """
@@ -42,9 +42,10 @@ def hunt_one(seeds: int, mutant: Mutant) -> str:
         shutil.copytree(ROOT / "kctl", root / "kctl", ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copytree(ROOT / "tests", root / "tests", ignore=shutil.ignore_patterns("__pycache__", "data"))
         plant(mutant, root)
-        command = [sys.executable, "-m", "tests.sim", "run", "--seeds", f"0:{seeds}", "--first", "--once"]
+        command = [sys.executable, "-m", "tests.sim", "run", "--corpus", "--seeds", f"0:{seeds}"]
         if mutant in PRODUCER_MUTANTS:
             command.append("--producer")
+        command += ["--first", "--once"]
         done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
         if done.returncode == 0:
             return ""

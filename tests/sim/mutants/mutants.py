@@ -113,12 +113,6 @@ MUTANTS: tuple[Mutant, ...] = (
         "            pass",
     ),
     Mutant(
-        "a topic made anew is the one before",
-        f"{_CONSUMER}/subscription.py",
-        "kept = {tp: state for tp, state in before.items() if wanted.get(tp) == state.topic_id}",
-        "kept = {tp: state for tp, state in before.items() if tp in wanted}",
-    ),
-    Mutant(
         "old positions are committed to a new topic",
         f"{_MANAGERS}/commits.py",
         "return topic_ids if has_all and speaks_ids else NO_IDS",
