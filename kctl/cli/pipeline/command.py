@@ -11,8 +11,9 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False, no_args_is_help=T
 
 @app.callback()
 def pipeline() -> None:
-    """Move and check many records with Spark: on this machine, or on a cluster with --master.
+    """Move many records with Spark: to files and back, checked, mirrored.
 
+    On this machine, or on a cluster with --master; run again, a job goes on where it ended.
     Needs the extra `spark` (pip install 'kctl-kafka[spark]') and Java 17.
     """
 

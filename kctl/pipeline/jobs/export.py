@@ -42,7 +42,7 @@ from kctl.pipeline.running import (
     open_session,
     run_tasks,
 )
-from kctl.pipeline.session import Session, SessionOptions
+from kctl.pipeline.session import Session, SessionOptions, check_installed
 from kctl.pipeline.sizing import bytes_per_offset
 
 RANGE_BYTES = 64 * 1024 * 1024
@@ -150,6 +150,8 @@ def export(
     check(request)
     folder = ExportFolder(request.folder)
     settings = {"format": request.format, "layout": request.layout}
+    if session is None:
+        check_installed()
     on_progress(Progress("planning"))
     with ExitStack() as stack:
         planner = stack.enter_context(Planner(resolve(request.properties)))

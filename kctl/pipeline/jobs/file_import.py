@@ -29,7 +29,7 @@ from kctl.pipeline.running import (
     open_session,
     run_tasks,
 )
-from kctl.pipeline.session import Session, SessionOptions
+from kctl.pipeline.session import Session, SessionOptions, check_installed
 
 PROGRESS_FOLDER = "_import"
 LOOK_EVERY_MS = 1000
@@ -107,6 +107,8 @@ def import_files(
         ExportDataError: a file is damaged. UndeliveredError: records were not acknowledged; run it again.
         SparkMissingError, SparkSetUpError, SparkFailedError: Spark. KafkaError: the cluster.
     """
+    if session is None:
+        check_installed()
     on_progress(Progress("planning"))
     plan = plan_import(request)
     if not plan.tasks:
