@@ -76,6 +76,46 @@ def test_close_in_a_callback_logs_an_error_and_acts_as_0(
     assert [record.levelname for record in caplog.records if "called in a callback" in record.message] == ["ERROR"]
 
 
+def test_the_sender_thread_fails_the_rest_and_has_ended_when_close_returns(served: ServedSandbox) -> None:
+    producer = connected(served)
+    threads: list[int] = []
+
+    def note(_: SendFuture) -> None:
+        threads.append(threading.get_ident())
+
+    producer.send("t", b"delivered", callback=note).result(PATIENCE_S)
+    freeze_all(served)
+    for _ in range(20):
+        producer.send("t", b"x", callback=note)
+    before = threading.active_count()
+    assert producer.close(0.3).undelivered == 20
+    assert threading.active_count() == before - 1
+    served.sandbox.heal()
+    assert len(threads) == 21
+    assert len(set(threads)) == 1
+    assert threads[0] != threading.get_ident()
+
+
+def test_after_a_failed_send_a_close_in_its_callback_keeps_all_behind_it_from_being_written(
+    served: ServedSandbox,
+) -> None:
+    producer = connected(served, max_in_flight_requests_per_connection=1, batch_size=0, linger_ms=0)
+    served.sandbox.create_topic("small", 1, properties={"max.message.bytes": "300"})
+    stopped = threading.Event()
+
+    def stop(future: SendFuture) -> None:
+        if future.exception(0) is not None:
+            producer.close(0)
+            stopped.set()
+
+    producer.send("small", b"0").result(PATIENCE_S)
+    futures = [producer.send("small", value, callback=stop) for value in (b"1", bytes(1000), b"2", b"3")]
+    assert stopped.wait(PATIENCE_S)
+    assert [future.exception(PATIENCE_S) is None for future in futures] == [True, False, False, False]
+    producer.close(PATIENCE_S)
+    assert served.sandbox.end_offset("small", 0) == 2
+
+
 def test_close_0_sends_nothing_more(served: ServedSandbox) -> None:
     """Not even in what is left of the millisecond in which it was called."""
     for _ in range(30):

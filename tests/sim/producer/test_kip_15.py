@@ -172,6 +172,29 @@ def test_in_a_callback_an_error_is_logged_and_close_acts_as_0(
     ]
 
 
+@pytest.mark.parametrize("idempotent", [True, False])
+def test_after_a_failed_send_a_close_in_its_callback_keeps_all_behind_it_from_being_written(idempotent: bool) -> None:
+    """The first use case of the proposal: who mirrors a topic wants no record in front of one that failed."""
+
+    def app(world: World) -> None:
+        world.sandbox.create_topic("small", 1, properties={"max.message.bytes": "300"})
+        properties = {"max.in.flight.requests.per.connection": 1, "batch.size": 0, "linger.ms": 0}
+        producer = world.producer({**properties, "enable.idempotence": idempotent})
+
+        def stop(future: SendFuture) -> None:
+            if future.exception(0) is not None:
+                producer.close(0)
+
+        producer.send("small", b"0").result()
+        for value in (b"1", bytes(1000), b"2", b"3"):
+            producer.send("small", value, callback=stop)
+        world.hub.sleep_ms(1000)
+        result = producer.close(5)
+        assert (result.delivered, result.failed, result.unknown) == (2, 3, 0)
+
+    assert run(app).values("small", 0) == [b"0", b"1"]
+
+
 def test_close_is_idempotent_whatever_the_timeouts() -> None:
     def app(world: World) -> None:
         producer = connected(world)
