@@ -131,7 +131,7 @@ def spark_session() -> Iterator["SparkSession"]:
     os.environ["PYSPARK_PYTHON"] = sys.executable
     from pyspark.sql import SparkSession
 
-    properties = {
+    properties: dict[str, bool | float | int | str | None] = {
         "spark.jars": ",".join(map(str, connector_jars())),
         "spark.driver.memory": "2g",
         "spark.driver.host": "127.0.0.1",

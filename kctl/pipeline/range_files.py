@@ -26,7 +26,7 @@ MOST_OPEN = 16
 DICTIONARY_COLUMNS = ["topic", "partition", "timestampType"]
 """Columns of few different values; of the others a dictionary would be made in vain."""
 ROW_GROUP_ROWS = 512 * 1024
-ROW_GROUP_BYTES = 64 * 1024 * 1024
+ROW_GROUP_BYTES = 32 * 1024 * 1024
 """What a row group holds before it is written: this bounds the memory of a task."""
 _UNITS = {"date": "day", "hour": "hour"}
 
