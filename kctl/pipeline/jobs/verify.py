@@ -1,0 +1,376 @@
+"""`verify`: whether two topics, or a topic and its export, hold the same records, and if not, which differ.
+
+Two rounds of tasks. In the first each range of either side is read once and comes back as a tally of fingerprints: sums
+that are the same show that a partition is the same, and in the same order. In the second each partition that is not is
+read again, both sides at once, by one task that says how its records differ (`record_diff`). Neither holds more than a
+window of records. Ends are fixed at the start, the target's first: what comes meanwhile is no difference.
+Shown by tests/pipeline/test_verify.py.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from kctl.client.admin import EARLIEST, LATEST
+from kctl.client.errors import ConfigError
+from kctl.pipeline.export_folder import ExportedRange, read_manifests, resume_points
+from kctl.pipeline.fingerprints import COLUMNS, Compared, Entry, Tally, entries, fingerprints, tally
+from kctl.pipeline.job_errors import FolderError
+from kctl.pipeline.ranges import Cut, OffsetRange, Planner, Selection, cut_ranges
+from kctl.pipeline.record_diff import Differences, RecordDiff
+from kctl.pipeline.references import refuse_plain_secrets, resolve
+from kctl.pipeline.running import Attempt, OnProgress, Progress, TaskCounts, ignore_progress, open_session, run_tasks
+from kctl.pipeline.session import Session, SessionOptions
+from kctl.pipeline.sizing import bytes_per_offset
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+RANGE_BYTES = 64 * 1024 * 1024
+READ_COMMITTED = {"isolation.level": "read_committed"}
+"""Where nothing else is asked for: what was aborted is in no copy."""
+
+
+class VerifyRequest(NamedTuple):
+    """What is to be compared.
+
+    Attributes:
+        topic, properties: the source, and Kafka properties of its cluster; secrets as references.
+        target_topic, target_properties: the target.
+        folder: of an export, instead of a target topic; then offsets count, too.
+        compared: what of a record counts, beside key, value and headers.
+        range_bytes: about how many bytes, as they lie in the log, one task of the first round reads.
+    """
+
+    topic: str
+    properties: Mapping[str, object]
+    target_topic: str = ""
+    target_properties: Mapping[str, object] = {}
+    folder: Path | None = None
+    compared: Compared = Compared()
+    range_bytes: int = RANGE_BYTES
+
+
+class Piece(NamedTuple):
+    """What one task of the first round reads: offsets of a topic, or what was exported of them from `skip_to` on."""
+
+    is_target: bool
+    partition: int
+    offsets: OffsetRange | None
+    exported: ExportedRange | None = None
+    skip_to: int = 0
+
+    @property
+    def size(self) -> int:
+        if self.exported is not None:
+            return self.exported.records
+        return 0 if self.offsets is None else self.offsets.size
+
+
+class VerifyPlan(NamedTuple):
+    """What a run would read: `pieces` are its tasks, each side in the order of its offsets.
+
+    Attributes: size_bytes: about how many bytes these have in logs and files.
+    """
+
+    pieces: tuple[Piece, ...]
+    partitions: tuple[int, ...]
+    size_bytes: int
+
+    @property
+    def offsets(self) -> int:
+        return sum(piece.size for piece in self.pieces)
+
+
+class PartitionResult(NamedTuple):
+    """How one partition compares."""
+
+    partition: int
+    source_records: int
+    target_records: int
+    differences: Differences
+
+    @property
+    def is_equal(self) -> bool:
+        return not self.differences.all
+
+    @property
+    def is_behind_only(self) -> bool:
+        """Whether all that is wrong is that the target has not got so far."""
+        return self.differences.all == self.differences.behind > 0
+
+
+class VerifyResult(NamedTuple):
+    """How two topics, or a topic and an export, compare."""
+
+    partitions: tuple[PartitionResult, ...]
+
+    @property
+    def is_equal(self) -> bool:
+        return all(each.is_equal for each in self.partitions)
+
+
+# --- the driver -----------------------------------------------------------------------------------------------------
+
+
+def verify(
+    request: VerifyRequest,
+    *,
+    session: Session | None = None,
+    options: SessionOptions | None = None,
+    on_progress: OnProgress = ignore_progress,
+) -> VerifyResult:
+    """Return how source and target compare, partition by partition.
+
+    Args: session, options, on_progress: as of `kctl.pipeline.jobs.export.export`.
+    Raises:
+        ConfigError: something about the request. FolderError, ExportDataError: the folder is no export, or damaged.
+        SparkMissingError, SparkSetUpError, SparkFailedError: Spark. KafkaError: a cluster.
+    """
+    on_progress(Progress("planning"))
+    plan = plan_verify(request)
+    with ExitStack() as stack:
+        running = session or stack.enter_context(open_session(options or SessionOptions(), "kctl verify", on_progress))
+        return _compare(request, plan, running, on_progress)
+
+
+def plan_verify(request: VerifyRequest) -> VerifyPlan:
+    """Return what `verify` would read, without Spark. Raises as `verify`."""
+    refuse_plain_secrets(request.properties)
+    refuse_plain_secrets(request.target_properties)
+    if request.folder is None and not request.target_topic:
+        raise ConfigError("verify needs a target: a topic, or the folder of an export")
+    if request.folder is not None:
+        target, first = _exported(request.folder.absolute(), request.topic)
+    else:
+        properties = _with_defaults(resolve(request.target_properties))
+        target, first = _offsets(properties, request.target_topic, is_target=True), {}
+    source = _offsets(_with_defaults(resolve(request.properties)), request.topic, is_target=False)
+    if request.folder is not None:
+        source, target = _same_beginning(source, target, first)
+    partitions = sorted({piece.partition for piece in [*source, *target]})
+    source, source_bytes = _cut(request.range_bytes, _with_defaults(resolve(request.properties)), source)
+    if request.folder is None:
+        target, target_bytes = _cut(request.range_bytes, _with_defaults(resolve(request.target_properties)), target)
+    else:
+        target_bytes = sum(file.size_bytes for piece in target if piece.exported for file in piece.exported.files)
+    return VerifyPlan((*source, *target), tuple(partitions), source_bytes + target_bytes)
+
+
+def _with_defaults(properties: Mapping[str, object]) -> dict[str, object]:
+    return {**READ_COMMITTED, **properties}
+
+
+def _offsets(properties: dict[str, object], topic: str, *, is_target: bool) -> list[Piece]:
+    with Planner(properties) as planner:
+        partitions = planner.partitions(Selection(topics=(topic,)))
+        ends = planner.ends(partitions, LATEST)
+        starts = planner.ends(partitions, EARLIEST)
+        deadline_at_ms = planner.deadline_at_ms()
+    return [
+        Piece(is_target, tp.partition, OffsetRange(*tp, min(starts[tp], ends[tp]), ends[tp], deadline_at_ms))
+        for tp in partitions
+    ]
+
+
+def _exported(folder: Path, topic: str) -> tuple[list[Piece], dict[int, int]]:
+    """Return what an export has of a topic, and where that begins in each partition."""
+    manifests = read_manifests(folder)
+    if not manifests:
+        raise FolderError(f"{folder} is no export: it has no manifest", "kctl pipeline export makes one")
+    ranges = sorted(each for manifest in manifests for each in manifest.ranges if each.topic == topic)
+    if not ranges:
+        names = ", ".join(sorted({name for name, _ in resume_points(manifests)}))
+        raise ConfigError(f"topic {topic} is not in {folder}, which has {names}")
+    first: dict[int, int] = {}
+    for each in ranges:
+        first.setdefault(each.partition, each.start)
+    return [Piece(True, each.partition, None, each) for each in ranges], first
+
+
+def _same_beginning(
+    source: list[Piece], target: list[Piece], first: Mapping[int, int]
+) -> tuple[list[Piece], list[Piece]]:
+    """Return both from the same offset on: what was deleted from the topic, or never exported, is no difference."""
+    begins: dict[int, int] = {}
+    kept = []
+    for piece in source:
+        assert piece.offsets is not None
+        start = max(piece.offsets.start_offset, first.get(piece.partition, 0))
+        begins[piece.partition] = start
+        end = max(start, piece.offsets.end_offset)
+        kept.append(piece._replace(offsets=piece.offsets._replace(start_offset=start, end_offset=end)))
+    skipping = [piece._replace(skip_to=begins.get(piece.partition, 0)) for piece in target]
+    return kept, [piece for piece in skipping if piece.exported is not None and piece.exported.end > piece.skip_to]
+
+
+def _cut(range_bytes: int, properties: dict[str, object], pieces: list[Piece]) -> tuple[list[Piece], int]:
+    """Return pieces of a topic that are as large as a task is to read, and about how many bytes they have together."""
+    ranges = [piece.offsets for piece in pieces if piece.offsets is not None]
+    bytes_each = max(bytes_per_offset(properties, ranges).values(), default=0.0)
+    cut = Cut(max_records=max(1, round(range_bytes / max(1.0, bytes_each))))
+    made = [
+        piece._replace(offsets=each) for piece in pieces if piece.offsets for each in cut_ranges([piece.offsets], cut)
+    ]
+    return made, round(sum(each.size for each in ranges) * bytes_each)
+
+
+def _compare(request: VerifyRequest, plan: VerifyPlan, session: Session, on_progress: OnProgress) -> VerifyResult:
+    sides = _Sides(
+        {False: dict(request.properties), True: dict(request.target_properties)},
+        None if request.folder is None else str(request.folder.absolute()),
+        request.compared._replace(offsets=request.folder is not None or request.compared.offsets),
+    )
+    watch = _Watch("comparing", plan.offsets, on_progress)
+    tasks = [_TallyTask(sides, piece) for piece in plan.pieces]
+    tallied = run_tasks(
+        session,
+        "kctl verify: tally",
+        tasks,
+        tally_piece,
+        on_done=lambda position, _: watch.done(plan.pieces[position].size),
+        on_tick=watch.tick,
+    )
+    tallied.raise_first()
+    totals: dict[tuple[bool, int], Tally] = {}
+    for position, piece in enumerate(plan.pieces):
+        key = piece.is_target, piece.partition
+        totals[key] = totals.get(key, Tally()).then(tallied.results[position])
+    pairs = {p: (totals.get((False, p), Tally()), totals.get((True, p), Tally())) for p in plan.partitions}
+    unequal = [partition for partition, (ours, theirs) in pairs.items() if not ours.is_same(theirs)]
+    found = _differences(plan, sides, unequal, session, on_progress)
+    return VerifyResult(
+        tuple(
+            PartitionResult(partition, ours.records, theirs.records, found.get(partition, Differences()))
+            for partition, (ours, theirs) in sorted(pairs.items())
+        )
+    )
+
+
+def _differences(
+    plan: VerifyPlan, sides: "_Sides", unequal: list[int], session: Session, on_progress: OnProgress
+) -> dict[int, Differences]:
+    tasks = [
+        _DiffTask(
+            sides,
+            tuple(piece for piece in plan.pieces if piece.partition == partition and not piece.is_target),
+            tuple(piece for piece in plan.pieces if piece.partition == partition and piece.is_target),
+        )
+        for partition in unequal
+    ]
+    sizes = [sum(piece.size for piece in (*task.source, *task.target)) for task in tasks]
+    watch = _Watch("finding what differs", sum(sizes), on_progress)
+    found = run_tasks(
+        session,
+        "kctl verify: differences",
+        tasks,
+        diff_pieces,
+        on_done=lambda position, _: watch.done(sizes[position]),
+        on_tick=watch.tick,
+    )
+    found.raise_first()
+    return {unequal[position]: each for position, each in found.results.items()}
+
+
+class _Watch:
+    """How far a round is, by the ranges that are done."""
+
+    def __init__(self, phase: str, total: int, on_progress: OnProgress) -> None:
+        self._phase = phase
+        self._total = total
+        self._done = 0
+        self._on_progress = on_progress
+
+    def done(self, offsets: int) -> None:
+        self._done += offsets
+
+    def tick(self, counts: TaskCounts) -> None:
+        self._on_progress(
+            Progress(
+                self._phase,
+                counts.done,
+                counts.active,
+                counts.total,
+                counts.failed,
+                self._done,
+                self._total - self._done,
+            )
+        )
+
+
+# --- tasks ----------------------------------------------------------------------------------------------------------
+
+
+class _Sides(NamedTuple):
+    """What every task needs to read either side; secrets are references."""
+
+    properties: dict[bool, dict[str, object]]
+    folder: str | None
+    compared: Compared
+
+
+class _TallyTask(NamedTuple):
+    sides: _Sides
+    piece: Piece
+
+
+class _DiffTask(NamedTuple):
+    sides: _Sides
+    source: tuple[Piece, ...]
+    target: tuple[Piece, ...]
+
+
+def tally_piece(task: _TallyTask, attempt: Attempt) -> Tally:
+    """Read one piece and return what its records add up to; runs on a worker."""
+    compared = task.sides.compared
+    batches = _batches(task.sides, task.piece, attempt)
+    return tally(pair for batch in batches for pair in fingerprints(batch, compared))
+
+
+def diff_pieces(task: _DiffTask, attempt: Attempt) -> Differences:
+    """Read both sides of a partition and return how they differ; runs on a worker."""
+    return RecordDiff().run(
+        _entries(task.sides, task.source, attempt),
+        _entries(task.sides, task.target, attempt),
+    )
+
+
+def _entries(sides: _Sides, pieces: tuple[Piece, ...], attempt: Attempt) -> Iterator[Entry]:
+    for piece in _joined(pieces):
+        for batch in _batches(sides, piece, attempt):
+            yield from entries(batch, sides.compared)
+
+
+def _joined(pieces: tuple[Piece, ...]) -> Iterator[Piece]:
+    """Yield the pieces; those of a topic as one, which is read through one connection."""
+    ranges = [piece.offsets for piece in pieces if piece.offsets is not None]
+    if ranges:
+        whole = ranges[0]._replace(end_offset=ranges[-1].end_offset)
+        yield pieces[0]._replace(offsets=whole)
+        return
+    yield from pieces
+
+
+def _batches(sides: _Sides, piece: Piece, attempt: Attempt) -> "Iterator[pa.RecordBatch]":
+    if piece.offsets is not None:
+        from kctl.pipeline.range_reader import read_range
+
+        properties = _with_defaults(resolve(sides.properties[piece.is_target]))
+        yield from read_range(properties, piece.offsets, COLUMNS, attempt=attempt.number)
+        return
+    from kctl.pipeline.exported_records import read_exported
+
+    assert piece.exported is not None
+    assert sides.folder is not None
+    for batch in read_exported(Path(sides.folder), piece.exported):
+        yield _from(batch, piece.skip_to)
+
+
+def _from(batch: "pa.RecordBatch", offset: int) -> "pa.RecordBatch":
+    """Return the records of a batch from an offset on."""
+    import pyarrow.compute as pc
+
+    if not batch.num_rows or batch.column("offset")[0].as_py() >= offset:
+        return batch
+    return batch.filter(pc.greater_equal(batch.column("offset"), offset))
