@@ -9,12 +9,11 @@ from kctl.cli.formats.rows import Row, json_lines, table_lines
 from kctl.cli.options import Common, Output
 from kctl.cli.profiles.choice import VARIABLE, Files, read_files
 from kctl.cli.profiles.files import ProfileFile
-from kctl.cli.profiles.references import JAAS, references
+from kctl.cli.profiles.foreign.transfer import is_reference, read_written_login
+from kctl.cli.profiles.references import JAAS, escape
 from kctl.cli.profiles.trust import is_trusted
 from kctl.cli.settings import KNOWN, Setting, is_secret
 from kctl.client.config import KINDS
-from kctl.client.errors import ConfigError
-from kctl.client.security.jaas import read_jaas
 
 VERSION = 1
 """Of the objects; within a version fields are added, never renamed or removed."""
@@ -80,27 +79,21 @@ def shown_value(name: str, setting: Setting) -> str:
         return setting.value
     if name == JAAS:
         return _shown_login(setting)
-    return setting.value if setting.of_profile and _is_reference(setting.value) else HIDDEN
+    return setting.value if setting.of_profile and is_reference(setting.value) else HIDDEN
 
 
 def _shown_login(setting: Setting) -> str:
-    if setting.of_profile and _is_reference(setting.value):
+    written = setting.value if setting.of_profile else escape(setting.value)
+    if is_reference(written):
         return setting.value
-    try:
-        entry = read_jaas(setting.value)
-    except ConfigError:
+    entry = read_written_login(written)
+    if entry is None:
         return HIDDEN
-    options = []
-    for name, value in entry.options.items():
-        is_told = name == "username" or (setting.of_profile and _is_reference(value))
-        options.append(f' {name}="{value if is_told else HIDDEN}"')
+    options = (
+        f' {name}="{value if name == "username" or is_reference(value) else HIDDEN}"'
+        for name, value in entry.options.items()
+    )
     return entry.module + "".join(options)
-
-
-def _is_reference(value: str) -> bool:
-    """Whether a value is one reference and nothing else, so that it tells no secret."""
-    found = references(value)
-    return len(found) == 1 and str(found[0]) == value
 
 
 def _defaults() -> dict[str, str]:

@@ -109,15 +109,20 @@ def profile_names(environ: Mapping[str, str]) -> list[str]:
     return sorted(names)
 
 
-def _parse(raw: bytes, name: str) -> dict[str, Any]:
-    import tomllib  # 4 ms, for those who have profiles
-
+def decode(raw: bytes, name: str) -> str:
+    """Return the text of a file; ConfigError names line and column of what is not UTF-8."""
     try:
-        text = raw.decode()
+        return raw.decode()
     except UnicodeDecodeError as e:
         line = raw.count(b"\n", 0, e.start) + 1
         column = e.start - (raw.rfind(b"\n", 0, e.start) + 1) + 1
         raise ConfigError(f"{name} line {line}, column {column}: not UTF-8") from None
+
+
+def _parse(raw: bytes, name: str) -> dict[str, Any]:
+    import tomllib  # 4 ms, for those who have profiles
+
+    text = decode(raw, name)
     for number, each in enumerate(text.split("\n"), start=1):
         if each.count(".") > MOST_DOTS:
             raise ConfigError(f"{name} line {number}: more than {MOST_DOTS} dots in a line")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kctl.cli.profiles.choice import Files
-from kctl.cli.profiles.files import LARGEST_FILE_BYTES, ProfileFile, read_content
+from kctl.cli.profiles.files import LARGEST_FILE_BYTES, ProfileFile, decode, read_content
 from kctl.cli.profiles.locations import PROJECT_FILE, project_file, require_user_file, working_folder
 from kctl.cli.profiles.trust import is_trusted, trust
 from kctl.cli.profiles.writing import replace_file
@@ -16,7 +16,7 @@ from kctl.client.clock import Clock
 from kctl.client.errors import ConfigError
 
 Edit = Callable[[str, str], str]
-"""Makes a file's new text from the text and the name of the file for errors; ConfigError leaves all as it was."""
+"""Makes a file's new text from its text and its name for errors; raises ConfigError for one that is broken."""
 
 
 class Store(NamedTuple):
@@ -36,8 +36,7 @@ class Store(NamedTuple):
 
         def make(raw: bytes | None) -> bytes:
             before.append(raw)
-            read_content(raw or b"", str(self.path))
-            after = edit((raw or b"").decode(), str(self.path)).encode()
+            after = edit(decode(raw or b"", str(self.path)), str(self.path)).encode()
             if len(after) > LARGEST_FILE_BYTES:
                 raise ConfigError(f"{self.path}: would be more than the {LARGEST_FILE_BYTES} bytes profiles may have")
             return after

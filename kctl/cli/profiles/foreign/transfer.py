@@ -1,17 +1,17 @@
 """What the formats share: what was read and written, what was left out and why, and logins as user and password.
 
-Shown by tests/unit/cli/profiles/foreign.
+Shown by tests/unit/cli/profiles/foreign/test_transfer.py.
 """
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from kctl.cli.profiles.references import JAAS, escape, references
+from kctl.cli.profiles.references import JAAS, Reference, escape, references, split_references, unescape
 from kctl.cli.settings import KNOWN, is_secret
 from kctl.client.config.foreign import REFUSED, is_harmless, why_ignored
 from kctl.client.errors import ConfigError
-from kctl.client.security.jaas import read_jaas
+from kctl.client.security.jaas import JaasEntry, read_jaas
 
 LARGEST_FILE_BYTES = 1 << 20
 MODULES = {
@@ -21,6 +21,8 @@ MODULES = {
 }
 """Login modules that take a user and a password, by SASL mechanism."""
 CHAIN, KEY = "ssl.keystore.certificate.chain", "ssl.keystore.key"
+_FIRST_MARK = 0xF0000
+"""Characters of a private plane: what stands for references while a login is read."""
 LEFT_OUT = "a secret, which --with-secrets writes"
 
 
@@ -110,8 +112,9 @@ def item(name: str, written: str, fetched: str | None, file: Path | None) -> Ite
     """
     user = None
     if fetched is None and name == JAAS:
-        login = login_of(written)
-        user = login[0] if login is not None and not references(login[0]) else None
+        login = read_written_login(written)
+        named = "" if login is None else login.options.get("username", "")
+        user = unescape(named) if named and not references(named) else None
     return Item(fetched, file, user)
 
 
@@ -121,16 +124,38 @@ def count_secrets(properties: Mapping[str, str]) -> int:
 
 
 def is_literal_secret(name: str, value: str) -> bool:
-    """Whether a property's value holds a secret itself, and not only references to it."""
+    """Whether a property's value holds a secret, or a part of one, and not only references to it."""
     if not value or not is_secret(name) or name in (CHAIN, "ssl.truststore.certificates"):
         return False
-    if name != JAAS:
-        return not references(value)
+    if name != JAAS or is_reference(value):
+        return not is_reference(value)
+    login = read_written_login(value)
+    return login is None or any(not is_reference(option) for named, option in login.options.items() if is_secret(named))
+
+
+def is_reference(value: str) -> bool:
+    """Whether a value is made of references and nothing else, so that it tells no secret."""
     try:
-        options = read_jaas(value).options
-    except ConfigError:
-        return not references(value)
-    return any(not references(option) for named, option in options.items() if is_secret(named))
+        return all(isinstance(piece, Reference) for piece in split_references(value))
+    except ValueError:
+        return False
+
+
+def read_written_login(value: str) -> JaasEntry | None:
+    """Return a sasl.jaas.config as a profile has it, its references in place; None where it cannot be read.
+
+    The references are put aside first: a command may have quotes of its own.
+    """
+    try:
+        pieces = list(split_references(value))
+        aside = [piece for piece in pieces if isinstance(piece, Reference)]
+        marks = iter(range(len(aside)))
+        text = "".join(escape(piece) if isinstance(piece, str) else chr(_FIRST_MARK + next(marks)) for piece in pieces)
+        entry = read_jaas(text)
+    except (ValueError, ConfigError):
+        return None
+    back = {_FIRST_MARK + at: str(reference) for at, reference in enumerate(aside)}
+    return JaasEntry(entry.module, {name: option.translate(back) for name, option in entry.options.items()})
 
 
 def header(notes: Iterable[str]) -> str:

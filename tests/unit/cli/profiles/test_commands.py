@@ -185,14 +185,42 @@ def test_a_missing_secret_names_profile_key_and_source(user: User) -> None:
     user.write('current = "p"\n[profiles.p]\nbootstrap.servers = "a:1"\nssl.key.password = "${env:NOT_THERE}"\n')
     ended = user.kctl("topics", "list")
     assert ended.code == 2
-    assert ended.stderr.startswith("kctl: profile p: ssl.key.password needs ${env:NOT_THERE}: $NOT_THERE is not set\n")
+    said = "kctl topics: profile p: ssl.key.password needs ${env:NOT_THERE}: $NOT_THERE is not set\n"
+    assert ended.stderr.startswith(said)
     assert user.profile("show").code == 0
+
+
+@pytest.mark.parametrize("raw", [BROKEN.encode(), b"# \xff\n", b"current = 1\n"])
+def test_nothing_is_written_over_what_cannot_be_read(user: User, raw: bytes) -> None:
+    user.write("")
+    user.file.write_bytes(raw)
+    for arguments in (("create", "q", "-b", "a:1"), ("create", "q", "-b", "a:1", "--force"), ("use", "--none")):
+        ended = user.profile(*arguments)
+        assert (ended.code, "Traceback" in ended.stderr) == (2, False)
+        assert str(user.file) in ended.stderr
+        assert user.file.read_bytes() == raw
+
+
+def test_what_is_shown_of_a_login(user: User) -> None:
+    login = 'a.PlainLoginModule required username="al" password="${cmd:pass "x"}" other="1" '
+    login += f'my.token="{CANARY}" a.secret="$${{env:{CANARY}}}";'
+    user.write(f"[profiles.p]\nsasl.jaas.config = '{login}'\n")
+    shown = json.loads(user.profile("show", "p", "--output", "json").stdout)["rows"][0]["value"]
+    assert (
+        shown == 'PlainLoginModule username="al" password="${cmd:pass "x"}" other="***" my.token="***" a.secret="***"'
+    )
+
+
+def test_a_login_that_cannot_be_read_is_hidden_whole(user: User) -> None:
+    user.write(f"[profiles.p]\nsasl.jaas.config = 'a.PlainLoginModule required password=\"{CANARY}'\n")
+    shown = user.profile("show", "p")
+    assert (shown.code, CANARY.encode() in shown.stdout, b"***" in shown.stdout) == (0, False, True)
 
 
 def test_a_bad_value_is_told_with_its_profile(user: User) -> None:
     user.write('[profiles.p]\nbootstrap.servers = "a:1"\nrequest.timeout.ms = "soon"\n')
     ended = user.kctl("topics", "list", "-C", "p")
-    assert ended.stderr.startswith("kctl: profile p: request.timeout.ms takes a whole number")
+    assert ended.stderr.startswith("kctl topics: profile p: request.timeout.ms takes a whole number")
     user.write('[profiles.p]\nbootstrap.servers = "a:1"\nrequest.timeot.ms = 1\n')
     ended = user.kctl("topics", "list", "-C", "p")
     assert "profile p: unknown property 'request.timeot.ms': did you mean request.timeout.ms?" in ended.stderr
@@ -281,6 +309,8 @@ def test_secrets_that_are_imported_are_told_and_shown_nowhere(user: User, tmp_pa
 
 
 def test_a_secret_in_a_variable_is_hidden_even_if_it_looks_like_a_reference(user: User) -> None:
-    ended = user.profile("show", KCTL_SSL_KEY_PASSWORD=f"${{env:{CANARY}}}")
-    assert CANARY.encode() not in ended.stdout
-    assert b"***" in ended.stdout
+    login = f'a.PlainLoginModule required password="${{env:{CANARY}}}";'
+    for variables in ({"KCTL_SSL_KEY_PASSWORD": f"${{env:{CANARY}}}"}, {"KCTL_SASL_JAAS_CONFIG": login}):
+        ended = user.profile("show", **variables)
+        assert CANARY.encode() not in ended.stdout
+        assert b"***" in ended.stdout
