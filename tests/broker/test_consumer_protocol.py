@@ -2,6 +2,8 @@
 
 import re
 
+from kctl.client.admin import Admin
+from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.producer import Producer
 from tests.brokers.cluster import KafkaCluster
@@ -73,3 +75,32 @@ def test_a_static_member_comes_back_to_what_it_had(kafka_newest: KafkaCluster) -
         with member(kafka_newest, topic, [topic], **statics) as static:
             assert read_until_shared(other, static) == [3, 3]
             assert (sorted(static.assignment), sorted(other.assignment)) == had
+
+
+def test_a_topic_that_is_made_anew_is_read_from_its_start(kafka_newest: KafkaCluster) -> None:
+    topic = kafka_newest.create_topic("kip848-anew", partitions=PARTITIONS)
+    places = [TopicPartition(topic, partition) for partition in range(PARTITIONS)]
+    write(kafka_newest, topic, 60)
+    with member(kafka_newest, topic, [topic], **{"allow.auto.create.topics": "false"}) as consumer:
+        seen: list[tuple[int, int]] = []
+        assert read_until_shared(consumer, seen=seen) == [6]
+        read_until(consumer, seen, 60)
+        consumer.commit_sync(timeout=10)
+        with Admin({"bootstrap.servers": kafka_newest.bootstrap()}) as admin:
+            admin.delete_topics([topic]).raise_first()
+        kafka_newest.create_topic(topic, partitions=PARTITIONS)
+        write(kafka_newest, topic, 120)
+        seen.clear()
+        read_until(consumer, seen, 120)
+        assert sorted(seen) == [(partition, offset) for partition in range(PARTITIONS) for offset in range(20)]
+        consumer.commit_sync(timeout=10)
+        found = consumer.committed(places, timeout=10)
+        assert [None if one is None else one.offset for one in found.values()] == [20] * PARTITIONS
+
+
+def read_until(consumer: Consumer, seen: list[tuple[int, int]], count: int) -> None:
+    """Poll until so many records were seen, or for half a minute."""
+    for _ in range(LOOKS):
+        if len(seen) >= count:
+            return
+        seen += [(each.partition, each.offset) for each in consumer.poll(POLL_S)]
