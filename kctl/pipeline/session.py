@@ -88,11 +88,11 @@ def check_installed() -> None:
     """Raise SparkMissingError, with what to install, when jobs cannot run here."""
     for module in ("pyspark", "pyarrow"):
         if importlib.util.find_spec(module) is None:
-            raise SparkMissingError(f"kctl pipeline needs {module}, which is not installed", INSTALL)
+            raise SparkMissingError(f"jobs need {module}, which is not installed", INSTALL)
     home = os.environ.get("JAVA_HOME")
     if shutil.which("java") is None and not (home and Path(home, "bin", "java").exists()):
         raise SparkMissingError(
-            "kctl pipeline needs Java 17 or newer: there is no java on PATH, and no JAVA_HOME",
+            "jobs need Java 17 or newer: there is no java on PATH, and no JAVA_HOME",
             "Debian: apt-get install openjdk-17-jre-headless",
         )
 

@@ -1,0 +1,72 @@
+"""`kctl pipeline` without Spark: mistakes are told before anything is dialled or started, and a plan needs neither.
+
+With Spark: tests/pipeline.
+"""
+
+import json
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from kctl.cli.exit_codes import ExitCode
+from kctl.sandbox.server import ServedSandbox
+from tests.cli.groups_scene import fill
+from tests.cli.processes import INSTALLED, kctl
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("export", "t"), "Missing option '--to'"),
+        (("export", "a/b", "--to", "x"), "'a/b' is not the name of a topic"),
+        (("export", "t", "--to", "x", "--range-size", "64"), "'64' has no unit"),
+        (("export", "t", "--to", "x", "--range-size", "0B"), "at least a byte"),
+        (("export", "t", "--to", "x", "--start", "then"), "'then' is neither start nor end"),
+        (("export", "t", "--to", "x", "--interval", "1s"), "--interval is for --continuous"),
+        (("export", "t", "--to", "x", "--master", "yarn"), "'yarn' is none of local, local[2]"),
+        (("export", "t", "--to", "x", "--spark-conf", "memory=1g"), "'memory=1g' is not spark.KEY=VALUE"),
+        (("export", "t", "--to", "x", "--format", "csv", "--dry-run", "-b", "a:1"), "'csv': there are parquet, json"),
+        (("export", "t", "--to", "x", "--layout", "year", "--dry-run", "-b", "a:1"), "'year': there are topic, date"),
+        (("import", "x", "--master", "local[two]"), "'local[two]' is none of local"),
+        (("import", "/nonexistent", "--dry-run", "-b", "a:1"), "/nonexistent is no export: it has no manifest"),
+    ],
+)
+def test_mistakes(arguments: tuple[str, ...], words: str) -> None:
+    ended = kctl("pipeline", *arguments)
+    assert (ended.code, ended.stdout) == (ExitCode.USAGE, b"")
+    assert words in ended.stderr.replace("\n", " ")
+
+
+def test_a_plan_needs_no_spark_and_writes_nothing(cluster: ServedSandbox, topic: str, tmp_path: Path) -> None:
+    fill(cluster.bootstrap, topic, {0: 40, 1: 20})
+    folder = tmp_path / "x"
+    arguments = ("pipeline", "export", topic, "--to", str(folder), "-b", cluster.bootstrap, "--dry-run")
+    ended = kctl(*arguments, "--master", "local[4]", "--output", "json", environ={"PATH": "/nonexistent"})
+    assert ended.code == 0, ended.stderr
+    rows = json.loads(ended.stdout)
+    assert [(row["partition"], row["start"], row["end"]) for row in rows] == [(0, 0, 40), (1, 0, 20)]
+    assert sum(row["tasks"] for row in rows) >= 4
+    assert all(row["bytes"] > row["offsets"] for row in rows)
+    assert "dry run, nothing was written: 60 offsets, about " in ended.stderr
+    assert not folder.exists()
+
+
+def test_a_dead_broker_is_told_by_its_limit_before_spark_starts(refused: str, tmp_path: Path) -> None:
+    arguments = ("pipeline", "export", "t", "--to", str(tmp_path / "x"), "-b", refused, "--api-timeout", "1s")
+    ended = kctl(*arguments, "--dry-run")
+    assert (ended.code, ended.stdout) == (ExitCode.REFUSED, b"")
+    assert "1000 ms (--api-timeout) passed" in ended.stderr
+    assert "refused" in ended.stderr
+
+
+def test_what_is_not_installed_is_told_with_how_to_get_it(refused: str, tmp_path: Path) -> None:
+    ended = kctl(
+        *("pipeline", "export", "t", "--to", str(tmp_path / "x"), "-b", refused),
+        environ={"PATH": "/nonexistent", "JAVA_HOME": ""},
+    )
+    assert ended.code == ExitCode.USAGE
+    missing = "Java 17" if find_spec("pyspark") and not INSTALLED else "pyspark"
+    assert f"jobs need {missing}" in ended.stderr
+    assert "hint: " in ended.stderr
+    assert not (tmp_path / "x").exists()

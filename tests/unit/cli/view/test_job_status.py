@@ -1,0 +1,56 @@
+"""How far a job is: a line with a bar on a terminal, plain lines now and then elsewhere, nothing with --quiet."""
+
+import io
+
+import pytest
+
+from kctl.cli.environment import Environment
+from kctl.cli.view.job_status import PLAIN_EVERY_MS, JobStatus, progress_line, progress_text
+from kctl.client.clock import ManualClock
+from kctl.pipeline.running import Progress
+
+HALF = Progress("exporting", tasks_done=4, tasks_active=2, tasks=8, records=500, lag=500)
+
+
+def environment(clock: ManualClock) -> Environment:
+    return Environment(io.BytesIO(), io.BytesIO(), io.StringIO(), {}, clock)
+
+
+def test_the_text_says_what_is_known() -> None:
+    assert progress_text(Progress("planning"), 0) == "planning"
+    assert progress_text(HALF, 99.6) == "exporting: 4 of 8 tasks, 2 running, 500 records, 100/s, lag 500"
+    assert progress_text(HALF._replace(lost_tasks=1), 0).endswith("lag 500, 1 begun again")
+    assert progress_text(Progress("waiting", records=5, lag=0), 0) == "waiting: 5 records, 0/s, lag 0"
+
+
+@pytest.mark.parametrize(("columns", "bar"), [(120, "[##########----------]"), (40, "")])
+def test_a_bar_where_there_is_room(columns: int, bar: str) -> None:
+    text = "".join(span.text for span in progress_line(HALF, 100, columns))
+    assert text == f"{bar} 50% {progress_text(HALF, 100)}" if bar else text.startswith(" 50% ")
+
+
+def test_plain_lines_when_something_begins_and_then_now_and_then() -> None:
+    clock = ManualClock()
+    to = environment(clock)
+    status = JobStatus(to, "export", wanted=True)
+    status.take(Progress("planning"))
+    status.take(HALF)
+    for second in range(1, PLAIN_EVERY_MS // 1000 + 1):
+        clock.advance(1000)
+        status.take(HALF._replace(records=500 + 40 * second, lag=500 - 40 * second))
+    status.close()
+    assert isinstance(to.stderr, io.StringIO)
+    assert [line.partition(", lag")[0] for line in to.stderr.getvalue().splitlines()] == [
+        "kctl pipeline export: planning",
+        "kctl pipeline export: exporting: 4 of 8 tasks, 2 running, 500 records, 0/s",
+        "kctl pipeline export: exporting: 4 of 8 tasks, 2 running, 900 records, 40/s",
+    ]
+
+
+def test_nothing_is_said_where_nothing_is_wanted() -> None:
+    to = environment(ManualClock())
+    status = JobStatus(to, "export", wanted=False)
+    status.take(HALF)
+    status.close()
+    assert isinstance(to.stderr, io.StringIO)
+    assert to.stderr.getvalue() == ""
