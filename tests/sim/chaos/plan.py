@@ -205,7 +205,7 @@ def _with_old_metadata(plan: Plan) -> Plan:
     """Let those who match a pattern keep their metadata for long where topics do not change: nobody may wait for it."""
     if any(fault.kind in (Kind.RECREATE.value, Kind.PARTITIONS.value) for fault in plan.faults):
         return plan
-    aged = {"metadata.max.age.ms": OLD_METADATA_MS}
+    aged: dict[str, str | int] = {"metadata.max.age.ms": OLD_METADATA_MS}
     clients = (one._replace(properties=one.properties | aged) if one.pattern else one for one in plan.clients)
     return plan._replace(clients=tuple(clients))
 
