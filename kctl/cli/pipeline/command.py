@@ -4,7 +4,9 @@ import typer
 
 from kctl.cli.pipeline.export import export
 from kctl.cli.pipeline.file_import import import_
+from kctl.cli.pipeline.mirror import mirror
 from kctl.cli.pipeline.report import report
+from kctl.cli.pipeline.verify import verify
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, no_args_is_help=True)
 
@@ -20,4 +22,6 @@ def pipeline() -> None:
 
 app.command("export")(export)
 app.command("import")(import_)
+app.command("mirror")(mirror)
+app.command("verify")(verify)
 app.command("report")(report)

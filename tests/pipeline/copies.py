@@ -1,0 +1,30 @@
+"""What the tests of verify and mirror share: rows that compare, and records that are deleted.
+
+Shown by the tests that use it.
+"""
+
+import json
+from pathlib import Path
+
+from tests.brokers.cluster import KafkaCluster
+from tests.pipeline.exports import Row, on_topic
+
+DELETE_RECORDS = "org.apache.kafka.tools.DeleteRecordsCommand"
+
+
+def committed_rows(kafka: KafkaCluster, topic: str) -> list[Row]:
+    """Return what a read_committed consumer sees, by partition and offset."""
+    return on_topic({**kafka.client_properties(), "isolation.level": "read_committed"}, topic)
+
+
+def content(rows: list[Row]) -> list[tuple[object, ...]]:
+    """Return all of the rows but where they are: partition, time, key, value, headers, in their order."""
+    return [(row.partition, *row[3:]) for row in rows]
+
+
+def delete_records(kafka: KafkaCluster, folder: Path, topic: str, partition: int, before: int) -> None:
+    """Delete the records of a partition before an offset, with Kafka's own tool."""
+    wanted = {"partitions": [{"topic": topic, "partition": partition, "offset": before}], "version": 1}
+    (folder / "delete.json").write_text(json.dumps(wanted))
+    file = str(folder / "delete.json")
+    kafka.run_tool(DELETE_RECORDS, "--bootstrap-server", kafka.bootstrap(), "--offset-json-file", file)
