@@ -5,7 +5,7 @@ import pytest
 from tests.sim.chaos.commands import CORPUS, ROOT, failure_line, plan_of, run, trace_hash_elsewhere
 from tests.sim.chaos_producer.plan import ProducerPlan
 
-SEEDS = 6
+SEEDS = 3
 PATHS = [path for path in sorted(CORPUS.glob("*.json")) if isinstance(plan_of(str(path)), ProducerPlan)]
 WORDS = [*(str(path.relative_to(ROOT)) for path in PATHS), *(f"producer:{seed}" for seed in range(SEEDS))]
 

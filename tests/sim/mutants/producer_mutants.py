@@ -67,6 +67,18 @@ PRODUCER_MUTANTS: tuple[Mutant, ...] = (
         "flush.mark.finish(None)",
     ),
     Mutant(
+        "one of several flushes tells of a failure",
+        f"{_PRODUCER}/deliveries.py",
+        "for group, reported in flush.groups:",
+        "for group, reported in [(group, group.reported) for group, _ in flush.groups]:",
+    ),
+    Mutant(
+        "a stopped process is a callback that holds the loop up",
+        f"{_PRODUCER}/mailbox.py",
+        "if is_last_look or now_ms - deadline_at_ms < STOOD_STILL_MS:",
+        "if True:",
+    ),
+    Mutant(
         "close calls failed what is unknown",
         f"{_PRODUCER}/batch.py",
         "return Outcome(error=error, is_unknown=self.is_unknown)",
