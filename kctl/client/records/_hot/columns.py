@@ -28,7 +28,7 @@ class Columns:
     Attributes:
         count: records in the columns.
         keys, values: bytes, None for null.
-        timestamps_ms: since the epoch.
+        timestamps_ms: numbers since the epoch.
         headers: as in a record; None where it has none.
         offset_runs: (offset, row): from that row on the offsets rise by one a row.
         type_runs: (timestamp type as Kafka numbers it, row): so it is from that row on.
@@ -43,7 +43,10 @@ class Columns:
         self.count: i64 = 0
         self.keys: list[bytes | None] = []
         self.values: list[bytes | None] = []
-        self.timestamps_ms: list[int] = []
+        self.timestamps_ms: list[object] = []
+        self.last_ms: i64 = -1
+        self.last_object: object = -1
+        """The last timestamp as an object: neighbours mostly have the same, and making one costs more than all else."""
         self.headers: list[tuple[Header, ...] | None] = []
         self.offset_runs: list[tuple[int, int]] = []
         self.type_runs: list[tuple[int, int]] = []
@@ -74,7 +77,10 @@ def read_columns(cursor: RecordCursor, columns: Columns, limit: i64) -> None:
             values.append(cursor.value())
             columns.room_bytes -= max(cursor.value_size, 0)
         if columns.wants_timestamps:
-            timestamps_ms.append(cursor.timestamp_ms)
+            if cursor.timestamp_ms != columns.last_ms:
+                columns.last_ms = cursor.timestamp_ms
+                columns.last_object = cursor.timestamp_ms
+            timestamps_ms.append(columns.last_object)
         if cursor.offset != columns.next_offset:
             columns.offset_runs.append((cursor.offset, columns.count))
         columns.next_offset = cursor.offset + 1
