@@ -8,7 +8,7 @@ PYTEST := $(BIN)/python -m pytest -q
 # Other Kafka clients, for comparison; kept with what the tests fetch.
 PEERS := $(or $(KCTL_CACHE),$(HOME)/.cache/kctl)/peers/.ready
 
-.PHONY: help run test check format lint types layers generated unit sim sim-seeds sim-fresh sim-long sim-mutants fuzz loopback cli faultlab broker pipeline-source soak conformance docs packages installed bench bench-peers clean
+.PHONY: help run test check format lint types layers generated unit sim sim-seeds sim-fresh sim-long sim-mutants fuzz loopback cli faultlab broker pipeline pipeline-source pipeline-jobs soak conformance docs packages reproducible installed bench bench-peers clean
 
 help:  ## list the tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -26,7 +26,7 @@ run: $(INSTALLED)  ## start a sandbox cluster, produce to it, consume from it, p
 	@PATH="$(abspath $(BIN)):$$PATH" bash tools/first_run.sh
 
 test: check sim-seeds fuzz  ## every tier; starts real brokers itself
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target broker cli conformance loopback faultlab pipeline-source
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target broker installed conformance packages docs loopback faultlab pipeline-source pipeline-jobs
 	@echo "all tiers passed"
 
 check: $(READY)  ## what every commit passes, in under a minute
@@ -87,6 +87,11 @@ broker: $(READY)  ## real Kafka: newest, 3.9 and 2.8 (Java 17 and Maven)
 pipeline-source: $(READY)  ## the data source, next to Spark's own connector (Java 17 and Maven)
 	$(PYTEST) $(wildcard tests/pipeline/test_source_*.py)
 
+pipeline-jobs: $(READY)  ## jobs on Spark: local, on a standalone cluster, under faults (Java 17 and Maven)
+	$(PYTEST) $(filter-out tests/pipeline/test_source_%,$(wildcard tests/pipeline/test_*.py))
+
+pipeline: pipeline-source pipeline-jobs  ## all that runs on Spark
+
 soak: $(READY)  ## consume -g and produce under 20 kills and freezes each; KCTL_SOAK_SEED, KCTL_SOAK_BLOWS
 	KCTL_SOAK_BLOWS=$(or $(KCTL_SOAK_BLOWS),20) $(PYTEST) tests/broker/test_at_least_once.py
 	KCTL_SOAK_BLOWS=$(or $(KCTL_SOAK_BLOWS),20) $(PYTEST) -rP tests/broker/test_produce_nothing_lost.py
@@ -94,16 +99,21 @@ soak: $(READY)  ## consume -g and produce under 20 kills and freezes each; KCTL_
 docs: $(READY)  ## every block of README and docs is typed or run, and comes as it is shown
 	$(PYTEST) tests/docs
 
-packages: $(READY)  ## sdist, wheels and zipapp in dist/, checked in empty environments
+dist/.built: $(READY) setup.py pyproject.toml tools/build_packages.py $(shell find kctl man completions -name '*.py' -o -path 'man/*' -o -path 'completions/*')
 	rm -rf dist
 	$(BIN)/python tools/build_packages.py --out dist
+	@touch $@
+
+packages: dist/.built  ## sdist, wheels and zipapp in dist/, checked in empty environments
 	KCTL_PACKAGES=dist $(PYTEST) tests/packages
 
-installed: $(READY)  ## the cli tier against a wheel that is installed in an empty environment
-	rm -rf build/installed build/wheel
-	$(BIN)/python tools/build_packages.py --out build/wheel --only wheel
+reproducible: dist/.built  ## the compiled wheel too is the same in another folder
+	KCTL_PACKAGES=dist KCTL_REPRODUCE=wheel $(PYTEST) tests/packages -k same_bytes
+
+installed: dist/.built  ## the cli tier against a wheel that is installed in an empty environment
+	rm -rf build/installed
 	$(PYTHON) -m venv build/installed
-	build/installed/bin/python -m pip install --quiet --disable-pip-version-check build/wheel/*-cp$(shell $(PYTHON) -c 'import sys; print(*sys.version_info[:2], sep="")')-*.whl
+	build/installed/bin/python -m pip install --quiet --disable-pip-version-check dist/*-cp$(shell $(BIN)/python -c 'import sys; print(*sys.version_info[:2], sep="")')-*.whl
 	KCTL_TEST_COMMAND=$(abspath build/installed/bin/kctl) $(PYTEST) tests/cli
 
 conformance: $(READY)  ## bytes and outcomes against the Java client and others

@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -45,7 +46,7 @@ def build(out: Path, kinds: Iterable[str] = KINDS, root: Path = ROOT) -> list[Pa
         epoch = _run(["git", "log", "-1", "--format=%ct"], root).strip()
         sdist = _build_sdist(root, work, int(epoch))
         source = _unpack(sdist, work / "source")
-        environ = _build_environ(epoch, source)
+        environ = _build_environ(epoch, work)
         built = [sdist] if "sdist" in wanted else []
         if "wheel" in wanted:
             built += [_build_wheel(source, work / f"wheel-{python}", python, environ) for python in _pythons()]
@@ -56,9 +57,9 @@ def build(out: Path, kinds: Iterable[str] = KINDS, root: Path = ROOT) -> list[Pa
         return [Path(shutil.copy2(path, out / path.name)) for path in built]
 
 
-def _build_environ(epoch: str, source: Path) -> dict[str, str]:
+def _build_environ(epoch: str, work: Path) -> dict[str, str]:
     """Return the variables under which the same source gives the same bytes: no times, no random order, no paths."""
-    flags = f"-g0 -ffile-prefix-map={source}=."
+    flags = f"-g0 -ffile-prefix-map={work}=."
     ours = {name: value for name, value in os.environ.items() if not name.startswith(("KCTL_", "PYTHON"))}
     return {
         **ours,
@@ -103,9 +104,14 @@ def _unpack(sdist: Path, into: Path) -> Path:
 
 
 def _build_wheel(source: Path, out: Path, python: str, environ: Mapping[str, str]) -> Path:
+    """Build one wheel with what pyproject.toml asks for, in a folder of ours: pip's own would leave its name in it."""
     shutil.rmtree(source / "build", ignore_errors=True)  # what the wheel before has compiled
-    _run([python, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(out), str(source)], source, environ)
-    [wheel] = out.iterdir()
+    needed = tomllib.loads((source / "pyproject.toml").read_text())["build-system"]["requires"]
+    _run([python, "-m", "venv", str(out / "env")], source, environ)
+    pip = [str(out / "env" / "bin" / "python"), "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    _run([*pip, "install", *needed], source, environ)
+    _run([*pip, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(out), str(source)], source, environ)
+    [wheel] = out.glob("*.whl")
     return wheel
 
 
@@ -127,8 +133,16 @@ def _with_pip(version: str) -> str | None:
 def _build_zipapp(wheel: Path, work: Path, environ: Mapping[str, str]) -> Path:
     """Build one file that unpacks itself on its first start: compiled dependencies cannot be loaded from a zip."""
     out = work / f"kctl-py{sys.version_info.major}{sys.version_info.minor}.pyz"
+    site = work / "site"
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    _run([*pip, "install", "--no-compile", "--target", str(site), str(wheel)], work, environ)
+    for told in site.glob("kctl_kafka-*.dist-info/direct_url.json"):  # where the wheel lay just now
+        told.unlink()
+        record = told.with_name("RECORD")
+        lines = record.read_text().splitlines(keepends=True)
+        record.write_text("".join(line for line in lines if "/direct_url.json," not in line))
     command = [sys.executable, "-m", "shiv", "--console-script", "kctl", "--reproducible", "--compressed"]
-    _run([*command, "--python", "/usr/bin/env python3", "--output-file", str(out), str(wheel)], work, environ)
+    _run([*command, "--python", "/usr/bin/env python3", "--site-packages", str(site), "-o", str(out)], work, environ)
     return out
 
 

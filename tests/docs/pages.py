@@ -2,8 +2,8 @@
 
 A page's `console` blocks are one session of a shell: lines after `$ ` are typed (a line that ends with a backslash or
 follows `> ` goes on), the others are what must appear. Numbers with a fraction and those before a unit of time or a
-rate may differ; `...` stands for anything, on a line of its own for any lines. `python` blocks of a page are one program. A block is left out only by
-a comment before it, `<!-- not run: why -->`.
+rate may differ; `...` stands for anything, on a line of its own for any lines. `python` blocks of a page are one
+program. A block is left out only by a comment before it, `<!-- not run: why -->`.
 """
 
 import os
