@@ -60,13 +60,13 @@ def verify(
 ) -> int:
     """Compare two topics, or a topic and its export, record by record: missing, changed, duplicate, reordered.
 
-    Exits with 3 when they differ. Partitions are compared each with that of the same number. docs/pipeline-verify.md.
+    Exits with 3 when they differ. Partitions are compared each with that of the same number. docs/pipeline.md.
     """
     if export is not None and (to_topic, to_bootstrap, to_config) != (None, None, None):
         raise click.UsageError("--export and --to-...: compare with one of them.")
     if export is None and (to_topic or topic) == topic and to_bootstrap is None and to_config is None:
         raise click.UsageError(
-            "a topic is the same as itself: --to-topic, --to-bootstrap or --export say what to compare"
+            "a topic is the same as itself: --to-topic, --to-bootstrap or --export say what to compare."
         )
     choice = spark_choice(master, spark_conf, spark_log, worker_python)
     output = common.choose_output(*SHAPES)
