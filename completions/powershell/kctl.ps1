@@ -2,7 +2,7 @@
 # Commands, options and their words are known here. Names of topics, groups and profiles are asked of
 # `kctl __complete`, which answers within 300 ms (KCTL_COMPLETION_TIMEOUT_MS) or not at all.
 
-$kctlValued = @('--offset', '-o', '--tail', '--max', '-n', '--idle-timeout', '--isolation', '--max-memory', '--format', '-f', '--kcat-format', '--null', '--grep', '--partition', '-p', '--group', '-g', '--bootstrap', '-b', '--api-timeout', '--connect-timeout', '--request-timeout', '--close-timeout', '--security-protocol', '-X', '--command-config', '--profile', '-C', '--output', '--trace-file', '--input', '-i', '--delimiter', '-D', '--key-separator', '-K', '--header', '-H', '--partitioner', '--acks', '--compression', '--rate', '--txn-id', '--undelivered', '--delivery-timeout', '--idle', '--cert-warn', '--resolve', '--sni', '--count', '--interval', '--write-out', '--diff', '--partitions', '--replication-factor', '--config', '--state', '--type', '--topic', '--threshold', '--to-offset', '--shift-by', '--to-datetime', '--by-duration', '--from-file', '--export', '--sasl-mechanism', '--user', '--password-from', '--unset', '--from', '--rpk-profile', '--as', '--to', '--records', '--record-size', '--layout', '--level', '--start', '--range-size', '--master', '--spark-conf', '--spark-log', '--worker-python', '--progress', '--html', '--place', '--quantile', '--headroom', '--nodes', '--port', '--host', '--racks', '--min-insync-replicas', '--transaction-version', '--control')
+$kctlValued = @('--offset', '-o', '--tail', '--max', '-n', '--idle-timeout', '--isolation', '--max-memory', '--format', '-f', '--kcat-format', '--null', '--grep', '--partition', '-p', '--group', '-g', '--bootstrap', '-b', '--api-timeout', '--connect-timeout', '--request-timeout', '--close-timeout', '--security-protocol', '-X', '--command-config', '--profile', '-C', '--output', '--trace-file', '--input', '-i', '--delimiter', '-D', '--key-separator', '-K', '--header', '-H', '--partitioner', '--acks', '--compression', '--rate', '--txn-id', '--undelivered', '--delivery-timeout', '--idle', '--cert-warn', '--resolve', '--sni', '--count', '--interval', '--write-out', '--diff', '--partitions', '--replication-factor', '--config', '--state', '--type', '--topic', '--threshold', '--to-offset', '--shift-by', '--to-datetime', '--by-duration', '--from-file', '--export', '--sasl-mechanism', '--user', '--password-from', '--unset', '--from', '--rpk-profile', '--as', '--to', '--records', '--record-size', '--layout', '--level', '--start', '--range-size', '--master', '--spark-conf', '--spark-log', '--worker-python', '--progress', '--to-bootstrap', '--to-config', '--to-topic', '--name', '--html', '--place', '--quantile', '--headroom', '--nodes', '--port', '--host', '--racks', '--min-insync-replicas', '--transaction-version', '--control')
 $kctlLists = @{
     'properties' = @('acks=', 'allow.auto.create.topics=', 'auto.commit.interval.ms=', 'auto.offset.reset=', 'batch.size=', 'bootstrap.attempt.delay.ms=', 'bootstrap.servers=', 'buffer.memory=', 'check.crcs=', 'client.dns.lookup=', 'client.id=', 'client.rack=', 'compression.gzip.level=', 'compression.lz4.level=', 'compression.type=', 'compression.zstd.level=', 'connections.max.idle.ms=', 'default.api.timeout.ms=', 'delivery.timeout.ms=', 'enable.auto.commit=', 'enable.idempotence=', 'enable.metrics.push=', 'exclude.internal.topics=', 'fetch.max.bytes=', 'fetch.max.wait.ms=', 'fetch.min.bytes=', 'group.id=', 'group.instance.id=', 'group.protocol=', 'group.remote.assignor=', 'heartbeat.interval.ms=', 'isolation.level=', 'linger.ms=', 'max.block.ms=', 'max.in.flight.requests.per.connection=', 'max.partition.fetch.bytes=', 'max.poll.interval.ms=', 'max.poll.records=', 'max.request.size=', 'metadata.max.age.ms=', 'metadata.max.idle.ms=', 'metadata.recovery.rebootstrap.trigger.ms=', 'metadata.recovery.strategy=', 'partition.assignment.strategy=', 'partitioner.adaptive.partitioning.enable=', 'partitioner.availability.timeout.ms=', 'partitioner.class=', 'partitioner.ignore.keys=', 'receive.buffer.bytes=', 'reconnect.backoff.max.ms=', 'reconnect.backoff.ms=', 'request.timeout.ms=', 'retries=', 'retry.backoff.max.ms=', 'retry.backoff.ms=', 'sasl.mechanism=', 'sasl.oauthbearer.token.endpoint.url=', 'sasl.oauthbearer.token.file=', 'security.protocol=', 'send.buffer.bytes=', 'session.timeout.ms=', 'socket.connection.setup.timeout.max.ms=', 'socket.connection.setup.timeout.ms=', 'ssl.cipher.suites=', 'ssl.enabled.protocols=', 'ssl.endpoint.identification.algorithm=', 'ssl.keystore.location=', 'ssl.keystore.type=', 'ssl.truststore.location=', 'ssl.truststore.type=', 'transaction.timeout.ms=', 'transactional.id=')
     'subjects' = @('OK', 'UNEXPECTED', 'USAGE', 'DEGRADED', 'DNS', 'REFUSED', 'CONNECT_TIMEOUT', 'TLS', 'AUTHENTICATION', 'WRONG_PEER', 'REQUEST_TIMEOUT', 'API_TIMEOUT', 'ADVERTISED_ADDRESS', 'NOT_ABLE_YET', 'UNDELIVERED', 'CLOSE_TIMEOUT', 'NOT_AUTHORISED', 'UNKNOWN_RESOURCE', 'DATA', 'SIGINT', 'SIGTERM', 'UNKNOWN_SERVER_ERROR', 'NONE', 'OFFSET_OUT_OF_RANGE', 'CORRUPT_MESSAGE', 'UNKNOWN_TOPIC_OR_PARTITION', 'INVALID_FETCH_SIZE', 'LEADER_NOT_AVAILABLE', 'NOT_LEADER_OR_FOLLOWER', 'REQUEST_TIMED_OUT', 'BROKER_NOT_AVAILABLE', 'REPLICA_NOT_AVAILABLE', 'MESSAGE_TOO_LARGE', 'STALE_CONTROLLER_EPOCH', 'OFFSET_METADATA_TOO_LARGE', 'NETWORK_EXCEPTION', 'COORDINATOR_LOAD_IN_PROGRESS', 'COORDINATOR_NOT_AVAILABLE', 'NOT_COORDINATOR', 'INVALID_TOPIC_EXCEPTION', 'RECORD_LIST_TOO_LARGE', 'NOT_ENOUGH_REPLICAS', 'NOT_ENOUGH_REPLICAS_AFTER_APPEND', 'INVALID_REQUIRED_ACKS', 'ILLEGAL_GENERATION', 'INCONSISTENT_GROUP_PROTOCOL', 'INVALID_GROUP_ID', 'UNKNOWN_MEMBER_ID', 'INVALID_SESSION_TIMEOUT', 'REBALANCE_IN_PROGRESS', 'INVALID_COMMIT_OFFSET_SIZE', 'TOPIC_AUTHORIZATION_FAILED', 'GROUP_AUTHORIZATION_FAILED', 'CLUSTER_AUTHORIZATION_FAILED', 'INVALID_TIMESTAMP', 'UNSUPPORTED_SASL_MECHANISM', 'ILLEGAL_SASL_STATE', 'UNSUPPORTED_VERSION', 'TOPIC_ALREADY_EXISTS', 'INVALID_PARTITIONS', 'INVALID_REPLICATION_FACTOR', 'INVALID_REPLICA_ASSIGNMENT', 'INVALID_CONFIG', 'NOT_CONTROLLER', 'INVALID_REQUEST', 'UNSUPPORTED_FOR_MESSAGE_FORMAT', 'POLICY_VIOLATION', 'OUT_OF_ORDER_SEQUENCE_NUMBER', 'DUPLICATE_SEQUENCE_NUMBER', 'INVALID_PRODUCER_EPOCH', 'INVALID_TXN_STATE', 'INVALID_PRODUCER_ID_MAPPING', 'INVALID_TRANSACTION_TIMEOUT', 'CONCURRENT_TRANSACTIONS', 'TRANSACTION_COORDINATOR_FENCED', 'TRANSACTIONAL_ID_AUTHORIZATION_FAILED', 'SECURITY_DISABLED', 'OPERATION_NOT_ATTEMPTED', 'KAFKA_STORAGE_ERROR', 'LOG_DIR_NOT_FOUND', 'SASL_AUTHENTICATION_FAILED', 'UNKNOWN_PRODUCER_ID', 'REASSIGNMENT_IN_PROGRESS', 'DELEGATION_TOKEN_AUTH_DISABLED', 'DELEGATION_TOKEN_NOT_FOUND', 'DELEGATION_TOKEN_OWNER_MISMATCH', 'DELEGATION_TOKEN_REQUEST_NOT_ALLOWED', 'DELEGATION_TOKEN_AUTHORIZATION_FAILED', 'DELEGATION_TOKEN_EXPIRED', 'INVALID_PRINCIPAL_TYPE', 'NON_EMPTY_GROUP', 'GROUP_ID_NOT_FOUND', 'FETCH_SESSION_ID_NOT_FOUND', 'INVALID_FETCH_SESSION_EPOCH', 'LISTENER_NOT_FOUND', 'TOPIC_DELETION_DISABLED', 'FENCED_LEADER_EPOCH', 'UNKNOWN_LEADER_EPOCH', 'UNSUPPORTED_COMPRESSION_TYPE', 'STALE_BROKER_EPOCH', 'OFFSET_NOT_AVAILABLE', 'MEMBER_ID_REQUIRED', 'PREFERRED_LEADER_NOT_AVAILABLE', 'GROUP_MAX_SIZE_REACHED', 'FENCED_INSTANCE_ID', 'ELIGIBLE_LEADERS_NOT_AVAILABLE', 'ELECTION_NOT_NEEDED', 'NO_REASSIGNMENT_IN_PROGRESS', 'GROUP_SUBSCRIBED_TO_TOPIC', 'INVALID_RECORD', 'UNSTABLE_OFFSET_COMMIT', 'THROTTLING_QUOTA_EXCEEDED', 'PRODUCER_FENCED', 'RESOURCE_NOT_FOUND', 'DUPLICATE_RESOURCE', 'UNACCEPTABLE_CREDENTIAL', 'INCONSISTENT_VOTER_SET', 'INVALID_UPDATE_VERSION', 'FEATURE_UPDATE_FAILED', 'PRINCIPAL_DESERIALIZATION_FAILURE', 'SNAPSHOT_NOT_FOUND', 'POSITION_OUT_OF_RANGE', 'UNKNOWN_TOPIC_ID', 'DUPLICATE_BROKER_REGISTRATION', 'BROKER_ID_NOT_REGISTERED', 'INCONSISTENT_TOPIC_ID', 'INCONSISTENT_CLUSTER_ID', 'TRANSACTIONAL_ID_NOT_FOUND', 'FETCH_SESSION_TOPIC_ID_ERROR', 'INELIGIBLE_REPLICA', 'NEW_LEADER_ELECTED', 'OFFSET_MOVED_TO_TIERED_STORAGE', 'FENCED_MEMBER_EPOCH', 'UNRELEASED_INSTANCE_ID', 'UNSUPPORTED_ASSIGNOR', 'STALE_MEMBER_EPOCH', 'MISMATCHED_ENDPOINT_TYPE', 'UNSUPPORTED_ENDPOINT_TYPE', 'UNKNOWN_CONTROLLER_ID', 'UNKNOWN_SUBSCRIPTION_ID', 'TELEMETRY_TOO_LARGE', 'INVALID_REGISTRATION', 'TRANSACTION_ABORTABLE', 'INVALID_RECORD_STATE', 'SHARE_SESSION_NOT_FOUND', 'INVALID_SHARE_SESSION_EPOCH', 'FENCED_STATE_EPOCH', 'INVALID_VOTER_KEY', 'DUPLICATE_VOTER', 'VOTER_NOT_FOUND', 'INVALID_REGULAR_EXPRESSION', 'REBOOTSTRAP_REQUIRED', 'STREAMS_INVALID_TOPOLOGY', 'STREAMS_INVALID_TOPOLOGY_EPOCH', 'STREAMS_TOPOLOGY_FENCED', 'SHARE_SESSION_LIMIT_REACHED', 'acks', 'allow.auto.create.topics', 'auto.commit.interval.ms', 'auto.offset.reset', 'batch.size', 'bootstrap.attempt.delay.ms', 'bootstrap.servers', 'buffer.memory', 'check.crcs', 'client.dns.lookup', 'client.id', 'client.rack', 'compression.gzip.level', 'compression.lz4.level', 'compression.type', 'compression.zstd.level', 'connections.max.idle.ms', 'default.api.timeout.ms', 'delivery.timeout.ms', 'enable.auto.commit', 'enable.idempotence', 'enable.metrics.push', 'exclude.internal.topics', 'fetch.max.bytes', 'fetch.max.wait.ms', 'fetch.min.bytes', 'group.id', 'group.instance.id', 'group.protocol', 'group.remote.assignor', 'heartbeat.interval.ms', 'isolation.level', 'linger.ms', 'max.block.ms', 'max.in.flight.requests.per.connection', 'max.partition.fetch.bytes', 'max.poll.interval.ms', 'max.poll.records', 'max.request.size', 'metadata.max.age.ms', 'metadata.max.idle.ms', 'metadata.recovery.rebootstrap.trigger.ms', 'metadata.recovery.strategy', 'partition.assignment.strategy', 'partitioner.adaptive.partitioning.enable', 'partitioner.availability.timeout.ms', 'partitioner.class', 'partitioner.ignore.keys', 'receive.buffer.bytes', 'reconnect.backoff.max.ms', 'reconnect.backoff.ms', 'request.timeout.ms', 'retries', 'retry.backoff.max.ms', 'retry.backoff.ms', 'sasl.jaas.config', 'sasl.mechanism', 'sasl.oauthbearer.token', 'sasl.oauthbearer.token.endpoint.url', 'sasl.oauthbearer.token.file', 'security.protocol', 'send.buffer.bytes', 'session.timeout.ms', 'socket.connection.setup.timeout.max.ms', 'socket.connection.setup.timeout.ms', 'ssl.cipher.suites', 'ssl.enabled.protocols', 'ssl.endpoint.identification.algorithm', 'ssl.key.password', 'ssl.keystore.certificate.chain', 'ssl.keystore.key', 'ssl.keystore.location', 'ssl.keystore.password', 'ssl.keystore.type', 'ssl.truststore.certificates', 'ssl.truststore.location', 'ssl.truststore.password', 'ssl.truststore.type', 'transaction.timeout.ms', 'transactional.id')
@@ -46,7 +46,7 @@ $kctlPlaces = @{
             ,@('--exit-at-end', 'Stop at what was the end at the start')
             ,@('-e', 'Stop at what was the end at the start')
             ,@('--idle-timeout', 'Stop when nothing came for so long')
-            ,@('--isolation', 'read_uncommitted (default) or read_committed')
+            ,@('--isolation', 'Which records: read_uncommitted (default) or read_committed')
             ,@('--max-memory', 'Most that is fetched ahead, such as 16MiB (64MiB)')
             ,@('--format', 'What to write for each record')
             ,@('-f', 'What to write for each record')
@@ -86,8 +86,8 @@ $kctlPlaces = @{
         Commands = @(
         )
         Options = @(
-            ,@('--input', 'lines, or jsonl: exactly what consume --output jsonl writes')
-            ,@('-i', 'lines, or jsonl: exactly what consume --output jsonl writes')
+            ,@('--input', 'Form of the input')
+            ,@('-i', 'Form of the input')
             ,@('--format', 'How a record is written')
             ,@('-f', 'How a record is written')
             ,@('--file-per-message', 'Each file is one record, as kcat does without -l')
@@ -104,9 +104,9 @@ $kctlPlaces = @{
             ,@('--keep-partition', 'With -i jsonl: each record goes to the partition that it names')
             ,@('--partition', 'Send to this partition')
             ,@('-p', 'Send to this partition')
-            ,@('--partitioner', 'default (by key, else sticky) or round_robin')
+            ,@('--partitioner', 'Who chooses partitions')
             ,@('--acks', 'Who must have a record')
-            ,@('--compression', 'none, gzip, snappy, lz4 or zstd')
+            ,@('--compression', 'Codec of batches')
             ,@('--rate', 'At most so many records a second, such as 500/s')
             ,@('--txn', 'All or nothing: one transaction, aborted after any error and after Ctrl-C')
             ,@('--txn-id', 'The same by this transactional.id, which fences older producers')
@@ -141,6 +141,7 @@ $kctlPlaces = @{
         Options = @(
             ,@('--strict', 'Exit with 3 when anything is wrong, also where the cluster can be used')
             ,@('--group', 'Find the coordinator of this consumer group too')
+            ,@('-g', 'Find the coordinator of this consumer group too')
             ,@('--idle', 'Keep each connection silent for so long, then see whether it still lives')
             ,@('--cert-warn', 'Tell of certificates that end within this time (21d)')
             ,@('--resolve', 'Dial this address for that name')
@@ -148,7 +149,7 @@ $kctlPlaces = @{
             ,@('--try-protocols', 'Where a peer seems to speak TLS unlike us, or the other way round')
             ,@('--no-try-protocols', 'Where a peer seems to speak TLS unlike us, or the other way round')
             ,@('--watch', 'Repeat it, and keep statistics of each address')
-            ,@('--count', 'Stop after so many rounds')
+            ,@('--count', 'Stop after N rounds')
             ,@('--interval', 'From one round to the next (1s)')
             ,@('--write-out', 'Print only this for each address')
             ,@('--diff', 'Compare two saved results (--output json or jsonl)')
@@ -251,8 +252,8 @@ $kctlPlaces = @{
         Commands = @(
         )
         Options = @(
-            ,@('--partitions', 'How many')
-            ,@('--replication-factor', 'Copies of each')
+            ,@('--partitions', 'Partitions of each topic')
+            ,@('--replication-factor', 'Copies of each partition')
             ,@('--config', 'A property of the topics')
             ,@('--dry-run', 'Let the broker check, but create nothing')
             ,@('--bootstrap', 'First servers to ask, with commas or repeated')
@@ -390,7 +391,7 @@ $kctlPlaces = @{
             ,@('--threshold', 'Exit with 3 when a partition is more than N behind')
             ,@('--watch', 'Show it again and again, until Ctrl-C')
             ,@('--interval', 'From one look to the next (2s)')
-            ,@('--count', 'End after so many looks')
+            ,@('--count', 'Stop after N looks')
             ,@('--bootstrap', 'First servers to ask, with commas or repeated')
             ,@('-b', 'First servers to ask, with commas or repeated')
             ,@('--api-timeout', 'Limit of one whole call (60s)')
@@ -599,7 +600,7 @@ $kctlPlaces = @{
             ,@('-h', 'Show this message and exit')
         )
         Values = [System.Collections.Hashtable]::new()
-        Arguments = @('')
+        Arguments = @('names:profiles')
     }
     'profile use' = @{
         Commands = @(
@@ -611,7 +612,7 @@ $kctlPlaces = @{
             ,@('-h', 'Show this message and exit')
         )
         Values = [System.Collections.Hashtable]::new()
-        Arguments = @('')
+        Arguments = @('names:profiles')
     }
     'profile create' = @{
         Commands = @(
@@ -644,7 +645,7 @@ $kctlPlaces = @{
             ,@('-h', 'Show this message and exit')
         )
         Values = [System.Collections.Hashtable]::new()
-        Arguments = @('')
+        Arguments = @('names:profiles')
     }
     'profile delete' = @{
         Commands = @(
@@ -654,7 +655,7 @@ $kctlPlaces = @{
             ,@('-h', 'Show this message and exit')
         )
         Values = [System.Collections.Hashtable]::new()
-        Arguments = @('')
+        Arguments = @('names:profiles')
     }
     'profile import' = @{
         Commands = @(
@@ -694,7 +695,7 @@ $kctlPlaces = @{
             ,@('-h', 'Show this message and exit')
         )
         Values = [System.Collections.Hashtable]::new()
-        Arguments = @('')
+        Arguments = @('names:profiles')
     }
     'profile trust' = @{
         Commands = @(
@@ -724,15 +725,15 @@ $kctlPlaces = @{
         Commands = @(
         )
         Options = @(
-            ,@('--records', 'How many')
-            ,@('-n', 'How many')
-            ,@('--record-size', 'Of each value, such as 100B or 1KiB')
-            ,@('--topic', 'One that is there')
+            ,@('--records', 'How many records')
+            ,@('-n', 'How many records')
+            ,@('--record-size', 'Size of each value, such as 100B or 1KiB')
+            ,@('--topic', 'A topic that is there')
             ,@('--rate', 'At most so many records a second, such as 500/s')
-            ,@('--partitions', 'Of a topic that is made')
-            ,@('--replication-factor', 'Of a topic that is made')
-            ,@('--acks', 'all, 1 or 0')
-            ,@('--compression', 'none, gzip, snappy, lz4 or zstd')
+            ,@('--partitions', 'Partitions of a topic that is made')
+            ,@('--replication-factor', 'Copies of a topic that is made')
+            ,@('--acks', 'Who must have a record')
+            ,@('--compression', 'Codec of batches')
             ,@('--bootstrap', 'First servers to ask, with commas or repeated')
             ,@('-b', 'First servers to ask, with commas or repeated')
             ,@('--api-timeout', 'Limit of one whole call (60s)')
@@ -761,13 +762,13 @@ $kctlPlaces = @{
         Commands = @(
         )
         Options = @(
-            ,@('--records', 'How many')
-            ,@('-n', 'How many')
-            ,@('--record-size', 'Of each value, such as 100B or 1KiB')
-            ,@('--topic', 'One that is there')
-            ,@('--partitions', 'Of a topic that is made')
-            ,@('--replication-factor', 'Of a topic that is made')
-            ,@('--compression', 'none, gzip, snappy, lz4 or zstd')
+            ,@('--records', 'How many records')
+            ,@('-n', 'How many records')
+            ,@('--record-size', 'Size of each value, such as 100B or 1KiB')
+            ,@('--topic', 'A topic that is there')
+            ,@('--partitions', 'Partitions of a topic that is made')
+            ,@('--replication-factor', 'Copies of a topic that is made')
+            ,@('--compression', 'Codec of batches')
             ,@('--bootstrap', 'First servers to ask, with commas or repeated')
             ,@('-b', 'First servers to ask, with commas or repeated')
             ,@('--api-timeout', 'Limit of one whole call (60s)')
@@ -796,15 +797,15 @@ $kctlPlaces = @{
         Commands = @(
         )
         Options = @(
-            ,@('--records', 'How many')
-            ,@('-n', 'How many')
-            ,@('--record-size', 'Of each value, such as 100B or 1KiB')
-            ,@('--topic', 'One that is there')
+            ,@('--records', 'How many records')
+            ,@('-n', 'How many records')
+            ,@('--record-size', 'Size of each value, such as 100B or 1KiB')
+            ,@('--topic', 'A topic that is there')
             ,@('--rate', 'At most so many records a second, such as 500/s')
-            ,@('--partitions', 'Of a topic that is made')
-            ,@('--replication-factor', 'Of a topic that is made')
-            ,@('--acks', 'all, 1 or 0')
-            ,@('--compression', 'none, gzip, snappy, lz4 or zstd')
+            ,@('--partitions', 'Partitions of a topic that is made')
+            ,@('--replication-factor', 'Copies of a topic that is made')
+            ,@('--acks', 'Who must have a record')
+            ,@('--compression', 'Codec of batches')
             ,@('--bootstrap', 'First servers to ask, with commas or repeated')
             ,@('-b', 'First servers to ask, with commas or repeated')
             ,@('--api-timeout', 'Limit of one whole call (60s)')
@@ -833,6 +834,8 @@ $kctlPlaces = @{
         Commands = @(
             ,@('export', 'Write topics to Parquet or JSON files, each record exactly once')
             ,@('import', 'Produce what was exported, each record at least once')
+            ,@('mirror', 'Copy topics to another cluster')
+            ,@('verify', 'Compare two topics, or a topic and its export, record by record')
             ,@('report', 'Sum up probe and trace files of a fleet')
         )
         Options = @(
@@ -847,7 +850,7 @@ $kctlPlaces = @{
         )
         Options = @(
             ,@('--to', 'Where to')
-            ,@('--format', 'parquet or json (lines), with zstd')
+            ,@('--format', 'Of the files: parquet or json (lines), with zstd')
             ,@('--layout', 'Folders below a topic''s')
             ,@('--level', 'How much zstd tries')
             ,@('--start', 'Where what is new to the export begins')
@@ -922,6 +925,86 @@ $kctlPlaces = @{
         )
         Values = [System.Collections.Hashtable]::new()
         Arguments = @('')
+    }
+    'pipeline mirror' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--to-bootstrap', 'First servers of the target')
+            ,@('--to-config', 'A .properties file for the target''s cluster')
+            ,@('--to-topic', 'Where one topic goes')
+            ,@('--name', 'Of this mirror: it goes on where the last run of it ended')
+            ,@('--create', 'Make topics that the target lacks, with as many partitions')
+            ,@('--continuous', 'Go on with what comes, until Ctrl-C')
+            ,@('--interval', 'From one look to the next (10s)')
+            ,@('--allow-loss', 'Go on where records were deleted before they were mirrored')
+            ,@('--dry-run', 'Show the plan: splits, bytes and tasks')
+            ,@('--master', 'Where Spark runs')
+            ,@('--spark-conf', 'A property of Spark')
+            ,@('--spark-log', 'Where Spark''s log goes')
+            ,@('--worker-python', 'Python of a cluster''s workers')
+            ,@('--bootstrap', 'First servers to ask, with commas or repeated')
+            ,@('-b', 'First servers to ask, with commas or repeated')
+            ,@('--api-timeout', 'Limit of one whole call (60s)')
+            ,@('--connect-timeout', 'Limit of DNS, TCP, TLS and SASL together (10s)')
+            ,@('--request-timeout', 'Limit of one request on the wire (30s)')
+            ,@('--close-timeout', 'Limit of closing down (30s)')
+            ,@('--security-protocol', 'PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL')
+            ,@('-X', 'Any Kafka client property, by its official name')
+            ,@('--command-config', 'A .properties file, as of Kafka''s own tools')
+            ,@('--profile', 'Profile to use')
+            ,@('-C', 'Profile to use')
+            ,@('--output', 'Shape of the data on stdout')
+            ,@('--quiet', 'Say nothing but errors on stderr')
+            ,@('-q', 'Say nothing but errors on stderr')
+            ,@('--verbose', 'Say more on stderr')
+            ,@('-v', 'Say more on stderr')
+            ,@('--trace', 'Tell each frame and attempt on stderr, and draw where the time went')
+            ,@('--trace-file', 'Write each frame and attempt to a file, as jsonl')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @('names:topics')
+    }
+    'pipeline verify' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--to-topic', 'The target')
+            ,@('--to-bootstrap', 'First servers of the target')
+            ,@('--to-config', 'A .properties file for the target''s cluster')
+            ,@('--export', 'Compare with an export')
+            ,@('--ignore-timestamps', 'Records that differ in their timestamps only are the same')
+            ,@('--allow-behind', 'A target that has not got to the end yet is no difference')
+            ,@('--dry-run', 'Show the plan: splits, bytes and tasks')
+            ,@('--master', 'Where Spark runs')
+            ,@('--spark-conf', 'A property of Spark')
+            ,@('--spark-log', 'Where Spark''s log goes')
+            ,@('--worker-python', 'Python of a cluster''s workers')
+            ,@('--bootstrap', 'First servers to ask, with commas or repeated')
+            ,@('-b', 'First servers to ask, with commas or repeated')
+            ,@('--api-timeout', 'Limit of one whole call (60s)')
+            ,@('--connect-timeout', 'Limit of DNS, TCP, TLS and SASL together (10s)')
+            ,@('--request-timeout', 'Limit of one request on the wire (30s)')
+            ,@('--close-timeout', 'Limit of closing down (30s)')
+            ,@('--security-protocol', 'PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL')
+            ,@('-X', 'Any Kafka client property, by its official name')
+            ,@('--command-config', 'A .properties file, as of Kafka''s own tools')
+            ,@('--profile', 'Profile to use')
+            ,@('-C', 'Profile to use')
+            ,@('--output', 'Shape of the data on stdout')
+            ,@('--quiet', 'Say nothing but errors on stderr')
+            ,@('-q', 'Say nothing but errors on stderr')
+            ,@('--verbose', 'Say more on stderr')
+            ,@('-v', 'Say more on stderr')
+            ,@('--trace', 'Tell each frame and attempt on stderr, and draw where the time went')
+            ,@('--trace-file', 'Write each frame and attempt to a file, as jsonl')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @('names:topics')
     }
     'pipeline report' = @{
         Commands = @(
@@ -1072,7 +1155,7 @@ $kctlPlaces = @{
             ,@('--port', 'Node i listens on this port + i - 1')
             ,@('--host', 'Address to listen on')
             ,@('--topic', 'A topic to start with')
-            ,@('--replication-factor', 'Replicas of each new partition')
+            ,@('--replication-factor', 'Copies of each new partition')
             ,@('--racks', 'The rack of each node, in order, repeated as needed')
             ,@('--min-insync-replicas', 'Replicas that acks=all needs')
             ,@('--transaction-version', '2: an epoch for each transaction (KIP-890)')
@@ -1115,6 +1198,7 @@ $kctlPlaces['produce'].Values['-X'] = 'list:properties'
 $kctlPlaces['produce'].Values['--profile'] = 'names:profiles'
 $kctlPlaces['produce'].Values['-C'] = 'names:profiles'
 $kctlPlaces['probe'].Values['--group'] = 'names:groups'
+$kctlPlaces['probe'].Values['-g'] = 'names:groups'
 $kctlPlaces['probe'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
 $kctlPlaces['probe'].Values['-X'] = 'list:properties'
 $kctlPlaces['probe'].Values['--profile'] = 'names:profiles'
@@ -1190,6 +1274,7 @@ $kctlPlaces['profile edit'].Values['-X'] = 'list:properties'
 $kctlPlaces['profile import'].Values['--from'] = @('java', 'librdkafka', 'rpk')
 $kctlPlaces['profile export'].Values['--as'] = @('java', 'librdkafka', 'rpk')
 $kctlPlaces['profile check'].Values['--output'] = @('table', 'json', 'jsonl')
+$kctlPlaces['bench produce'].Values['--topic'] = 'names:topics'
 $kctlPlaces['bench produce'].Values['--acks'] = @('all', '1', '0')
 $kctlPlaces['bench produce'].Values['--compression'] = @('none', 'gzip', 'snappy', 'lz4', 'zstd')
 $kctlPlaces['bench produce'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
@@ -1197,12 +1282,14 @@ $kctlPlaces['bench produce'].Values['-X'] = 'list:properties'
 $kctlPlaces['bench produce'].Values['--profile'] = 'names:profiles'
 $kctlPlaces['bench produce'].Values['-C'] = 'names:profiles'
 $kctlPlaces['bench produce'].Values['--output'] = @('table', 'json')
+$kctlPlaces['bench consume'].Values['--topic'] = 'names:topics'
 $kctlPlaces['bench consume'].Values['--compression'] = @('none', 'gzip', 'snappy', 'lz4', 'zstd')
 $kctlPlaces['bench consume'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
 $kctlPlaces['bench consume'].Values['-X'] = 'list:properties'
 $kctlPlaces['bench consume'].Values['--profile'] = 'names:profiles'
 $kctlPlaces['bench consume'].Values['-C'] = 'names:profiles'
 $kctlPlaces['bench consume'].Values['--output'] = @('table', 'json')
+$kctlPlaces['bench end-to-end'].Values['--topic'] = 'names:topics'
 $kctlPlaces['bench end-to-end'].Values['--acks'] = @('all', '1', '0')
 $kctlPlaces['bench end-to-end'].Values['--compression'] = @('none', 'gzip', 'snappy', 'lz4', 'zstd')
 $kctlPlaces['bench end-to-end'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
@@ -1221,6 +1308,18 @@ $kctlPlaces['pipeline import'].Values['-X'] = 'list:properties'
 $kctlPlaces['pipeline import'].Values['--profile'] = 'names:profiles'
 $kctlPlaces['pipeline import'].Values['-C'] = 'names:profiles'
 $kctlPlaces['pipeline import'].Values['--output'] = @('table', 'json')
+$kctlPlaces['pipeline mirror'].Values['--to-topic'] = 'names:topics'
+$kctlPlaces['pipeline mirror'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
+$kctlPlaces['pipeline mirror'].Values['-X'] = 'list:properties'
+$kctlPlaces['pipeline mirror'].Values['--profile'] = 'names:profiles'
+$kctlPlaces['pipeline mirror'].Values['-C'] = 'names:profiles'
+$kctlPlaces['pipeline mirror'].Values['--output'] = @('table', 'json')
+$kctlPlaces['pipeline verify'].Values['--to-topic'] = 'names:topics'
+$kctlPlaces['pipeline verify'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
+$kctlPlaces['pipeline verify'].Values['-X'] = 'list:properties'
+$kctlPlaces['pipeline verify'].Values['--profile'] = 'names:profiles'
+$kctlPlaces['pipeline verify'].Values['-C'] = 'names:profiles'
+$kctlPlaces['pipeline verify'].Values['--output'] = @('table', 'json')
 $kctlPlaces['pipeline report'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
 $kctlPlaces['pipeline report'].Values['-X'] = 'list:properties'
 $kctlPlaces['pipeline report'].Values['--profile'] = 'names:profiles'

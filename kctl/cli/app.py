@@ -7,7 +7,7 @@ them. Shown by tests/cli.
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import click
@@ -42,6 +42,19 @@ class Argument(typer.core.TyperArgument):
 
 
 setattr(typer.main, "TyperArgument", Argument)  # noqa: B010 - typer has no place to say which class to take
+
+
+class Formatter(click.HelpFormatter):
+    """Help whose names leave room for what is said of them, on narrow terminals too."""
+
+    def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
+        super().write_dl(list(rows), min(col_max, self.width // 2), col_spacing)
+
+
+click.Context.formatter_class = Formatter
+
+WIDEST_HELP, NARROWEST_HELP = 78, 24
+"""Columns of a help: lines beyond are not read well, and below that nothing is."""
 
 
 class Entry(NamedTuple):
@@ -139,7 +152,9 @@ def _options(
 def main() -> int:
     """Run the command line of this process and return its exit code."""
     environment = system_environment()
-    Interrupts(stdout_is_tty=environment.stdout_is_tty, stderr_is_tty=environment.stderr_is_tty).install()
+    Interrupts(
+        program_of(sys.argv[1:]), stdout_is_tty=environment.stdout_is_tty, stderr_is_tty=environment.stderr_is_tty
+    ).install()
     code = run(sys.argv[1:], environment)
     _forget_closed_streams()
     return code
@@ -147,9 +162,12 @@ def main() -> int:
 
 def run(arguments: Sequence[str], environment: Environment) -> int:
     """Run one command line and return its exit code; whatever happens, it is told in one line and a hint."""
+    environment = environment._replace(program=program_of(arguments))
     shared: dict[str, Any] = {}
     try:
-        with typer.main.get_command(root).make_context("kctl", list(arguments), obj=environment) as ctx:
+        with typer.main.get_command(root).make_context(
+            "kctl", list(arguments), obj=environment, terminal_width=_help_width(environment)
+        ) as ctx:
             shared = ctx.meta
             code: int = ctx.command.invoke(ctx)
             return code
@@ -161,10 +179,20 @@ def run(arguments: Sequence[str], environment: Environment) -> int:
     except (OutputClosed, BrokenPipeError):
         return ExitCode.OK
     except Interrupted as e:
-        environment.say(f"kctl: {e}")
+        environment.say(f"{environment.program}: {e}")
         return e.code
     except Exception as e:  # noqa: BLE001 - the last line of defence: a user never sees a bare traceback
         return _report(e, explain(e, shared.get(SECRETS, ())), environment, verbose=_is_verbose(arguments))
+
+
+def program_of(arguments: Sequence[str]) -> str:
+    """Return how messages begin: `kctl` and the command, without what is below it."""
+    name = next((word for word in arguments if not word.startswith("-")), "")
+    return f"kctl {name}" if name in COMMANDS else "kctl"
+
+
+def _help_width(environment: Environment) -> int:
+    return max(NARROWEST_HELP, min(environment.columns - 2, WIDEST_HELP))
 
 
 def _is_verbose(arguments: Sequence[str]) -> bool:
@@ -173,7 +201,7 @@ def _is_verbose(arguments: Sequence[str]) -> bool:
 
 def _report(error: Exception, failure: Failure, environment: Environment, *, verbose: bool) -> int:
     context = error.ctx if isinstance(error, click.UsageError) else None
-    environment.say(f"{context.command_path if context is not None else 'kctl'}: {failure.lines()[0]}")
+    environment.say(f"{environment.program}: {failure.lines()[0]}")
     for line in failure.lines()[1:]:
         environment.say(line)
     if context is not None:

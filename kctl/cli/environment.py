@@ -32,6 +32,8 @@ class Environment(NamedTuple):
     stdout_is_tty: bool = False
     stderr_is_tty: bool = False
     columns: int = 80
+    program: str = "kctl"
+    """How what is told on stderr begins: `kctl consume`, so that two in one pipe can be told apart."""
 
     @property
     def colour(self) -> bool:

@@ -11,7 +11,6 @@ from kctl.cli.exit_codes import ExitCode
 
 _CODES = {signal.SIGINT: ExitCode.SIGINT, signal.SIGTERM: ExitCode.SIGTERM}
 _SHOW_CURSOR = b"\x1b[?25h"
-_CLOSING = b"\rkctl: closing within --close-timeout; once more to leave at once\n"
 
 
 class Interrupted(BaseException):
@@ -28,7 +27,8 @@ class Interrupted(BaseException):
 class Interrupts:
     """Turns the first signal into `Interrupted` and the second into an immediate end."""
 
-    def __init__(self, *, stdout_is_tty: bool, stderr_is_tty: bool) -> None:
+    def __init__(self, program: str, *, stdout_is_tty: bool, stderr_is_tty: bool) -> None:
+        self._closing = f"\r{program}: closing within --close-timeout; once more to leave at once\n".encode()
         self._stdout_is_tty = stdout_is_tty
         self._stderr_is_tty = stderr_is_tty
         self._seen = False
@@ -46,5 +46,5 @@ class Interrupts:
             os._exit(code)
         self._seen = True
         if self._stderr_is_tty:
-            os.write(2, _CLOSING)
+            os.write(2, self._closing)
         raise Interrupted(code)

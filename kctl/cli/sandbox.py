@@ -37,10 +37,16 @@ def sandbox() -> None:
 @app.command()
 def up(
     ctx: typer.Context,
-    nodes: Annotated[int, typer.Option("--nodes", min=1, max=MOST_NODES, help="How many brokers.")] = 3,
+    nodes: Annotated[int, typer.Option("--nodes", min=1, max=MOST_NODES, metavar="N", help="How many brokers.")] = 3,
     port: Annotated[
         int,
-        typer.Option("--port", min=0, max=HIGHEST_PORT, help="Node i listens on this port + i - 1; 0: any free ports."),
+        typer.Option(
+            "--port",
+            min=0,
+            max=HIGHEST_PORT,
+            metavar="N",
+            help="Node i listens on this port + i - 1; 0: any free ports.",
+        ),
     ] = 9092,
     host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Address to listen on.")] = "127.0.0.1",
     topics: Annotated[
@@ -48,18 +54,22 @@ def up(
         typer.Option("--topic", metavar="NAME[:PARTITIONS]", help="A topic to start with; repeatable."),
     ] = None,
     replication_factor: Annotated[
-        int, typer.Option("--replication-factor", min=1, max=MOST_NODES, help="Replicas of each new partition.")
+        int,
+        typer.Option("--replication-factor", min=1, max=MOST_NODES, metavar="N", help="Copies of each new partition."),
     ] = 1,
     racks: Annotated[
         str | None,
         typer.Option("--racks", metavar="RACK,...", help="The rack of each node, in order, repeated as needed."),
     ] = None,
     min_insync_replicas: Annotated[
-        int, typer.Option("--min-insync-replicas", min=1, max=MOST_NODES, help="Replicas that acks=all needs.")
+        int,
+        typer.Option("--min-insync-replicas", min=1, max=MOST_NODES, metavar="N", help="Replicas that acks=all needs."),
     ] = 1,
     transaction_version: Annotated[
         int,
-        typer.Option("--transaction-version", min=0, max=2, help="2: an epoch for each transaction (KIP-890)."),
+        typer.Option(
+            "--transaction-version", min=0, max=2, metavar="N", help="2: an epoch for each transaction (KIP-890)."
+        ),
     ] = 2,
     control: Annotated[
         Path | None,
@@ -113,7 +123,7 @@ def up(
 
 @app.command()
 def tell(
-    words: Annotated[list[str], typer.Argument(metavar="COMMAND...", help="For example: start 2 freeze")],
+    words: Annotated[list[str], typer.Argument(metavar="COMMAND...", help="What to do, such as: start 2 freeze.")],
     control: Annotated[Path, typer.Option("--control", metavar="PATH", help="The socket of `kctl sandbox up`.")],
 ) -> int:
     """Tell a running cluster a command: faults, leaders, coordinators. docs/sandbox.md lists them."""

@@ -74,11 +74,14 @@ def create(
     common: Common,
     names: NewNames,
     partitions: Annotated[
-        int | None, typer.Option("--partitions", min=1, metavar="N", help="How many; else as the broker is set.")
+        int | None,
+        typer.Option("--partitions", min=1, metavar="N", help="Partitions of each topic; else as the broker is set."),
     ] = None,
     replication_factor: Annotated[
         int | None,
-        typer.Option("--replication-factor", min=1, metavar="N", help="Copies of each; else as the broker is set."),
+        typer.Option(
+            "--replication-factor", min=1, metavar="N", help="Copies of each partition; else as the broker is set."
+        ),
     ] = None,
     configs: Annotated[
         list[str] | None,

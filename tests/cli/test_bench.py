@@ -90,7 +90,7 @@ def test_ctrl_c_tells_what_was_measured_and_cleans_up(cluster: ServedSandbox) ->
             process.wait(timeout=3)
         assert len(_scratch_topics(cluster)) == 1
         ended = end(process, signal.SIGINT)
-    assert (ended.code, ended.stderr) == (ExitCode.SIGINT, "kctl: interrupted (Ctrl-C)\n")
+    assert (ended.code, ended.stderr) == (ExitCode.SIGINT, "kctl bench: interrupted (Ctrl-C)\n")
     assert 1 < int(ended.stdout.split()[1]) < 100
     assert _scratch_topics(cluster) == []
 

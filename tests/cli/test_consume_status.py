@@ -40,8 +40,8 @@ def test_ctrl_c_leaves_the_data_whole() -> None:
     lines = [line for line in Screen().show(shown.decode()) if line]
     assert lines[0] == "one"
     assert lines[-2:] == [
-        "kctl: closing within --close-timeout; once more to leave at once",
-        "kctl: interrupted (Ctrl-C)",
+        "kctl consume: closing within --close-timeout; once more to leave at once",
+        "kctl consume: interrupted (Ctrl-C)",
     ]
 
 

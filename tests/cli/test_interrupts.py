@@ -26,7 +26,7 @@ def test_consume_ends_with_what_it_has_written(
     with running("consume", topic, "-b", bootstrap) as process:
         assert _first_line(process) == b"one\n"
         ended = end(process, number)
-    assert ended == (code, b"", f"kctl: {code.text}\n")
+    assert ended == (code, b"", f"kctl consume: {code.text}\n")
 
 
 def test_produce_delivers_what_it_has_read(bootstrap: str, topic: str) -> None:
@@ -38,7 +38,7 @@ def test_produce_delivers_what_it_has_read(bootstrap: str, topic: str) -> None:
             assert _first_line(reader) == b"one\n"
         ended = end(process, signal.SIGINT)
     assert ended.code == ExitCode.SIGINT
-    assert ended.stderr == f"kctl produce: 1 record delivered ({topic}-0: 1)\nkctl: interrupted (Ctrl-C)\n"
+    assert ended.stderr == f"kctl produce: 1 record delivered ({topic}-0: 1)\nkctl produce: interrupted (Ctrl-C)\n"
 
 
 @pytest.mark.parametrize("command", [("consume", "t"), ("produce", "t"), ("probe",), ("topics", "list")], ids=" ".join)
@@ -50,7 +50,7 @@ def test_while_it_waits_for_a_broker(command: tuple[str, ...], silent_peer: Sile
         silent_peer.wait_for_request()
         ended = end(process, signal.SIGINT)
     assert ended.code == ExitCode.SIGINT
-    assert ended.stderr.endswith("kctl: interrupted (Ctrl-C)\n")
+    assert ended.stderr.endswith(f"kctl {command[0]}: interrupted (Ctrl-C)\n")
     assert "Traceback" not in ended.stderr
 
 

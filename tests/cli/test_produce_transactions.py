@@ -37,7 +37,7 @@ def test_nothing_after_bad_input(bootstrap: str, topic: str) -> None:
     sent = kctl("produce", topic, "-b", bootstrap, "--txn", "-i", "jsonl", stdin=b'{"value":"a"}\n' * 50 + b"oops\n")
     assert sent.code == ExitCode.DATA
     assert "kctl produce: transaction aborted: of 50 records none is delivered" in sent.stderr
-    assert "kctl: stdin line 51 (byte 700), column 1" in sent.stderr
+    assert "kctl produce: stdin line 51 (byte 700), column 1" in sent.stderr
     assert "NOT delivered" not in sent.stderr
     assert _seen(bootstrap, topic) == []
 
@@ -81,7 +81,7 @@ def test_a_transaction_whose_end_is_not_answered() -> None:
         ended = end(process)
     assert ended.code == ExitCode.CLOSE_TIMEOUT
     assert "kctl produce: transaction not committed: of 1 record none is delivered" in ended.stderr
-    assert "kctl: transaction mine may be committed: EndTxn unanswered; broker will abort in " in ended.stderr
+    assert "kctl produce: transaction mine may be committed: EndTxn unanswered; broker will abort in " in ended.stderr
     assert "hint: " in ended.stderr
 
 

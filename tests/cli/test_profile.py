@@ -1,5 +1,8 @@
 """Profiles as people use them: a first one, one for a cluster with logins, and their secrets nowhere to be seen."""
 
+import os
+import pty
+import select
 import subprocess
 from base64 import b64encode
 from collections.abc import Iterator
@@ -16,7 +19,7 @@ from kctl.sandbox.node import ListenerSecurity
 from kctl.sandbox.server import ServedSandbox
 from tests.brokers.requirements import have
 from tests.brokers.toolchain import find_tool
-from tests.cli.processes import BOUND_S, INSTALLED, KCTL, Ended, environment, kctl
+from tests.cli.processes import BOUND_S, INSTALLED, KCTL, PYTHON, Ended, environment, kctl
 
 CANARY = "canary-3305 \"it's\\"
 
@@ -91,7 +94,7 @@ def test_a_login_that_fails_tells_no_password(user: User, locked: ServedSandbox)
     assert wrong.code == 14
     missing = user.kctl("topics", "list", "--trace", "-v")
     assert missing.code == 2
-    assert "kctl: profile p: sasl.jaas.config needs ${env:SECRET}: $SECRET is not set" in missing.stderr
+    assert "kctl topics: profile p: sasl.jaas.config needs ${env:SECRET}: $SECRET is not set" in missing.stderr
     broken = user.kctl("topics", "list", "--trace", "-v", "-X", "request.timeout.ms=x", SECRET=CANARY)
     assert broken.code == 2
     _nowhere([wrong, missing, broken])
@@ -104,8 +107,59 @@ def test_a_prompt_without_a_terminal(user: User, locked: ServedSandbox) -> None:
         ["setsid", "-w", *KCTL, "topics", "list", "-C", "p"],
         env=environment(user.environ), stdin=subprocess.DEVNULL, capture_output=True, timeout=BOUND_S, check=False,
     )  # fmt: skip
-    said = b"kctl: profile p: ssl.key.password needs ${prompt:Key password}: there is no terminal to ask on"
+    said = b"kctl topics: profile p: ssl.key.password needs ${prompt:Key password}: there is no terminal to ask on"
     assert (ended.returncode, ended.stderr.strip()) == (2, said)
+
+
+def test_a_prompt_asks_on_the_terminal_and_shows_nothing(user: User, locked: ServedSandbox) -> None:
+    made = user.kctl(
+        "profile", "create", "p", "-b", locked.bootstrap, "--security-protocol", "SASL_PLAINTEXT",
+        "--sasl-mechanism", "PLAIN", "--user", "alice", "--password-from", "prompt:Password of alice",
+    )  # fmt: skip
+    assert made.code == 0
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        ["setsid", "-c", "-w", *KCTL, "topics", "list"],  # -c: the terminal is what /dev/tty is
+        env=environment(user.environ), stdin=theirs, stdout=subprocess.PIPE, stderr=theirs,
+    )  # fmt: skip
+    os.close(theirs)
+    shown = _read_until(ours, b"Password of alice: ")
+    os.write(ours, CANARY.encode() + b"\n")
+    stdout, _ = process.communicate(timeout=BOUND_S)
+    shown += _read_until(ours, b"")
+    os.close(ours)
+    assert (process.returncode, b"canary" in shown) == (0, False), shown
+    assert b"\nt " in stdout
+
+
+def _read_until(terminal: int, wanted: bytes) -> bytes:
+    """Return what a terminal shows up to something, or with b"" to its end."""
+    shown = b""
+    while not wanted or wanted not in shown:
+        assert select.select([terminal], [], [], BOUND_S)[0], shown
+        try:
+            piece = os.read(terminal, 4096)
+        except OSError:  # how Linux says that the other end is closed
+            piece = b""
+        if not piece:
+            assert not wanted, shown
+            break
+        shown += piece
+    return shown
+
+
+def test_showing_imports_no_client_and_nothing_that_writes(user: User) -> None:
+    user.kctl("profile", "create", "p", "-b", "a:1")
+    code = "import sys; from kctl.__main__ import main; main(); print(*sys.modules, file=sys.stderr)"
+    for command in (("show", "--origin"), ("list",)):
+        ended = subprocess.run(
+            [PYTHON, "-c", code, "profile", *command],
+            env=environment(user.environ), capture_output=True, timeout=BOUND_S, check=False,
+        )  # fmt: skip
+        modules = set(ended.stderr.decode().splitlines()[-1].split())
+        assert "tomllib" in modules
+        assert not modules & {"tomli_w", "yaml", "keyring", "ssl", "socket", "rich", "kctl.cli.profiles.writing"}
+        assert not {name for name in modules if name.startswith(("kctl.client.network", "kctl.client.admin"))}
 
 
 def test_librdkafka_logs_in_with_what_is_exported(user: User, locked: ServedSandbox) -> None:

@@ -15,7 +15,7 @@ def test_the_first_ctrl_c_says_what_the_second_would_do(silent_peer: SilentPeer)
         shown = terminal.read_all()
         assert terminal.process.wait(BOUND_S) == ExitCode.SIGINT
     assert b"once more to leave at once" in shown
-    assert b"kctl: interrupted (Ctrl-C)" in shown
+    assert b"kctl topics: interrupted (Ctrl-C)" in shown
 
 
 def test_records_cannot_steer_the_terminal(bootstrap: str, topic: str) -> None:

@@ -132,7 +132,7 @@ def test_ctrl_c_ends_all_of_it_and_keeps_what_is_done(kafka_newest: KafkaCluster
     assert started
     code, said = driver.end(signal.SIGINT)
     assert code == ExitCode.SIGINT, said
-    assert said.splitlines()[-1] == "kctl: interrupted (Ctrl-C)"
+    assert said.splitlines()[-1] == "kctl pipeline: interrupted (Ctrl-C)"
     assert "Traceback" not in said
     assert "Exception" not in said
     wait_until(lambda: not any(map(is_alive, started)), WAIT_MS, "the end of Spark after its driver's")

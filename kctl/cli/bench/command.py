@@ -21,25 +21,33 @@ LEAST_RECORD_BYTES = 24
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, no_args_is_help=True)
 
-Records = Annotated[int | None, typer.Option("--records", "-n", min=1, max=MOST_RECORDS, metavar="N", help="How many.")]
-RecordSize = Annotated[str, typer.Option("--record-size", metavar="SIZE", help="Of each value, such as 100B or 1KiB.")]
+Records = Annotated[
+    int | None, typer.Option("--records", "-n", min=1, max=MOST_RECORDS, metavar="N", help="How many records.")
+]
+RecordSize = Annotated[
+    str, typer.Option("--record-size", metavar="SIZE", help="Size of each value, such as 100B or 1KiB.")
+]
 TopicOption = Annotated[
     str | None,
-    typer.Option("--topic", metavar="NAME", help="One that is there; else one is made, and deleted at the end."),
+    typer.Option("--topic", metavar="TOPIC", help="A topic that is there; else one is made, and deleted at the end."),
 ]
 RateOption = Annotated[
     str | None, typer.Option("--rate", metavar="N/s", help="At most so many records a second, such as 500/s.")
 ]
 Partitions = Annotated[
-    int | None, typer.Option("--partitions", min=1, metavar="N", help="Of a topic that is made.", show_default=False)
+    int | None,
+    typer.Option("--partitions", min=1, metavar="N", help="Partitions of a topic that is made.", show_default=False),
 ]
 Replicas = Annotated[
     int | None,
-    typer.Option("--replication-factor", min=1, metavar="N", help="Of a topic that is made.", show_default=False),
+    typer.Option(
+        "--replication-factor", min=1, metavar="N", help="Copies of a topic that is made.", show_default=False
+    ),
 ]
-Acks = Annotated[str | None, typer.Option("--acks", metavar="WHO", help="all, 1 or 0. (all)")]
+Acks = Annotated[str | None, typer.Option("--acks", metavar="WHO", help="Who must have a record: all, 1 or 0 (all).")]
 Compression = Annotated[
-    str | None, typer.Option("--compression", metavar="NAME", help="none, gzip, snappy, lz4 or zstd. (none)")
+    str | None,
+    typer.Option("--compression", metavar="NAME", help="Codec of batches: none, gzip, snappy, lz4 or zstd (none)."),
 ]
 
 

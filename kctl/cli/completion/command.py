@@ -23,7 +23,7 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False, no_args_is_help=T
 
 @app.callback()
 def completion() -> None:
-    """Complete commands, options and names in bash, zsh, fish and PowerShell.
+    """Complete commands and names in your shell: bash, zsh, fish or PowerShell.
 
     Commands and options are completed without starting kctl. Names of topics, groups and profiles are asked of the
     cluster that the command line, a profile or KCTL_BOOTSTRAP_SERVERS names, for 300 ms at most

@@ -72,7 +72,9 @@ def consume(
     ] = None,
     isolation: Annotated[
         str | None,
-        typer.Option("--isolation", metavar="LEVEL", help="read_uncommitted (default) or read_committed."),
+        typer.Option(
+            "--isolation", metavar="LEVEL", help="Which records: read_uncommitted (default) or read_committed."
+        ),
     ] = None,
     max_memory: Annotated[
         str | None,

@@ -260,7 +260,7 @@ class Reading:
 
     def note(self, text: str) -> None:
         """Tell of something that was not done as it was asked for."""
-        self._say(f"kctl: note: {text}")
+        self._say(f"kctl consume: note: {text}")
 
     def _say(self, line: str) -> None:
         self._status.clear()

@@ -99,7 +99,7 @@ def lag(
         ),
     ] = WATCH_MS,
     count: Annotated[
-        int | None, typer.Option("--count", min=1, metavar="N", help="End after so many looks; implies --watch.")
+        int | None, typer.Option("--count", min=1, metavar="N", help="Stop after N looks; implies --watch.")
     ] = None,
 ) -> int:
     """Show how far groups are behind, partition by partition."""

@@ -93,5 +93,5 @@ def delete_offsets(common: Common, group: Group, topics: Topics = None, execute:
     from kctl.cli.groups.change import run_delete  # the client: not wanted for --help
 
     if not topics:
-        raise click.UsageError("say which topics, with --topic; kctl groups delete forgets the whole group.")
+        raise click.UsageError("Say which topics, with --topic; kctl groups delete forgets the whole group.")
     return run_delete(common, group, topics, execute=execute)

@@ -44,9 +44,9 @@ def export(
         Path,
         typer.Option("--to", metavar="FOLDER", help="Where to; on a cluster all workers see it under this path."),
     ],
-    format: Annotated[str, typer.Option("--format", metavar="NAME", help="parquet or json (lines), with zstd.")] = (
-        "parquet"
-    ),
+    format: Annotated[
+        str, typer.Option("--format", metavar="NAME", help="Of the files: parquet or json (lines), with zstd.")
+    ] = "parquet",
     layout: Annotated[
         str,
         typer.Option("--layout", metavar="NAME", help="Folders below a topic's: topic (none), date, or hour; in UTC."),

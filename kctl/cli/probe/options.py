@@ -16,7 +16,7 @@ Strict = Annotated[
     bool, typer.Option("--strict", help="Exit with 3 when anything is wrong, also where the cluster can be used.")
 ]
 Group = Annotated[
-    str | None, typer.Option("--group", metavar="GROUP", help="Find the coordinator of this consumer group too.")
+    str | None, typer.Option("--group", "-g", metavar="GROUP", help="Find the coordinator of this consumer group too.")
 ]
 Idle = Annotated[int, _duration("--idle", "Keep each connection silent for so long, then see whether it still lives.")]
 CertWarn = Annotated[int, _duration("--cert-warn", "Tell of certificates that end within this time (21d).")]
@@ -36,9 +36,7 @@ TryProtocols = Annotated[
     ),
 ]
 Watch = Annotated[bool, typer.Option("--watch", help="Repeat it, and keep statistics of each address.")]
-Count = Annotated[
-    int | None, typer.Option("--count", min=1, metavar="N", help="Stop after so many rounds; implies --watch.")
-]
+Count = Annotated[int | None, typer.Option("--count", min=1, metavar="N", help="Stop after N rounds; implies --watch.")]
 Interval = Annotated[int | None, _duration("--interval", "From one round to the next (1s); implies --watch.")]
 WriteOut = Annotated[
     str | None,

@@ -41,7 +41,10 @@ def produce(
     form: Annotated[
         InputForm,
         typer.Option(
-            "--input", "-i", help="lines, or jsonl: exactly what consume --output jsonl writes.", show_default=False
+            "--input",
+            "-i",
+            help="Form of the input: lines, or jsonl, which is what consume --output jsonl writes.",
+            show_default=False,
         ),
     ] = InputForm.LINES,
     template: Annotated[
@@ -95,13 +98,18 @@ def produce(
     ] = None,
     partitioner: Annotated[
         str | None,
-        typer.Option("--partitioner", metavar="NAME", help="default (by key, else sticky) or round_robin."),
+        typer.Option(
+            "--partitioner",
+            metavar="NAME",
+            help="Who chooses partitions: default (by key, else sticky) or round_robin.",
+        ),
     ] = None,
     acks: Annotated[
-        str | None, typer.Option("--acks", metavar="WHO", help="Who must have a record: all, 1 or 0. (all)")
+        str | None, typer.Option("--acks", metavar="WHO", help="Who must have a record: all, 1 or 0 (all).")
     ] = None,
     compression: Annotated[
-        str | None, typer.Option("--compression", metavar="NAME", help="none, gzip, snappy, lz4 or zstd. (none)")
+        str | None,
+        typer.Option("--compression", metavar="NAME", help="Codec of batches: none, gzip, snappy, lz4 or zstd (none)."),
     ] = None,
     rate: Annotated[
         str | None, typer.Option("--rate", metavar="N/s", help="At most so many records a second, such as 500/s.")

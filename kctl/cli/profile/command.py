@@ -50,7 +50,7 @@ def list_(ctx: typer.Context, output: Shape = None) -> int:
 @with_common(*SHAPES, fetches=False, profile="name")
 def show(
     common: Common,
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", show_default=False)] = None,
+    name: Annotated[str | None, typer.Argument(metavar="[PROFILE]", show_default=False)] = None,
     origin: Annotated[
         bool, typer.Option("--origin", help="Every property, with where its value comes from; defaults, too.")
     ] = False,
@@ -64,7 +64,7 @@ def show(
 @app.command()
 def use(
     ctx: typer.Context,
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", show_default=False)] = None,
+    name: Annotated[str | None, typer.Argument(metavar="[PROFILE]", show_default=False)] = None,
     none: Annotated[bool, typer.Option("--none", help="No profile is current any more.")] = False,
     project: Project = False,
 ) -> int:
@@ -125,7 +125,7 @@ def create(
 @app.command()
 def edit(
     ctx: typer.Context,
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", show_default=False)] = None,
+    name: Annotated[str | None, typer.Argument(metavar="[PROFILE]", show_default=False)] = None,
     override: Overrides = None,
     unset: Annotated[
         list[str] | None, typer.Option("--unset", metavar="KEY", help="Remove a property; repeatable.")
@@ -149,7 +149,7 @@ def edit(
 
 @app.command()
 def delete(
-    ctx: typer.Context, names: Annotated[list[str], typer.Argument(metavar="NAME...", show_default=False)]
+    ctx: typer.Context, names: Annotated[list[str], typer.Argument(metavar="PROFILE...", show_default=False)]
 ) -> int:
     """Delete profiles."""
     from kctl.cli.profile.change import delete_profiles
@@ -200,7 +200,7 @@ def export(
 @app.command()
 def check(
     ctx: typer.Context,
-    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", show_default=False)] = None,
+    names: Annotated[list[str] | None, typer.Argument(metavar="[PROFILE]...", show_default=False)] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 3 on warnings, too.")] = False,
     output: Shape = None,
 ) -> int:

@@ -217,6 +217,15 @@ def test_a_login_that_cannot_be_read_is_hidden_whole(user: User) -> None:
     assert (shown.code, CANARY.encode() in shown.stdout, b"***" in shown.stdout) == (0, False, True)
 
 
+def test_secrets_that_others_may_read_are_noted_by_every_call(user: User) -> None:
+    user.write(f'[profiles.p]\nssl.key.password = "{CANARY}"\n[profiles.q]\nssl.key.password = "${{env:X}}"\n')
+    assert "others may read" not in user.profile("show", "p").stderr
+    user.file.chmod(0o640)
+    assert f"note: others may read the secrets in {user.file}" in user.profile("show", "p").stderr
+    assert "others may read" not in user.profile("show", "p", "-q").stderr
+    assert "others may read" not in user.profile("show", "q").stderr
+
+
 def test_a_bad_value_is_told_with_its_profile(user: User) -> None:
     user.write('[profiles.p]\nbootstrap.servers = "a:1"\nrequest.timeout.ms = "soon"\n')
     ended = user.kctl("topics", "list", "-C", "p")
@@ -311,6 +320,6 @@ def test_secrets_that_are_imported_are_told_and_shown_nowhere(user: User, tmp_pa
 def test_a_secret_in_a_variable_is_hidden_even_if_it_looks_like_a_reference(user: User) -> None:
     login = f'a.PlainLoginModule required password="${{env:{CANARY}}}";'
     for variables in ({"KCTL_SSL_KEY_PASSWORD": f"${{env:{CANARY}}}"}, {"KCTL_SASL_JAAS_CONFIG": login}):
-        ended = user.profile("show", **variables)
+        ended = run_in_process("profile", "show", environ=user.environ | variables)
         assert CANARY.encode() not in ended.stdout
         assert b"***" in ended.stdout
