@@ -131,7 +131,7 @@ class Common(NamedTuple):
             if setting is not None and (
                 setting.origin == "-X" or (self.verbose and not setting.origin.startswith("--"))
             ):
-                self.say(f"kctl: note: {setting.origin} {name} does nothing here: {reason}")
+                self.say(f"{self.environment.program}: note: {setting.origin} {name} does nothing here: {reason}")
 
 
 def _duration(*names: str, text: str) -> Any:
@@ -221,7 +221,7 @@ def common(
         trace_file=None if trace_file is None else _start_trace_file(environment, trace_file),
     )
     for variable in unknown_variables(environment.environ):
-        shared.say(f"kctl: note: ${variable} names no property and does nothing")
+        shared.say(f"{environment.program}: note: ${variable} names no property and does nothing")
     return shared
 
 
@@ -249,7 +249,7 @@ def _start_trace(environment: Environment, settings: Settings) -> "Tracer":
 def _start_trace_file(environment: Environment, path: Path) -> "TraceFile":
     from kctl.cli.trace.trace_file import TraceFile
 
-    return TraceFile(path, environment.clock, environment.say)
+    return TraceFile(path, environment.clock, lambda text: environment.say(f"{environment.program}: {text}"))
 
 
 def _limit(flag: str, limit_ms: int | None) -> Setting | None:
