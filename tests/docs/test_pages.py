@@ -55,7 +55,7 @@ def test_what_is_typed_comes_as_it_is_shown(page: Path, ports: dict[str, str], t
             stack.enter_context(Sandbox(nodes=3).serve(port=int(ports["9092"])))
         shell = stack.enter_context(Shell(tmp_path, {"KCTL_BOOTSTRAP_SERVERS": servers}, ports))
         found = list(mistakes(shell, blocks(page)))
-    assert not found, "\n".join(found)
+        assert not found, "\n".join(found)
 
 
 @pytest.mark.parametrize("page", _with("python"), ids=_name)
