@@ -1,4 +1,4 @@
-"""What the tests of verify and mirror share: rows that compare, and records that are deleted.
+"""What the tests of verify, mirror and report share: jobs as processes, rows that compare, records that are deleted.
 
 Shown by the tests that use it.
 """
@@ -7,9 +7,18 @@ import json
 from pathlib import Path
 
 from tests.brokers.cluster import KafkaCluster
+from tests.cli.processes import Ended, running
 from tests.pipeline.exports import Row, on_topic
 
+JOB_BOUND_S = 180
 DELETE_RECORDS = "org.apache.kafka.tools.DeleteRecordsCommand"
+
+
+def run_job(*arguments: str) -> Ended:
+    """Run `kctl pipeline` to its end; with Spark that takes longer than other commands."""
+    with running("pipeline", *arguments) as process:
+        stdout, stderr = process.communicate(timeout=JOB_BOUND_S)
+        return Ended(process.returncode, stdout, stderr.decode())
 
 
 def committed_rows(kafka: KafkaCluster, topic: str) -> list[Row]:

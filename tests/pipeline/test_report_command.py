@@ -10,6 +10,7 @@ import pytest
 from kctl.cli.exit_codes import ExitCode
 from kctl.sandbox import Sandbox
 from tests.cli.processes import kctl
+from tests.pipeline.copies import run_job
 from tests.unit.pipeline.report.fleets import NodeTruth, Times, probe_lines, write
 
 
@@ -25,7 +26,7 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def report(*arguments: str) -> Any:
-    ended = kctl("pipeline", "report", *arguments, "--output", "json")
+    ended = run_job("report", *arguments, "--output", "json")
     assert ended.code == 0, ended.stderr
     return json.loads(ended.stdout)
 
