@@ -4,13 +4,14 @@ Runs on the compiled modules and, with KCTL_PURE=1, on their sources; both give 
 """
 
 import struct
+from contextlib import suppress
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kctl.client.errors import CorruptBatchError, UnsupportedCodecError
-from kctl.client.records import AbortedTransaction, BatchReader, OutputField, OutputPlan, RecordBatchBuilder
+from kctl.client.records import AbortedTransaction, BatchReader, Columns, OutputField, OutputPlan, RecordBatchBuilder
 from kctl.client.records.compression import CODEC_IDS, compress
 from tests.unit.records.handmade import batch, message, record, with_right_crc
 
@@ -67,6 +68,14 @@ def survive(data: bytes, *, check_crcs: bool = True) -> None:
     found, _ = read_all(data, check_crcs=check_crcs)
     offsets = [each[0] for each in found]
     assert offsets == sorted(set(offsets))
+    columns = Columns(keys=True, values=True, timestamps=True, headers=True, room_bytes=4 * (LIMIT + len(data)))
+    reader = BatchReader(data, check_crcs=check_crcs, max_decompressed_bytes=LIMIT)
+    with suppress(CorruptBatchError):
+        while not reader.exhausted:
+            reader.columns(columns, 2)
+    lists = (columns.keys, columns.values, columns.timestamps_ms, columns.headers)
+    assert [len(each) for each in lists] == [columns.count] * 4
+    assert columns.values[: len(found)] == [each[3] for each in found][: columns.count]
     for plan in (EVERYTHING, VALUES):
         error = through_plan(data, plan, check_crcs=check_crcs)
         assert error is None or str(error)
