@@ -72,6 +72,30 @@ def test_the_next_run_adds_what_has_come_since(kafka_newest: KafkaCluster, sessi
     assert export(request, session=session).ranges == 0
 
 
+def test_a_continuous_export_takes_what_comes(kafka_newest: KafkaCluster, session: Session, tmp_path: Path) -> None:
+    class Enough(BaseException):
+        pass
+
+    topic = kafka_newest.create_topic()
+    produce(kafka_newest.bootstrap(), topic, 300, partitions=1)
+    looks = 0
+
+    def add_while_it_waits(progress: Progress) -> None:
+        nonlocal looks
+        if progress.phase == "waiting for records":
+            looks += 1
+            if looks == 4:
+                raise Enough
+            produce(kafka_newest.bootstrap(), topic, 100 * (looks % 2), partitions=1, first=looks * 1_000)
+
+    request = request_for(kafka_newest, tmp_path / "x", topic)._replace(interval_ms=1)
+    with pytest.raises(Enough):
+        export(request, session=session, on_progress=add_while_it_waits)
+    assert len(read_manifests(tmp_path / "x")) == 3, "a look that finds nothing writes nothing"
+    expected = on_topic(kafka_newest.client_properties(), topic)
+    assert (in_export(tmp_path / "x"), len(expected)) == (expected, 500)
+
+
 def test_transactions_leave_gaps_and_what_was_aborted_is_left_out(
     kafka_newest: KafkaCluster, session: Session, tmp_path: Path
 ) -> None:
