@@ -15,7 +15,7 @@ from pathlib import Path
 from shutil import which
 from typing import NamedTuple
 
-from kctl.cli.profiles.choice import WRITABLE_BY_ALL
+from kctl.cli.profiles.choice import FOR_OTHERS, WRITABLE_BY_ALL
 from kctl.cli.profiles.files import ProfileFile, Properties
 from kctl.cli.profiles.foreign.transfer import is_literal_secret
 from kctl.cli.profiles.ports import port_findings
@@ -35,7 +35,6 @@ from kctl.client.config.foreign import REFUSED, is_harmless, why_ignored
 from kctl.client.config.property import LONGEST_NUMBER
 from kctl.client.errors import ConfigError
 
-FOR_OTHERS = 0o077
 SERVERS = "bootstrap.servers"
 LOCATIONS = ("ssl.keystore.location", "ssl.truststore.location", "sasl.oauthbearer.token.file")
 PRIVATE = ("ssl.keystore.location", "sasl.oauthbearer.token.file")

@@ -13,7 +13,7 @@ from kctl.cli.profiles.locations import project_file, user_file, working_folder
 from kctl.client.errors import ConfigError
 
 VARIABLE = "KCTL_PROFILE"
-WRITABLE_BY_ALL = 0o002
+WRITABLE_BY_ALL, FOR_OTHERS = 0o002, 0o077
 PROFILE_KEY = "kctl.profile"
 """`key` of the ConfigError about a profile that is not there."""
 

@@ -25,6 +25,8 @@ from kctl.client.errors import ConfigError
 
 DEFAULT_PORT = 9092
 DEFAULT_MECHANISM = "SCRAM-SHA-256"
+_NOTHING = ("", "~", "null")
+"""How YAML writes that there is nothing."""
 DEEPEST = 20
 """Lists and maps in each other; reading more takes quadratic time."""
 _SPOKEN = ("bootstrap.servers", "security.protocol", "sasl.mechanism", "ssl.truststore.type", "ssl.keystore.type")
@@ -79,13 +81,13 @@ def _parse(raw: bytes, name: str) -> dict[str, Any]:
         raise ConfigError(f"{name}: more than the {LARGEST_FILE_BYTES} bytes a file may have")
     depth = 0
     try:
-        for event in yaml.parse(raw, Loader=yaml.SafeLoader):
+        for event in yaml.parse(raw, Loader=yaml.BaseLoader):
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             if depth > DEEPEST:
                 raise ConfigError(f"{name}: nested too deeply")
             if isinstance(event, yaml.AliasEvent):  # a few lines of them can stand for gigabytes
                 raise ConfigError(f"{name}: aliases (*{str(event.anchor)[:40]}) are not taken")
-        document = yaml.safe_load(raw)
+        document = yaml.load(raw, Loader=yaml.BaseLoader)  # all scalars are texts: a password 0123 is no number
     except yaml.MarkedYAMLError as e:
         mark = e.problem_mark or e.context_mark
         where = "" if mark is None else f" line {mark.line + 1}, column {mark.column + 1}"
@@ -114,7 +116,7 @@ def _choose(document: Mapping[str, Any], name: str, wanted: str | None) -> Mappi
 
 def _table(parent: Mapping[str, Any], key: str, name: str) -> Mapping[str, Any]:
     found = parent.get(key)
-    if found is None:
+    if found is None or found in _NOTHING:
         return {}
     if not isinstance(found, dict):
         raise ConfigError(f"{name}: {key} is not a map")
@@ -124,7 +126,7 @@ def _table(parent: Mapping[str, Any], key: str, name: str) -> Mapping[str, Any]:
 def _takes_tls(api: Mapping[str, Any]) -> bool:
     """An empty `tls: {}` already turns TLS on; `enabled: false` keeps it off."""
     tls = api.get("tls")
-    return isinstance(tls, dict) and tls.get("enabled", True) is not False
+    return isinstance(tls, dict) and str(tls.get("enabled", "true")).lower() == "true"
 
 
 def _brokers(brokers: Any, name: str) -> str:
@@ -151,7 +153,7 @@ def _tls(tls: Mapping[str, Any], name: str, notes: list[str]) -> dict[str, str]:
     if key:
         properties["ssl.keystore.type"] = "PEM"
         properties |= {ours: f"${{file:{os.path.abspath(str(path))}}}" for ours, path in ((CHAIN, chain), (KEY, key))}
-    if tls.get("insecure_skip_verify"):
+    if str(tls.get("insecure_skip_verify")).lower() == "true":
         notes.append("tls.insecure_skip_verify: left out: kctl checks certificates always; ca_file says whose")
     return properties
 

@@ -67,11 +67,22 @@ def test_tls_by_an_empty_map() -> None:
     assert read_rpk(off, "f").properties["security.protocol"] == "PLAINTEXT"
 
 
+def test_words_that_yaml_would_make_something_else_of() -> None:
+    raw = b"kafka_api: {brokers: [a:1], tls: null, sasl: {user: 007, password: 1_0, mechanism: PLAIN}}"
+    read = read_rpk(raw, "f")
+    assert login_of(read.properties[JAAS]) == ("007", "1_0")
+    assert read.properties["security.protocol"] == "SASL_PLAINTEXT"
+    checked = b"kafka_api: {brokers: [a:1], tls: {insecure_skip_verify: false}}"
+    assert read_rpk(checked, "f").notes == []
+
+
 @pytest.mark.parametrize(
     ("raw", "said"),
     [
         (b"a: [\n", "f line 2, column 1: "),
         (b"a: \x00", "f: not YAML"),
+        (b"kafka_api: {brokers: !!bool maybe}", "f: kafka_api.brokers names no server"),
+        (b"? [a]\n: b", "f line 1, column 3: found unhashable key"),
         (b"- a\n", "f: not a configuration of rpk"),
         (b"a: &x 1\nb: *x\n", "f: aliases (*x) are not taken"),
         (b"[" * 100_000, "f: nested too deeply"),
