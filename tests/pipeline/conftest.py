@@ -45,7 +45,6 @@ def event_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def spark(event_log: Path) -> "Iterator[SparkSession]":
     """A session in which both `format("kctl")` and `format("kafka")` work; a task has four attempts."""
-    pytest.importorskip("pyspark")
     from pyspark.sql import SparkSession
 
     import kctl.pipeline

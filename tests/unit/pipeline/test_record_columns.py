@@ -2,14 +2,13 @@
 
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
-pa = pytest.importorskip("pyarrow")
-
-from kctl.client.errors import ConfigError, CorruptBatchError  # noqa: E402 - after the skip
-from kctl.client.records import BatchReader  # noqa: E402
-from kctl.pipeline.record_columns import COLUMN_NAMES, ROWS_PER_BATCH, TYPES, RecordColumns, schema_of  # noqa: E402
-from tests.unit.records.handmade import batch, record  # noqa: E402
+from kctl.client.errors import ConfigError, CorruptBatchError
+from kctl.client.records import BatchReader
+from kctl.pipeline.record_columns import COLUMN_NAMES, ROWS_PER_BATCH, TYPES, RecordColumns, schema_of
+from tests.unit.records.handmade import batch, record
 
 LOG = batch(
     record(0, b"k", b"value", [(b"n", b"1"), (b"\xff", None)], 5),
