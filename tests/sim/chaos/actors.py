@@ -52,12 +52,14 @@ class Listener(RebalanceListener):
 
     def on_partitions_revoked(self, topic_partitions: Sequence[TopicPartition]) -> None:
         self._life.world.note(self._life.proc, "revoked", topic_partitions)
+        self._life.gave_up(topic_partitions)
 
     def on_partitions_assigned(self, topic_partitions: Sequence[TopicPartition]) -> None:
         self._life.world.note(self._life.proc, "assigned", topic_partitions)
 
     def on_partitions_lost(self, topic_partitions: Sequence[TopicPartition]) -> None:
         self._life.world.note(self._life.proc, "lost", topic_partitions)
+        self._life.gave_up(topic_partitions)
 
 
 class Life:
@@ -162,9 +164,20 @@ class Life:
                 runs.append([tp, record.offset, 1, said.cuts])
         return {"runs": runs, "wrong": wrong, "paused": list(self.consumer.paused), "owned": self.consumer.assignment}
 
+    def gave_up(self, tps: Sequence[TopicPartition]) -> None:
+        """Forget where it stood: what comes back under that name, even in the same poll, may be of another topic."""
+        if self.has_ids:
+            for tp in tps:
+                self.next.pop(tp, None)
+
+    @property
+    def has_ids(self) -> bool:
+        """Whether its group gives topics by id."""
+        return self.plan.is_member and self.plan.properties.get("group.protocol") == "consumer"
+
     def _may_read(self, tp: TopicPartition, said: Written) -> bool:
         """Whether a record is of the topic that the group has given by id, or of one that has had its name by now."""
-        if self.plan.is_member and self.plan.properties.get("group.protocol") == "consumer":
+        if self.has_ids:
             return said.incarnation == self.world.incarnation_of.get(self.world.topic_id_of(self.proc, tp))
         return 0 <= said.incarnation <= self.world.incarnations.get(said.topic, -1)
 
