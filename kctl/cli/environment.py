@@ -53,6 +53,11 @@ class Environment(NamedTuple):
             columns, rows = self.columns, DEFAULT_ROWS
         return max(NARROWEST, columns or self.columns), max(LOWEST, rows or DEFAULT_ROWS)
 
+    @property
+    def table_width(self) -> int | None:
+        """How wide a table may be: as the terminal; None where nobody looks at it."""
+        return self.size()[0] if self.stdout_is_tty else None
+
     def say(self, line: str) -> None:
         """Tell people something, on stderr."""
         self.stderr.write(line + "\n")

@@ -158,7 +158,8 @@ def _write(common: Common, output: Output, columns: Sequence[str], rows: Sequenc
     if output is Output.JSON:
         out.write_line(json_text(rows))
     else:
-        for line in table_lines(columns, rows) if output is Output.TABLE else json_lines(rows):
+        lines = table_lines(columns, rows, common.environment.table_width)
+        for line in lines if output is Output.TABLE else json_lines(rows):
             out.write_line(line)
     out.flush()
 

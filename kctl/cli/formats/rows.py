@@ -10,12 +10,49 @@ Row = dict[str, Value]
 """Values by column, in the order of the columns; the same columns in each row."""
 
 
-def table_lines(columns: Sequence[str], rows: Sequence[Row]) -> Iterator[str]:
-    """Yield a headed table, line by line: columns as wide as their content, two spaces between them."""
+NARROWEST_VALUE = 10
+
+
+def table_lines(columns: Sequence[str], rows: Sequence[Row], width: int | None = None) -> Iterator[str]:
+    """Yield a headed table, line by line: columns as wide as their content, two spaces between them.
+
+    Args: width: of the terminal it is for; where the table is wider, each row becomes a block of names and values.
+    """
     cells = [[_heading(column) for column in columns], *([_cell(row[column]) for column in columns] for row in rows)]
     widths = [max(len(line[at]) for line in cells) for at in range(len(columns))]
+    if rows and width is not None and sum(widths) + 2 * (len(widths) - 1) > width:
+        for number, row in enumerate(rows):
+            yield from [""] if number else []
+            facts = [(name, row[name]) for name in columns if row[name] not in (None, "", [])]
+            yield from block_lines(facts, width, max(map(len, columns)))
+        return
     for line in cells:
         yield "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+
+
+def block_lines(facts: Sequence[tuple[str, Value]], width: int | None = None, longest: int = 0) -> Iterator[str]:
+    """Yield `name  value` lines; what is too long for the width goes on below its beginning.
+
+    Args: longest: characters of the longest name, where other blocks are to stand in line with this one.
+    """
+    label = max((longest, *(len(name) for name, _ in facts))) + 2
+    for name, value in facts:
+        text = _cell(value)
+        room = max(1, len(text)) if width is None else max(NARROWEST_VALUE, width - label)
+        first, *others = _pieces(text, room)
+        yield f"{name.replace('_', ' '):{label}}{first}".rstrip()
+        yield from (" " * label + piece for piece in others)
+
+
+def _pieces(text: str, room: int) -> list[str]:
+    """Return the text in pieces of at most `room`, broken at spaces where there are any."""
+    pieces: list[str] = []
+    while len(text) > room:
+        at = text.rfind(" ", 1, room + 1)
+        at = at if at > 0 else room
+        pieces.append(text[:at])
+        text = text[at:].lstrip(" ")
+    return [*pieces, text]
 
 
 def json_lines(rows: Sequence[Row]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kctl.cli.data_out import DataOut
-from kctl.cli.formats.rows import Value, table_lines
+from kctl.cli.formats.rows import Value, block_lines, table_lines
 from kctl.cli.formats.terminal import harmless_text
 from kctl.cli.options import Common, Output
 
@@ -47,8 +47,7 @@ def write_tables(common: Common, output: Output, tables: Sequence[Table], *, ext
     environment = common.environment
     out = DataOut(environment.stdout)
     if output is Output.TABLE:
-        columns = environment.size()[0] if environment.stdout_is_tty else None
-        for line in _table_text(tables, columns):
+        for line in _table_text(tables, environment.table_width):
             out.write_line(line)
     elif output is Output.CSV:
         for line in _csv_lines(tables):
@@ -90,44 +89,13 @@ def _table_text(tables: Sequence[Table], columns: int | None) -> Iterator[str]:
         if number:
             yield ""
         if table.facts:
-            yield from _block(table.facts, columns)
+            yield from block_lines([(name, _plain(cell)) for name, cell in table.facts], columns)
         if not table.rows and table.facts:
             continue
         if table.facts:
             yield ""
         rows: list[dict[str, Value]] = [{name: _plain(row[name]) for name in table.columns} for row in table.rows]
-        lines = list(table_lines(table.columns, rows))
-        if columns is None or max(map(len, lines)) <= columns:
-            yield from lines
-            continue
-        for at, row in enumerate(table.rows):
-            if at:
-                yield ""
-            yield from _block([(name, cell) for name, cell in row.items() if _plain(cell) not in (None, "")], columns)
-
-
-def _block(facts: Sequence[tuple[str, Cell]], columns: int | None) -> Iterator[str]:
-    """Yield `name  value` lines; what is too long for the terminal goes on below its beginning."""
-    width = max((len(name) for name, _ in facts), default=0) + 2
-    for name, cell in facts:
-        plain = _plain(cell)
-        text = "-" if plain is None else ("yes" if plain else "no") if isinstance(plain, bool) else str(plain)
-        text = harmless_text(text).replace("\n", "\\n").replace("\t", "\\t")
-        room = max(10, columns - width) if columns is not None else max(1, len(text))
-        pieces = _wrapped(text, room)
-        yield f"{name.replace('_', ' '):{width}}{pieces[0]}".rstrip()
-        yield from (" " * width + piece for piece in pieces[1:])
-
-
-def _wrapped(text: str, room: int) -> list[str]:
-    """Return the text in pieces of at most `room`, broken at spaces where there are any."""
-    pieces: list[str] = []
-    while len(text) > room:
-        at = text.rfind(" ", 1, room + 1)
-        at = at if at > 0 else room
-        pieces.append(text[:at])
-        text = text[at:].lstrip(" ")
-    return [*pieces, text]
+        yield from table_lines(table.columns, rows, columns)
 
 
 def _csv_lines(tables: Sequence[Table]) -> Iterator[str]:

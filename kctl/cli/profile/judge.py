@@ -74,7 +74,7 @@ def _row(name: str, finding: Finding) -> Row:
 def _print(environment: Environment, output: Output, rows: list[Row]) -> None:
     out = DataOut(environment.stdout)
     if output is Output.TABLE:
-        lines = table_lines(COLUMNS, rows) if rows else iter(())
+        lines = table_lines(COLUMNS, rows, environment.table_width) if rows else iter(())
     else:
         lines = iter([json_text(rows)]) if output is Output.JSON else json_lines(rows)
     for line in lines:

@@ -131,7 +131,7 @@ def _write(
 ) -> None:
     out = DataOut(environment.stdout)
     if output is Output.TABLE:
-        for line in table_lines(columns, rows) if rows else ():
+        for line in table_lines(columns, rows, environment.table_width) if rows else ():
             out.write_line(line)
     elif output is Output.JSONL:
         for line in json_lines([{"v": VERSION, **row} for row in rows]):

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from kctl.cli.formats.rows import Row, json_lines, json_text, table_lines
 
 COLUMNS = ("name", "leader_id", "replicas", "internal")
@@ -16,6 +18,26 @@ def test_table() -> None:
         "NAME        LEADER ID  REPLICAS  INTERNAL",
         "a-topic     1          1,2,3     no",
         "b\\x1b[2J\\n  -          -         yes",
+    ]
+
+
+@pytest.mark.parametrize("width", [24, 40, 80, 200])
+def test_a_table_fits_its_terminal(width: int) -> None:
+    lines = list(table_lines(COLUMNS, ROWS, width))
+    assert max(map(len, lines)) <= width
+    assert lines == list(table_lines(COLUMNS, ROWS)) or width < 41
+
+
+def test_on_a_narrow_terminal_each_row_is_a_block() -> None:
+    assert list(table_lines(COLUMNS, [*ROWS[:1], {**ROWS[1], "name": "one that is long"}], 24)) == [
+        "name       a-topic",
+        "leader id  1",
+        "replicas   1,2,3",
+        "internal   no",
+        "",
+        "name       one that is",
+        "           long",
+        "internal   yes",
     ]
 
 
