@@ -55,14 +55,17 @@ unit: $(READY)  ## no socket, no sleep
 sim: $(READY)  ## client and sandbox in virtual time
 	$(PYTEST) tests/sim
 
-sim-seeds: $(READY)  ## the first 80 seeds of the simulation
+sim-seeds: $(READY)  ## the first 80 seeds of the simulation of consumers, and 24 of producers
 	$(BIN)/python -m tests.sim run --seeds 0:80 --jobs 2
+	$(BIN)/python -m tests.sim run --producer --seeds 0:24 --jobs 2
 
 sim-fresh: $(READY)  ## 80 seeds of the simulation that no commit before has tried
 	$(BIN)/python -m tests.sim run --fresh 80 --jobs 2
+	$(BIN)/python -m tests.sim run --producer --fresh 80 --jobs 2
 
 sim-long: $(READY)  ## 1,000 seeds, what they met, and an hour of one group in which no memory grows
 	$(BIN)/python -m tests.sim run --corpus --seeds 0:1000 --jobs 2 --coverage
+	$(BIN)/python -m tests.sim run --producer --corpus --seeds 0:1000 --jobs 2 --coverage
 	$(BIN)/python -m tests.sim memory
 
 sim-mutants: $(READY)  ## each bug planted in the client is found within 300 seeds
