@@ -15,7 +15,7 @@ import typer
 
 from kctl.cli.environment import Environment
 from kctl.cli.failures import SECRETS
-from kctl.cli.profiles.choice import Chosen, choose_profile
+from kctl.cli.profiles.choice import FOR_OTHERS, Chosen, choose_profile
 from kctl.cli.settings import Setting, Settings, merge_settings, unknown_variables
 from kctl.cli.words.durations import parse_duration_ms
 from kctl.client.config import ClientConfig
@@ -220,6 +220,8 @@ def common(
         tracer=_start_trace(environment, settings) if trace else None,
         trace_file=None if trace_file is None else _start_trace_file(environment, trace_file),
     )
+    if chosen is not None and chosen.file.mode & FOR_OTHERS:
+        _note_open_secrets(shared, chosen)
     for variable in unknown_variables(environment.environ):
         shared.say(f"{environment.program}: note: ${variable} names no property and does nothing")
     return shared
@@ -228,6 +230,14 @@ def common(
 def settings_of(chosen: Chosen) -> dict[str, Setting]:
     """Return the properties of a profile as settings."""
     return {name: Setting(value, chosen.origin, of_profile=True) for name, value in chosen.properties.items()}
+
+
+def _note_open_secrets(shared: Common, chosen: Chosen) -> None:
+    from kctl.cli.profiles.foreign.transfer import is_literal_secret  # wanted for files that others may read
+
+    if any(is_literal_secret(name, value) for name, value in chosen.properties.items()):
+        program, path = shared.environment.program, chosen.file.path
+        shared.say(f"{program}: note: others may read the secrets in {path}: chmod 600, or write ${{env:NAME}}")
 
 
 def _fetch_references(settings: Settings, chosen: Chosen, environment: Environment) -> Settings:
