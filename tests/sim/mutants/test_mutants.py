@@ -1,0 +1,16 @@
+"""Every planted bug can be planted: the text that it replaces is in its file, once."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.sim.mutants.mutants import MUTANTS, Mutant
+from tests.sim.mutants.producer_mutants import PRODUCER_MUTANTS
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.mark.parametrize("mutant", [*MUTANTS, *PRODUCER_MUTANTS], ids=lambda mutant: mutant.name)
+def test_the_text_of_each_bug_is_there_once(mutant: Mutant) -> None:
+    assert (ROOT / mutant.path).read_text().count(mutant.old) == 1
+    assert mutant.new != mutant.old
