@@ -8,7 +8,7 @@ PYTEST := $(BIN)/python -m pytest -q
 # Other Kafka clients, for comparison; kept with what the tests fetch.
 PEERS := $(or $(KCTL_CACHE),$(HOME)/.cache/kctl)/peers/.ready
 
-.PHONY: help run test check format lint types layers generated unit sim sim-seeds sim-fresh sim-long sim-mutants fuzz loopback cli faultlab broker pipeline pipeline-source pipeline-jobs soak conformance docs packages reproducible installed bench bench-peers clean
+.PHONY: help run test check format lint types layers generated unit sim sim-seeds sim-fresh sim-long sim-mutants fuzz loopback cli faultlab broker pipeline pipeline-source pipeline-jobs pipeline-versions soak conformance docs packages reproducible installed bench bench-peers clean
 
 help:  ## list the tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -94,6 +94,9 @@ pipeline-jobs: $(READY)  ## jobs on Spark: local, on a standalone cluster, under
 	$(PYTEST) $(filter-out tests/pipeline/test_source_%,$(wildcard tests/pipeline/test_*.py))
 
 pipeline: pipeline-source pipeline-jobs  ## all that runs on Spark
+
+pipeline-versions: $(READY)  ## the data source on the oldest and newest Spark (fetches 1 GB the first time)
+	$(PYTEST) tests/pipeline_versions
 
 soak: $(READY)  ## consume -g and produce under 20 kills and freezes each; KCTL_SOAK_SEED, KCTL_SOAK_BLOWS
 	KCTL_SOAK_BLOWS=$(or $(KCTL_SOAK_BLOWS),20) $(PYTEST) tests/broker/test_at_least_once.py

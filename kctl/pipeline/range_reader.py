@@ -3,7 +3,7 @@
 Owns when a range is done and when nothing has come for too long. A range ends when the position reaches its end, so
 that compaction, aborted transactions and their markers cannot keep it from ending. Memory is bounded: what is fetched
 ahead, one chunk that is being decoded, and one batch. Knows nothing of Spark.
-Shown by tests/sim/pipeline/test_range_reader.py and, with real brokers, tests/pipeline/test_source_read.py.
+Shown by tests/sim/pipeline and, with real brokers, tests/pipeline/test_source_read.py and test_source_faults.py.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,7 @@
 """RecordWriter: Arrow batches to topics through the producer, with an account by partition.
 
 Owns which columns make a record and what is said when not all of it was delivered. Knows nothing of Spark.
-Shown by tests/unit/pipeline/test_record_writer.py and, with real brokers, tests/pipeline/test_source_write.py.
+Shown by tests/sim/pipeline and, with real brokers, tests/pipeline/test_source_write.py.
 """
 
 from collections.abc import Iterable, Sequence

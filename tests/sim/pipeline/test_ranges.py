@@ -1,0 +1,274 @@
+"""Ranges planned, read and written in virtual time: limits to the millisecond, gaps, losses, and what attempts get."""
+
+from collections.abc import Callable, Iterator
+
+import pyarrow as pa
+import pytest
+
+from kctl.client.cluster import TopicPartition
+from kctl.client.errors import ApiTimeout, ConfigError, InvalidOffsetError, KafkaTimeoutError
+from kctl.client.seams import Runtime
+from kctl.pipeline.range_reader import RETRY_GRACE_MS, RangeReader, read_range
+from kctl.pipeline.ranges import Cut, Narrowing, OffsetRange, Place, Selection, plan_ranges
+from kctl.pipeline.record_writer import PartialWriteError, PartitionWritten, write_batches
+from kctl.sandbox import Fault
+from kctl.sandbox.sim import Hub, sim_runtime
+from tests.sim.consumer.scene import Scene
+
+LIMIT_MS = 3000
+FAULTS = [Fault.BLACKHOLE, Fault.REFUSE, Fault.RESET, Fault.SILENCE, Fault.FREEZE, Fault.RESET_ON_REQUEST]
+
+
+@pytest.fixture
+def scene() -> Iterator[Scene]:
+    with Hub(seed=7) as hub:
+        yield Scene(hub)
+
+
+def properties(scene: Scene) -> dict[str, object]:
+    return {"bootstrap.servers": scene.bootstrap, "default.api.timeout.ms": LIMIT_MS, "max.block.ms": LIMIT_MS}
+
+
+def runtime(scene: Scene, name: str = "driver") -> Runtime:
+    return sim_runtime(scene.hub, name, scene.network)
+
+
+def run(scene: Scene, body: Callable[[], None]) -> None:
+    """Run the body; a second later the threads of what it closed have ended too."""
+    scene.hub.spawn("app", body)
+    scene.hub.run()
+    scene.hub.run(until_ms=scene.hub.now_ms + 1000)
+    assert scene.hub.live_actors == (), "a thread is left"
+
+
+def break_all(scene: Scene, fault: Fault) -> None:
+    for node_id in (1, 2, 3):
+        scene.sandbox.start_fault(node_id, fault)
+
+
+def values(scene: Scene, offset_range: OffsetRange, *, attempt: int = 0, fails: bool = True) -> list[bytes]:
+    """Read a range whole."""
+    batches = read_range(
+        properties(scene),
+        offset_range,
+        ["value"],
+        attempt=attempt,
+        fail_on_data_loss=fails,
+        runtime=runtime(scene, f"task {scene.hub.now_ms}"),
+    )
+    return [value for batch in batches for value in batch.column("value").to_pylist()]
+
+
+def expected(start: int, end: int) -> list[bytes]:
+    return [b"%d" % n for n in range(start, end)]
+
+
+# --- planning ---------------------------------------------------------------------------------------------------------
+
+
+def test_ranges_cover_topics_once(scene: Scene) -> None:
+    def body() -> None:
+        for partition in range(3):
+            scene.write(partition, 10 * (partition + 1))
+        found = plan_ranges(properties(scene), Selection(("t",)), cut=Cut(6, 15), runtime=runtime(scene))
+        assert {each.deadline_at_ms for each in found} == {runtime(scene).clock.wall_ms() + LIMIT_MS}
+        read = dict.fromkeys(range(3), b"")
+        for each in found:
+            read[each.partition] += b",".join([*values(scene, each), b""])
+        assert read == {n: b",".join([*expected(0, 10 * (n + 1)), b""]) for n in range(3)}
+        assert len(found) >= 6
+
+    run(scene, body)
+
+
+def test_a_filter_narrows_what_is_planned(scene: Scene) -> None:
+    def body() -> None:
+        scene.write(1, 10)
+        scene.hub.call_later_ms(2000, "writer", lambda: scene.write(1, 10, first=10))
+        assert len(values(scene, OffsetRange("t", 1, 0, 20))) == 20  # now it is two seconds later
+        for since_ms, start in ((None, 2), (1000, 10), (3000, 20)):
+            narrowing = Narrowing(None, frozenset({1, 2}), 2, 15, since_ms)
+            found = plan_ranges(properties(scene), Selection(("t",)), narrowing=narrowing, runtime=runtime(scene))
+            assert [tuple(each)[:4] for each in found] == ([("t", 1, start, 15)] if start < 15 else [])
+
+    run(scene, body)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_planning_ends_on_its_limit(scene: Scene, fault: Fault) -> None:
+    def body() -> None:
+        break_all(scene, fault)
+        before_ms = scene.hub.now_ms
+        with pytest.raises(ApiTimeout) as caught:
+            plan_ranges(properties(scene), Selection(("t",)), runtime=runtime(scene))
+        assert scene.hub.now_ms - before_ms == LIMIT_MS
+        assert caught.value.ledger
+
+    run(scene, body)
+
+
+def test_offsets_that_are_not_there_are_refused_or_moved(scene: Scene) -> None:
+    tp = TopicPartition("t", 0)
+
+    def plan(start: int, end: int, *, fails: bool) -> list[tuple[int, int]]:
+        found = plan_ranges(
+            properties(scene),
+            Selection(partitions=(tp,)),
+            Place(None, ((tp, start),), option="startingOffsets"),
+            Place(None, ((tp, end),), option="endingOffsets"),
+            fail_on_data_loss=fails,
+            runtime=runtime(scene),
+        )
+        return [(each.start_offset, each.end_offset) for each in found]
+
+    def body() -> None:
+        scene.write(0, 10)
+        assert plan(2, 8, fails=True) == [(2, 8)]
+        assert plan(8, 99, fails=False) == [(8, 10)]
+        assert plan(50, 99, fails=False) == []
+        with pytest.raises(
+            InvalidOffsetError, match="endingOffsets: t-0 has only 0 to 9, not 99; failOnDataLoss=false"
+        ):
+            plan(8, 99, fails=True)
+        with pytest.raises(ConfigError, match="assign names t-7, which the topic does not have"):
+            plan_ranges(properties(scene), Selection(partitions=(tp, TopicPartition("t", 7))), runtime=runtime(scene))
+
+    run(scene, body)
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_first_data_has_the_whole_limit(scene: Scene, fault: Fault) -> None:
+    def body() -> None:
+        scene.write(0, 10)
+        break_all(scene, fault)
+        before_ms = scene.hub.now_ms
+        late = OffsetRange("t", 0, 0, 10, runtime(scene).clock.wall_ms() - 60_000)
+        with pytest.raises(ApiTimeout, match="--api-timeout") as caught:
+            values(scene, late)
+        assert scene.hub.now_ms - before_ms == LIMIT_MS, "a first attempt that is begun late has it too"
+        assert caught.value.ledger
+
+    run(scene, body)
+
+
+@pytest.mark.parametrize(("left_ms", "has_ms"), [(-60_000, RETRY_GRACE_MS), (2500, 2500), (60_000, LIMIT_MS)])
+def test_further_attempts_share_the_deadline_of_the_range(scene: Scene, left_ms: int, has_ms: int) -> None:
+    def body() -> None:
+        scene.write(0, 10)
+        late = OffsetRange("t", 0, 0, 10, runtime(scene).clock.wall_ms() + left_ms)
+        assert values(scene, late, attempt=2) == expected(0, 10), "a cluster that lives is read all the same"
+        break_all(scene, Fault.FREEZE)
+        before_ms = scene.hub.now_ms
+        late = late._replace(deadline_at_ms=runtime(scene).clock.wall_ms() + left_ms)
+        with pytest.raises(ApiTimeout):
+            values(scene, late, attempt=2)
+        assert scene.hub.now_ms - before_ms == has_ms
+
+    run(scene, body)
+
+
+def test_the_limit_is_for_silence_and_not_for_the_whole(scene: Scene) -> None:
+    def body() -> None:
+        for turn in range(5):
+            later_ms = turn * (LIMIT_MS - 500)
+            scene.hub.call_later_ms(later_ms, f"writer {turn}", lambda first=turn * 2: scene.write(0, 2, first=first))
+        before_ms = scene.hub.now_ms
+        assert values(scene, OffsetRange("t", 0, 0, 10)) == expected(0, 10)
+        assert scene.hub.now_ms - before_ms >= 4 * (LIMIT_MS - 500)
+        before_ms = scene.hub.now_ms
+        with pytest.raises(ApiTimeout, match=r"waiting for offset 10 of t-0 \[8, 12\): at the end"):
+            values(scene, OffsetRange("t", 0, 8, 12))
+        assert LIMIT_MS <= scene.hub.now_ms - before_ms < LIMIT_MS + 100
+
+    run(scene, body)
+
+
+def test_ranges_within_batches_and_empty_ones(scene: Scene) -> None:
+    def body() -> None:
+        scene.write(0, 100)
+        for start, end in ((0, 1), (37, 63), (99, 100), (5, 5)):
+            assert values(scene, OffsetRange("t", 0, start, end)) == expected(start, end)
+
+    run(scene, body)
+
+
+def test_offsets_that_went_meanwhile(scene: Scene) -> None:
+    def body() -> None:
+        for first in range(0, 30, 10):
+            scene.write(0, 10, first=first)
+        scene.log(0).delete_records(20)
+        whole = OffsetRange("t", 0, 5, 25)
+        with pytest.raises(InvalidOffsetError, match=r"t-0: offset 5 of t-0 \[5, 25\) is gone, the first is 20"):
+            values(scene, whole)
+        assert values(scene, whole, fails=False) == expected(20, 25)
+        assert values(scene, OffsetRange("t", 0, 5, 15), fails=False) == []
+
+    run(scene, body)
+
+
+def test_a_reader_tells_how_far_it_is(scene: Scene) -> None:
+    def body() -> None:
+        scene.write(0, 10)
+        reader = RangeReader(properties(scene), OffsetRange("t", 0, 2, 9), ["offset"], runtime=runtime(scene))
+        assert [batch.num_rows for batch in reader] == [7]
+        assert (reader.records, reader.position) == (7, 9)
+        reader.close()
+
+    run(scene, body)
+
+
+# --- writing ----------------------------------------------------------------------------------------------------------
+
+
+def rows(count: int) -> pa.RecordBatch:
+    return pa.record_batch(
+        {
+            "value": pa.array(expected(0, count), pa.binary()),
+            "partition": pa.array([n % 3 for n in range(count)], pa.int32()),
+        }
+    )
+
+
+def test_what_is_written_is_counted_by_partition(scene: Scene) -> None:
+    def body() -> None:
+        result = write_batches(properties(scene), [rows(10), rows(2)], topic="t", runtime=runtime(scene))
+        assert result.partitions == tuple(
+            PartitionWritten("t", number, count, count - 1) for number, count in enumerate((5, 4, 3))
+        )
+        assert result.records == 12
+        assert values(scene, OffsetRange("t", 2, 0, 3)) == [b"2", b"5", b"8"]
+
+    run(scene, body)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_writing_to_nobody_ends_on_its_limit(scene: Scene, fault: Fault) -> None:
+    def body() -> None:
+        break_all(scene, fault)
+        before_ms = scene.hub.now_ms
+        with pytest.raises(KafkaTimeoutError):
+            write_batches(properties(scene), [rows(10)], topic="t", runtime=runtime(scene))
+        assert scene.hub.now_ms - before_ms == LIMIT_MS
+
+    run(scene, body)
+
+
+def test_what_is_not_written_is_named(scene: Scene) -> None:
+    """The leader of partition 1 alone stands still; what the others have stays written."""
+
+    def body() -> None:
+        scene.sandbox.start_fault(2, Fault.FREEZE)
+        before_ms = scene.hub.now_ms
+        with pytest.raises(PartialWriteError) as caught:
+            write_batches(properties(scene), [rows(10)], topic="t", runtime=runtime(scene))
+        assert LIMIT_MS <= scene.hub.now_ms - before_ms <= LIMIT_MS + 50
+        error = caught.value
+        assert (error.delivered, error.undelivered) == (7, 3)
+        assert str(error).startswith("3 of 10 rows not delivered: t-1: 3 ")
+        assert "(--delivery-timeout)" in str(error)
+        scene.sandbox.heal()
+
+    run(scene, body)
