@@ -1,6 +1,7 @@
 """GroupReading: one member's share of the topics to stdout; what is committed has been written and flushed before.
 
-Owns which offsets have left this process, and when they are committed. Shown by tests/cli/test_consume_group.py.
+Owns which offsets have left this process, and when they are committed.
+Shown by tests/unit/cli/test_group_reading.py and tests/cli/test_consume_group.py.
 """
 
 from collections.abc import Mapping, Sequence
@@ -45,6 +46,8 @@ class GroupReading(Reading, RebalanceListener):
         """What was handed to the output since the last flush."""
         self._uncommitted: dict[TopicPartition, int] = {}
         """What has left this process and is not committed yet."""
+        self._latest_commits: dict[TopicPartition, int] = {}
+        """The last offset that was given to a commit since the partition is ours, however that went."""
         self._commit_timer = Timer(self._clock, COMMIT_EVERY_MS)
         self._polled_at_ms = self._clock.now_ms()
 
@@ -150,8 +153,10 @@ class GroupReading(Reading, RebalanceListener):
     def _forget(self, topic_partitions: Sequence[TopicPartition]) -> None:
         self._is_assigned = False
         for tp in topic_partitions:
-            for known in (self._written_to, self._uncommitted, self._ends, self._expected, self._high_watermarks):
-                known.pop(tp, None)
+            for offsets in (self._written_to, self._uncommitted, self._latest_commits):
+                offsets.pop(tp, None)
+            for offsets in (self._ends, self._expected, self._high_watermarks):
+                offsets.pop(tp, None)
 
     # --- what was written -------------------------------------------------------------------------------------------
 
@@ -181,14 +186,19 @@ class GroupReading(Reading, RebalanceListener):
         self._commit_timer = Timer(self._clock, COMMIT_EVERY_MS)
         if self._uncommitted:
             offsets, self._uncommitted = self._uncommitted, {}
+            self._latest_commits |= offsets
             self._consumer.commit_async(offsets, self._on_commit)
 
     def _on_commit(self, offsets: Committed, error: KafkaError | None) -> None:
-        """Try what failed again with the next commit, unless something newer or somebody else has it by then."""
+        """Try what failed again with the next commit, unless a newer one is on its way or somebody else had it since.
+
+        A partition that was lost and came back goes on where the group had it committed, which may be further: what an
+        earlier commit says of it would take the group back.
+        """
         self.commit_error = error
         if error is not None:
-            assigned = self._consumer.assignment
-            again = {tp: each.offset for tp, each in offsets.items() if tp in assigned}
+            latest = self._latest_commits
+            again = {tp: each.offset for tp, each in offsets.items() if latest.get(tp) == each.offset}
             self._uncommitted = {**again, **self._uncommitted}
 
     def _reached_end(self, tp: TopicPartition) -> None:

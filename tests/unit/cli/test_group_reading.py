@@ -1,0 +1,134 @@
+"""Which offsets a member of a group commits, and which of those that failed it tries again."""
+
+import io
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from kctl.cli.consume.group_reading import COMMIT_EVERY_MS, GroupReading
+from kctl.cli.consume.reading import Limits
+from kctl.cli.environment import Environment
+from kctl.cli.formats.output import RecordOutput
+from kctl.cli.options import Common
+from kctl.cli.settings import Settings
+from kctl.client.broker_errors import ErrorCode, broker_error
+from kctl.client.clock import ManualClock
+from kctl.client.cluster import TopicPartition
+from kctl.client.config import ConsumerConfig
+from kctl.client.consumer.chunk import FetchedChunk
+from kctl.client.consumer.consumer import Consumer
+from kctl.client.consumer.group_events import OffsetAndMetadata
+from kctl.client.consumer.group_side import OnCommit
+from kctl.client.errors import KafkaError
+from kctl.client.records import OutputField, RecordBatchBuilder
+
+T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
+CONFIG = ConsumerConfig.parse({"bootstrap.servers": "a:1", "group.id": "g"})
+LOST = broker_error(ErrorCode.UNKNOWN_MEMBER_ID, "OffsetCommit")
+
+
+class Member:
+    """Stands for the consumer: keeps the commits until the test ends them."""
+
+    def __init__(self) -> None:
+        self.assignment: list[TopicPartition] = []
+        self.commits: list[dict[TopicPartition, int]] = []
+        self._callbacks: list[OnCommit] = []
+
+    def commit_async(self, offsets: Mapping[TopicPartition, int], callback: OnCommit) -> None:
+        self.commits.append(dict(offsets))
+        self._callbacks.append(callback)
+
+    def committed(self, topic_partitions: Sequence[TopicPartition]) -> dict[TopicPartition, None]:
+        return dict.fromkeys(topic_partitions)
+
+    def beginning_offsets(self, topic_partitions: Mapping[TopicPartition, object]) -> dict[TopicPartition, int]:
+        return dict.fromkeys(topic_partitions, 0)
+
+    def end_offsets(self, topic_partitions: Mapping[TopicPartition, object]) -> dict[TopicPartition, int]:
+        return dict.fromkeys(topic_partitions, 0)
+
+    def pause(self, topic_partitions: object) -> None:
+        pass
+
+    def end(self, number: int, error: KafkaError | None) -> None:
+        """Tell how a commit ended."""
+        offsets = {tp: OffsetAndMetadata(offset) for tp, offset in self.commits[number].items()}
+        self._callbacks[number](offsets, error)
+
+
+class Run:
+    """A reading whose member has what the test gives it."""
+
+    def __init__(self) -> None:
+        self.clock = ManualClock()
+        self.member = Member()
+        environment = Environment(io.BytesIO(), io.BytesIO(), io.StringIO(), {}, self.clock)
+        common = Common(environment, Settings({}), 0, None, False, False)
+        output = RecordOutput([OutputField("value"), b"\n"])
+        self.reading = GroupReading(common, CONFIG, cast(Consumer, self.member), output, Limits())
+
+    def gets(self, *topic_partitions: TopicPartition) -> None:
+        self.member.assignment += topic_partitions
+        self.reading.on_partitions_assigned(topic_partitions)
+
+    def loses(self, *topic_partitions: TopicPartition) -> None:
+        self.reading.on_partitions_lost(topic_partitions)
+        self.member.assignment = [tp for tp in self.member.assignment if tp not in topic_partitions]
+
+    def writes(self, tp: TopicPartition, until: int) -> None:
+        """Write a record before that offset, after the time of a commit has come."""
+        self.clock.advance(COMMIT_EVERY_MS)
+        self.reading._write(_chunk(tp, until - 1))
+
+    def looks(self) -> None:
+        """Nothing comes, and the time of a commit has come."""
+        self.clock.advance(COMMIT_EVERY_MS)
+        self.reading._flush()
+
+
+def _chunk(tp: TopicPartition, offset: int) -> FetchedChunk:
+    builder = RecordBatchBuilder("none", batch_size_bytes=1000)
+    builder.try_append(None, b"x", (), 0)
+    data = bytearray(builder.build())
+    data[0:8] = offset.to_bytes(8, "big")
+    return FetchedChunk(tp, 0, offset, offset + 1, bytes(data))
+
+
+def test_what_is_written_is_committed_once() -> None:
+    run = Run()
+    run.gets(T0, T1)
+    run.writes(T0, 10)
+    run.looks()
+    assert run.member.commits == [{T0: 10}]
+
+
+def test_a_commit_that_failed_is_tried_again_with_the_next() -> None:
+    run = Run()
+    run.gets(T0, T1)
+    run.writes(T0, 10)
+    run.member.end(0, LOST)
+    run.writes(T1, 5)
+    assert run.member.commits == [{T0: 10}, {T0: 10, T1: 5}]
+
+
+def test_a_commit_that_failed_is_not_tried_again_behind_a_newer_one() -> None:
+    run = Run()
+    run.gets(T0)
+    run.writes(T0, 10)
+    run.writes(T0, 20)
+    run.member.end(0, LOST)
+    run.member.end(1, None)
+    run.looks()
+    assert run.member.commits == [{T0: 10}, {T0: 20}]
+
+
+def test_a_commit_that_failed_is_not_tried_again_when_the_partition_was_lost_and_came_back() -> None:
+    """Somebody else may have read on and committed more in between: that must stay."""
+    run = Run()
+    run.gets(T0, T1)
+    run.writes(T0, 10)
+    run.loses(T0, T1)
+    run.gets(T0)
+    run.member.end(0, LOST)
+    run.looks()
+    assert run.member.commits == [{T0: 10}]
