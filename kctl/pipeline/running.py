@@ -18,7 +18,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from kctl.client.clock import Clock, SystemClock
 from kctl.client.errors import KafkaError
-from kctl.pipeline.job_errors import CarriedError, SparkFailedError, carry, restore
+from kctl.pipeline.job_errors import CarriedError, SparkFailedError, SparkSetUpError, carry, restore
 from kctl.pipeline.session import Gateway, Session, SessionOptions, check_installed, last_log_line, session_folder
 from kctl.pipeline.shipping import PythonDescription, check_alike, describe_python
 
@@ -129,7 +129,8 @@ def open_session(options: SessionOptions, name: str, on_progress: OnProgress = i
             yield session
             is_well = True
         except BaseException as e:
-            is_well = not isinstance(e, KafkaError) or type(e).__module__ == KafkaError.__module__
+            is_spark = isinstance(e, SparkSetUpError | SparkFailedError) or not isinstance(e, KafkaError)
+            is_well = not (is_spark and isinstance(e, Exception))
             raise
         finally:
             gateway.close()

@@ -151,7 +151,8 @@ class Gateway:
             properties = _shipping(properties, folder)
         conf = SparkConf(loadDefaults=False)
         conf.setAll(list(properties.items()))
-        os.environ["PYSPARK_PYTHON"] = _worker_python(options)
+        python = os.environ.get("PYSPARK_PYTHON")
+        os.environ["PYSPARK_PYTHON"] = options.worker_python or python or sys.executable
         popen: dict[str, Any] = {"stdout": log, "stderr": log, "start_new_session": True}
         try:
             gateway = launch_gateway(conf, popen)  # type: ignore[no-untyped-call]  # PySpark has no types for it
@@ -161,6 +162,10 @@ class Gateway:
             self._context = SparkContext(conf=conf, gateway=gateway)
         except Exception as e:
             raise SparkSetUpError(f"Spark did not start: {_why(e, log_path)}", f"its log: {log_path}") from e
+        finally:
+            del os.environ["PYSPARK_PYTHON"]
+            if python is not None:
+                os.environ["PYSPARK_PYTHON"] = python
         self._context.setLogLevel("WARN")
         return Session(self._context, log_path, is_local=options.master.startswith("local"))
 
@@ -228,10 +233,6 @@ def _forget_gateway() -> None:
 
 def _version(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.split(".")[:2] if part.isdigit())
-
-
-def _worker_python(options: SessionOptions) -> str:
-    return options.worker_python or os.environ.get("PYSPARK_PYTHON") or sys.executable
 
 
 def _shipping(properties: dict[str, str], folder: Path) -> dict[str, str]:

@@ -219,7 +219,7 @@ def make_plan(request: ExportRequest, planner: Planner, folder: ExportFolder, at
     starts = planner.resolve(fresh, request.start, latest)
     resumed = [tp for tp in partitions if tp in points]
     for tp in resumed:
-        starts[tp] = _resumed(tp, points[tp], earliest[tp], latest[tp], allow_loss=request.allow_loss)
+        starts[tp] = resumed_start(tp, points[tp], earliest[tp], latest[tp], allow_loss=request.allow_loss)
     whole = [
         OffsetRange(*tp, max(starts[tp], earliest[tp]), latest[tp]) for tp in partitions if starts[tp] < latest[tp]
     ]
@@ -233,10 +233,11 @@ def make_plan(request: ExportRequest, planner: Planner, folder: ExportFolder, at
     sizes: dict[str, int] = {}
     for each in ranges:
         sizes[each.topic] = sizes.get(each.topic, 0) + int(each.size * per_offset[each.topic])
-    return ExportPlan(tuple(_interleaved(ranges)), sizes, len(resumed))
+    return ExportPlan(tuple(interleaved(ranges)), sizes, len(resumed))
 
 
-def _resumed(tp: TopicPartition, point: int, first: int, end: int, *, allow_loss: bool) -> int:
+def resumed_start(tp: TopicPartition, point: int, first: int, end: int, *, allow_loss: bool) -> int:
+    """Return where a partition goes on that is exported up to `point`; ExportDataError when that cannot be."""
     if point > end:
         raise ExportDataError(
             f"{tp} ends at offset {end}, and it is exported up to {point}",
@@ -254,13 +255,28 @@ def _records(range_bytes: int, bytes_each: float) -> int:
     return max(1, int(range_bytes / bytes_each)) if bytes_each > 0 else 0
 
 
-def _interleaved(ranges: Sequence[OffsetRange]) -> Iterator[OffsetRange]:
+def interleaved(ranges: Sequence[OffsetRange]) -> Iterator[OffsetRange]:
     """Yield the ranges so that neighbours are of different partitions, which other brokers may lead."""
     by_partition: dict[TopicPartition, list[OffsetRange]] = {}
     for each in ranges:
         by_partition.setdefault(each.topic_partition, []).append(each)
     turns = chain.from_iterable(zip_longest(*by_partition.values()))
     return (each for each in turns if each is not None)
+
+
+def without_holes(ranges: Sequence[OffsetRange], done: Mapping[int, ExportedRange]) -> list[ExportedRange]:
+    """Return what is done of each partition before the first of its ranges that is not: the next run begins there.
+
+    Args: done: by position in `ranges`, whose order within a partition is that of their offsets.
+    """
+    kept: list[ExportedRange] = []
+    broken: set[TopicPartition] = set()
+    for position, each in enumerate(ranges):
+        if position not in done:
+            broken.add(each.topic_partition)
+        elif each.topic_partition not in broken:
+            kept.append(done[position])
+    return kept
 
 
 class _Export:
@@ -334,14 +350,8 @@ class _Export:
         found.raise_first()
 
     def _keep(self, folder: Path, ranges: Sequence[OffsetRange], done: Mapping[int, ExportedRange]) -> None:
-        """Make what is done part of the export: of each partition what has no hole before it."""
-        kept: list[ExportedRange] = []
-        broken: set[TopicPartition] = set()
-        for position, each in enumerate(ranges):
-            if position not in done:
-                broken.add(each.topic_partition)
-            elif each.topic_partition not in broken:
-                kept.append(done[position])
+        """Make what is done part of the export."""
+        kept = without_holes(ranges, done)
         if kept:
             self._folder.commit(folder, self._settings, kept)
             self.result = self.result.plus(kept)
