@@ -1,6 +1,7 @@
 """Ranges planned, read and written in virtual time: limits to the millisecond, gaps, losses, and what attempts get."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import pyarrow as pa
 import pytest
@@ -174,7 +175,7 @@ def test_the_limit_is_for_silence_and_not_for_the_whole(scene: Scene) -> None:
     def body() -> None:
         for turn in range(5):
             later_ms = turn * (LIMIT_MS - 500)
-            scene.hub.call_later_ms(later_ms, f"writer {turn}", lambda first=turn * 2: scene.write(0, 2, first=first))
+            scene.hub.call_later_ms(later_ms, f"writer {turn}", partial(scene.write, 0, 2, first=turn * 2))
         before_ms = scene.hub.now_ms
         assert values(scene, OffsetRange("t", 0, 0, 10)) == expected(0, 10)
         assert scene.hub.now_ms - before_ms >= 4 * (LIMIT_MS - 500)
