@@ -22,6 +22,7 @@ def test_options_and_arguments_are_those_of_the_help(command: Command, capsys: p
     assert shown == {name for option in command.options for name in (*option.names, *option.off)}
     for argument in command.arguments:
         assert re.search(rf"^  \[?{re.escape(argument.metavar)}", text, re.MULTILINE)
+        assert argument.help in " ".join(text.split())
     for below in command.commands:
         assert f"\n  {below.path[-1]}" in text
 
