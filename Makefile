@@ -8,7 +8,7 @@ PYTEST := $(BIN)/python -m pytest -q
 # Other Kafka clients, for comparison; kept with what the tests fetch.
 PEERS := $(or $(KCTL_CACHE),$(HOME)/.cache/kctl)/peers/.ready
 
-.PHONY: help run test check format lint types layers generated unit sim sim-seeds sim-fresh sim-long sim-mutants fuzz loopback cli faultlab broker pipeline pipeline-source pipeline-jobs pipeline-versions soak conformance docs packages reproducible installed bench bench-peers clean
+.PHONY: help run test check format lint types layers generated unit sim sim-seeds sim-fresh sim-long sim-mutants fuzz loopback cli faultlab broker pipeline pipeline-source pipeline-jobs pipeline-versions soak conformance docs site packages reproducible installed bench bench-peers clean
 
 help:  ## list the tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -99,7 +99,7 @@ pipeline-versions: $(READY)  ## the data source on the oldest and newest Spark (
 	$(PYTEST) tests/pipeline_versions
 
 soak: $(READY)  ## consume -g and produce under 20 kills and freezes each; KCTL_SOAK_SEED, KCTL_SOAK_BLOWS
-	KCTL_SOAK_BLOWS=$(or $(KCTL_SOAK_BLOWS),20) $(PYTEST) tests/broker/test_at_least_once.py
+	KCTL_SOAK_BLOWS=$(or $(KCTL_SOAK_BLOWS),20) $(PYTEST) -rP tests/broker/test_at_least_once.py
 	KCTL_SOAK_BLOWS=$(or $(KCTL_SOAK_BLOWS),20) $(PYTEST) -rP tests/broker/test_produce_nothing_lost.py
 
 docs: $(READY)  ## every block of README and docs is typed or run, and comes as it is shown
@@ -109,6 +109,9 @@ dist/.built: $(READY) setup.py pyproject.toml tools/build_packages.py $(shell fi
 	rm -rf dist
 	$(BIN)/python tools/build_packages.py --out dist
 	@touch $@
+
+site: $(READY)  ## docs/ as a site in build/site; every link is checked
+	$(BIN)/mkdocs build --quiet --strict
 
 packages: dist/.built  ## sdist, wheels and zipapp in dist/, checked in empty environments
 	KCTL_PACKAGES=dist $(PYTEST) tests/packages
