@@ -1,0 +1,116 @@
+"""The pictures of README and docs: drawn from what the tool shows, kept as SVG, and compared with what is kept.
+
+After a wanted change: `KCTL_STORE_PICTURES=1 python -m pytest tests/docs/test_pictures.py`, then look at them.
+"""
+
+import io
+import os
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from rich.text import Text
+
+from kctl.cli.view.painter import Line
+from kctl.cli.view.probe_frame import Scene, draw
+from kctl.client.errors import ConnectionRefused, ConnectTimeout
+from kctl.client.events import Phase, Target
+from kctl.sandbox import Sandbox
+from tests.docs.pages import ROOT, Shell, Step
+from tests.unit.cli.view.scenario import NOW_MS, PLAN, located, ready, report
+
+PICTURES = ROOT / "docs" / "pictures"
+COLUMNS = 116
+_SVG = """<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
+<style>
+.{unique_id}-matrix {{ font-family: ui-monospace, Menlo, Consolas, monospace; font-size: {char_height}px; }}
+.{unique_id}-matrix text {{ line-height: {line_height}px; }}
+{styles}
+</style>
+<defs>
+<clipPath id="{unique_id}-clip-terminal">
+<rect x="0" y="0" width="{terminal_width}" height="{terminal_height}" />
+</clipPath>
+{lines}
+</defs>
+{chrome}
+<g transform="translate({terminal_x}, {terminal_y})" clip-path="url(#{unique_id}-clip-terminal)">
+{backgrounds}
+<g class="{unique_id}-matrix">
+{matrix}
+</g>
+</g>
+</svg>
+"""
+
+
+def drawn(name: str, lines: Sequence[Text]) -> str:
+    """Return an SVG that needs no font or file from elsewhere."""
+    console = Console(record=True, width=COLUMNS, file=io.StringIO(), color_system="standard", force_terminal=True)
+    for line in lines:
+        console.print(line, soft_wrap=False, no_wrap=True)
+    svg = console.export_svg(title=f"kctl {name}", code_format=_SVG, unique_id=f"kctl-{name}")
+    return re.sub(r"[ \t]+\n", "\n", svg)
+
+
+def styled(line: Line) -> Text:
+    text = Text()
+    for span in line:
+        code = span.style.value
+        text.append_text(Text.from_ansi(f"\x1b[{code}m{span.text}\x1b[0m") if code else Text(span.text))
+    return text
+
+
+def probe_scene() -> Scene:
+    """One broker works, one hangs after it has accepted, one refuses."""
+    good = Target(1, -1, "kafka-a.example", 9092, "10.0.0.1:9092")
+    hung = Target(2, -2, "kafka-b.example", 9092, "10.0.0.2:9092")
+    down = Target(3, -3, "kafka-c.example", 9092, "10.0.0.3:9092")
+    expired = ConnectTimeout("no answer in 2000 ms of 2000 ms (--connect-timeout)", limit_ms=2000, elapsed_ms=2000)
+    refusal = ConnectionRefused("connection refused (RST after 1 ms)", hint="nothing listens there")
+    phases_ms = {Phase.DNS: 30, Phase.TCP: 140}
+    return Scene(
+        [
+            ready(good, 1),
+            report(hung, phases_ms, Phase.APIVERSIONS, located(expired, hung, Phase.APIVERSIONS), 2000),
+            report(down, {Phase.DNS: 35}, Phase.TCP, located(refusal, down, Phase.TCP), 36),
+        ],
+        PLAN,
+        NOW_MS,
+    )
+
+
+def probe_lines(folder: Path) -> list[Text]:
+    prompt = Text("$ kctl probe -b kafka-a.example,kafka-b.example,kafka-c.example --connect-timeout 2s")
+    return [prompt, *(styled(line) for line in draw(probe_scene(), COLUMNS, 30))]
+
+
+def consume_lines(folder: Path) -> list[Text]:
+    commands = [
+        "printf 'ann:2 apples\\nbob:1 pear\\nann:3 plums\\n' | kctl produce orders -f '%k:%v\\n' -p 0",
+        "kctl consume orders -o start -e -f '%t-%p@%o  %k bought %v\\n'",
+        "kctl consume orders -o start -e --grep 'k:^ann$' -f '%k %v{json} %H headers\\n'",
+        "kctl consume orders -o 0:2 -f '%o %v{hex}\\n'",
+    ]
+    lines: list[Text] = []
+    with (
+        Sandbox(nodes=3, topics={"orders": 1}).serve() as served,
+        Shell(folder, {"KCTL_BOOTSTRAP_SERVERS": served.bootstrap}, {}) as shell,
+    ):
+        for command in commands:
+            lines.append(Text(f"$ {command}", style="bold"))
+            lines += [Text(line) for line in shell.run(Step(command, [], 0)).splitlines()]
+    return lines
+
+
+@pytest.mark.parametrize(("name", "lines"), [("probe", probe_lines), ("consume", consume_lines)])
+def test_pictures_are_what_the_tool_shows(name: str, lines: Callable[[Path], list[Text]], tmp_path: Path) -> None:
+    svg = drawn(name, lines(tmp_path))
+    kept = PICTURES / f"{name}.svg"
+    if os.environ.get("KCTL_STORE_PICTURES"):
+        kept.parent.mkdir(exist_ok=True)
+        kept.write_text(svg)
+    assert svg == kept.read_text()
+    assert "http" not in svg.replace("http://www.w3.org/2000/svg", "")

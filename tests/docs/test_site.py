@@ -1,0 +1,41 @@
+"""docs/ as a site: it is built, and every link and anchor of every page leads somewhere."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.docs.pages import ROOT
+
+BOUND_S = 120
+
+
+def build(root: Path, out: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-W", "ignore", "-m", "mkdocs", "build", "--strict", "--site-dir", str(out)]
+    return subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=BOUND_S, check=False)
+
+
+def test_the_site_is_built_and_no_link_leads_nowhere(tmp_path: Path) -> None:
+    done = build(ROOT, tmp_path / "site")
+    assert done.returncode == 0, done.stderr
+    for page in (ROOT / "docs").rglob("*.md"):
+        assert (tmp_path / "site" / page.relative_to(ROOT / "docs")).with_suffix(".html").is_file()
+
+
+def test_a_link_that_leads_nowhere_is_found(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "docs", tmp_path / "docs")
+    shutil.copy(ROOT / "mkdocs.yml", tmp_path)
+    with (tmp_path / "docs" / "bench.md").open("a") as page:
+        page.write("\n[nowhere](no-such-page.md), [no anchor](consume.md#no-such-anchor)\n")
+    done = build(tmp_path, tmp_path / "site")
+    assert done.returncode != 0
+    assert "no-such-page.md" in done.stderr
+    assert "no-such-anchor" in done.stderr
+
+
+def test_every_page_can_be_found() -> None:
+    menu = (ROOT / "mkdocs.yml").read_text()
+    decisions = ROOT / "docs" / "decisions"
+    assert [page.name for page in (ROOT / "docs").glob("*.md") if f" {page.name}\n" not in menu] == []
+    listed = (decisions / "index.md").read_text()
+    assert [page.name for page in decisions.glob("0*.md") if f"({page.name})" not in listed] == []
