@@ -7,18 +7,23 @@ import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from kctl.pipeline.job_errors import SparkSetUpError
 from kctl.pipeline.jobs.export import ExportRequest, export
 from kctl.pipeline.jobs.file_import import ImportRequest, import_files
+from kctl.pipeline.jobs.mirror import MirrorRequest, mirror
+from kctl.pipeline.jobs.report.job import plan_report, run_report
+from kctl.pipeline.jobs.verify import VerifyRequest, verify
 from kctl.pipeline.ranges import Selection
 from kctl.pipeline.running import Progress, open_session
 from kctl.pipeline.session import SessionOptions
 from tests.brokers.cluster import KafkaCluster
 from tests.pipeline.exports import in_export, on_topic, produce
 from tests.pipeline.standalone import StandaloneCluster
+from tests.unit.pipeline.report.fleets import NodeTruth, probe_lines, write
 
 # PySpark leaves sockets to the garbage collector.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
@@ -87,6 +92,12 @@ def test_a_worker_is_killed_in_mid_export_and_the_import_brings_it_back(
         copy = ImportRequest(folder, properties, topic=target, keep_partitions=True, keep_timestamps=True)
         assert import_files(copy, session=session).records == RECORDS
         assert on_topic(properties, target) == [row._replace(topic=target) for row in expected]
+        mirror(MirrorRequest((topic,), properties, properties, f"{topic}-mirror", create=True), session=session)
+        assert verify(VerifyRequest(topic, properties, f"{topic}-mirror", properties), session=session).is_equal
+        assert verify(VerifyRequest(topic, properties, folder=folder), session=session).is_equal
+        write(tmp_path / "probed.jsonl", probe_lines([NodeTruth("a:9092")], Random(1), 10))
+        plan = plan_report([tmp_path / "probed.jsonl"], spark=True)
+        assert run_report(plan, session=session).places[0].rounds == 10
     standalone.start_worker(1)
     standalone.wait_for_worker(1)
 
