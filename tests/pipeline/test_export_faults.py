@@ -168,7 +168,7 @@ def test_a_frozen_broker_ends_the_job_by_its_limit_with_the_cause(
         assert 0 < len(kept) < RECORDS
     finally:
         node.thaw()
-    export(request, session=session)
+    export(request._replace(properties={"bootstrap.servers": kafka_newest.bootstrap()}), session=session)
     check_whole(kafka_newest, topic, folder)
 
 
