@@ -68,7 +68,7 @@ sim-long: $(READY)  ## 1,000 seeds, what they met, and an hour of one group in w
 	$(BIN)/python -m tests.sim run --producer --corpus --seeds 0:1000 --jobs 2 --coverage
 	$(BIN)/python -m tests.sim memory
 
-sim-mutants: $(READY)  ## each bug planted in the client is found within 300 seeds
+sim-mutants: $(READY)  ## each bug planted in the client is found by the corpus or within 300 seeds
 	$(BIN)/python -m tests.sim mutants --jobs 2
 
 fuzz: $(READY)  ## every decoder, cut and mutated, compiled and not
