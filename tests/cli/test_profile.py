@@ -58,7 +58,7 @@ def test_a_newcomers_first_profile(user: User, bootstrap: str, topic: str) -> No
 SOURCES: dict[str, dict[str, str]] = {
     "env:SECRET": {"SECRET": CANARY},
     "file:secret": {},
-    'cmd:cat secret | sed "s/x/x/"': {},
+    'cmd:cat - secret | sed "s/x/x/"': {},
     "keyring:kafka/alice": {"PYTHON_KEYRING_BACKEND": "tests.cli.key_ring.VariableRing", "RING": CANARY},
 }
 """Where the password is, and the variables that go with it."""
