@@ -108,7 +108,9 @@ class Producing:
 
     @property
     def is_ordered(self) -> bool:
-        return self.is_idempotent or str(self.properties["max.in.flight.requests.per.connection"]) == "1"
+        return self.is_idempotent or (
+            self.acks != "0" and str(self.properties["max.in.flight.requests.per.connection"]) == "1"
+        )
 
     @property
     def acks(self) -> str:
