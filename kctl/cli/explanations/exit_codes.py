@@ -24,7 +24,8 @@ CODE_PAGES: dict[ExitCode, CodePage] = {
         ("The message names the option or property, and where it was written.", "kctl COMMAND --help"),
     ),
     ExitCode.DEGRADED: CodePage(
-        "It worked, but not everywhere: some topics of several failed, or with kctl probe --strict some address.",
+        "It worked, but not everywhere: some topics of several failed, or with kctl probe --strict some address; "
+        "kctl pipeline verify found that copies differ, or kctl pipeline report --strict has findings.",
         ("Each item that failed is told with its own cause.",),
     ),
     ExitCode.DNS: CodePage(
