@@ -207,10 +207,8 @@ class Transactions:
         state = self.state
         if state is State.IN_TRANSACTION:
             return None
-        if state is State.COMMITTING or (self._is_closing and state is State.READY and self._last_end == "committed"):
-            return IllegalStateError(
-                "the transaction is committed without the record, which came after that was asked for"
-            )
+        if self._is_closing and (state is State.COMMITTING or (state is State.READY and self._last_end == "committed")):
+            return IllegalStateError("the producer was closed, and its transaction committed before the record came")
         if self._is_closing:
             return TransactionAbortedError("the producer was closed and its transaction aborted before the record came")
         if state in (State.ABORTABLE_ERROR, State.FATAL_ERROR):
