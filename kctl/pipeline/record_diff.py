@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from kctl.pipeline.fingerprints import Entry
 
-WINDOW = 50_000
+WINDOW = 30_000
+"""At worst 145 MB: all of both sides wait, and as many have waited in vain."""
 MOST_SAMPLES = 10
 """Of each kind."""
 KINDS = ("missing", "changed", "duplicate", "reordered", "extra", "behind")
