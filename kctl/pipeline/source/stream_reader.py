@@ -27,7 +27,19 @@ if TYPE_CHECKING:
 JsonOffsets = dict[str, dict[str, int]]
 
 
-class KctlStreamReader(DataSourceStreamReader):
+def _available_now() -> type:
+    """Return the class by which Spark 4.2 and newer know that a reader can tell where a query is to end."""
+    try:
+        found: type = import_module("pyspark.sql.streaming.datasource").SupportsTriggerAvailableNow
+    except (ImportError, AttributeError):
+        return object
+    return found
+
+
+_AvailableNow: Any = _available_now()
+
+
+class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[misc]  # PySpark 4.1 has no such class
     """Reads what the options mean, batch after batch."""
 
     def __init__(self, options: ReadOptions, columns: Sequence[str]) -> None:
