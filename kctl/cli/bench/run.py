@@ -34,6 +34,15 @@ _READING = {"auto.offset.reset": "earliest", "allow.auto.create.topics": "false"
 _POLL_S = 0.1
 _MARK_BYTES = 16
 _NUMBER_BYTES = 8
+_NO_BROKER = (
+    ExitCode.DNS,
+    ExitCode.REFUSED,
+    ExitCode.CONNECT_TIMEOUT,
+    ExitCode.TLS,
+    ExitCode.AUTHENTICATION,
+    ExitCode.WRONG_PEER,
+)
+"""How making the topic ends where no broker was ever asked: there is nothing to delete."""
 
 
 def run_bench(common: Common, request: BenchRequest) -> int:
@@ -74,15 +83,26 @@ def _topic(common: Common, request: BenchRequest) -> Iterator[str]:
     name = f"kctl-bench-{system_runtime().entropy.token_bytes(6).hex()}"
     wanted = NewTopic(name, request.partitions or BROKER_DEFAULT, request.replication_factor or BROKER_DEFAULT)
     with Admin(common.settings.parse(AdminConfig).given, events=common.events) as admin:
+        is_there = True
         try:
-            admin.create_topics([wanted]).raise_first()
+            try:
+                admin.create_topics([wanted]).raise_first()
+            except KafkaError as e:
+                is_there = explain(e).code not in _NO_BROKER
+                raise
             yield name
         finally:
-            try:
-                _delete(common, admin, name)
-            except Interrupted:  # the second would have left at once
-                _delete(common, admin, name)
-                raise
+            if is_there:
+                _delete_surely(common, admin, name)
+
+
+def _delete_surely(common: Common, admin: Admin, name: str) -> None:
+    """Delete the topic, also when the user interrupts that; the second time would have left at once."""
+    try:
+        _delete(common, admin, name)
+    except Interrupted:
+        _delete(common, admin, name)
+        raise
 
 
 def _delete(common: Common, admin: Admin, name: str) -> None:
