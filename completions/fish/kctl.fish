@@ -538,8 +538,8 @@ complete -c kctl -n '__kctl_at " bench end-to-end"' -l help -s h -d 'Show this m
 
 complete -c kctl -n '__kctl_at " pipeline"' -a export -d 'Write topics to Parquet or JSON files, each record exactly once'
 complete -c kctl -n '__kctl_at " pipeline"' -a import -d 'Produce what was exported, each record at least once'
-complete -c kctl -n '__kctl_at " pipeline"' -a mirror -d 'Copy topics to another cluster'
-complete -c kctl -n '__kctl_at " pipeline"' -a verify -d 'Compare two topics, or a topic and its export, record by record'
+complete -c kctl -n '__kctl_at " pipeline"' -a mirror -d 'Copy topics to another cluster, each record exactly once'
+complete -c kctl -n '__kctl_at " pipeline"' -a verify -d 'Compare two topics, or a topic and its export'
 complete -c kctl -n '__kctl_at " pipeline"' -a report -d 'Sum up probe and trace files of a fleet'
 complete -c kctl -n '__kctl_at " pipeline"' -l help -s h -d 'Show this message and exit'
 

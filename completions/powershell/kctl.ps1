@@ -834,8 +834,8 @@ $kctlPlaces = @{
         Commands = @(
             ,@('export', 'Write topics to Parquet or JSON files, each record exactly once')
             ,@('import', 'Produce what was exported, each record at least once')
-            ,@('mirror', 'Copy topics to another cluster')
-            ,@('verify', 'Compare two topics, or a topic and its export, record by record')
+            ,@('mirror', 'Copy topics to another cluster, each record exactly once')
+            ,@('verify', 'Compare two topics, or a topic and its export')
             ,@('report', 'Sum up probe and trace files of a fleet')
         )
         Options = @(

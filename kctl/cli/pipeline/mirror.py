@@ -62,9 +62,10 @@ def mirror(
     spark_log: SparkLogOption = None,
     worker_python: WorkerPythonOption = None,
 ) -> int:
-    """Copy topics to another cluster: same partitions, headers and timestamps, each record exactly once.
+    """Copy topics to another cluster, each record exactly once.
 
-    Run it again to go on: after a kill at any point, or for what has come since. docs/pipeline.md.
+    Partitions, headers and timestamps stay the same. Run it again to go on: after a kill at any point, or for what
+    has come since. docs/pipeline.md.
     """
     if (to_topic, to_bootstrap, to_config) == (None, None, None):
         raise click.UsageError("where to? --to-bootstrap, --to-config or --to-topic say it.")

@@ -77,9 +77,10 @@ def report(
     spark_log: SparkLogOption = None,
     worker_python: WorkerPythonOption = None,
 ) -> int:
-    """Sum up probe and trace files of a fleet: latencies, expiries, flapping, certificates, and which limits to use.
+    """Sum up probe and trace files of a fleet.
 
-    For each place it tells the --connect-timeout, --request-timeout and --api-timeout to use, and how many healthy
+    Shows latencies, expiries, flapping and certificates. For each place it tells the --connect-timeout, --request-
+    timeout and --api-timeout to use, and how many healthy
     attempts would have expired with them. docs/pipeline-report.md has the method.
     """
     if not LEAST_QUANTILE <= quantile <= MOST_QUANTILE:

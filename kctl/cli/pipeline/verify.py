@@ -58,9 +58,10 @@ def verify(
     spark_log: SparkLogOption = None,
     worker_python: WorkerPythonOption = None,
 ) -> int:
-    """Compare two topics, or a topic and its export, record by record: missing, changed, duplicate, reordered.
+    """Compare two topics, or a topic and its export.
 
-    Exits with 3 when they differ. Partitions are compared each with that of the same number. docs/pipeline.md.
+    Tells which records are missing, changed, duplicate or reordered. Exits with 3 when they differ. Partitions are
+    compared each with that of the same number. docs/pipeline.md.
     """
     if export is not None and (to_topic, to_bootstrap, to_config) != (None, None, None):
         raise click.UsageError("--export and --to-...: compare with one of them.")
