@@ -79,9 +79,9 @@ def report(
 ) -> int:
     """Sum up probe and trace files of a fleet.
 
-    Shows latencies, expiries, flapping and certificates. For each place it tells the --connect-timeout, --request-
-    timeout and --api-timeout to use, and how many healthy
-    attempts would have expired with them. docs/pipeline-report.md has the method.
+    Shows latencies, expiries, flapping and certificates. For each place it tells the --connect-timeout,
+    --request-timeout and --api-timeout to use, and how many healthy attempts would have expired with them.
+    docs/pipeline-report.md has the method.
     """
     if not LEAST_QUANTILE <= quantile <= MOST_QUANTILE:
         raise click.BadParameter(f"{quantile:g} is not from 0.5 to 0.99999", param_hint="'--quantile'")
