@@ -48,7 +48,8 @@ def zipapp(packages: list[Path]) -> Path:
     return _one(packages, end=".pyz")
 
 
-def _tracked() -> set[str]:
+def tracked() -> set[str]:
+    """Return the files of this tree that git tracks."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     return {name for name in listed.split("\0") if name and (ROOT / name).is_file()}
 
@@ -56,7 +57,7 @@ def _tracked() -> set[str]:
 def test_the_sdist_has_what_is_needed_to_build_and_test(sdist: Path) -> None:
     with tarfile.open(sdist) as tar:
         names = {name.partition("/")[2] for name in tar.getnames()}
-    missing = {name for name in _tracked() if name.startswith(("kctl/", "completions/", "man/"))} - names
+    missing = {name for name in tracked() if name.startswith(("kctl/", "completions/", "man/"))} - names
     assert missing == set()
     assert {"pyproject.toml", "setup.py", "README.md", "LICENSE", "CHANGELOG.md"} <= names
     assert [name for name in names if name.endswith((".so", ".pyc"))] == []
@@ -68,7 +69,7 @@ def test_a_wheel_has_the_package_and_nothing_else(kind: str, request: pytest.Fix
     with zipfile.ZipFile(path) as archive:
         names = archive.namelist()
     code = {name for name in names if name.endswith(".py")}
-    assert code == {name for name in _tracked() if name.startswith("kctl/") and name.endswith(".py")}
+    assert code == {name for name in tracked() if name.startswith("kctl/") and name.endswith(".py")}
     outside = {name.partition("/")[0] for name in names if not name.startswith("kctl/")}
     allowed = {f"kctl_kafka-{VERSION}.dist-info", f"kctl_kafka-{VERSION}.data"}
     compiled = [name for name in names if name.endswith(".so")]
@@ -81,7 +82,7 @@ def test_a_wheel_has_the_package_and_nothing_else(kind: str, request: pytest.Fix
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert "kctl/py.typed" in names
     shared = {name.partition(".data/data/share/")[2] for name in names if ".data/data/share/" in name}
-    manuals = {f"man/man{name[-1]}/{name.removeprefix('man/')}" for name in _tracked() if name.startswith("man/")}
+    manuals = {f"man/man{name[-1]}/{name.removeprefix('man/')}" for name in tracked() if name.startswith("man/")}
     assert shared == manuals | {
         "bash-completion/completions/kctl",
         "zsh/site-functions/_kctl",
