@@ -105,7 +105,7 @@ soak: $(READY)  ## consume -g and produce under 20 kills and freezes each; KCTL_
 docs: $(READY)  ## every block of README and docs is typed or run, and comes as it is shown
 	$(PYTEST) tests/docs
 
-dist/.built: $(READY) setup.py pyproject.toml tools/build_packages.py $(shell find kctl man completions -name '*.py' -o -path 'man/*' -o -path 'completions/*')
+dist/.built: $(READY) setup.py pyproject.toml MANIFEST.in tools/build_packages.py $(shell find kctl man completions -name '*.py' -o -path 'man/*' -o -path 'completions/*')
 	rm -rf dist
 	$(BIN)/python tools/build_packages.py --out dist
 	@touch $@

@@ -99,6 +99,7 @@ def test_a_member_that_dies_is_replaced_and_the_coordinator_moves(
     served.sandbox.move_coordinator("g", node_id % 3 + 1)
     produce(served, range(40))
     wait_for(lambda: committed(served) == 40, "commits at the new coordinator")
+    wait_for(lambda: len(first.values) + len(second.values) >= 40, "both to have told what they read")
     assert sorted(map(int, first.values + second.values)) == list(range(40))
     first.kill()
     wait_for(lambda: second.assigned == [0, 1, 2, 3], "the other one to take over")

@@ -42,7 +42,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """Every kind of package; those in $KCTL_PACKAGES where somebody has just built them."""
     ready = os.environ.get("KCTL_PACKAGES")
     if ready:
-        return sorted(path for path in Path(ready).iterdir() if not path.name.startswith("."))
+        return sorted(path for path in Path(ready).resolve().iterdir() if not path.name.startswith("."))
     return sorted(build(tmp_path_factory.mktemp("packages")))
 
 
