@@ -22,7 +22,15 @@ from kctl.client.producer.buffer_memory import BufferMemory
 from kctl.client.producer.deliveries import CloseResult
 from kctl.client.producer.future import NO_PARTITION, Callback, SendFuture
 from kctl.client.producer.intake import is_usable
-from kctl.client.producer.mailbox import LOOP_GRACE_MS, CloseMark, FlushMark, Mailbox, RecordRefused, TopicWait
+from kctl.client.producer.mailbox import (
+    LOOP_GRACE_MS,
+    TEARDOWN_MS,
+    CloseMark,
+    FlushMark,
+    Mailbox,
+    RecordRefused,
+    TopicWait,
+)
 from kctl.client.producer.metrics import ProducerCounters, ProducerMetrics
 from kctl.client.producer.record import MEMORY_OVERHEAD_BYTES, Headers, ProducerRecord, check_topic, checked_size_bytes
 from kctl.client.producer.sender import Sender
@@ -320,6 +328,9 @@ class Producer:
             return self._sender.close_now()
         self._mailbox.post_close(CloseMark.within(timer))
         self._join_loop(timer)
+        timer.update()
+        if self._sender.was_forced and timer.remaining_ms <= TEARDOWN_MS:
+            self._driver.wait(self._driver.waiter(), timer.deadline_at_ms)  # what was given up, was at the deadline
         return self._sender.result()
 
     def _join_loop(self, timer: Timer) -> None:

@@ -253,6 +253,11 @@ class Sender:
         self._memory.wake_all()
 
     @property
+    def was_forced(self) -> bool:
+        """Whether the loop ended with something given up; any thread may look once it has ended."""
+        return self._end_cause is not None
+
+    @property
     def steps(self) -> int:
         """A number that grows while the loop gets on with its records; any thread may look."""
         return self._deliveries.steps

@@ -11,6 +11,7 @@ import pytest
 from kctl.client.errors import CloseTimeout, DeliveryTimeout, IllegalStateError, KafkaError, MaxBlockTimeout
 from kctl.client.events import Event, RequestSent
 from kctl.client.producer import CloseResult, Producer, SendFuture
+from kctl.client.producer.mailbox import TEARDOWN_MS
 from kctl.sandbox import Fault
 from tests.sim.producer.world import World, run
 
@@ -225,7 +226,7 @@ def test_a_later_close_with_an_earlier_deadline_cuts_the_first_short() -> None:
         world.hub.sleep_ms(100)
         world.hub.spawn("short", lambda: close("short", 0.5))
         world.hub.sleep_ms(1000)
-        assert ended == {"long": before_ms + 600, "short": before_ms + 600}
+        assert ended == {"long": before_ms + 600 - TEARDOWN_MS, "short": before_ms + 600}
         assert results[0] == results[1]
 
     run(app)
@@ -256,11 +257,11 @@ def test_a_forced_close_wakes_who_waits_in_send_flush_result_and_partitions_for(
         producer.close(0.25)
         world.hub.sleep_ms(1)
         assert ended == {
-            "send, for memory": (before_ms + 250, "IllegalStateError"),
-            "send, for a topic": (before_ms + 250, "IllegalStateError"),
-            "partitions_for": (before_ms + 250, "IllegalStateError"),
-            "flush": (before_ms + 250, "UndeliveredError"),
-            "result": (before_ms + 250, "CloseTimeout"),
+            "send, for memory": (before_ms + 250 - TEARDOWN_MS, "IllegalStateError"),
+            "send, for a topic": (before_ms + 250 - TEARDOWN_MS, "IllegalStateError"),
+            "partitions_for": (before_ms + 250 - TEARDOWN_MS, "IllegalStateError"),
+            "flush": (before_ms + 250 - TEARDOWN_MS, "UndeliveredError"),
+            "result": (before_ms + 250 - TEARDOWN_MS, "CloseTimeout"),
         }
 
     run(app)
