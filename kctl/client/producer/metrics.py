@@ -139,7 +139,8 @@ class ProducerCounters:
 
     def snapshot(self, *, outstanding: int, buffer_used_bytes: int, buffer_total_bytes: int) -> ProducerMetrics:
         """Return the numbers as they are; any thread."""
-        topics = {name: counters.snapshot() for name, counters in list(self._topics.items())}
+        known = self._topics.copy()  # in one step, unlike list(items()), in which the loop may come between
+        topics = {name: counters.snapshot() for name, counters in known.items()}
         sums = (
             TopicMetrics(*(sum(column) for column in zip(*topics.values(), strict=True))) if topics else TopicMetrics()
         )
