@@ -90,6 +90,16 @@ def pattern_of(shown: list[str]) -> str:
     return "".join(lines)
 
 
+def kctl_in(folder: Path) -> Path:
+    """Make `kctl` a command of this tree, and return the folder to put on PATH for it."""
+    bin_folder = folder / ".bin"
+    bin_folder.mkdir(exist_ok=True)
+    command = bin_folder / "kctl"
+    command.write_text(f'#!/bin/sh\nPYTHONPATH="{ROOT}" exec "{sys.executable}" -m kctl "$@"\n')
+    command.chmod(0o755)
+    return bin_folder
+
+
 class Shell:
     """A bash that types the commands of one page; stdout and stderr come as they would on a terminal.
 
@@ -99,11 +109,7 @@ class Shell:
     def __init__(self, folder: Path, environ: dict[str, str], ports: dict[str, str]) -> None:
         self._ports = ports
         self._left = ""
-        bin_folder = folder / ".bin"
-        bin_folder.mkdir()
-        command = bin_folder / "kctl"
-        command.write_text(f'#!/bin/sh\nPYTHONPATH="{ROOT}" exec "{sys.executable}" -m kctl "$@"\n')
-        command.chmod(0o755)
+        bin_folder = kctl_in(folder)
         ours = {name: value for name, value in os.environ.items() if not name.startswith("KCTL_")}
         path = f"{bin_folder}:{Path(sys.executable).parent}:{ours['PATH']}"
         home = {"HOME": str(folder), "XDG_CONFIG_HOME": str(folder / ".config")}

@@ -3,7 +3,6 @@
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -14,7 +13,7 @@ from kctl.client import Consumer, Producer, TopicPartition
 from kctl.client.broker_errors import ErrorCode
 from kctl.sandbox import Fault, Sandbox
 from kctl.sandbox.server import ServedSandbox
-from tests.docs.pages import ROOT
+from tests.docs.pages import ROOT, kctl_in
 
 PAGE = ROOT / "docs" / "cookbook.md"
 BOUND_S = 60
@@ -165,15 +164,10 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
 
 
 def run(script: str, scene: Scene, *arguments: str) -> Ended:
-    command = scene.folder / ".bin" / "kctl"
-    if not command.exists():
-        command.parent.mkdir()
-        command.write_text(f'#!/bin/sh\nPYTHONPATH="{ROOT}" exec "{sys.executable}" -m kctl "$@"\n')
-        command.chmod(0o755)
     ours = {name: value for name, value in os.environ.items() if not name.startswith("KCTL_")}
     environ = {
         **ours,
-        "PATH": f"{command.parent}:{ours['PATH']}",
+        "PATH": f"{kctl_in(scene.folder)}:{ours['PATH']}",
         "HOME": str(scene.folder),
         "PAUSE_S": "0.01",
         "KCTL_BOOTSTRAP_SERVERS": scene.served.bootstrap,
