@@ -212,7 +212,10 @@ def test_calls_end_in_time_and_tell_the_truth(
             closings += _close_all(pool, every, 2)
             Event().wait(OUTAGE_S[fault])
         closed = [each.result() for each in closings]
-        wait_until(lambda: all(_goes_on(members) for members in every.values()), PATIENCE_MS, "commits and records")
+        after_ms = clock.now_ms()
+        wait_until(
+            lambda: all(_goes_on(members, after_ms) for members in every.values()), PATIENCE_MS, "commits and records"
+        )
         ends.set()
         for each in running:
             each.result()
@@ -230,9 +233,9 @@ def _close_all(pool: ThreadPoolExecutor, every: dict[str, Members], *which: int)
     return [pool.submit(close_one, members, each) for each in which for members in every.values()]
 
 
-def _goes_on(members: Members) -> bool:
-    """Whether the last commits succeeded."""
-    return all(call.error is None for call in members.commits[-3:])
+def _goes_on(members: Members, after_ms: float) -> bool:
+    """Whether the last three commits began after that instant and succeeded."""
+    return all(call.error is None and call.began_at_ms > after_ms for call in members.commits[-3:])
 
 
 def _check(
