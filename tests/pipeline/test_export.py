@@ -10,7 +10,7 @@ import pytest
 from kctl.client.admin import Admin
 from kctl.client.errors import BrokerError, ConfigError
 from kctl.client.producer import Producer
-from kctl.pipeline.export_folder import read_manifests
+from kctl.pipeline.export_files.folder import read_manifests
 from kctl.pipeline.job_errors import ExportDataError
 from kctl.pipeline.jobs.export import ExportRequest, export, plan_export
 from kctl.pipeline.ranges import Selection

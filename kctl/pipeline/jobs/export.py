@@ -1,9 +1,9 @@
 """`export`: topics into files, each record exactly once, whatever is killed on the way.
 
 The driver fixes where each partition ends, cuts what is missing into ranges, and runs them in rounds; a task writes one
-range (`range_files`), and a round becomes part of the export by its manifest (`export_folder`). The manifests are also
-where the next run goes on. Of a round that fails or is interrupted what can be kept is kept: of each partition the
-ranges from its beginning without a hole.
+range (`export_files.range_files`), and a round becomes part of the export by its manifest (`export_files.folder`). The
+manifests are also where the next run goes on. Of a round that fails or is interrupted what can be kept is kept: of each
+partition the ranges from its beginning without a hole.
 Shown by tests/pipeline/test_export.py, test_export_faults.py and, on a cluster, test_cluster.py.
 """
 
@@ -20,7 +20,7 @@ from kctl.client.admin import EARLIEST, LATEST
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import ConfigError
 from kctl.client.network.system import system_runtime
-from kctl.pipeline.export_folder import FORMATS, LAYOUTS, ExportedRange, ExportFolder
+from kctl.pipeline.export_files.folder import FORMATS, LAYOUTS, ExportedRange, ExportFolder
 from kctl.pipeline.job_errors import ExportDataError
 from kctl.pipeline.range_reader import read_range
 from kctl.pipeline.ranges import (
@@ -381,7 +381,7 @@ class _ExportTask(NamedTuple):
 
 def export_range(task: _ExportTask, attempt: Attempt) -> ExportedRange:
     """Write one range; runs on a worker."""
-    from kctl.pipeline.range_files import FilePlace, RangeFiles, RangeName
+    from kctl.pipeline.export_files.range_files import FilePlace, RangeFiles, RangeName
     from kctl.pipeline.record_columns import COLUMN_NAMES
 
     offsets = task.offsets

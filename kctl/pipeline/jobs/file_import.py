@@ -17,7 +17,7 @@ from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.clock import SystemClock
 from kctl.client.config import ProducerConfig
 from kctl.client.errors import ConfigError
-from kctl.pipeline.export_folder import ExportedRange, ExportFolder
+from kctl.pipeline.export_files.folder import ExportedRange, ExportFolder
 from kctl.pipeline.job_errors import FolderError
 from kctl.pipeline.references import refuse_plain_secrets, resolve
 from kctl.pipeline.running import (
@@ -255,7 +255,7 @@ def import_ranges(task: _ImportTask, _attempt: Attempt) -> int:
 
 
 def _batches(task: _ImportTask, exported: ExportedRange) -> Iterator[object]:
-    from kctl.pipeline.exported_records import read_exported
+    from kctl.pipeline.export_files.exported_records import read_exported
 
     columns = [
         *_COLUMNS,

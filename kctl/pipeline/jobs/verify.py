@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kctl.client.admin import EARLIEST, LATEST
 from kctl.client.errors import ConfigError
-from kctl.pipeline.export_folder import ExportedRange, read_manifests, resume_points
+from kctl.pipeline.export_files.folder import ExportedRange, read_manifests, resume_points
 from kctl.pipeline.fingerprints import COLUMNS, Compared, Entry, Tally, entries, fingerprints, tally
 from kctl.pipeline.job_errors import FolderError
 from kctl.pipeline.ranges import Cut, OffsetRange, Planner, Selection, cut_ranges
@@ -359,7 +359,7 @@ def _batches(sides: _Sides, piece: Piece, attempt: Attempt) -> "Iterator[pa.Reco
         properties = _with_defaults(resolve(sides.properties[piece.is_target]))
         yield from read_range(properties, piece.offsets, COLUMNS, attempt=attempt.number)
         return
-    from kctl.pipeline.exported_records import read_exported
+    from kctl.pipeline.export_files.exported_records import read_exported
 
     assert piece.exported is not None
     assert sides.folder is not None

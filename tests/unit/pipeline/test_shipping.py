@@ -14,7 +14,7 @@ from kctl.pipeline.shipping import check_alike, describe_python, write_archive
 PROGRAM = """
 import sys
 sys.path.insert(0, sys.argv[1])
-import kctl.client.consumer, kctl.pipeline.range_files, kctl.pipeline.shipping, cramjam, google_crc32c
+import kctl.client.consumer, kctl.pipeline.export_files.range_files, kctl.pipeline.shipping, cramjam, google_crc32c
 for module in (kctl, cramjam, google_crc32c):
     assert module.__file__.startswith(sys.argv[1]), module.__file__
 print(kctl.pipeline.shipping.describe_python())

@@ -12,7 +12,7 @@ A run is the folder's owner while its own folder below `_tmp` exists. The next r
 nothing of the earlier one can come in: its tasks rename their files, and its driver links its manifest, from there.
 All of it lies in one file system that the driver and all workers see under one path; a round's files, their folders
 and its manifest are synced in that order. Knows neither Spark nor Kafka. Shown by
-tests/unit/pipeline/test_export_folder.py.
+tests/unit/pipeline/export_files/test_folder.py.
 """
 
 import json

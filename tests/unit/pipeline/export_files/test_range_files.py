@@ -6,10 +6,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kctl.pipeline import range_files
+from kctl.pipeline.export_files import range_files
+from kctl.pipeline.export_files.json_lines import SCHEMA, read_json_lines
+from kctl.pipeline.export_files.range_files import FilePlace, RangeFiles, RangeName
 from kctl.pipeline.job_errors import FolderError
-from kctl.pipeline.json_lines import SCHEMA, read_json_lines
-from kctl.pipeline.range_files import FilePlace, RangeFiles, RangeName
 
 NAME = RangeName("orders", 3, 100, 200)
 HOUR_US = 3_600_000_000

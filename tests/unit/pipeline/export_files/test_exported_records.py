@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from kctl.pipeline.export_folder import ExportedFile, ExportedRange
-from kctl.pipeline.exported_records import read_exported
+from kctl.pipeline.export_files.exported_records import read_exported
+from kctl.pipeline.export_files.folder import ExportedFile, ExportedRange
+from kctl.pipeline.export_files.range_files import FilePlace, RangeFiles, RangeName
 from kctl.pipeline.job_errors import ExportDataError, FolderError
-from kctl.pipeline.range_files import FilePlace, RangeFiles, RangeName
-from tests.unit.pipeline.test_range_files import DAY_US, NOON_US, batch
+from tests.unit.pipeline.export_files.test_range_files import DAY_US, NOON_US, batch
 
 NAME = RangeName("orders", 3, 100, 200)
 

@@ -2,7 +2,7 @@
 
 Written below the round's folder and renamed into place only when all of them are complete and synced, so a file that
 has its name is whole. Every attempt at a range writes the same names.
-Runs in tasks; knows neither Spark nor Kafka. Shown by tests/unit/pipeline/test_range_files.py.
+Runs in tasks; knows neither Spark nor Kafka. Shown by tests/unit/pipeline/export_files/test_range_files.py.
 """
 
 import json
@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from kctl.pipeline.export_folder import FORMATS, ExportedFile, file_name, topic_folder
+from kctl.pipeline.export_files.folder import FORMATS, ExportedFile, file_name, topic_folder
+from kctl.pipeline.export_files.json_lines import json_lines
 from kctl.pipeline.job_errors import FolderError
-from kctl.pipeline.json_lines import json_lines
 from kctl.version import VERSION
 
 MOST_OPEN = 16

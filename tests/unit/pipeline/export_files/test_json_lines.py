@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 from kctl.cli.formats.texts import JsonForm
+from kctl.pipeline.export_files.json_lines import SCHEMA, json_lines, read_json_lines
 from kctl.pipeline.job_errors import ExportDataError
-from kctl.pipeline.json_lines import SCHEMA, json_lines, read_json_lines
 
 VALUES = [b"plain", b"", None, b'quo"te\\ \n\x00\x1f', "ü€\U0001f600\u2028".encode(), b"\xff\xfe\x00", b"\xed\xa0\x80"]
 

@@ -1,6 +1,6 @@
 """The records of an exported range, read back from its files in the order of their offsets.
 
-Runs in tasks; knows neither Spark nor Kafka. Shown by tests/unit/pipeline/test_exported_records.py.
+Runs in tasks; knows neither Spark nor Kafka. Shown by tests/unit/pipeline/export_files/test_exported_records.py.
 """
 
 import io
@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from kctl.pipeline.export_folder import FORMATS, ExportedFile, ExportedRange
+from kctl.pipeline.export_files.folder import FORMATS, ExportedFile, ExportedRange
+from kctl.pipeline.export_files.json_lines import read_json_lines
 from kctl.pipeline.job_errors import ExportDataError, FolderError
-from kctl.pipeline.json_lines import read_json_lines
 
 BATCH_ROWS = 16_384
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kctl.pipeline.export_folder import (
+from kctl.pipeline.export_files.folder import (
     MANIFESTS,
     TEMPORARY,
     ExportedFile,
