@@ -116,6 +116,7 @@ class Producer:
         if type(value) is bytes and key is None and partition is None and timestamp_ms is None and not headers:
             size_bytes = MEMORY_OVERHEAD_BYTES + len(value)  # nothing else to check: the most usual call
         else:
+            headers = tuple(headers)  # the caller's list may change before the record is encoded
             size_bytes = checked_size_bytes(topic, value, key, partition, headers, timestamp_ms)
         if size_bytes > self._max_record_bytes:
             raise self._refused(self._too_large(topic, size_bytes))

@@ -6,6 +6,8 @@ Shown by tests/unit/producer/test_record.py.
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from kctl.client.records import TIMESTAMP_END_MS
+
 Headers = Sequence[tuple[str, bytes | None]]
 
 UNKNOWN_OFFSET = -1
@@ -64,24 +66,46 @@ def checked_size_bytes(
     check_topic(topic)
     if partition is not None and (not isinstance(partition, int) or partition < 0):
         raise ValueError(f"partition must be a number from 0 on, not {partition!r}")
-    if timestamp_ms is not None and (not isinstance(timestamp_ms, int) or timestamp_ms < 0):
-        raise ValueError(f"timestamp_ms must be milliseconds since the epoch, not {timestamp_ms!r}")
-    return size_bytes + _checked_headers_bytes(headers) if headers else size_bytes
+    if timestamp_ms is not None:
+        check_timestamp(timestamp_ms)
+    return size_bytes + checked_headers_bytes(headers) if headers else size_bytes
 
 
 def check_topic(topic: str) -> None:
-    """Raise TypeError for what cannot be a topic's name."""
+    """Raise TypeError or ValueError for what cannot be a topic's name."""
     if not isinstance(topic, str) or not topic:
         raise TypeError(f"topic must be a str that is not empty, not {topic!r}")
+    if not topic.isascii():
+        _check_encodable(topic, "topic", "strict")
 
 
-def _checked_headers_bytes(headers: Headers) -> int:
+def check_timestamp(timestamp_ms: int) -> None:
+    """Raise ValueError for what cannot be a record's time."""
+    if not isinstance(timestamp_ms, int) or not 0 <= timestamp_ms < TIMESTAMP_END_MS:
+        raise ValueError(f"timestamp_ms must be milliseconds since the epoch, not {timestamp_ms!r}")
+
+
+def checked_headers_bytes(headers: Headers) -> int:
+    """Return the most bytes that the headers can take.
+
+    Raises: TypeError, ValueError: naming the header that no record can have.
+    """
     size_bytes = 0
     for entry in headers:
         if not isinstance(entry, tuple) or len(entry) != 2 or not isinstance(entry[0], str):
             raise TypeError(f"a header is a tuple (str, bytes or None), not {entry!r}")
         name, value = entry
+        if not name.isascii():
+            _check_encodable(name, "header name", "surrogateescape")  # as read from a record, it always can
         if value is not None and not isinstance(value, bytes):
             raise TypeError(f"header {name!r} must be bytes or None, not {type(value).__name__}")
         size_bytes += 4 * len(name) + 10 + len(value or b"")
     return size_bytes
+
+
+def _check_encodable(text: str, what: str, errors: str) -> None:
+    """Raise ValueError for text that cannot be bytes."""
+    try:
+        text.encode("utf-8", errors)
+    except UnicodeEncodeError as error:
+        raise ValueError(f"{what} {text!r} is not text: {error.reason}") from None

@@ -29,7 +29,7 @@ Importing this loads no codec library. Shown by tests/unit/records and tests/fuz
 """
 
 from kctl.client.records._hot import is_compiled
-from kctl.client.records._hot.builder import RecordBatchBuilder
+from kctl.client.records._hot.builder import TIMESTAMP_END_MS, RecordBatchBuilder
 from kctl.client.records._hot.columns import Columns
 from kctl.client.records._hot.conditions import SUBJECT_NAMES, Condition
 from kctl.client.records._hot.exits import FIELD_NAMES, OutputField, OutputPlan
@@ -45,6 +45,7 @@ __all__ = [
     "BATCH_OVERHEAD_BYTES",
     "FIELD_NAMES",
     "SUBJECT_NAMES",
+    "TIMESTAMP_END_MS",
     "AbortedTransaction",
     "BatchInfo",
     "BatchReader",

@@ -59,6 +59,24 @@ def test_a_throttled_node_is_left_alone_and_what_it_has_does_not_expire() -> Non
     assert len(run(app).values("t", 0)) == 21
 
 
+def test_a_record_that_cannot_be_encoded_is_refused_and_harms_no_other() -> None:
+    def app(world: World) -> None:
+        producer, _ = watched(world, {"linger.ms": 5})
+        before = producer.send("t", b"before", partition=0)
+        with pytest.raises(ValueError, match="timestamp_ms"):
+            producer.send("t", b"", partition=0, timestamp_ms=2**63)
+        with pytest.raises(ValueError, match="header name"):
+            producer.send("t", b"", partition=0, headers=[("\ud800", b"")])
+        headers: list[tuple[str, bytes | None]] = [("good", b"")]
+        after = producer.send("t", b"after", partition=0, headers=headers)
+        headers[0] = ("\ud800", b"")
+        producer.flush()
+        assert before.result().offset + 1 == after.result().offset
+        producer.close()
+
+    assert run(app).values("t", 0) == [b"before", b"after"]
+
+
 def test_a_new_leader_that_the_old_one_names_needs_no_metadata() -> None:
     """Source: KIP-951."""
 

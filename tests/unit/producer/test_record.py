@@ -27,12 +27,24 @@ def test_no_batch_of_one_is_larger_than_the_bound(key: bytes | None, value: byte
         (("t", b"v", "k", None, (), None), "key must be bytes"),
         (("t", b"v", None, -1, (), None), "partition"),
         (("t", b"v", None, "0", (), None), "partition"),
+        (("\ud800", b"v", None, None, (), None), "topic"),
         (("t", b"v", None, None, (), -1), "timestamp_ms"),
+        (("t", b"v", None, None, (), 2**63 - 1), "timestamp_ms"),
+        (("t", b"v", None, None, (), 2**70), "timestamp_ms"),
         (("t", b"v", None, None, [("h", "x")], None), "header 'h'"),
         (("t", b"v", None, None, [(b"h", b"x")], None), "header"),
         (("t", b"v", None, None, ["hx"], None), "header"),
+        (("t", b"v", None, None, [("\ud800", b"x")], None), "header name"),
     ],
 )
 def test_what_no_record_can_have_is_named(arguments: tuple[object, ...], what: str) -> None:
     with pytest.raises((TypeError, ValueError), match=what):
         checked_size_bytes(*arguments)  # type: ignore[arg-type]  # the wrong types are the point
+
+
+def test_what_the_checks_let_pass_can_be_encoded() -> None:
+    headers = [("\udcff as read", b"x"), ("é", None)]
+    size_bytes = checked_size_bytes("é", b"v", None, None, headers, 2**63 - 2)
+    builder = RecordBatchBuilder()
+    builder.try_append(None, b"v", headers, 2**63 - 2)
+    assert len(builder.build()) <= size_bytes
