@@ -10,16 +10,15 @@ Knows nothing of what tasks do. Shown by tests/pipeline/test_running.py.
 import itertools
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from os import close as close_descriptor
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from tempfile import mkstemp
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from kctl.client.clock import Clock, SystemClock
 from kctl.client.errors import KafkaError
 from kctl.pipeline.job_errors import CarriedError, SparkFailedError, SparkSetUpError, carry, restore
-from kctl.pipeline.session import Gateway, Session, SessionOptions, check_installed, last_log_line, session_folder
+from kctl.pipeline.session import Gateway, Session, SessionOptions, check_installed, last_log_line
+from kctl.pipeline.session_folders import log_beside, session_folder
 from kctl.pipeline.shipping import PythonDescription, check_alike, describe_python
 
 Item = TypeVar("Item")
@@ -117,9 +116,11 @@ def open_session(options: SessionOptions, name: str, on_progress: OnProgress = i
     Raises: SparkMissingError, SparkSetUpError, ConfigError; what the body raises goes on.
     """
     check_installed()
-    log_path, is_temporary = _log_path(options)
     gateway = Gateway()
-    with session_folder() as folder, log_path.open("ab") as log:
+    with ExitStack() as stack:
+        folder = stack.enter_context(session_folder())
+        log_path = options.log_path or log_beside(folder)
+        log = stack.enter_context(log_path.open("ab"))
         try:
             on_progress(Progress("starting Spark"))
             session = watch(lambda: gateway.launch(options, name, folder, log, log_path))
@@ -134,17 +135,9 @@ def open_session(options: SessionOptions, name: str, on_progress: OnProgress = i
             raise
         finally:
             gateway.close()
-    if is_well and is_temporary:
-        with suppress(OSError):
-            log_path.unlink()
-
-
-def _log_path(options: SessionOptions) -> tuple[Path, bool]:
-    if options.log_path is not None:
-        return options.log_path, False
-    descriptor, name = mkstemp(prefix="kctl-spark-", suffix=".log")
-    close_descriptor(descriptor)
-    return Path(name), True
+            if is_well and options.log_path is None:
+                with suppress(OSError):
+                    log_path.unlink()
 
 
 def _check_workers(session: Session) -> None:

@@ -12,10 +12,9 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
@@ -31,6 +30,8 @@ LOCAL_MASTER = "local[*]"
 INSTALL = "pip install 'kctl-kafka[spark]'"
 REDACTION = "(?i)secret|password|token|access[.]?key|jaas|sasl|keystore|truststore"
 """Spark's own, and Kafka's words for what is secret."""
+LONGEST_SOCKET_FOLDER = 60
+"""The path of a socket has at most 103 bytes, and Spark's names for them have 42."""
 STOP_S = 10.0
 KILL_S = 5.0
 _REFUSED = {"spark.speculation": "two copies of a task at once would write everything twice"}
@@ -146,7 +147,8 @@ class Gateway:
 
         if SparkContext._active_spark_context is not None:
             raise SparkSetUpError("this process has a Spark session already", "give it to the job: session=...")
-        properties = spark_properties(options, name, version=_version(pyspark.__version__))
+        version = _version(pyspark.__version__)
+        properties = _places(options, folder, version) | spark_properties(options, name, version=version)
         if not options.master.startswith("local"):
             properties = _shipping(properties, folder)
         conf = SparkConf(loadDefaults=False)
@@ -194,16 +196,6 @@ class Gateway:
             process.wait(KILL_S)
 
 
-@contextmanager
-def session_folder() -> Iterator[Path]:
-    """A private folder for what a session needs on disk; gone afterwards."""
-    folder = Path(tempfile.mkdtemp(prefix="kctl-spark-"))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
 def last_log_line(path: Path | None) -> str:
     """Return the last telling line of a log, empty where there is none."""
     if path is None or not path.exists():
@@ -233,6 +225,15 @@ def _forget_gateway() -> None:
 
 def _version(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.split(".")[:2] if part.isdigit())
+
+
+def _places(options: SessionOptions, folder: Path, version: tuple[int, ...]) -> dict[str, str]:
+    """Return properties by which what Spark leaves on disk is in the session's folder, and goes with it."""
+    places = {"spark.local.dir": str(folder)}
+    is_short = len(os.fsencode(folder)) <= LONGEST_SOCKET_FOLDER
+    if version >= (4, 1) and is_short and options.master.startswith("local"):
+        places["spark.python.unix.domain.socket.dir"] = str(folder)
+    return places
 
 
 def _shipping(properties: dict[str, str], folder: Path) -> dict[str, str]:
