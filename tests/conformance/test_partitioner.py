@@ -6,8 +6,8 @@ from random import Random
 
 from kctl.client.clock import ManualClock
 from kctl.client.cluster import NO_TOPIC_ID, PartitionInfo, TopicInfo
-from kctl.client.producer.murmur2 import murmur2, partition_of_key
 from kctl.client.producer.partitioner import Load, Partitioner, QueueState
+from kctl.client.records._hot.murmur2 import murmur2, partition_of_key
 from tests.brokers.requirements import have
 from tests.brokers.toolchain import compiled_class_path, java_command
 from tests.unit.producer.records import Maker, config

@@ -5,7 +5,7 @@ mailbox.py         the hand-over to the network loop, and waiting for it
 buffer_memory.py   buffer.memory
 sender.py          the network loop
 intake.py          partitions for records, answers for waits
-partitioner.py     the choice of partitions; murmur2.py, node_progress.py
+partitioner.py     the choice of partitions; node_progress.py
 accumulator.py     queues by partition, batches cut; partition_queue.py: order and window; batch.py, sequences.py
 batch_sender.py    sending; produce_calls.py: one request and its answer; identity.py: the producer id
 judge.py           what an answer means for its batch; expiry.py: records that are too late

@@ -17,8 +17,8 @@ from typing import NamedTuple
 from kctl.client.cluster import NO_NODE, TopicInfo
 from kctl.client.config import ProducerConfig
 from kctl.client.producer.future import NO_PARTITION, SendFuture
-from kctl.client.producer.murmur2 import partition_of_key
 from kctl.client.producer.record import UNENCODED_BYTES
+from kctl.client.records import partition_of_key
 
 _LOOKS_A_BATCH = 4
 

@@ -4,10 +4,10 @@ from random import Random
 
 from kctl.client.clock import ManualClock
 from kctl.client.cluster import NO_NODE, NO_TOPIC_ID, PartitionInfo, TopicInfo
-from kctl.client.producer.murmur2 import partition_of_key
 from kctl.client.producer.node_progress import NodeProgress
 from kctl.client.producer.partitioner import Load, Partitioner, QueueState, queue_weights
 from kctl.client.producer.record import UNENCODED_BYTES
+from kctl.client.records import partition_of_key
 from tests.unit.producer.records import Maker, config
 
 MAKER = Maker(ManualClock())

@@ -139,3 +139,26 @@ def test_levels_are_passed_on(codec: str, level: int) -> None:
     builder = RecordBatchBuilder(codec, level)
     builder.try_append(None, value, [], 0)
     assert BatchReader(builder.build()).records()[0].value == value
+
+
+@given(st.lists(rows, min_size=1, max_size=20), st.integers(100, 600), st.integers(0, 5), st.booleans(), st.booleans())
+def test_rows_at_once_are_what_they_are_one_by_one(
+    data: list[Row], size_bytes: int, skipped: int, has_keys: bool, has_times: bool
+) -> None:
+    first = min(skipped, len(data))
+    keys = [key for key, _, _, _ in data] if has_keys else None
+    headers = [row_headers for _, _, row_headers, _ in data] if has_keys else None
+    times = [timestamp for _, _, _, timestamp in data] if has_times else None
+    singly, at_once = (RecordBatchBuilder(batch_size_bytes=size_bytes) for _ in range(2))
+    for each in (singly, at_once):
+        each.try_append(None, b"before", (), 5)
+    taken = 0
+    for key, value, row_headers, timestamp in data[first:]:
+        arguments = (key, value, row_headers) if has_keys else (None, value, ())
+        if singly.try_append(*arguments, timestamp if has_times else 7) is None:
+            break
+        taken += 1
+    values = [value for _, value, _, _ in data]
+    assert at_once.try_append_rows(keys, values, headers, times, 7, first, len(data)) == taken
+    assert at_once.build() == singly.build()
+    assert at_once.record_count == taken + 1

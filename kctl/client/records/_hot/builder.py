@@ -191,6 +191,32 @@ class RecordBatchBuilder:
             self.max_timestamp_ms = timestamp_ms
         return number
 
+    def try_append_rows(
+        self,
+        keys: list[bytes | None] | None,
+        values: list[bytes | None],
+        headers: list[Sequence[Header]] | None,
+        timestamps_ms: list[int] | None,
+        timestamp_ms: i64,
+        first: i64,
+        end: i64,
+    ) -> int:
+        """Append the rows from `first` on, up to before `end`, while there is room; how many of them that were.
+
+        Args: timestamp_ms: of every row, where there are no `timestamps_ms`.
+        Raises: as try_append().
+        """
+        for at in range(first, end):
+            position = self.try_append(
+                None if keys is None else keys[at],
+                values[at],
+                () if headers is None else headers[at],
+                timestamp_ms if timestamps_ms is None else timestamps_ms[at],
+            )
+            if position is None:
+                return at - first
+        return end - first
+
     @property
     def size_bytes(self) -> int:
         """The batch's size: exact without compression or after build(), before that by the expected ratio."""

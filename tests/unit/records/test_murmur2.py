@@ -1,6 +1,6 @@
 import pytest
 
-from kctl.client.producer.murmur2 import murmur2, partition_of_key
+from kctl.client.records._hot.murmur2 import murmur2, partition_of_key
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,53 @@
+"""murmur2: the hash by which a key chooses its partition, equal to the Java client's.
+
+Pure; knows nothing of partitions save how many there are. Shown by tests/unit/records/test_murmur2.py.
+
+Source: MurmurHash2 (A. Appleby), seed as in Kafka's Utils.murmur2; Java's arithmetic wraps at 32 bits.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kctl.client.records._hot.native_types import i64
+
+_SEED: Final = 0x9747B28C
+_M: Final = 0x5BD1E995
+"""Less than 2^31, so that its product with 32 bits has 63."""
+_MASK: Final = 0xFFFFFFFF
+
+
+def murmur2(data: bytes) -> int:
+    """Return the hash of `data` as an unsigned 32-bit integer."""
+    length: i64 = len(data)
+    h: i64 = _SEED ^ length
+    at: i64 = 0
+    whole = length - length % 4
+    while at < whole:
+        k: i64 = (data[at] | data[at + 1] << 8 | data[at + 2] << 16 | data[at + 3] << 24) * _M & _MASK
+        h = (h * _M & _MASK) ^ ((k ^ k >> 24) * _M & _MASK)
+        at += 4
+    if at < length:
+        rest: i64 = 0
+        shift: i64 = 0
+        while at < length:
+            rest |= data[at] << shift
+            shift += 8
+            at += 1
+        h = (h ^ rest) * _M & _MASK
+    h = (h ^ h >> 13) * _M & _MASK
+    return h ^ h >> 15
+
+
+def partition_of_key(key: bytes, partition_count: int) -> int:
+    """Return the partition of a record with this key, as the Java client would choose it."""
+    return (murmur2(key) & 0x7FFFFFFF) % partition_count
+
+
+def partitions_of_keys(keys: list[bytes | None], first: i64, end: i64, partition_count: i64, other: int) -> list[int]:
+    """Return the partition of each of the rows from `first` to before `end`; `other` for those without a key."""
+    found: list[int] = []
+    for at in range(first, end):
+        key = keys[at]
+        found.append(other if key is None else (murmur2(key) & 0x7FFFFFFF) % partition_count)
+    return found
