@@ -6,6 +6,8 @@ Shown by tests/unit/sandbox/test_connection.py.
 """
 
 from collections import deque
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kctl.client.broker_errors import ErrorCode
@@ -14,7 +16,7 @@ from kctl.client.protocol import codec
 from kctl.client.protocol.api import api_name
 from kctl.client.protocol.api.api_versions import ApiVersionsRequest
 from kctl.client.protocol.api.request_header import RequestHeader
-from kctl.client.protocol.api.sasl_authenticate import SaslAuthenticateRequest
+from kctl.client.protocol.api.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 from kctl.client.protocol.api.sasl_handshake import SaslHandshakeRequest
 from kctl.client.protocol.framing import (
     FrameReader,
@@ -24,7 +26,7 @@ from kctl.client.protocol.framing import (
     request_header_version,
 )
 from kctl.client.protocol.schema import Request, Response
-from kctl.sandbox.apis import FAIL_THEMSELVES, HANDLERS, api_versions
+from kctl.sandbox.apis import FAIL_THEMSELVES, HANDLERS, api_versions, sasl_authenticate
 from kctl.sandbox.call import Call, Handler
 from kctl.sandbox.error_answers import error_answer
 from kctl.sandbox.identity import Identity
@@ -37,7 +39,7 @@ _BEFORE_AUTHENTICATION_MAX_BYTES = 524_288
 """sasl.server.max.receive.size: strangers get no large buffers."""
 _BACKLOG = 64
 """Requests read ahead of the one that is answered; more stay in the socket."""
-_OPEN_TO_STRANGERS = (ApiVersionsRequest.API_KEY, SaslHandshakeRequest.API_KEY, SaslAuthenticateRequest.API_KEY)
+_OPEN_TO_STRANGERS = (ApiVersionsRequest.API_KEY, SaslHandshakeRequest.API_KEY)
 
 
 class BrokerConnection:
@@ -93,7 +95,8 @@ class BrokerConnection:
 
     @property
     def _is_free(self) -> bool:
-        return self._call is None and not (self._is_closed or self._is_throttled or self._faults.is_frozen)
+        is_held = self._is_closed or self._is_throttled or self._faults.is_frozen or self._identity.is_refused
+        return self._call is None and not is_held
 
     def _pace(self) -> None:
         """Let a client that sends faster than it is answered wait in its own socket."""
@@ -103,32 +106,42 @@ class BrokerConnection:
             self._wire.pause_reading(is_full)
 
     def _serve_one(self, frame: bytes) -> None:
+        if self._identity.expects_bare_token:
+            self._begin(sasl_authenticate.HANDLER, 0, None, SaslAuthenticateRequest(auth_bytes=frame), _bare_token)
+            return
         try:
             prefix = peek_request(frame)
             handler = HANDLERS.get(prefix.api_key)
             if handler is None or not handler.first <= prefix.version <= handler.last:
                 self._unsupported(prefix)
                 return
-            if not self._identity.is_authenticated and prefix.api_key not in _OPEN_TO_STRANGERS:
+            if self._identity.expects_handshake and prefix.api_key not in _OPEN_TO_STRANGERS:
                 self._refuse(f"{api_name(prefix.api_key)} before authentication")
                 return
             client_id, request = _read_request(handler, frame, prefix)
         except ProtocolError as error:
             self._refuse(str(error))
             return
-        self._begin(handler, prefix, client_id, request)
+        encode = partial(encode_response, version=prefix.version, correlation_id=prefix.correlation_id)
+        if self._identity.expects_token and prefix.api_key != SaslAuthenticateRequest.API_KEY:
+            self._identity.is_refused = True
+            self._answered(encode(error_answer(request, prefix.version, ErrorCode.ILLEGAL_SASL_STATE)))
+            return
+        self._begin(handler, prefix.version, client_id, request, encode)
 
-    def _begin(self, handler: Handler[Any], prefix: RequestPrefix, client_id: str | None, request: Request) -> None:
+    def _begin(
+        self, handler: Handler[Any], version: int, client_id: str | None, request: Request, encode: "_Encode"
+    ) -> None:
         listener = self._listener
 
         def answer(response: Response | None) -> None:
-            self._answered(prefix, response)
+            self._answered(None if response is None else encode(response))
 
-        call = Call(listener.node, listener.cluster, self._identity, prefix.version, client_id, answer)
+        call = Call(listener.node, listener.cluster, self._identity, version, client_id, answer)
         self._call = call
-        call.fails_with = self._faults.take_error(prefix.api_key)
-        if call.fails_with is not None and prefix.api_key not in FAIL_THEMSELVES:
-            call.answer(error_answer(request, prefix.version, call.fails_with))
+        call.fails_with = self._faults.take_error(request.API_KEY)
+        if call.fails_with is not None and request.API_KEY not in FAIL_THEMSELVES:
+            call.answer(error_answer(request, version, call.fails_with))
             return
         response = handler.handle(call, request)
         if response is not None:
@@ -143,11 +156,10 @@ class BrokerConnection:
 
     # --- bytes out --------------------------------------------------------------------------------------------------
 
-    def _answered(self, prefix: RequestPrefix, response: Response | None) -> None:
-        if response is None:
+    def _answered(self, data: bytes | None) -> None:
+        if data is None:
             self._done()
             return
-        data = encode_response(response, prefix.version, prefix.correlation_id)
         delay_ms = self._faults.delay_ms
         if delay_ms:
             self._listener.cluster.scheduler.call_later(delay_ms, lambda: self._leave(data))
@@ -197,6 +209,19 @@ class BrokerConnection:
         if call is not None:
             call.abandon()
         self._listener.forget(self, why)
+
+
+_Encode = Callable[[Response], bytes]
+
+
+def _bare_token(response: Response) -> bytes:
+    """Return an answer as it follows a SaslHandshake of version 0: its size and the token, or nothing at all for a
+    client that is refused, which sees its connection end. Source: KIP-43.
+    """
+    assert isinstance(response, SaslAuthenticateResponse)
+    if response.error_code != ErrorCode.NONE:
+        return b""
+    return len(response.auth_bytes).to_bytes(4, "big") + response.auth_bytes
 
 
 def _read_request(handler: Handler[Any], frame: bytes, prefix: RequestPrefix) -> tuple[str | None, Request]:

@@ -66,6 +66,7 @@ class Identity:
         self._entropy = entropy
         self._wall_ms = wall_ms
         self._server: SaslServer | None = None
+        self._has_bare_tokens = False
         self.is_refused = False
 
     @property
@@ -93,11 +94,17 @@ class Identity:
         """Whether a SaslAuthenticate may come now."""
         return self._server is not None and not self._server.done and not self.is_refused
 
-    def begin(self, mechanism: str) -> bool:
+    @property
+    def expects_bare_token(self) -> bool:
+        """Whether what comes now is a token without a header: the handshake had version 0."""
+        return self._has_bare_tokens and self.expects_token
+
+    def begin(self, mechanism: str, *, has_bare_tokens: bool = False) -> bool:
         """Choose a mechanism; False when the listener does not have it, which ends the conversation."""
         if self._users is None or mechanism not in self._users.mechanisms:
             self.is_refused = True
             return False
+        self._has_bare_tokens = has_bare_tokens
         self._server = self._users.server_for(mechanism, self._entropy, self._wall_ms)
         return True
 

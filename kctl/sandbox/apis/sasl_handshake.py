@@ -1,4 +1,4 @@
-"""SaslHandshake: the client chooses a mechanism. Source: KIP-43, KIP-152."""
+"""SaslHandshake: the client chooses a mechanism; behind version 0 tokens have no header. Source: KIP-43, KIP-152."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
@@ -9,10 +9,9 @@ def _answer(call: Call, request: SaslHandshakeRequest) -> SaslHandshakeResponse:
     identity = call.identity
     if not identity.expects_handshake:
         return SaslHandshakeResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE)
-    known = identity.begin(request.mechanism)
+    known = identity.begin(request.mechanism, has_bare_tokens=call.version == 0)
     code = ErrorCode.NONE if known else ErrorCode.UNSUPPORTED_SASL_MECHANISM
     return SaslHandshakeResponse(error_code=code, mechanisms=list(identity.mechanisms))
 
 
-HANDLER = Handler(SaslHandshakeRequest, 1, 1, _answer)
-"""Version 0 is not spoken: it is followed by tokens without a header, which no client of today needs."""
+HANDLER = Handler(SaslHandshakeRequest, 0, 1, _answer)

@@ -26,8 +26,8 @@ class Peer:
 
     def receive(self, response: type[R], version: int, correlation_id: int = 1) -> R:
         """Return the next answer, which has to be the one of `correlation_id`."""
-        (size,) = struct.unpack(">i", self._exactly(4))
-        got_id, message = decode_response(response, self._exactly(size), version)
+        (size,) = struct.unpack(">i", self.exactly(4))
+        got_id, message = decode_response(response, self.exactly(size), version)
         assert got_id == correlation_id
         return message
 
@@ -36,7 +36,7 @@ class Peer:
         self.send(request, version)
         return self.receive(response, version)
 
-    def _exactly(self, size: int) -> bytes:
+    def exactly(self, size: int) -> bytes:
         data = b""
         while len(data) < size:
             piece = self.socket.recv(size - len(data))

@@ -137,7 +137,7 @@ def test_stopping_leaves_no_thread_socket_or_connection() -> None:
 def test_a_mistake_of_the_sandbox_costs_one_connection_and_is_told_at_the_end(
     served: ServedSandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*_: object) -> None:
+    def fail(*_: object, **_more: object) -> None:
         raise ZeroDivisionError("a mistake")
 
     with Peer(served.listens_on(1)) as peer, Peer(served.listens_on(1)) as other:

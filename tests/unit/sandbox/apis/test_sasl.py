@@ -9,6 +9,7 @@ from kctl.client.protocol.api.sasl_authenticate import SaslAuthenticateRequest, 
 from kctl.client.protocol.api.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from kctl.client.security.sasl.plain import PlainClient
 from kctl.client.security.sasl.scram import ScramClient
+from kctl.sandbox.faults import Fault
 from kctl.sandbox.identity import MECHANISMS, SaslUsers
 from kctl.sandbox.node import ListenerSecurity
 from tests.unit.sandbox.bench import Bench, Client, NotRandom
@@ -48,6 +49,56 @@ def test_scram(name: str) -> None:
     client.call(MetadataRequest(), MetadataResponse)
 
 
+def _bare(client: Client, token: bytes) -> bytes | None:
+    """Send a token without a header and return the one that answers it; None when the connection ends instead."""
+    client.end.receive(len(token).to_bytes(4, "big") + token)
+    return client.frames.pop(0) if client.frames else None
+
+
+def test_behind_a_handshake_of_version_0_tokens_are_bare() -> None:
+    client = Bench(security=USERS).connect()
+    assert client.call(SaslHandshakeRequest(mechanism="SCRAM-SHA-256"), SaslHandshakeResponse, 0).error_code == 0
+    mechanism = ScramClient("SCRAM-SHA-256", "alice", "secret", NotRandom())
+    token: bytes | None = mechanism.first()
+    while token is not None:
+        answer = _bare(client, token)
+        assert answer is not None
+        token = mechanism.step(answer)
+    assert mechanism.complete
+    client.call(MetadataRequest(), MetadataResponse)
+
+
+def test_a_bare_token_that_is_refused_gets_no_bytes() -> None:
+    client = Bench(security=USERS).connect()
+    client.call(SaslHandshakeRequest(mechanism="PLAIN"), SaslHandshakeResponse, 0)
+    assert _bare(client, b"\0alice\0wrong") is None
+    assert client.wire.is_closed
+
+
+def test_bare_tokens_are_answered_in_order_and_late_where_answers_are() -> None:
+    bench = Bench(security=USERS)
+    bench.sandbox.start_fault(1, Fault.DELAY, ms=50)
+    client = bench.connect()
+    client.send(SaslHandshakeRequest(mechanism="PLAIN"), 0)
+    bench.scheduler.advance(50)
+    client.take(SaslHandshakeResponse, 0, 1)
+    assert _bare(client, b"\0alice\0secret") is None
+    late = client.send(MetadataRequest(), 9)
+    bench.scheduler.advance(50)
+    assert client.frames.pop(0) == b""
+    assert not client.frames
+    bench.scheduler.advance(50)
+    client.take(MetadataResponse, 9, late)
+
+
+def test_another_request_amid_the_exchange_is_answered_and_ends_it() -> None:
+    client = Bench(security=USERS).connect()
+    _handshake(client, "PLAIN")
+    answer = client.call(ApiVersionsRequest(), ApiVersionsResponse, 0)
+    assert answer.error_code == ErrorCode.ILLEGAL_SASL_STATE
+    assert client.wire.is_closed
+
+
 def test_a_wrong_password_is_told_and_ends_the_connection() -> None:
     bench = Bench(security=USERS)
     client = bench.connect()
@@ -80,10 +131,13 @@ def test_strangers_get_nothing_else() -> None:
 
 def test_steps_out_of_order() -> None:
     bench = Bench(security=USERS)
-    assert _token(bench.connect(), b"\0alice\0secret").error_code == ErrorCode.ILLEGAL_SASL_STATE
+    client = bench.connect()
+    client.send(SaslAuthenticateRequest(auth_bytes=b"\0alice\0secret"), 2)
+    assert (client.frames, client.wire.is_closed) == ([], True)
     client = bench.connect()
     _handshake(client, "PLAIN")
     assert _handshake(client, "PLAIN").error_code == ErrorCode.ILLEGAL_SASL_STATE
+    assert client.wire.is_closed
     open_one = Bench().connect()
     assert _handshake(open_one, "PLAIN").error_code == ErrorCode.ILLEGAL_SASL_STATE
 
