@@ -1,6 +1,7 @@
 """The options that every command shares, declared once, and what they come to.
 
-`@with_common(...)` gives a command all of them: its first parameter receives a `Common`.
+`@with_common(...)` gives a command all of them: its first parameter receives a `Common`. Options that only some of the
+commands share are declared in one function, too, and `@with_options(...)` below it gives them to a command.
 Shown by tests/unit/cli/test_options.py.
 """
 
@@ -306,11 +307,41 @@ def with_common(
             finally:
                 merged.finish_traces()
 
-        parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (*own, *shared.values())]
-        call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # typer reads the options from it
-        call.__annotations__ = {p.name: p.annotation for p in parameters}
-        call.__doc__ = command.__doc__
-        call.__name__ = command.__name__
-        return call
+        return _taking(call, command, (*own, *shared.values()))
 
     return decorate
+
+
+def with_options(**declarations: Callable[..., Any]) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Return what gives a command options that are declared elsewhere, after its own and before the common ones.
+
+    Args: declarations: by a parameter of the command, the function whose parameters are options: what it returns for
+        those given is what the command gets. It says what is wrong with them before anything else is done.
+    """
+    taken = {name: inspect.signature(declared).parameters for name, declared in declarations.items()}
+
+    def decorate(command: Callable[..., int]) -> Callable[..., int]:
+        common, *others = inspect.signature(command).parameters.values()
+        own = [p for p in others if p.name not in declarations]
+
+        def call(common: Common, **given: Any) -> int:
+            for name, declared in declarations.items():
+                given[name] = declared(**{option: given.pop(option) for option in taken[name]})
+            return command(common, **given)
+
+        options = (option for parameters in taken.values() for option in parameters.values())
+        return _taking(call, command, (common, *own, *options))
+
+    return decorate
+
+
+def _taking(
+    call: Callable[..., int], command: Callable[..., int], parameters: Sequence[inspect.Parameter]
+) -> Callable[..., int]:
+    """Return `call` as the command of that name and help, with these parameters: typer reads the options from them."""
+    named = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters]
+    call.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]  # a function may have one
+    call.__annotations__ = {p.name: p.annotation for p in named}
+    call.__doc__ = command.__doc__
+    call.__name__ = command.__name__
+    return call

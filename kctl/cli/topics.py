@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 import click
 import typer
 
-from kctl.cli.data_out import DataOut
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import explain
-from kctl.cli.formats.rows import Row, json_lines, json_text, table_lines
+from kctl.cli.formats.rows import Row
+from kctl.cli.formats.rows_out import write_rows
 from kctl.cli.options import Common, Output, with_common
 from kctl.client.config import AdminConfig
 from kctl.client.errors import KafkaError
@@ -52,7 +52,7 @@ def list_(
     rows: list[Row] = [
         {"name": topic.name, "topic_id": _id_text(topic.topic_id), "internal": topic.is_internal} for topic in listed
     ]
-    _write(common, output, LIST_COLUMNS, rows)
+    write_rows(common, output, LIST_COLUMNS, rows)
     return ExitCode.OK
 
 
@@ -64,7 +64,7 @@ def describe(common: Common, names: Names) -> int:
     with _admin(common) as admin:
         results = admin.describe_topics(_distinct(names))
     rows = [row for name in results.done for row in _partition_rows(results.done[name])]
-    _write(common, output, DESCRIBE_COLUMNS, rows)
+    write_rows(common, output, DESCRIBE_COLUMNS, rows)
     return _tell_failures(common, results.done, results.failed)
 
 
@@ -110,7 +110,7 @@ def create(
         }
         for topic in results.done.values()
     ]
-    _write(common, output, CREATE_COLUMNS, rows)
+    write_rows(common, output, CREATE_COLUMNS, rows)
     return _tell_failures(common, results.done, results.failed)
 
 
@@ -122,7 +122,7 @@ def delete(common: Common, names: Names) -> int:
     with _admin(common) as admin:
         results = admin.delete_topics(_distinct(names))
     rows: list[Row] = [{"name": name} for name in results.done]
-    _write(common, output, ("name",), rows)
+    write_rows(common, output, ("name",), rows)
     return _tell_failures(common, results.done, results.failed)
 
 
@@ -151,17 +151,6 @@ def _read_properties(texts: Sequence[str]) -> dict[str, str]:
             raise click.BadParameter(f"{text!r} is not KEY=VALUE", param_hint="'--config'")
         found[name] = value
     return found
-
-
-def _write(common: Common, output: Output, columns: Sequence[str], rows: Sequence[Row]) -> None:
-    out = DataOut(common.environment.stdout)
-    if output is Output.JSON:
-        out.write_line(json_text(rows))
-    else:
-        lines = table_lines(columns, rows, common.environment.table_width)
-        for line in lines if output is Output.TABLE else json_lines(rows):
-            out.write_line(line)
-    out.flush()
 
 
 def _tell_failures(common: Common, done: Mapping[str, object], failed: Mapping[str, KafkaError]) -> int:

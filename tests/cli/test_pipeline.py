@@ -26,7 +26,10 @@ from tests.cli.processes import INSTALLED, kctl
         (("export", "t", "--to", "x", "--interval", "1s"), "--interval is for --continuous"),
         (("export", "t", "--to", "x", "--master", "yarn"), "'yarn' is none of local, local[2]"),
         (("export", "t", "--to", "x", "--spark-conf", "memory=1g"), "'memory=1g' is not spark.KEY=VALUE"),
-        (("export", "t", "--to", "x", "--format", "csv", "--dry-run", "-b", "a:1"), "'csv': there are parquet, json"),
+        (
+            ("export", "t", "--to", "x", "--file-format", "csv", "--dry-run", "-b", "a:1"),
+            "'csv': there are parquet, json",
+        ),
         (("export", "t", "--to", "x", "--layout", "year", "--dry-run", "-b", "a:1"), "'year': there are topic, date"),
         (("import", "x", "--master", "local[two]"), "'local[two]' is none of local"),
         (("import", "/nonexistent", "--dry-run", "-b", "a:1"), "/nonexistent is no export: it has no manifest"),

@@ -60,7 +60,7 @@ def test_the_target_gets_limits_and_no_credentials(tmp_path: Path) -> None:
     """What is asked of the target's cluster is asked without the source's password: it is not for it."""
     from kctl.cli.environment import system_environment
     from kctl.cli.options import Common
-    from kctl.cli.pipeline.target_options import target_properties
+    from kctl.cli.pipeline.target_options import TargetOptions
     from kctl.cli.settings import Setting, Settings
 
     given = {
@@ -71,8 +71,8 @@ def test_the_target_gets_limits_and_no_credentials(tmp_path: Path) -> None:
     }
     settings = Settings({name: Setting(value, "-X") for name, value in given.items()})
     common = Common(system_environment(), settings, 1, None, False, False)
-    with target_properties(common, "b:2", None, is_local=True) as other:
+    with TargetOptions(None, "b:2", None).properties(common, is_local=True) as other:
         assert other == {"bootstrap.servers": "b:2", "request.timeout.ms": "7"}
-    with target_properties(common, None, None, is_local=True) as same:
+    with TargetOptions(None, None, None).properties(common, is_local=True) as same:
         assert same["bootstrap.servers"] == "a:1"
         assert str(same["sasl.jaas.config"]).startswith("env:")

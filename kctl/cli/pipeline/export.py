@@ -1,41 +1,37 @@
 """`kctl pipeline export`: its options; kctl.pipeline.jobs.export does what they say, imported only then.
 
-Shown by tests/cli/test_pipeline.py and tests/pipeline/test_export_command.py.
+Shown by tests/cli/test_pipeline.py and tests/pipeline/test_export.py.
 """
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import click
 import typer
 
-from kctl.cli.data_out import DataOut
 from kctl.cli.exit_codes import ExitCode
-from kctl.cli.formats.rows import Row, json_text, table_lines
-from kctl.cli.options import Common, DurationType, Output, with_common
-from kctl.cli.pipeline.spark_options import (
-    DryRunOption,
-    MasterOption,
-    SparkChoice,
-    SparkConfOption,
-    SparkLogOption,
-    WorkerPythonOption,
-    run_job,
-    spark_choice,
-)
+from kctl.cli.formats.rows import Row
+from kctl.cli.formats.rows_out import write_rows
+from kctl.cli.options import Common, Output, with_common, with_options
+from kctl.cli.pipeline.continuing_options import ContinuingOptions, continuing_options
+from kctl.cli.pipeline.spark_options import SparkOptions, plan_of, result_of, spark_options
 from kctl.cli.words.sizes import parse_size_bytes
 from kctl.cli.words.topics import parse_topics
 
 if TYPE_CHECKING:
-    from kctl.pipeline.jobs.export import ExportPlan, ExportRequest, ExportResult
+    from kctl.pipeline.jobs.export import ExportPlan
 
 PLAN_COLUMNS = ("topic", "partition", "start", "end", "offsets", "bytes", "tasks")
 SHAPES = (Output.TABLE, Output.JSON)
 
 
 @with_common(*SHAPES)
+@with_options(continuing=continuing_options, spark=spark_options)
 def export(
     common: Common,
+    continuing: ContinuingOptions,
+    spark: SparkOptions,
     topics: Annotated[
         list[str],
         typer.Argument(metavar="TOPIC...", help="What to export: names, or '/orders-.*/' for all that match."),
@@ -44,8 +40,8 @@ def export(
         Path,
         typer.Option("--to", metavar="FOLDER", help="Where to; on a cluster all workers see it under this path."),
     ],
-    format: Annotated[
-        str, typer.Option("--format", metavar="NAME", help="Of the files: parquet or json (lines), with zstd.")
+    file_format: Annotated[
+        str, typer.Option("--file-format", metavar="NAME", help="Of the files: parquet or json (lines), with zstd.")
     ] = "parquet",
     layout: Annotated[
         str,
@@ -56,24 +52,9 @@ def export(
         str,
         typer.Option("--start", metavar="WHERE", help="Where what is new to the export begins: start or end."),
     ] = "start",
-    continuous: Annotated[bool, typer.Option("--continuous", help="Go on with what comes, until Ctrl-C.")] = False,
-    interval: Annotated[
-        int | None,
-        typer.Option(
-            "--interval", click_type=DurationType(), metavar="DURATION", help="From one look to the next (10s)."
-        ),
-    ] = None,
     range_size: Annotated[
         str, typer.Option("--range-size", metavar="SIZE", help="About what one task reads, as it lies in the log.")
     ] = "64MiB",
-    allow_loss: Annotated[
-        bool, typer.Option("--allow-loss", help="Go on where records were deleted before they were exported.")
-    ] = False,
-    dry_run: DryRunOption = False,
-    master: MasterOption = "local[*]",
-    spark_conf: SparkConfOption = None,
-    spark_log: SparkLogOption = None,
-    worker_python: WorkerPythonOption = None,
 ) -> int:
     """Write topics to Parquet or JSON files, each record exactly once.
 
@@ -83,67 +64,37 @@ def export(
     range_bytes = _size(range_size)
     if start not in ("start", "end"):
         raise click.BadParameter(f"{start[:80]!r} is neither start nor end", param_hint="'--start'")
-    if interval is not None and not continuous:
-        raise click.UsageError("--interval is for --continuous.")
-    choice = spark_choice(master, spark_conf, spark_log, worker_python)
     output = common.choose_output(*SHAPES)
 
-    from kctl.pipeline.jobs.export import INTERVAL_MS, ExportRequest  # the client: not wanted for --help
+    from kctl.pipeline.jobs.export import INTERVAL_MS, ExportRequest, plan_export  # the client: not wanted for --help
+    from kctl.pipeline.jobs.export import export as job
     from kctl.pipeline.ranges import FROM_EARLIEST, TO_LATEST, Selection
 
     request = ExportRequest(
         Selection(topics=words[0], pattern=words[1]),
         to,
         {},
-        format=format,
+        format=file_format,
         layout=layout,
         start=FROM_EARLIEST if start == "start" else TO_LATEST,
         range_bytes=range_bytes,
-        interval_ms=(interval or INTERVAL_MS) if continuous else None,
-        allow_loss=allow_loss,
+        interval_ms=continuing.interval_ms_or(INTERVAL_MS),
+        allow_loss=continuing.allow_loss,
         compression_level=level,
     )
-    if dry_run:
-        return _show_plan(common, output, request, choice)
-    result = _run(common, request, choice)
-    out = DataOut(common.environment.stdout)
-    row: Row = dict(result._asdict())
-    for line in [json_text([row])] if output is Output.JSON else table_lines(tuple(row), [row]):
-        out.write_line(line)
-    out.flush()
+    if spark.dry_run:
+        plan = partial(plan_export, options=spark.session_options())
+        return _show_plan(common, output, plan_of(common, spark, plan, request))
+    row: Row = result_of(common, spark, job, request)._asdict()
+    write_rows(common, output, tuple(row), [row])
     return ExitCode.OK
 
 
-def _run(common: Common, request: "ExportRequest", choice: SparkChoice) -> "ExportResult":
-    from kctl.pipeline.jobs.export import export as job
-
-    return run_job(
-        common,
-        choice,
-        "export",
-        lambda properties, options, on_progress: job(
-            request._replace(properties=properties), options=options, on_progress=on_progress
-        ),
-    )
-
-
-def _show_plan(common: Common, output: Output, request: "ExportRequest", choice: SparkChoice) -> int:
-    from kctl.pipeline.jobs.export import plan_export
-
-    plan = run_job(
-        common,
-        choice,
-        "export",
-        lambda properties, options, _: plan_export(request._replace(properties=properties), options),
-    )
-    out = DataOut(common.environment.stdout)
-    rows = _plan_rows(plan)
-    for line in [json_text(rows)] if output is Output.JSON else table_lines(PLAN_COLUMNS, rows):
-        out.write_line(line)
-    out.flush()
+def _show_plan(common: Common, output: Output, plan: "ExportPlan") -> int:
+    write_rows(common, output, PLAN_COLUMNS, _plan_rows(plan))
     size_bytes, tasks = sum(plan.topic_bytes.values()), len(plan.ranges)
     common.say(
-        f"kctl pipeline export: dry run, nothing was written: {plan.offsets} offsets, about {size_bytes} bytes in the "
+        f"kctl pipeline: dry run, nothing was written: {plan.offsets} offsets, about {size_bytes} bytes in the "
         f"log, {tasks} task{'' if tasks == 1 else 's'}; {plan.resumed} partitions go on where an earlier run ended"
     )
     return ExitCode.OK

@@ -8,19 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kctl.cli.data_out import DataOut
 from kctl.cli.exit_codes import ExitCode
-from kctl.cli.formats.rows import Row, json_text, table_lines
-from kctl.cli.options import Common, Output, with_common
-from kctl.cli.pipeline.spark_options import (
-    DryRunOption,
-    MasterOption,
-    SparkConfOption,
-    SparkLogOption,
-    WorkerPythonOption,
-    run_job,
-    spark_choice,
-)
+from kctl.cli.formats.rows import Row
+from kctl.cli.formats.rows_out import write_rows
+from kctl.cli.options import Common, Output, with_common, with_options
+from kctl.cli.pipeline.spark_options import SparkOptions, plan_of, result_of, spark_options
+from kctl.cli.pipeline.target_options import ToTopicOption
 
 if TYPE_CHECKING:
     from kctl.pipeline.jobs.file_import import ImportPlan
@@ -30,16 +23,16 @@ SHAPES = (Output.TABLE, Output.JSON)
 
 
 @with_common(*SHAPES)
+@with_options(spark=spark_options)
 def import_(
     common: Common,
+    spark: SparkOptions,
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="What kctl pipeline export has written.")],
     topics: Annotated[
         list[str] | None,
-        typer.Option("--topic", metavar="NAME", help="Only this of the exported topics; repeatable."),
+        typer.Option("--topic", metavar="TOPIC", help="Only this of the exported topics; repeatable."),
     ] = None,
-    to: Annotated[
-        str | None, typer.Option("--to", metavar="TOPIC", help="Where all of it goes; else topics of the same names.")
-    ] = None,
+    to_topic: ToTopicOption = None,
     keep_partitions: Annotated[
         bool, typer.Option("--keep-partitions", help="To the partitions that records came from; else by key.")
     ] = False,
@@ -53,17 +46,11 @@ def import_(
         Path | None,
         typer.Option("--progress", metavar="FOLDER", help="Where what is done is kept; else in the export."),
     ] = None,
-    dry_run: DryRunOption = False,
-    master: MasterOption = "local[*]",
-    spark_conf: SparkConfOption = None,
-    spark_log: SparkLogOption = None,
-    worker_python: WorkerPythonOption = None,
 ) -> int:
     """Produce what was exported, each record at least once.
 
     Run it again to go on: ranges that were acknowledged whole are passed over.
     """
-    choice = spark_choice(master, spark_conf, spark_log, worker_python)
     output = common.choose_output(*SHAPES)
 
     from kctl.pipeline.jobs.file_import import ImportRequest, import_files, plan_import  # not wanted for --help
@@ -72,38 +59,25 @@ def import_(
         folder,
         {},
         topics=tuple(dict.fromkeys(topics or ())),
-        topic=to,
+        topic=to_topic,
         keep_partitions=keep_partitions,
         keep_timestamps=keep_timestamps,
         is_ordered=not unordered,
         progress=progress,
     )
-    out = DataOut(common.environment.stdout)
-    if dry_run:
-        plan = run_job(
-            common, choice, "import", lambda properties, _, __: plan_import(request._replace(properties=properties))
-        )
-        rows = _plan_rows(plan)
-    else:
-        result = run_job(
-            common,
-            choice,
-            "import",
-            lambda properties, options, on_progress: import_files(
-                request._replace(properties=properties), options=options, on_progress=on_progress
-            ),
-        )
-        rows = [dict(result._asdict())]
-    for line in (
-        [json_text(rows)] if output is Output.JSON else table_lines(tuple(rows[0]) if rows else PLAN_COLUMNS, rows)
-    ):
-        out.write_line(line)
-    out.flush()
-    if dry_run:
-        common.say(
-            f"kctl pipeline import: dry run, nothing was sent: {plan.records} records, {plan.size_bytes} bytes, "
-            f"{len(plan.tasks)} task{'' if len(plan.tasks) == 1 else 's'}; {plan.done} ranges are imported already"
-        )
+    if spark.dry_run:
+        return _show_plan(common, output, plan_of(common, spark, plan_import, request))
+    row: Row = result_of(common, spark, import_files, request)._asdict()
+    write_rows(common, output, tuple(row), [row])
+    return ExitCode.OK
+
+
+def _show_plan(common: Common, output: Output, plan: "ImportPlan") -> int:
+    write_rows(common, output, PLAN_COLUMNS, _plan_rows(plan))
+    common.say(
+        f"kctl pipeline: dry run, nothing was sent: {plan.records} records, {plan.size_bytes} bytes, "
+        f"{len(plan.tasks)} task{'' if len(plan.tasks) == 1 else 's'}; {plan.done} ranges are imported already"
+    )
     return ExitCode.OK
 
 

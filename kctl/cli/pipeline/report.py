@@ -15,29 +15,23 @@ from kctl.cli.data_out import DataOut
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.cli.formats.terminal import harmless_text
-from kctl.cli.options import Common, DurationType, Output, with_common
-from kctl.cli.pipeline.spark_options import (
-    DryRunOption,
-    SparkConfOption,
-    SparkLogOption,
-    WorkerPythonOption,
-    run_job,
-    spark_choice,
-)
+from kctl.cli.options import Common, DurationType, Output, with_common, with_options
+from kctl.cli.pipeline.spark_options import SparkOptions, run_job, spark_options
 
 if TYPE_CHECKING:
     from kctl.pipeline.jobs.report.job import ReportPlan
     from kctl.pipeline.jobs.report.result import FleetReport
 
-LOCAL_MASTER = "local[*]"
 LEAST_QUANTILE, MOST_QUANTILE = 0.5, 0.99999
 MOST_HEADROOM = 100.0
 SHAPES = (Output.TABLE, Output.JSON)
 
 
 @with_common(*SHAPES)
+@with_options(spark=spark_options)
 def report(
     common: Common,
+    spark: SparkOptions,
     paths: Annotated[
         list[Path],
         typer.Argument(metavar="PATH...", help="Files of probe --output jsonl and --trace-file, and folders of them."),
@@ -68,39 +62,29 @@ def report(
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 3 for any finding that is no note, bad lines among them.")
     ] = False,
-    dry_run: DryRunOption = False,
-    master: Annotated[
-        str | None,
-        typer.Option("--master", metavar="URL", help="Use Spark there; else only for much input, and on this machine."),
-    ] = None,
-    spark_conf: SparkConfOption = None,
-    spark_log: SparkLogOption = None,
-    worker_python: WorkerPythonOption = None,
 ) -> int:
     """Sum up probe and trace files of a fleet.
 
     Shows latencies, expiries, flapping and certificates. For each place it tells the --connect-timeout,
     --request-timeout and --api-timeout to use, and how many healthy attempts would have expired with them.
-    docs/pipeline-report.md has the method.
+    Spark is used for much input, or with --master. docs/pipeline-report.md has the method.
     """
     if not LEAST_QUANTILE <= quantile <= MOST_QUANTILE:
         raise click.BadParameter(f"{quantile:g} is not from 0.5 to 0.99999", param_hint="'--quantile'")
     if not 1 <= headroom <= MOST_HEADROOM:
         raise click.BadParameter(f"{headroom:g} is not from 1 to 100", param_hint="'--headroom'")
-    choice = spark_choice(master or LOCAL_MASTER, spark_conf, spark_log, worker_python)
     output = common.choose_output(*SHAPES)
 
     from kctl.pipeline.jobs.report.findings import CERT_WARN_MS
     from kctl.pipeline.jobs.report.job import plan_report, run_report
     from kctl.pipeline.jobs.report.limits import Wanted
 
-    plan = plan_report(paths, place=_pattern(place), spark=None if master is None else True)
-    if dry_run:
+    plan = plan_report(paths, place=_pattern(place), spark=True if spark.asked else None)
+    if spark.dry_run:
         return _show_plan(common, plan)
     found = run_job(
         common,
-        choice,
-        "report",
+        spark,
         lambda _, options, on_progress: run_report(
             plan,
             wanted=Wanted(quantile, headroom),
@@ -113,7 +97,7 @@ def report(
     _show(common, output, found)
     if html is not None:
         _write_page(html, found)
-        common.say(f"kctl pipeline report: {html} has it as a page")
+        common.say(f"kctl pipeline: {html} has it as a page")
     return _exit_code(common, found, strict=strict)
 
 
@@ -130,9 +114,7 @@ def _show_plan(common: Common, plan: "ReportPlan") -> int:
         out.write_line(harmless_text(f"{file.place}  {file.size_bytes}  {file.path}"))
     out.flush()
     how = f"{len(plan.groups)} Spark tasks" if plan.uses_spark else "this process, without Spark"
-    common.say(
-        f"kctl pipeline report: dry run, nothing was read: {len(plan.files)} files, {plan.size_bytes} bytes, {how}"
-    )
+    common.say(f"kctl pipeline: dry run, nothing was read: {len(plan.files)} files, {plan.size_bytes} bytes, {how}")
     return ExitCode.OK
 
 
@@ -174,7 +156,7 @@ def _exit_code(common: Common, found: "FleetReport", *, strict: bool) -> int:
         first = found.bad_samples[0]
         common.say(
             harmless_text(
-                f"kctl pipeline report: {found.bad_lines} lines could not be used; the first: "
+                f"kctl pipeline: {found.bad_lines} lines could not be used; the first: "
                 f"{first.file}:{first.line}: {first.why}"
             )
         )

@@ -1,12 +1,12 @@
 """The options that every job has, declared once, and running a job with them.
 
 A job is a function of the properties for its tasks, how to start Spark, and whom to tell how far it is.
-Shown by tests/cli/test_pipeline.py and tests/pipeline/test_export_command.py.
+Shown by tests/cli/test_pipeline.py and tests/pipeline/test_running.py.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol, Self, TypeVar
 
 import click
 import typer
@@ -20,34 +20,23 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-MasterOption = Annotated[
-    str, typer.Option("--master", metavar="URL", help="Where Spark runs: local[N], local[*] or spark://HOST:PORT.")
-]
-SparkConfOption = Annotated[
-    list[str] | None,
-    typer.Option("--spark-conf", metavar="KEY=VALUE", help="A property of Spark; repeatable. Never a secret."),
-]
-SparkLogOption = Annotated[
-    Path | None, typer.Option("--spark-log", metavar="FILE", help="Where Spark's log goes; else it is kept on errors.")
-]
-WorkerPythonOption = Annotated[
-    str | None,
-    typer.Option(
-        "--worker-python", metavar="PATH", help="Python of a cluster's workers; else $PYSPARK_PYTHON, or ours."
-    ),
-]
-DryRunOption = Annotated[
-    bool, typer.Option("--dry-run", help="Show the plan: splits, bytes and tasks. Changes nothing.")
-]
+LOCAL_MASTER = "local[*]"
 
 
-class SparkChoice(NamedTuple):
-    """What the options about Spark came to."""
+class SparkOptions(NamedTuple):
+    """What the options about Spark came to.
+
+    Attributes:
+        asked: --master was given.
+        dry_run: only the plan is wanted.
+    """
 
     master: str
+    asked: bool
     properties: Mapping[str, str]
     log_path: Path | None
     worker_python: str | None
+    dry_run: bool
 
     @property
     def is_local(self) -> bool:
@@ -60,14 +49,37 @@ class SparkChoice(NamedTuple):
         return SessionOptions(self.master, self.properties, self.log_path, self.worker_python)
 
 
-def spark_choice(
-    master: str, spark_conf: Sequence[str] | None, spark_log: Path | None, worker_python: str | None
-) -> SparkChoice:
+def spark_options(
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show the plan: splits, bytes and tasks. Changes nothing.")
+    ] = False,
+    master: Annotated[
+        str | None,
+        typer.Option(
+            "--master", metavar="URL", help=f"Where Spark runs: local[N] or spark://HOST:PORT ({LOCAL_MASTER})."
+        ),
+    ] = None,
+    spark_conf: Annotated[
+        list[str] | None,
+        typer.Option("--spark-conf", metavar="KEY=VALUE", help="A property of Spark; repeatable. Never a secret."),
+    ] = None,
+    spark_log: Annotated[
+        Path | None,
+        typer.Option("--spark-log", metavar="FILE", help="Where Spark's log goes; else it is kept on errors."),
+    ] = None,
+    worker_python: Annotated[
+        str | None,
+        typer.Option(
+            "--worker-python", metavar="PATH", help="Python of a cluster's workers; else $PYSPARK_PYTHON, or ours."
+        ),
+    ] = None,
+) -> SparkOptions:
     """Return the choice. Raises: click.BadParameter: what is no master or no property."""
     import re
 
-    if re.fullmatch(r"local(\[(\d+|\*)(,\d+)?\])?|spark://[^\s/]+:\d+", master) is None:
-        problem = f"{master[:80]!r} is none of local, local[2], local[*] and spark://HOST:PORT"
+    url = LOCAL_MASTER if master is None else master
+    if re.fullmatch(r"local(\[(\d+|\*)(,\d+)?\])?|spark://[^\s/]+:\d+", url) is None:
+        problem = f"{url[:80]!r} is none of local, local[2], local[*] and spark://HOST:PORT"
         raise click.BadParameter(problem, param_hint="'--master'")
     properties = {}
     for text in spark_conf or ():
@@ -75,21 +87,49 @@ def spark_choice(
         if not equals or not key.startswith("spark."):
             raise click.BadParameter(f"{text[:80]!r} is not spark.KEY=VALUE", param_hint="'--spark-conf'")
         properties[key] = value
-    return SparkChoice(master, properties, spark_log, worker_python)
+    return SparkOptions(url, master is not None, properties, spark_log, worker_python, dry_run)
+
+
+class JobRequest(Protocol):
+    """What a job is asked for: a named tuple with the Kafka properties among its fields."""
+
+    def _replace(self, *, properties: Mapping[str, Any]) -> Self: ...
+
+
+R = TypeVar("R", bound=JobRequest)
+
+
+def plan_of(common: Common, spark: SparkOptions, plan: Callable[[R], T], request: R) -> T:
+    """Return the plan for a request, made without Spark."""
+    from kctl.pipeline.references import lent
+
+    with lent(task_properties(common.settings.by_name, is_local=spark.is_local)) as referring:
+        return plan(request._replace(properties=referring))
+
+
+def result_of(common: Common, spark: SparkOptions, job: Callable[..., T], request: JobRequest) -> T:
+    """Return what the job for a request came to; a view shows how far it is."""
+    return run_job(
+        common,
+        spark,
+        lambda properties, options, on_progress: job(
+            request._replace(properties=properties), options=options, on_progress=on_progress
+        ),
+    )
 
 
 def run_job(
-    common: Common, choice: SparkChoice, name: str, job: "Callable[[dict[str, object], SessionOptions, OnProgress], T]"
+    common: Common, spark: SparkOptions, job: "Callable[[dict[str, object], SessionOptions, OnProgress], T]"
 ) -> T:
     """Run a job: with the properties for its tasks, and a view of how far it is."""
     from kctl.cli.view.job_status import JobStatus
     from kctl.pipeline.references import lent
 
-    properties = task_properties(common.settings.by_name, is_local=choice.is_local)
+    properties = task_properties(common.settings.by_name, is_local=spark.is_local)
     with lent(properties) as referring:
-        status = JobStatus(common.environment, name, wanted=not common.quiet)
+        status = JobStatus(common.environment, wanted=not common.quiet)
         try:
-            return job(referring, choice.session_options(), status.take)
+            return job(referring, spark.session_options(), status.take)
         finally:
             status.close()
 

@@ -7,19 +7,15 @@ Shown by tests/pipeline/test_mirror_command.py.
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
 from kctl.cli.options import Common
 from kctl.cli.settings import Setting, merge_settings
 
-ToBootstrapOption = Annotated[
-    str | None,
-    typer.Option("--to-bootstrap", metavar="HOST:PORT", help="First servers of the target; else the source's cluster."),
-]
-ToConfigOption = Annotated[
-    Path | None, typer.Option("--to-config", metavar="FILE", help="A .properties file for the target's cluster.")
+ToTopicOption = Annotated[
+    str | None, typer.Option("--to-topic", metavar="TOPIC", help="The target's topic; else that of the same name.")
 ]
 _LIMITS = (
     "default.api.timeout.ms",
@@ -30,22 +26,51 @@ _LIMITS = (
 )
 
 
-@contextmanager
-def target_properties(
-    common: Common, to_bootstrap: str | None, to_config: Path | None, *, is_local: bool
-) -> Iterator[dict[str, object]]:
-    """Yield the Kafka properties of the target, with references in place of secrets.
+class TargetOptions(NamedTuple):
+    """What was said of the target; all None: nothing."""
 
-    Without either option the target is the source's cluster.
-    Raises: ConfigError: the file cannot be read. CommandError: a secret that only this machine has.
-    """
-    from kctl.cli.pipeline.spark_options import task_properties
-    from kctl.pipeline.references import lent
+    topic: str | None
+    bootstrap: str | None
+    config: Path | None
 
-    settings: Mapping[str, Setting] = common.settings.by_name
-    if to_bootstrap is not None or to_config is not None:
-        limits = {name: setting for name, setting in settings.items() if name in _LIMITS}
-        flags = {"bootstrap.servers": Setting(to_bootstrap, "--to-bootstrap")} if to_bootstrap is not None else {}
-        settings = {**limits, **merge_settings(flags, (), {}, to_config).by_name}
-    with lent(task_properties(settings, is_local=is_local)) as referring:
-        yield referring
+    @property
+    def is_given(self) -> bool:
+        return self != (None, None, None)
+
+    @property
+    def is_another_cluster(self) -> bool:
+        return self.bootstrap is not None or self.config is not None
+
+    @contextmanager
+    def properties(self, common: Common, *, is_local: bool) -> Iterator[dict[str, object]]:
+        """Yield the Kafka properties of the target, with references in place of secrets.
+
+        Where no cluster is named it is the source's.
+        Raises: ConfigError: the file cannot be read. CommandError: a secret that only this machine has.
+        """
+        from kctl.cli.pipeline.spark_options import task_properties
+        from kctl.pipeline.references import lent
+
+        settings: Mapping[str, Setting] = common.settings.by_name
+        if self.is_another_cluster:
+            limits = {name: setting for name, setting in settings.items() if name in _LIMITS}
+            flags = {} if self.bootstrap is None else {"bootstrap.servers": Setting(self.bootstrap, "--to-bootstrap")}
+            settings = {**limits, **merge_settings(flags, (), {}, self.config).by_name}
+        with lent(task_properties(settings, is_local=is_local)) as referring:
+            yield referring
+
+
+def target_options(
+    to_topic: ToTopicOption = None,
+    to_bootstrap: Annotated[
+        str | None,
+        typer.Option(
+            "--to-bootstrap", metavar="HOST:PORT", help="First servers of the target; else the source's cluster."
+        ),
+    ] = None,
+    to_config: Annotated[
+        Path | None, typer.Option("--to-config", metavar="FILE", help="A .properties file for the target's cluster.")
+    ] = None,
+) -> TargetOptions:
+    """Return what was said of the target."""
+    return TargetOptions(to_topic, to_bootstrap, to_config)

@@ -1,6 +1,6 @@
 """`kctl pipeline verify`: its options; kctl.pipeline.jobs.verify does what they say, imported only then.
 
-Shown by tests/pipeline/test_verify_command.py.
+Shown by tests/cli/test_pipeline.py and tests/pipeline/test_mirror_command.py.
 """
 
 import json
@@ -12,18 +12,11 @@ import typer
 
 from kctl.cli.data_out import DataOut
 from kctl.cli.exit_codes import ExitCode
-from kctl.cli.formats.rows import Row, json_text, table_lines
-from kctl.cli.options import Common, Output, with_common
-from kctl.cli.pipeline.spark_options import (
-    DryRunOption,
-    MasterOption,
-    SparkConfOption,
-    SparkLogOption,
-    WorkerPythonOption,
-    run_job,
-    spark_choice,
-)
-from kctl.cli.pipeline.target_options import ToBootstrapOption, ToConfigOption, target_properties
+from kctl.cli.formats.rows import Row
+from kctl.cli.formats.rows_out import write_rows
+from kctl.cli.options import Common, Output, with_common, with_options
+from kctl.cli.pipeline.spark_options import SparkOptions, plan_of, result_of, spark_options
+from kctl.cli.pipeline.target_options import TargetOptions, target_options
 
 if TYPE_CHECKING:
     from kctl.pipeline.jobs.verify import VerifyPlan, VerifyResult
@@ -35,14 +28,12 @@ SHAPES = (Output.TABLE, Output.JSON)
 
 
 @with_common(*SHAPES)
+@with_options(target=target_options, spark=spark_options)
 def verify(
     common: Common,
+    target: TargetOptions,
+    spark: SparkOptions,
     topic: Annotated[str, typer.Argument(metavar="TOPIC", help="The source.")],
-    to_topic: Annotated[
-        str | None, typer.Option("--to-topic", metavar="TOPIC", help="The target; else the same name, elsewhere.")
-    ] = None,
-    to_bootstrap: ToBootstrapOption = None,
-    to_config: ToConfigOption = None,
     export: Annotated[
         Path | None, typer.Option("--export", metavar="FOLDER", help="Compare with an export; offsets count, too.")
     ] = None,
@@ -52,47 +43,31 @@ def verify(
     allow_behind: Annotated[
         bool, typer.Option("--allow-behind", help="A target that has not got to the end yet is no difference.")
     ] = False,
-    dry_run: DryRunOption = False,
-    master: MasterOption = "local[*]",
-    spark_conf: SparkConfOption = None,
-    spark_log: SparkLogOption = None,
-    worker_python: WorkerPythonOption = None,
 ) -> int:
     """Compare two topics, or a topic and its export.
 
     Tells which records are missing, changed, duplicate or reordered. Exits with 3 when they differ. Partitions are
     compared each with that of the same number. docs/pipeline.md.
     """
-    if export is not None and (to_topic, to_bootstrap, to_config) != (None, None, None):
+    if export is not None and target.is_given:
         raise click.UsageError("--export and --to-...: compare with one of them.")
-    if export is None and (to_topic or topic) == topic and to_bootstrap is None and to_config is None:
+    if export is None and (target.topic or topic) == topic and not target.is_another_cluster:
         raise click.UsageError(
             "a topic is the same as itself: --to-topic, --to-bootstrap or --export say what to compare."
         )
-    choice = spark_choice(master, spark_conf, spark_log, worker_python)
     output = common.choose_output(*SHAPES)
 
     from kctl.pipeline.fingerprints import Compared  # the client: not wanted for --help
     from kctl.pipeline.jobs.verify import VerifyRequest, plan_verify
     from kctl.pipeline.jobs.verify import verify as job
 
-    with target_properties(common, to_bootstrap, to_config, is_local=choice.is_local) as target:
+    with target.properties(common, is_local=spark.is_local) as to_properties:
         request = VerifyRequest(
-            topic, {}, to_topic or topic, target, export, Compared(timestamps=not ignore_timestamps)
+            topic, {}, target.topic or topic, to_properties, export, Compared(timestamps=not ignore_timestamps)
         )
-        if dry_run:
-            plan = run_job(
-                common, choice, "verify", lambda properties, *_: plan_verify(request._replace(properties=properties))
-            )
-            return _show_plan(common, output, plan)
-        result = run_job(
-            common,
-            choice,
-            "verify",
-            lambda properties, options, on_progress: job(
-                request._replace(properties=properties), options=options, on_progress=on_progress
-            ),
-        )
+        if spark.dry_run:
+            return _show_plan(common, output, plan_of(common, spark, plan_verify, request))
+        result = result_of(common, spark, job, request)
     return _show(common, output, result, allow_behind=allow_behind)
 
 
@@ -103,9 +78,9 @@ def _show_plan(common: Common, output: Output, plan: "VerifyPlan") -> int:
             pieces = [piece for piece in plan.pieces if (piece.is_target, piece.partition) == (is_target, partition)]
             records = sum(piece.size for piece in pieces)
             rows.append(dict(zip(PLAN_COLUMNS, (side, partition, records, len(pieces)), strict=True)))
-    _print(common, output, PLAN_COLUMNS, rows)
+    write_rows(common, output, PLAN_COLUMNS, rows)
     common.say(
-        f"kctl pipeline verify: dry run, nothing was compared: {plan.offsets} offsets, about {plan.size_bytes} bytes, "
+        f"kctl pipeline: dry run, nothing was compared: {plan.offsets} offsets, about {plan.size_bytes} bytes, "
         f"{len(plan.pieces)} tasks; what differs is then read again"
     )
     return ExitCode.OK
@@ -126,7 +101,7 @@ def _show(common: Common, output: Output, result: "VerifyResult", *, allow_behin
             }
             for each in result.partitions
         ]
-        _print(common, output, COLUMNS, rows)
+        write_rows(common, output, COLUMNS, rows)
     differing = [each for each in result.partitions if not each.is_equal]
     wrong = [each for each in differing if not (allow_behind and each.is_behind_only)]
     for each in differing:
@@ -136,7 +111,7 @@ def _show(common: Common, output: Output, result: "VerifyResult", *, allow_behin
             )
     what = f"{len(wrong)} of {len(result.partitions)} partitions differ" if wrong else "the same"
     records = sum(each.source_records for each in result.partitions)
-    common.say(f"kctl pipeline verify: {records} records of the source: {what}")
+    common.say(f"kctl pipeline: {records} records of the source: {what}")
     return ExitCode.DEGRADED if wrong else ExitCode.OK
 
 
@@ -159,10 +134,3 @@ def _as_object(result: "VerifyResult") -> dict[str, object]:
             for each in result.partitions
         ],
     }
-
-
-def _print(common: Common, output: Output, columns: tuple[str, ...], rows: list[Row]) -> None:
-    out = DataOut(common.environment.stdout)
-    for line in [json_text(rows)] if output is Output.JSON else table_lines(columns, rows):
-        out.write_line(line)
-    out.flush()

@@ -48,9 +48,8 @@ def progress_line(progress: "Progress", per_second: float, columns: int) -> Line
 class JobStatus:
     """The view of one job; `take` is what the job tells its progress to."""
 
-    def __init__(self, environment: Environment, name: str, *, wanted: bool) -> None:
+    def __init__(self, environment: Environment, *, wanted: bool) -> None:
         self._environment = environment
-        self._name = name
         self._wanted = wanted
         self._line = StatusLine(environment, wanted=wanted)
         self._rate = Rate()
@@ -66,7 +65,7 @@ class JobStatus:
                 self._line.show(progress_line(progress, per_second, self._line.columns() - 1), now_ms)
         elif self._wanted and (progress.phase != self._phase or now_ms >= self._plain_at_ms):
             self._plain_at_ms = now_ms + PLAIN_EVERY_MS
-            self._environment.say(f"kctl pipeline {self._name}: {progress_text(progress, per_second)}")
+            self._environment.say(f"{self._environment.program}: {progress_text(progress, per_second)}")
         self._phase = progress.phase
 
     def close(self) -> None:

@@ -8,7 +8,7 @@ import pytest
 import typer
 
 from kctl.cli.environment import Environment
-from kctl.cli.options import DEFAULT_CLOSE_MS, Common, Output, with_common
+from kctl.cli.options import DEFAULT_CLOSE_MS, Common, Output, with_common, with_options
 from kctl.cli.settings import Setting
 from kctl.client.clock import ManualClock
 from kctl.client.config import AdminConfig, ConsumerConfig, ProducerConfig
@@ -102,3 +102,41 @@ def test_properties_that_do_nothing_here_are_told() -> None:
     common, _, stderr = _parse("-b", "a:1", "-v", environ={"KCTL_LINGER_MS": "1"})
     common.note_ignored(common.settings.parse(ConsumerConfig))
     assert "$KCTL_LINGER_MS linger.ms does nothing here" in stderr.getvalue()
+
+
+def test_options_that_some_commands_share_come_as_what_they_mean() -> None:
+    taken: list[tuple[str, int, str]] = []
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+    def size(
+        width: Annotated[int, typer.Option("--width")] = 2, height: Annotated[int, typer.Option("--height")] = 3
+    ) -> int:
+        if width < 0:
+            raise click.BadParameter("too narrow", param_hint="'--width'")
+        return width * height
+
+    def colour(colour: Annotated[str, typer.Option("--colour")] = "red") -> str:
+        return colour.upper()
+
+    @app.command()
+    @with_common(Output.TABLE)
+    @with_options(area=size, paint=colour)
+    def command(common: Common, area: int, paint: str, own: Annotated[str, typer.Option("--own")] = "mine") -> int:
+        """Paint it."""
+        assert common.output is None
+        taken.append((own, area, paint))
+        return 0
+
+    built = typer.main.get_command(app)
+    assert [p.name for p in built.params][:5] == ["own", "width", "height", "colour", "bootstrap"]
+    assert built.help == "Paint it."
+    environment = Environment(io.BytesIO(), io.BytesIO(), io.StringIO(), {}, ManualClock())
+    for arguments in ([], ["--height", "7", "--own", "x", "--colour", "blue"]):
+        with built.make_context("command", arguments, obj=environment) as ctx:
+            built.invoke(ctx)
+    assert taken == [("mine", 6, "RED"), ("x", 14, "BLUE")]
+    with (
+        pytest.raises(click.BadParameter, match="too narrow"),
+        built.make_context("command", ["--width", "-1"], obj=environment) as ctx,
+    ):
+        built.invoke(ctx)

@@ -26,7 +26,7 @@ METAVARS = {
     "URL", "WHERE", "WHO", "WORD",
 }  # fmt: skip
 """Words for what follows an option: an old one where it fits."""
-MANY_MEANINGS = {"--format", "--to", "--null"}
+MANY_MEANINGS = {"--null"}
 """Options whose name means another thing in another command, in the words of the tools that people come from."""
 
 

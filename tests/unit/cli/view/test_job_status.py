@@ -13,7 +13,7 @@ HALF = Progress("exporting", tasks_done=4, tasks_active=2, tasks=8, records=500,
 
 
 def environment(clock: ManualClock) -> Environment:
-    return Environment(io.BytesIO(), io.BytesIO(), io.StringIO(), {}, clock)
+    return Environment(io.BytesIO(), io.BytesIO(), io.StringIO(), {}, clock, program="kctl pipeline")
 
 
 def test_the_text_says_what_is_known() -> None:
@@ -32,7 +32,7 @@ def test_a_bar_where_there_is_room(columns: int, bar: str) -> None:
 def test_plain_lines_when_something_begins_and_then_now_and_then() -> None:
     clock = ManualClock()
     to = environment(clock)
-    status = JobStatus(to, "export", wanted=True)
+    status = JobStatus(to, wanted=True)
     status.take(Progress("planning"))
     status.take(HALF)
     for second in range(1, PLAIN_EVERY_MS // 1000 + 1):
@@ -41,15 +41,15 @@ def test_plain_lines_when_something_begins_and_then_now_and_then() -> None:
     status.close()
     assert isinstance(to.stderr, io.StringIO)
     assert [line.partition(", lag")[0] for line in to.stderr.getvalue().splitlines()] == [
-        "kctl pipeline export: planning",
-        "kctl pipeline export: exporting: 4 of 8 tasks, 2 running, 500 records, 0/s",
-        "kctl pipeline export: exporting: 4 of 8 tasks, 2 running, 900 records, 40/s",
+        "kctl pipeline: planning",
+        "kctl pipeline: exporting: 4 of 8 tasks, 2 running, 500 records, 0/s",
+        "kctl pipeline: exporting: 4 of 8 tasks, 2 running, 900 records, 40/s",
     ]
 
 
 def test_nothing_is_said_where_nothing_is_wanted() -> None:
     to = environment(ManualClock())
-    status = JobStatus(to, "export", wanted=False)
+    status = JobStatus(to, wanted=False)
     status.take(HALF)
     status.close()
     assert isinstance(to.stderr, io.StringIO)
