@@ -5,12 +5,15 @@ The times themselves are measured by benchmarks/bench_start_up.py.
 
 import subprocess
 import sys
+from pathlib import Path
+from random import Random
 
 import pytest
 
 from kctl.cli.app import COMMANDS
 from kctl.version import VERSION
 from tests.cli.processes import BOUND_S, PYTHON, environment, kctl
+from tests.unit.pipeline.report.fleets import NodeTruth, probe_lines, write
 
 NEVER = {"asyncio", "pyspark", "pyarrow", "pydantic", "multiprocessing", "tomli_w"}
 NOT_WITHOUT_TLS = {"ssl"}
@@ -107,6 +110,19 @@ HELP: dict[str, set[str]] = {
 }
 """What `kctl COMMAND --help` imports beyond ROOT and OPTIONS."""
 
+BENCH = HELP["bench"] | CLIENT | {"kctl.cli.produce", "kctl.client.admin"}
+SPARK = {
+    "kctl.pipeline.jobs", "kctl.pipeline.running", "kctl.pipeline.session", "kctl.pipeline.session_folders",
+    "kctl.pipeline.shipping",
+}  # fmt: skip
+"""What runs tasks; pyspark and pyarrow are imported when a plan has shown that there is something to do."""
+REPORT = HELP["pipeline"] | SPARK
+JOBS = REPORT | CLIENT | {"kctl.client.admin", "kctl.pipeline.references"}
+RANGES = CONSUMER | {"kctl.pipeline.range_reader", "kctl.pipeline.ranges", "kctl.pipeline.sizing"}
+MIRROR = JOBS | RANGES
+EXPORT = MIRROR | {"kctl.pipeline.export_files"}
+VERIFY = EXPORT | {"kctl.pipeline.fingerprints", "kctl.pipeline.record_diff"}
+
 RUNS: list[tuple[tuple[str, ...], set[str]]] = [
     (("consume", "t"), HELP["consume"] | CLIENT | CONSUMER | {"kctl.cli.view"}),
     (("consume", "t", "-o", "strat"), HELP["consume"]),
@@ -115,7 +131,24 @@ RUNS: list[tuple[tuple[str, ...], set[str]]] = [
     (("probe",), HELP["probe"] | NETWORK | {"kctl.client.probe", "kctl.cli.view"}),
     (("topics", "list"), HELP["topics"] | CLIENT | {"kctl.client.admin"}),
     (("groups", "list"), HELP["groups"] | CLIENT | {"kctl.client.admin"}),
-    (("bench", "produce"), HELP["bench"] | CLIENT | {"kctl.cli.produce", "kctl.client.admin"}),
+    (("groups", "lag", "g"), HELP["groups"] | CLIENT | {"kctl.client.admin"}),
+    (("bench", "produce"), BENCH),
+    (("bench", "consume"), BENCH),
+    (("bench", "consume", "--topic", "t"), BENCH | CONSUMER),
+    (("bench", "end-to-end"), BENCH),
+    (("bench", "end-to-end", "--rate", "fast"), HELP["bench"]),
+    (("profile", "list"), HELP["profile"]),
+    (("profile", "show"), HELP["profile"]),
+    (("profile", "show", "nobody"), HELP["profile"]),
+    (("profile", "check"), HELP["profile"]),
+    (("pipeline", "export", "t", "--to", "/nonexistent/x"), EXPORT | {"kctl.cli.view"}),
+    (("pipeline", "export", "t", "--to", "/nonexistent/x", "--dry-run"), EXPORT),
+    (("pipeline", "export", "t", "--to", "x", "--master", "yarn"), HELP["pipeline"]),
+    (("pipeline", "import", "/nonexistent"), JOBS | {"kctl.pipeline.export_files", "kctl.cli.view"}),
+    (("pipeline", "mirror", "t", "--to-topic", "u"), MIRROR | {"kctl.cli.view"}),
+    (("pipeline", "mirror", "t"), HELP["pipeline"]),
+    (("pipeline", "verify", "t", "--to-topic", "u"), VERIFY | {"kctl.cli.view"}),
+    (("pipeline", "report", "/nonexistent"), REPORT),
 ]
 """What a run imports beyond ROOT and OPTIONS, where nobody answers, or where it was a mistake."""
 
@@ -136,6 +169,24 @@ def test_a_run_imports_what_it_uses_and_nothing_else(
         *arguments, "-b", refused, "--api-timeout", "200ms", "--connect-timeout", "100ms", "--close-timeout", "1s"
     )
     assert _packages(modules) - ROOT - OPTIONS == packages
+    assert not modules & (NEVER | NOT_WITHOUT_TLS | NOT_OFF_A_TERMINAL)
+
+
+def test_a_report_of_little_input_does_without_spark_and_client(tmp_path: Path) -> None:
+    write(tmp_path / "a.jsonl", probe_lines([NodeTruth("a:9092")], Random(1), 3))
+    page = tmp_path / "page.html"
+    modules = _modules("pipeline", "report", str(tmp_path), "--html", str(page))
+    assert page.exists()
+    assert _packages(modules) - ROOT - OPTIONS == REPORT | {"kctl.cli.view", "kctl.pipeline.references"}
+    assert not modules & (NEVER | NOT_WITHOUT_TLS | NOT_OFF_A_TERMINAL)
+
+
+@pytest.mark.parametrize("arguments", [("up", "--topic", "%%"), ("tell", "--control", "/nonexistent", "status")])
+def test_a_sandbox_does_without_the_clients(arguments: tuple[str, ...]) -> None:
+    modules = _modules("sandbox", *arguments)
+    needed = {"kctl.client.protocol", "kctl.client.records", "kctl.client.seams", "google_crc32c"}
+    others = {name for name in _packages(modules) - ROOT - OPTIONS if not name.startswith("kctl.sandbox")}
+    assert others == HELP["sandbox"] | needed
     assert not modules & (NEVER | NOT_WITHOUT_TLS | NOT_OFF_A_TERMINAL)
 
 
