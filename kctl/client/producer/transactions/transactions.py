@@ -107,6 +107,8 @@ class Transactions:
         """The same, once the present transaction has ended."""
         self._contents = Contents(self.name, self._clock)
         self._is_end_sent = False
+        self._is_commit_in_doubt = False
+        """A commit of the present transaction was sent, and no answer told what became of it."""
         self._last_end: End = "aborted"
         self._is_closing = False
         self._was_open_at_close = False
@@ -289,7 +291,7 @@ class Transactions:
 
     def close_outcome(self) -> End | None:
         """Return what became of the transaction that was open at the close; None if there was none."""
-        if self.state is State.COMMITTING and self._is_end_sent:
+        if self._is_end_sent if self.state is State.COMMITTING else self._is_commit_in_doubt:
             return "unknown"
         if self.state in _OPEN or self.state is State.FATAL_ERROR:
             is_known = self._contents.started_at_ms is not None or self._contents.unsettled is not None
@@ -441,6 +443,7 @@ class Transactions:
         if next_state is None:
             return
         self._last_end = how
+        self._is_commit_in_doubt = False
         self._needs_epoch = self._needs_epoch or self._needs_epoch_after
         self._needs_epoch_after = False
         self._contents.clear()
@@ -454,6 +457,7 @@ class Transactions:
         """A request may have been done or not, or arrive later: only a new epoch makes sure that it is over."""
         if not self.is_v2 and api != "InitProducerId":
             self._needs_epoch_after = True
+        self._is_commit_in_doubt |= api == "EndTxn" and self.state is State.COMMITTING
         self._contents.unanswered(api)
 
     def _on_failed(self, error: KafkaError, follows: Meaning) -> None:
@@ -480,6 +484,7 @@ class Transactions:
         self._calls.finish(self._present_error())
 
     def _break(self, error: KafkaError) -> None:
+        self._is_commit_in_doubt |= self._exchange.api == "EndTxn" and self.state is State.COMMITTING
         self.cause = error
         self.state = State.FATAL_ERROR
         self._offsets.cancel()

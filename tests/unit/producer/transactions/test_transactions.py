@@ -472,3 +472,16 @@ def test_a_fenced_producer_has_nothing_to_abort() -> None:
     setup.transactions.record_lost(cast(KafkaError, broker_error(ErrorCode.PRODUCER_FENCED, "Produce")))
     setup.transactions.begin_close()
     assert (setup.names(), setup.transactions.is_ending, setup.transactions.close_outcome()) == ([], False, "open")
+
+
+@pytest.mark.parametrize(("is_lost", "outcome"), [(True, "unknown"), (False, "open")])
+def test_a_commit_without_an_answer_stays_unknown_when_its_repeat_is_fenced(is_lost: bool, outcome: str) -> None:
+    setup = Setup(2).with_partition()
+    call = setup.call(Step.COMMIT)
+    if is_lost:
+        setup.lose(setup.sent(), GONE)
+        setup.advance(BACKOFF_MS)
+    setup.answer(setup.sent(), ErrorCode.PRODUCER_FENCED)
+    assert isinstance(call.error, FatalTransactionError)
+    setup.transactions.begin_close()
+    assert setup.transactions.close_outcome() == outcome
