@@ -1,15 +1,19 @@
 """The `kctl` command: answers `--version` and shells at once, and hands everything else to `kctl.cli.app`.
 
-It must import nothing heavy before it knows what is asked. Shown by tests/cli/test_start_up.py.
+It must import nothing heavy before it knows what is asked, and nothing at all before Ctrl-C ends it quietly. Shown by
+tests/cli/test_start_up.py and tests/cli/test_interrupts.py.
 """
 
+import _signal  # the part of `signal` that is compiled in; the rest makes enums, in which Ctrl-C would show a traceback
 import sys
-
-from kctl.version import VERSION
 
 
 def main() -> int:
     """Run the command line of this process and return its exit code."""
+    if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:  # our caller may have it ignored
+        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
+    from kctl.version import VERSION
+
     if sys.argv[1:] in (["--version"], ["-V"]):
         sys.stdout.write(f"kctl {VERSION}\n")
         return 0
@@ -17,10 +21,8 @@ def main() -> int:
         from kctl.cli.completion.lookup import main as complete
 
         complete(sys.argv[2:])
-    try:
-        from kctl.cli.app import main as run_app
-    except KeyboardInterrupt:  # too early for the command line's own handling
-        return 130
+    from kctl.cli.app import main as run_app
+
     return run_app()
 
 

@@ -152,10 +152,15 @@ def _options(
 def main() -> int:
     """Run the command line of this process and return its exit code."""
     environment = system_environment()
-    Interrupts(
+    interrupts = Interrupts(
         program_of(sys.argv[1:]), stdout_is_tty=environment.stdout_is_tty, stderr_is_tty=environment.stderr_is_tty
-    ).install()
-    code = run(sys.argv[1:], environment)
+    )
+    try:
+        interrupts.install()
+        code = run(sys.argv[1:], environment)
+        interrupts.remove()
+    except Interrupted as e:  # before the command had begun, or when it had told how it ended
+        code = e.code
     _forget_closed_streams()
     return code
 

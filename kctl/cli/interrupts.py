@@ -38,6 +38,11 @@ class Interrupts:
         for number in _CODES:
             signal.signal(number, self._on_signal)
 
+    def remove(self) -> None:
+        """Let both end the process at once, now that nothing is left to close."""
+        for number in _CODES:
+            signal.signal(number, signal.SIG_DFL)
+
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
         code = _CODES[signal.Signals(number)]
         if self._seen:

@@ -8,7 +8,7 @@ import pytest
 from kctl.cli.exit_codes import ExitCode
 from kctl.sandbox import Fault, Sandbox
 from tests.cli.conftest import SilentPeer
-from tests.cli.processes import BOUND_S, KCTL, end, environment, kctl, running
+from tests.cli.processes import BOUND_S, KCTL, PYTHON, end, environment, kctl, running
 
 
 def _first_line(process: "subprocess.Popen[bytes]") -> bytes:
@@ -123,3 +123,55 @@ def test_a_stream_that_our_caller_closed(bootstrap: str, stream: str) -> None:
         check=False,
     )
     assert (ended.returncode, ended.stderr) == (0, b"")
+
+
+_INTERRUPTED_AT = """
+import atexit, os, signal, sys
+
+class AtImport:
+    left = int(sys.argv.pop(1))
+
+    def find_spec(self, name, path=None, target=None):
+        AtImport.left -= 1
+        if AtImport.left == 0:
+            os.kill(os.getpid(), signal.SIGINT)
+
+from kctl.__main__ import main
+sys.meta_path.insert(0, AtImport())
+if AtImport.left < 0:
+    atexit.register(os.kill, os.getpid(), signal.SIGINT)
+code = main()
+sys.stderr.write(f"imported everything, {code}" if AtImport.left > 0 else "")
+sys.exit(code)
+"""
+"""kctl, with a Ctrl-C at its Nth import from the start of main() on; -1: one when it is done and Python ends."""
+_KILLED = -signal.SIGINT
+
+
+def _interrupted_at(number: int, *arguments: str) -> tuple[int, str]:
+    ended = subprocess.run(
+        [PYTHON, "-c", _INTERRUPTED_AT, str(number), *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        env=environment(),
+        timeout=BOUND_S,
+        check=False,
+    )
+    return ended.returncode, ended.stderr.decode()
+
+
+@pytest.mark.parametrize("arguments", ["topics list", "consume t"])
+def test_ctrl_c_while_it_starts(arguments: str) -> None:
+    """Before there is anything to close the signal ends it as it ends any program; then kctl says so. No traceback."""
+    wanted = {(_KILLED, ""), (ExitCode.SIGINT, f"kctl {arguments.split()[0]}: interrupted (Ctrl-C)\n")}
+    for number in range(1, 1_000, 23):
+        ended = _interrupted_at(number, *arguments.split(), "-b", "127.0.0.1:1", "--api-timeout", "100ms")
+        if "imported everything" in ended[1]:
+            assert number > 100
+            return
+        assert ended in wanted, number
+    pytest.fail("it imports without an end")
+
+
+def test_ctrl_c_while_python_ends() -> None:
+    assert _interrupted_at(-1, "--help") == (_KILLED, "")
