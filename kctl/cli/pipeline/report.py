@@ -125,10 +125,10 @@ def _show(common: Common, output: Output, found: "FleetReport") -> None:
 
         out.write_line(json.dumps(as_object(found), indent=1))
     else:
-        from kctl.pipeline.jobs.report.table import table_lines
+        from kctl.cli.pipeline.report_table import report_lines
 
-        for line in table_lines(found):
-            out.write_line(harmless_text(line))
+        for line in report_lines(found, common.environment.table_width):
+            out.write_line(line)
     out.flush()
 
 

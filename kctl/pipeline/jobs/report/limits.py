@@ -9,7 +9,7 @@ The method, which docs/pipeline-report.md tells in words:
    95 % certainty (`certainty.py`). With too few samples for that, the slowest one is taken twice.
 4. That times the headroom, rounded up to a plain duration. Where the cuts hide the quantile, the limit is twice the
    longest wait in vain, and is marked as a lower bound.
-Pure; shown by tests/unit/pipeline/report/test_limits.py and, against fleets with a known truth, test_truth.py.
+Pure; shown by tests/unit/pipeline/report/test_page.py and, against fleets with a known truth, test_truth.py.
 """
 
 from collections.abc import Iterable
@@ -55,7 +55,7 @@ class Limit(NamedTuple):
 
     Attributes:
         limit_ms: what to set.
-        is_lower_bound: whether the samples were cut off too early to tell; it may have to be longer.
+        is_lower_bound: whether the samples of any node were cut off too early to tell; it may have to be longer.
         is_certain: whether there were samples enough for the quantile.
         decided_by: the node, or node and API, that needs it.
         seen_ms: what that one needs by the samples, before headroom and rounding.
@@ -134,7 +134,7 @@ def _limit(samples: list[Sample], wanted: Wanted, least_ms: int) -> Limit | None
     late = sum(sample.spread.later_than(limit_ms) * (sample.spread.ended + sample.spread.cut_off) for sample in living)
     return Limit(
         limit_ms,
-        need.is_lower_bound,
+        any(each.is_lower_bound for each, _ in needs),
         need.is_certain,
         name,
         need.seen_ms,

@@ -1,4 +1,4 @@
-"""A report as JSON, as text and as a page: the schema holds, and whatever comes from files is escaped."""
+"""A report as JSON and as a page: the schema holds, and whatever comes from files is escaped."""
 
 import json
 import re
@@ -16,7 +16,6 @@ from kctl.pipeline.jobs.report.limits import round_up_ms
 from kctl.pipeline.jobs.report.page import page
 from kctl.pipeline.jobs.report.result import SCHEMA_VERSION, FleetReport, as_object
 from kctl.pipeline.jobs.report.summary import summarise
-from kctl.pipeline.jobs.report.table import table_lines
 from kctl.pipeline.jobs.report.words import days_words, duration_words, share_words
 from tests.unit.cli.view.test_probe_objects import closed
 from tests.unit.pipeline.report.fleets import DAY_MS, START_MS, NodeTruth, Times, probe_lines, write
@@ -112,17 +111,6 @@ def test_every_plot_says_in_words_what_it_shows(report: FleetReport) -> None:
 
 def test_a_page_of_nothing(empty: FleetReport) -> None:
     assert "None." in Parsed(page(empty)).text
-
-
-def test_the_table_tells_what_to_set_and_what_to_know(report: FleetReport, empty: FleetReport) -> None:
-    lines = table_lines(report)
-    row = next(line.split() for line in lines if line.startswith("sydney "))
-    assert row[1:4] == ["1.5s", "1s", "8s"]
-    assert any("sydney: half of its connects take over" in line and "[slow-place]" in line for line in lines)
-    assert any("[never-ready]" in line for line in lines)
-    assert any(line.startswith("  flapping:9092 ") and " flapping " in line for line in lines)
-    assert lines[-1].endswith("/bad:1: not JSON: Expecting value at column 1")
-    assert table_lines(empty)[0] == "0 files, 0 lines, 0 places"
 
 
 @pytest.mark.parametrize(

@@ -159,6 +159,19 @@ def test_one_longer_limit_among_short_ones_is_enough_to_tell(tmp_path: Path) -> 
     assert FAR.quantile_ms(0.999) <= limit.limit_ms <= 2.5 * FAR.quantile_ms(0.999)
 
 
+def test_a_node_that_hides_its_tail_makes_the_limit_of_its_place_uncertain(tmp_path: Path) -> None:
+    """Though another node, which was measured with longer limits, needs more by what is known."""
+    seen, cut_off = NodeTruth("seen:9092", tls=Times(900, 0.4)), NodeTruth("cut-off:9092", tls=FAR)
+    write(tmp_path / "sydney" / "seen.jsonl", probe_lines([seen], Random(13), 4000, limit_ms=20_000))
+    write(tmp_path / "sydney" / "cut-off.jsonl", probe_lines([cut_off], Random(14), 4000, limit_ms=400))
+    found = report(tmp_path)
+    limit = given(place(found, "sydney").limits.connect)
+    assert limit.decided_by == "seen:9092"
+    assert limit.is_lower_bound
+    assert ("tail-unseen", "sydney", "") in findings(found)
+    assert limit.false_expiries == pytest.approx(FAR.later_than(400) / 2, abs=0.05)  # no better is known
+
+
 def test_few_samples_are_said_to_be_few_and_given_more_room(tmp_path: Path) -> None:
     write(tmp_path / "sydney" / "probe.jsonl", probe_lines([NodeTruth("a:9092", tls=FAR)], Random(11), 40))
     found = report(tmp_path)
