@@ -14,7 +14,7 @@ from kctl.client.consumer.consumer import Consumer
 from kctl.client.producer import Producer
 from kctl.client.records import Record
 from kctl.pipeline.export_files.exported_records import read_exported
-from kctl.pipeline.export_files.folder import read_manifests
+from kctl.pipeline.export_files.manifests import read_manifests
 
 PADDING = b"x" * 80
 

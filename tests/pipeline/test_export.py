@@ -10,7 +10,8 @@ import pytest
 from kctl.client.admin import Admin
 from kctl.client.errors import BrokerError, ConfigError
 from kctl.client.producer import Producer
-from kctl.pipeline.export_files.folder import read_manifests
+from kctl.pipeline.export_files import manifests as manifests_module
+from kctl.pipeline.export_files.manifests import read_manifests
 from kctl.pipeline.job_errors import ExportDataError
 from kctl.pipeline.jobs.export import ExportRequest, export, plan_export
 from kctl.pipeline.ranges import Selection
@@ -72,10 +73,13 @@ def test_the_next_run_adds_what_has_come_since(kafka_newest: KafkaCluster, sessi
     assert export(request, session=session).ranges == 0
 
 
-def test_a_continuous_export_takes_what_comes(kafka_newest: KafkaCluster, session: Session, tmp_path: Path) -> None:
+def test_a_continuous_export_takes_what_comes(
+    kafka_newest: KafkaCluster, session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Enough(BaseException):
         pass
 
+    monkeypatch.setattr(manifests_module, "FANOUT", 2)
     topic = kafka_newest.create_topic()
     produce(kafka_newest.bootstrap(), topic, 300, partitions=1)
     looks = 0
@@ -91,7 +95,8 @@ def test_a_continuous_export_takes_what_comes(kafka_newest: KafkaCluster, sessio
     request = request_for(kafka_newest, tmp_path / "x", topic)._replace(interval_ms=1)
     with pytest.raises(Enough):
         export(request, session=session, on_progress=add_while_it_waits)
-    assert len(read_manifests(tmp_path / "x")) == 3, "a look that finds nothing writes nothing"
+    found = [(manifest.first, manifest.number) for manifest in read_manifests(tmp_path / "x")]
+    assert found == [(1, 2), (3, 3)], "a look that finds nothing writes nothing, and old manifests are merged"
     expected = on_topic(kafka_newest.client_properties(), topic)
     assert (in_export(tmp_path / "x"), len(expected)) == (expected, 500)
 

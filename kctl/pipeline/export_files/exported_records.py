@@ -11,8 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from kctl.pipeline.export_files.folder import FORMATS, ExportedFile, ExportedRange
+from kctl.pipeline.export_files.folder import FORMATS
 from kctl.pipeline.export_files.json_lines import read_json_lines
+from kctl.pipeline.export_files.manifests import ExportedFile, ExportedRange
 from kctl.pipeline.job_errors import ExportDataError, FolderError
 
 BATCH_ROWS = 16_384

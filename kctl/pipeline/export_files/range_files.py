@@ -16,8 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from kctl.pipeline.export_files.folder import FORMATS, ExportedFile, file_name, topic_folder
+from kctl.pipeline.export_files.folder import FORMATS, file_name, topic_folder
 from kctl.pipeline.export_files.json_lines import json_lines
+from kctl.pipeline.export_files.manifests import ExportedFile
 from kctl.pipeline.job_errors import FolderError
 from kctl.version import VERSION
 

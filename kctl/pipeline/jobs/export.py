@@ -20,7 +20,8 @@ from kctl.client.admin import EARLIEST, LATEST
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import ConfigError
 from kctl.client.network.system import system_runtime
-from kctl.pipeline.export_files.folder import FORMATS, LAYOUTS, ExportedRange, ExportFolder
+from kctl.pipeline.export_files.folder import FORMATS, LAYOUTS, ExportFolder
+from kctl.pipeline.export_files.manifests import ExportedRange
 from kctl.pipeline.job_errors import ExportDataError
 from kctl.pipeline.range_reader import read_range
 from kctl.pipeline.ranges import (
@@ -157,10 +158,10 @@ def export(
         planner = stack.enter_context(Planner(resolve(request.properties)))
         folder.read()
         plan = make_plan(request, planner, folder, tasks_at_once(session, options))
-        planned_after = len(folder.manifests)
+        planned_after = folder.last_number
         folder.take(system_runtime().entropy.token_bytes(8).hex(), settings)
         stack.callback(folder.leave)
-        if len(folder.manifests) != planned_after:  # another run has added to it meanwhile
+        if folder.last_number != planned_after:  # another run has added to it meanwhile
             plan = make_plan(request, planner, folder, tasks_at_once(session, options))
         if not plan.ranges and request.interval_ms is None:
             return ExportResult()

@@ -17,7 +17,7 @@ from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.clock import SystemClock
 from kctl.client.config import ProducerConfig
 from kctl.client.errors import ConfigError
-from kctl.pipeline.export_files.folder import ExportedRange, ExportFolder
+from kctl.pipeline.export_files.manifests import ExportedRange, read_manifests
 from kctl.pipeline.job_errors import FolderError
 from kctl.pipeline.references import refuse_plain_secrets, resolve
 from kctl.pipeline.running import (
@@ -138,18 +138,18 @@ def import_files(
 def plan_import(request: ImportRequest) -> ImportPlan:
     """Return what `import_files` would do, without Spark and without writing anything. Raises as `import_files`."""
     refuse_plain_secrets(request.properties)
-    folder = ExportFolder(request.folder)
-    folder.read()
-    if not folder.manifests:
-        raise FolderError(f"{folder.path} is no export: it has no manifest", "kctl pipeline export makes one")
-    ranges = [each for manifest in folder.manifests for each in manifest.ranges if each.records]
+    folder = request.folder.absolute()
+    manifests = read_manifests(folder)
+    if not manifests:
+        raise FolderError(f"{folder} is no export: it has no manifest", "kctl pipeline export makes one")
+    ranges = [each for manifest in manifests for each in manifest.ranges if each.records]
     exported = sorted({each.topic for each in ranges})
     missing = [topic for topic in request.topics if topic not in exported]
     if missing:
-        raise ConfigError(f"topic {missing[0]} is not in {folder.path}, which has {', '.join(exported)}")
+        raise ConfigError(f"topic {missing[0]} is not in {folder}, which has {', '.join(exported)}")
     wanted = [each for each in ranges if not request.topics or each.topic in request.topics]
     cluster_id = _check_targets(request, wanted)
-    progress = request.progress or folder.path / PROGRESS_FOLDER / _progress_name(request, cluster_id)
+    progress = request.progress or folder / PROGRESS_FOLDER / _progress_name(request, cluster_id)
     left = [each for each in wanted if not _done_file(progress, each).exists()]
     groups: dict[object, list[ExportedRange]] = {}
     for each in sorted(left):

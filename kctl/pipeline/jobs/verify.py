@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kctl.client.admin import EARLIEST, LATEST
 from kctl.client.errors import ConfigError
-from kctl.pipeline.export_files.folder import ExportedRange, read_manifests, resume_points
+from kctl.pipeline.export_files.manifests import ExportedRange, read_manifests, resume_points
 from kctl.pipeline.fingerprints import COLUMNS, Compared, Entry, Tally, entries, fingerprints, tally
 from kctl.pipeline.job_errors import FolderError
 from kctl.pipeline.ranges import Cut, OffsetRange, Planner, Selection, cut_ranges

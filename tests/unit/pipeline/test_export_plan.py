@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kctl.client.cluster import TopicPartition
-from kctl.pipeline.export_files.folder import ExportedRange
+from kctl.pipeline.export_files.manifests import ExportedRange
 from kctl.pipeline.job_errors import ExportDataError
 from kctl.pipeline.jobs.export import CLUSTER_TASKS, interleaved, resumed_start, tasks_at_once, without_holes
 from kctl.pipeline.ranges import OffsetRange

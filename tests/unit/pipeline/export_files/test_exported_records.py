@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kctl.pipeline.export_files.exported_records import read_exported
-from kctl.pipeline.export_files.folder import ExportedFile, ExportedRange
+from kctl.pipeline.export_files.manifests import ExportedFile, ExportedRange
 from kctl.pipeline.export_files.range_files import FilePlace, RangeFiles, RangeName
 from kctl.pipeline.job_errors import ExportDataError, FolderError
 from tests.unit.pipeline.export_files.test_range_files import DAY_US, NOON_US, batch

@@ -1,0 +1,286 @@
+"""The manifests of an export: what each round has added, and how old ones become few.
+
+    _manifest/00000017.json              one round
+    _manifest/00000001-00000016.json     rounds 1 to 16, merged: the same ranges in their order
+
+A round's manifest is never written over. `FANOUT` neighbours of one size are merged into one, sixteen of these again,
+so an export of a million rounds has some dozens of files. First the merged manifest is complete, synced and linked into
+its place; only then those that it has are removed. So at any point, and after a kill at any point, each round is in a
+manifest that is there; one that is in a larger one too is left out, and removed when the next run takes the folder. The
+newest is always by itself: without it a reader that lists the folder while it changes could not tell that it has missed
+others.
+Knows neither Spark nor Kafka. Shown by tests/unit/pipeline/export_files/test_manifests.py.
+"""
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from kctl.pipeline.job_errors import ExportDataError, FolderError
+
+MANIFESTS = "_manifest"
+VERSION, MERGED_VERSION = 1, 2
+LARGEST_MANIFEST_BYTES = 64 * 1024 * 1024
+FANOUT = 16
+MERGED_BYTES = 8 * 1024 * 1024
+"""What manifests have together that are merged, at most: reading and writing it takes a fraction of a second."""
+_LISTINGS = 5
+"""A folder that changes while it is listed is listed again; merges are too rare to come in between so often."""
+T = TypeVar("T")
+_NAME = re.compile(r"(\d{8,})(?:-(\d{8,}))?\.json")
+
+
+class ExportedFile(NamedTuple):
+    """A file of an export; `path` is relative to the folder."""
+
+    path: str
+    records: int
+    size_bytes: int
+
+
+class ExportedRange(NamedTuple):
+    """A range of offsets, `end` not included, that has become part of an export.
+
+    Attributes: records: fewer than end - start where compaction or transactions left gaps.
+    """
+
+    topic: str
+    partition: int
+    start: int
+    end: int
+    records: int
+    files: tuple[ExportedFile, ...]
+
+
+class Manifest(NamedTuple):
+    """What the rounds from `first` to `number` have added; mostly that is one."""
+
+    number: int
+    settings: Mapping[str, str]
+    ranges: tuple[ExportedRange, ...]
+    first: int
+
+
+class ManifestFile(NamedTuple):
+    """A manifest by its name."""
+
+    path: Path
+    first: int
+    number: int
+    size_bytes: int
+
+
+class Listing(NamedTuple):
+    """The manifests that are there: one for each round, and those that a larger one has made superfluous."""
+
+    files: list[ManifestFile]
+    superfluous: list[Path]
+
+
+def manifest_name(first: int, number: int) -> str:
+    """Return how the manifest of these rounds is named."""
+    return f"{number:08}.json" if first == number else f"{first:08}-{number:08}.json"
+
+
+# --- reading --------------------------------------------------------------------------------------------------------
+
+
+def read_manifests(folder: Path) -> list[Manifest]:
+    """Return the manifests of an export in their order; none where it is no export.
+
+    Raises: FolderError: it cannot be read. ExportDataError: a manifest is damaged, or one is missing.
+    """
+    found = _settled(lambda: [read_manifest(file) for file in _listed(folder).files], folder)
+    resume_points(found)
+    return found
+
+
+def list_manifests(folder: Path) -> Listing:
+    """Return which manifests there are. Raises as `read_manifests`."""
+    return _settled(lambda: _listed(folder), folder)
+
+
+class _HoleError(ExportDataError):
+    """A manifest is missing."""
+
+
+def _settled(look: Callable[[], T], folder: Path) -> T:
+    """Return what a look at the folder gives; what is missing is looked for again, since merging moves it."""
+    for _ in range(_LISTINGS - 1):
+        with suppress(FileNotFoundError, _HoleError):
+            return look()
+    try:
+        return look()
+    except FileNotFoundError as e:
+        raise failed(folder, e) from e
+
+
+def _listed(folder: Path) -> Listing:
+    try:
+        paths = [path for path in (folder / MANIFESTS).iterdir() if path.suffix == ".json"]
+    except FileNotFoundError:
+        return Listing([], [])
+    except OSError as e:
+        raise failed(folder, e) from e
+    return _chosen(map(_named, paths), folder)
+
+
+def _named(path: Path) -> ManifestFile:
+    name = _NAME.fullmatch(path.name)
+    if name is None:
+        raise ExportDataError(f"{path} is no manifest of an export, by its name")
+    first, number = int(name[1]), int(name[2] or name[1])
+    return ManifestFile(path, first, number, path.stat().st_size)
+
+
+def _chosen(files: Iterable[ManifestFile], folder: Path) -> Listing:
+    """Return of each round the manifest that has most others, in their order."""
+    chosen: list[ManifestFile] = []
+    superfluous = []
+    expected = 1
+    for file in sorted(files, key=lambda file: (file.first, -file.number)):
+        if file.number < expected:
+            superfluous.append(file.path)
+        elif file.first == expected:
+            chosen.append(file)
+            expected = file.number + 1
+        else:
+            raise _HoleError(f"{folder / MANIFESTS}: {file.path.name} stands where {expected:08}.json should")
+    return Listing(chosen, superfluous)
+
+
+def read_manifest(file: ManifestFile) -> Manifest:
+    """Return what a manifest says.
+
+    Raises: FileNotFoundError: it has gone. FolderError: it cannot be read. ExportDataError: it is damaged.
+    """
+    try:
+        with file.path.open("rb") as opened:
+            content = opened.read(LARGEST_MANIFEST_BYTES + 1)
+    except FileNotFoundError:
+        raise
+    except OSError as e:
+        raise failed(file.path, e) from e
+    if len(content) > LARGEST_MANIFEST_BYTES:
+        raise ExportDataError(f"{file.path} is larger than a manifest can be")
+    try:
+        manifest = _of_json(json.loads(content))
+    except (ValueError, TypeError, KeyError, AttributeError) as e:
+        raise ExportDataError(f"{file.path} is no manifest of an export: {type(e).__name__}: {e}") from None
+    if (manifest.first, manifest.number) != (file.first, file.number):
+        stated = manifest_name(manifest.first, manifest.number)
+        raise ExportDataError(f"{file.path.parent}: {stated} stands where {file.path.name} should")
+    return manifest
+
+
+def resume_points(manifests: Iterable[Manifest]) -> dict[tuple[str, int], int]:
+    """Return the end of what each (topic, partition) has in manifests.
+
+    Raises: ExportDataError: ranges overlap.
+    """
+    ends: dict[tuple[str, int], int] = {}
+    ranges = [each for manifest in manifests for each in manifest.ranges]
+    for each in sorted(ranges, key=lambda r: (r.topic, r.partition, r.start)):
+        key = each.topic, each.partition
+        if each.start < ends.get(key, each.start):
+            raise ExportDataError(
+                f"{each.topic}-{each.partition}: offset {each.start} is in two ranges of the manifests"
+            )
+        ends[key] = each.end
+    return ends
+
+
+def _of_json(given: dict[str, Any]) -> Manifest:
+    if given["v"] not in (VERSION, MERGED_VERSION):
+        raise ValueError(f"version {given['v']!r}, and {VERSION} and {MERGED_VERSION} are known")
+    ranges = []
+    for each in given["ranges"]:
+        files = tuple(ExportedFile(str(f["path"]), int(f["records"]), int(f["size_bytes"])) for f in each["files"])
+        for file in files:
+            if os.path.isabs(file.path) or ".." in Path(file.path).parts:
+                raise ValueError(f"the path {file.path!r} leads out of the folder")
+        partition, start, end, records = (int(each[name]) for name in ("partition", "start", "end", "records"))
+        ranges.append(ExportedRange(str(each["topic"]), partition, start, end, records, files))
+    settings = {str(name): str(value) for name, value in given["settings"].items()}
+    number = int(given["number"])
+    first = int(given["first"]) if given["v"] == MERGED_VERSION else number
+    return Manifest(number, settings, tuple(ranges), first)
+
+
+# --- writing --------------------------------------------------------------------------------------------------------
+
+
+def write_manifest(folder: Path, manifest: Manifest, drafts: Path) -> ManifestFile:
+    """Write a manifest, whole and synced, or not at all.
+
+    Args: drafts: the folder of the run, without which nothing comes in.
+    Raises: FileExistsError: there is one of these rounds. FileNotFoundError: another run has the folder. OSError.
+    """
+    target = folder / MANIFESTS / manifest_name(manifest.first, manifest.number)
+    draft = drafts / target.name
+    with draft.open("w") as file:
+        json.dump(_to_json(manifest), file)
+        file.flush()
+        os.fsync(file.fileno())
+        size_bytes = os.fstat(file.fileno()).st_size
+    os.link(draft, target)  # fails where there is one already
+    sync(target.parent)
+    draft.unlink()
+    return ManifestFile(target, manifest.first, manifest.number, size_bytes)
+
+
+def due_for_merge(files: Sequence[ManifestFile]) -> list[ManifestFile]:
+    """Return neighbours that are to become one manifest; none when all is well."""
+    older = files[:-1]
+    levels = [_level(file.number - file.first + 1) for file in older]
+    for end in range(FANOUT, len(older) + 1):
+        begin = end - FANOUT
+        if len(set(levels[begin:end])) == 1 and sum(file.size_bytes for file in older[begin:end]) <= MERGED_BYTES:
+            return list(older[begin:end])
+    return []
+
+
+def merge(folder: Path, parts: Sequence[ManifestFile], drafts: Path) -> ManifestFile:
+    """Make neighbours one manifest, and remove them. Raises as `write_manifest` and `read_manifest`."""
+    contents = [read_manifest(part) for part in parts]
+    ranges = tuple(each for content in contents for each in content.ranges)
+    merged = Manifest(parts[-1].number, contents[0].settings, ranges, parts[0].first)
+    written = write_manifest(folder, merged, drafts)
+    for part in parts:
+        part.path.unlink(missing_ok=True)
+    return written
+
+
+def _level(rounds: int) -> int:
+    level = 0
+    while rounds >= FANOUT:
+        rounds //= FANOUT
+        level += 1
+    return level
+
+
+def _to_json(manifest: Manifest) -> dict[str, Any]:
+    ranges = [
+        each._replace(files=())._asdict() | {"files": [file._asdict() for file in each.files]}
+        for each in manifest.ranges
+    ]
+    head = {"v": VERSION} if manifest.first == manifest.number else {"v": MERGED_VERSION, "first": manifest.first}
+    return {**head, "number": manifest.number, "settings": dict(manifest.settings), "ranges": ranges}
+
+
+def sync(folder: Path) -> None:
+    """Have what was changed in a folder on the disk."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def failed(path: Path, error: OSError) -> FolderError:
+    """Return what is told of a file system's error."""
+    return FolderError(f"{error.filename or path}: {error.strerror or error}")
