@@ -83,6 +83,9 @@ def test_exit_codes_and_what_they_say(fleet: Path, tmp_path: Path) -> None:
 
 def test_a_dry_run_reads_nothing(fleet: Path) -> None:
     ended = kctl("pipeline", "report", str(fleet), "--dry-run")
-    assert (ended.code, len(ended.stdout.splitlines())) == (0, 6)
+    assert (ended.code, len(ended.stdout.splitlines())) == (0, 1 + 6)
+    rows = json.loads(kctl("pipeline", "report", str(fleet), "--dry-run", "--output", "json").stdout)
+    assert [row["place"] for row in rows] == ["berlin"] * 3 + ["sydney"] * 3
+    assert sum(row["bytes"] for row in rows) == sum(file.stat().st_size for file in fleet.rglob("*.jsonl"))
     assert "6 files, " in ended.stderr
     assert "this process, without Spark" in ended.stderr

@@ -14,6 +14,8 @@ import typer
 from kctl.cli.data_out import DataOut
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
+from kctl.cli.formats.rows import Row
+from kctl.cli.formats.rows_out import write_rows
 from kctl.cli.formats.terminal import harmless_text
 from kctl.cli.options import Common, DurationType, Output, with_common, with_options
 from kctl.cli.pipeline.spark_options import SparkOptions, run_job, spark_options
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 LEAST_QUANTILE, MOST_QUANTILE = 0.5, 0.99999
 MOST_HEADROOM = 100.0
+PLAN_COLUMNS = ("place", "bytes", "file")
 SHAPES = (Output.TABLE, Output.JSON)
 
 
@@ -81,7 +84,7 @@ def report(
 
     plan = plan_report(paths, place=_pattern(place), spark=True if spark.asked else None)
     if spark.dry_run:
-        return _show_plan(common, plan)
+        return _show_plan(common, output, plan)
     found = run_job(
         common,
         spark,
@@ -108,11 +111,11 @@ def _pattern(text: str | None) -> re.Pattern[str] | None:
         raise click.BadParameter(f"no regular expression: {e}", param_hint="'--place'") from None
 
 
-def _show_plan(common: Common, plan: "ReportPlan") -> int:
-    out = DataOut(common.environment.stdout)
-    for file in plan.files:
-        out.write_line(harmless_text(f"{file.place}  {file.size_bytes}  {file.path}"))
-    out.flush()
+def _show_plan(common: Common, output: Output, plan: "ReportPlan") -> int:
+    rows: list[Row] = [
+        dict(zip(PLAN_COLUMNS, (file.place, file.size_bytes, file.path), strict=True)) for file in plan.files
+    ]
+    write_rows(common, output, PLAN_COLUMNS, rows)
     how = f"{len(plan.groups)} Spark tasks" if plan.uses_spark else "this process, without Spark"
     common.say(f"kctl pipeline: dry run, nothing was read: {len(plan.files)} files, {plan.size_bytes} bytes, {how}")
     return ExitCode.OK

@@ -1,6 +1,7 @@
 """How far a job is: a line with a bar on a terminal; elsewhere a plain line now and then.
 
-Told by the job in its own thread. Shown by tests/unit/cli/view/test_job_status.py.
+Told by the job in its own thread. Shown by tests/unit/cli/view/test_job_status.py and, on pseudo-terminals,
+tests/cli/test_pipeline_terminal.py and tests/pipeline/test_job_terminal.py.
 """
 
 from typing import TYPE_CHECKING
@@ -16,33 +17,42 @@ PLAIN_EVERY_MS = 10_000
 WIDEST_BAR, NARROWEST_BAR = 20, 6
 
 
-def progress_text(progress: "Progress", per_second: float) -> str:
-    """Return what there is to say, in one line."""
-    parts = [progress.phase]
+def progress_texts(progress: "Progress", per_second: float) -> list[str]:
+    """Return what there is to say, in one line: all of it first, then ever less, down to what changes."""
+    tasks, running, counts, rest = [], [], [], []
     if progress.tasks:
-        parts.append(f"{progress.tasks_done} of {progress.tasks} tasks, {progress.tasks_active} running")
+        tasks.append(f"{progress.tasks_done} of {progress.tasks} tasks")
+        running += [f"{progress.tasks_active} running"] if progress.tasks_active else []
     if progress.records or progress.tasks:
-        parts.append(f"{progress.records} records, {per_second:.0f}/s")
+        counts.append(f"{progress.records} records")
+        rest.append(f"{per_second:.0f}/s")
     if progress.lag is not None:
-        parts.append(f"lag {progress.lag}")
+        rest.append(f"lag {progress.lag}")
     if progress.lost_tasks:
-        parts.append(f"{progress.lost_tasks} begun again")
-    return ": ".join(filter(None, [parts[0], ", ".join(parts[1:])]))
+        rest.append(f"{progress.lost_tasks} begun again")
+    told = [[*tasks, *running, *counts, *rest], [*tasks, *counts, *rest], [*counts, *rest]]
+    texts = [": ".join(filter(None, [progress.phase, ", ".join(parts)])) for parts in told]
+    return [*texts, ", ".join(rest) or progress.phase]
 
 
 def progress_line(progress: "Progress", per_second: float, columns: int) -> Line:
-    """Return the line of a terminal; with a bar where the end is known and there is room for one."""
-    text = progress_text(progress, per_second)
+    """Return the line of a terminal, as much as fits: with a bar, before all else, where the end is known."""
+    texts = progress_texts(progress, per_second)
     total = progress.records + (progress.lag or 0)
     if progress.lag is None or total <= 0:
-        return [Span(text, Style.DIM)]
+        return [Span(_first_that_fits(texts, columns) or texts[-1], Style.DIM)]
     share = progress.records / total
-    text = f"{share:4.0%} {text}"
-    width = min(WIDEST_BAR, columns - len(text) - 3)
-    if width < NARROWEST_BAR:
-        return [Span(text, Style.DIM)]
+    texts = [f"{share:4.0%} {text}" for text in texts]
+    text = _first_that_fits(texts, columns - NARROWEST_BAR - len("[]"))
+    if text is None:
+        return [Span(texts[-1], Style.DIM)]
+    width = min(WIDEST_BAR, columns - len(text) - len("[]"))
     full = int(share * width)
     return [Span(f"[{'#' * full}{'-' * (width - full)}]"), Span(text, Style.DIM)]
+
+
+def _first_that_fits(texts: list[str], columns: int) -> str | None:
+    return next((text for text in texts if len(text) <= columns), None)
 
 
 class JobStatus:
@@ -65,7 +75,7 @@ class JobStatus:
                 self._line.show(progress_line(progress, per_second, self._line.columns() - 1), now_ms)
         elif self._wanted and (progress.phase != self._phase or now_ms >= self._plain_at_ms):
             self._plain_at_ms = now_ms + PLAIN_EVERY_MS
-            self._environment.say(f"{self._environment.program}: {progress_text(progress, per_second)}")
+            self._environment.say(f"{self._environment.program}: {progress_texts(progress, per_second)[0]}")
         self._phase = progress.phase
 
     def close(self) -> None:

@@ -1,6 +1,6 @@
 """Findings: what a report tells first, from the gravest on. The ids are stable and listed in docs/pipeline-report.md.
 
-Pure; shown by tests/unit/pipeline/report/test_summary.py and, against fleets with a known truth, test_truth.py.
+Pure; shown by tests/unit/pipeline/report/test_page.py and, against fleets with a known truth, test_truth.py.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -2,7 +2,7 @@
 
 Bounded whatever is read: nodes above `MOST_NODES` are counted as one, names and samples of lines are few. Two fleets
 make one (`add`), in any order and with the same outcome but for which samples are kept. It pickles, for Spark.
-Knows no file format. Shown by tests/unit/pipeline/report/test_fleet.py.
+Knows no file format. Shown by tests/unit/pipeline/report/test_folding.py.
 """
 
 from typing import NamedTuple

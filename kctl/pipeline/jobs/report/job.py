@@ -1,7 +1,7 @@
 """`report` as a function: finds the files, reads them here or in Spark tasks, and sums up.
 
 Small inputs are read in this process: Spark takes longer to start than they to read. Shown by
-tests/pipeline/test_report.py.
+tests/pipeline/test_report_command.py.
 """
 
 import re

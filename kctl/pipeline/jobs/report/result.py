@@ -1,6 +1,6 @@
 """The values of a report, as `--output json` has them: docs/schemas/report.v1.json. Built from a Fleet by `summary.py`.
 
-Within a version fields are added, never renamed or removed. Shown by tests/unit/pipeline/report/test_summary.py.
+Within a version fields are added, never renamed or removed. Shown by tests/unit/pipeline/report/test_page.py.
 """
 
 from typing import Any, NamedTuple

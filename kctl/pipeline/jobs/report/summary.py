@@ -1,6 +1,6 @@
 """From a Fleet to a report: everything is counted here, nothing is shown. Pure.
 
-Shown by tests/unit/pipeline/report/test_summary.py.
+Shown by tests/unit/pipeline/report/test_page.py.
 """
 
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Numbers as people read them: shares, days, durations. Shown by tests/unit/pipeline/report/test_words.py."""
+"""Numbers as people read them: shares, days, durations. Shown by tests/unit/pipeline/report/test_page.py."""
 
 _UNITS = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000))
 

@@ -5,7 +5,7 @@ import io
 import pytest
 
 from kctl.cli.environment import Environment
-from kctl.cli.view.job_status import PLAIN_EVERY_MS, JobStatus, progress_line, progress_text
+from kctl.cli.view.job_status import PLAIN_EVERY_MS, JobStatus, progress_line, progress_texts
 from kctl.client.clock import ManualClock
 from kctl.pipeline.running import Progress
 
@@ -17,16 +17,39 @@ def environment(clock: ManualClock) -> Environment:
 
 
 def test_the_text_says_what_is_known() -> None:
-    assert progress_text(Progress("planning"), 0) == "planning"
-    assert progress_text(HALF, 99.6) == "exporting: 4 of 8 tasks, 2 running, 500 records, 100/s, lag 500"
-    assert progress_text(HALF._replace(lost_tasks=1), 0).endswith("lag 500, 1 begun again")
-    assert progress_text(Progress("waiting", records=5, lag=0), 0) == "waiting: 5 records, 0/s, lag 0"
+    def told(progress: Progress, per_second: float) -> str:
+        return progress_texts(progress, per_second)[0]
+
+    assert told(Progress("planning"), 0) == "planning"
+    assert told(HALF, 99.6) == "exporting: 4 of 8 tasks, 2 running, 500 records, 100/s, lag 500"
+    assert told(HALF._replace(tasks_active=0), 0) == "exporting: 4 of 8 tasks, 500 records, 0/s, lag 500"
+    assert told(HALF._replace(lost_tasks=1), 0).endswith("lag 500, 1 begun again")
+    assert told(Progress("waiting", records=5, lag=0), 0) == "waiting: 5 records, 0/s, lag 0"
 
 
-@pytest.mark.parametrize(("columns", "bar"), [(120, "[##########----------]"), (40, "")])
-def test_a_bar_where_there_is_room(columns: int, bar: str) -> None:
-    text = "".join(span.text for span in progress_line(HALF, 100, columns))
-    assert text == f"{bar} 50% {progress_text(HALF, 100)}" if bar else text.startswith(" 50% ")
+@pytest.mark.parametrize(
+    ("columns", "text"),
+    [
+        (120, "[##########----------] 50% exporting: 4 of 8 tasks, 2 running, 500 records, 100/s, lag 500"),
+        (79, "[####-----] 50% exporting: 4 of 8 tasks, 2 running, 500 records, 100/s, lag 500"),
+        (70, "[#####------] 50% exporting: 4 of 8 tasks, 500 records, 100/s, lag 500"),
+        (60, "[#######--------] 50% exporting: 500 records, 100/s, lag 500"),
+        (39, "[#########---------] 50% 100/s, lag 500"),
+        (20, " 50% 100/s, lag 500"),
+    ],
+)
+def test_where_there_is_less_room_less_is_told_and_records_per_second_and_lag_last(columns: int, text: str) -> None:
+    shown = "".join(span.text for span in progress_line(HALF, 100, columns))
+    assert len(shown) <= columns
+    assert shown == text
+
+
+@pytest.mark.parametrize("columns", [20, 39, 79])
+@pytest.mark.parametrize("progress", [HALF._replace(lag=None), Progress("starting Spark"), Progress("waiting", lag=0)])
+def test_no_bar_where_the_end_is_not_known(progress: Progress, columns: int) -> None:
+    shown = "".join(span.text for span in progress_line(progress, 100, columns))
+    assert len(shown) <= columns
+    assert shown in progress_texts(progress, 100)
 
 
 def test_plain_lines_when_something_begins_and_then_now_and_then() -> None:
