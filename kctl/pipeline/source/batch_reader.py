@@ -82,7 +82,9 @@ def read_partition(
     from pyspark import TaskContext
 
     from kctl.pipeline.range_reader import read_range
+    from kctl.pipeline.spark_archive import forget_spark_archive
 
+    forget_spark_archive()
     context = TaskContext.get()
     with told_in_one_line():
         yield from read_range(

@@ -13,6 +13,7 @@ from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamWriter
 from kctl.pipeline.record_writer import WriteResult, write_batches
 from kctl.pipeline.source.failures import told_in_one_line
 from kctl.pipeline.source.options import WriteOptions
+from kctl.pipeline.spark_archive import forget_spark_archive
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -77,6 +78,7 @@ def stream_writer(options: WriteOptions, schema: "StructType") -> DataSourceStre
 
 def write_rows(options: WriteOptions, batches: "Iterable[pa.RecordBatch]") -> Written:
     """Send rows; return what went where."""
+    forget_spark_archive()
     with told_in_one_line():
         result = write_batches(
             options.client_properties(), batches, topic=options.topic, with_timestamps=options.keep_timestamps
