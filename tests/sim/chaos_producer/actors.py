@@ -22,6 +22,7 @@ from kctl.client.events import Expired, Failed, Lost
 from kctl.client.producer import Producer, SendFuture
 from kctl.sandbox.sim import sim_runtime
 from tests.sim.chaos_producer.plan import ProducerClient
+from tests.sim.chaos_producer.sendings import watch
 from tests.sim.chaos_producer.world import BOOTSTRAP, Phase, ProducerWorld, Sent
 
 T = TypeVar("T")
@@ -30,6 +31,9 @@ END_TIMEOUTS_MS = (0, 1, 100, 1000, 5000)
 CLOSES_MS = (0, 1, 300, 2000, 8000)
 CALM_MS = 10_000
 CLOSE_MS = 30_000
+SHORT_OF_MEMORY_BYTES = 3000
+SHORT_BLOCK_MS = 100
+"""A max.block.ms in which a record may not be acknowledged though all is well."""
 INPUT = TopicPartition("t", 0)
 """What transactions commit offsets of, for a group that is called like the transactional id."""
 MOST_RECORDS = 1500
@@ -62,6 +66,7 @@ class Life:
         runtime = sim_runtime(world.hub, plan.name, world.network, world.resolver)
         world.history.event(self.proc, "born", dict(plan.properties))
         self.producer = Producer(properties, runtime, events=self._on_network_event)
+        watch(self.producer, lambda what, value: world.history.event(self.proc, what, value))
 
     def _on_network_event(self, event: object) -> None:
         if isinstance(event, Failed | Lost | Expired) and isinstance(event.error, RemoteProtocolError):
@@ -115,7 +120,9 @@ class Life:
 
     # --- records ----------------------------------------------------------------------------------------------------
 
-    def send(self, who: str, chance: Random, *, is_in_callback: bool = False) -> KafkaError | None:
+    def send(
+        self, who: str, chance: Random, *, partition: int | None = None, is_in_callback: bool = False
+    ) -> KafkaError | None:
         """Send one record with whatever a record can have."""
         world = self.world
         self._sent += 1
@@ -123,11 +130,14 @@ class Life:
         key = f"k{chance.randint(0, 6)}".encode() if chance.random() < 0.3 else None
         headers = [("h", name.encode()), ("n", None)] if chance.random() < 0.1 else []
         count = len(world.partitions("t"))
-        partition = chance.randrange(count) if chance.random() < 0.5 else None
+        if partition is None and chance.random() < 0.5:
+            partition = chance.randrange(count)
         is_chaos = world.phase is Phase.CHAOS
         if is_chaos and chance.random() < 0.003:
             partition = 99
         size = chance.choice([0, 0, 0, 20, 300, 1500]) if is_chaos and chance.random() < 0.4 else 0
+        if not is_chaos and self._is_short_of_memory:
+            size = 1200  # each third record waits until another is acknowledged, which takes no time to speak of
         if is_chaos and chance.random() < 0.003:
             size = 2500  # more than max.request.size
         at_ms = chance.choice([None, None, 5, world.hub.now_ms])
@@ -147,6 +157,19 @@ class Life:
         timeout_ms = 0 if is_in_callback else int(self.plan.properties["max.block.ms"])
         ended = self.call(who, "send", call, timeout_ms, [name, partition, size], outcome)
         return ended if isinstance(ended, KafkaError) else None
+
+    @property
+    def _is_short_of_memory(self) -> bool:
+        memory, block_ms = (int(self.plan.properties[name]) for name in ("buffer.memory", "max.block.ms"))
+        return memory <= SHORT_OF_MEMORY_BYTES and block_ms > SHORT_BLOCK_MS
+
+    def send_everywhere(self, who: str, chance: Random) -> KafkaError | None:
+        """Send one record to each partition, up to the first that is not accepted."""
+        for tp in self.world.partitions("t"):
+            error = self.send(who, chance, partition=tp.partition)
+            if error is not None:
+                return error
+        return None
 
     def _on_done(self, name: str, future: SendFuture) -> None:
         """The callback of every record; sometimes it sends another one, once it may close the producer."""
@@ -249,6 +272,8 @@ class Life:
         self.transactions += 1
         number = self.transactions
         error: KafkaError | None = None
+        if self.world.phase is Phase.HEAL:
+            self.send_everywhere("main", chance)  # all is well again when every leader is reached
         for _ in range(chance.randint(1, 8)):
             error = self.send("main", chance)
             if error is not None and chance.random() < 0.5:
@@ -356,6 +381,8 @@ class Actor:
                     return
                 self.is_settled = True
             else:
+                if world.phase is Phase.HEAL:
+                    life.send_everywhere("main", self.chance)  # all is well again when every leader is reached
                 for _ in range(3):
                     life.send("main", self.chance)
                 self.is_settled = life.flush("main", CALM_MS) is None

@@ -29,9 +29,10 @@ def rules() -> tuple[Rule, ...]:
     from tests.sim.chaos_producer.rules_calls import CallRules
     from tests.sim.chaos_producer.rules_records import RecordRules
     from tests.sim.chaos_producer.rules_resources import ProducerResourceRules
+    from tests.sim.chaos_producer.rules_sendings import SendingRules
     from tests.sim.chaos_producer.rules_transactions import TransactionRules
 
-    return (RecordRules(), TransactionRules(), CallRules(), ProducerResourceRules())
+    return (RecordRules(), SendingRules(), TransactionRules(), CallRules(), ProducerResourceRules())
 
 
 def check(entries: Iterable[Entry], plan: ProducerPlan) -> list[Violation]:

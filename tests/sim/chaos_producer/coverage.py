@@ -30,6 +30,7 @@ NEEDED = tuple(
         "hold-markers": ("EndTxn", "Produce", "InitProducerId"),
         "lag": ("Produce", "Metadata"),
         "hold": ("Produce",),
+        "shrink": ("Produce",),
         "quota": ("Produce",),
         "too-large": ("Produce",),
     }.items()

@@ -30,6 +30,7 @@ class ProducerTrouble(Trouble):
             Extra.HOLD_MARKERS.value: self._hold_markers,
             Extra.LAG.value: self._lag,
             Extra.HOLD.value: self._hold,
+            Extra.SHRINK.value: self._shrink,
             Extra.QUOTA.value: self._quota,
             Extra.TOO_LARGE.value: self._too_large,
         }
@@ -139,6 +140,24 @@ class ProducerTrouble(Trouble):
         else:
             sandbox.hold_follower(*tp, fault.node)
         return lambda: sandbox.release_follower(*tp, fault.node)
+
+    def _shrink(self, fault: Fault) -> End:
+        """Let leaders be alone: with a higher min.insync.replicas, what acks=all asks for is refused all along."""
+        del fault
+        held = [
+            (*tp, node)
+            for tp in self._producers.partitions()
+            for node in self._producers.partition(tp).replicas
+            if self._producers.partition(tp).leader_id not in (NO_LEADER, node)
+        ]
+        for follower in held:
+            self._world.sandbox.hold_follower(*follower)
+
+        def end() -> None:
+            for follower in held:
+                self._world.sandbox.release_follower(*follower)
+
+        return end
 
     def _quota(self, fault: Fault) -> End:
         sandbox = self._world.sandbox

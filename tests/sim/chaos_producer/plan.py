@@ -27,6 +27,7 @@ class Extra(Enum):
     HOLD_MARKERS = "hold-markers"
     LAG = "lag"
     HOLD = "hold"
+    SHRINK = "shrink"
     QUOTA = "quota"
     TOO_LARGE = "too-large"
 
@@ -39,7 +40,7 @@ SHARED = (
 """Kinds that producers meet as consumers do. Logs lose no committed end here, and no topic goes."""
 KINDS = (*(kind.value for kind in SHARED), *(kind.value for kind in Extra))
 _OF_CLIENTS = (*(kind.value for kind in LINK), Kind.STALL.value)
-_LASTING = {"hold": 20_000, "lag": 40_000, "quota": 5000, "hold-markers": 5000}
+_LASTING = {"hold": 20_000, "shrink": 10_000, "lag": 40_000, "quota": 5000, "hold-markers": 5000}
 """The longest that some kinds may last: a cluster without replicas for minutes tells nothing new."""
 
 ERRORS: dict[str, tuple[str, ...]] = {
@@ -181,7 +182,7 @@ def _cluster(chance: Random) -> ClusterPlan:
     return ClusterPlan(
         transaction_version=chance.choice([1, 2, 2]),
         replicas=chance.choice([1, 3, 3]),
-        min_insync=chance.choice([1, 2]),
+        min_insync=chance.choice([1, 2, 3]),
         replication_ms=chance.choice([0, 0, 2, 30, 300]),
         lag_ms=chance.choice([1000, 3000, 30_000]),
         markers_ms=chance.choice([0, 0, 5, 200]),
@@ -224,15 +225,15 @@ def _guarantees(chance: Random) -> dict[str, str | int]:
 
 
 def _limits(chance: Random) -> dict[str, str | int]:
-    linger_ms = chance.choice([0, 5, 100])
+    linger_ms = chance.choice([0, 5, 100, 1000])
     request_ms = chance.choice([500, 1000, 5000])
     block_ms = chance.choice([100, 2000, 10_000])
     return {
         "request.timeout.ms": request_ms,
-        "delivery.timeout.ms": max(linger_ms + request_ms, chance.choice([2000, 8000, 20_000])),
+        "delivery.timeout.ms": max(linger_ms + request_ms, chance.choice([1500, 2000, 8000, 20_000])),
         "linger.ms": linger_ms,
         "batch.size": chance.choice([0, 300, 16_384]),
-        "buffer.memory": chance.choice([3000, 50_000, 33_554_432]),
+        "buffer.memory": chance.choice([3000, 3000, 50_000, 33_554_432]),
         "max.request.size": 2000,
         "max.block.ms": block_ms,
         "max.in.flight.requests.per.connection": chance.choice([1, 2, 5, 5]),

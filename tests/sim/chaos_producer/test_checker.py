@@ -48,6 +48,12 @@ class Story:
     def told(self, name: str, offset: int, word: str = "ok", error: str = "", at_ms: int = 10) -> None:
         self.event("p1.1", "told", [name, word, error, ["t", 0], offset, 0, ""], at_ms)
 
+    def sent(self, *names: str, epoch: int = 0, at_ms: int = 8) -> None:
+        self.event("p1.1", "sent", [0, list(names), [1000, epoch], 0], at_ms)
+
+    def judged(self, first: str, *, is_acknowledged: bool = False) -> None:
+        self.event("p1.1", "judged", [0, first, is_acknowledged], 9)
+
     def close(self, *counts: int, transaction: str | None = None) -> None:
         value = {"counts": list(counts), "sums": list(counts), "transaction": transaction}
         self.call("close", value, at_ms=100, end_ms=100)
@@ -163,6 +169,67 @@ def test_a_record_that_was_altered_and_one_that_readers_see_elsewhere() -> None:
     value = {"isolation": NONE, "records": [], "wrong": ["a: another key"], "why_not": ""}
     story.event("fresh", "read", value)
     assert story.rules() == ["P3", "P8"]
+
+
+@pytest.mark.parametrize(("word", "rules"), [("ok", ["S1"]), ("failed", ["S1"]), ("unknown", [])])
+def test_what_is_told_is_not_sent_any_more_but_within_a_batch_of_unknown_fate(word: str, rules: list[str]) -> None:
+    story = plain()
+    story.sent("a", "b")
+    story.judged("a")
+    story.told("a", 0 if word == "ok" else -1, word, "" if word == "ok" else "DeliveryTimeout", at_ms=1005)
+    story.sent("a", "b", at_ms=1005)
+    assert story.rules() == rules
+
+
+def test_records_go_out_in_the_order_of_send() -> None:
+    story = plain()
+    story.sent("b")
+    story.judged("b", is_acknowledged=True)
+    story.sent("a")
+    assert story.rules() == ["S2"]
+
+
+@pytest.mark.parametrize(
+    ("idempotent", "window", "rules"), [("true", 5, ["S2"]), ("false", 1, ["S2"]), ("false", 5, [])]
+)
+def test_none_goes_before_one_that_is_to_go_again(idempotent: str, window: int, rules: list[str]) -> None:
+    story = plain(**{"enable.idempotence": idempotent, "max.in.flight.requests.per.connection": window})
+    story.sent("a")
+    story.judged("a")
+    story.sent("b")
+    assert story.rules() == rules
+
+
+def test_what_goes_again_may_be_cut_anew() -> None:
+    story = plain()
+    story.sent("a", "b")
+    story.judged("a")
+    story.told("a", -1, "failed", "NotEnoughReplicasError")
+    story.sent("b")
+    assert story.rules() == []
+
+
+@pytest.mark.parametrize(("proven", "epoch", "rules"), [(False, 0, ["S3"]), (True, 0, []), (True, 1, ["S3"])])
+def test_a_broker_that_may_not_know_the_producer_gets_one_batch_alone(
+    proven: bool, epoch: int, rules: list[str]
+) -> None:
+    story = Story()
+    for name in ("a", "b", "c"):
+        story.send(name)
+    story.sent("a")
+    story.judged("a", is_acknowledged=proven)
+    if proven:
+        story.told("a", 0)
+    story.sent(*(["b"] if proven else ["a"]), epoch=epoch)
+    story.sent("c", epoch=epoch)
+    assert story.rules() == rules
+
+
+def test_no_more_batches_are_on_their_way_than_allowed() -> None:
+    story = plain(**{"enable.idempotence": "false", "max.in.flight.requests.per.connection": 1})
+    story.sent("a")
+    story.sent("b")
+    assert story.rules() == ["S4"]
 
 
 def test_flush_returns_only_when_all_before_it_is_done() -> None:

@@ -50,6 +50,7 @@ def undisturbed() -> list[str]:
         ("hold-markers", 0, ""),
         ("lag", 1, ""),
         ("hold", 1, ""),
+        ("shrink", 1, ""),
         ("quota", 300, ""),
         ("too-large", 150, ""),
         ("leader", 1, ""),
@@ -79,7 +80,15 @@ def test_a_leader_is_chosen_among_those_in_sync_and_a_cut_is_told() -> None:
 
 
 def test_healing_ends_what_is_going_on() -> None:
-    kinds = [("hold-markers", ""), ("lag", ""), ("hold", ""), ("quota", ""), ("too-large", ""), ("election", "")]
+    kinds = [
+        ("hold-markers", ""),
+        ("lag", ""),
+        ("hold", ""),
+        ("shrink", ""),
+        ("quota", ""),
+        ("too-large", ""),
+        ("election", ""),
+    ]
     faults = [Fault(100, kind, node, "", 60_000, 100, word) for kind, word in kinds for node in (1, 2, 3)]
     with Hub(1) as hub:
         world = ProducerWorld(hub, ProducerPlan(1, "swarm", END_MS, ClusterPlan(), CLIENTS, tuple(faults)))

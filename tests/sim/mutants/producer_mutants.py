@@ -31,6 +31,24 @@ PRODUCER_MUTANTS: tuple[Mutant, ...] = (
         "        if False:\n            self.has_gap = True",
     ),
     Mutant(
+        "two batches go to a broker that does not know the producer",
+        f"{_PRODUCER}/partition_queue.py",
+        "not self.sequence.is_proven or ",
+        "",
+    ),
+    Mutant(
+        "a waiting record gets in front when its partition is served",
+        f"{_PRODUCER}/batch_sender.py",
+        "queue.next_frozen() or self._accumulator.freeze(queue)",
+        "self._accumulator.freeze(queue) if queue.records else queue.next_frozen()",
+    ),
+    Mutant(
+        "expired records are sent all the same",
+        f"{_PRODUCER}/expiry.py",
+        "            self._accumulator.cut_anew(queue, batch)",
+        "            pass",
+    ),
+    Mutant(
         "a record expires five milliseconds late",
         f"{_PRODUCER}/batch.py",
         "return self.records[self._next_expiry].created_at_ms + delivery_timeout_ms",
@@ -89,6 +107,12 @@ PRODUCER_MUTANTS: tuple[Mutant, ...] = (
         f"{_PRODUCER}/producer.py",
         "            self._memory.take_back(size_bytes)\n",
         "",
+    ),
+    Mutant(
+        "who waits for memory is not woken",
+        f"{_PRODUCER}/buffer_memory.py",
+        "        assert self._given <= self._taken\n        self.wake_all()",
+        "        assert self._given <= self._taken",
     ),
     Mutant(
         "a commit does not wait for its records",
