@@ -18,7 +18,7 @@ def test_the_bar_comes_moves_and_goes(tmp_path: Path) -> None:
     columns = 40
     have(lambda: find_tool("java", "openjdk-17-jdk-headless"))
     with Sandbox(nodes=1, topics={"t": 2}).serve() as served:
-        fill(served.bootstrap, "t", dict.fromkeys(range(2), 50))
+        fill(served.bootstrap, "t", dict.fromkeys(range(2), 300))
         arguments = ("pipeline", "export", "t", "--to", str(tmp_path / "x"), "-b", served.bootstrap)
         small = ("--range-size", "1KiB", "--master", "local[1]")  # several tasks, one after the other
         with Terminal(*arguments, *small, columns=columns, with_stderr=True) as terminal:
@@ -33,5 +33,5 @@ def test_the_bar_comes_moves_and_goes(tmp_path: Path) -> None:
     assert "starting Spark" in shown
     lines = Screen().show(shown)
     assert max(map(len, lines)) <= columns
-    assert [line.split() for line in lines if line.startswith("records ")] == [["records", "100"]]
+    assert [line.split() for line in lines if line.startswith("records ")] == [["records", "600"]]
     assert not any("/s" in line or "Spark" in line for line in lines)
