@@ -445,9 +445,13 @@ class DeliveryTimeout(KafkaTimeoutError):
 
 
 class MaxBlockTimeout(ApiTimeout):
-    """A call of the producer ran out of time: metadata or buffer.memory did not come within max.block.ms."""
+    """A call of the producer ran out of time: metadata or buffer.memory did not come within max.block.ms.
+
+    Attributes: `accepted`, how many rows of a `send_columns` were accepted before, and go on.
+    """
 
     limit = "max.block.ms"
+    accepted = 0
 
 
 class ResultTimeout(KafkaTimeoutError):

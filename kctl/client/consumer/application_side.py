@@ -101,8 +101,8 @@ class ApplicationSide:
         for tp in self.subscription.assign(topic_partitions):
             self.data.drop(tp)
 
-    def seek(self, topic_partition: TopicPartition, offset: int) -> None:
-        self.subscription.seek(topic_partition, offset)
+    def seek(self, topic_partition: TopicPartition, offset: int, end_offset: int) -> None:
+        self.subscription.seek(topic_partition, offset, end_offset=end_offset)
         self.data.drop(topic_partition)
 
     def reset(self, topic_partitions: Iterable[TopicPartition], timestamp_ms: int) -> None:

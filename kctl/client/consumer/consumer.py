@@ -16,7 +16,7 @@ from kctl.client.clock import FOREVER_MS, Timer, to_timeout_ms
 from kctl.client.cluster import PartitionInfo, TopicPartition
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.application_side import ApplicationSide
-from kctl.client.consumer.chunk import FetchedChunk
+from kctl.client.consumer.chunk import MAX_OFFSET, FetchedChunk
 from kctl.client.consumer.closing import DEFAULT_CLOSE_TIMEOUT_MS, CloseResult, OnClose
 from kctl.client.consumer.events import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, OffsetAndTimestamp
 from kctl.client.consumer.group_events import GroupMetadata, OffsetAndMetadata, Subscribe
@@ -184,12 +184,17 @@ class Consumer:
         self._side.assign(wanted)
 
     @for_one_user
-    def seek(self, topic_partition: TopicPartition, offset: int) -> None:
-        """Go on with the record at `offset`; takes effect with the next poll and does not block."""
+    def seek(self, topic_partition: TopicPartition, offset: int, *, end_offset: int = MAX_OFFSET) -> None:
+        """Go on with the record at `offset`; takes effect with the next poll and does not block.
+
+        Args: end_offset: fetch nothing from there on, until the next seek. The last batch that is fetched may hold
+            records behind it, which are delivered like all others.
+        Differs: Java has no `end_offset`.
+        """
         self._check_open()
         if offset < 0:
             raise ValueError(f"an offset is not negative: {offset}")
-        self._side.seek(topic_partition, offset)
+        self._side.seek(topic_partition, offset, end_offset)
 
     @for_one_user
     def seek_to_beginning(self, topic_partitions: Iterable[TopicPartition] | None = None) -> None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from kctl.client.cluster import NO_EPOCH, NO_TOPIC_ID, PartitionInfo, TopicPartition
 from kctl.client.cluster_client import ledger_text
-from kctl.client.consumer.chunk import FetchedChunk
+from kctl.client.consumer.chunk import MAX_OFFSET, FetchedChunk
 from kctl.client.consumer.group_events import CommittedAnswer, GroupToApplication, GroupToNetwork
 from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import Account, KafkaError
@@ -39,6 +39,7 @@ class StartFetch(NamedTuple):
     Attributes:
         leader_epoch: of the record before `offset`, where that is known: the log is checked to hold it still.
         topic_id: of the only topic that may be read under this name; NO_TOPIC_ID: whichever has it.
+        end_offset: nothing is fetched from there on.
     """
 
     topic_partition: TopicPartition
@@ -46,6 +47,7 @@ class StartFetch(NamedTuple):
     offset: int
     leader_epoch: int = NO_EPOCH
     topic_id: bytes = NO_TOPIC_ID
+    end_offset: int = MAX_OFFSET
 
 
 class ResolvePosition(NamedTuple):

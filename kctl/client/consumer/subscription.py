@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 
 from kctl.client.cluster import NO_EPOCH, NO_TOPIC_ID, TopicPartition
+from kctl.client.consumer.chunk import MAX_OFFSET
 from kctl.client.consumer.events import Forget, Pause, PositionMoved, ResolvePosition, StartFetch, ToNetwork
 from kctl.client.consumer.group_events import NO_IDS, IdsByName
 from kctl.client.consumer.waiting import WaitKind, WaitReason
@@ -34,8 +35,8 @@ class PartitionState:
     """One assigned partition."""
 
     __slots__ = (
-        "damage", "end_offset", "epoch", "leader_epoch", "lost_by", "lost_offset", "may_be_committed", "paused",
-        "position", "reset_timestamp_ms", "stage", "topic_id", "waiting"
+        "damage", "end_offset", "epoch", "fetch_end", "leader_epoch", "lost_by", "lost_offset", "may_be_committed",
+        "paused", "position", "reset_timestamp_ms", "stage", "topic_id", "waiting"
     )  # fmt: skip
 
     def __init__(self, epoch: int, topic_id: bytes) -> None:
@@ -45,6 +46,8 @@ class PartitionState:
         self.position: int | None = None
         self.leader_epoch = NO_EPOCH
         """In which the record before the position was written, where that is known."""
+        self.fetch_end = MAX_OFFSET
+        """Nothing is fetched from there on: the application reads a range."""
         self.lost_offset: int | None = None
         """The position that turned out not to exist, while another is looked for in its place."""
         self.lost_by = ResetCause.OUT_OF_RANGE
@@ -136,8 +139,15 @@ class Subscription:
         self._unsettled = {tp: None for tp, state in self._partitions.items() if state.stage is not Stage.FETCHING}
         return dropped
 
-    def seek(self, topic_partition: TopicPartition, offset: int, leader_epoch: int = NO_EPOCH) -> None:
-        """Go on from `offset`; what was fetched before is out of date from now on.
+    def seek(
+        self,
+        topic_partition: TopicPartition,
+        offset: int,
+        leader_epoch: int = NO_EPOCH,
+        *,
+        end_offset: int = MAX_OFFSET,
+    ) -> None:
+        """Go on from `offset` up to and without `end_offset`; what was fetched before is out of date from now on.
 
         An offset inside the damaged batch that was just raised, but not its first, is a wish to go past that batch.
         """
@@ -146,6 +156,7 @@ class Subscription:
         if damage is not None and damage[0] < offset < damage[1]:
             offset = damage[1]
         state.position = offset
+        state.fetch_end = end_offset
         state.leader_epoch = leader_epoch
         state.lost_offset = None
         state.stage = Stage.POSITIONED
@@ -154,6 +165,7 @@ class Subscription:
         """Forget the position; find it anew by timestamp, or by the policy where that is None."""
         state = self._restart(topic_partition)
         state.position = None
+        state.fetch_end = MAX_OFFSET
         state.leader_epoch = NO_EPOCH
         state.lost_offset = None
         state.damage = None
@@ -170,8 +182,9 @@ class Subscription:
 
     def rewind(self, topic_partition: TopicPartition, offset: int, leader_epoch: int) -> None:
         """Go back to where the log was cut."""
-        before = self.state(topic_partition).position
-        self.seek(topic_partition, offset, leader_epoch)
+        state = self.state(topic_partition)
+        before = state.position
+        self.seek(topic_partition, offset, leader_epoch, end_offset=state.fetch_end)
         if before is not None:
             self._changes.append(PositionMoved(topic_partition, before, offset, ResetCause.TRUNCATED))
 
@@ -241,7 +254,8 @@ class Subscription:
         del self._unsettled[topic_partition]
         state.stage = Stage.FETCHING
         position, leader_epoch = state.position, state.leader_epoch
-        self._changes.append(StartFetch(topic_partition, state.epoch, position, leader_epoch, state.topic_id))
+        start = StartFetch(topic_partition, state.epoch, position, leader_epoch, state.topic_id, state.fetch_end)
+        self._changes.append(start)
         if state.paused:
             self._changes.append(Pause(topic_partition, True))
 

@@ -1,6 +1,7 @@
 """The producer: `Producer(config)`, its futures and results.
 
 producer.py        the public class: what happens on application threads
+columns.py         what send_columns takes; record_run.py: rows on their way, and their future
 mailbox.py         the hand-over to the network loop, and waiting for it
 buffer_memory.py   buffer.memory
 sender.py          the network loop
@@ -17,10 +18,12 @@ from kctl.client.producer.future import Callback, SendFuture
 from kctl.client.producer.metrics import ProducerMetrics, TopicMetrics
 from kctl.client.producer.producer import Producer
 from kctl.client.producer.record import ProducerRecord, RecordMetadata
+from kctl.client.producer.record_run import ColumnsFuture
 
 __all__ = [
     "Callback",
     "CloseResult",
+    "ColumnsFuture",
     "PartitionResult",
     "Producer",
     "ProducerMetrics",

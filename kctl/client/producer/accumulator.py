@@ -10,10 +10,10 @@ from collections import deque
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ProducerConfig
 from kctl.client.producer.batch import NO_SEQUENCE, Batch
-from kctl.client.producer.future import SendFuture
 from kctl.client.producer.metrics import ProducerCounters
 from kctl.client.producer.partition_queue import PartitionQueue
 from kctl.client.producer.partitioner import QueueState
+from kctl.client.producer.record_run import Parcel, RecordRun
 from kctl.client.producer.sequences import plus
 from kctl.client.records import RecordBatchBuilder
 
@@ -50,11 +50,9 @@ class Accumulator:
             queues = self._queues[topic] = {}
         return queues
 
-    def add(self, record: SendFuture) -> None:
-        """Let the record wait in the queue of its partition."""
-        queue = self.opened(record.topic, record.partition)
-        queue.records.append(record)
-        queue.queued_bytes += record.size_bytes
+    def add(self, record: Parcel) -> None:
+        """Let the record, or run of them, wait in the queue of its partition."""
+        self.opened(record.topic, record.partition).put(record)
 
     def opened(self, topic: str, partition: int) -> PartitionQueue:
         """Return the queue of a partition, for records to be put into at once."""
@@ -112,8 +110,9 @@ class Accumulator:
         base_sequence = sequence.next_sequence if queue.is_idempotent else NO_SEQUENCE
         batch = self._cut(queue, queue.records, queue.batch_size_bytes, base_sequence)
         if queue.is_idempotent:
-            sequence.take(len(batch.records))
+            sequence.take(batch.record_count)
         queue.queued_bytes -= sum([record.size_bytes for record in batch.records])
+        queue.queued_count -= batch.record_count
         queue.batches.append(batch)
         return batch
 
@@ -135,33 +134,61 @@ class Accumulator:
         queue.replace(batch, pieces)
 
     def _pieces(
-        self, queue: PartitionQueue, records: list[SendFuture], limit_bytes: int, base_sequence: int
+        self, queue: PartitionQueue, records: list[Parcel], limit_bytes: int, base_sequence: int
     ) -> list[Batch]:
         waiting = deque(records)
         pieces: list[Batch] = []
+        first = base_sequence
         while waiting:
-            first = base_sequence
+            piece = self._cut(queue, waiting, limit_bytes, first)
             if base_sequence != NO_SEQUENCE:
-                first = plus(base_sequence, len(records) - len(waiting))
-            pieces.append(self._cut(queue, waiting, limit_bytes, first))
+                first = plus(first, piece.record_count)
+            pieces.append(piece)
         return pieces
 
-    def _cut(self, queue: PartitionQueue, waiting: deque[SendFuture], limit_bytes: int, base_sequence: int) -> Batch:
+    def _cut(self, queue: PartitionQueue, waiting: deque[Parcel], limit_bytes: int, base_sequence: int) -> Batch:
         """Encode records from the front of `waiting`, at least one, up to the limit."""
         builder = RecordBatchBuilder(self._compression, self._level, limit_bytes)
         append = builder.try_append
+        whole = rest = 0
         for record in waiting:
-            position = append(record.key, record.value, record.headers, record.timestamp_ms)
-            if position is None:
-                break
-            record.offset_in_batch = position
+            if type(record) is RecordRun:
+                record.offset_in_batch = builder.record_count
+                fitting = _append_run(builder, record)
+                if fitting < record.count:
+                    rest = fitting
+                    break
+            else:
+                position = append(record.key, record.value, record.headers, record.timestamp_ms)
+                if position is None:
+                    break
+                record.offset_in_batch = position
+            whole += 1
         take = waiting.popleft
-        records = [take() for _ in range(builder.record_count)]
+        records = [take() for _ in range(whole)]
+        if rest:
+            records.append(_cut_run(waiting[0], rest))
         if base_sequence != NO_SEQUENCE:
             sequence = queue.sequence
             builder.set_producer_state(sequence.producer_id, sequence.epoch, base_sequence, self._is_transactional)
         plain_bytes = builder.size_bytes
         return Batch(records, builder.build(), base_sequence, plain_bytes)
+
+
+def _append_run(builder: RecordBatchBuilder, run: RecordRun) -> int:
+    """Encode as many rows as the batch takes; return how many."""
+    return builder.try_append_rows(
+        run.keys, run.values, run.headers, run.timestamps_ms, run.timestamp_ms, run.first, run.end
+    )
+
+
+def _cut_run(record: Parcel, count: int) -> RecordRun:
+    """Take the first rows, which are in the batch, out of the run that waits."""
+    assert type(record) is RecordRun
+    position = record.offset_in_batch
+    head = record.cut_off(count)
+    head.offset_in_batch = position
+    return head
 
 
 def _compression_level(config: ProducerConfig) -> int | None:

@@ -5,18 +5,28 @@ Only its sequence numbers may be written anew, and only when it is certain that 
 own deadlines. Owned by the network loop. Shown by tests/unit/producer/test_batch.py.
 """
 
+from collections.abc import Iterable
+
 from kctl.client.clock import FOREVER_MS
 from kctl.client.errors import KafkaError
-from kctl.client.producer.future import Outcome, SendFuture
+from kctl.client.producer.future import Outcome
+from kctl.client.producer.record_run import Parcel
 from kctl.client.records import renumber_batch
 
 NO_SEQUENCE = -1
+
+
+def count_of(records: Iterable[Parcel]) -> int:
+    """Return how many records those are."""
+    return sum([record.count for record in records])
 
 
 class Batch:
     """The frozen batch.
 
     Attributes:
+        records: singly or in runs.
+        record_count: of all of them.
         data: the encoded batch.
         plain_bytes: its size before compression.
         base_sequence: of its first record; NO_SEQUENCE without idempotence.
@@ -40,13 +50,15 @@ class Batch:
         "may_be_written",
         "node_id",
         "plain_bytes",
+        "record_count",
         "records",
         "retry_at_ms",
     )
 
-    def __init__(self, records: list[SendFuture], data: bytes, base_sequence: int, plain_bytes: int) -> None:
+    def __init__(self, records: list[Parcel], data: bytes, base_sequence: int, plain_bytes: int) -> None:
         self.plain_bytes = plain_bytes
         self.records = records
+        self.record_count = count_of(records)
         self.data = data
         self.base_sequence = base_sequence
         self.attempts = 0
@@ -92,7 +104,7 @@ class Batch:
             return FOREVER_MS
         return self.records[self._next_expiry].created_at_ms + delivery_timeout_ms
 
-    def take_expired(self, now_ms: int, delivery_timeout_ms: int) -> list[SendFuture]:
+    def take_expired(self, now_ms: int, delivery_timeout_ms: int) -> list[Parcel]:
         """Return the records whose deadline has passed since the last call; each is returned once.
 
         Differs: in Java the whole batch expires with its first record, so later records fail early.
@@ -109,7 +121,7 @@ class Batch:
         """Whether no record is left that anyone waits for."""
         return self._next_expiry >= len(self.records)
 
-    def pending(self) -> list[SendFuture]:
+    def pending(self) -> list[Parcel]:
         """Return the records that have not expired."""
         return self.records[self._next_expiry :] if self._next_expiry else self.records
 

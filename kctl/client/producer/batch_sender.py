@@ -141,7 +141,7 @@ class BatchSender:
             if batch.attempts == 1:
                 waited_ms = now_ms - batch.records[0].created_at_ms
                 counters.first_sending(
-                    queue.counters, len(batch.records), len(batch.data), batch.plain_bytes, max(0, waited_ms)
+                    queue.counters, batch.record_count, len(batch.data), batch.plain_bytes, max(0, waited_ms)
                 )
             else:
                 queue.counters.batches_retried += 1

@@ -17,6 +17,7 @@ from kctl.client.producer.future import FlushGroup, Outcome, SendFuture
 from kctl.client.producer.mailbox import FlushMark
 from kctl.client.producer.metrics import ProducerCounters, TopicCounters
 from kctl.client.producer.record import UNKNOWN_OFFSET
+from kctl.client.producer.record_run import ColumnsFuture, Parcel, RecordRun
 
 logger = logging.getLogger("kctl.producer")
 
@@ -123,13 +124,13 @@ class Deliveries:
         self.outstanding += count
         self.steps += count
 
-    def finish(self, records: Sequence[SendFuture], outcome: Outcome) -> None:
+    def finish(self, records: Sequence[Parcel], outcome: Outcome) -> None:
         """Complete records of one partition, in their order; counted before any callback runs."""
         if not records:
             return
-        size_bytes = in_group = 0
+        size_bytes = in_group = total = 0
         group = records[0].group
-        awaited: list[SendFuture] = []
+        awaited: list[SendFuture | ColumnsFuture] = []
         for record in records:
             assert record.outcome is None, "a record is completed once"
             record.outcome = outcome
@@ -137,23 +138,29 @@ class Deliveries:
             if record.group is not group:
                 _count_out(group, in_group, outcome)
                 group, in_group = record.group, 0
-            in_group += 1
-            if record.callback is not None or record.waiters is not None:
+            count = record.count
+            in_group += count
+            total += count
+            if type(record) is RecordRun:
+                record.columns.settle(count, outcome)
+                if record.columns.done():
+                    awaited.append(record.columns)
+            elif record.callback is not None or record.waiters is not None:
                 awaited.append(record)
         _count_out(group, in_group, outcome)
-        self._count(records[0].topic_partition, len(records), outcome)
+        self._count(records[0].topic_partition, total, outcome)
         if outcome.base_offset >= 0:
-            counts = self._results[records[0].topic_partition]
-            counts.last_offset = max(counts.last_offset, outcome.base_offset + records[-1].offset_in_batch)
-        self.outstanding -= len(records)
-        self.steps += len(records)
+            counts, last = self._results[records[0].topic_partition], records[-1]
+            counts.last_offset = max(counts.last_offset, outcome.base_offset + last.offset_in_batch + last.count - 1)
+        self.outstanding -= total
+        self.steps += total
         self._memory.give(size_bytes)
         if outcome.error is not None and self.on_failure is not None:
             self.on_failure(outcome)
         if self._flushes:
             self._finish_flushes()
-        for record in awaited:
-            self._tell(record)
+        for each in awaited:
+            self._tell(each)
 
     def _count(self, key: TopicPartition, count: int, outcome: Outcome) -> None:
         counts = self._results.get(key)
@@ -161,13 +168,13 @@ class Deliveries:
             counts = self._results[key] = _Counts(self._counters.of_topic(key.topic))
         counts.add(count, outcome)
 
-    def _tell(self, record: SendFuture) -> None:
+    def _tell(self, record: SendFuture | ColumnsFuture) -> None:
         self.steps += 1
         if record.waiters is not None:
             for waiter in record.waiters:
                 waiter.notify()
             record.waiters = None
-        if record.callback is not None:
+        if type(record) is SendFuture and record.callback is not None:
             self.telling = record
             try:
                 record.callback(record)

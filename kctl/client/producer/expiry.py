@@ -12,11 +12,12 @@ from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ProducerConfig
 from kctl.client.errors import DeliveryTimeout, KafkaError
 from kctl.client.producer.accumulator import Accumulator
-from kctl.client.producer.batch import NO_SEQUENCE, Batch
+from kctl.client.producer.batch import NO_SEQUENCE, Batch, count_of
 from kctl.client.producer.deliveries import Deliveries
-from kctl.client.producer.future import Outcome, SendFuture
+from kctl.client.producer.future import Outcome
 from kctl.client.producer.identity import Identity
 from kctl.client.producer.partition_queue import PartitionQueue
+from kctl.client.producer.record_run import Parcel
 
 
 class Expiry:
@@ -43,7 +44,7 @@ class Expiry:
                 self._expire(queue, now_ms)
 
     def _expire(self, queue: PartitionQueue, now_ms: int) -> None:
-        done: list[tuple[list[SendFuture], Outcome]] = []
+        done: list[tuple[list[Parcel], Outcome]] = []
         for batch in list(queue.batches):
             doing, cause = self._doing(queue, batch)
             expired = batch.take_expired(now_ms, self._delivery_timeout_ms)
@@ -70,9 +71,7 @@ class Expiry:
             self._accumulator.cut_anew(queue, batch)
         return outcome
 
-    def delivery_timeout(
-        self, record: SendFuture, now_ms: int, doing: str, cause: KafkaError | None
-    ) -> DeliveryTimeout:
+    def delivery_timeout(self, record: Parcel, now_ms: int, doing: str, cause: KafkaError | None) -> DeliveryTimeout:
         """Return the error for a record that reached its limit."""
         elapsed_ms = now_ms - record.created_at_ms
         return DeliveryTimeout(doing, timeout_ms=self._delivery_timeout_ms, elapsed_ms=elapsed_ms, cause=cause)
@@ -103,9 +102,9 @@ class Expiry:
         """Return by partition how many records would fail now, and of how many it is not known."""
         found = {}
         for queue in self._accumulator.active():
-            failed, unknown = len(queue.records), 0
+            failed, unknown = queue.queued_count, 0
             for batch in queue.batches:
-                pending = len(batch.pending())
+                pending = count_of(batch.pending())
                 failed += 0 if batch.is_unknown else pending
                 unknown += pending if batch.is_unknown else 0
             found[queue.topic_partition] = (failed, unknown)

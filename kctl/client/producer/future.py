@@ -6,7 +6,7 @@ only look. Shown by tests/unit/producer/test_deliveries.py and tests/sim/produce
 
 from collections.abc import Callable
 from datetime import timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, final
 
 from kctl.client.clock import FOREVER_MS, to_timeout_ms
 from kctl.client.cluster import TopicPartition
@@ -32,6 +32,7 @@ class Outcome(NamedTuple):
     is_unknown: bool = False
 
 
+@final
 class SendFuture:
     """What `send` returns: a promise that the record is delivered, or has failed with a cause, by its deadline."""
 
@@ -51,6 +52,9 @@ class SendFuture:
         "value",
         "waiters",
     )
+
+    count: ClassVar[int] = 1
+    """How many records it stands for, as in a run of them."""
 
     def __init__(
         self,
@@ -110,6 +114,11 @@ class SendFuture:
     def topic_partition(self) -> TopicPartition:
         """Where the record goes; partition NO_PARTITION until one was chosen."""
         return TopicPartition(self.topic, self.partition)
+
+    @property
+    def waited_for(self) -> str:
+        """What a wait for this future waits for."""
+        return f"the record to {self.topic} is being delivered"
 
     def _metadata(self, outcome: Outcome) -> RecordMetadata:
         offset = UNKNOWN_OFFSET if outcome.base_offset < 0 else outcome.base_offset + self.offset_in_batch

@@ -21,6 +21,7 @@ from kctl.client.producer.mailbox import Event, TopicWait
 from kctl.client.producer.partition_queue import PartitionQueue
 from kctl.client.producer.partitioner import Partitioner, Turn
 from kctl.client.producer.record import UNENCODED_BYTES
+from kctl.client.producer.record_run import Parcel, RecordRun
 
 
 class _Asked:
@@ -53,7 +54,7 @@ class Intake:
         self._partitioner = partitioner
         self._accumulator = accumulator
         self._deliveries = deliveries
-        self._homeless: dict[str, deque[SendFuture]] = {}
+        self._homeless: dict[str, deque[Parcel]] = {}
         """Records by topics that the metadata has lost."""
         self._asked: list[_Asked] = []
         self._seen_version = 0
@@ -67,7 +68,10 @@ class Intake:
         for end, event in enumerate(events):
             if type(event) is not SendFuture:
                 self._take_records(events[start:end])
-                other(event)
+                if type(event) is RecordRun:
+                    self._take_run(event)
+                else:
+                    other(event)
                 start = end + 1
         self._take_records(events[start:] if start else events)
 
@@ -96,8 +100,19 @@ class Intake:
                 record.partition = turn.partition
                 queue.records.append(record)
                 queue.queued_bytes += size_bytes
+                queue.queued_count += 1
             else:
                 self._place(record, topic)
+
+    def _take_run(self, run: RecordRun) -> None:
+        """Accept a run of records."""
+        self._deliveries.accepted(run.count)
+        run.group = self._deliveries.open_group
+        topic = self._known(run.topic)
+        if topic is None:
+            self._keep(run)
+        else:
+            self._place(run, topic)
 
     def _known(self, name: str) -> TopicInfo | None:
         """Return the topic if its records can be placed now: it is known, and none of them waits for that."""
@@ -105,17 +120,22 @@ class Intake:
         topic = self._client.metadata.cluster.topics.get(name)
         return None if topic is None or not topic.partitions or name in self._homeless else topic
 
-    def _keep(self, record: SendFuture) -> None:
+    def _keep(self, record: Parcel) -> None:
         """Let a record wait for its topic."""
         self._homeless.setdefault(record.topic, deque()).append(record)
         self._client.metadata.add_topic(record.topic)
 
-    def _place(self, record: SendFuture, topic: TopicInfo) -> None:
-        record.partition = self._partitioner.choose(record, topic)
-        if record.partition in topic.partitions:
-            self._accumulator.add(record)
-        else:
-            self._deliveries.finish([record], Outcome(no_such_partition(topic, record.partition)))
+    def _place(self, record: Parcel, topic: TopicInfo) -> None:
+        placed: Sequence[Parcel] = [record]
+        if type(record) is RecordRun:
+            placed = self._partitioner.choose_of_run(record, topic)
+        elif type(record) is SendFuture:
+            record.partition = self._partitioner.choose(record, topic)
+        for each in placed:
+            if each.partition in topic.partitions:
+                self._accumulator.add(each)
+            else:
+                self._deliveries.finish([each], Outcome(no_such_partition(topic, each.partition)))
 
     def look_again(self) -> None:
         """Place the homeless records and answer the waits that newer metadata allows to."""
@@ -129,9 +149,9 @@ class Intake:
                 self._place(record, topics[name])
         self._answer()
 
-    def take_expired(self, now_ms: int, delivery_timeout_ms: int) -> list[SendFuture]:
+    def take_expired(self, now_ms: int, delivery_timeout_ms: int) -> list[Parcel]:
         """Take out the homeless records whose deadline has passed."""
-        expired = []
+        expired: list[Parcel] = []
         for name, records in list(self._homeless.items()):
             while records and records[0].created_at_ms + delivery_timeout_ms <= now_ms:
                 expired.append(records.popleft())
@@ -145,10 +165,10 @@ class Intake:
         for records in self._homeless.values():
             for record in records:
                 failed, _ = found.get(record.topic_partition, (0, 0))
-                found[record.topic_partition] = (failed + 1, 0)
+                found[record.topic_partition] = (failed + record.count, 0)
         return found
 
-    def take_all(self) -> list[SendFuture]:
+    def take_all(self) -> list[Parcel]:
         """Take out every homeless record."""
         taken = [record for records in self._homeless.values() for record in records]
         self._homeless.clear()

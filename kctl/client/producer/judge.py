@@ -59,7 +59,7 @@ class Judge:
             self._sequence_lost(queue, batch, verdict.code, error)
         elif batch.is_expired:
             self.give_up(queue, batch, error)
-        elif verdict.code in _TOO_LARGE and len(batch.records) > 1 and not batch.may_be_written:
+        elif verdict.code in _TOO_LARGE and batch.record_count > 1 and not batch.may_be_written:
             self._accumulator.split(queue, batch)
         elif error.retriable and batch.failures < self._retries:
             self._send_again(batch, error, at_once=verdict.is_leader_news)

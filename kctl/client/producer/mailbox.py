@@ -20,6 +20,7 @@ from kctl.client.errors import (
     ResultTimeout,
 )
 from kctl.client.producer.future import SendFuture
+from kctl.client.producer.record_run import ColumnsFuture, RecordRun
 from kctl.client.seams import Driver, Task, Waiter
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ STOOD_STILL_MS = 50
 class WatchFuture(NamedTuple):
     """Raise the waiter when the future is done."""
 
-    future: SendFuture
+    future: SendFuture | ColumnsFuture
     waiter: Waiter
 
 
@@ -119,7 +120,7 @@ class CloseMark(NamedTuple):
         return cls(timer.deadline_at_ms - teardown_ms if timer.timeout_ms else 0, timer.timeout_ms)
 
 
-Event = SendFuture | WatchFuture | RecordRefused | Reply
+Event = SendFuture | RecordRun | WatchFuture | RecordRefused | Reply
 
 
 class Mailbox:
@@ -188,7 +189,7 @@ class Mailbox:
         if reply.error is not None:
             raise reply.error
 
-    def wait_for(self, future: SendFuture, timeout_ms: int) -> None:
+    def wait_for(self, future: SendFuture | ColumnsFuture, timeout_ms: int) -> None:
         """Wait until the future is done.
 
         Raises:
@@ -204,7 +205,7 @@ class Mailbox:
             if not self.driver.wait(waiter, timer.deadline_at_ms) and future.outcome is None:
                 timer.update()
                 raise ResultTimeout(
-                    f"the record to {future.topic} is being delivered",
+                    future.waited_for,
                     timeout_ms=timeout_ms,
                     elapsed_ms=timer.elapsed_ms,
                 )

@@ -15,9 +15,9 @@ from collections.abc import Iterable
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import TopicPartition
 from kctl.client.producer.batch import NO_SEQUENCE, Batch
-from kctl.client.producer.future import SendFuture
 from kctl.client.producer.metrics import TopicCounters
 from kctl.client.producer.record import UNENCODED_BYTES
+from kctl.client.producer.record_run import Parcel
 from kctl.client.producer.sequences import PartitionSequence
 from kctl.client.records import BATCH_OVERHEAD_BYTES
 
@@ -40,6 +40,7 @@ class PartitionQueue:
         "needs_numbers",
         "needs_restart",
         "queued_bytes",
+        "queued_count",
         "records",
         "sequence",
         "topic_partition",
@@ -59,9 +60,11 @@ class PartitionQueue:
         """batch.size, or less once the broker has found a batch too large."""
         self.counters = counters
         self.is_idempotent = is_idempotent
-        self.records: deque[SendFuture] = deque()
+        self.records: deque[Parcel] = deque()
         self.queued_bytes = 0
         """Memory of the waiting records, as buffer.memory counts it."""
+        self.queued_count = 0
+        """How many those are."""
         self.batches: deque[Batch] = deque()
         self.sequence = PartitionSequence()
         self.has_gap = False
@@ -81,7 +84,7 @@ class PartitionQueue:
     @property
     def waiting_bytes(self) -> int:
         """About how many bytes the waiting records take in batches."""
-        return self.queued_bytes - UNENCODED_BYTES * len(self.records)
+        return self.queued_bytes - UNENCODED_BYTES * self.queued_count
 
     @property
     def waiting_batches(self) -> int:
@@ -89,25 +92,27 @@ class PartitionQueue:
         frozen = sum(not batch.is_in_flight for batch in self.batches)
         return frozen + -(-self.waiting_bytes // max(self.batch_size_bytes, 1)) if self.records else frozen
 
-    def put_back(self, records: list[SendFuture]) -> None:
-        """Put records to the front of those that wait, in their order."""
-        self.records.extendleft(reversed(records))
-        self.queued_bytes += sum(record.size_bytes for record in records)
+    def put(self, record: Parcel) -> None:
+        """Let a record, or a run of them, wait behind the others."""
+        self.records.append(record)
+        self.queued_bytes += record.size_bytes
+        self.queued_count += record.count
 
-    def take_expired(self, now_ms: int, delivery_timeout_ms: int) -> list[SendFuture]:
+    def take_expired(self, now_ms: int, delivery_timeout_ms: int) -> list[Parcel]:
         """Take out the waiting records whose deadline has passed."""
-        expired: list[SendFuture] = []
+        expired: list[Parcel] = []
         while self.records and self.records[0].created_at_ms + delivery_timeout_ms <= now_ms:
             record = self.records.popleft()
             self.queued_bytes -= record.size_bytes
+            self.queued_count -= record.count
             expired.append(record)
         return expired
 
-    def take_all(self) -> list[SendFuture]:
+    def take_all(self) -> list[Parcel]:
         """Take out every waiting record."""
         taken = list(self.records)
         self.records.clear()
-        self.queued_bytes = 0
+        self.queued_bytes = self.queued_count = 0
         return taken
 
     # --- what may go --------------------------------------------------------------------------------------------------
@@ -227,7 +232,7 @@ class PartitionQueue:
         sequence = self.sequence
         sequence.give_back(base_sequence)
         for batch in behind:
-            first = sequence.take(len(batch.records))
+            first = sequence.take(batch.record_count)
             if batch.base_sequence != first:
                 batch.renumber(sequence.producer_id, sequence.epoch, first)
 

@@ -18,7 +18,8 @@ from kctl.client.cluster import NO_NODE, TopicInfo
 from kctl.client.config import ProducerConfig
 from kctl.client.producer.future import NO_PARTITION, SendFuture
 from kctl.client.producer.record import UNENCODED_BYTES
-from kctl.client.records import partition_of_key
+from kctl.client.producer.record_run import Parcel, RecordRun
+from kctl.client.records import partition_of_key, partitions_of_keys
 
 _LOOKS_A_BATCH = 4
 
@@ -83,6 +84,26 @@ class Partitioner:
         turn.left_bytes -= record.size_bytes - UNENCODED_BYTES
         return turn.partition
 
+    def choose_of_run(self, run: RecordRun, topic: TopicInfo) -> list[RecordRun]:
+        """Return the run as runs that have their partitions; those without keys go to one, where the turn is."""
+        if run.partition != NO_PARTITION:
+            return [run]
+        if self._is_round_robin:
+            return run.by_partition([self._next_in_turn(topic) for _ in range(run.count)])
+        keys = None if self._ignores_keys else run.keys
+        if keys is not None and None not in keys[run.first : run.end]:
+            numbers = partitions_of_keys(keys, run.first, run.end, len(topic.partitions), NO_PARTITION)
+            return run.by_partition(numbers)
+        turn = self.turn(run, topic)
+        if keys is None:
+            run.partition = turn.partition
+            turn.left_bytes -= run.size_bytes - UNENCODED_BYTES * run.count
+            return [run]
+        numbers = partitions_of_keys(keys, run.first, run.end, len(topic.partitions), NO_PARTITION)
+        keyless = sum(number == NO_PARTITION for number in numbers)
+        turn.left_bytes -= (run.size_bytes // run.count - UNENCODED_BYTES) * keyless
+        return run.by_partition([turn.partition if number == NO_PARTITION else number for number in numbers])
+
     def look_anew(self) -> None:
         """Note that queues may have changed: Java, too, compares them once in each turn of its loop."""
         self._drawn_from.clear()
@@ -98,7 +119,7 @@ class Partitioner:
         """Whether records that have neither partition nor key go where the topic's turn is."""
         return not self._is_round_robin
 
-    def turn(self, record: SendFuture, topic: TopicInfo) -> Turn:
+    def turn(self, record: Parcel, topic: TopicInfo) -> Turn:
         """Return where the record goes; who uses it takes the record's bytes from what is left."""
         turn = self._turns.get(record.topic)
         if turn is not None and turn.topic is topic and turn.left_bytes > 0:
@@ -115,7 +136,7 @@ class Partitioner:
             turn = self._turns[record.topic] = Turn(topic, self._next_partition(topic), self._sticky_bytes)
         return turn
 
-    def _more_bytes(self, record: SendFuture, turn: Turn) -> int:
+    def _more_bytes(self, record: Parcel, turn: Turn) -> int:
         """Return after how many more bytes to look again whether the turn is over; 0: it is.
 
         It ends when batch.size bytes were produced and no begun batch is left, or at twice as many bytes. A batch has
@@ -127,7 +148,7 @@ class Partitioner:
         state = self._load.queue(record.topic, turn.partition)
         begun_bytes = 0 if state is None else state.bytes % self._sticky_bytes
         room_bytes = self._sticky_bytes - begun_bytes
-        if beyond_bytes <= 0 or begun_bytes == 0 or record.size_bytes - UNENCODED_BYTES > room_bytes:
+        if beyond_bytes <= 0 or begun_bytes == 0 or record.size_bytes - UNENCODED_BYTES * record.count > room_bytes:
             return 0
         return max(1, min(beyond_bytes, room_bytes, self._sticky_bytes // _LOOKS_A_BATCH))
 

@@ -5,7 +5,7 @@ Owns what happens on the application's threads: checks, memory, hand-over and wa
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from types import TracebackType
 from typing import Self
@@ -19,6 +19,7 @@ from kctl.client.errors import CloseTimeout, IllegalStateError, KafkaError, MaxB
 from kctl.client.events import EventSink, ignore_events
 from kctl.client.network.system import system_runtime
 from kctl.client.producer.buffer_memory import BufferMemory
+from kctl.client.producer.columns import GivenColumns, RowLimits
 from kctl.client.producer.deliveries import CloseResult
 from kctl.client.producer.future import NO_PARTITION, Callback, SendFuture
 from kctl.client.producer.intake import is_usable
@@ -33,6 +34,7 @@ from kctl.client.producer.mailbox import (
 )
 from kctl.client.producer.metrics import ProducerCounters, ProducerMetrics
 from kctl.client.producer.record import MEMORY_OVERHEAD_BYTES, Headers, ProducerRecord, check_topic, checked_size_bytes
+from kctl.client.producer.record_run import ColumnsFuture
 from kctl.client.producer.sender import Sender
 from kctl.client.producer.transactions.calls import GroupMember
 from kctl.client.producer.transactions.desk import TransactionDesk
@@ -125,7 +127,7 @@ class Producer:
         info = self._metadata.cluster.topics.get(topic)
         if info is None or not is_usable(info, partition) or not self._memory.try_take(size_bytes):
             check_topic(topic)
-            self._wait_to_accept(topic, partition, size_bytes)
+            self._wait_to_accept(topic, partition, size_bytes, Timer(clock, self.config.max_block_ms))
             created_at_ms = clock.start_ms()
         future = SendFuture(
             self._mailbox,
@@ -145,9 +147,59 @@ class Producer:
             raise IllegalStateError("the producer is closed")
         return future
 
-    def _wait_to_accept(self, topic: str, partition: int | None, size_bytes: int) -> None:
-        """Wait for the topic's metadata, then for memory, and take it; both within max.block.ms."""
+    def send_columns(
+        self,
+        topic: str,
+        values: Sequence[bytes | None],
+        keys: Sequence[bytes | None] | None = None,
+        partition: int | None = None,
+        headers: Sequence[Headers] | None = None,
+        timestamps_ms: Sequence[int | None] | int | None = None,
+    ) -> ColumnsFuture:
+        """Return the one future of many records, once all of them are accepted; several times faster than `send`.
+
+        As `send` of each row in turn, save that the whole call blocks at most max.block.ms. From its acceptance on a
+        row has delivery.timeout.ms. The columns are copied.
+
+        Args:
+            values, keys, headers: an entry a row; None: no row has one.
+            partition: of all rows; None lets each key choose, and the producer for about a batch of rows without keys.
+            timestamps_ms: an entry a row, or one number for all; None is now.
+        Raises:
+            TypeError, ValueError, RecordTooLargeError: about a row, before any is accepted.
+            MaxBlockTimeout: `accepted` is how many rows were accepted; they go on, and close() accounts for them.
+            BrokerError, TransportError, IllegalStateError, TransactionError: as `send`.
+        """
+        if self._is_closing:
+            raise IllegalStateError("the producer is closed")
+        if self._transactions is not None:
+            self._transactions.check_send()
         timer = Timer(self._clock, self.config.max_block_ms)
+        limits = RowLimits(self.config.batch_size, self.config.buffer_memory)
+        wall_ms = self._clock.wall_ms()
+        given = GivenColumns(topic, values, keys, partition, headers, timestamps_ms, limits, wall_ms)
+        if given.largest_bytes > self._max_record_bytes:
+            error = self._too_large(topic, given.largest_bytes)
+            error.add_note(f"row {given.largest_row}")
+            raise self._refused(error)
+        future = ColumnsFuture(self._mailbox, topic, given.count)
+        for run in given.runs:
+            if not self._is_known(topic, partition) or not self._memory.try_take(run.size_bytes):
+                try:
+                    self._wait_to_accept(topic, partition, run.size_bytes, timer)
+                except MaxBlockTimeout as error:
+                    error.accepted = run.first
+                    raise
+            place = NO_PARTITION if partition is None else partition
+            made = given.made(run, future, place, self._clock.start_ms())
+            self._mailbox.post(made)
+            if self._mailbox.is_finished and self._mailbox.take_back(made):
+                self._memory.take_back(run.size_bytes)
+                raise IllegalStateError("the producer is closed")
+        return future
+
+    def _wait_to_accept(self, topic: str, partition: int | None, size_bytes: int, timer: Timer) -> None:
+        """Wait for the topic's metadata, then for memory, and take it."""
         try:
             if not self._is_known(topic, partition):
                 self._wait_for_topic(topic, partition, timer)

@@ -32,6 +32,7 @@ from kctl.client.producer.mailbox import (
 from kctl.client.producer.metrics import ProducerCounters
 from kctl.client.producer.node_progress import NodeProgress
 from kctl.client.producer.partitioner import Load, Partitioner
+from kctl.client.producer.record_run import RecordRun
 from kctl.client.producer.transactions.calls import TransactionCall
 from kctl.client.producer.transactions.intake import take_in_transaction
 from kctl.client.seams import Runtime
@@ -241,9 +242,9 @@ class Sender:
         self._client.close()
         self._mailbox.is_finished = True
         while (event := self._mailbox.take()) is not None:
-            if isinstance(event, SendFuture):
+            if isinstance(event, SendFuture | RecordRun):
                 event.group = self._deliveries.open_group
-                self._deliveries.accepted(1)
+                self._deliveries.accepted(event.count)
                 self._deliveries.finish([event], Outcome(cause))
             else:
                 self._take_other(event)

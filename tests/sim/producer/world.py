@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from kctl.client.clock import Clock
 from kctl.client.producer import Producer
-from kctl.client.records import decode_batches
+from kctl.client.records import Record, decode_batches
 from kctl.client.seams import Runtime
 from kctl.sandbox import ClusterSettings, Sandbox
 from kctl.sandbox.sim import Hub, SimNetwork, sim_runtime
@@ -33,12 +33,16 @@ class World:
 
     def values(self, topic: str, partition: int) -> list[bytes | None]:
         """Return the values in a partition's log, in order."""
+        return [record.value for record in self.records(topic, partition)]
+
+    def records(self, topic: str, partition: int) -> list[Record]:
+        """Return the records in a partition's log, in order."""
         log = self.sandbox.cluster.topics[topic].partitions[partition].log
         data = b"".join(stored.data for stored in log.batches)
         if not data:
             return []
         reader = decode_batches(data, topic=topic, partition=partition, fetch_offset=0, aborted=None)
-        return [record.value for record in reader.records(1_000_000)]
+        return reader.records(1_000_000)
 
     def leader(self, topic: str, partition: int) -> int:
         return self.sandbox.cluster.topics[topic].partitions[partition].leader_id

@@ -5,6 +5,8 @@ from kctl.client.config import ProducerConfig
 from kctl.client.producer.buffer_memory import BufferMemory
 from kctl.client.producer.future import NO_PARTITION, Callback, SendFuture
 from kctl.client.producer.mailbox import Mailbox
+from kctl.client.producer.record import MEMORY_OVERHEAD_BYTES
+from kctl.client.producer.record_run import ColumnsFuture, RecordRun
 from kctl.client.seams import Task, Waiter
 
 
@@ -80,3 +82,11 @@ class Maker:
         return SendFuture(
             self.mailbox, topic, partition, key, value, (), self.clock.wall_ms(), now_ms, size_bytes, callback
         )
+
+    def run(self, values: list[bytes | None], *, partition: int = NO_PARTITION, topic: str = "t") -> RecordRun:
+        """Rows that were sent as columns."""
+        size_bytes = sum(MEMORY_OVERHEAD_BYTES + len(value or b"") for value in values)
+        assert self.memory.try_take(size_bytes)
+        columns = ColumnsFuture(self.mailbox, topic, len(values))
+        now_ms, wall_ms = self.clock.now_ms(), self.clock.wall_ms()
+        return RecordRun(columns, partition, values, None, None, None, None, wall_ms, now_ms, size_bytes)

@@ -1,13 +1,14 @@
 from kctl.client.clock import FOREVER_MS, ManualClock
 from kctl.client.errors import KafkaError
 from kctl.client.producer.batch import Batch
+from kctl.client.producer.record_run import Parcel
 from tests.unit.producer.records import Maker
 
 
 def batch_at(*created_at_ms: int) -> Batch:
     clock = ManualClock()
     maker = Maker(clock)
-    records = []
+    records: list[Parcel] = []
     for at_ms in created_at_ms:
         clock.advance(at_ms - clock.now_ms())
         records.append(maker.record())

@@ -3,22 +3,28 @@ from random import Random
 from kctl.client.backoff import ExponentialBackoff
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.clock import FOREVER_MS, ManualClock, Timer
+from kctl.client.cluster import TopicPartition
 from kctl.client.errors import MaxBlockTimeout
 from kctl.client.metadata import Metadata
 from kctl.client.producer.accumulator import Accumulator
 from kctl.client.producer.deliveries import Deliveries
-from kctl.client.producer.future import Outcome
+from kctl.client.producer.future import NO_PARTITION, Outcome, SendFuture
 from kctl.client.producer.intake import Intake
 from kctl.client.producer.mailbox import Event, FlushMark, TopicWait
 from kctl.client.producer.metrics import ProducerCounters
 from kctl.client.producer.node_progress import NodeProgress
 from kctl.client.producer.partitioner import Load, Partitioner
+from kctl.client.producer.record_run import Parcel
 from kctl.client.protocol.api.metadata import MetadataResponseTopic
 from tests.unit.metadata.answers import answer, leader, topic
 from tests.unit.metadata.fake_network import FakeClient
 from tests.unit.producer.records import Flag, Maker, config
 
 MAX_IDLE_MS = 60_000
+
+
+def _values(record: Parcel) -> list[bytes | None]:
+    return [record.value] if isinstance(record, SendFuture) else record.values[record.first : record.end]
 
 
 class Setup:
@@ -49,7 +55,8 @@ class Setup:
         return wait
 
     def queued(self) -> list[bytes | None]:
-        return [record.value for queue in self.accumulator.active() for record in queue.records]
+        waiting = [record for queue in self.accumulator.active() for record in queue.records]
+        return [value for record in waiting for value in _values(record)]
 
 
 def test_a_wait_ends_with_the_first_answer_that_knows_the_topic() -> None:
@@ -104,6 +111,27 @@ def test_records_of_a_topic_that_vanished_wait_in_order_for_its_return() -> None
     setup.intake.look_again()
     setup.take(setup.maker.record(b"3"))
     assert setup.queued() == [b"1", b"2", b"3"]
+
+
+def test_runs_of_rows_wait_for_their_topic_as_records_do() -> None:
+    setup = Setup()
+    setup.take(setup.maker.run([b"1", b"2"]), setup.maker.record(b"3"), setup.maker.run([b"4"]))
+    assert setup.intake.outstanding() == {TopicPartition("t", NO_PARTITION): (4, 0)}
+    assert setup.deliveries.outstanding == 4
+    setup.learn(topic("t", leader(0, 1)))
+    setup.take(setup.maker.run([b"5", b"6"], partition=0), setup.maker.run([b"lost", b"too"], partition=7))
+    assert setup.queued() == [b"1", b"2", b"3", b"4", b"5", b"6"]
+    assert (setup.deliveries.outstanding, setup.deliveries.open_group.failed) == (6, 2)
+    queue = setup.accumulator.opened("t", 0)
+    assert (queue.queued_count, queue.queued_bytes) == (6, sum(record.size_bytes for record in queue.records))
+
+
+def test_a_run_that_waits_for_its_topic_has_a_deadline_too() -> None:
+    setup = Setup()
+    run = setup.maker.run([b"1", b"2"])
+    setup.take(run)
+    assert setup.intake.next_deadline_ms(500) == 500
+    assert setup.intake.take_expired(500, 500) == [run]
 
 
 def test_records_that_wait_for_their_topic_have_a_deadline_too() -> None:

@@ -1,11 +1,13 @@
 """What RecordBatchBuilder writes, how large it says it is, and when it is full."""
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kctl.client.errors import LocalProtocolError
-from kctl.client.records import BATCH_OVERHEAD_BYTES, BatchReader, RecordBatchBuilder
+from kctl.client.records import BATCH_OVERHEAD_BYTES, BatchReader, Header, RecordBatchBuilder
 from tests.unit.records.handmade import batch, record
 
 Row = tuple[bytes | None, bytes | None, list[tuple[str, bytes | None]], int]
@@ -147,15 +149,15 @@ def test_rows_at_once_are_what_they_are_one_by_one(
 ) -> None:
     first = min(skipped, len(data))
     keys = [key for key, _, _, _ in data] if has_keys else None
-    headers = [row_headers for _, _, row_headers, _ in data] if has_keys else None
+    headers: list[Sequence[Header]] | None = [row_headers for _, _, row_headers, _ in data] if has_keys else None
     times = [timestamp for _, _, _, timestamp in data] if has_times else None
     singly, at_once = (RecordBatchBuilder(batch_size_bytes=size_bytes) for _ in range(2))
     for each in (singly, at_once):
         each.try_append(None, b"before", (), 5)
     taken = 0
     for key, value, row_headers, timestamp in data[first:]:
-        arguments = (key, value, row_headers) if has_keys else (None, value, ())
-        if singly.try_append(*arguments, timestamp if has_times else 7) is None:
+        row_key, more = (key, row_headers) if has_keys else (None, [])
+        if singly.try_append(row_key, value, more, timestamp if has_times else 7) is None:
             break
         taken += 1
     values = [value for _, value, _, _ in data]

@@ -11,20 +11,21 @@ contents = st.none() | st.binary(max_size=30)
 columns = st.lists(st.tuples(contents, contents, st.integers(0, 20)), max_size=30)
 
 
-@given(columns, st.integers(1, 80), st.booleans())
+@given(columns, st.integers(1, 80), st.integers(1, 9), st.booleans())
 def test_runs_are_as_long_as_there_is_room(
-    data: list[tuple[bytes | None, bytes | None, int]], room: int, full: bool
+    data: list[tuple[bytes | None, bytes | None, int]], room: int, most: int, full: bool
 ) -> None:
     values = [value for value, _, _ in data]
     keys = [key for _, key, _ in data] if full else None
     headers_bytes = [size for _, _, size in data] if full else None
-    cuts, largest, largest_bytes = cut_rows(values, keys, headers_bytes, 9, room)
+    cuts, largest, largest_bytes = cut_rows(values, keys, headers_bytes, 9, room, most)
     first = 0
     sizes = [rows_bytes(values, keys, headers_bytes, at, at + 1, 9) for at in range(len(data))]
     for end, size_bytes in cuts:
         assert size_bytes == sum(sizes[first:end]) == rows_bytes(values, keys, headers_bytes, first, end, 9)
         assert end - first == 1 or size_bytes <= room
-        assert end == len(data) or size_bytes + sizes[end] > room, "the next row would have had room"
+        assert end - first <= most
+        assert end == len(data) or end - first == most or size_bytes + sizes[end] > room, "the next row has room"
         first = end
     assert first == len(data)
     assert largest_bytes == max(sizes, default=-1)
@@ -42,7 +43,7 @@ def test_the_first_entry_that_no_record_can_have_is_named(
     values: list[object], keys: list[object] | None, said: str
 ) -> None:
     with pytest.raises(TypeError, match=said):
-        cut_rows(values, keys, None, 9, 1000)
+        cut_rows(values, keys, None, 9, 1000, 1000)
 
 
 @pytest.mark.parametrize("bad", [-1, 2**63 - 1, 2**70, "now", 1.5])

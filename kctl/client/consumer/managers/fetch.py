@@ -72,7 +72,7 @@ class FetchManager:
 
     def start(self, event: StartFetch) -> None:
         """Fetch from there on; whatever was held or is in flight for the partition no longer counts."""
-        state = FetchState(event.epoch, event.offset, event.leader_epoch, event.topic_id)
+        state = FetchState(event.epoch, event.offset, event.leader_epoch, event.topic_id, event.end_offset)
         before = self._partitions.get(event.topic_partition)
         if before is not None:
             state.node_id = before.node_id
@@ -119,7 +119,7 @@ class FetchManager:
         left_out: dict[int, None] = {}
         deadline_at_ms = FOREVER_MS
         for tp, state in self._partitions.items():
-            if state.paused or state.stopped or state.node_id is not None:
+            if state.paused or state.stopped or state.node_id is not None or state.is_at_its_end:
                 continue
             if state.retry_at_ms > now_ms:
                 deadline_at_ms = min(deadline_at_ms, state.retry_at_ms)
@@ -227,11 +227,12 @@ class FetchManager:
                 state.next_offset,
                 info.leader_epoch,
                 state.fetched_epoch if speaks_epochs else NO_EPOCH,
-                self._config.max_partition_fetch_bytes,
+                state.wanted_bytes(self._config.max_partition_fetch_bytes),
             )
         has_ids = all_have_ids(wanted)
         said = self._sessions.of(node_id).begin(wanted, uses_topic_ids=has_ids)
-        max_bytes = min(room, self._config.fetch_max_bytes, len(entries) * self._config.max_partition_fetch_bytes)
+        wanted_bytes = sum(each.partition_max_bytes for each in wanted.values())
+        max_bytes = min(room, self._config.fetch_max_bytes, wanted_bytes)
         request = FetchRequest(
             max_wait_ms=min(self._config.fetch_max_wait_ms, SHORT_WAIT_MS if is_short else FOREVER_MS),
             min_bytes=self._config.fetch_min_bytes,
@@ -341,9 +342,13 @@ class FetchManager:
             state.attempts = 0
             state.checked_epoch = state.asked_epoch
             state.next_offset = walk.next_offset
+            state.bytes_per_offset = walk.end / max(1, walk.next_offset - fetch_offset)
             state.fetched_epoch = walk.leader_epoch
             state.buffered_bytes += len(whole)
-            self._news.wait(tp, state, "")
+            if state.is_at_its_end:
+                self._news.wait(tp, state, f"at the end that was asked for, offset {state.end_offset}", WaitKind.AT_END)
+            else:
+                self._news.wait(tp, state, "")
             self._news.report(
                 Fetched(
                     FetchedChunk(

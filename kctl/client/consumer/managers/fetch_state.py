@@ -6,23 +6,40 @@ Shown by tests/unit/consumer/test_fetch_manager.py.
 from typing import NamedTuple
 
 from kctl.client.cluster import NO_EPOCH, NO_TOPIC_ID, PartitionInfo, TopicPartition
+from kctl.client.consumer.chunk import MAX_OFFSET
+
+MORE_THAN_EXPECTED = 1.125
+LEAST_WANTED_BYTES = 64 * 1024
+"""Records differ in size, and a batch that is cut short has to be fetched again: the last fetch of a range asks for an
+eighth and a few batches more than what came before makes it expect."""
 
 
 class FetchState:
     """Where one partition is fetched next, and what is known of it."""
 
     __slots__ = (
-        "asked_epoch", "attempts", "buffered_bytes", "checked_epoch", "epoch", "fetched_epoch", "follower_id",
-        "follower_until_ms", "high_watermark", "is_asked_back", "last_stable_offset", "leader_only_until_ms",
-        "next_offset", "node_id", "paused", "reason", "retry_at_ms", "stopped", "topic_id"
+        "asked_epoch", "attempts", "buffered_bytes", "bytes_per_offset", "checked_epoch", "end_offset", "epoch",
+        "fetched_epoch", "follower_id", "follower_until_ms", "high_watermark", "is_asked_back", "last_stable_offset",
+        "leader_only_until_ms", "next_offset", "node_id", "paused", "reason", "retry_at_ms", "stopped", "topic_id"
     )  # fmt: skip
 
-    def __init__(self, epoch: int, offset: int, fetched_epoch: int = NO_EPOCH, topic_id: bytes = NO_TOPIC_ID) -> None:
+    def __init__(
+        self,
+        epoch: int,
+        offset: int,
+        fetched_epoch: int = NO_EPOCH,
+        topic_id: bytes = NO_TOPIC_ID,
+        end_offset: int = MAX_OFFSET,
+    ) -> None:
         self.epoch = epoch
         """Of the application's decision that this answers."""
         self.topic_id = topic_id
         """Of the only topic that may be read under its name; NO_TOPIC_ID: whichever has it."""
         self.next_offset = offset
+        self.end_offset = end_offset
+        """Nothing is fetched from there on."""
+        self.bytes_per_offset: float | None = None
+        """Of what was fetched last."""
         self.fetched_epoch = fetched_epoch
         """The leader epoch in which the record before `next_offset` was written, where that is known."""
         self.checked_epoch = NO_EPOCH
@@ -47,6 +64,18 @@ class FetchState:
         self.follower_until_ms = 0
         self.leader_only_until_ms = 0
         """A follower has failed; until then the leader itself is read."""
+
+    @property
+    def is_at_its_end(self) -> bool:
+        """Whether all is fetched that the application wants."""
+        return self.next_offset >= self.end_offset
+
+    def wanted_bytes(self, most: int) -> int:
+        """Return how many bytes to ask for: a little more than what is left to the end should have."""
+        if self.bytes_per_offset is None or self.end_offset == MAX_OFFSET:
+            return most
+        left = (self.end_offset - self.next_offset) * self.bytes_per_offset
+        return min(most, int(left * MORE_THAN_EXPECTED) + LEAST_WANTED_BYTES)
 
 
 class Entry(NamedTuple):

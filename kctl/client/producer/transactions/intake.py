@@ -10,6 +10,7 @@ from kctl.client.producer.deliveries import Deliveries
 from kctl.client.producer.future import Outcome, SendFuture
 from kctl.client.producer.intake import Intake
 from kctl.client.producer.mailbox import Event
+from kctl.client.producer.record_run import Parcel, RecordRun
 
 if TYPE_CHECKING:
     from kctl.client.producer.transactions.transactions import Transactions
@@ -26,9 +27,9 @@ def take_in_transaction(
 
     `send` has looked before; but another thread may have ended the transaction since.
     """
-    records: list[SendFuture] = []
+    records: list[Parcel] = []
     for event in events:
-        if isinstance(event, SendFuture):
+        if isinstance(event, SendFuture | RecordRun):
             records.append(event)
         else:
             _take(records, transactions, intake, deliveries, other)
@@ -38,7 +39,7 @@ def take_in_transaction(
 
 
 def _take(
-    records: Sequence[SendFuture],
+    records: Sequence[Parcel],
     transactions: "Transactions",
     intake: Intake,
     deliveries: Deliveries,
@@ -50,5 +51,5 @@ def _take(
         return
     for record in records:
         record.group = deliveries.open_group
-        deliveries.accepted(1)
+        deliveries.accepted(record.count)
         deliveries.finish([record], Outcome(refusal))

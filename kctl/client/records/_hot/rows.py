@@ -36,12 +36,17 @@ def rows_bytes(
 
 
 def cut_rows(
-    values: list[Any], keys: list[Any] | None, headers_bytes: list[int] | None, overhead_bytes: i64, room_bytes: i64
+    values: list[Any],
+    keys: list[Any] | None,
+    headers_bytes: list[int] | None,
+    overhead_bytes: i64,
+    room_bytes: i64,
+    most_rows: i64,
 ) -> tuple[list[tuple[int, int]], int, int]:
-    """Return where runs of rows end, so that each has at most `room_bytes`, or one row; and the largest row.
+    """Return where runs of rows end, so that each has at most `room_bytes`, or one row, and at most `most_rows`.
 
     Args: overhead_bytes: what a row takes beside its contents.
-    Returns: (end, bytes) of each run; the number and the bytes of the largest row.
+    Returns: (end, bytes) of each run; the number and the bytes of the first of the largest rows, -1 without rows.
     Raises: TypeError: an entry is not bytes or None; it is named.
     """
     cuts: list[tuple[int, int]] = []
@@ -55,7 +60,7 @@ def cut_rows(
             size_bytes += _content_bytes(keys[at], at, "key")
         if headers_bytes is not None:
             size_bytes += headers_bytes[at]
-        if run_bytes + size_bytes > room_bytes and at > run_first:
+        if (run_bytes + size_bytes > room_bytes and at > run_first) or at - run_first >= most_rows:
             cuts.append((at, run_bytes))
             run_bytes, run_first = 0, at
         run_bytes += size_bytes

@@ -1,0 +1,303 @@
+"""send_columns in virtual time: as if each row had been sent alone, whatever happens on the way, by the deadline."""
+
+from itertools import pairwise
+
+import pytest
+
+from kctl.client.broker_errors import ErrorCode, error_class
+from kctl.client.errors import (
+    AbortableTransactionError,
+    DeliveryTimeout,
+    FlushTimeout,
+    IllegalStateError,
+    MaxBlockTimeout,
+    RecordTooLargeError,
+    ResultTimeout,
+    UndeliveredError,
+)
+from kctl.client.producer import Producer, SendFuture
+from kctl.client.records import partition_of_key
+from kctl.sandbox import ClusterSettings, Fault
+from tests.sim.producer.transactions_world import VERSIONS, run_version, seen, transactional
+from tests.sim.producer.world import World, run
+
+FAULTS = [Fault.FREEZE, Fault.RESET_ON_REQUEST, Fault.SILENCE]
+
+
+def numbers(first: int, end: int) -> list[bytes | None]:
+    return [b"%d" % number for number in range(first, end)]
+
+
+def break_all(world: World, fault: Fault) -> None:
+    for node_id in (1, 2, 3):
+        world.sandbox.start_fault(node_id, fault)
+
+
+def test_rows_and_single_records_of_a_partition_stay_in_order() -> None:
+    def app(world: World) -> None:
+        with world.producer({"batch.size": 300}) as producer:
+            producer.send("t", b"0")
+            columns = producer.send_columns("t", numbers(1, 500))
+            producer.send("t", b"500")
+            more = producer.send_columns("t", numbers(501, 502), partition=0)
+            last = producer.send("t", b"502", partition=0)
+            producer.flush()
+            assert (columns.done(), columns.delivered, columns.result(0), more.result(0)) == (True, 499, 499, 1)
+            assert last.result(0).offset == 502
+            assert producer.metrics().topics["t"].records_delivered == 503
+        result = producer.close()
+        ((_, part),) = result.partitions.items()
+        assert (part.delivered, part.last_offset) == (503, 502)
+
+    assert run(app).values("t", 0) == numbers(0, 503)
+
+
+@pytest.mark.parametrize("compression", ["none", "zstd"])
+def test_every_column_arrives(compression: str) -> None:
+    def app(world: World) -> None:
+        with world.producer({"compression.type": compression}) as producer:
+            producer.send_columns(
+                "t", [b"a", None], [None, b"k"], headers=[[("h", None)], ()], timestamps_ms=[5, None]
+            ).result()
+            now_ms = world.clock.wall_ms()
+            producer.send_columns("t", [b"c"], timestamps_ms=7).result()
+        found = world.records("t", 0)
+        assert [(each.value, each.key, tuple(each.headers)) for each in found] == [
+            (b"a", None, (("h", None),)),
+            (None, b"k", ()),
+            (b"c", None, ()),
+        ]
+        assert found[0].timestamp_ms == 5
+        assert found[2].timestamp_ms == 7
+        assert 0 <= now_ms - found[1].timestamp_ms < 100
+
+    run(app)
+
+
+def test_keys_choose_as_they_do_for_single_records() -> None:
+    keys: list[bytes | None] = [b"k%d" % number for number in range(200)]
+
+    def app(world: World) -> None:
+        with world.producer({"batch.size": 500}) as producer:
+            producer.send_columns("t", numbers(0, 200), keys).result()
+
+    world = run(app, topics={"t": 7})
+    for partition in range(7):
+        wanted = [b"%d" % n for n, key in enumerate(keys) if key is not None and partition_of_key(key, 7) == partition]
+        assert world.values("t", partition) == wanted
+
+
+def test_rows_without_keys_go_about_a_batch_to_a_partition() -> None:
+    keys: list[bytes | None] = [b"k" if number % 10 == 0 else None for number in range(1000)]
+
+    def app(world: World) -> None:
+        with world.producer({"batch.size": 1000}) as producer:
+            producer.send_columns("t", numbers(0, 1000)).result()
+            producer.send_columns("u", numbers(0, 1000), keys).result()
+
+    world = run(app, topics={"t": 3, "u": 3})
+    found = [world.values("t", partition) for partition in range(3)]
+    assert sorted(value or b"" for values in found for value in values) == sorted(b"%d" % n for n in range(1000))
+    assert all(found), "every partition had its turn"
+    leaps = sum(int(after or 0) != int(before or 0) + 1 for values in found for before, after in pairwise(values))
+    assert leaps < 30
+    mine = partition_of_key(b"k", 3)
+    assert {b"%d" % number for number in range(0, 1000, 10)} <= set(world.values("u", mine))
+    assert sum(len(world.values("u", partition)) for partition in range(3)) == 1000
+
+
+def test_round_robin_takes_turns_by_the_row() -> None:
+    def app(world: World) -> None:
+        with world.producer({"partitioner.class": "round_robin"}) as producer:
+            producer.send_columns("t", numbers(0, 30)).result()
+
+    world = run(app, topics={"t": 3})
+    assert [len(world.values("t", partition)) for partition in range(3)] == [10, 10, 10]
+
+
+def test_a_partition_that_is_not_there_fails_its_rows_alone() -> None:
+    def app(world: World) -> None:
+        with world.producer({"max.block.ms": 500}) as producer:
+            producer.send("t", b"0").result()
+            with pytest.raises(error_class(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)):
+                producer.send_columns("t", numbers(0, 3), partition=1)
+            producer.send_columns("t", numbers(1, 3), partition=0).result()
+
+    assert run(app).values("t", 0) == numbers(0, 3)
+
+
+def test_a_row_that_is_too_large_is_named_and_none_is_sent() -> None:
+    def app(world: World) -> None:
+        with world.producer({"max.request.size": 1000}) as producer:
+            with pytest.raises(RecordTooLargeError, match=r"max\.request\.size is 1000") as caught:
+                producer.send_columns("t", [b"", bytes(1000), b""])
+            assert caught.value.__notes__ == ["row 1"]
+            with pytest.raises(TypeError, match="row 1"):
+                producer.send_columns("t", [b"", "text"])  # type: ignore[list-item]  # the wrong type is the point
+
+    assert run(app).values("t", 0) == []
+
+
+def test_a_batch_of_rows_that_the_broker_finds_too_large_is_split() -> None:
+    def app(world: World) -> None:
+        with world.producer({"batch.size": 100_000}) as producer:
+            assert producer.send_columns("t", [bytes(100)] * 500).result() == 500
+            assert producer.metrics().batches_split > 0
+
+    world = run(app, settings=ClusterSettings(message_max_bytes=10_000))
+    assert len(world.values("t", 0)) == 500
+
+
+# --- limits -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("timeout_ms", [100, 1000])
+def test_the_whole_call_blocks_at_most_max_block_ms_and_says_how_many_rows_it_took(timeout_ms: int) -> None:
+    def app(world: World) -> None:
+        producer = world.producer(
+            {
+                "max.block.ms": timeout_ms,
+                "buffer.memory": 20_000,
+                "max.request.size": 20_000,
+                "batch.size": 1000,
+            }
+        )
+        producer.send("t", b"first").result()
+        world.sandbox.start_fault(world.leader("t", 0), Fault.FREEZE)
+        world.at(timeout_ms // 2, world.sandbox.heal)
+        world.at(timeout_ms // 2 + 5, lambda: break_all(world, Fault.FREEZE))
+        before_ms = world.clock.now_ms()
+        with pytest.raises(MaxBlockTimeout, match=r"buffer\.memory") as caught:
+            producer.send_columns("t", [b"x" * 10] * 100_000)
+        assert world.clock.now_ms() - before_ms == timeout_ms
+        accepted = caught.value.accepted
+        assert 0 < accepted < 100_000
+        result = producer.close(0)
+        assert result.delivered + result.undelivered == accepted + 1
+
+    run(app)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_rows_expire_on_their_millisecond_with_a_cause(fault: Fault) -> None:
+    def app(world: World) -> None:
+        producer = world.producer({"delivery.timeout.ms": 3000, "request.timeout.ms": 1000, "batch.size": 1000})
+        producer.send("t", b"first").result()
+        break_all(world, fault)
+        before_ms = world.clock.now_ms()
+        columns = producer.send_columns("t", numbers(0, 400))
+        with pytest.raises(UndeliveredError) as caught:
+            columns.result()
+        assert world.clock.now_ms() - before_ms == 3000
+        assert caught.value.undelivered == 400
+        assert isinstance(caught.value.cause, DeliveryTimeout)
+        result = producer.close(0)
+        assert (result.delivered, result.undelivered) == (1, 400)
+
+    run(app)
+
+
+def test_result_and_flush_end_at_their_timeouts_and_the_rows_go_on() -> None:
+    def app(world: World) -> None:
+        producer = world.producer()
+        producer.send("t", b"first").result()
+        break_all(world, Fault.FREEZE)
+        columns = producer.send_columns("t", numbers(0, 40))
+        before_ms = world.clock.now_ms()
+        with pytest.raises(ResultTimeout, match="40 records to t are being delivered"):
+            columns.result(0.2)
+        with pytest.raises(FlushTimeout) as caught:
+            producer.flush(0.3)
+        assert caught.value.undelivered == 40
+        assert world.clock.now_ms() - before_ms == 500
+        world.sandbox.heal()
+        assert columns.result() == 40
+        producer.close()
+
+    assert run(app).values("t", 0) == [b"first", *numbers(0, 40)]
+
+
+def test_close_accounts_for_every_row() -> None:
+    def app(world: World) -> None:
+        producer = world.producer({"batch.size": 500})
+        producer.send("t", b"first").result()
+        break_all(world, Fault.FREEZE)
+        columns = producer.send_columns("t", numbers(0, 400))
+        world.hub.sleep_ms(10)
+        result = producer.close(0.1)
+        assert (result.delivered, result.undelivered) == (1, 400)
+        assert result.unknown > 0, "some batches were sent"
+        assert result.failed > 0, "others were not"
+        assert columns.done()
+        with pytest.raises(IllegalStateError):
+            producer.send_columns("t", [b""])
+
+    run(app)
+
+
+def test_no_row_is_lost_or_doubled_when_the_leader_dies_and_comes_back() -> None:
+    def app(world: World) -> None:
+        producer = world.producer({"batch.size": 300})
+        producer.send("t", b"0").result()
+        leader = world.leader("t", 0)
+        world.at(3, lambda: world.sandbox.start_fault(leader, Fault.RESET_ON_REQUEST))
+        world.at(200, lambda: world.sandbox.move_leader("t", 0, 1 if leader != 1 else 2))
+        world.at(900, world.sandbox.heal)
+        columns = producer.send_columns("t", numbers(1, 2000))
+        assert columns.result() == 1999
+        producer.close()
+
+    assert run(app).values("t", 0) == numbers(0, 2000)
+
+
+def test_a_callback_may_send_columns_but_not_wait_for_them() -> None:
+    found: list[object] = []
+
+    def app(world: World) -> None:
+        producer = world.producer()
+
+        def again(_: SendFuture) -> None:
+            columns = producer.send_columns("t", numbers(1, 3))
+            with pytest.raises(IllegalStateError):
+                columns.result()
+            found.append(columns)
+
+        producer.send("t", b"0", callback=again)
+        producer.flush()
+        producer.close()
+
+    assert run(app).values("t", 0) == numbers(0, 3)
+    assert len(found) == 1
+
+
+# --- transactions -----------------------------------------------------------------------------------------------------
+
+
+@VERSIONS
+def test_rows_are_seen_with_their_transaction(version: int) -> None:
+    def app(world: World) -> None:
+        with transactional(world, {"batch.size": 300}) as producer:
+            assert_refused(producer)
+            producer.begin_transaction()
+            producer.send_columns("t", numbers(0, 100))
+            assert seen(world) == []
+            producer.commit_transaction()
+            assert seen(world) == numbers(0, 100)
+            producer.begin_transaction()
+            aborted = producer.send_columns("t", numbers(100, 200))
+            producer.abort_transaction()
+            assert aborted.done()
+            assert seen(world) == numbers(0, 100)
+            producer.begin_transaction()
+            with pytest.raises(RecordTooLargeError):
+                producer.send_columns("t", [bytes(2 << 20)])
+            with pytest.raises(AbortableTransactionError):
+                producer.commit_transaction()
+            producer.abort_transaction()
+
+    run_version(version, app)
+
+
+def assert_refused(producer: Producer) -> None:
+    with pytest.raises(IllegalStateError):
+        producer.send_columns("t", [b""])

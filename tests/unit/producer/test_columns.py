@@ -1,0 +1,78 @@
+"""What send_columns takes is checked as a whole and cut into runs that fill batches and fit into buffer.memory."""
+
+from typing import Any
+
+import pytest
+
+from kctl.client.clock import ManualClock
+from kctl.client.producer.columns import GivenColumns, RowLimits
+from kctl.client.producer.record import MEMORY_OVERHEAD_BYTES
+from kctl.client.producer.record_run import ColumnsFuture
+from kctl.client.records import RecordBatchBuilder
+from tests.unit.producer.records import mailbox
+
+ROOMY = RowLimits(16_384, 1 << 25)
+
+
+def given(values: Any, limits: RowLimits = ROOMY, **columns: Any) -> GivenColumns:
+    arguments = {"topic": "t", "keys": None, "partition": None, "headers": None, "timestamps_ms": None, **columns}
+    return GivenColumns(values=values, limits=limits, now_ms=5, **arguments)
+
+
+@pytest.mark.parametrize("size_bytes", [0, 1, 100, 1000])
+def test_a_run_fills_a_batch_and_is_not_cut_again(size_bytes: int) -> None:
+    columns = given([bytes(size_bytes)] * 5000, keys=[b"k"] * 5000, timestamps_ms=7)
+    run = columns.runs[0]
+    made = columns.made(run, ColumnsFuture(mailbox(ManualClock()), "t", 5000), 0, 0)
+    builder = RecordBatchBuilder(batch_size_bytes=ROOMY.batch_size_bytes)
+    fitting = builder.try_append_rows(made.keys, made.values, None, None, 7, 0, made.count)
+    assert fitting == run.end
+    assert builder.size_bytes > 0.7 * ROOMY.batch_size_bytes
+
+
+def test_runs_take_what_their_rows_take_and_half_of_the_memory_at_most() -> None:
+    limits = RowLimits(1 << 20, 100_000)
+    columns = given([b"12345"] * 5000 + [bytes(30_000)], limits=limits)
+    assert [run.first for run in columns.runs[1:]] == [run.end for run in columns.runs[:-1]]
+    assert columns.runs[-1].end == columns.count == 5001
+    sizes = [(run.end - run.first) * (MEMORY_OVERHEAD_BYTES + 5) for run in columns.runs[:-1]]
+    assert [run.size_bytes for run in columns.runs[:-1]] == sizes
+    assert max(sizes) <= 50_000
+    assert (columns.largest_row, columns.largest_bytes) == (5000, 30_000 + MEMORY_OVERHEAD_BYTES)
+
+
+def test_no_rows_make_no_run() -> None:
+    assert (given([]).runs, given([]).largest_bytes) == ([], -1)
+
+
+def test_a_batch_size_of_nothing_makes_runs_of_one() -> None:
+    assert len(given([b"a", b"b", b""], limits=RowLimits(0, 1 << 25)).runs) == 3
+
+
+def test_columns_are_copied() -> None:
+    values: list[bytes | None] = [b"a", b"b"]
+    headers: list[Any] = [[("h", b"1")], []]
+    columns = given(values, headers=headers, keys=(b"k", None), timestamps_ms=[3, None])
+    values[0] = headers[0][0] = None
+    made = columns.made(columns.runs[0], ColumnsFuture(mailbox(ManualClock()), "t", 2), 4, 6)
+    assert (made.values, made.keys, made.headers) == ([b"a", b"b"], [b"k", None], [(("h", b"1"),), ()])
+    assert (made.timestamps_ms, made.partition, made.created_at_ms, made.count) == ([3, 5], 4, 6, 2)
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"values": [b"", "x"]}, "row 1: value must be bytes"),
+        ({"values": [b"", b""], "keys": [None, 3]}, "row 1: key must be bytes"),
+        ({"values": [b"", b""], "keys": [None]}, "keys has 1 entries, values 2"),
+        ({"values": [b""], "partition": -1}, "partition must be"),
+        ({"values": [b""], "timestamps_ms": -1}, "timestamp_ms must be"),
+        ({"values": [b""], "timestamps_ms": [-1]}, "row 0: timestamp_ms must be"),
+        ({"values": [b""], "timestamps_ms": []}, "timestamps_ms has 0 entries, values 1"),
+        ({"values": [b"", b""], "headers": [(), [("h", "x")]]}, "row 1: header 'h' must be bytes"),
+        ({"values": [b""], "topic": ""}, "topic must be"),
+    ],
+)
+def test_what_no_record_can_have_is_named(columns: dict[str, Any], said: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=said):
+        given(**columns)

@@ -1,0 +1,149 @@
+"""Runs of rows are cut and shared out as single records would be, and their future counts each row once."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kctl.client.clock import ManualClock
+from kctl.client.errors import DeliveryTimeout, UndeliveredError
+from kctl.client.producer.accumulator import Accumulator
+from kctl.client.producer.future import NO_PARTITION, Outcome
+from kctl.client.producer.metrics import ProducerCounters
+from kctl.client.producer.partition_queue import PartitionQueue
+from kctl.client.producer.record import MEMORY_OVERHEAD_BYTES
+from kctl.client.producer.record_run import ColumnsFuture, RecordRun
+from kctl.client.records import decode_batches
+from tests.unit.producer.records import Maker, config, mailbox
+
+LATE = DeliveryTimeout("waiting", timeout_ms=1, elapsed_ms=1)
+
+
+def run_of(values: list[bytes | None], partition: int = 0, **columns: list[bytes | None]) -> RecordRun:
+    size_bytes = sum(MEMORY_OVERHEAD_BYTES + len(value or b"") for value in values)
+    size_bytes += sum(len(key or b"") for key in columns.get("keys", []))
+    future = ColumnsFuture(mailbox(ManualClock()), "t", len(values))
+    return RecordRun(future, partition, values, columns.get("keys"), None, None, None, 7, 0, size_bytes)
+
+
+def values_of(run: RecordRun) -> list[bytes | None]:
+    return run.values[run.first : run.end]
+
+
+def sizes(*runs: RecordRun) -> list[int]:
+    return [sum(MEMORY_OVERHEAD_BYTES + len(value or b"") for value in values_of(run)) for run in runs]
+
+
+@given(st.lists(st.binary(max_size=20) | st.none(), min_size=2, max_size=20), st.data())
+def test_what_is_cut_off_has_its_own_rows_and_memory(values: list[bytes | None], data: st.DataObject) -> None:
+    run = run_of(values)
+    first = run.cut_off(data.draw(st.integers(1, len(values) - 1)))
+    assert values_of(first) + values_of(run) == values
+    assert [first.size_bytes, run.size_bytes] == sizes(first, run)
+
+
+def test_rows_are_shared_out_in_their_order() -> None:
+    run = run_of([b"%d" % number for number in range(6)], NO_PARTITION, keys=[b"k%d" % number for number in range(6)])
+    parts = run.by_partition([2, 0, 2, 2, 0, 1])
+    assert {part.partition: values_of(part) for part in parts} == {
+        2: [b"0", b"2", b"3"],
+        0: [b"1", b"4"],
+        1: [b"5"],
+    }
+    assert [part.keys for part in parts] == [[b"k0", b"k2", b"k3"], [b"k1", b"k4"], [b"k5"]]
+    assert sum(part.size_bytes for part in parts) == run.size_bytes
+
+
+def test_the_future_is_done_with_its_last_row_and_names_the_first_failure() -> None:
+    future = ColumnsFuture(mailbox(ManualClock()), "t", 5)
+    future.settle(2, Outcome())
+    future.settle(1, Outcome(LATE))
+    assert not future.done()
+    assert "2 records to t are being delivered" in future.waited_for
+    future.settle(2, Outcome(DeliveryTimeout("later", timeout_ms=1, elapsed_ms=1)))
+    assert future.done()
+    with pytest.raises(UndeliveredError) as caught:
+        future.result()
+    assert (caught.value.undelivered, caught.value.cause, future.delivered) == (3, LATE, 2)
+
+
+def test_a_future_of_no_rows_is_done() -> None:
+    assert ColumnsFuture(mailbox(ManualClock()), "t", 0).result() == 0
+
+
+# --- in queues and batches --------------------------------------------------------------------------------------------
+
+
+class Setup:
+    def __init__(self, batch_size: int) -> None:
+        self.maker = Maker(ManualClock())
+        self.accumulator = Accumulator(config(batch_size=batch_size), ProducerCounters())
+        self.queue: PartitionQueue = self.accumulator.opened("t", 0)
+
+    def frozen(self) -> list[list[bytes | None]]:
+        """All that waits, as batches hold it."""
+        self.queue.sequence.adopt(7, 0)
+        found = []
+        while self.queue.records:
+            batch = self.accumulator.freeze(self.queue)
+            found.append(read(batch.data))
+            assert batch.record_count == len(found[-1])
+        assert self.queue.queued_bytes == self.queue.queued_count == 0
+        assert self.queue.sequence.next_sequence == sum(map(len, found))
+        return found
+
+
+def read(data: bytes) -> list[bytes | None]:
+    reader = decode_batches(data, topic="t", partition=0, fetch_offset=0, aborted=None)
+    return [record.value for record in reader.records(10_000)]
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=12), st.integers(61, 300))
+def test_batches_are_the_same_whether_rows_come_singly_or_in_runs(counts: list[int], batch_size: int) -> None:
+    """A count of 0 is a single record between the runs."""
+    singly, mixed = Setup(batch_size), Setup(batch_size)
+    number = 0
+    for count in counts:
+        values: list[bytes | None] = [b"%d" % each for each in range(number, number + max(count, 1))]
+        number += len(values)
+        for value in values:
+            assert value is not None
+            singly.accumulator.add(singly.maker.record(value, partition=0))
+        if count:
+            mixed.accumulator.add(mixed.maker.run(values, partition=0))
+        else:
+            mixed.accumulator.add(mixed.maker.record(values[0] or b"", partition=0, size_bytes=MEMORY_OVERHEAD_BYTES))
+    assert mixed.queue.queued_count == singly.queue.queued_count == number
+    assert mixed.frozen() == singly.frozen()
+    for batch in mixed.queue.batches:
+        at = 0
+        for record in batch.records:
+            assert record.offset_in_batch == at
+            at += record.count
+
+
+def test_a_run_in_a_batch_that_is_too_large_is_split_with_it() -> None:
+    setup = Setup(16_000)
+    values: list[bytes | None] = [b"%02d" % number + bytes(100) for number in range(20)]
+    setup.accumulator.add(run_of(values))
+    setup.queue.sequence.adopt(7, 3)
+    whole = setup.accumulator.freeze(setup.queue)
+    setup.accumulator.split(setup.queue, whole)
+    pieces = list(setup.queue.batches)
+    assert len(pieces) > 1
+    assert [value for piece in pieces for value in read(piece.data)] == values
+    assert [piece.base_sequence for piece in pieces] == [
+        sum(earlier.record_count for earlier in pieces[:at]) for at in range(len(pieces))
+    ]
+    assert sum(record.size_bytes for piece in pieces for record in piece.records) == sizes(run_of(values))[0]
+
+
+def test_a_run_that_has_expired_in_a_batch_stays_expired_when_the_batch_is_split() -> None:
+    setup = Setup(16_000)
+    setup.accumulator.add(run_of([bytes(100)] * 20))
+    setup.accumulator.add(setup.maker.record(bytes(100), partition=0))
+    setup.queue.sequence.adopt(7, 3)
+    whole = setup.accumulator.freeze(setup.queue)
+    whole.records[0].outcome = Outcome(LATE)
+    setup.accumulator.split(setup.queue, whole)
+    pending = [record for batch in setup.queue.batches for record in batch.pending()]
+    assert [record.count for record in pending] == [1]
