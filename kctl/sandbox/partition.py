@@ -167,7 +167,9 @@ class Partition:
 
     def _catch_up(self, node_id: int, stand: Stand) -> None:
         if not stand.is_told and not stand.is_frozen:
+            self._settle()
             del self._stands[node_id]
+            self._copied = max(self._copied, self._high_watermark)  # before that it would not count as in sync again
             self.log.wake()
 
     def copy(self, end_offset: int) -> None:

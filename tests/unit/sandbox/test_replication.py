@@ -134,3 +134,14 @@ def test_an_old_leader_that_stands_still_lags_behind_the_new_one() -> None:
     bench.sandbox.move_leader("t", 0, 2)
     append(partition, b"a")
     assert (partition.end_offset_on(1), partition.high_watermark) == (0, 0)
+
+
+def test_a_follower_that_comes_back_has_what_was_committed_without_it() -> None:
+    bench, partition = replicated(replication_delay_ms=50)
+    append(partition, b"a")
+    bench.sandbox.hold_follower("t", 0, 2)
+    bench.sandbox.hold_follower("t", 0, 3)
+    assert partition.high_watermark == 1
+    bench.sandbox.release_follower("t", 0, 2)
+    bench.sandbox.move_leader("t", 0, 2)
+    assert (partition.log.end_offset, partition.high_watermark) == (1, 1)
