@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.sim.chaos import coverage
+from tests.sim.chaos.frame import Outcome
 from tests.sim.chaos.plan import Plan, draw, from_json, to_json
-from tests.sim.chaos.run import Outcome
 from tests.sim.chaos.run import run as run_consumers
 from tests.sim.chaos.shrink import shrink
 from tests.sim.chaos_producer import coverage as producer_coverage
