@@ -12,12 +12,12 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import IO, Any, Generic, NamedTuple, TypeVar
 
 from kctl.client.clock import Clock, SystemClock
 from kctl.client.errors import KafkaError
 from kctl.pipeline.job_errors import CarriedError, SparkFailedError, SparkSetUpError, carry, restore
-from kctl.pipeline.session import Gateway, Session, SessionOptions, check_installed, last_log_line
+from kctl.pipeline.session import Gateway, Session, SessionOptions, check_installed, check_reachable, last_log_line
 from kctl.pipeline.session_folders import log_beside, session_folder
 from kctl.pipeline.shipping import PythonDescription, check_alike, describe_python
 from kctl.pipeline.spark_archive import forget_spark_archive
@@ -117,11 +117,12 @@ def open_session(options: SessionOptions, name: str, on_progress: OnProgress = i
     Raises: SparkMissingError, SparkSetUpError, ConfigError; what the body raises goes on.
     """
     check_installed()
+    check_reachable(options)
     gateway = Gateway()
     with ExitStack() as stack:
         folder = stack.enter_context(session_folder())
         log_path = options.log_path or log_beside(folder)
-        log = stack.enter_context(log_path.open("ab"))
+        log = stack.enter_context(_opened(log_path))
         try:
             on_progress(Progress("starting Spark"))
             session = watch(lambda: gateway.launch(options, name, folder, log, log_path))
@@ -139,6 +140,13 @@ def open_session(options: SessionOptions, name: str, on_progress: OnProgress = i
             if is_well and options.log_path is None:
                 with suppress(OSError):
                     log_path.unlink()
+
+
+def _opened(log_path: Path) -> IO[bytes]:
+    try:
+        return log_path.open("ab")
+    except OSError as e:
+        raise SparkSetUpError(f"Spark's log {log_path}: {e.strerror}", "--spark-log FILE") from None
 
 
 def _check_workers(session: Session) -> None:
@@ -374,6 +382,8 @@ def _explained(error: Exception, log_path: Path | None) -> SparkFailedError:
     text = str(error)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     where = f"its log: {log_path}" if log_path is not None else ""
+    if "Cannot run program" in text:
+        return SparkFailedError(f"workers cannot start Python: {_told(lines, 'Cannot run program')}", where)
     if "Python worker exited unexpectedly" in text or "ExecutorLostFailure" in text:
         return SparkFailedError(f"workers died again and again: {_told(lines, 'ExecutorLostFailure')}", where)
     python = [line for line in lines if _is_python_error(line)]

@@ -10,6 +10,7 @@ import importlib.util
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -32,8 +33,18 @@ REDACTION = "(?i)secret|password|token|access[.]?key|jaas|sasl|keystore|truststo
 """Spark's own, and Kafka's words for what is secret."""
 LONGEST_SOCKET_FOLDER = 60
 """The path of a socket has at most 103 bytes, and Spark's names for them have 42."""
+JAVA_WANTED = "jobs need Java 17 or newer"
+INSTALL_JAVA = "Debian: apt-get install openjdk-17-jre-headless"
+MASTER_S = 10.0
+"""Spark itself tries for a minute."""
 STOP_S = 10.0
 KILL_S = 5.0
+_SAY_NOTHING = (
+    "Error: Could not create the Java Virtual Machine.",
+    "Error: A fatal exception has occurred. Program will exit.",
+    "Error: A JNI error has occurred, please check your installation and try again",
+)
+"""What a JVM writes besides the reason."""
 _REFUSED = {"spark.speculation": "two copies of a task at once would write everything twice"}
 
 
@@ -92,10 +103,33 @@ def check_installed() -> None:
             raise SparkMissingError(f"jobs need {module}, which is not installed", INSTALL)
     home = os.environ.get("JAVA_HOME")
     if shutil.which("java") is None and not (home and Path(home, "bin", "java").exists()):
-        raise SparkMissingError(
-            "jobs need Java 17 or newer: there is no java on PATH, and no JAVA_HOME",
-            "Debian: apt-get install openjdk-17-jre-headless",
+        where = f"no bin/java in JAVA_HOME={home}" if home else "no JAVA_HOME"
+        raise SparkMissingError(f"{JAVA_WANTED}: there is no java on PATH, and {where}", INSTALL_JAVA)
+
+
+def check_reachable(options: SessionOptions) -> None:
+    """Raise SparkSetUpError for what Spark would tell after a minute only, or in words of its own."""
+    python = options.worker_python or os.environ.get("PYSPARK_PYTHON")
+    if options.master.startswith("local"):
+        if python and shutil.which(python) is None:
+            raise SparkSetUpError(f"the Python for tasks, {python}, is no program here", "--worker-python PATH")
+        return
+    refused = [_refusal(address) for address in options.master.removeprefix("spark://").split(",")]
+    if all(refused):
+        raise SparkSetUpError(
+            f"no Spark master answers at {options.master}: {refused[0]}",
+            "the first lines of the master's log have its address, spark://HOST:7077",
         )
+
+
+def _refusal(address: str) -> str:
+    """Return why nobody can be talked to at host:port; empty when somebody can."""
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), MASTER_S).close()
+    except OSError as e:
+        return e.strerror or str(e)
+    return ""
 
 
 def spark_properties(options: SessionOptions, name: str, *, version: tuple[int, ...]) -> dict[str, str]:
@@ -163,7 +197,10 @@ class Gateway:
                 self._kill()
             self._context = SparkContext(conf=conf, gateway=gateway)
         except Exception as e:
-            raise SparkSetUpError(f"Spark did not start: {_why(e, log_path)}", f"its log: {log_path}") from e
+            why = _why(e, log_path)
+            if "UnsupportedClassVersionError" in why:
+                raise SparkMissingError(f"{JAVA_WANTED}: the one here is older", INSTALL_JAVA) from e
+            raise SparkSetUpError(f"Spark did not start: {why}", f"its log: {log_path}") from e
         finally:
             del os.environ["PYSPARK_PYTHON"]
             if python is not None:
@@ -202,9 +239,10 @@ def last_log_line(path: Path | None) -> str:
         return ""
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - 64 * 1024))
-        lines = file.read().decode(errors="replace").splitlines()
-    telling = [line.strip() for line in lines if "Exception" in line or "Error" in line]
-    return telling[-1][:300] if telling else ""
+        lines = [line.strip() for line in file.read().decode(errors="replace").splitlines()]
+    telling = [line for line in lines if line and not line.startswith(("at ", "... ")) and line not in _SAY_NOTHING]
+    faults = [line for line in telling if any(word in line for word in ("Exception", "Error", " ERROR ", "Invalid"))]
+    return (faults or [""])[-1][:300]
 
 
 def _stop(context: "SparkContext") -> None:

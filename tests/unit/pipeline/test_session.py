@@ -1,12 +1,13 @@
 """How Spark is set up for jobs, and what is refused before it starts."""
 
 import shutil
+from pathlib import Path
 
 import pytest
 
 from kctl.client.errors import ConfigError
 from kctl.pipeline.job_errors import SparkMissingError
-from kctl.pipeline.session import SessionOptions, check_installed, spark_properties
+from kctl.pipeline.session import SessionOptions, check_installed, last_log_line, spark_properties
 
 
 def test_what_a_version_lacks_is_left_out() -> None:
@@ -40,3 +41,35 @@ def test_missing_java_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda _: None)
     with pytest.raises(SparkMissingError, match="Java 17"):
         check_installed()
+
+
+def test_a_java_home_without_java_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", "/nonexistent")
+    with pytest.raises(SparkMissingError, match=f"no java on PATH, and no bin/java in JAVA_HOME={tmp_path}"):
+        check_installed()
+
+
+@pytest.mark.parametrize(
+    ("log", "told"),
+    [
+        (
+            "Invalid maximum heap size: -Xmx1x\nError: Could not create the Java Virtual Machine.\n"
+            "Error: A fatal exception has occurred. Program will exit.\n",
+            "Invalid maximum heap size: -Xmx1x",
+        ),
+        (
+            "java.io.IOException: Failed to connect\n\tat io.netty.channel.Errors.handleConnectErrno(Errors.java:131)\n"
+            "26/11/22 ERROR Backend: All masters are unresponsive! Giving up.\n26/11/22 WARN Client: Drop it\n",
+            "26/11/22 ERROR Backend: All masters are unresponsive! Giving up.",
+        ),
+        ("26/11/22 WARN Utils: nothing is wrong\n", ""),
+    ],
+)
+def test_the_line_of_a_log_that_tells_what_is_wrong(tmp_path: Path, log: str, told: str) -> None:
+    (tmp_path / "log").write_text(log)
+    assert last_log_line(tmp_path / "log") == told
+
+
+def test_no_log_tells_nothing(tmp_path: Path) -> None:
+    assert (last_log_line(None), last_log_line(tmp_path / "missing")) == ("", "")
