@@ -3,10 +3,7 @@
 Each record once is shown by what is in the files, not by counts: offsets of all ranges, compared with the topic.
 """
 
-import os
 import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,25 +12,26 @@ import pytest
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import exit_code
 from kctl.client.errors import ApiTimeout
+from kctl.client.properties import write_properties
 from kctl.pipeline.export_files.manifests import MANIFESTS, read_manifests
 from kctl.pipeline.jobs import export as export_module
 from kctl.pipeline.jobs.export import ExportRequest, export
 from kctl.pipeline.ranges import Selection
 from kctl.pipeline.running import Progress, open_session
 from kctl.pipeline.session import Session, SessionOptions
+from kctl.pipeline.session_folders import PREFIX
 from tests.brokers.cluster import KafkaCluster
-from tests.brokers.waiting import wait_until
+from tests.brokers.security import PLAIN_PASSWORD
 from tests.pipeline.exports import in_export, on_topic, produce
-from tests.pipeline.processes import children_of, is_alive
+from tests.pipeline.processes import JobProcess
 
 # PySpark leaves sockets to the garbage collector.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 
 RECORDS = 6_000
-RANGE_BYTES = 16_000
-"""About 45 ranges: with one task at a time two rounds."""
+RANGE_BYTES = 50_000
+"""12 ranges: with six of them in a round two rounds."""
 LIMIT_MS = 3_000
-WAIT_MS = 90_000
 
 
 @pytest.fixture(scope="module")
@@ -49,37 +47,22 @@ def session() -> Iterator[Session]:
         yield opened
 
 
-class Driver:
-    """`kctl pipeline export` as a process of its own, in a session of its own."""
+@pytest.fixture
+def drive(kafka_newest: KafkaCluster, topic: str, tmp_path: Path) -> Iterator[Callable[..., JobProcess]]:
+    """`kctl pipeline export` into a folder as processes, each with a name for its scratch folder."""
+    config = tmp_path / "client.properties"
+    config.write_text(write_properties(kafka_newest.client_properties("SASL_PLAINTEXT", "PLAIN")))
+    jobs: list[JobProcess] = []
 
-    def __init__(self, kafka: KafkaCluster, topic: str, folder: Path, *more: str) -> None:
-        arguments = [
-            *("pipeline", "export", topic, "--to", str(folder), "--bootstrap", kafka.bootstrap()),
-            *("--master", "local[1]", "--range-size", f"{RANGE_BYTES}B", *more),
-        ]
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "kctl", *arguments],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
+    def start(name: str, folder: Path, *more: str) -> JobProcess:
+        arguments = ("export", topic, "--to", str(folder), "--command-config", str(config))
+        at_once = ("--master", "local[1]", "--range-size", f"{RANGE_BYTES}B")
+        jobs.append(JobProcess(tmp_path / name, *arguments, *at_once, *more, has_small_rounds=True))
+        return jobs[-1]
 
-    def wait_for(self, is_so: Callable[[], bool], what: str) -> None:
-        """Wait for something while the driver runs."""
-
-        def happened() -> bool:
-            assert self.process.poll() is None, f"the driver ended before {what}: {self.process.communicate()}"
-            return is_so()
-
-        wait_until(happened, WAIT_MS, what, interval_ms=2)
-
-    def end(self, number: signal.Signals) -> tuple[int, str]:
-        """Send a signal to the driver alone; return its exit status and what it said."""
-        self.process.send_signal(number)
-        _, said = self.process.communicate(timeout=WAIT_MS / 1000)
-        return self.process.returncode, said
+    yield start
+    for job in jobs:
+        job.close()
 
 
 def manifests(folder: Path) -> int:
@@ -100,46 +83,42 @@ def check_whole(kafka: KafkaCluster, topic: str, folder: Path) -> None:
     assert data_files(folder) == of_manifests(folder)
 
 
-def test_a_driver_that_is_killed_again_and_again(kafka_newest: KafkaCluster, topic: str, tmp_path: Path) -> None:
-    """Once with files that no manifest has, once right after a manifest; the last run makes it whole."""
-    folder = tmp_path / "x"
-    first = Driver(kafka_newest, topic, folder)
-    first.wait_for(lambda: len(data_files(folder)) > 3, "files of the first round")
-    started = children_of(first.process.pid)
-    first.end(signal.SIGKILL)
-    wait_until(lambda: not any(map(is_alive, started)), WAIT_MS, "the end of Spark after its driver's")
-    assert data_files(folder) - of_manifests(folder), "nothing was under way"
+def left_by(job: JobProcess) -> list[Path]:
+    return sorted(path for path in job.temporary.rglob("*") if path.is_file())
 
-    second = Driver(kafka_newest, topic, folder)
+
+def test_a_driver_that_is_killed_again_and_again(
+    kafka_newest: KafkaCluster, topic: str, drive: Callable[..., JobProcess], tmp_path: Path
+) -> None:
+    """Once with files that no manifest has, once right after a manifest; the last run makes it whole.
+
+    All have one temporary folder: what a killed run has left there the next one removes, and it has no secrets.
+    """
+    folder = tmp_path / "x"
+    first = drive("jobs", folder)
+    first.wait_for(lambda: len(data_files(folder)) > 2, "files of the first round")
+    first.signal(signal.SIGKILL)
+    first.ended()
+    first.wait_for_children()
+    assert data_files(folder) - of_manifests(folder), "nothing was under way"
+    abandoned = set(first.temporary.glob(f"{PREFIX}*"))
+    assert {path.suffix for path in abandoned} == {"", ".log"}
+    assert not any(PLAIN_PASSWORD.encode() in path.read_bytes() for path in left_by(first))
+
+    second = drive("jobs", folder)
     second.wait_for(lambda: manifests(folder) > 0, "the first manifest")
-    second.end(signal.SIGKILL)
+    assert not abandoned & set(second.temporary.iterdir())
+    second.signal(signal.SIGKILL)
+    second.ended()
     kept = read_manifests(folder)
     assert sum(each.records for manifest in kept for each in manifest.ranges) < RECORDS, "it was done already"
 
-    last = Driver(kafka_newest, topic, folder, "--output", "json")
-    out, said = last.process.communicate(timeout=WAIT_MS / 1000)
-    assert last.process.returncode == 0, said
+    last = drive("jobs", folder, "--output", "json")
+    code, out = last.ended()
+    assert code == 0, last.said()
     assert f'"records": {RECORDS}' not in out, "it began anew"
+    assert left_by(last) == []
     assert read_manifests(folder)[: len(kept)] == kept
-    check_whole(kafka_newest, topic, folder)
-
-
-def test_ctrl_c_ends_all_of_it_and_keeps_what_is_done(kafka_newest: KafkaCluster, topic: str, tmp_path: Path) -> None:
-    folder = tmp_path / "x"
-    driver = Driver(kafka_newest, topic, folder, "--continuous")
-    driver.wait_for(lambda: len(data_files(folder)) > 3, "files of the first round")
-    started = children_of(driver.process.pid)
-    assert started
-    code, said = driver.end(signal.SIGINT)
-    assert code == ExitCode.SIGINT, said
-    assert said.splitlines()[-1] == "kctl pipeline: interrupted (Ctrl-C)"
-    assert "Traceback" not in said
-    assert "Exception" not in said
-    wait_until(lambda: not any(map(is_alive, started)), WAIT_MS, "the end of Spark after its driver's")
-    assert read_manifests(folder), "what was done is lost"
-    properties = {"bootstrap.servers": kafka_newest.bootstrap()}
-    with open_session(SessionOptions(master="local[2]"), "kctl tests") as session:
-        export(ExportRequest(Selection(topics=(topic,)), folder, properties), session=session)
     check_whole(kafka_newest, topic, folder)
 
 
@@ -172,18 +151,20 @@ def test_a_frozen_broker_ends_the_job_by_its_limit_with_the_cause(
     check_whole(kafka_newest, topic, folder)
 
 
-def test_two_drivers_at_once_never_write_a_record_twice(kafka_newest: KafkaCluster, topic: str, tmp_path: Path) -> None:
+def test_two_drivers_at_once_never_write_a_record_twice(
+    kafka_newest: KafkaCluster, topic: str, drive: Callable[..., JobProcess], tmp_path: Path
+) -> None:
     """The second takes the folder; the first ends with an error, and nothing of it comes in afterwards."""
     folder = tmp_path / "x"
-    first = Driver(kafka_newest, topic, folder)
-    first.wait_for(lambda: len(data_files(folder)) > 3, "files of the first round")
-    os.killpg(first.process.pid, signal.SIGSTOP)
-    second = Driver(kafka_newest, topic, folder)
-    wait_until(lambda: manifests(folder) > 0, WAIT_MS, "the first manifest of the second")
-    os.killpg(first.process.pid, signal.SIGCONT)
-    _, said = first.process.communicate(timeout=WAIT_MS / 1000)
-    assert first.process.returncode == ExitCode.USAGE, said
-    assert "another export has taken" in said
-    _, said = second.process.communicate(timeout=WAIT_MS / 1000)
-    assert second.process.returncode == 0, said
+    first = drive("first", folder)
+    first.wait_for(lambda: len(data_files(folder)) > 2, "files of the first round")
+    first.signal(signal.SIGSTOP)
+    second = drive("second", folder)
+    second.wait_for(lambda: manifests(folder) > 0, "the first manifest of the second")
+    first.signal(signal.SIGCONT)
+    code, _ = first.ended()
+    assert code == ExitCode.USAGE, first.said()
+    assert "another export has taken" in first.said()
+    code, _ = second.ended()
+    assert code == 0, second.said()
     check_whole(kafka_newest, topic, folder)
