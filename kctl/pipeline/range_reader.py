@@ -146,7 +146,7 @@ class RangeReader:
             return
         end, position = self._range.end_offset, self._range.start_offset
         self._consumer.assign([self._tp])
-        self._consumer.seek(self._tp, position)
+        self._consumer.seek(self._tp, position, end_offset=end)
         timer = Timer(self._clock, self._first_timeout_ms)
         self._consumer.partitions_for(self._tp.topic, timer.remaining_ms / 1000)
         while position < end:
@@ -161,8 +161,6 @@ class RangeReader:
                     return
                 raise self._timeout(timer, position)
             position = chunk.next_offset
-            if position >= end:
-                self._consumer.pause([self._tp])
             yield chunk
             timer = Timer(self._clock, self._api_timeout_ms)
 
@@ -175,7 +173,7 @@ class RangeReader:
             raise InvalidOffsetError(f"{text}; failOnDataLoss=false goes on with what is there", partitions=(self._tp,))
         if first <= position:
             return self._range.end_offset
-        self._consumer.seek(self._tp, first)
+        self._consumer.seek(self._tp, first, end_offset=self._range.end_offset)
         return first
 
     def _is_at_end(self) -> bool:

@@ -7,8 +7,11 @@ import pyarrow as pa
 import pytest
 
 from kctl.client.cluster import TopicPartition
+from kctl.client.consumer.consumer import Consumer
 from kctl.client.errors import ApiTimeout, ConfigError, InvalidOffsetError, KafkaTimeoutError
+from kctl.client.events import Event, RequestSent
 from kctl.client.seams import Runtime
+from kctl.pipeline import range_reader
 from kctl.pipeline.range_reader import RETRY_GRACE_MS, RangeReader, read_range
 from kctl.pipeline.ranges import Cut, Narrowing, OffsetRange, Place, Selection, plan_ranges
 from kctl.pipeline.record_writer import PartialWriteError, PartitionWritten, write_batches
@@ -192,6 +195,22 @@ def test_ranges_within_batches_and_empty_ones(scene: Scene) -> None:
         scene.write(0, 100)
         for start, end in ((0, 1), (37, 63), (99, 100), (5, 5)):
             assert values(scene, OffsetRange("t", 0, start, end)) == expected(start, end)
+
+    run(scene, body)
+
+
+def test_nothing_is_fetched_behind_a_range(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    events: list[Event] = []
+    monkeypatch.setattr(range_reader, "Consumer", partial(Consumer, events=events.append))
+
+    def body() -> None:
+        for first in range(0, 100, 10):
+            scene.write(0, 10, first=first)
+        reader = RangeReader(properties(scene), OffsetRange("t", 0, 5, 25), ["value"], runtime=runtime(scene))
+        for _ in reader:
+            scene.hub.sleep_ms(1000)  # time to fetch ahead
+        reader.close()
+        assert len([each for each in events if isinstance(each, RequestSent) and each.api == "Fetch"]) == 1
 
     run(scene, body)
 
