@@ -4,7 +4,8 @@ It must import nothing heavy before it knows what is asked, and nothing at all b
 tests/cli/test_start_up.py and tests/cli/test_interrupts.py.
 """
 
-import _signal  # the part of `signal` that is compiled in; the rest makes enums, in which Ctrl-C would show a traceback
+# The part of `signal` that is compiled in: the rest makes enums, in which Ctrl-C would show a traceback.
+import _signal  # type: ignore[import-not-found]  # typeshed describes `signal` alone
 import sys
 
 

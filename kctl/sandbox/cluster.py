@@ -5,6 +5,7 @@ tests/unit/sandbox/test_cluster.py.
 """
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 from zlib import crc32
 
@@ -117,15 +118,21 @@ class Cluster:
         replication_factor: int = -1,
         properties: dict[str, str] | None = None,
         *,
+        assignment: Sequence[Sequence[int]] | None = None,
         validate_only: bool = False,
     ) -> Topic:
         """Create a topic and return it; -1 takes the cluster's default.
 
+        Args:
+            assignment: the nodes that have each partition, the one that leads first; then both counts are its own.
         Raises:
-            TopicRefused: it exists, or name, counts or properties are not possible.
+            TopicRefused: it exists, or name, counts, assignment or properties are not possible.
         """
         count = self.settings.num_partitions if partitions == -1 else partitions
         replicas = self.settings.default_replication_factor if replication_factor == -1 else replication_factor
+        if assignment is not None:
+            self._check_assignment(assignment)
+            count, replicas = len(assignment), len(assignment[0])
         properties = dict(properties or {})
         self._check_new_topic(name, count, replicas)
         try:
@@ -134,7 +141,13 @@ class Cluster:
             raise TopicRefused(ErrorCode.INVALID_CONFIG, str(error)) from error
         is_late = self.settings.replication_delay_ms > 0
         made = {
-            index: Partition(name, index, self._replicas(index, replicas), PartitionLog(settings), is_late=is_late)
+            index: Partition(
+                name,
+                index,
+                self._replicas(index, replicas) if assignment is None else tuple(assignment[index]),
+                PartitionLog(settings),
+                is_late=is_late,
+            )
             for index in range(count)
         }
         topic = Topic(name, self._new_topic_id(name), properties, made)
@@ -156,6 +169,13 @@ class Cluster:
         if not 1 <= replicas <= len(self.nodes):
             text = f"replication factor {replicas} with {len(self.nodes)} nodes"
             raise TopicRefused(ErrorCode.INVALID_REPLICATION_FACTOR, text)
+
+    def _check_assignment(self, assignment: Sequence[Sequence[int]]) -> None:
+        for replicas in assignment:
+            wrong = sorted(set(replicas) - set(self.nodes))
+            if not replicas or len(replicas) != len(assignment[0]) or len(set(replicas)) < len(replicas) or wrong:
+                text = f"partitions on nodes {[list(one) for one in assignment]}, there are {list(self.nodes)}"
+                raise TopicRefused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
 
     def _replicas(self, index: int, count: int) -> tuple[int, ...]:
         ids = list(self.nodes)

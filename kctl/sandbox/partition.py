@@ -33,12 +33,14 @@ class Stand:
 class Partition:
     """One partition.
 
-    Attributes: `is_late`: followers have only what they were given by `copy`, and not at once all there is.
+    Attributes:
+        is_late: followers have only what they were given by `copy`, and not at once all there is.
+        begun_at: where the log ended when the leader began.
     """
 
     __slots__ = (
-        "_copied", "_high_watermark", "_holder", "_stands", "index", "is_late", "leader_epoch", "leader_id", "log",
-        "replicas", "topic_name",
+        "_copied", "_high_watermark", "_holder", "_stands", "begun_at", "index", "is_late", "leader_epoch", "leader_id",
+        "log", "replicas", "topic_name",
     )  # fmt: skip
 
     def __init__(
@@ -57,7 +59,7 @@ class Partition:
         """Up to where the others have the log, if they are late."""
         self._holder = replicas[0]
         """Who has the whole log: the leader, or the last one."""
-        self._high_watermark = log.end_offset
+        self._high_watermark = self.begun_at = log.end_offset
         log.begin_epoch(0)
 
     # --- who has what -----------------------------------------------------------------------------------------------
@@ -209,6 +211,7 @@ class Partition:
             end_offset = self.log.end_offset if end_offset is None else end_offset
         self.log.cut(self.end_offset_on(node_id) if end_offset is None else end_offset)
         self._holder = node_id
+        self.begun_at = self.log.end_offset
         self._copied = min(self._copied, self.log.end_offset)
         self._stands = {one: at for one, at in self._stands.items() if one != node_id and one in self.replicas}
         self._settle()

@@ -84,12 +84,13 @@ def _read(
         found.preferred_read_replica = nearer
         return found
     try:
-        diverging = _diverging(partition, asked, end_offset)
+        log_end_offset = partition.end_offset_on(call.node.node_id)
+        diverging = _diverging(partition, asked, log_end_offset)
         if diverging is not None:
             found.diverging_epoch = diverging
             return found
-        if not partition.log.start_offset <= asked.fetch_offset <= end_offset:
-            raise OffsetOutOfRange(f"offset {asked.fetch_offset} of a log that ends at {end_offset}")
+        if not partition.log.start_offset <= asked.fetch_offset <= log_end_offset:
+            raise OffsetOutOfRange(f"offset {asked.fetch_offset} of a log that ends at {log_end_offset}")
     except OffsetOutOfRange:
         return refused(asked, ErrorCode.OFFSET_OUT_OF_RANGE)
     _add_records(found, partition, asked, limits, is_committed=is_committed)
@@ -134,7 +135,7 @@ def _nearer_replica(call: Call, request: FetchRequest, partition: Partition, off
     return max(near, default=None)
 
 
-def _diverging(partition: Partition, asked: FetchPartition, end_offset: int) -> EpochEndOffset | None:
+def _diverging(partition: Partition, asked: FetchPartition, log_end_offset: int) -> EpochEndOffset | None:
     """Return where the log parts from the fetcher's, if it does.
 
     Raises:
@@ -143,7 +144,7 @@ def _diverging(partition: Partition, asked: FetchPartition, end_offset: int) -> 
     if asked.last_fetched_epoch == -1:
         return None
     log = partition.log
-    end = log.epochs.end_of(asked.last_fetched_epoch, end_offset)
+    end = log.epochs.end_of(asked.last_fetched_epoch, log_end_offset)
     if end.end_offset == -1:
         raise OffsetOutOfRange(f"epoch {asked.last_fetched_epoch} is unknown")
     if asked.fetch_offset < log.start_offset:

@@ -37,13 +37,17 @@ class Replication:
         self._watch(partition, node_id, partition.lag(node_id))
 
     def look(self, partition: Partition) -> None:
-        """Let the followers whose nodes stand still copy nothing, and those whose nodes do no longer go on."""
+        """Let the followers whose nodes stand still copy nothing, and those whose nodes do no longer go on.
+
+        These wait for their leader, if that stands still.
+        """
+        is_led = partition.leader_id != NO_LEADER and not self._cluster.nodes[partition.leader_id].faults.is_frozen
         for node_id in partition.replicas:
             if self._cluster.nodes[node_id].faults.is_frozen:
                 stand = partition.freeze(node_id)
                 if stand is not None:
                     self._watch(partition, node_id, stand)
-            else:
+            elif is_led:
                 partition.thaw(node_id)
 
     def _watch(self, partition: Partition, node_id: int, stand: Stand) -> None:

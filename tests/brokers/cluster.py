@@ -246,7 +246,7 @@ class KafkaCluster:
 
         def is_moved() -> bool:
             try:
-                wire.elect_preferred_leader(running[0].ports["PLAINTEXT"], topic, partition)
+                wire.elect_leader(running[0].ports["PLAINTEXT"], topic, partition)
                 views = [wire.fetch_view(node.ports["PLAINTEXT"], topic) for node in running]
             except wire.WireError:
                 return False

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tests.brokers.ports import HOST
 
-_METADATA, _API_VERSIONS, _CREATE_TOPICS, _ELECT_LEADERS, _ALTER_REASSIGNMENTS = 3, 18, 19, 43, 45
+_METADATA, _API_VERSIONS, _CREATE_TOPICS, _ELECT_LEADERS, _ALTER_REASSIGNMENTS, _DESCRIBE_QUORUM = 3, 18, 19, 43, 45, 55
 _EXCHANGE_TIMEOUT_S = 10.0
 _CREATE_TIMEOUT_MS = 8_000
 _ELECTION_NOT_NEEDED = 84
@@ -107,13 +107,13 @@ def order_replicas(port: int, topic: str, partition: int, replicas: Sequence[int
         raise WireError(f"AlterPartitionReassignments of {topic}-{partition} at {port}: errors {errors}")
 
 
-def elect_preferred_leader(port: int, topic: str, partition: int) -> None:
-    """Let the first replica of a partition lead it (ElectLeaders v1).
+def elect_leader(port: int, topic: str, partition: int, *, is_unclean: bool = False) -> None:
+    """Let the first replica of a partition lead it, or any one that lives if no replica in sync does (ElectLeaders v1).
 
     Raises:
         WireError: refused, for example while that replica is behind.
     """
-    body = struct.pack(">bi", 0, 1) + _string(topic) + struct.pack(">iii", 1, partition, _CREATE_TIMEOUT_MS)
+    body = struct.pack(">bi", is_unclean, 1) + _string(topic) + struct.pack(">iii", 1, partition, _CREATE_TIMEOUT_MS)
     reader = _Reader(_exchange(port, _ELECT_LEADERS, 1, body))
     reader.int32()  # throttle time
     errors = [reader.int16()]
@@ -125,6 +125,28 @@ def elect_preferred_leader(port: int, topic: str, partition: int) -> None:
             reader.string()
     if set(errors) - {0, _ELECTION_NOT_NEEDED}:
         raise WireError(f"ElectLeaders of {topic}-{partition} at {port}: errors {errors}")
+
+
+def active_controller(port: int) -> int:
+    """Return the node that leads the controllers of KRaft, as the node at `port` sees it (DescribeQuorum v0).
+
+    Raises:
+        WireError: none does at present.
+    """
+    name = b"__cluster_metadata"
+    partition = _count(1) + struct.pack(">i", 0) + _NO_TAGS
+    topics = _count(1) + _count(len(name)) + name + partition + _NO_TAGS
+    reader = _Reader(_exchange(port, _DESCRIBE_QUORUM, 0, topics + _NO_TAGS, is_flexible=True))
+    errors = [reader.int16()]
+    reader.count()
+    reader.compact_string()
+    reader.count()
+    reader.int32()
+    errors.append(reader.int16())
+    leader = reader.int32()
+    if any(errors) or leader < 0:
+        raise WireError(f"DescribeQuorum at {port}: errors {errors}, leader {leader}")
+    return leader
 
 
 def _read_partitions(reader: "_Reader") -> dict[int, int]:

@@ -210,6 +210,9 @@ def _administration(talk: _Talk) -> Iterator[Outcome]:
             name=f"{talk.topic}{name}", num_partitions=partitions, replication_factor=replicas, **more
         )
 
+    def placed(*nodes: list[int]) -> list[CreatableReplicaAssignment]:
+        return [CreatableReplicaAssignment(partition_index=at, broker_ids=ids) for at, ids in enumerate(nodes)]
+
     request = CreateTopicsRequest(
         topics=[
             topic("-new", 3),
@@ -222,7 +225,14 @@ def _administration(talk: _Talk) -> Iterator[Outcome]:
             topic("-default", -1, -1),
             topic("-config", configs=[CreatableTopicConfig(name="nope", value="1")]),
             topic("-value", configs=[CreatableTopicConfig(name="max.message.bytes", value="x")]),
-            topic("-both", assignments=[CreatableReplicaAssignment(partition_index=0, broker_ids=[1])]),
+            topic("-both", assignments=placed([1])),
+            topic("-placed", -1, -1, assignments=placed([1], [1])),
+            topic("-elsewhere", -1, -1, assignments=placed([1], [7])),
+            topic("-nowhere", -1, -1, assignments=placed([])),
+            topic("-doubly", -1, -1, assignments=placed([1, 1])),
+            topic("-unlike", -1, -1, assignments=placed([1], [1, 7])),
+            topic("-gap", -1, -1, assignments=placed([1], [1])[1:]),
+            topic("-again", -1, -1, assignments=placed([1]) * 2),
             topic("n" * 250),
         ]
     )

@@ -28,13 +28,20 @@ def _answer(call: Call, request: CreateTopicsRequest) -> CreateTopicsResponse:
 
 def _create(call: Call, asked: CreatableTopic, *, validate_only: bool) -> CreatableTopicResult:
     partitions, replicas = asked.num_partitions, asked.replication_factor
+    assignment = None
     if asked.assignments:
         if (partitions, replicas) != (-1, -1):
             return _refused(asked, ErrorCode.INVALID_REQUEST, "both counts and an assignment of replicas")
-        partitions, replicas = len(asked.assignments), len(asked.assignments[0].broker_ids)
+        by_index = sorted(asked.assignments, key=lambda one: one.partition_index)
+        if [one.partition_index for one in by_index] != list(range(len(by_index))):
+            text = "partitions are not numbered from 0 on, each once"
+            return _refused(asked, ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
+        assignment = [one.broker_ids for one in by_index]
     properties = {config.name: config.value for config in asked.configs if config.value is not None}
     try:
-        topic = call.cluster.create_topic(asked.name, partitions, replicas, properties, validate_only=validate_only)
+        topic = call.cluster.create_topic(
+            asked.name, partitions, replicas, properties, assignment=assignment, validate_only=validate_only
+        )
     except TopicRefused as error:
         return _refused(asked, error.code, str(error))
     return CreatableTopicResult(

@@ -21,6 +21,7 @@ EARLIEST_LOCAL = -4
 LATEST_TIERED = -5
 EARLIEST_PENDING_UPLOAD = -6
 _EPOCHS_FROM = 4
+_NOT_AVAILABLE_FROM = 5
 _FIRST_VERSION = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
 
 
@@ -57,6 +58,10 @@ def _found(
     call: Call, partition: Partition, asked: ListOffsetsPartition, end_offset: int
 ) -> ListOffsetsPartitionResponse:
     offset, timestamp = _look_up(partition.log, asked.timestamp, end_offset)
+    is_sought_above = asked.timestamp == LATEST or (asked.timestamp >= 0 and offset < 0)
+    if is_sought_above and partition.begun_at > partition.high_watermark:  # what is committed is not certain yet
+        is_known = call.version >= _NOT_AVAILABLE_FROM
+        return _refused(asked, ErrorCode.OFFSET_NOT_AVAILABLE if is_known else ErrorCode.LEADER_NOT_AVAILABLE)
     return ListOffsetsPartitionResponse(
         partition_index=asked.partition_index,
         offset=offset,

@@ -117,6 +117,17 @@ def test_a_leader_that_stands_still_is_not_copied_from() -> None:
     assert partition.high_watermark == 1
 
 
+def test_a_follower_that_goes_on_gets_nothing_from_a_leader_that_stands_still() -> None:
+    bench, partition = replicated()
+    bench.sandbox.start_fault(3, Fault.FREEZE)
+    append(partition, b"a")
+    bench.sandbox.start_fault(1, Fault.FREEZE)
+    bench.sandbox.stop_fault(3, Fault.FREEZE)
+    assert partition.end_offset_on(3) == 0
+    bench.sandbox.stop_fault(1, Fault.FREEZE)
+    assert partition.end_offset_on(3) == 1
+
+
 def test_what_was_told_to_stand_stands_when_its_node_goes_on() -> None:
     bench, partition = replicated()
     bench.sandbox.lag_follower("t", 0, 2)
