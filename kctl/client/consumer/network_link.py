@@ -21,11 +21,10 @@ from kctl.client.consumer.events import (
 )
 from kctl.client.errors import ApiTimeout, IllegalStateError, KafkaError, WakeupError
 from kctl.client.seams import Driver, Task, Waiter
+from kctl.client.teardown import teardown_ms
 
 END_GRACE_MS = 100
 """What the loop's end may take after its deadline, at the very most."""
-TEARDOWN_MS = 1
-"""What closing the sockets and ending the thread does take; the loop gives up so much before the caller's deadline."""
 
 
 class NetworkLink:
@@ -165,13 +164,13 @@ class NetworkLink:
         thread is left; only with no time at all it is left to end by itself. What is given up was given up at the
         timer's end: the caller waits for that.
         """
-        teardown_ms = TEARDOWN_MS if timer.timeout_ms > TEARDOWN_MS else 0
-        self.post([Stop(timer.deadline_at_ms - teardown_ms, timer.start_at_ms, is_leaving, timer.timeout_ms)])
+        given_up_ms = teardown_ms(timer.timeout_ms)
+        self.post([Stop(timer.deadline_at_ms - given_up_ms, timer.start_at_ms, is_leaving, timer.timeout_ms)])
         grace_ms = END_GRACE_MS if timer.timeout_ms else 0
         has_ended = self._driver.join(task, min(FOREVER_MS, timer.deadline_at_ms + grace_ms))
         self.drain()
         timer.update()
-        if self.last_word is not None and self.last_word.expired_in and timer.remaining_ms <= teardown_ms:
+        if self.last_word is not None and self.last_word.expired_in and timer.remaining_ms <= given_up_ms:
             while self.wait(timer):
                 self.drain()
         return has_ended

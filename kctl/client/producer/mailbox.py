@@ -22,6 +22,7 @@ from kctl.client.errors import (
 from kctl.client.producer.future import SendFuture
 from kctl.client.producer.record_run import ColumnsFuture, RecordRun
 from kctl.client.seams import Driver, Task, Waiter
+from kctl.client.teardown import teardown_ms
 
 if TYPE_CHECKING:
     from kctl.client.cluster_client import LedgerMark
@@ -31,8 +32,6 @@ LOOP_GRACE_MS = 100
 
 The loop ends every wait on its millisecond; only a callback that blocks the loop makes a caller use the grace.
 """
-TEARDOWN_MS = 1
-"""What failing the rest, closing sockets and ending the thread take: a close gives up so much before its deadline."""
 STOOD_STILL_MS = 50
 """A wait that ends so much later than it was to has not waited: the process was stopped, or the machine asleep."""
 
@@ -116,8 +115,7 @@ class CloseMark(NamedTuple):
     @classmethod
     def within(cls, timer: Timer) -> "CloseMark":
         """Return the mark of a close on this timer; 0 is past already: no rest of a millisecond is left to send in."""
-        teardown_ms = TEARDOWN_MS if timer.timeout_ms > TEARDOWN_MS else 0
-        return cls(timer.deadline_at_ms - teardown_ms if timer.timeout_ms else 0, timer.timeout_ms)
+        return cls(timer.deadline_at_ms - teardown_ms(timer.timeout_ms) if timer.timeout_ms else 0, timer.timeout_ms)
 
 
 Event = SendFuture | RecordRun | WatchFuture | RecordRefused | Reply

@@ -23,15 +23,7 @@ from kctl.client.producer.columns import GivenColumns, RowLimits
 from kctl.client.producer.deliveries import CloseResult
 from kctl.client.producer.future import NO_PARTITION, Callback, SendFuture
 from kctl.client.producer.intake import is_usable
-from kctl.client.producer.mailbox import (
-    LOOP_GRACE_MS,
-    TEARDOWN_MS,
-    CloseMark,
-    FlushMark,
-    Mailbox,
-    RecordRefused,
-    TopicWait,
-)
+from kctl.client.producer.mailbox import LOOP_GRACE_MS, CloseMark, FlushMark, Mailbox, RecordRefused, TopicWait
 from kctl.client.producer.metrics import ProducerCounters, ProducerMetrics
 from kctl.client.producer.record import MEMORY_OVERHEAD_BYTES, Headers, ProducerRecord, check_topic, checked_size_bytes
 from kctl.client.producer.record_run import ColumnsFuture
@@ -40,6 +32,7 @@ from kctl.client.producer.transactions.calls import GroupMember
 from kctl.client.producer.transactions.desk import TransactionDesk
 from kctl.client.producer.transactions.states import Step
 from kctl.client.seams import Runtime
+from kctl.client.teardown import TEARDOWN_MS
 
 logger = logging.getLogger("kctl.producer")
 

@@ -11,7 +11,7 @@ import pytest
 from kctl.client.errors import CloseTimeout, DeliveryTimeout, IllegalStateError, KafkaError, MaxBlockTimeout
 from kctl.client.events import Event, RequestSent
 from kctl.client.producer import CloseResult, Producer, SendFuture
-from kctl.client.producer.mailbox import TEARDOWN_MS
+from kctl.client.teardown import TEARDOWN_MS
 from kctl.sandbox import Fault
 from tests.sim.producer.world import World, run
 

@@ -15,7 +15,7 @@ from kctl.client.errors import (
     UndeliveredError,
 )
 from kctl.client.producer import SendFuture
-from kctl.client.producer.mailbox import TEARDOWN_MS
+from kctl.client.teardown import TEARDOWN_MS
 from kctl.sandbox import ClusterSettings, Fault
 from tests.sim.producer.world import World, run
 

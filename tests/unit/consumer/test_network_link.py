@@ -18,7 +18,7 @@ from kctl.client.consumer.events import (
     TryAgain,
     Waiting,
 )
-from kctl.client.consumer.network_link import END_GRACE_MS, TEARDOWN_MS, NetworkLink
+from kctl.client.consumer.network_link import END_GRACE_MS, NetworkLink
 from kctl.client.errors import (
     Account,
     ApiTimeout,
@@ -28,6 +28,7 @@ from kctl.client.errors import (
     WakeupError,
 )
 from kctl.client.seams import Task, Waiter
+from kctl.client.teardown import TEARDOWN_MS
 from tests.unit.consumer.fakes import T0
 
 
