@@ -218,6 +218,35 @@ def test_limits_of_nothing_still_bring_a_batch_at_a_time() -> None:
     assert asked(desk.request()) == [("t", 0, 1)]
 
 
+def test_nothing_is_fetched_behind_the_end_that_is_asked_for() -> None:
+    desk = Desk(FakeClient(topic("t", [1, 1])), T0, T1)
+    desk.manager.start(StartFetch(T0, 3, 0, end_offset=6))
+    answer(desk.request(), brings(data(0, batch(0, 5)), data(1, b"", end=0)))
+    request = desk.request()
+    assert asked(request) == [("t", 1, 0), ("t", 0, 5)]
+    desk.reports.take()
+    answer(request, brings(data(0, batch(5, 5)), data(1, b"", end=0)))
+    assert "at the end that was asked for, offset 6" in desk.waiting()
+    assert asked(desk.request()) == [("t", 1, 0)]
+    desk.manager.start(StartFetch(T0, 4, 6))
+    assert desk.requests() == [], "one is in flight"
+
+
+def test_the_last_fetch_before_an_end_asks_for_little_more_than_is_left() -> None:
+    most = 10_000_000
+    records = batch(0, 10, value_bytes=1000)
+    desk = Desk(FakeClient(topic("t", [1])), T0, max_partition_fetch_bytes=most)
+    for epoch, end_offset, least in ((3, 1010, len(records) * 100), (4, 100_000, most), (5, 11, len(records) // 10)):
+        desk.manager.start(StartFetch(T0, epoch, 0, end_offset=end_offset))
+        first = desk.request()
+        assert message(first).max_bytes == most, "nothing is known of its records yet"
+        answer(first, brings(data(0, records)))
+        second = desk.request()
+        [part] = message(second).topics[0].partitions
+        assert least <= part.partition_max_bytes == message(second).max_bytes <= min(most, least * 1.2 + 70_000)
+        answer(second, brings(data(0, b"")))
+
+
 def test_paused_partitions_are_not_fetched_and_give_back_room_that_others_need() -> None:
     desk = Desk(FakeClient(topic("t", [1, 1])), T0, T1, max_partition_fetch_bytes=1000, prefetch_bytes=1000)
     answer(desk.request(), brings(data(0, batch(0, 1, value_bytes=990)), data(1, b"", end=0)))

@@ -80,6 +80,18 @@ def test_refetch_keeps_the_position_under_a_new_epoch() -> None:
     assert subscription.current(T0, 3) is subscription.state(T0)
 
 
+def test_the_end_of_a_range_stays_until_the_next_seek() -> None:
+    subscription = fetching(5)
+    subscription.seek(T0, 7, end_offset=9)
+    assert subscription.take_changes(None) == [StartFetch(T0, 3, 7, end_offset=9)]
+    subscription.refetch(T0)
+    assert subscription.take_changes(None) == [StartFetch(T0, 4, 7, end_offset=9)]
+    subscription.rewind(T0, 6, 1)
+    assert StartFetch(T0, 5, 6, 1, end_offset=9) in subscription.take_changes(None)
+    subscription.seek(T0, 8)
+    assert subscription.take_changes(None) == [StartFetch(T0, 6, 8)]
+
+
 def test_pause_is_told_once_and_again_with_a_new_fetch() -> None:
     subscription = fetching(5)
     subscription.set_paused(T0, True)
