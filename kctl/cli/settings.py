@@ -111,6 +111,8 @@ def merge_settings(
     environ: Mapping[str, str],
     command_config: Path | None,
     profile: Mapping[str, Setting] | None = None,
+    *,
+    file_flag: str = "--command-config",
 ) -> Settings:
     """Return the settings of one call.
 
@@ -119,11 +121,18 @@ def merge_settings(
         overrides: the `key=value` texts of -X, in their order; the last of a name wins.
         command_config: a Java .properties file, or None.
         profile: the properties of the chosen profile, or None.
+        file_flag: the option that named the file, for what is said of it.
     Raises:
         ConfigError: a malformed or secret -X, an unreadable or malformed file.
     """
     merged: dict[str, Setting] = {}
-    layers = (profile or {}, _of_file(command_config), _of_environment(environ), _of_overrides(overrides), flags)
+    layers = (
+        profile or {},
+        _of_file(command_config, file_flag),
+        _of_environment(environ),
+        _of_overrides(overrides),
+        flags,
+    )
     for layer in layers:
         for name, setting in layer.items():
             declared = KNOWN.get(name)
@@ -153,14 +162,14 @@ def _of_login(jaas: str) -> list[str]:
     return [value for name, value in options.items() if is_secret(name)]
 
 
-def _of_file(path: Path | None) -> dict[str, Setting]:
+def _of_file(path: Path | None, flag: str) -> dict[str, Setting]:
     if path is None:
         return {}
     try:
         with path.open("rb") as file:
             content = file.read(LARGEST_FILE_BYTES + 1)
     except OSError as e:
-        raise ConfigError(f"--command-config {path}: {e.strerror}") from None
+        raise ConfigError(f"{flag} {path}: {e.strerror}") from None
     return {name: Setting(value, str(path)) for name, value in read_properties(content, str(path)).items()}
 
 

@@ -91,8 +91,8 @@ NETWORK = {
     "kctl.client.network", "kctl.client.protocol", "kctl.client.questions", "kctl.client.seams",
 }  # fmt: skip
 CLIENT = NETWORK | {"kctl.client.cluster_client", "kctl.client.committed_offset"}
-PRODUCER = {"kctl.client.producer", "kctl.client.records"}
-CONSUMER = {"kctl.client.consumer", "kctl.client.records"}
+PRODUCER = {"kctl.client.producer", "kctl.client.records", "kctl.client.teardown"}
+CONSUMER = {"kctl.client.consumer", "kctl.client.records", "kctl.client.teardown"}
 
 HELP: dict[str, set[str]] = {
     "consume": {"kctl.cli.consume"},
@@ -113,7 +113,7 @@ HELP: dict[str, set[str]] = {
 BENCH = HELP["bench"] | CLIENT | {"kctl.cli.produce", "kctl.client.admin"}
 SPARK = {
     "kctl.pipeline.jobs", "kctl.pipeline.running", "kctl.pipeline.session", "kctl.pipeline.session_folders",
-    "kctl.pipeline.shipping",
+    "kctl.pipeline.shipping", "kctl.pipeline.spark_archive",
 }  # fmt: skip
 """What runs tasks; pyspark and pyarrow are imported when a plan has shown that there is something to do."""
 REPORT = HELP["pipeline"] | SPARK

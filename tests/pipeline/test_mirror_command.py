@@ -14,7 +14,7 @@ from tests.unit.cli.run_in_process import run_in_process
 WRONG = [
     (("mirror", "t"), "where to?"),
     (("mirror", "t", "--to-topic", "u", "--interval", "1s"), "--interval is for --continuous"),
-    (("mirror", "t", "--to-config", "/missing"), "--command-config /missing: No such file or directory"),
+    (("mirror", "t", "--to-config", "/missing"), "--to-config /missing: No such file or directory"),
     (("verify", "t"), "a topic is the same as itself"),
     (("verify", "t", "--export", "/x", "--to-topic", "u"), "--export and --to-...: compare with one of them"),
     (("mirror", "t", "--to-topic", "u", "--master", "yarn"), "is none of local, local[2]"),
@@ -52,7 +52,7 @@ def test_from_one_cluster_to_another_and_back_to_compare(
     found = json.loads(compared.stdout)
     assert (compared.code, found["equal"]) == (ExitCode.DEGRADED, False)
     assert [each["behind"] for each in found["partitions"]] == [2, 1]
-    assert "behind in partition 0: source offset 250" in compared.stderr
+    assert "behind in partition 0: source offsets 250, 251\n" in compared.stderr
     assert "2 of 2 partitions differ" in compared.stderr
 
 

@@ -15,6 +15,7 @@ from kctl.cli.formats.rows import Row
 from kctl.cli.formats.rows_out import write_rows
 from kctl.cli.options import Common, Output, with_common, with_options
 from kctl.cli.pipeline.continuing_options import ContinuingOptions, continuing_options
+from kctl.cli.pipeline.folder_type import FolderType
 from kctl.cli.pipeline.spark_options import SparkOptions, plan_of, result_of, spark_options
 from kctl.cli.words.sizes import parse_size_bytes
 from kctl.cli.words.topics import parse_topics
@@ -38,7 +39,12 @@ def export(
     ],
     to: Annotated[
         Path,
-        typer.Option("--to", metavar="FOLDER", help="Where to; on a cluster all workers see it under this path."),
+        typer.Option(
+            "--to",
+            click_type=FolderType(),
+            metavar="FOLDER",
+            help="Where to; on a cluster all workers see it under this path.",
+        ),
     ],
     file_format: Annotated[
         str, typer.Option("--file-format", metavar="NAME", help="Of the files: parquet or json (lines), with zstd.")
@@ -62,10 +68,13 @@ def export(
     """
     words = _parsed_topics(topics)
     range_bytes = _size(range_size)
-    if start not in ("start", "end"):
-        raise click.BadParameter(f"{start[:80]!r} is neither start nor end", param_hint="'--start'")
+    _one_of("--start", start, ("start", "end"))
     output = common.choose_output(*SHAPES)
 
+    from kctl.pipeline.export_files.folder import FORMATS, LAYOUTS
+
+    _one_of("--file-format", file_format, tuple(FORMATS))
+    _one_of("--layout", layout, LAYOUTS)
     from kctl.pipeline.jobs.export import INTERVAL_MS, ExportRequest, plan_export  # the client: not wanted for --help
     from kctl.pipeline.jobs.export import export as job
     from kctl.pipeline.ranges import FROM_EARLIEST, TO_LATEST, Selection
@@ -123,6 +132,11 @@ def _plan_rows(plan: "ExportPlan") -> list[Row]:
 def _number(value: object) -> int:
     assert isinstance(value, int)
     return value
+
+
+def _one_of(flag: str, word: str, known: tuple[str, ...]) -> None:
+    if word not in known:
+        raise click.BadParameter(f"{word[:80]!r} is none of {', '.join(known)}", param_hint=f"'{flag}'")
 
 
 def _parsed_topics(topics: list[str]) -> tuple[tuple[str, ...], str]:

@@ -12,6 +12,7 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.rows import Row
 from kctl.cli.formats.rows_out import write_rows
 from kctl.cli.options import Common, Output, with_common, with_options
+from kctl.cli.pipeline.folder_type import FolderType
 from kctl.cli.pipeline.spark_options import SparkOptions, plan_of, result_of, spark_options
 from kctl.cli.pipeline.target_options import ToTopicOption
 
@@ -27,7 +28,9 @@ SHAPES = (Output.TABLE, Output.JSON)
 def import_(
     common: Common,
     spark: SparkOptions,
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="What kctl pipeline export has written.")],
+    folder: Annotated[
+        Path, typer.Argument(click_type=FolderType(), metavar="FOLDER", help="What kctl pipeline export has written.")
+    ],
     topics: Annotated[
         list[str] | None,
         typer.Option("--topic", metavar="TOPIC", help="Only this of the exported topics; repeatable."),
@@ -44,7 +47,12 @@ def import_(
     ] = False,
     progress: Annotated[
         Path | None,
-        typer.Option("--progress", metavar="FOLDER", help="Where what is done is kept; else in the export."),
+        typer.Option(
+            "--progress",
+            click_type=FolderType(),
+            metavar="FOLDER",
+            help="Where what is done is kept; else in the export.",
+        ),
     ] = None,
 ) -> int:
     """Produce what was exported, each record at least once.

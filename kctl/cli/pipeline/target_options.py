@@ -55,7 +55,7 @@ class TargetOptions(NamedTuple):
         if self.is_another_cluster:
             limits = {name: setting for name, setting in settings.items() if name in _LIMITS}
             flags = {} if self.bootstrap is None else {"bootstrap.servers": Setting(self.bootstrap, "--to-bootstrap")}
-            settings = {**limits, **merge_settings(flags, (), {}, self.config).by_name}
+            settings = {**limits, **merge_settings(flags, (), {}, self.config, file_flag="--to-config").by_name}
         with lent(task_properties(settings, is_local=is_local)) as referring:
             yield referring
 

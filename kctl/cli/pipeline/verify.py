@@ -4,6 +4,7 @@ Shown by tests/cli/test_pipeline.py and tests/pipeline/test_mirror_command.py.
 """
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,11 +16,13 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.rows import Row
 from kctl.cli.formats.rows_out import write_rows
 from kctl.cli.options import Common, Output, with_common, with_options
+from kctl.cli.pipeline.folder_type import FolderType
 from kctl.cli.pipeline.spark_options import SparkOptions, plan_of, result_of, spark_options
 from kctl.cli.pipeline.target_options import TargetOptions, target_options
 
 if TYPE_CHECKING:
     from kctl.pipeline.jobs.verify import VerifyPlan, VerifyResult
+    from kctl.pipeline.record_diff import Sample
 
 KINDS = ("missing", "changed", "duplicate", "reordered", "extra", "behind")
 COLUMNS = ("partition", "source", "target", *KINDS)
@@ -35,7 +38,10 @@ def verify(
     spark: SparkOptions,
     topic: Annotated[str, typer.Argument(metavar="TOPIC", help="The source.")],
     export: Annotated[
-        Path | None, typer.Option("--export", metavar="FOLDER", help="Compare with an export; offsets count, too.")
+        Path | None,
+        typer.Option(
+            "--export", click_type=FolderType(), metavar="FOLDER", help="Compare with an export; offsets count, too."
+        ),
     ] = None,
     ignore_timestamps: Annotated[
         bool, typer.Option("--ignore-timestamps", help="Records that differ in their timestamps only are the same.")
@@ -105,19 +111,27 @@ def _show(common: Common, output: Output, result: "VerifyResult", *, allow_behin
     differing = [each for each in result.partitions if not each.is_equal]
     wrong = [each for each in differing if not (allow_behind and each.is_behind_only)]
     for each in differing:
-        for sample in each.differences.samples:
-            common.say(
-                f"  {sample.kind} in partition {each.partition}: {_where(sample.source_offset, sample.target_offset)}"
-            )
+        for kind in KINDS:
+            samples = [sample for sample in each.differences.samples if sample.kind == kind]
+            if samples:
+                more = ", ..." if len(samples) < getattr(each.differences, kind) else ""
+                common.say(f"  {kind} in partition {each.partition}: {_where(samples)}{more}")
     what = f"{len(wrong)} of {len(result.partitions)} partitions differ" if wrong else "the same"
     records = sum(each.source_records for each in result.partitions)
     common.say(f"kctl pipeline: {records} records of the source: {what}")
     return ExitCode.DEGRADED if wrong else ExitCode.OK
 
 
-def _where(source_offset: int | None, target_offset: int | None) -> str:
-    sides = (("source", source_offset), ("target", target_offset))
-    return ", ".join(f"{side} offset {offset}" for side, offset in sides if offset is not None)
+def _where(samples: Sequence["Sample"]) -> str:
+    """Return the offsets of samples of one kind: on the side that has them, or on both as `source/target`."""
+    first = samples[0]
+    on_both = first.source_offset is not None and first.target_offset is not None
+    side = "source/target" if on_both else "target" if first.source_offset is None else "source"
+    offsets = [
+        "/".join(str(offset) for offset in (sample.source_offset, sample.target_offset) if offset is not None)
+        for sample in samples
+    ]
+    return f"{side} offset{'' if len(offsets) == 1 else 's'} {', '.join(offsets)}"
 
 
 def _as_object(result: "VerifyResult") -> dict[str, object]:
