@@ -24,7 +24,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -43,6 +43,8 @@ CASES = ("read", "stream", "latency", "write", "memory", "plan")
 SOURCES = ("kctl", "kafka")
 VALUE_BYTES = 100
 PARTITIONS = 2
+BATCHES = 4
+"""Of a stream, at least."""
 MANY_PARTITIONS = 1000
 
 
@@ -104,27 +106,47 @@ def read(bench: Bench, codecs: tuple[str, ...]) -> None:
         for what, schema in (("all columns", None), ("value only", "value binary")):
             figures = bench.in_turns(partial(to_noop, topic=topic, schema=schema))
             show(f"read {codec}, {what}", figures, "M records/s")
-            ours, theirs = (statistics.median(bench.cpu_us[source][1:]) for source in SOURCES)
-            print(f"    CPU, broker apart: kctl {ours:.2f}; kafka {theirs:.2f} us a record; ratio {theirs / ours:.2f}")
-            bench.cpu_us.clear()
+            show_cpu(bench)
+
+
+class StreamRun(NamedTuple):
+    """One query over the whole topic, in M records/s, with the seconds in which it began: sessions start processes."""
+
+    whole: float
+    steady: float
+    """Batches from the second to the last full one: what a query that runs on and on gets."""
+    start_s: float
 
 
 def stream(bench: Bench) -> None:
     topic = bench.topic("none")
-    per_trigger = max(1, bench.records // 4)
+    per_trigger = max(1, bench.records // BATCHES)
+    runs: dict[str, list[StreamRun]] = {source: [] for source in SOURCES}
 
     def run(source: str) -> float:
+        began, cpu_s = perf_counter(), session_cpu_s()
         query = start_stream(bench, source, topic, maxOffsetsPerTrigger=str(per_trigger))
-        began = perf_counter()
         query.processAllAvailable()
         taken = perf_counter() - began
-        rows = sum(progress["numInputRows"] for progress in query.recentProgress)
+        bench.cpu_us.setdefault(source, []).append((session_cpu_s() - cpu_s) / bench.records * 1e6)
+        batches = [progress for progress in query.recentProgress if progress["numInputRows"]]
         query.stop()
-        if rows != bench.records:
-            raise SystemExit(f"{source}: {rows} of {bench.records} records came through the stream")
-        return bench.records / taken / 1e6
+        rows = [progress["numInputRows"] for progress in batches]
+        if sum(rows) != bench.records:
+            raise SystemExit(f"{source}: {sum(rows)} of {bench.records} records came through the stream")
+        triggers_s = [progress["durationMs"]["triggerExecution"] / 1000 for progress in batches]
+        full = [n for n in range(1, len(rows)) if rows[n] * 2 > per_trigger]
+        steady = sum(rows[n] for n in full) / sum(triggers_s[n] for n in full) / 1e6
+        runs[source].append(StreamRun(bench.records / taken / 1e6, steady, taken - sum(triggers_s)))
+        return runs[source][-1].whole
 
-    show(f"stream, batches of {per_trigger}", bench.in_turns(run), "M records/s")
+    bench.in_turns(run)
+    for field, what in (("whole", "the whole query"), ("steady", "from the second batch on")):
+        figures = {source: [getattr(each, field) for each in runs[source][1:]] for source in SOURCES}
+        show(f"stream, batches of {per_trigger}, {what}", figures, "M records/s")
+    starts = {source: [each.start_s for each in runs[source][1:]] for source in SOURCES}
+    show("stream, beside its batches (start of the query)", starts, "s", less_is_more=True)
+    show_cpu(bench)
 
 
 def latency(bench: Bench) -> None:
@@ -250,6 +272,13 @@ def show(what: str, found: dict[str, list[float]], unit: str, *, less_is_more: b
     ratio = theirs / ours if less_is_more else ours / theirs
     sides = "; ".join(f"{source} {spread(found[source])}" for source in SOURCES)
     print(f"{what}: {sides} {unit}; ratio {ratio:.2f}; load {os.getloadavg()[0]:.1f}", flush=True)
+
+
+def show_cpu(bench: Bench) -> None:
+    """Print what the processes of the session spent on a record, and forget it."""
+    ours, theirs = (statistics.median(bench.cpu_us[source][1:]) for source in SOURCES)
+    print(f"    CPU, broker apart: kctl {ours:.2f}; kafka {theirs:.2f} us a record; ratio {theirs / ours:.2f}")
+    bench.cpu_us.clear()
 
 
 @contextmanager
