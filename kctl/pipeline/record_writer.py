@@ -1,13 +1,13 @@
 """RecordWriter: Arrow batches to topics through the producer, with an account by partition.
 
-Owns which columns make a record and what is said when not all of it was delivered. Knows nothing of Spark.
+Owns what is said when not all of it was delivered; which columns make a record is record_rows.py's. Knows nothing of
+Spark.
 Shown by tests/sim/pipeline and, with real brokers, tests/pipeline/test_source_write.py.
 """
 
-from collections.abc import Iterable, Sequence
-from itertools import repeat
+from collections.abc import Iterable, Iterator
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from kctl.client.config import ProducerConfig
 from kctl.client.config.property import INT_MAX
@@ -21,8 +21,14 @@ from kctl.pipeline.ranges import Properties
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from kctl.pipeline.record_rows import Place, RecordRows
+
 MOST_NAMED: Final = 5
 """Partitions that an error names."""
+BYTES_PER_CALL: Final = 2 << 20
+"""About how much is handed to the producer in one call, which has max.block.ms for it."""
+BATCH_BYTES: Final = 256 << 10
+"""batch.size where none is given: rows come in masses here, and brokers write large batches at less cost."""
 
 
 class PartitionWritten(NamedTuple):
@@ -86,7 +92,6 @@ class RecordWriter:
         self._producer = Producer(writing_properties(properties), runtime or system_runtime())
         self._topic = topic
         self._with_timestamps = with_timestamps
-        self._rows = 0
 
     def __enter__(self) -> Self:
         return self
@@ -104,18 +109,21 @@ class RecordWriter:
             PartialWriteError: earlier rows are lost; this is what became of all of them.
             KafkaError: nothing was sent yet, and nothing can be.
         """
-        columns = send_arguments(batch, self._topic, with_timestamps=self._with_timestamps)
-        send = self._producer.send
-        row = self._rows
+        from kctl.pipeline.record_rows import place_rows, record_rows
+
+        record_rows(batch.slice(0, 0), with_timestamps=self._with_timestamps)  # the types, before any row is sent
+        for part in _parts(batch):
+            for place, rows in place_rows(part, self._topic):
+                self._send(place, record_rows(rows, with_timestamps=self._with_timestamps))
+
+    def _send(self, place: "Place", rows: "RecordRows") -> None:
+        send = self._producer.send_columns
         try:
-            for arguments in zip(*columns, strict=True):
-                send(*arguments)
-                row += 1
+            send(place.topic, rows.values, rows.keys, place.partition, rows.headers, rows.timestamps_ms)
         except KafkaError as error:
             raise self._account(error) from error
         except (TypeError, ValueError) as error:
-            raise ConfigError(f"row {row} of this task cannot be a record: {error}") from None
-        self._rows = row
+            raise ConfigError(f"to {place.topic}: {error}") from None
 
     def finish(self) -> WriteResult:
         """Return once every row is acknowledged, with what was written where.
@@ -160,7 +168,7 @@ def write_batches(
 
 
 def writing_properties(properties: Properties) -> dict[str, object]:
-    """Return a producer's properties in which the limit of a call holds for each record too.
+    """Return a producer's properties in which the limit of a call holds for each record too, and batches are large.
 
     Java's delivery.timeout.ms of two minutes would outlast a shorter API timeout; one that is given stays.
     """
@@ -170,86 +178,12 @@ def writing_properties(properties: Properties) -> dict[str, object]:
     if config.is_given(ProducerConfig.request_timeout_ms):
         limit_ms = max(limit_ms, config.linger_ms + config.request_timeout_ms)
     wanted.setdefault("delivery.timeout.ms", min(limit_ms, INT_MAX))
+    wanted.setdefault("batch.size", BATCH_BYTES)
     return wanted
 
 
-# --- columns ----------------------------------------------------------------------------------------------------------
-
-
-def send_arguments(batch: "pa.RecordBatch", topic: str | None, *, with_timestamps: bool) -> list[Iterable[Any]]:
-    """Return topic, value, key, partition, headers and timestamp of each row, as `Producer.send` takes them.
-
-    Raises: ConfigError: no column `value`, no topic, or a type that records do not have.
-    """
-    names = batch.schema.names
-    if "value" not in names:
-        raise ConfigError(f"the rows have no column value, only {', '.join(names) or 'none'}", key="value")
-    columns: list[Iterable[Any]] = [_topics(batch, topic), _bytes(batch, "value")]
-    columns.append(_bytes(batch, "key") if "key" in names else repeat(None, batch.num_rows))
-    columns.append(_partitions(batch) if "partition" in names else repeat(None, batch.num_rows))
-    columns.append(_headers(batch) if "headers" in names else repeat((), batch.num_rows))
-    is_timed = with_timestamps and "timestamp" in names
-    columns.append(_timestamps(batch) if is_timed else repeat(None, batch.num_rows))
-    return columns
-
-
-def _topics(batch: "pa.RecordBatch", topic: str | None) -> Iterable[Any]:
-    import pyarrow as pa
-
-    if topic is not None:
-        return repeat(topic, batch.num_rows)
-    if "topic" not in batch.schema.names:
-        raise ConfigError("no topic: set the option topic, or give the rows a column topic", key="topic")
-    column = batch.column("topic")
-    _expect(column.type, "topic", "string", pa.types.is_string(column.type) or pa.types.is_large_string(column.type))
-    if column.null_count:
-        raise ConfigError(f"{column.null_count} rows have no topic", key="topic")
-    return _listed(column)
-
-
-def _bytes(batch: "pa.RecordBatch", name: str) -> Sequence[bytes | None]:
-    import pyarrow as pa
-
-    column, types = batch.column(name), pa.types
-    if types.is_null(column.type) or types.is_binary(column.type) or types.is_large_binary(column.type):
-        return _listed(column)
-    _expect(column.type, name, "binary or string", types.is_string(column.type) or types.is_large_string(column.type))
-    return _listed(column.cast(pa.binary()))
-
-
-def _partitions(batch: "pa.RecordBatch") -> Sequence[int | None]:
-    import pyarrow as pa
-
-    column = batch.column("partition")
-    _expect(column.type, "partition", "int", pa.types.is_integer(column.type) or pa.types.is_null(column.type))
-    return _listed(column)
-
-
-def _timestamps(batch: "pa.RecordBatch") -> Sequence[int | None]:
-    import pyarrow as pa
-
-    column = batch.column("timestamp")
-    _expect(column.type, "timestamp", "timestamp", pa.types.is_timestamp(column.type) or pa.types.is_null(column.type))
-    return _listed(column.cast(pa.timestamp("ms"), safe=False).cast(pa.int64()))
-
-
-def _headers(batch: "pa.RecordBatch") -> Iterable[Sequence[tuple[str, bytes | None]]]:
-    import pyarrow as pa
-
-    column = batch.column("headers")
-    if column.null_count == len(column):
-        return repeat((), batch.num_rows)
-    is_list = pa.types.is_list(column.type) and pa.types.is_struct(column.type.value_type)
-    names = [field.name for field in column.type.value_type] if is_list else []
-    _expect(column.type, "headers", "array of struct of key string and value binary", names == ["key", "value"])
-    return [() if row is None else tuple((each["key"], each["value"]) for each in row) for row in _listed(column)]
-
-
-def _expect(kind: "pa.DataType", name: str, wanted: str, is_right: bool) -> None:
-    if not is_right:
-        raise ConfigError(f"column {name} is {kind}, not {wanted}", key=name)
-
-
-def _listed(column: "pa.Array") -> list[Any]:
-    values: list[Any] = column.to_pylist()
-    return values
+def _parts(batch: "pa.RecordBatch") -> "Iterator[pa.RecordBatch]":
+    """Yield the batch in slices, each so small that one call of the producer can take it in its time."""
+    rows = max(1, batch.num_rows * BYTES_PER_CALL // max(batch.nbytes, 1))
+    for first in range(0, batch.num_rows, rows):
+        yield batch.slice(first, rows)

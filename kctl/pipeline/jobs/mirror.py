@@ -11,8 +11,7 @@ Shown by tests/pipeline/test_mirror.py.
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
-from itertools import repeat
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kctl.client.admin import EARLIEST, LATEST, Admin, ClusterDescription, NewTopic
 from kctl.client.broker_errors import ErrorCode, broker_error
@@ -34,16 +33,13 @@ if TYPE_CHECKING:
 
 COLUMNS = ("key", "value", "offset", "timestamp", "headers")
 COMMIT_ROWS = 65_536
-"""Records of a transaction, about: more of them would be written again after a kill, fewer would cost time."""
+"""Records of a transaction, and a batch more: of more, more would be written again after a kill, fewer cost time."""
 INTERVAL_MS = 10_000
 LOOK_EVERY_MS = 1000
 LOOK_TIMEOUT_S = 1.0
 TRANSACTION_MS = 120_000
 """A transaction whose task is gone for good holds up readers of the target for so long; a next run ends it at once."""
-BATCH_BYTES = 128 * 1024
 LONGEST_NAME = 100
-_PARTITION = 3
-"""Which argument of `Producer.send` is the partition."""
 READ_COMMITTED = {"isolation.level": "read_committed"}
 
 
@@ -260,6 +256,7 @@ def _run(
             request.target_of(each.topic),
             plan.group_ids[each.topic],
             request.allow_loss,
+            COMMIT_ROWS,
             dict(request.properties),
             dict(request.target_properties),
         )
@@ -338,6 +335,7 @@ class _MirrorTask(NamedTuple):
     target_topic: str
     group_id: str
     allow_loss: bool
+    commit_rows: int
     properties: dict[str, object]
     target_properties: dict[str, object]
 
@@ -377,7 +375,7 @@ def mirror_range(task: _MirrorTask, attempt: Attempt) -> Mirrored:
 def _writing(properties: Mapping[str, object], transactional_id: str) -> dict[str, object]:
     from kctl.pipeline.record_writer import writing_properties
 
-    given = {"transaction.timeout.ms": TRANSACTION_MS, "batch.size": BATCH_BYTES, **properties}
+    given = {"transaction.timeout.ms": TRANSACTION_MS, **properties}
     return writing_properties({**given, "transactional.id": transactional_id, "enable.idempotence": "true"})
 
 
@@ -392,16 +390,18 @@ def _start(task: _MirrorTask, properties: dict[str, object], target: TopicPartit
 
 def _copy(task: _MirrorTask, target: TopicPartition, producer: "Producer", reader: "RangeReader") -> Mirrored:
     """Copy what the reader yields, a transaction for some batches; an error aborts the one that is open."""
+    from kctl.pipeline.record_rows import record_rows
+
     member = GroupMetadata(task.group_id, -1, "", None)
     records = transactions = pending = 0
-    for batch in reader:
+    for batch in _pieces(reader, task.commit_rows):
         if not pending:
             producer.begin_transaction()
-        for arguments in zip(*_arguments(batch, target), strict=True):
-            producer.send(*arguments)
+        rows = record_rows(batch, with_timestamps=True)
+        producer.send_columns(target.topic, rows.values, rows.keys, target.partition, rows.headers, rows.timestamps_ms)
         pending += batch.num_rows
-        if pending >= COMMIT_ROWS:
-            producer.send_offsets_to_transaction({target: reader.position}, member)
+        if pending >= task.commit_rows:
+            producer.send_offsets_to_transaction({target: batch.column("offset")[-1].as_py() + 1}, member)
             producer.commit_transaction()
             records, transactions, pending = records + pending, transactions + 1, 0
     if not pending:
@@ -411,9 +411,8 @@ def _copy(task: _MirrorTask, target: TopicPartition, producer: "Producer", reade
     return Mirrored(records + pending, transactions + 1)
 
 
-def _arguments(batch: "pa.RecordBatch", target: TopicPartition) -> Iterator[Iterable[Any]]:
-    """Yield topic, value, key, partition, headers and timestamp of all rows, as `Producer.send` takes them."""
-    from kctl.pipeline.record_writer import send_arguments
-
-    for place, column in enumerate(send_arguments(batch, target.topic, with_timestamps=True)):
-        yield repeat(target.partition, batch.num_rows) if place == _PARTITION else column
+def _pieces(batches: "Iterable[pa.RecordBatch]", most: int) -> "Iterator[pa.RecordBatch]":
+    """Yield the batches, cut so that none has more records than a transaction is to have."""
+    for batch in batches:
+        for start in range(0, batch.num_rows, most):
+            yield batch.slice(start, most)

@@ -1,0 +1,167 @@
+"""Rows of an Arrow batch as columns of records, and which rows go to which partition.
+
+Owns the names and types that make a record: a column `value` (binary or string) and any of `key` (likewise), `topic`,
+`partition`, `timestamp` and `headers` (a list of structs of key and value). Other columns are not looked at. Imports
+pyarrow, so tasks import it late. Knows nothing of producers. Shown by tests/unit/pipeline/test_record_rows.py.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby, pairwise
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kctl.client.errors import ConfigError
+
+Headers = Sequence[tuple[str, bytes | None]]
+
+
+class RecordRows(NamedTuple):
+    """The columns of some records as lists with an entry a row; None where no row has one."""
+
+    values: list[bytes | None]
+    keys: list[bytes | None] | None
+    headers: list[Headers] | None
+    timestamps_ms: list[int | None] | None
+
+
+class Place(NamedTuple):
+    """Where rows go; `partition` None leaves it to the producer."""
+
+    topic: str
+    partition: int | None
+
+
+def record_rows(batch: pa.RecordBatch, *, with_timestamps: bool) -> RecordRows:
+    """Return the rows' columns.
+
+    Raises: ConfigError: no column `value`, or a type that records do not have.
+    """
+    names = batch.schema.names
+    if "value" not in names:
+        raise ConfigError(f"the rows have no column value, only {', '.join(names) or 'none'}", key="value")
+    values = _bytes(batch, "value")
+    return RecordRows(
+        [None] * batch.num_rows if values is None else values,
+        _bytes(batch, "key") if "key" in names else None,
+        _headers(batch) if "headers" in names else None,
+        _timestamps(batch) if with_timestamps and "timestamp" in names else None,
+    )
+
+
+def place_rows(batch: pa.RecordBatch, topic: str | None) -> Iterator[tuple[Place, pa.RecordBatch]]:
+    """Yield the rows by where they go, those of one place in their order.
+
+    Rows that have a partition never overtake rows that leave it to the producer, nor the other way round: a key may
+    choose the same one.
+
+    Args: topic: of all rows; None: a column `topic` says it.
+    Raises: ConfigError: no topic, or a column of a type that says neither topic nor partition.
+    """
+    if not batch.num_rows:
+        return
+    if topic is None:
+        batch = _with_topics(batch)
+    partitions = _partitions(batch)
+    if partitions is None or partitions.null_count == batch.num_rows:
+        for name, rows in _by_topic(batch, topic):
+            yield Place(name, None), rows
+    elif partitions.null_count:
+        for first, end in _stretches(partitions):
+            yield from place_rows(batch.slice(first, end - first), topic)
+    else:
+        for name, rows in _by_topic(batch, topic):
+            for partition, part in _by_value(rows, "partition"):
+                yield Place(name, partition), part
+
+
+def _stretches(partitions: pa.Array) -> Iterator[tuple[int, int]]:
+    """Yield where rows begin and end that all have a partition, or none of them."""
+    starts = [next(rows)[0] for _, rows in groupby(enumerate(partitions.is_null().to_pylist()), lambda row: row[1])]
+    yield from pairwise([*starts, len(partitions)])
+
+
+def _by_topic(batch: pa.RecordBatch, topic: str | None) -> Iterator[tuple[str, pa.RecordBatch]]:
+    if topic is not None:
+        yield topic, batch
+        return
+    yield from _by_value(batch, "topic")
+
+
+def _by_value(batch: pa.RecordBatch, name: str) -> Iterator[tuple[Any, pa.RecordBatch]]:
+    """Yield the rows by the value of a column that has no nulls; the order of those that share one is kept."""
+    column = batch.column(name)
+    bounds = pc.min_max(column)
+    if bounds["min"] == bounds["max"]:
+        yield column[0].as_py(), batch
+        return
+    ordered = batch.take(pc.sort_indices(column))  # stable
+    ends = pc.run_end_encode(ordered.column(name)).run_ends.to_pylist()
+    for first, end in pairwise([0, *ends]):
+        yield ordered.column(name)[first].as_py(), ordered.slice(first, end - first)
+
+
+def _with_topics(batch: pa.RecordBatch) -> pa.RecordBatch:
+    if "topic" not in batch.schema.names:
+        raise ConfigError("no topic: set the option topic, or give the rows a column topic", key="topic")
+    column = batch.column("topic")
+    _expect(column.type, "topic", "string", pa.types.is_string(column.type) or pa.types.is_large_string(column.type))
+    if column.null_count:
+        raise ConfigError(f"{column.null_count} rows have no topic", key="topic")
+    return batch
+
+
+def _partitions(batch: pa.RecordBatch) -> pa.Array | None:
+    if "partition" not in batch.schema.names:
+        return None
+    column = batch.column("partition")
+    _expect(column.type, "partition", "int", pa.types.is_integer(column.type) or pa.types.is_null(column.type))
+    least = None if column.null_count == len(column) else pc.min(column).as_py()
+    if least is not None and least < 0:
+        raise ConfigError(f"a partition of {least}: they are numbered from 0 on", key="partition")
+    return column
+
+
+def _bytes(batch: pa.RecordBatch, name: str) -> list[bytes | None] | None:
+    column, types = batch.column(name), pa.types
+    if not (types.is_null(column.type) or types.is_binary(column.type) or types.is_large_binary(column.type)):
+        is_text = types.is_string(column.type) or types.is_large_string(column.type)
+        _expect(column.type, name, "binary or string", is_text)
+        column = column.cast(pa.large_binary() if types.is_large_string(column.type) else pa.binary())
+    if column.null_count == len(column):
+        return None
+    values: list[bytes | None] = column.to_pylist()
+    return values
+
+
+def _timestamps(batch: pa.RecordBatch) -> list[int | None] | None:
+    column = batch.column("timestamp")
+    _expect(column.type, "timestamp", "timestamp", pa.types.is_timestamp(column.type) or pa.types.is_null(column.type))
+    if column.null_count == len(column):
+        return None
+    times = column.cast(pa.timestamp("ms"), safe=False).cast(pa.int64())
+    earliest_ms = pc.min(times).as_py()
+    if earliest_ms < 0:
+        raise ConfigError(f"a timestamp of {earliest_ms} ms: records have none before 1970", key="timestamp")
+    found: list[int | None] = times.to_pylist()
+    return found
+
+
+def _headers(batch: pa.RecordBatch) -> list[Headers] | None:
+    column = batch.column("headers")
+    is_list = pa.types.is_list(column.type) and pa.types.is_struct(column.type.value_type)
+    names = [field.name for field in column.type.value_type] if is_list else []
+    is_right = names == ["key", "value"] or pa.types.is_null(column.type)
+    _expect(column.type, "headers", "array of struct of key string and value binary", is_right)
+    if column.null_count == len(column):
+        return None
+    if column.flatten().field(0).null_count:
+        raise ConfigError("a header without a key: it may be empty, but not null", key="headers")
+    rows = column.to_pylist()
+    return [() if row is None else tuple((each["key"], each["value"]) for each in row) for row in rows]
+
+
+def _expect(kind: pa.DataType, name: str, wanted: str, is_right: bool) -> None:
+    if not is_right:
+        raise ConfigError(f"column {name} is {kind}, not {wanted}", key=name)
