@@ -20,6 +20,8 @@ TOPIC = "bench"
 SIZES_BYTES = (100, 1000)
 COMPRESSIONS = ("none", "lz4")
 FLUSH_S = 300
+ROWS_A_CALL = 10_000
+"""As Spark makes its Arrow batches."""
 
 
 class Measured(NamedTuple):
@@ -97,6 +99,21 @@ def with_kctl(bootstrap: str, values: list[bytes], compression: str) -> Measured
     return measured
 
 
+def with_columns(bootstrap: str, values: list[bytes], compression: str) -> Measured:
+    """As a program does that has its records in columns."""
+    from kctl.client import Producer
+
+    producer = Producer({"bootstrap.servers": bootstrap, "compression.type": compression})
+    producer.send(TOPIC, b"connects").result(FLUSH_S)
+    wall, cpu = perf_counter(), process_time()
+    for first in range(0, len(values), ROWS_A_CALL):
+        producer.send_columns(TOPIC, values[first : first + ROWS_A_CALL])
+    producer.flush(FLUSH_S)
+    measured = Measured(len(values), perf_counter() - wall, process_time() - cpu)
+    producer.close(0)
+    return measured
+
+
 def with_confluent(bootstrap: str, values: list[bytes], compression: str) -> Measured:
     import confluent_kafka
 
@@ -149,7 +166,12 @@ def with_kafka_python(bootstrap: str, values: list[bytes], compression: str) -> 
     return measured
 
 
-CLIENTS: dict[str, Client] = {"kctl": with_kctl, "confluent-kafka": with_confluent, "kafka-python": with_kafka_python}
+CLIENTS: dict[str, Client] = {
+    "kctl": with_kctl,
+    "kctl, columns": with_columns,
+    "confluent-kafka": with_confluent,
+    "kafka-python": with_kafka_python,
+}
 
 
 # --- running ----------------------------------------------------------------------------------------------------------

@@ -63,6 +63,50 @@ def test_records_of_many_threads_arrive_once_and_in_each_threads_order(served: S
             assert [value for value in log if value.startswith(b"%d:" % name)] == expected
 
 
+def test_columns_of_many_threads_arrive_once_and_in_each_threads_order(served: ServedSandbox) -> None:
+    """Far more than the memory holds, so that every thread waits for it again and again."""
+    producer = Producer({"bootstrap.servers": served.bootstrap, "batch.size": 500, "buffer.memory": 20_000})
+    counts: list[int] = []
+
+    def send(name: int) -> None:
+        for turn in range(20):
+            rows: list[bytes | None] = [b"%d:%d" % (name, turn * 101 + number) for number in range(100)]
+            columns = producer.send_columns("t", rows, partition=name % 3)
+            producer.send("t", b"%d:%d" % (name, turn * 101 + 100), partition=name % 3)
+            counts.append(columns.result(PATIENCE_S))
+
+    in_threads([lambda name=name: send(name) for name in range(4)])  # type: ignore[misc]  # a bound default
+    producer.flush(PATIENCE_S)
+    assert counts == [100] * 80
+    assert producer.close(PATIENCE_S).delivered == 4 * 20 * 101
+    for name in range(4):
+        sent = [value for value in values(served, name % 3) if value.startswith(b"%d:" % name)]
+        assert sent == [b"%d:%d" % (name, number) for number in range(20 * 101)]
+
+
+def test_a_close_wakes_a_thread_that_waits_to_hand_over_columns(served: ServedSandbox) -> None:
+    producer = Producer({"bootstrap.servers": served.bootstrap, "buffer.memory": 20_000, "max.request.size": 20_000})
+    producer.send("t", b"first").result(PATIENCE_S)
+    freeze_all(served)
+    ends: list[KafkaError] = []
+
+    def send() -> None:
+        with pytest.raises(KafkaError) as caught:
+            producer.send_columns("t", [bytes(10)] * 100_000)
+        ends.append(caught.value)
+
+    thread = threading.Thread(target=send)
+    thread.start()
+    while producer.metrics().buffer_used_bytes < 10_000:
+        threading.Event().wait(0.01)
+    result = producer.close(0)
+    thread.join(PATIENCE_S)
+    assert not thread.is_alive()
+    assert [type(end) for end in ends] == [IllegalStateError]
+    assert result.delivered == 1
+    assert result.undelivered > 0
+
+
 def test_no_wake_up_is_lost_between_single_sends(served: ServedSandbox) -> None:
     with Producer({"bootstrap.servers": served.bootstrap, "linger.ms": 0}) as producer:
         for number in range(1000):
