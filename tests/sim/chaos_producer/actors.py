@@ -20,9 +20,11 @@ from kctl.client.errors import (
 )
 from kctl.client.events import Expired, Failed, Lost
 from kctl.client.producer import Producer, SendFuture
+from kctl.client.producer.future import NO_PARTITION, Outcome
+from kctl.client.producer.record_run import ColumnsFuture, RecordRun
 from kctl.sandbox.sim import sim_runtime
 from tests.sim.chaos_producer.plan import ProducerClient
-from tests.sim.chaos_producer.sendings import watch
+from tests.sim.chaos_producer.sendings import names_of, watch, watch_rows
 from tests.sim.chaos_producer.world import BOOTSTRAP, Phase, ProducerWorld, Sent
 
 T = TypeVar("T")
@@ -36,6 +38,8 @@ SHORT_BLOCK_MS = 100
 """A max.block.ms in which a record may not be acknowledged though all is well."""
 INPUT = TopicPartition("t", 0)
 """What transactions commit offsets of, for a group that is called like the transactional id."""
+ROWS = (0, 1, 2, 7, 30, 100)
+"""How many records one call of send_columns may have."""
 MOST_RECORDS = 1500
 """Of one producer in the chaos: a link of one byte a millisecond would make plans of minutes otherwise."""
 
@@ -54,7 +58,9 @@ class Life:
         """A close that another thread is to make at the same time."""
         self.futures: dict[str, SendFuture] = {}
         self.transactions = 0
-        self._recent: list[SendFuture] = []
+        self.columns: dict[str, ColumnsFuture] = {}
+        """By the name of the first row."""
+        self._recent: list[SendFuture | ColumnsFuture] = []
         self._told = 0
         self._sent = 0
         chance = world.hub.rng(f"callbacks.{self.proc}")
@@ -66,7 +72,11 @@ class Life:
         runtime = sim_runtime(world.hub, plan.name, world.network, world.resolver)
         world.history.event(self.proc, "born", dict(plan.properties))
         self.producer = Producer(properties, runtime, events=self._on_network_event)
-        watch(self.producer, lambda what, value: world.history.event(self.proc, what, value))
+        watch(self.producer, self._note)
+        watch_rows(self.producer, self._on_run, self._note, self._on_rows)
+
+    def _note(self, what: str, value: Any) -> None:
+        self.world.history.event(self.proc, what, value)
 
     def _on_network_event(self, event: object) -> None:
         if isinstance(event, Failed | Lost | Expired) and isinstance(event.error, RemoteProtocolError):
@@ -98,6 +108,7 @@ class Life:
             error = caught
             told = {"text": str(caught)[:300], "cause": type(getattr(caught, "cause", None)).__name__}
             told["undelivered"] = getattr(caught, "undelivered", None)
+            told["accepted"] = getattr(caught, "accepted", None)
             if isinstance(caught, KafkaTimeoutError):
                 told |= {"limit": caught.limit, "timeout_ms": caught.timeout_ms, "elapsed_ms": caught.elapsed_ms}
                 told["spent_ms"] = caught.account.ledger
@@ -175,24 +186,80 @@ class Life:
         """The callback of every record; sometimes it sends another one, once it may close the producer."""
         outcome = future.outcome
         assert outcome is not None
-        word = "ok" if outcome.error is None else "unknown" if outcome.is_unknown else "failed"
-        error = "" if outcome.error is None else type(outcome.error).__name__
         offset = future.result(0).offset if outcome.error is None else -1
-        told_ms = future.result(0).timestamp_ms if outcome.error is None else 0
-        until_ms = self.world.hub.stalled_until_us(self.plan.name) // 1000
-        self.world.history.add(
-            self.proc, "event", "told",
-            [name, word, error, [future.topic, future.partition], offset, told_ms, str(outcome.error or "")[:200]],
-            stalled_ms=until_ms,
-        )  # fmt: skip
-        self.world.coverage.called("future", error or word)
+        self._tell(name, outcome, future.partition, offset)
         self._told += 1
         is_chaos = self.world.phase is Phase.CHAOS
         if self._close_at and self._told >= self._close_at and is_chaos and not self.is_closing:
             self.is_closing = True
             self.call("callback", "close", lambda: self.producer.close(5), 0, None, _counts)
         elif is_chaos and not self.is_closing and self._chance.random() < 0.01:
-            self.send("callback", self._chance, is_in_callback=True)
+            if self._chance.random() < 0.3:
+                self.send_columns("callback", self._chance, 3, is_in_callback=True)
+            else:
+                self.send("callback", self._chance, is_in_callback=True)
+
+    def _tell(self, name: str, outcome: Outcome, partition: int, offset: int) -> None:
+        word = "ok" if outcome.error is None else "unknown" if outcome.is_unknown else "failed"
+        error = "" if outcome.error is None else type(outcome.error).__name__
+        self.world.history.add(
+            self.proc, "event", "told",
+            [name, word, error, ["t", partition], offset, str(outcome.error or "")[:200]],
+            stalled_ms=self.world.hub.stalled_until_us(self.plan.name) // 1000,
+        )  # fmt: skip
+        self.world.coverage.called("future", error or word)
+
+    # --- records in columns -----------------------------------------------------------------------------------------
+
+    def send_columns(self, who: str, chance: Random, count: int, *, is_in_callback: bool = False) -> KafkaError | None:
+        """Send many records in one call, with whatever columns there can be."""
+        world = self.world
+        is_chaos = world.phase is Phase.CHAOS
+        names = [f"{self.proc}/{self._sent + number}" for number in range(1, count + 1)]
+        self._sent += count
+        sizes = [chance.choice([0, 0, 0, 20, 300, 1200]) if is_chaos else 0 for _ in names]
+        if names and is_chaos and chance.random() < 0.01:
+            sizes[chance.randrange(count)] = 2500  # more than max.request.size: no row is accepted
+        values = [name.encode() + b" " + bytes(size) for name, size in zip(names, sizes, strict=True)]
+        keys: list[bytes | None] | None = None
+        if chance.random() < 0.4:
+            keys = [chance.choice([None, b"k1", b"k2", b"k3"]) for _ in names]
+        headers = [[("h", name.encode())] for name in names] if chance.random() < 0.2 else None
+        partition = chance.randrange(len(world.partitions("t"))) if chance.random() < 0.3 else None
+        if is_chaos and chance.random() < 0.003:
+            partition = 99
+        at_ms = chance.choice([None, None, 7, [chance.choice([None, number]) for number in range(count)]])
+
+        def outcome(future: ColumnsFuture) -> int:
+            if names:
+                self.columns[names[0]] = future
+            self._recent = [*self._recent[-7:], future]
+            return future.count
+
+        timeout_ms = 0 if is_in_callback else int(self.plan.properties["max.block.ms"])
+        ended = self.call(
+            who, "columns",
+            lambda: self.producer.send_columns("t", values, keys, partition, headers, at_ms),
+            timeout_ms, names, outcome,
+        )  # fmt: skip
+        return ended if isinstance(ended, KafkaError) else None
+
+    def _on_run(self, run: RecordRun) -> None:
+        """Write down which rows are accepted now, and what they are."""
+        partition = None if run.partition == NO_PARTITION else run.partition
+        for row, name in enumerate(names_of(run)):
+            at_ms = run.timestamp_ms if run.timestamps_ms is None else run.timestamps_ms[row]
+            key = None if run.keys is None else run.keys[row]
+            headers = [] if run.headers is None else list(run.headers[row])
+            self.world.sent[name] = Sent(key, headers, partition, at_ms)
+        self._note("accepted", names_of(run))
+
+    def _on_rows(self, run: RecordRun, outcome: Outcome) -> None:
+        for row, name in enumerate(names_of(run)):
+            offset = outcome.base_offset + run.offset_in_batch + row if outcome.base_offset >= 0 else -1
+            self._tell(name, outcome, run.partition, offset)
+
+    # --- other calls ------------------------------------------------------------------------------------------------
 
     def flush(self, who: str, timeout_ms: int | None) -> KafkaError | None:
         limit_ms = int(self.plan.properties["delivery.timeout.ms"]) if timeout_ms is None else timeout_ms
@@ -209,7 +276,11 @@ class Life:
     def step(self, who: str, chance: Random) -> None:
         """Do one thing, mostly send."""
         choice = chance.random()
-        if choice < 0.55 and self._sent < MOST_RECORDS:
+        if choice < 0.12 and self._sent < MOST_RECORDS:
+            if self.send_columns(who, chance, chance.choice(ROWS)) is not None:
+                self.world.hub.sleep_ms(chance.randint(1, 100))
+                return
+        elif choice < 0.55 and self._sent < MOST_RECORDS:
             for _ in range(chance.choice([1, 1, 2, 5, 10])):
                 if self.send(who, chance) is not None:
                     self.world.hub.sleep_ms(chance.randint(1, 100))  # an error that may come at once again
@@ -275,7 +346,10 @@ class Life:
         if self.world.phase is Phase.HEAL:
             self.send_everywhere("main", chance)  # all is well again when every leader is reached
         for _ in range(chance.randint(1, 8)):
-            error = self.send("main", chance)
+            if chance.random() < 0.15:
+                error = self.send_columns("main", chance, chance.choice(ROWS[:3] if is_calm else ROWS))
+            else:
+                error = self.send("main", chance)
             if error is not None and chance.random() < 0.5:
                 break
             if not is_calm:
@@ -311,12 +385,14 @@ class Life:
     def over(self) -> None:
         """Write down what is left of a producer that is closed and used by nobody."""
         metrics = self.producer.metrics()
-        undone = [name for name, future in self.futures.items() if not future.done()]
+        futures: dict[str, SendFuture | ColumnsFuture] = {**self.futures, **self.columns}
+        undone = [name for name, future in futures.items() if not future.done()]
         self.world.history.event(
             self.proc,
             "gone",
             {
                 "undone": undone[:10],
+                "columns": [[name, one.count, one.delivered, one.undelivered] for name, one in self.columns.items()],
                 "counts": [metrics.records_delivered, metrics.records_failed, metrics.records_unknown],
                 "left": [metrics.records_outstanding, metrics.batches_in_flight, metrics.buffer_used_bytes],
             },
@@ -385,6 +461,8 @@ class Actor:
                     life.send_everywhere("main", self.chance)  # all is well again when every leader is reached
                 for _ in range(3):
                     life.send("main", self.chance)
+                if self.chance.random() < 0.2:
+                    life.send_columns("main", self.chance, 7)
                 self.is_settled = life.flush("main", CALM_MS) is None
             world.hub.sleep_ms(300)
         self._wait_for_threads(life)

@@ -172,6 +172,8 @@ class Facts:
     def _of_producer(self, producer: Producing, entry: Entry) -> None:
         do = {
             ("ok", "send"): self._accepted,
+            ("event", "accepted"): self._rows_accepted,
+            ("event", "taken-back"): self._rows_taken_back,
             ("event", "told"): self._told,
             ("invoke", "close"): self._closing,
             ("ok", "close"): self._closed,
@@ -236,10 +238,24 @@ class Facts:
         producer.transactions[-1].end = ENDS[entry.what]
         producer.is_aborted_only = False
 
+    def _rows_accepted(self, producer: Producing, entry: Entry) -> None:
+        for name in entry.value:
+            self._accept(producer, name, entry.at_ms)
+
+    def _rows_taken_back(self, producer: Producing, entry: Entry) -> None:
+        for name in entry.value:
+            record = self.records.pop(name)
+            producer.records.remove(record)
+            if record.transaction:
+                producer.transactions[record.transaction - 1].records.remove(record)
+
     def _accepted(self, producer: Producing, entry: Entry) -> None:
+        self._accept(producer, entry.value, entry.at_ms)
+
+    def _accept(self, producer: Producing, name: str, at_ms: int) -> None:
         number = len(producer.records)
         transactions = producer.transactions
-        record = Record(entry.value, producer.name, number, entry.at_ms, transactions[-1].number if transactions else 0)
+        record = Record(name, producer.name, number, at_ms, transactions[-1].number if transactions else 0)
         producer.records.append(record)
         self.records[record.name] = record
         if transactions:

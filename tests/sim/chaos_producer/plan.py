@@ -183,7 +183,7 @@ def _cluster(chance: Random) -> ClusterPlan:
         transaction_version=chance.choice([1, 2, 2]),
         replicas=chance.choice([1, 3, 3]),
         min_insync=chance.choice([1, 2, 3]),
-        replication_ms=chance.choice([0, 0, 2, 30, 300]),
+        replication_ms=chance.choice([0, 0, 2, 30, 120]),
         lag_ms=chance.choice([1000, 3000, 30_000]),
         markers_ms=chance.choice([0, 0, 5, 200]),
     )

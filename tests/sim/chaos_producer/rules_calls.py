@@ -10,6 +10,7 @@
 | D8 unexpected-error | a call raises nothing but what is its own to raise |
 | F1 flush-lies | flush returns only when every record sent before it is delivered, or was reported by a flush before |
 | F2 flush-count | the count in its error is that of the records that are not delivered |
+| F4 columns-counts | send_columns tells how many rows were accepted; its future counts them as they are told |
 | F3 close-counts | what close returns, and the metrics, are the ends of the futures, and all of them have ended |
 | H1 heal | after the faults are over everything goes well again within a bound |
 """
@@ -25,10 +26,13 @@ SLOW_MS = 250
 MOST_BATCHES = 10
 """One after the other, in a call of the calm: a batch may have one record, and one may be in flight."""
 CLOSE_LIMIT_MS = 1000
+_SOON = ("flush", "commit", "offsets", "send", "columns", "begin")
 _OF_TRANSACTIONS = ("IllegalStateError", "AbortableTransactionError", "FatalTransactionError")
 _ENDS = ("MaxBlockTimeout", *_OF_TRANSACTIONS)
+_NOT_ACCEPTED = ("MaxBlockTimeout", "RecordTooLargeError", "UnknownTopicOrPartitionError")
 EXPECTED: dict[str, tuple[str, ...]] = {
-    "send": ("MaxBlockTimeout", "RecordTooLargeError", "UnknownTopicOrPartitionError"),
+    "send": _NOT_ACCEPTED,
+    "columns": _NOT_ACCEPTED,
     "flush": ("FlushTimeout", "UndeliveredError"),
     "partitions_for": ("MaxBlockTimeout",),
     "init": _ENDS,
@@ -66,6 +70,7 @@ class CallRules:
             yield from self._ended(self._open.pop(entry.proc), entry, facts)
         elif entry.what == "gone":
             yield from self._gone(entry, facts.producers[life_of(entry.proc)])
+            yield from self._columns(entry, facts)
 
     def _ended(self, began: Entry, entry: Entry, facts: Facts) -> Iterator[Violation]:
         producer = facts.producers[life_of(entry.proc)]
@@ -78,6 +83,11 @@ class CallRules:
         yield from self._error(entry, producer)
         if entry.what == "flush":
             yield from self._flushed(began, entry, producer)
+        if entry.what == "columns" and (entry.kind == "ok" or entry.error == "MaxBlockTimeout"):
+            accepted = sum(name in facts.records for name in began.value)
+            told = entry.value if entry.kind == "ok" else entry.value["accepted"]
+            if told != accepted or (entry.kind == "ok" and accepted != len(began.value)):
+                yield broken("F4 columns-counts", entry, f"{told} of {len(began.value)}, and {accepted} are accepted")
         if entry.what == "close" and entry.kind == "ok":
             self._counts.setdefault(producer.name, []).append((entry, entry.proc.endswith("/callback")))
         if facts.phase in ("stable", "over") and began.at_ms >= facts.stable_ms:
@@ -133,7 +143,9 @@ class CallRules:
         cluster = facts.plan.cluster
         slow_ms = SLOW_MS + int(producer.properties["linger.ms"]) + cluster.markers_ms
         slow_ms += MOST_BATCHES * cluster.replication_ms
-        if entry.what in ("flush", "commit", "offsets", "send", "begin") and (entry.error or elapsed_ms > slow_ms):
+        if entry.what in ("flush", "commit", "offsets", "send", "columns", "begin") and (
+            entry.error or elapsed_ms > slow_ms
+        ):
             yield broken("D7 slow", entry, f"{entry.what}: {elapsed_ms} ms, {entry.error or 'ok'} {entry.value or ''}")
         if entry.what == "close" and entry.kind == "ok":
             is_clean = not any(
@@ -141,6 +153,15 @@ class CallRules:
             )
             if elapsed_ms > CLOSE_LIMIT_MS or not is_clean or entry.value["transaction"] not in (None, "committed"):
                 yield broken("D5 close", entry, f"{elapsed_ms} ms: {entry.value}")
+
+    @staticmethod
+    def _columns(entry: Entry, facts: Facts) -> Iterator[Violation]:
+        for first, count, *counts in entry.value["columns"]:
+            proc, _, number = first.rpartition("/")
+            words = [facts.records[f"{proc}/{int(number) + row}"].word for row in range(count)]
+            truth = [words.count("ok"), count - words.count("ok")]
+            if counts != truth:
+                yield broken("F4 columns-counts", entry, f"the future of {first} counts {counts}, and it is {truth}")
 
     def _gone(self, entry: Entry, producer: Producing) -> Iterator[Violation]:
         """All futures have ended: whoever counted them has to agree."""

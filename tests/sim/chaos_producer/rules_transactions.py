@@ -40,7 +40,7 @@ class TransactionRules:
             self._offsets[transactional_id] = offset
         elif entry.kind == "invoke":
             self._invoked[entry.proc] = entry.number
-        elif entry.kind == "ok" and entry.what in ("begin", "commit", "send"):
+        elif entry.kind == "ok" and entry.what in ("begin", "commit", "send", "columns"):
             producer = facts.producers[life_of(entry.proc)]
             is_behind = self._invoked[entry.proc] > producer.erred  # a send may have waited for memory all along
             if is_behind and (producer.is_fatal or producer.is_aborted_only):

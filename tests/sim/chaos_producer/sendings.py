@@ -1,7 +1,8 @@
-"""What producers hand to their connections, read from the bytes of the batches, and what became of each attempt.
+"""What producers hand to their connections, what became of each attempt, and of each row of send_columns.
 
 It is the one place that looks inside a producer: what is sent in vain, or in another order than was promised, shows at
-no broker as long as nothing else goes wrong. Shown by tests/sim/chaos_producer/test_seeds.py.
+no broker as long as nothing else goes wrong, and of rows the caller is told the number only.
+Shown by tests/sim/chaos_producer/test_seeds.py.
 """
 
 import struct
@@ -10,8 +11,11 @@ from typing import Any
 
 from kctl.client.producer import Producer
 from kctl.client.producer.batch import Batch
+from kctl.client.producer.future import Outcome
+from kctl.client.producer.mailbox import Event
 from kctl.client.producer.partition_queue import PartitionQueue
 from kctl.client.producer.produce_calls import Sent, Verdict
+from kctl.client.producer.record_run import Parcel, RecordRun
 from kctl.client.records import decode_batches
 from tests.sim.chaos_producer.world import id_of
 
@@ -20,6 +24,45 @@ _PRODUCER_STATE_AT = 43
 """Where a batch of the present format has producer id, epoch and first sequence number."""
 
 Note = Callable[[str, Any], None]
+Told = Callable[[RecordRun, Outcome], None]
+
+
+def watch_rows(producer: Producer, accepted: Callable[[RecordRun], None], note: Note, told: Told) -> None:
+    """Have the rows of send_columns noted.
+
+    Args:
+        accepted: called with each run before it is handed over.
+        note: gets the names of those that were handed over in vain, as `taken-back`.
+        told: called with each run and what becomes of it.
+    """
+    mailbox, deliveries = producer._mailbox, producer._sender._deliveries
+    post, take_back, finish = mailbox.post, mailbox.take_back, deliveries.finish
+
+    def posting(event: Event) -> None:
+        if isinstance(event, RecordRun):
+            accepted(event)
+        post(event)
+
+    def taking_back(event: Event) -> bool:
+        is_back = take_back(event)
+        if is_back and isinstance(event, RecordRun):
+            note("taken-back", names_of(event))
+        return is_back
+
+    def finishing(records: Sequence[Parcel], outcome: Outcome) -> None:
+        for parcel in records:
+            if isinstance(parcel, RecordRun):
+                told(parcel, outcome)
+        finish(records, outcome)
+
+    mailbox.post = posting  # type: ignore[method-assign]  # the seam is for this test alone
+    mailbox.take_back = taking_back  # type: ignore[method-assign]  # as above
+    deliveries.finish = finishing  # type: ignore[method-assign]  # as above
+
+
+def names_of(run: RecordRun) -> list[str]:
+    """Return the names of a run's rows."""
+    return [id_of(value) for value in run.values[run.first : run.end]]
 
 
 def watch(producer: Producer, note: Note) -> None:

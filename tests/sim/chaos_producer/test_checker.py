@@ -46,7 +46,7 @@ class Story:
         self.call("send", name, asked=[name, 0, 0])
 
     def told(self, name: str, offset: int, word: str = "ok", error: str = "", at_ms: int = 10) -> None:
-        self.event("p1.1", "told", [name, word, error, ["t", 0], offset, 0, ""], at_ms)
+        self.event("p1.1", "told", [name, word, error, ["t", 0], offset, ""], at_ms)
 
     def sent(self, *names: str, epoch: int = 0, at_ms: int = 8) -> None:
         self.event("p1.1", "sent", [0, list(names), [1000, epoch], 0], at_ms)
@@ -57,7 +57,7 @@ class Story:
     def close(self, *counts: int, transaction: str | None = None) -> None:
         value = {"counts": list(counts), "sums": list(counts), "transaction": transaction}
         self.call("close", value, at_ms=100, end_ms=100)
-        self.event("p1.1", "gone", {"undone": [], "counts": list(counts), "left": [0, 0, 0]})
+        self.event("p1.1", "gone", {"undone": [], "columns": [], "counts": list(counts), "left": [0, 0, 0]})
 
     def log(self, *records: tuple[int, str], seen: list[tuple[int, str]] | None = None) -> None:
         self.event(CLUSTER, "log", [TopicPartition("t", 0), [list(one) for one in records]])
@@ -273,6 +273,49 @@ def test_calls_that_are_late_early_or_raise_what_they_should_not() -> None:
     assert story.rules() == ["D1", "D2", "D3", "D8"]
 
 
+@pytest.mark.parametrize(
+    ("accepted", "told", "rules"), [(["a", "b"], 2, []), (["a"], 2, ["F4"]), (["a", "b"], 1, ["F4"])]
+)
+def test_a_call_with_columns_returns_when_all_its_rows_are_accepted(
+    accepted: list[str], told: int, rules: list[str]
+) -> None:
+    story = Story()
+    story.event("p1.1", "accepted", accepted, at_ms=5)
+    story.call("columns", told, asked=["a", "b"])
+    assert story.rules() == rules
+
+
+@pytest.mark.parametrize(("told", "rules"), [(1, []), (2, ["F4"])])
+def test_a_call_with_columns_that_times_out_tells_how_many_rows_were_accepted(told: int, rules: list[str]) -> None:
+    story = Story()
+    story.event("p1.1", "accepted", ["a"], at_ms=5)
+    error = {"accepted": told, "timeout_ms": 0, "elapsed_ms": 0, "spent_ms": [], "text": ""}
+    story.call("columns", error, asked=["a", "b"], error="MaxBlockTimeout")
+    assert story.rules() == rules
+
+
+@pytest.mark.parametrize(("counts", "rules"), [([1, 1], []), ([2, 0], ["F4"]), ([1, 0], ["F4"])])
+def test_the_future_of_columns_counts_its_rows_as_they_are_told(counts: list[int], rules: list[str]) -> None:
+    story = Story()
+    story.event("p1.1", "accepted", ["p1.1/7", "p1.1/8"], at_ms=5)
+    story.told("p1.1/7", 0)
+    story.told("p1.1/8", -1, "unknown", "CloseTimeout")
+    value = {"undone": [], "columns": [["p1.1/7", 2, *counts]], "counts": [1, 0, 1], "left": [0, 0, 0]}
+    story.event("p1.1", "gone", value)
+    assert story.rules() == rules
+
+
+def test_rows_that_were_taken_back_are_nobodys() -> None:
+    story = plain()
+    story.event("p1.1", "accepted", ["c"], at_ms=5)
+    story.event("p1.1", "taken-back", ["c"], at_ms=5)
+    story.told("a", 0)
+    story.told("b", 1)
+    story.close(2, 0, 0)
+    story.log((0, "a"), (1, "b"))
+    assert story.rules() == []
+
+
 def transacted(*, commit: str = "", abort: bool = False, **properties: object) -> Story:
     """Two records in one transaction, and its end: `commit` is ok or the error of the commit."""
     story = Story(**{"transactional.id": "x1", **properties})
@@ -368,7 +411,7 @@ def test_what_the_cluster_tells(rule: str, what: str, value: Any) -> None:
 
 def test_what_a_closed_producer_keeps() -> None:
     story = Story()
-    story.event("p1.1", "gone", {"undone": ["a"], "counts": [0, 0, 0], "left": [0, 0, 90]})
+    story.event("p1.1", "gone", {"undone": ["a"], "columns": [], "counts": [0, 0, 0], "left": [0, 0, 90]})
     assert story.rules() == ["P7", "R4"]
 
 

@@ -115,6 +115,30 @@ PRODUCER_MUTANTS: tuple[Mutant, ...] = (
         "        assert self._given <= self._taken",
     ),
     Mutant(
+        "rows have their deadline from the call on and not from their acceptance",
+        f"{_PRODUCER}/producer.py",
+        "given.made(run, future, place, self._clock.start_ms())",
+        "given.made(run, future, place, timer.start_at_ms)",
+    ),
+    Mutant(
+        "rows that are put together by partition get the timestamps of others",
+        f"{_PRODUCER}/record_run.py",
+        "[self.timestamps_ms[row] for row in rows]",
+        "self.timestamps_ms[: len(rows)]",
+    ),
+    Mutant(
+        "a run that is cut keeps the memory of all its rows",
+        f"{_PRODUCER}/record_run.py",
+        "        self.size_bytes -= head.size_bytes\n",
+        "",
+    ),
+    Mutant(
+        "the future of columns takes unknown for delivered",
+        f"{_PRODUCER}/record_run.py",
+        "        if outcome.error is None:\n            self.delivered += count",
+        "        if outcome.error is None or outcome.is_unknown:\n            self.delivered += count",
+    ),
+    Mutant(
         "a commit does not wait for its records",
         _TRANSACTIONS,
         "                if not self._has_work:\n                    self._end(committed=True)",
