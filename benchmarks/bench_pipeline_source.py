@@ -10,7 +10,7 @@ sink. Each figure is the median of the rounds with the least and the largest; a 
     stream      the same topic as a stream, in batches of a fixed size
     latency     batches of a stream that hold few records: what a trigger costs
     write       rows from memory to a topic
-    memory      the largest resident size of a Python worker that reads one large range
+    memory      the largest resident size of a Python worker that reads one large range, of small and of large values
     plan        a topic of 1,000 partitions, from nothing to ranges
 """
 
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 CASES = ("read", "stream", "latency", "write", "memory", "plan")
 SOURCES = ("kctl", "kafka")
 VALUE_BYTES = 100
+LARGE_VALUE = 1_000_000
 PARTITIONS = 2
 BATCHES = 4
 """Of a stream, at least."""
@@ -195,11 +196,41 @@ def write(bench: Bench) -> None:
 
 
 def memory(bench: Bench) -> None:
-    """Workers live on between queries, so the largest size that they ever had is what counts."""
-    for codec in ("none", "zstd"):
-        bench.table("kctl", bench.topic(codec)).write.format("noop").mode("overwrite").save()
-    peaks = [peak_kb(pid) for pid in session_pids() if b"daemon" in command_of(pid)]
-    print(f"memory: of {len(peaks)} Python processes the largest has had {max(peaks) / 1024:.0f} MB")
+    """One task reads a partition of as many bytes as the other cases have in a topic: small values, then large ones."""
+    for codec, value_bytes in (
+        ("none", VALUE_BYTES),
+        ("zstd", VALUE_BYTES),
+        ("none", LARGE_VALUE),
+        ("zstd", LARGE_VALUE),
+    ):
+        count = max(100, bench.records * VALUE_BYTES // value_bytes)
+        topic = bench.kafka.create_topic(partitions=1)
+        properties: dict[str, object] = {"bootstrap.servers": bench.kafka.bootstrap(), "compression.type": codec}
+        values = [os.urandom(value_bytes // 2).hex().encode() for _ in range(100)]
+        with Producer({**properties, "batch.size": 65536, "linger.ms": 20, "max.request.size": 2 << 20}) as producer:
+            for n in range(count):
+                producer.send(topic, values[n % 100], partition=0)
+        before = {pid for pid in session_pids() if reset_peak(pid)}
+        began = perf_counter()
+        bench.table("kctl", topic).write.format("noop").mode("overwrite").save()
+        taken = perf_counter() - began
+        peaks = [peak_kb(pid) for pid in session_pids() if b"daemon" in command_of(pid)]
+        size_mb = count * value_bytes / 1e6
+        print(
+            f"memory: one range of {count} values of {value_bytes} bytes, {codec}: the largest of {len(peaks)} Python "
+            f"processes had {max(peaks) / 1024:.0f} MB; {size_mb / taken:.0f} MB/s",
+            flush=True,
+        )
+        if not before:
+            raise SystemExit("no peak could be set back: figures would be those of earlier cases")
+
+
+def reset_peak(pid: int) -> bool:
+    """Have the largest resident size of a process begin anew."""
+    with suppress(OSError):
+        Path(f"/proc/{pid}/clear_refs").write_text("5")
+        return True
+    return False
 
 
 def session_pids() -> list[int]:
