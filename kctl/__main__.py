@@ -6,6 +6,7 @@ tests/cli/test_start_up.py and tests/cli/test_interrupts.py.
 
 # The part of `signal` that is compiled in: the rest makes enums, in which Ctrl-C would show a traceback.
 import _signal  # type: ignore[import-not-found]  # typeshed describes `signal` alone
+import os
 import sys
 
 
@@ -16,8 +17,12 @@ def main() -> int:
     from kctl.version import VERSION
 
     if sys.argv[1:] in (["--version"], ["-V"]):
-        sys.stdout.write(f"kctl {VERSION}\n")
-        return 0
+        try:
+            os.write(1, f"kctl {VERSION}\n".encode())
+        except OSError:  # closed or full, which the command line knows to tell
+            pass
+        else:
+            return 0
     if sys.argv[1:2] == ["__complete"]:
         from kctl.cli.completion.lookup import main as complete
 

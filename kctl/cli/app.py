@@ -219,11 +219,11 @@ def _report(error: Exception, failure: Failure, environment: Environment, *, ver
 
 
 def _forget_closed_streams() -> None:
-    """Keep the interpreter from complaining at its end that a stream was closed under it."""
+    """Keep the interpreter from complaining at its end that a stream was closed under it, or is full."""
     for stream in (sys.stdout, sys.stderr):
         if stream is None:  # our caller closed it
             continue
         try:
             stream.flush()
-        except BrokenPipeError:
+        except OSError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

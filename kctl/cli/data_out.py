@@ -6,6 +6,9 @@ Shown by tests/unit/cli/test_data_out.py and tests/cli/test_interrupts.py.
 import select
 from typing import Protocol
 
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import CommandError
+
 FLUSH_BYTES = 64 * 1024
 
 
@@ -33,7 +36,7 @@ class DataOut:
     def write(self, data: bytes) -> None:
         """Take `data`; written at once when enough has gathered.
 
-        Raises: OutputClosed: the reader has left.
+        Raises: OutputClosed, CommandError: as `flush`.
         """
         self._pending.append(data)
         self._pending_bytes += len(data)
@@ -47,7 +50,9 @@ class DataOut:
     def flush(self) -> None:
         """Write whatever has gathered.
 
-        Raises: OutputClosed: the reader has left.
+        Raises:
+            OutputClosed: the reader has left.
+            CommandError: the disk is full, for example.
         """
         if not self._pending:
             return
@@ -63,6 +68,8 @@ class DataOut:
                     data = data[written:]
         except BrokenPipeError:
             raise OutputClosed from None
+        except OSError as e:
+            raise CommandError(ExitCode.USAGE, f"cannot write to stdout: {e.strerror or e}") from None
 
     def check_reader(self) -> None:
         """Notice without writing that the reader has left, so that an idle command ends too.

@@ -8,6 +8,7 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from io import BufferedIOBase
 from typing import NamedTuple, TextIO
 
@@ -59,9 +60,10 @@ class Environment(NamedTuple):
         return self.size()[0] if self.stdout_is_tty else None
 
     def say(self, line: str) -> None:
-        """Tell people something, on stderr."""
-        self.stderr.write(line + "\n")
-        self.stderr.flush()
+        """Tell people something, on stderr. Where that takes nothing, the command ends as it would have."""
+        with suppress(OSError):  # nobody is left who could be told
+            self.stderr.write(line + "\n")
+            self.stderr.flush()
 
 
 def system_environment() -> Environment:

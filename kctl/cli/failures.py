@@ -3,6 +3,7 @@
 Shown by tests/unit/cli/test_failures.py, which holds every class of `kctl.client.errors` to have its code.
 """
 
+import errno
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -78,6 +79,9 @@ CODES: dict[type[BaseException], ExitCode] = {
     errors.DeliveryTimeout: ExitCode.UNDELIVERED,
     errors.UndeliveredError: ExitCode.UNDELIVERED,
 }
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""What the system says to whoever writes where nothing can be written: mostly click, that of a help to stdout."""
 
 JOB_CODES: dict[type[BaseException], ExitCode] = {
     job_errors.JobError: ExitCode.UNEXPECTED,
@@ -205,6 +209,8 @@ def explain(error: BaseException, secrets: Iterable[str] = ()) -> Failure:
 
     Args: secrets: values that must not appear, whatever an error text holds.
     """
+    if isinstance(error, OSError) and error.errno in _NO_ROOM:
+        error = CommandError(ExitCode.USAGE, f"cannot write: {error.strerror}")
     code = exit_code(error)
     if isinstance(error, click.ClickException):
         message = error.format_message()

@@ -1,5 +1,6 @@
 """Ctrl-C, SIGTERM and readers that leave."""
 
+import re
 import signal
 import subprocess
 
@@ -123,6 +124,44 @@ def test_a_stream_that_our_caller_closed(bootstrap: str, stream: str) -> None:
         check=False,
     )
     assert (ended.returncode, ended.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize(
+    "arguments", ["topics list", "consume {topic} -e", "probe", "explain 16", "--help", "--version"]
+)
+def test_a_stdout_that_takes_nothing(bootstrap: str, topic: str, arguments: str) -> None:
+    kctl("produce", topic, "-b", bootstrap, "-q", stdin=b"one\n")
+    words = arguments.format(topic=topic).split()
+    with open("/dev/full", "wb") as full:
+        ended = subprocess.run(
+            [*KCTL, *words],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env=environment({"KCTL_BOOTSTRAP_SERVERS": bootstrap}),
+            timeout=BOUND_S,
+            check=False,
+        )
+    assert ended.returncode == ExitCode.USAGE
+    assert re.fullmatch(rb"kctl( \w+)?: cannot write( to stdout)?: No space left on device\n", ended.stderr)
+
+
+@pytest.mark.parametrize("stderr", ["2>/dev/full", "2>&-"])
+def test_a_stderr_that_takes_nothing_does_not_change_the_exit_code(stderr: str) -> None:
+    ended = subprocess.run(
+        f"{' '.join(KCTL)} topics list -b 127.0.0.1:1 --api-timeout 100ms {stderr}",
+        shell=True,
+        env=environment(),
+        timeout=BOUND_S,
+        check=False,
+    )
+    assert ended.returncode == ExitCode.REFUSED
+
+
+def test_a_version_that_nobody_reads() -> None:
+    ended = subprocess.run(
+        f"{' '.join(KCTL)} --version >&-", shell=True, env=environment(), timeout=BOUND_S, check=False
+    )
+    assert ended.returncode == 0
 
 
 _INTERRUPTED_AT = """

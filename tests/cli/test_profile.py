@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka.admin import AdminClient
 
+from kctl.cli.exit_codes import ExitCode
 from kctl.cli.profiles.foreign.librdkafka import WRITTEN
 from kctl.cli.settings import KNOWN
 from kctl.sandbox import Sandbox
@@ -216,3 +217,10 @@ def _nowhere(ended: list[Ended]) -> None:
         for secret in (*secrets, CANARY.partition(" ")[0]):
             assert secret not in each.stderr
             assert secret.encode() not in each.stdout
+
+
+@pytest.mark.parametrize("words", ["use x", "export x", "delete x", "check x", "edit x", "edit x --unset acks"])
+def test_a_profile_that_is_not_there_is_told_once(user: User, words: str) -> None:
+    ended = user.kctl("profile", *words.split(), EDITOR="false")
+    assert ended.code == ExitCode.USAGE
+    assert ended.stderr.startswith("kctl profile: there is no profile 'x'")

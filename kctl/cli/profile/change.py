@@ -34,7 +34,7 @@ def use_profile(environment: Environment, name: str | None, *, project: bool) ->
     if name is not None:
         files = read_files(environ)
         if name not in files.names():
-            raise no_such_profile(name, "kctl profile use", files)
+            raise no_such_profile(name, "", files)
     store = open_store(environ, environment.clock, project=project)
     store.change(lambda text, where: edits.put_current(text, name, where))
     environment.say(f"kctl profile: {'no profile' if name is None else name} is current now, in {store.path}")
@@ -103,7 +103,7 @@ def change_profile(environment: Environment, name: str, overrides: Sequence[str]
     files = read_files(environment.environ)
     store = store_of(name, files, environment.environ, environment.clock)
     if store is None:
-        raise no_such_profile(name, "kctl profile edit", files)
+        raise no_such_profile(name, "", files)
     new = read_overrides(overrides)
 
     def edit(text: str, where: str) -> str:
@@ -125,7 +125,7 @@ def delete_profiles(environment: Environment, names: Sequence[str]) -> int:
     files = read_files(environment.environ)
     for name in names:
         if name not in files.names():
-            raise no_such_profile(name, "kctl profile delete", files)
+            raise no_such_profile(name, "", files)
     for name in names:
         store = store_of(name, files, environment.environ, environment.clock)
         assert store is not None  # looked at above

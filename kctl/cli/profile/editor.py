@@ -70,7 +70,7 @@ def _store(environment: Environment, name: str | None, *, project: bool) -> Stor
         return own
     found = store_of(name, files, environment.environ, environment.clock)
     if found is None:
-        raise no_such_profile(name, "kctl profile edit", files)
+        raise no_such_profile(name, "", files)
     return found
 
 

@@ -26,7 +26,7 @@ def check_profiles(environment: Environment, names: Sequence[str], output: Outpu
     files = read_files(environment.environ)
     for name in names:
         if name not in files.names():
-            raise no_such_profile(name, "kctl profile check", files)
+            raise no_such_profile(name, "", files)
     rows: list[Row] = []
     levels: list[Level] = []
     checked = 0

@@ -56,7 +56,7 @@ def import_profile(
 
 def export_profile(environment: Environment, name: str, form: str, *, with_secrets: bool, to: Path | None) -> int:
     """Write a profile for another tool, to stdout or to a file of the user's alone."""
-    chosen = find_profile(name, "kctl profile export", read_files(environment.environ), environment.environ)
+    chosen = find_profile(name, "", read_files(environment.environ), environment.environ)
     items = _items(chosen, environment, with_secrets=with_secrets)
     if form == "java":
         written = write_java(items)

@@ -92,7 +92,10 @@ def find_profile(name: str, by: str, files: Files, environ: Mapping[str, str]) -
 
 
 def no_such_profile(name: str, by: str, files: Files) -> ConfigError:
-    """Return the error that there is no such profile, with the nearest or all there are."""
+    """Return the error that there is no such profile, with the nearest or all there are.
+
+    Args: by: where the name comes from; '' for an argument of the command.
+    """
     from difflib import get_close_matches  # wanted only here
 
     names = files.names()
@@ -101,7 +104,8 @@ def no_such_profile(name: str, by: str, files: Files) -> ConfigError:
         rest = f": did you mean {near[0]}?"
     else:
         rest = f"; there are {', '.join(names[:20])}" if names else ", nor any other; kctl profile create makes one"
-    return ConfigError(f"{by}: there is no profile {name[:80]!r}{rest}", key=PROFILE_KEY)
+    where = f"{by}: " if by else ""
+    return ConfigError(f"{where}there is no profile {name[:80]!r}{rest}", key=PROFILE_KEY)
 
 
 def _require_safe(file: ProfileFile, environ: Mapping[str, str]) -> None:
