@@ -15,7 +15,7 @@ from kctl.cli.formats.rows import Row
 from kctl.cli.formats.rows_out import write_rows
 from kctl.cli.options import Common, Output, with_common, with_options
 from kctl.cli.pipeline.continuing_options import ContinuingOptions, continuing_options
-from kctl.cli.pipeline.folder_type import FolderType
+from kctl.cli.pipeline.path_type import PathType
 from kctl.cli.pipeline.spark_options import SparkOptions, plan_of, result_of, spark_options
 from kctl.cli.words.sizes import parse_size_bytes
 from kctl.cli.words.topics import parse_topics
@@ -41,7 +41,7 @@ def export(
         Path,
         typer.Option(
             "--to",
-            click_type=FolderType(),
+            click_type=PathType(),
             metavar="FOLDER",
             help="Where to; on a cluster all workers see it under this path.",
         ),

@@ -12,7 +12,7 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.rows import Row
 from kctl.cli.formats.rows_out import write_rows
 from kctl.cli.options import Common, Output, with_common, with_options
-from kctl.cli.pipeline.folder_type import FolderType
+from kctl.cli.pipeline.path_type import PathType
 from kctl.cli.pipeline.spark_options import SparkOptions, plan_of, result_of, spark_options
 from kctl.cli.pipeline.target_options import ToTopicOption
 
@@ -29,7 +29,7 @@ def import_(
     common: Common,
     spark: SparkOptions,
     folder: Annotated[
-        Path, typer.Argument(click_type=FolderType(), metavar="FOLDER", help="What kctl pipeline export has written.")
+        Path, typer.Argument(click_type=PathType(), metavar="FOLDER", help="What kctl pipeline export has written.")
     ],
     topics: Annotated[
         list[str] | None,
@@ -49,7 +49,7 @@ def import_(
         Path | None,
         typer.Option(
             "--progress",
-            click_type=FolderType(),
+            click_type=PathType(),
             metavar="FOLDER",
             help="Where what is done is kept; else in the export.",
         ),

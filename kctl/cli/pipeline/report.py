@@ -18,6 +18,7 @@ from kctl.cli.formats.rows import Row
 from kctl.cli.formats.rows_out import write_rows
 from kctl.cli.formats.terminal import harmless_text
 from kctl.cli.options import Common, DurationType, Output, with_common, with_options
+from kctl.cli.pipeline.path_type import PathType
 from kctl.cli.pipeline.spark_options import SparkOptions, run_job, spark_options
 
 if TYPE_CHECKING:
@@ -37,11 +38,20 @@ def report(
     spark: SparkOptions,
     paths: Annotated[
         list[Path],
-        typer.Argument(metavar="PATH...", help="Files of probe --output jsonl and --trace-file, and folders of them."),
+        typer.Argument(
+            click_type=PathType(),
+            metavar="PATH...",
+            help="Files of probe --output jsonl and --trace-file, and folders of them.",
+        ),
     ],
     html: Annotated[
         Path | None,
-        typer.Option("--html", metavar="FILE", help="Write one page with plots too; it needs nothing else."),
+        typer.Option(
+            "--html",
+            click_type=PathType(),
+            metavar="FILE",
+            help="Write one page with plots too; it needs nothing else.",
+        ),
     ] = None,
     place: Annotated[
         str | None,
@@ -97,6 +107,7 @@ def report(
             on_progress=on_progress,
         ),
     )
+    _refuse_nothing(found)
     _show(common, output, found)
     if html is not None:
         _write_page(html, found)
@@ -116,8 +127,11 @@ def _show_plan(common: Common, output: Output, plan: "ReportPlan") -> int:
         dict(zip(PLAN_COLUMNS, (file.place, file.size_bytes, file.path), strict=True)) for file in plan.files
     ]
     write_rows(common, output, PLAN_COLUMNS, rows)
+    from kctl.pipeline.jobs.report.words import count_words
+
     how = f"{len(plan.groups)} Spark tasks" if plan.uses_spark else "this process, without Spark"
-    common.say(f"kctl pipeline: dry run, nothing was read: {len(plan.files)} files, {plan.size_bytes} bytes, {how}")
+    files = count_words(len(plan.files), "file")
+    common.say(f"kctl pipeline: dry run, nothing was read: {files}, {plan.size_bytes} bytes, {how}")
     return ExitCode.OK
 
 
@@ -138,30 +152,51 @@ def _show(common: Common, output: Output, found: "FleetReport") -> None:
 def _write_page(path: Path, found: "FleetReport") -> None:
     from kctl.pipeline.jobs.report.page import page
 
-    unfinished = path.with_name(f".{path.name}.unfinished")
+    data = page(found).encode("utf-8", "replace")
     try:
-        unfinished.write_text(page(found), encoding="utf-8", errors="replace")
-        unfinished.replace(path)
+        if path.exists() and not path.is_file():  # a device or a pipe is written to; only a file is replaced
+            path.write_bytes(data)
+        else:
+            _replace(path.resolve(), data)
     except OSError as e:
         raise CommandError(ExitCode.USAGE, f"--html {path}: {e.strerror}") from None
 
 
+def _replace(path: Path, data: bytes) -> None:
+    """Write a file of which nobody ever sees a part; where that fails, what was there before stays."""
+    unfinished = path.with_name(f".{path.name}.unfinished")
+    try:
+        unfinished.write_bytes(data)
+        unfinished.replace(path)
+    except OSError:
+        unfinished.unlink(missing_ok=True)
+        raise
+
+
+def _refuse_nothing(found: "FleetReport") -> None:
+    """Raise CommandError (24) where nothing could be used."""
+    if any(node.attempts or node.requests for place in found.places for node in place.nodes):
+        return
+    from kctl.pipeline.jobs.report.words import count_words
+
+    what = _bad_lines(found) if found.bad_lines else "there is no result of a probe and no trace in it"
+    raise CommandError(
+        ExitCode.DATA,
+        f"nothing to report of {count_words(found.files, 'file')}: {what}",
+        "kctl probe --watch --output jsonl > FILE, or --trace-file FILE on any command",
+    )
+
+
+def _bad_lines(found: "FleetReport") -> str:
+    from kctl.pipeline.jobs.report.words import count_words, line_words
+
+    first = harmless_text(line_words(found.bad_samples[0]))
+    return f"{count_words(found.bad_lines, 'line')} could not be used; the first: {first}"
+
+
 def _exit_code(common: Common, found: "FleetReport", *, strict: bool) -> int:
-    """Return 24 where nothing could be used; 3 where that is wanted, and something is wrong."""
-    if not any(node.attempts or node.requests for place in found.places for node in place.nodes):
-        what = "every line was bad" if found.bad_lines else "there is no result of a probe and no trace in it"
-        raise CommandError(
-            ExitCode.DATA,
-            f"nothing to report of {found.files} files: {what}",
-            "kctl probe --watch --output jsonl > FILE, or --trace-file FILE on any command",
-        )
+    """Return 3 where that is wanted, and something is wrong; tell of lines that could not be used."""
     if found.bad_lines:
-        first = found.bad_samples[0]
-        common.say(
-            harmless_text(
-                f"kctl pipeline: {found.bad_lines} lines could not be used; the first: "
-                f"{first.file}:{first.line}: {first.why}"
-            )
-        )
+        common.say(f"kctl pipeline: {_bad_lines(found)}")
     is_wrong = any(finding.severity != "note" for finding in found.findings)
     return ExitCode.DEGRADED if strict and is_wrong else ExitCode.OK

@@ -10,7 +10,7 @@ from kctl.cli.formats.rows import Row, table_lines
 from kctl.cli.formats.terminal import harmless_text
 from kctl.pipeline.jobs.report.limits import Limit
 from kctl.pipeline.jobs.report.result import FleetReport, NodeReport, PlaceReport
-from kctl.pipeline.jobs.report.words import duration_words, ms_words, share_words
+from kctl.pipeline.jobs.report.words import count_words, duration_words, line_words, ms_words, share_words
 
 MOST_NODES = 50
 """Nodes of a place that are listed, the ones with most trouble first; JSON has all."""
@@ -45,7 +45,7 @@ def report_lines(report: FleetReport, width: int | None = None) -> Iterator[str]
     if report.bad_lines:
         yield from ("", f"Lines that could not be used: {report.bad_lines}")
         for bad in report.bad_samples:
-            yield from _wrapped(f"{bad.file}:{bad.line}: {bad.why}", width, "  ", "    ")
+            yield from _wrapped(line_words(bad), width, "  ", "    ")
         if report.bad_lines > len(report.bad_samples):
             yield f"  and {report.bad_lines - len(report.bad_samples)} more"
 
@@ -58,7 +58,8 @@ def _wrapped(text: str, width: int | None, first: str = "", others: str = "") ->
 
 
 def _what_was_read(report: FleetReport) -> str:
-    text = f"{report.files} files, {report.lines} lines, {len(report.places)} places"
+    counts = ((report.files, "file"), (report.lines, "line"), (len(report.places), "place"))
+    text = ", ".join(count_words(count, what) for count, what in counts)
     if report.unfinished_files:
         text += f"; {report.unfinished_files} cut off before their end"
     if report.unknown:
@@ -91,8 +92,9 @@ def _where(place: str, node: str) -> str:
 
 def _place_lines(place: PlaceReport, width: int | None) -> Iterator[str]:
     shown = sorted(place.nodes, key=lambda node: (node.ready - node.attempts, node.node))[:MOST_NODES]
-    counts = f"{place.files} files, {place.rounds} rounds, {place.traces} traces"
-    yield from _wrapped(f"{place.place}: {counts}; milliseconds, phases with P50/P99", width)
+    counts = ((place.files, "file"), (place.rounds, "round"), (place.traces, "trace"))
+    text = ", ".join(count_words(count, what) for count, what in counts)
+    yield from _wrapped(f"{place.place}: {text}; milliseconds, phases with P50/P99", width)
     yield from table_lines(NODE_COLUMNS, [_node_row(node) for node in shown], width)
     if len(place.nodes) > len(shown):
         yield f"and {len(place.nodes) - len(shown)} more"

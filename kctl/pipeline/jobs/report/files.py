@@ -2,6 +2,7 @@
 
 import os
 import re
+import stat
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -61,12 +62,20 @@ def _files(path: Path) -> Iterator[tuple[Path, str]]:
             folders[:] = sorted(name for name in folders if not name.startswith("."))
             inner = Path(folder).relative_to(path).parts
             for name in sorted(names):
-                if name.endswith(ENDINGS) and not name.startswith("."):
+                if name.endswith(ENDINGS) and not name.startswith(".") and _may_be_read(Path(folder, name)):
                     yield Path(folder, name), inner[0] if inner else _stem(name)
     elif path.exists():
         yield path, _stem(path.name)
     else:
         raise ConfigError(f"{path}: no such file or folder")
+
+
+def _may_be_read(path: Path) -> bool:
+    """Whether it can be opened without waiting: a named pipe, say, is read only where it was given by its name."""
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except OSError:  # reading it will tell why
+        return True
 
 
 def _stem(name: str) -> str:

@@ -52,7 +52,7 @@ def parse_line(data: bytes) -> dict[str, Any]:
     Raises: ValueError: it is none.
     """
     try:
-        found = json.loads(data.strip())
+        found = json.loads(data.strip().decode("utf-8-sig"))
     except UnicodeDecodeError:
         raise ValueError("not UTF-8") from None
     except json.JSONDecodeError as e:

@@ -13,7 +13,7 @@ from kctl.pipeline.jobs.report import plots
 from kctl.pipeline.jobs.report.limits import Limit
 from kctl.pipeline.jobs.report.page_style import STYLE
 from kctl.pipeline.jobs.report.result import Finding, FleetReport, NodeReport, PlaceReport
-from kctl.pipeline.jobs.report.words import days_words, duration_words, ms_words, share_words
+from kctl.pipeline.jobs.report.words import days_words, duration_words, line_words, ms_words, share_words
 
 MOST_NODES = 40
 MOST_FINDINGS = 200
@@ -177,7 +177,7 @@ def _bad_lines(report: FleetReport) -> Iterator[str]:
         return
     yield f"<section><h2>Lines that could not be used: {report.bad_lines:,}</h2><ul>"
     for bad in report.bad_samples:
-        yield f"<li><code>{escape(bad.file)}:{bad.line}</code> {escape(bad.why)}</li>"
+        yield f"<li>{escape(line_words(bad))}</li>"
     yield "</ul>" + _more(report.bad_lines, len(report.bad_samples)) + "</section>"
 
 

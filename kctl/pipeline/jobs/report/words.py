@@ -1,5 +1,7 @@
 """Numbers as people read them: shares, days, durations. Shown by tests/unit/pipeline/report/test_page.py."""
 
+from kctl.pipeline.jobs.report.fleet import BadLine
+
 _UNITS = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000))
 
 
@@ -39,3 +41,13 @@ def days_words(days: float) -> str:
 def ms_words(ms: int | None) -> str:
     """Return milliseconds for a table; `-` where they are not known."""
     return "-" if ms is None else str(ms)
+
+
+def count_words(count: int, what: str) -> str:
+    """Return how many there are of what: `1 file`, `2 files`."""
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def line_words(bad: BadLine) -> str:
+    """Return where a bad line is and why it is bad; without a number where all of the file is meant."""
+    return f"{bad.file}{f':{bad.line}' if bad.line else ''}: {bad.why}"
