@@ -12,6 +12,8 @@ This module imports nothing of the client. Shown by tests/unit/test_errors.py.
 
 from typing import NamedTuple
 
+from kctl.client.clock import FOREVER_MS
+
 
 class KafkaError(Exception):
     """Base of everything the client raises on purpose."""
@@ -402,7 +404,10 @@ class KafkaTimeoutError(KafkaError):
         self.elapsed_ms = elapsed_ms
         self.cause = cause
         self.account = account or Account()
-        passed = f"{elapsed_ms} ms of {timeout_ms} ms ({self.flag}) passed while {waiting_for}"
+        limit = f"{elapsed_ms} ms of {timeout_ms} ms ({self.flag})"
+        if timeout_ms >= FOREVER_MS:
+            limit = f"{elapsed_ms} ms, without a limit of its own,"
+        passed = f"{limit} passed while {waiting_for}"
         why = "" if cause is None else f"; last error: {cause}"
         self.summary = passed + why
         spent = str(self.account)
