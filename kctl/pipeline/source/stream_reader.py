@@ -4,7 +4,8 @@ Spark 4.2 and newer hand start and limit to `latestOffset`; before, it is called
 last: the end of the last `partitions`, also after a restart, where Spark plans the last known offsets first. Offsets
 are the JSON of Spark's own connector, {"topic": {"0": 23}}, with sorted keys. One connection to the cluster is kept
 for the life of the query; `commit` and `stop` may never come, so nothing depends on them.
-Shown by tests/unit/pipeline/test_stream_offsets.py, tests/pipeline/test_source_stream.py, tests/pipeline_versions.
+Shown by tests/unit/pipeline/test_stream_offsets.py, tests/pipeline/test_source_stream.py and test_source_growing.py,
+tests/pipeline_versions.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
