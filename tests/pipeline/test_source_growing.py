@@ -101,4 +101,5 @@ def has_had_batches(query: "StreamingQuery") -> bool:
     error = query.exception()
     if error is not None:
         raise error
-    return sum(progress["numInputRows"] > 0 for progress in query.recentProgress) >= BATCHES
+    rows_of_batches: list[int] = [progress["numInputRows"] for progress in query.recentProgress]
+    return len([count for count in rows_of_batches if count]) >= BATCHES
