@@ -15,10 +15,11 @@ from tests.brokers.waiting import wait_until
 from tests.cli.processes import environment
 
 WAIT_MS = 90_000
-_SMALL_ROUNDS = """
+_SMALL_STEPS = """
 import sys
-from kctl.pipeline.jobs import export
+from kctl.pipeline.jobs import export, mirror
 export.ROUND_TASKS = 6
+mirror.COMMIT_ROWS = 200
 from kctl.cli.app import main
 sys.exit(main())
 """
@@ -32,18 +33,19 @@ class JobProcess:
         started: the processes that it had started when it was signalled.
     """
 
-    def __init__(self, scratch: Path, *arguments: str, has_small_rounds: bool = False) -> None:
+    def __init__(self, scratch: Path, *arguments: str, takes_small_steps: bool = False) -> None:
         """Start it.
 
         Args:
             scratch: where its temporary folder and what it says go; of no other job that is running.
-            has_small_rounds: rounds of an export have six ranges for each task at once: more of them for less work.
+            takes_small_steps: rounds of an export have six ranges for each task at once, and transactions of a mirror
+                200 records: more of them for less work.
         """
         self.temporary = scratch / "temporary"
         self.temporary.mkdir(parents=True, exist_ok=True)
         self._said = scratch / "stderr"
         self.started: set[int] = set()
-        program = ["-c", _SMALL_ROUNDS] if has_small_rounds else ["-m", "kctl"]
+        program = ["-c", _SMALL_STEPS] if takes_small_steps else ["-m", "kctl"]
         with self._said.open("wb") as said:
             self.process = subprocess.Popen(
                 [sys.executable, *program, "pipeline", *arguments],

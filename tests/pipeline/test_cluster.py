@@ -4,14 +4,16 @@ The workers' Python sees pyarrow and nothing else, so what runs there of kctl an
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from random import Random
 
 import pytest
 
+from kctl.pipeline import running as running_module
 from kctl.pipeline.job_errors import SparkSetUpError
+from kctl.pipeline.jobs import mirror as mirror_module
 from kctl.pipeline.jobs.export import ExportRequest, export
 from kctl.pipeline.jobs.file_import import ImportRequest, import_files
 from kctl.pipeline.jobs.mirror import MirrorRequest, mirror
@@ -19,8 +21,10 @@ from kctl.pipeline.jobs.report.job import plan_report, run_report
 from kctl.pipeline.jobs.verify import VerifyRequest, verify
 from kctl.pipeline.ranges import Selection
 from kctl.pipeline.running import Progress, open_session
-from kctl.pipeline.session import SessionOptions
+from kctl.pipeline.session import Session, SessionOptions
 from tests.brokers.cluster import KafkaCluster
+from tests.brokers.waiting import wait_until
+from tests.pipeline.copies import committed_rows, content
 from tests.pipeline.exports import in_export, on_topic, produce
 from tests.pipeline.standalone import StandaloneCluster
 from tests.unit.pipeline.report.fleets import NodeTruth, probe_lines, write
@@ -28,8 +32,9 @@ from tests.unit.pipeline.report.fleets import NodeTruth, probe_lines, write
 # PySpark leaves sockets to the garbage collector.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 
-RECORDS = 6_000
-RANGE_BYTES = 16_000
+RECORDS = 8_000
+RANGE_BYTES = 40_000
+WAIT_MS = 60_000
 
 
 @pytest.fixture(scope="module")
@@ -66,40 +71,76 @@ def options_for(standalone: StandaloneCluster, worker_python: str) -> SessionOpt
     return SessionOptions(standalone.master, memory, worker_python=worker_python)
 
 
-def test_a_worker_is_killed_in_mid_export_and_the_import_brings_it_back(
-    kafka_newest: KafkaCluster, standalone: StandaloneCluster, worker_python: str, tmp_path: Path
+class Killer:
+    """Kills a worker once when a job is so far, and starts it again at once."""
+
+    def __init__(self, standalone: StandaloneCluster, worker: int, is_so_far: Callable[[Progress], bool]) -> None:
+        self._standalone = standalone
+        self._worker = worker
+        self._is_so_far = is_so_far
+        self.killed_at: Progress | None = None
+        self.lost_tasks = 0
+
+    def __call__(self, progress: Progress) -> None:
+        self.lost_tasks = max(self.lost_tasks, progress.lost_tasks)
+        if self.killed_at is None and self._is_so_far(progress):
+            self.killed_at = progress
+            self._standalone.workers[self._worker].kill()
+            self._standalone.start_worker(self._worker)
+
+
+def test_a_worker_is_killed_in_the_middle_of_export_and_mirror(
+    kafka_newest: KafkaCluster,
+    standalone: StandaloneCluster,
+    worker_python: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(mirror_module, "COMMIT_ROWS", 100)
+    monkeypatch.setattr(mirror_module, "LOOK_EVERY_MS", 0)
+    monkeypatch.setattr(running_module, "TRACK_EVERY_MS", 0)
     topic, target = (kafka_newest.create_topic(partitions=2) for _ in range(2))
     produce(kafka_newest.bootstrap(), topic, RECORDS, partitions=2)
     folder = tmp_path / "x"
     properties = kafka_newest.client_properties()
     request = ExportRequest(Selection(topics=(topic,)), folder, properties, range_bytes=RANGE_BYTES)
-    killed_at: list[Progress] = []
-
-    def kill(progress: Progress) -> None:
-        if progress.tasks_done > 3 and not killed_at:
-            killed_at.append(progress)
-            standalone.workers[1].kill()
-
     with open_session(options_for(standalone, worker_python), "kctl tests") as session:
         assert session.parallelism == 2
+        kill = Killer(standalone, 1, lambda progress: progress.tasks_done > 3)
         result = export(request, session=session, on_progress=kill)
-        assert killed_at
-        assert 3 < killed_at[0].tasks_done < killed_at[0].tasks
+        assert kill.killed_at is not None
+        assert 3 < kill.killed_at.tasks_done < kill.killed_at.tasks
         assert result.records == RECORDS
         expected = on_topic(properties, topic)
         assert in_export(folder) == expected
         copy = ImportRequest(folder, properties, topic=target, keep_partitions=True, keep_timestamps=True)
         assert import_files(copy, session=session).records == RECORDS
         assert on_topic(properties, target) == [row._replace(topic=target) for row in expected]
-        mirror(MirrorRequest((topic,), properties, properties, f"{topic}-mirror", create=True), session=session)
+        executors = session.context._jsc.sc().getExecutorMemoryStatus
+        wait_until(lambda: int(executors().size()) == 1 + 2, WAIT_MS, "the worker that was killed")
+        check_mirror(kafka_newest, standalone, session, topic)
         assert verify(VerifyRequest(topic, properties, f"{topic}-mirror", properties), session=session).is_equal
         assert verify(VerifyRequest(topic, properties, folder=folder), session=session).is_equal
         write(tmp_path / "probed.jsonl", probe_lines([NodeTruth("a:9092")], Random(1), 10))
         plan = plan_report([tmp_path / "probed.jsonl"], spark=True)
         assert run_report(plan, session=session).places[0].rounds == 10
-    standalone.start_worker(1)
-    standalone.wait_for_worker(1)
+    for number in range(2):
+        standalone.wait_for_worker(number)
+
+
+def check_mirror(kafka: KafkaCluster, standalone: StandaloneCluster, session: Session, topic: str) -> None:
+    """Mirror while a worker is killed, between two transactions of its task or in one.
+
+    It is the one that was not killed before: the other is still starting when this one has a task in its middle.
+    """
+    properties = kafka.client_properties()
+    request = MirrorRequest((topic,), properties, properties, f"{topic}-mirror", create=True)
+    kill = Killer(standalone, 0, lambda progress: progress.phase == "mirroring" and progress.records > 0)
+    result = mirror(request, session=session, on_progress=kill)
+    assert kill.killed_at is not None
+    assert (kill.killed_at.tasks_done, kill.killed_at.records < RECORDS, kill.lost_tasks > 0) == (0, True, True)
+    assert (result.offsets, result.records < RECORDS) == (RECORDS, True), "what was committed was written again"
+    assert content(committed_rows(kafka, f"{topic}-mirror")) == content(on_topic(properties, topic))
 
 
 def test_workers_that_cannot_run_it_are_told_before_any_work(standalone: StandaloneCluster, tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ def drive(kafka_newest: KafkaCluster, topic: str, tmp_path: Path) -> Iterator[Ca
     def start(name: str, folder: Path, *more: str) -> JobProcess:
         arguments = ("export", topic, "--to", str(folder), "--command-config", str(config))
         at_once = ("--master", "local[1]", "--range-size", f"{RANGE_BYTES}B")
-        jobs.append(JobProcess(tmp_path / name, *arguments, *at_once, *more, has_small_rounds=True))
+        jobs.append(JobProcess(tmp_path / name, *arguments, *at_once, *more, takes_small_steps=True))
         return jobs[-1]
 
     yield start

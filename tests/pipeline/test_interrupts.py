@@ -66,7 +66,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., JobProcess]]:
     jobs: list[JobProcess] = []
 
     def start(*arguments: str) -> JobProcess:
-        jobs.append(JobProcess(tmp_path / arguments[0], *arguments, has_small_rounds=True))
+        jobs.append(JobProcess(tmp_path / arguments[0], *arguments, takes_small_steps=True))
         return jobs[-1]
 
     yield start

@@ -5,22 +5,24 @@ Both are tested in one file so that they share a Spark session: it takes five se
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kctl.client.admin import Admin
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
-from kctl.client.errors import BrokerError, ConfigError, InvalidOffsetError, MaxBlockTimeout
+from kctl.client.errors import ApiTimeout, BrokerError, ConfigError, InvalidOffsetError, MaxBlockTimeout
 from kctl.client.producer import Producer
 from kctl.pipeline.fingerprints import Compared
 from kctl.pipeline.jobs import mirror as mirror_module
+from kctl.pipeline.jobs import verify as verify_module
 from kctl.pipeline.jobs.export import ExportRequest, export
 from kctl.pipeline.jobs.mirror import Mirrored, MirrorRequest, mirror, mirror_range, plan_mirror
-from kctl.pipeline.jobs.verify import PartitionResult, VerifyRequest, plan_verify, verify
+from kctl.pipeline.jobs.verify import PartitionResult, VerifyRequest, plan_verify, tally_piece, verify
 from kctl.pipeline.ranges import Selection
 from kctl.pipeline.record_diff import KINDS, Sample
 from kctl.pipeline.running import Attempt, Progress, open_session
@@ -29,6 +31,7 @@ from tests.brokers.cluster import KafkaCluster
 from tests.brokers.waiting import wait_until
 from tests.pipeline.copies import committed_rows, content, delete_records
 from tests.pipeline.exports import produce
+from tests.pipeline.processes import JobProcess
 
 # PySpark leaves sockets to the garbage collector.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
@@ -96,7 +99,6 @@ def die_in_the_middle(task: Any, attempt: Attempt) -> Mirrored:
             commit(self, timeout)
 
         Producer.commit_transaction = killed  # type: ignore[method-assign,assignment]  # of a worker that dies of it
-    mirror_module.COMMIT_ROWS = 1
     return mirror_range(task, attempt)
 
 
@@ -106,6 +108,7 @@ def test_a_worker_that_is_killed_loses_nothing_and_writes_nothing_twice(
     topic = kafka_newest.create_topic(partitions=1)
     produce(kafka_newest.bootstrap(), topic, 70_000, partitions=1)
     monkeypatch.setattr(mirror_module, "mirror_range", die_in_the_middle)
+    monkeypatch.setattr(mirror_module, "COMMIT_ROWS", 16_384)
     result = mirror(mirroring(kafka_newest, topic, f"{topic}-copy"), session=session)
     # What the killed attempt had committed, a batch for each of two transactions, is not told by the second one.
     assert result.offsets == 70_000
@@ -135,10 +138,35 @@ def test_what_the_source_aborted_stays_out_and_gaps_are_passed(kafka_newest: Kaf
     assert [row.value for row in committed_rows(kafka_newest, f"{topic}-copy")] == [b"0", b"2"]
 
 
-def when_frozen(task: Any, attempt: Attempt, *, folder: Path) -> Mirrored:
-    """As `mirror_range`, once the target stands still."""
-    wait_until((folder / "frozen").exists, 60_000, "the target to be frozen")
-    return mirror_range(task, attempt)
+def test_a_driver_that_is_killed_is_gone_on_with(kafka_newest: KafkaCluster, session: Session, tmp_path: Path) -> None:
+    topic, count = kafka_newest.create_topic(partitions=2), 12_000
+    produce(kafka_newest.bootstrap(), topic, count, partitions=2)
+    request = mirroring(kafka_newest, topic, f"{topic}-copy", name="killed")
+    arguments = ("--to-topic", f"{topic}-copy", "--create", "--name", "killed", "--master", "local[1]")
+    job = JobProcess(tmp_path, "mirror", topic, "-b", kafka_newest.bootstrap(), *arguments, takes_small_steps=True)
+    with Admin(properties(kafka_newest)) as admin:
+
+        def copied() -> int:
+            group_id = f"kctl-mirror.killed.{topic}"
+            return sum(mirror_module._committed(admin, request, group_id, topic, 2).values())
+
+        try:
+            job.wait_for(lambda: copied() > 0, "the first transaction")
+            job.signal(signal.SIGKILL)
+            job.ended()
+            job.wait_for_children()
+        finally:
+            job.close()
+        kept = copied()
+    assert 0 < kept < count
+    assert mirror(request, session=session).offsets == count - kept
+    assert content(committed_rows(kafka_newest, f"{topic}-copy")) == content(committed_rows(kafka_newest, topic))
+
+
+def when_frozen(task: Any, attempt: Attempt, *, folder: Path, work: Callable[[Any, Attempt], Any]) -> Any:
+    """As a task does its work, once a broker stands still."""
+    wait_until((folder / "frozen").exists, 60_000, "a broker to be frozen")
+    return work(task, attempt)
 
 
 def test_a_frozen_target_ends_it_by_its_limit_and_after_thawing_it_goes_on(
@@ -159,7 +187,7 @@ def test_a_frozen_target_ends_it_by_its_limit_and_after_thawing_it_goes_on(
             kafka_3_9.node(1).freeze()
             (tmp_path / "frozen").touch()
 
-    monkeypatch.setattr(mirror_module, "mirror_range", partial(when_frozen, folder=tmp_path))
+    monkeypatch.setattr(mirror_module, "mirror_range", partial(when_frozen, folder=tmp_path, work=mirror_range))
     try:
         with pytest.raises(MaxBlockTimeout) as raised:
             mirror(request, session=session, on_progress=freeze)
@@ -170,6 +198,43 @@ def test_a_frozen_target_ends_it_by_its_limit_and_after_thawing_it_goes_on(
     request = request._replace(target_properties=properties(kafka_3_9))
     mirror(request, session=session)
     assert content(committed_rows(kafka_3_9, topic)) == content(committed_rows(kafka_newest, topic))
+
+
+def test_a_frozen_source_ends_mirror_and_verify_by_their_limit_and_after_thawing_they_go_on(
+    kafka_newest: KafkaCluster,
+    kafka_3_9: KafkaCluster,
+    session: Session,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    topic = kafka_3_9.create_topic(partitions=1)
+    kafka_newest.create_topic(topic, partitions=1)
+    produce(kafka_3_9.bootstrap(), topic, 2_000, partitions=1)
+    source, target = properties(kafka_3_9), properties(kafka_newest)
+    limited = properties(kafka_3_9, default_api_timeout_ms="2000", request_timeout_ms="1500")
+    mirrors, compares = MirrorRequest((topic,), source, target), VerifyRequest(topic, source, topic, target)
+
+    def freeze(progress: Progress) -> None:
+        if progress.tasks:
+            kafka_3_9.node(1).freeze()
+            (tmp_path / "frozen").touch()
+
+    monkeypatch.setattr(mirror_module, "mirror_range", partial(when_frozen, folder=tmp_path, work=mirror_range))
+    monkeypatch.setattr(verify_module, "tally_piece", partial(when_frozen, folder=tmp_path, work=tally_piece))
+    for job in (
+        lambda: mirror(mirrors._replace(properties=limited), session=session, on_progress=freeze),
+        lambda: verify(compares._replace(properties=limited), session=session, on_progress=freeze),
+    ):
+        (tmp_path / "frozen").unlink(missing_ok=True)
+        try:
+            with pytest.raises(ApiTimeout, match=r"2000 ms \(--api-timeout\) passed while") as raised:
+                job()
+        finally:
+            kafka_3_9.node(1).thaw()
+        assert raised.value.timeout_ms == 2_000
+    monkeypatch.undo()
+    assert mirror(mirrors, session=session).records == 2_000
+    assert verify(compares, session=session).is_equal
 
 
 def test_records_that_are_gone_are_an_error_unless_loss_is_allowed(
