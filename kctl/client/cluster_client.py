@@ -62,10 +62,9 @@ class ClusterClient:
         Args: timeout_ms: upper bound of the wait; 0 never waits. It ends earlier for I/O, a wake-up or any deadline.
         """
         now_ms = self.clock.now_ms()
-        next_at_ms = min(self._updater.run(now_ms), self._questions.run(now_ms))
-        wait_ms = max(0, min(timeout_ms, next_at_ms - now_ms))
+        until_ms = min(now_ms + timeout_ms, self._updater.run(now_ms), self._questions.run(now_ms))
         activity = self.activity()
-        self.network.poll(wait_ms)
+        self.network.poll(max(0, until_ms - self.clock.now_ms()))  # what was done here counts as waited
         spent_ms = self.clock.now_ms() - now_ms
         if spent_ms:
             self._spent_ms[activity] = self._spent_ms.get(activity, 0) + spent_ms

@@ -131,7 +131,7 @@ class NetworkLoop:
         self._use_topics()
         self._tell_progress()
         self._tell_news()
-        self._client.poll(max(0, deadline_at_ms - now_ms))
+        self._client.poll(max(0, deadline_at_ms - self._client.clock.now_ms()))  # what this turn took counts as waited
         self._tell_news()
 
     # --- from the application ---------------------------------------------------------------------------------------

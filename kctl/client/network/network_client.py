@@ -299,12 +299,12 @@ class NetworkClient:
 
         Waits until there is I/O, a wake-up, `timeout_ms` (0 never waits) or `next_deadline_ms`, whichever is first.
         """
-        self._dialer.advance(self.clock.now_ms())
         now_ms = self.clock.now_ms()
-        wait_ms = max(0, min(timeout_ms, self.next_deadline_ms() - now_ms))
+        self._dialer.advance(now_ms)
+        until_ms = min(now_ms + timeout_ms, self.next_deadline_ms())
         self._race.is_running = False
         self._awaiting_backoff.clear()
-        happened = self.selector.poll(wait_ms)
+        happened = self.selector.poll(max(0, until_ms - self.clock.now_ms()))  # what was done here counts as waited
         now_ms = self.clock.now_ms()
         for event in happened:
             self._on_io(event, now_ms)
