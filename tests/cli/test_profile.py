@@ -224,3 +224,12 @@ def test_a_profile_that_is_not_there_is_told_once(user: User, words: str) -> Non
     ended = user.kctl("profile", *words.split(), EDITOR="false")
     assert ended.code == ExitCode.USAGE
     assert ended.stderr.startswith("kctl profile: there is no profile 'x'")
+
+
+def test_a_current_profile_that_is_not_there_is_found(user: User) -> None:
+    user.kctl("profile", "create", "x", "-b", "h:1")
+    user.file.write_text(user.file.read_text().replace('current = "x"', 'current = "nope"'))
+    ended = user.kctl("profile", "check")
+    assert ended.code == ExitCode.USAGE
+    assert ended.stdout.splitlines()[1].startswith(b"nope     error  -         current of ")
+    assert "1 profile checked: 1 error" in ended.stderr

@@ -31,6 +31,12 @@ def check_profiles(environment: Environment, names: Sequence[str], output: Outpu
     levels: list[Level] = []
     checked = 0
     for file in files.in_order():
+        current = file.content.current
+        if not names and current is not None and current not in files.names():
+            levels.append(Level.ERROR)
+            rows.append(
+                _row(current, Finding(Level.ERROR, None, f"current of {file.path}, and there is no such profile"))
+            )
         for name in file.content.profiles:
             if names and name not in names:
                 continue
