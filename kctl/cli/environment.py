@@ -39,12 +39,17 @@ class Environment(NamedTuple):
     @property
     def colour(self) -> bool:
         """Whether stdout may be coloured (https://no-color.org)."""
-        return self.stdout_is_tty and not self.environ.get("NO_COLOR") and self.environ.get("TERM") != "dumb"
+        return self.stdout_is_tty and not self.environ.get("NO_COLOR") and not self.is_dumb
 
     @property
     def can_redraw(self) -> bool:
         """Whether stdout is a terminal on which a view can be painted over."""
-        return self.stdout_is_tty and self.environ.get("TERM") != "dumb"
+        return self.stdout_is_tty and not self.is_dumb
+
+    @property
+    def is_dumb(self) -> bool:
+        """Whether the terminal says that it knows no colours and no moving about; without $TERM it says nothing."""
+        return self.environ.get("TERM") in ("dumb", "unknown", "")
 
     def size(self) -> tuple[int, int]:
         """Return columns and rows of the terminal on stdout as they are now; it may be resized at any time."""

@@ -129,7 +129,7 @@ class StatusLine:
 
 
 def _may_show(environment: Environment) -> bool:
-    if not environment.stderr_is_tty or environment.environ.get("TERM") == "dumb":
+    if not environment.stderr_is_tty or environment.is_dumb:
         return False
     try:
         mode = os.fstat(environment.stdout.fileno()).st_mode

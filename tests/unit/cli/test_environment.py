@@ -21,6 +21,8 @@ def _environment(environ: Mapping[str, str], *, stdout_is_tty: bool) -> Environm
         ({"NO_COLOR": "1"}, True, False, True),
         ({"NO_COLOR": ""}, True, True, True),
         ({"TERM": "dumb"}, True, False, False),
+        ({"TERM": "unknown"}, True, False, False),
+        ({"TERM": ""}, True, False, False),
         ({"TERM": "xterm"}, True, True, True),
     ],
 )
