@@ -53,6 +53,11 @@ class Browser:
         assert "exceptionDetails" not in found, found
         return found["result"].get("value")
 
+    def show(self, *, scheme: str = "light", media: str = "screen") -> None:
+        """Show pages as somebody with that colour scheme sees them, or as they are printed."""
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        self.ask("Emulation.setEmulatedMedia", media=media, features=features)
+
     def see_without_colour(self) -> None:
         """Show everything in shades of grey from here on."""
         self.ask("Emulation.setEmulatedVisionDeficiency", type="achromatopsia")

@@ -94,6 +94,49 @@ def test_plots_and_words_are_to_be_seen_also_without_colour(written: Path, opene
     assert len(patterns) == len(boxes(opened, ".legend svg")) - _same_legends(opened)
 
 
+def luminance(colour: str) -> float:
+    """Return the relative luminance of #rrggbb or #rgb (WCAG 2)."""
+    digits = colour.strip().removeprefix("#")
+    digits = digits if len(digits) == 6 else "".join(digit * 2 for digit in digits)
+    shares = [int(digits[at : at + 2], 16) / 255 for at in (0, 2, 4)]
+    red, green, blue = (share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4 for share in shares)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def colour(opened: Browser, name: str) -> str:
+    found: str = opened.evaluate(f"getComputedStyle(document.documentElement).getPropertyValue('--{name}').trim()")
+    return found
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_words_can_be_read_by_day_and_by_night(written: Path, opened: Browser, scheme: str) -> None:
+    opened.show(scheme=scheme)
+    opened.open(written, width=WIDTHS[0])
+    assert (luminance(colour(opened, "paper")) < 0.1) == (scheme == "dark")
+    for ink in ("ink", "soft", "accent", "warn", "bad"):
+        for paper in ("paper", "card"):
+            darker, lighter = sorted((luminance(colour(opened, ink)), luminance(colour(opened, paper))))
+            assert (lighter + 0.05) / (darker + 0.05) >= 4.5, (scheme, ink, paper)
+
+
+def test_paper_is_light_and_has_what_is_folded(written: Path, opened: Browser) -> None:
+    opened.show(scheme="dark", media="print")
+    opened.open(written, width=794)
+    assert opened.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    tables = "JSON.stringify([...document.querySelectorAll('details table')].map(table => table.checkVisibility()))"
+    assert json.loads(opened.evaluate(tables)) == [True] * 4
+    opened.show()
+    opened.open(written, width=794)
+    assert json.loads(opened.evaluate(tables)) == [False] * 4
+
+
+def test_a_certificate_is_not_squeezed_on_a_telephone(written: Path, opened: Browser) -> None:
+    opened.open(written, width=WIDTHS[0])
+    cells = boxes(opened, ".certificates td")
+    assert len(cells) == 3
+    assert all(cell[2] >= 300 for cell in cells)
+
+
 def _same_legends(opened: Browser) -> int:
     """Each place has its legend of phases; the same phase looks the same in each."""
     words: list[str] = json.loads(

@@ -10,17 +10,27 @@ from kctl.cli.formats.rows import Row, table_lines
 from kctl.cli.formats.terminal import harmless_text
 from kctl.pipeline.jobs.report.limits import Limit
 from kctl.pipeline.jobs.report.result import FleetReport, NodeReport, PlaceReport
-from kctl.pipeline.jobs.report.words import count_words, duration_words, line_words, ms_words, share_words
+from kctl.pipeline.jobs.report.words import (
+    count_words,
+    date_words,
+    days_words,
+    duration_words,
+    line_words,
+    ms_words,
+    share_words,
+)
 
 MOST_NODES = 50
 """Nodes of a place that are listed, the ones with most trouble first; JSON has all."""
-LIMIT_COLUMNS = ("place", "connect", "request", "api", "false_expiries", "at_most", "samples")
+MOST_CERTIFICATES = 20
+LIMIT_COLUMNS = ("place", "option", "limit", "false_expiries", "at_most", "samples")
+CERTIFICATE_COLUMNS = ("ends", "when", "node", "place", "subject")
 NODE_COLUMNS = (
     "node", "ready", "expired", "failed", "changes", "p50", "p99", "p99.9", "slowest", "phases",
 )  # fmt: skip
 EXPLANATION = (
-    "CONNECT, REQUEST and API are what to give as --connect-timeout, --request-timeout and --api-timeout; false "
-    "expiries: connects that would expire although all is well; >= the samples were cut off too early."
+    "False expiries are attempts (of --api-timeout: calls) that would expire although all is well, at most so many "
+    "with 95 % certainty; >=: the samples were cut off too early to tell."
 )
 
 
@@ -31,7 +41,7 @@ def report_lines(report: FleetReport, width: int | None = None) -> Iterator[str]
     """
     yield from _wrapped(_what_was_read(report), width)
     yield ""
-    yield from table_lines(LIMIT_COLUMNS, [_limits_row(place) for place in report.places], width)
+    yield from table_lines(LIMIT_COLUMNS, [row for place in report.places for row in _limit_rows(place)], width)
     yield ""
     yield from _wrapped(EXPLANATION, width)
     if report.findings:
@@ -42,6 +52,13 @@ def report_lines(report: FleetReport, width: int | None = None) -> Iterator[str]
     for place in report.places:
         yield ""
         yield from _place_lines(place, width)
+    certificates = [row for place in report.places for row in _certificate_rows(place)]
+    if certificates:
+        yield from ("", "Certificates, the first to end first")
+        rows = [row for _, row in sorted(certificates, key=lambda each: each[0])]
+        yield from table_lines(CERTIFICATE_COLUMNS, rows[:MOST_CERTIFICATES], width)
+        if len(rows) > MOST_CERTIFICATES:
+            yield f"and {len(rows) - MOST_CERTIFICATES} more"
     if report.bad_lines:
         yield from ("", f"Lines that could not be used: {report.bad_lines}")
         for bad in report.bad_samples:
@@ -67,23 +84,27 @@ def _what_was_read(report: FleetReport) -> str:
     return text
 
 
-def _limits_row(place: PlaceReport) -> Row:
-    connect, request, api = place.limits
-    return {
-        "place": place.place,
-        "connect": _limit_words(connect),
-        "request": _limit_words(request),
-        "api": _limit_words(api),
-        "false_expiries": None if connect is None else share_words(connect.false_expiries),
-        "at_most": None if connect is None else share_words(connect.false_expiries_at_most),
-        "samples": 0 if connect is None else connect.samples + connect.cuts,
-    }
+def _limit_rows(place: PlaceReport) -> Iterator[Row]:
+    for name, limit in place.limits._asdict().items():
+        given: Limit | None = limit
+        yield {
+            "place": place.place,
+            "option": f"--{name}-timeout",
+            "limit": None if given is None else (">=" if given.is_lower_bound else "") + duration_words(given.limit_ms),
+            "false_expiries": None if given is None else share_words(given.false_expiries),
+            "at_most": None if given is None else share_words(given.false_expiries_at_most),
+            "samples": None if given is None else given.samples + given.cuts,
+        }
 
 
-def _limit_words(limit: Limit | None) -> str | None:
-    if limit is None:
-        return None
-    return (">=" if limit.is_lower_bound else "") + duration_words(limit.limit_ms)
+def _certificate_rows(place: PlaceReport) -> Iterator[tuple[tuple[int, str, str], Row]]:
+    for node in place.nodes:
+        found = node.certificate
+        if found is not None:
+            when, left = date_words(found.not_after_ms), days_words(found.days_left)
+            cells = (when, left, node.node, place.place, found.subject)
+            key = (found.not_after_ms, place.place, node.node)
+            yield key, dict(zip(CERTIFICATE_COLUMNS, cells, strict=True))
 
 
 def _where(place: str, node: str) -> str:

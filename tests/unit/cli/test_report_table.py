@@ -35,8 +35,15 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> FleetReport:
 
 def test_what_to_set_and_what_to_know(report: FleetReport) -> None:
     lines = list(report_lines(report))
-    row = next(line.split() for line in lines if line.startswith("sydney "))
-    assert row[1:4] == ["1.5s", "1s", "8s"]
+    rows = [line.split() for line in lines if line.startswith("sydney ")]
+    assert [row[1:3] for row in rows] == [
+        ["--connect-timeout", "1.5s"],
+        ["--request-timeout", "1s"],
+        ["--api-timeout", "8s"],
+    ]
+    assert [row[3:5] for row in rows] == [["0", "%"]] * 3
+    assert all(0 < float(row[5]) < 1 for row in rows)
+    assert any(line.split()[:5] == ["2023-11-17", "22:13", "in", "3", "days"] for line in lines), lines
     assert any("sydney: half of its connects take over" in line and "[slow-place]" in line for line in lines)
     assert any("[never-ready]" in line for line in lines)
     assert any(line.startswith("flapping:9092 ") and " flapping " in line for line in lines)
@@ -48,7 +55,16 @@ def test_it_fits_and_nothing_is_lost(report: FleetReport, width: int) -> None:
     lines = list(report_lines(report, width))
     assert max(map(len, lines)) <= width
     text = "".join("".join(lines).split())
-    for words in (LONG, "flapping:9092", "[certificate-ends]", "[never-ready]", "1.5s", "--api-timeout;", "tls10/"):
+    for words in (
+        LONG,
+        "flapping:9092",
+        "[certificate-ends]",
+        "[never-ready]",
+        "1.5s",
+        "--api-timeout",
+        "tls10/",
+        "2023-11-17",
+    ):
         assert words in text, words
     assert any(line.startswith("PLACE ") for line in lines) == (width >= 80)
     assert any(line.startswith("NODE ") for line in lines) == (width == 200)

@@ -6,14 +6,13 @@ tests/pipeline/test_report_page.py.
 """
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from html import escape
 
 from kctl.pipeline.jobs.report import plots
 from kctl.pipeline.jobs.report.limits import Limit
 from kctl.pipeline.jobs.report.page_style import STYLE
 from kctl.pipeline.jobs.report.result import Finding, FleetReport, NodeReport, PlaceReport
-from kctl.pipeline.jobs.report.words import days_words, duration_words, line_words, ms_words, share_words
+from kctl.pipeline.jobs.report.words import date_words, days_words, duration_words, line_words, ms_words, share_words
 
 MOST_NODES = 40
 MOST_FINDINGS = 200
@@ -44,10 +43,11 @@ def page(report: FleetReport) -> str:
 def _head(report: FleetReport) -> Iterator[str]:
     times = [ms for place in report.places for ms in (place.first_ms, place.last_ms) if ms is not None]
     yield "<header><h1>Kafka connections: what was seen, and which limits to use</h1><p>"
-    yield f"{report.files:,} files with {report.lines:,} lines from {len(report.places)} places"
+    yield f"{_counted(report.files, 'file')} with {_counted(report.lines, 'line')} from "
+    yield _counted(len(report.places), "place")
     if times:
-        yield f", {_date(min(times))} to {_date(max(times))}"
-    yield f". Days count from {_date(report.now_ms)} UTC. kctl {escape(report.kctl)}.</p></header>"
+        yield f", {date_words(min(times))} to {date_words(max(times))}"
+    yield f". Days count from {date_words(report.now_ms)} UTC. kctl {escape(report.kctl)}.</p></header>"
 
 
 def _limits(report: FleetReport) -> Iterator[str]:
@@ -109,7 +109,8 @@ def _finding(finding: Finding) -> str:
 def _place(place: PlaceReport) -> Iterator[str]:
     connect = place.limits.connect
     yield f"<section><h2>{escape(place.place)}</h2><p>{place.attempts:,} attempts, "
-    yield f"{share_words(place.expiry_rate)} expired; {place.rounds:,} rounds of probes, {place.traces:,} traces.</p>"
+    yield f"{share_words(place.expiry_rate)} expired; {_counted(place.rounds, 'round')} of probes, "
+    yield f"{_counted(place.traces, 'trace')}.</p>"
     if place.curve:
         limit_ms = None if connect is None else connect.limit_ms
         scale = plots.scale_of([place.curve[0].ms, place.curve[-1].ms, *([limit_ms] if limit_ms else [])])
@@ -162,11 +163,11 @@ def _certificates(report: FleetReport) -> Iterator[str]:
     if not found:
         return
     yield "<section><h2>Certificates, the first to end first</h2>"
-    yield "<table><tr><th>ends</th><th>node</th><th>subject</th></tr>"
+    yield '<table class="certificates"><tr><th>ends</th><th>node</th><th>subject</th></tr>'
     for certificate, place, node in sorted(found, key=lambda each: (each[0].not_after_ms, *each[1:]))[
         :MOST_CERTIFICATES
     ]:
-        when = f"{days_words(certificate.days_left)}, {_date(certificate.not_after_ms)}"
+        when = f"{days_words(certificate.days_left)}, {date_words(certificate.not_after_ms)}"
         yield f'<tr><td>{when}</td><td>{escape(node)} <span class="small">{escape(place)}</span></td>'
         yield f"<td>{escape(certificate.subject)}</td></tr>"
     yield "</table>" + _more(len(found), MOST_CERTIFICATES) + "</section>"
@@ -196,8 +197,5 @@ def _more(count: int, shown: int) -> str:
     return f"<p>and {count - shown:,} more</p>" if count > shown else ""
 
 
-def _date(ms: int) -> str:
-    try:
-        return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M")
-    except (OverflowError, ValueError, OSError):  # a year that no calendar here has
-        return f"{ms} ms"
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"

@@ -1,9 +1,13 @@
-"""The style of the page of a report: one column on a telephone, more where there is room; light, dark, printed."""
+"""The style of the page of a report: one column on a telephone, more where there is room; light, dark, printed.
+
+Paper is always light, and has what is folded on a screen. Shown by tests/pipeline/test_report_page.py.
+"""
 
 STYLE = """
 :root{--ink:#1c2733;--soft:#5b6876;--line:#d9dfe5;--paper:#fff;--card:#f6f8fa;--accent:#0b5cad;--warn:#8a4b00;
 --bad:#a3172b}
-@media(prefers-color-scheme:dark){:root{--ink:#e6ebf0;--soft:#9aa7b4;--line:#36414c;--paper:#14191f;--card:#1d242c;
+@media screen and (prefers-color-scheme:dark){
+:root{--ink:#e6ebf0;--soft:#9aa7b4;--line:#36414c;--paper:#14191f;--card:#1d242c;
 --accent:#7cb8f5;--warn:#f0b36a;--bad:#ff8d98}}
 *{box-sizing:border-box}
 body{margin:0 auto;padding:16px;max-width:1120px;background:var(--paper);color:var(--ink);
@@ -63,6 +67,13 @@ summary{cursor:pointer;font-size:.85rem;color:var(--soft)}
 @media(min-width:900px){.node{display:grid;grid-template-columns:280px 1fr;column-gap:16px}
 .node>*{grid-column:2}
 .node>h3{grid-column:1;grid-row:1/span 4}}
-@media print{details{display:block}
-body{max-width:none}}
+@media(max-width:560px){.certificates,.certificates tbody,.certificates tr,.certificates td{display:block}
+.certificates th{display:none}
+.certificates td{border:0;padding:0}
+.certificates tr{border-bottom:1px solid var(--line);padding:6px 0}}
+@media print{body{max-width:none;padding:0}
+.place,.node,figure,.findings li,tr{break-inside:avoid}
+h2,h3{break-after:avoid}
+details::details-content{content-visibility:visible;block-size:auto}
+summary{list-style:none}}
 """

@@ -1,5 +1,7 @@
 """Numbers as people read them: shares, days, durations. Shown by tests/unit/pipeline/report/test_page.py."""
 
+from datetime import UTC, datetime
+
 from kctl.pipeline.jobs.report.fleet import BadLine
 
 _UNITS = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000))
@@ -51,3 +53,11 @@ def count_words(count: int, what: str) -> str:
 def line_words(bad: BadLine) -> str:
     """Return where a bad line is and why it is bad; without a number where all of the file is meant."""
     return f"{bad.file}{f':{bad.line}' if bad.line else ''}: {bad.why}"
+
+
+def date_words(ms: int) -> str:
+    """Return an instant in UTC, to the minute."""
+    try:
+        return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M")
+    except (OverflowError, ValueError, OSError):  # a year that no calendar here has
+        return f"{ms} ms"
