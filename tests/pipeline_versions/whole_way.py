@@ -57,7 +57,9 @@ def main(bootstrap: str, prefix: str, folder: Path) -> None:
     write(100, 150)
     found["batches"].append(copy(maxOffsetsPerTrigger="1000"))
     write(150, 200)
-    found["batches"].append(copy(maxOffsetsPerTrigger="20"))
+    found["limited"] = []
+    while not found["limited"] or found["limited"][-1]:  # until a query finds nothing left
+        found["limited"].append(copy(maxOffsetsPerTrigger="20"))
     copied = table(f"{prefix}-b", includeHeaders="true").collect()
     found["copied"] = sorted((int(row.key), row.partition, row.headers[0].value.decode()) for row in copied)
     try:
