@@ -1,12 +1,13 @@
 """The checker: reads a history once and says which rules were broken, by the ids of the design.
 
-A rule is an object that sees each entry with the facts before it and answers with violations; those of other clients
-(producers, transactions) are added to `RULES`. The first violation names the run's failure.
+A rule is an object that sees each entry with the facts before it and answers with violations; those of producers are in
+tests/sim/chaos_producer/checker.py. The first violation names the run's failure.
 Shown by tests/sim/chaos/test_checker.py, where each rule refuses a history that breaks it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple, Protocol
+from itertools import islice
+from typing import NamedTuple, Protocol, TypeVar
 
 from tests.sim.chaos.facts import Facts
 from tests.sim.chaos.history import Entry
@@ -31,14 +32,26 @@ class Violation(NamedTuple):
         return f"{self.rule} at {self.at_ms} ms, {self.proc}, entry {self.number}: {self.text}"
 
 
-class Rule(Protocol):
+class Model(Protocol):
+    """What a history says, as far as one has read."""
+
+    def see(self, entry: Entry) -> None:
+        """Take one entry in, after the rules have seen it."""
+        ...
+
+
+M = TypeVar("M", bound=Model)
+Judged = TypeVar("Judged", bound=Model, contravariant=True)
+
+
+class Rule(Protocol[Judged]):
     """Some rules that share a model."""
 
-    def see(self, entry: Entry, facts: Facts) -> Iterable[Violation]:
+    def see(self, entry: Entry, facts: Judged) -> Iterable[Violation]:
         """Return what this entry breaks; `facts` are those before it."""
         ...
 
-    def end(self, facts: Facts) -> Iterable[Violation]:
+    def end(self, facts: Judged) -> Iterable[Violation]:
         """Return what is missing at the end."""
         ...
 
@@ -46,35 +59,33 @@ class Rule(Protocol):
 MOST_VIOLATIONS = 20
 
 
-def rules(plan: Plan) -> tuple[Rule, ...]:
+def rules(plan: Plan) -> tuple[Rule[Facts], ...]:
     """Return a fresh set of all rules."""
     from tests.sim.chaos.rules_consumer import ConsumerRules
     from tests.sim.chaos.rules_deadlines import DeadlineRules
     from tests.sim.chaos.rules_groups import GroupRules
     from tests.sim.chaos.rules_resources import ResourceRules
 
-    made: Sequence[Callable[[Plan], Rule]] = (ConsumerRules, GroupRules, DeadlineRules, ResourceRules)
+    made: Sequence[Callable[[Plan], Rule[Facts]]] = (ConsumerRules, GroupRules, DeadlineRules, ResourceRules)
     return tuple(make(plan) for make in made)
 
 
 def check(entries: Iterable[Entry], plan: Plan) -> list[Violation]:
     """Return the violations of a history, the earliest first, `MOST_VIOLATIONS` at most."""
-    found: list[Violation] = []
-    for violation in _all(entries, plan):
-        found.append(violation)
-        if len(found) == MOST_VIOLATIONS:
-            break
-    return found
+    return judge(entries, Facts(), rules(plan))
 
 
-def _all(entries: Iterable[Entry], plan: Plan) -> Iterator[Violation]:
-    facts = Facts()
-    made = rules(plan)
+def judge(entries: Iterable[Entry], facts: M, rules: Sequence[Rule[M]]) -> list[Violation]:
+    """Return what a history breaks of some rules, whatever model they share; the earliest first, not too many."""
+    return list(islice(_all(entries, facts, rules), MOST_VIOLATIONS))
+
+
+def _all(entries: Iterable[Entry], facts: M, rules: Sequence[Rule[M]]) -> Iterator[Violation]:
     for entry in entries:
-        for rule in made:
+        for rule in rules:
             yield from rule.see(entry, facts)
         facts.see(entry)
-    for rule in made:
+    for rule in rules:
         yield from rule.end(facts)
 
 

@@ -6,12 +6,15 @@ the sandbox. Shown by tests/sim/chaos/test_plan.py.
 
 import json
 import math
+from collections.abc import Callable, Mapping
 from enum import Enum
 from hashlib import blake2b
 from pathlib import Path
 from random import Random
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
+K = TypeVar("K")
+F = TypeVar("F")
 NODES = 3
 PARTITIONS = {"t": 4, "u": 2}
 """The topics of every run; only `u` is ever deleted and made anew, or gets more partitions."""
@@ -280,18 +283,38 @@ def _of_member(chance: Random, group: str, strategy: str) -> dict[str, str | int
     return {**given, **classic}
 
 
-def _faults(chance: Random, kinds: dict[Kind, int], chaos_ms: int, clients: tuple[ClientPlan, ...]) -> list[Fault]:
-    faults: list[Fault] = []
-    mean_ms = math.exp(chance.uniform(math.log(200), math.log(5000)))
+def spread(
+    chance: Random,
+    kinds: Mapping[K, int],
+    chaos_ms: int,
+    gaps_ms: tuple[int, int],
+    most: int,
+    make: Callable[[K, int], F],
+) -> list[F]:
+    """Return what is drawn to happen in a chaos, in the order of time.
+
+    Args:
+        kinds: what can happen, with its weight.
+        gaps_ms: the shortest and the longest mean distance between two.
+        make: gets a kind and its instant.
+    """
+    made: list[F] = []
+    mean_ms = math.exp(chance.uniform(*(math.log(gap_ms) for gap_ms in gaps_ms)))
     at_ms = 0.0
     names = list(kinds)
-    while kinds and len(faults) < 120:
+    while kinds and len(made) < most:
         at_ms += chance.expovariate(1 / mean_ms)
         if at_ms >= chaos_ms:
             break
-        kind = chance.choices(names, [kinds[name] for name in names])[0]
-        faults.append(_fault(chance, kind, int(at_ms), chance.choice(clients)))
-    return faults
+        made.append(make(chance.choices(names, list(kinds.values()))[0], int(at_ms)))
+    return made
+
+
+def _faults(chance: Random, kinds: dict[Kind, int], chaos_ms: int, clients: tuple[ClientPlan, ...]) -> list[Fault]:
+    def make(kind: Kind, at_ms: int) -> Fault:
+        return _fault(chance, kind, at_ms, chance.choice(clients))
+
+    return spread(chance, kinds, chaos_ms, (200, 5000), 120, make)
 
 
 def _fault(chance: Random, kind: Kind, at_ms: int, client: ClientPlan) -> Fault:

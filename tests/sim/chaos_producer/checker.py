@@ -3,28 +3,15 @@
 Shown by tests/sim/chaos_producer/test_checker.py, where each rule refuses a history that breaks it.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import Protocol
+from collections.abc import Iterable
 
-from tests.sim.chaos.checker import MOST_VIOLATIONS, Violation
+from tests.sim.chaos.checker import Rule, Violation, judge
 from tests.sim.chaos.history import Entry
 from tests.sim.chaos_producer.facts import Facts
 from tests.sim.chaos_producer.plan import ProducerPlan
 
 
-class Rule(Protocol):
-    """Some rules that share a model."""
-
-    def see(self, entry: Entry, facts: Facts) -> Iterable[Violation]:
-        """Return what this entry breaks; `facts` are those before it."""
-        ...
-
-    def end(self, facts: Facts) -> Iterable[Violation]:
-        """Return what is missing at the end."""
-        ...
-
-
-def rules() -> tuple[Rule, ...]:
+def rules() -> tuple[Rule[Facts], ...]:
     """Return a fresh set of all rules."""
     from tests.sim.chaos_producer.rules_calls import CallRules
     from tests.sim.chaos_producer.rules_records import RecordRules
@@ -36,21 +23,5 @@ def rules() -> tuple[Rule, ...]:
 
 
 def check(entries: Iterable[Entry], plan: ProducerPlan) -> list[Violation]:
-    """Return the violations of a history, the earliest first, `MOST_VIOLATIONS` at most."""
-    found: list[Violation] = []
-    for violation in _all(entries, plan):
-        found.append(violation)
-        if len(found) == MOST_VIOLATIONS:
-            break
-    return found
-
-
-def _all(entries: Iterable[Entry], plan: ProducerPlan) -> Iterator[Violation]:
-    facts = Facts(plan)
-    made = rules()
-    for entry in entries:
-        for rule in made:
-            yield from rule.see(entry, facts)
-        facts.see(entry)
-    for rule in made:
-        yield from rule.end(facts)
+    """Return the violations of a history, as tests/sim/chaos/checker.py does."""
+    return judge(entries, Facts(plan), rules())

@@ -12,7 +12,7 @@ from hashlib import blake2b
 from random import Random
 from typing import NamedTuple
 
-from tests.sim.chaos.plan import LINK, NODES, Fault, Kind, size_of
+from tests.sim.chaos.plan import LINK, NODES, Fault, Kind, size_of, spread
 
 PARTITIONS = {"t": 3}
 """The topic of every run; it gets more partitions, and is never deleted."""
@@ -249,17 +249,10 @@ def _limits(chance: Random) -> dict[str, str | int]:
 
 
 def _faults(chance: Random, kinds: dict[str, int], chaos_ms: int, clients: Sequence[ProducerClient]) -> list[Fault]:
-    faults: list[Fault] = []
-    mean_ms = math.exp(chance.uniform(math.log(150), math.log(3000)))
-    at_ms = 0.0
-    names = list(kinds)
-    while kinds and len(faults) < 80:
-        at_ms += chance.expovariate(1 / mean_ms)
-        if at_ms >= chaos_ms:
-            break
-        kind = chance.choices(names, [kinds[name] for name in names])[0]
-        faults.append(_fault(chance, kind, int(at_ms), chance.choice(clients)))
-    return faults
+    def make(kind: str, at_ms: int) -> Fault:
+        return _fault(chance, kind, at_ms, chance.choice(clients))
+
+    return spread(chance, kinds, chaos_ms, (150, 3000), 80, make)
 
 
 def _fault(chance: Random, kind: str, at_ms: int, client: ProducerClient) -> Fault:
