@@ -8,6 +8,9 @@ from typing import NamedTuple
 from kctl.client.cluster import NO_EPOCH, NO_TOPIC_ID, PartitionInfo, TopicPartition
 from kctl.client.consumer.chunk import MAX_OFFSET
 
+GUESSED_BYTES_PER_OFFSET = 256.0
+"""Before anything is fetched: so a short range with much behind it does not bring that along, and one of large records
+takes a second fetch."""
 MORE_THAN_EXPECTED = 1.125
 LEAST_WANTED_BYTES = 64 * 1024
 """Records differ in size, and a batch that is cut short has to be fetched again: the last fetch of a range asks for an
@@ -38,7 +41,7 @@ class FetchState:
         self.next_offset = offset
         self.end_offset = end_offset
         """Nothing is fetched from there on."""
-        self.bytes_per_offset: float | None = None
+        self.bytes_per_offset = GUESSED_BYTES_PER_OFFSET
         """Of what was fetched last."""
         self.fetched_epoch = fetched_epoch
         """The leader epoch in which the record before `next_offset` was written, where that is known."""
@@ -72,7 +75,7 @@ class FetchState:
 
     def wanted_bytes(self, most: int) -> int:
         """Return how many bytes to ask for: a little more than what is left to the end should have."""
-        if self.bytes_per_offset is None or self.end_offset == MAX_OFFSET:
+        if self.end_offset == MAX_OFFSET:
             return most
         left = (self.end_offset - self.next_offset) * self.bytes_per_offset
         return min(most, int(left * MORE_THAN_EXPECTED) + LEAST_WANTED_BYTES)
