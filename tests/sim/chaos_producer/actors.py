@@ -38,7 +38,7 @@ SHORT_BLOCK_MS = 100
 """A max.block.ms in which a record may not be acknowledged though all is well."""
 INPUT = TopicPartition("t", 0)
 """What transactions commit offsets of, for a group that is called like the transactional id."""
-ROWS = (0, 1, 2, 7, 30, 100)
+ROWS = (0, 1, 2, 7, 40)
 """How many records one call of send_columns may have."""
 MOST_RECORDS = 1500
 """Of one producer in the chaos: a link of one byte a millisecond would make plans of minutes otherwise."""
@@ -276,7 +276,7 @@ class Life:
     def step(self, who: str, chance: Random) -> None:
         """Do one thing, mostly send."""
         choice = chance.random()
-        if choice < 0.12 and self._sent < MOST_RECORDS:
+        if choice < 0.08 and self._sent < MOST_RECORDS:
             if self.send_columns(who, chance, chance.choice(ROWS)) is not None:
                 self.world.hub.sleep_ms(chance.randint(1, 100))
                 return

@@ -73,15 +73,17 @@ def watch(producer: Producer, note: Note) -> None:
     """
     batches, judge = producer._sender._batches, producer._sender._judge
     send, decide = batches._send, judge.decide
+    firsts: dict[Batch, str] = {}
 
     def sending(node_id: int, entries: list[Sent], now_ms: int) -> None:
         for entry in entries:
-            note("sent", _of(entry.queue.topic_partition.partition, entry.batch.data))
+            value = _of(entry.queue.topic_partition.partition, entry.batch.data)
+            firsts[entry.batch] = value[1][0]
+            note("sent", value)
         send(node_id, entries, now_ms)
 
     def deciding(queue: PartitionQueue, batch: Batch, verdict: Verdict) -> None:
-        _, names, *_ = _of(queue.topic_partition.partition, batch.data)
-        note("judged", [queue.topic_partition.partition, names[0], verdict.outcome is not None])
+        note("judged", [queue.topic_partition.partition, firsts.pop(batch), verdict.outcome is not None])
         decide(queue, batch, verdict)
 
     batches._send = sending  # type: ignore[method-assign]  # the seam is for this test alone
