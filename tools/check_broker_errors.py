@@ -14,8 +14,8 @@ from tempfile import TemporaryDirectory
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from kctl.client.broker_errors import AUTHORIZATION_FAILED, STALE_METADATA, ErrorCode  # noqa: E402
-from tools.kafka_jars import KAFKA_CLIENTS, jar  # noqa: E402
+from kctl.client.broker_errors import AUTHORIZATION_FAILED, STALE_METADATA, ErrorCode  # noqa: E402 - found by the path above
+from tools.kafka_jars import KAFKA_CLIENTS, jar  # noqa: E402 - found by the path above
 
 SLF4J = "org.slf4j:slf4j-api:1.7.36"
 

@@ -17,10 +17,10 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from kctl.client.config import KINDS, Property  # noqa: E402
-from kctl.client.config.foreign import REFUSED, why_ignored  # noqa: E402
-from kctl.client.config.property import Whole  # noqa: E402
-from tools.check_broker_errors import fetch_jars  # noqa: E402
+from kctl.client.config import KINDS, Property  # noqa: E402 - found by the path above
+from kctl.client.config.foreign import REFUSED, why_ignored  # noqa: E402 - found by the path above
+from kctl.client.config.property import Whole  # noqa: E402 - found by the path above
+from tools.check_broker_errors import fetch_jars  # noqa: E402 - found by the path above
 
 DUMP = """
 import java.util.TreeMap;

@@ -61,7 +61,7 @@ class OutputType(click.Choice):  # type: ignore[type-arg]  # as above
     def __init__(self, offered: Sequence[Output]) -> None:
         super().__init__([shape.value for shape in offered])
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ARG002
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ARG002 - click's signature
         if value not in self.choices:
             refuse_shape(value, self.choices, ctx)
         return value

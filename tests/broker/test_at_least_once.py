@@ -189,7 +189,7 @@ def test_every_record_is_written(kafka_three: KafkaCluster, tmp_path: Path, seed
         ends = numbered.stop()
         for group in groups:
             wait_until(
-                lambda name=group.name: view.committed(name, topic, PARTITIONS) == ends,  # type: ignore[misc]
+                lambda name=group.name: view.committed(name, topic, PARTITIONS) == ends,  # type: ignore[misc]  # a default has no type for mypy
                 PATIENCE_MS,
                 f"{group.protocol}: everything to be committed",
                 interval_ms=500,

@@ -92,9 +92,9 @@ class Members:
     def wait_joined(self) -> None:
         """Return when every consumer has its partitions, and the closers have read something."""
         for each in (self._poller, self._committer):
-            wait_until(lambda each=each: self._note(each) and bool(each.assignment), PATIENCE_MS, "an assignment")  # type: ignore[misc]
+            wait_until(lambda each=each: self._note(each) and bool(each.assignment), PATIENCE_MS, "an assignment")  # type: ignore[misc]  # a default has no type for mypy
         for group, each in self.closers.items():
-            wait_until(lambda group=group, each=each: self._stand(group, each), PATIENCE_MS, "records")  # type: ignore[misc]
+            wait_until(lambda group=group, each=each: self._stand(group, each), PATIENCE_MS, "records")  # type: ignore[misc]  # a default has no type for mypy
 
     def _stand(self, group: str, consumer: Consumer) -> bool:
         """Whether a closer has read something of each partition; keeps where it stands."""
@@ -119,7 +119,7 @@ class Members:
             self._committer.poll(0)
             number = len(self.commits)
             offsets = {TopicPartition(self._wide, number % WIDE_PARTITIONS): number}
-            self.commits.append(self._timed(lambda: self._committer.commit_sync(offsets, timeout=COMMIT_S)))  # noqa: B023
+            self.commits.append(self._timed(lambda: self._committer.commit_sync(offsets, timeout=COMMIT_S)))  # noqa: B023 - called at once
 
     def _timed(self, call: Callable[[], object]) -> Call:
         began_at_ms = self._clock.now_ms()

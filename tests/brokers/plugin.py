@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.brokers.cluster import KafkaCluster
-from tests.brokers.requirements import give_up
-from tests.brokers.toolchain import NEWEST_KAFKA, ToolMissing
+from tests.brokers.requirements import give_up, have
+from tests.brokers.toolchain import NEWEST_KAFKA, ToolMissing, find_tool
 
 SINGLE_VERSIONS = (NEWEST_KAFKA, "3.9.1", "2.8.2")
 
@@ -49,6 +49,12 @@ def _kafka_clusters(request: pytest.FixtureRequest) -> Iterator[_Clusters]:
         cluster.close(keep_logs=keep)
         if keep:
             request.config.stash.setdefault(_kept_logs, []).append(str(cluster.kept_logs))
+
+
+@pytest.fixture(scope="session")
+def java_and_maven() -> None:
+    """For those who ask Kafka's own classes: skipped where Java or Maven is missing, a failure on CI."""
+    have(lambda: [find_tool("java", "openjdk-17-jdk-headless"), find_tool("mvn", "maven")])
 
 
 @pytest.fixture(scope="session")

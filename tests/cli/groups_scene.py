@@ -31,7 +31,7 @@ def committed(bootstrap: str, group: str) -> dict[tuple[str, int], int]:
     """Return what a group has committed."""
     with Admin({"bootstrap.servers": bootstrap}) as admin:
         found = admin.list_group_offsets(group)
-    return {tuple(tp): offset.offset for tp, offset in found.done.items() if offset is not None}  # type: ignore[misc]
+    return {(tp.topic, tp.partition): offset.offset for tp, offset in found.done.items() if offset is not None}
 
 
 def join(bootstrap: str, group: str, topic: str, **properties: object) -> Consumer:

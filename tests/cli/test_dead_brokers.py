@@ -4,14 +4,12 @@ Bounds on real time are wide: that limits are exact is shown in virtual time (te
 """
 
 import signal
-import subprocess
-from pathlib import Path
 
 import pytest
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.sandbox import Sandbox
-from tests.cli.processes import KCTL, Ended, end, environment, kctl, running
+from tests.cli.processes import Ended, end, kctl, running
 
 COMMAND_LINES = [
     ("consume", "t"),
@@ -102,24 +100,6 @@ def test_a_broker_that_goes_away_while_we_follow_is_told() -> None:
             served.stop()
             assert process.stderr.readline().startswith(b"kctl consume: waiting: t-0: ")
             assert end(process, signal.SIGINT).code == ExitCode.SIGINT
-
-
-def test_full_disk(bootstrap: str) -> None:
-    full = Path("/dev/full")
-    if not full.exists():
-        pytest.skip("this system has no /dev/full")
-    with full.open("wb") as stdout:
-        ended = subprocess.run(
-            [*KCTL, "topics", "list", "-b", bootstrap],
-            stdout=stdout,
-            stderr=subprocess.PIPE,
-            env=environment(),
-            timeout=30,
-            check=False,
-        )
-    assert ended.returncode == ExitCode.UNEXPECTED
-    assert b"No space left on device" in ended.stderr
-    assert b"Traceback" not in ended.stderr
 
 
 def test_a_line_that_no_topic_could_be_found_for_is_named(refused: str) -> None:

@@ -1,13 +1,11 @@
 """Our table of broker error codes is that of the released Java client."""
 
-import shutil
-
 import pytest
 
 from tools.check_broker_errors import differences, fetch_jars, our_rows, released_rows
 
 
-@pytest.mark.skipif(not (shutil.which("java") and shutil.which("mvn")), reason="needs Java 17 and Maven")
+@pytest.mark.usefixtures("java_and_maven")
 def test_codes_names_and_retriability_are_those_of_the_released_client() -> None:
     theirs = released_rows(fetch_jars())
     assert len(theirs) > 100

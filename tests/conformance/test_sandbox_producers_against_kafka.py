@@ -153,7 +153,7 @@ def _timeouts(side: Side) -> Iterator[Outcome]:
             yield "added", talk.add(one, suffix=suffix)
         yield "written", talk.produce(one, 0, suffix=suffix, version=version)
         wait_until(
-            lambda suffix=suffix: talk.describe(suffix)[1][0] == "CompleteAbort",  # type: ignore[misc]
+            lambda suffix=suffix: talk.describe(suffix)[1][0] == "CompleteAbort",  # type: ignore[misc]  # a default has no type for mypy
             PATIENCE_MS,
             "the end of a transaction's time",
         )

@@ -144,7 +144,7 @@ def _aborting(talk: Talk) -> Iterator[Outcome]:
     def write(held: Held, sequence: int, suffix: str = "") -> Outcome:
         if talk.level == 1:
             talk.settled(lambda: talk.add(held, suffix=suffix))
-        return talk.settled(lambda: talk.produce(held, sequence, suffix=suffix, count=2))  # type: ignore[no-any-return]
+        return talk.settled(lambda: talk.produce(held, sequence, suffix=suffix, count=2))  # type: ignore[no-any-return]  # Talk gives Any, for answers of any shape
 
     yield "one", write(one, 0)
     yield "two", write(two, 0, "-2")

@@ -1,6 +1,5 @@
 """Our SASL clients against the released Java servers, and Java's SCRAM clients against ours, in memory."""
 
-import shutil
 import subprocess
 from base64 import b64decode, b64encode
 from collections.abc import Iterator
@@ -18,7 +17,7 @@ from kctl.client.security.sasl.server import ScramCredential, ScramServer
 from tools.check_broker_errors import fetch_jars
 from tools.kafka_jars import JACKSON, jar
 
-pytestmark = pytest.mark.skipif(not (shutil.which("java") and shutil.which("mvn")), reason="needs Java 17 and Maven")
+pytestmark = pytest.mark.usefixtures("java_and_maven")
 
 USER = "alice,=x"
 """ASCII: the grammar of Java's SCRAM server takes no other user names."""

@@ -172,5 +172,5 @@ def test_the_zipapp_is_one_file_that_runs(
     environ = {**bare_environ(), "SHIV_ROOT": str(tmp_path)}
     alone = (sys.executable, "-I", str(zipapp))
     assert installed.run(*alone, "--version", environ=environ) == f"kctl {VERSION}\n"
-    run: Callable[..., str] = lambda *words: installed.run(str(installed.python), *words, environ=environ)  # noqa: E731
+    run: Callable[..., str] = lambda *words: installed.run(str(installed.python), *words, environ=environ)  # noqa: E731 - short for what follows
     _try_out("\n".join(alone), run)

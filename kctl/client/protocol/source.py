@@ -59,7 +59,7 @@ class Source:
 
     def flush(self) -> None:
         """Write the call for the open run, if there is one."""
-        raise NotImplementedError
+        raise NotImplementedError  # what a run becomes is the subclass's
 
     def fail_if(self, condition: str, reason: str) -> None:
         """Give up when `condition` holds; the walker then says where and why."""

@@ -54,7 +54,7 @@ def slots_named(partitions: Iterable[object], topics: Topics) -> tuple[Slot, ...
     for one in partitions:
         topic = topics.get(one.topic)  # type: ignore[attr-defined]  # both messages have a struct of their own
         if topic is not None:
-            found += [Slot(topic.topic_id, index) for index in one.partitions]  # type: ignore[attr-defined]
+            found += [Slot(topic.topic_id, index) for index in one.partitions]  # type: ignore[attr-defined]  # as above
     return tuple(found)
 
 

@@ -1,13 +1,13 @@
 """The declarations are what the pinned jar says, and the checker notices when one is not."""
 
 from pathlib import Path
-from shutil import copytree, which
+from shutil import copytree
 
 import pytest
 
 from tools import check_declarations, declarations, write_declaration
 
-pytestmark = pytest.mark.skipif(not which("mvn"), reason="mvn is needed to fetch the kafka-clients jar")
+pytestmark = pytest.mark.usefixtures("java_and_maven")
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ One Java process answers for all of them (tests/conformance/java/Reencode.java).
 """
 
 import json
-import shutil
 import subprocess
 from base64 import b64encode
 from contextlib import suppress
@@ -13,12 +12,12 @@ from random import Random
 from types import ModuleType
 from typing import Any
 
-import pytest
-
 from kctl.client.errors import RemoteProtocolError
 from kctl.client.protocol import api, codec, framing, walker
 from kctl.client.protocol.primitives import uuid_text
 from kctl.client.protocol.schema import Field, Message, Request, Struct
+from tests.brokers.requirements import have
+from tests.brokers.toolchain import find_tool
 from tests.fuzz.protocol.messages import every_version, messages_of, mutate, random_message, versions_of
 from tools.declarations import api_of, module_text, read_definitions
 from tools.kafka_jars import JACKSON, KAFKA_CLIENTS, jar
@@ -30,8 +29,7 @@ DECLARED = every_version()
 
 def java(lines: list[str]) -> list[str]:
     """One answer of the Java program for each line."""
-    if not shutil.which("java") or not shutil.which("mvn"):
-        pytest.skip("java and mvn are needed to ask Kafka's own message classes")
+    have(lambda: [find_tool("java", "openjdk-17-jdk-headless"), find_tool("mvn", "maven")])
     path = ":".join(str(jar(coordinates)) for coordinates in (KAFKA_CLIENTS, *JACKSON))
     command = ["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", path, str(PROGRAM)]
     done = subprocess.run(command, input="\n".join(lines) + "\n", capture_output=True, text=True, timeout=300)

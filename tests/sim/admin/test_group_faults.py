@@ -235,7 +235,7 @@ def test_a_deletion_whose_answer_was_lost_is_done() -> None:
             world.sandbox.start_fault(world.coordinator("g"), Fault.SILENCE)
             world.at(3500, world.sandbox.heal)
 
-        groups.delete = delete_and_die  # type: ignore[method-assign]
+        groups.delete = delete_and_die  # type: ignore[method-assign]  # a deletion that kills its node
         assert list(admin.delete_groups(["g"]).done) == ["g"]
         assert isinstance(admin.delete_groups(["g"]).failed["g"], error_class(ErrorCode.GROUP_ID_NOT_FOUND))
 

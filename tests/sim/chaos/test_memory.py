@@ -19,7 +19,7 @@ def test_a_leak_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def leaking(self: Coordinator, *arguments: object, **named: object) -> object:
         _LEAK.append([arguments])
-        return outgoing(self, *arguments, **named)  # type: ignore[arg-type]
+        return outgoing(self, *arguments, **named)  # type: ignore[arg-type]  # whatever it is called with
 
     monkeypatch.setattr(Coordinator, "outgoing", leaking)
     growths, _ = grown(minutes=3, early_minute=1)

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -22,20 +23,20 @@ from kctl.sandbox.sim import Hub
 from tests.sim.groups.scene import GROUP, GroupScene
 
 T0 = TopicPartition("t", 0)
-WAITING: dict[str, Callable[[Consumer, object], object]] = {
-    "beginning_offsets": lambda consumer, timeout: consumer.beginning_offsets([T0], timeout),  # type: ignore[arg-type]
-    "client_instance_id": lambda consumer, timeout: consumer.client_instance_id(timeout),  # type: ignore[arg-type]
-    "close": lambda consumer, timeout: consumer.close(timeout),  # type: ignore[arg-type]
-    "commit_sync": lambda consumer, timeout: consumer.commit_sync({T0: 1}, timeout),  # type: ignore[arg-type]
-    "committed": lambda consumer, timeout: consumer.committed([T0], timeout),  # type: ignore[arg-type]
-    "end_offsets": lambda consumer, timeout: consumer.end_offsets([T0], timeout),  # type: ignore[arg-type]
-    "list_topics": lambda consumer, timeout: consumer.list_topics(timeout),  # type: ignore[arg-type]
-    "offsets_for_times": lambda consumer, timeout: consumer.offsets_for_times({T0: 1}, timeout),  # type: ignore[arg-type]
-    "partitions_for": lambda consumer, timeout: consumer.partitions_for("t", timeout),  # type: ignore[arg-type]
-    "poll": lambda consumer, timeout: consumer.poll(timeout),  # type: ignore[arg-type]
-    "poll_after_metadata": lambda consumer, timeout: consumer.poll_after_metadata(timeout),  # type: ignore[arg-type]
-    "poll_chunk": lambda consumer, timeout: consumer.poll_chunk(timeout),  # type: ignore[arg-type]
-    "position": lambda consumer, timeout: consumer.position(T0, timeout),  # type: ignore[arg-type]
+WAITING: dict[str, Callable[[Consumer, Any], object]] = {
+    "beginning_offsets": lambda consumer, timeout: consumer.beginning_offsets([T0], timeout),
+    "client_instance_id": lambda consumer, timeout: consumer.client_instance_id(timeout),
+    "close": lambda consumer, timeout: consumer.close(timeout),
+    "commit_sync": lambda consumer, timeout: consumer.commit_sync({T0: 1}, timeout),
+    "committed": lambda consumer, timeout: consumer.committed([T0], timeout),
+    "end_offsets": lambda consumer, timeout: consumer.end_offsets([T0], timeout),
+    "list_topics": lambda consumer, timeout: consumer.list_topics(timeout),
+    "offsets_for_times": lambda consumer, timeout: consumer.offsets_for_times({T0: 1}, timeout),
+    "partitions_for": lambda consumer, timeout: consumer.partitions_for("t", timeout),
+    "poll": lambda consumer, timeout: consumer.poll(timeout),
+    "poll_after_metadata": lambda consumer, timeout: consumer.poll_after_metadata(timeout),
+    "poll_chunk": lambda consumer, timeout: consumer.poll_chunk(timeout),
+    "position": lambda consumer, timeout: consumer.position(T0, timeout),
 }
 
 

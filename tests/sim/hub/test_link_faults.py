@@ -151,7 +151,7 @@ def test_an_orphan_is_executed_after_the_client_saw_a_reset() -> None:
     world.connected()
     taken: list[bytes] = []
     connection = world.network.connections_of("c1")[0]
-    world.listener.wires[0].write = taken.append  # type: ignore[assignment,method-assign]
+    world.listener.wires[0].write = taken.append  # type: ignore[assignment,method-assign]  # what is written is gathered
     world.selector.send(1, b"late")
     connection.orphan(500)
     (event,) = world.poll_until(300)

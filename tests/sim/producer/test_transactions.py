@@ -50,7 +50,7 @@ def test_only_what_was_committed_is_seen(version: int) -> None:
                 producer.send("t", b"1%d" % number, partition=number % 2)
             assert seen(world) == []  # T2
             producer.commit_transaction()
-            assert sorted(seen(world)) == [b"10", b"11", b"12", b"13"]  # type: ignore[type-var]
+            assert sorted(seen(world)) == [b"10", b"11", b"12", b"13"]  # type: ignore[type-var]  # none of them is None
             producer.begin_transaction()
             aborted = [producer.send("t", b"2%d" % number, partition=number % 2) for number in range(4)]
             producer.flush()
@@ -386,7 +386,7 @@ def test_answers_that_are_lost_change_nothing(times: int, version: int) -> None:
             producer.send("t", b"%d" % number).result()
             node_id = coordinator(world)
             world.sandbox.start_fault(node_id, Fault.DROP_ANSWERS)
-            world.at(1500, lambda n=node_id: world.sandbox.stop_fault(n, Fault.DROP_ANSWERS))  # type: ignore[misc]
+            world.at(1500, lambda n=node_id: world.sandbox.stop_fault(n, Fault.DROP_ANSWERS))  # type: ignore[misc]  # a default has no type for mypy
             producer.commit_transaction()
         producer.close()
         assert seen(world) == [b"%d" % number for number in range(times)]

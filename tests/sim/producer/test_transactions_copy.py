@@ -58,19 +58,19 @@ def plan_faults(world: World, chance: Random) -> None:
         if kind < 0.25:
             api = chance.choice(list(REFUSALS))
             code, times = chance.choice(REFUSALS[api]), chance.choice([1, 1, 2, 4])
-            do(lambda a=api, c=code, t=times: sandbox.fail_requests(a, c, times=t))  # type: ignore[misc]
+            do(lambda a=api, c=code, t=times: sandbox.fail_requests(a, c, times=t))  # type: ignore[misc]  # a default has no type for mypy
         elif kind < 0.35:
-            do(lambda p=partition, n=node_id: sandbox.move_leader("out", p, n))  # type: ignore[misc]
+            do(lambda p=partition, n=node_id: sandbox.move_leader("out", p, n))  # type: ignore[misc]  # a default has no type for mypy
         elif kind < 0.5:
-            do(lambda n=node_id: sandbox.move_transaction_coordinator(NAME, n))  # type: ignore[misc]
+            do(lambda n=node_id: sandbox.move_transaction_coordinator(NAME, n))  # type: ignore[misc]  # a default has no type for mypy
         elif kind < 0.55:
-            do(lambda n=node_id: sandbox.move_coordinator("g", n))  # type: ignore[misc]
+            do(lambda n=node_id: sandbox.move_coordinator("g", n))  # type: ignore[misc]  # a default has no type for mypy
         else:
             fault = chance.choice(list(Fault))
             ms = chance.choice([20, 900, 1100]) if fault is Fault.DELAY else 0
-            do(lambda n=node_id, f=fault, m=ms: sandbox.start_fault(n, f, ms=m))  # type: ignore[misc]
+            do(lambda n=node_id, f=fault, m=ms: sandbox.start_fault(n, f, ms=m))  # type: ignore[misc]  # a default has no type for mypy
             healed_ms = at_ms + chance.choice([1, 80, 1000, 1001, 4000])
-            world.at(healed_ms, lambda n=node_id, f=fault: sandbox.stop_fault(n, f))  # type: ignore[misc]
+            world.at(healed_ms, lambda n=node_id, f=fault: sandbox.stop_fault(n, f))  # type: ignore[misc]  # a default has no type for mypy
     world.at(CHAOS_MS, sandbox.heal)
 
 

@@ -57,7 +57,7 @@ def trace_hash(seed: int) -> str:
         for fault in Fault:
             at_ms, node_id = plan.randint(0, CHAOS_MS), plan.randint(1, 3)
             ms = 30 if fault is Fault.DELAY else 0
-            start = lambda node_id=node_id, fault=fault, ms=ms: sandbox.start_fault(node_id, fault, ms=ms)  # noqa: E731
+            start = lambda node_id=node_id, fault=fault, ms=ms: sandbox.start_fault(node_id, fault, ms=ms)  # noqa: E731 - a def would say no more
             hub.call_later_ms(at_ms, "plan", start)
             hub.call_later_ms(at_ms + 400, "plan", lambda node_id=node_id: sandbox.heal(node_id))  # type: ignore[misc]  # a bound default
         for number in range(4):

@@ -52,4 +52,4 @@ def test_errors_in_a_word() -> None:
     assert short(LEADERLESS) == "LEADER_NOT_AVAILABLE"
     assert short(refused) == short(AdvertisedAddressError(1, refused)) == "ConnectionRefused"
     assert short(ApiTimeout("x", **late, cause=refused)) == "ConnectionRefused"  # type: ignore[arg-type]  # two numbers
-    assert short(RequestTimeout("x", **late)) == "no answer in time"  # type: ignore[arg-type]
+    assert short(RequestTimeout("x", **late)) == "no answer in time"  # type: ignore[arg-type]  # keywords of one kind for several errors

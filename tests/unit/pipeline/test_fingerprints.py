@@ -3,11 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-import pytest
+import pyarrow as pa
 
 from kctl.pipeline.fingerprints import COLUMNS, Compared, Tally, entries, fingerprints, tally
-
-pa = pytest.importorskip("pyarrow")
 
 RECORD = {"key": b"k", "value": b"v", "offset": 7, "timestamp": 1_000, "headers": [{"key": "h", "value": b"x"}]}
 DIFFERENT: list[dict[str, Any]] = [

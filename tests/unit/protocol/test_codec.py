@@ -175,16 +175,16 @@ WRONG: list[tuple[Message, int, str]] = [
     (MetadataRequest(topics=None), 0, "topics: None"),
     (MetadataRequest(topics=[MetadataRequestTopic(name=None)]), 9, r"topics\[0\].name: None"),
     (MetadataRequest(topics=[MetadataRequestTopic(topic_id=b"short")]), 12, r"topics\[0\].topic_id: a uuid is 16"),
-    (MetadataRequest(topics=["t"]), 9, r"topics\[0\]: str is no MetadataRequestTopic"),  # type: ignore[list-item]
+    (MetadataRequest(topics=["t"]), 9, r"topics\[0\]: str is no MetadataRequestTopic"),  # type: ignore[list-item]  # what is refused
     (tagged(MetadataRequest(), 60, b""), 8, "no tagged fields"),
     (tagged(ApiVersionsResponse(), 0, b""), 3, "tag 0, which is a declared field"),
     (ApiVersionsResponse(throttle_time_ms=2**31), 1, "throttle_time_ms: 2147483648 is no int32"),
-    (ApiVersionsResponse(error_code="x"), 1, "error_code: 'x' is no int16"),  # type: ignore[arg-type]
+    (ApiVersionsResponse(error_code="x"), 1, "error_code: 'x' is no int16"),  # type: ignore[arg-type]  # what is refused
     (CreateTopicsRequest(topics=[CreatableTopic(name="x" * 32768)]), 5, r"topics\[0\].name: string of 32768 bytes"),
-    (CreateTopicsRequest(topics=[CreatableTopic(name=b"x")]), 5, r"topics\[0\].name: b'x' is no"),  # type: ignore[arg-type]
+    (CreateTopicsRequest(topics=[CreatableTopic(name=b"x")]), 5, r"topics\[0\].name: b'x' is no"),  # type: ignore[arg-type]  # what is refused
     (CreateTopicsRequest(topics=[CreatableTopic(name="\udcff")]), 2, r"topics\[0\].name: '\\udcff' is no"),
     (
-        ProduceRequest(topic_data=[TopicProduceData(partition_data=[PartitionProduceData(records="text")])]),  # type: ignore[arg-type]
+        ProduceRequest(topic_data=[TopicProduceData(partition_data=[PartitionProduceData(records="text")])]),  # type: ignore[arg-type]  # what is refused
         9,
         r"topic_data\[0\].partition_data\[0\].records: str is not bytes",
     ),

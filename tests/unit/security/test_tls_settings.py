@@ -1,7 +1,6 @@
 """TLS settings from properties: what is read, what is refused, and the way out for Java's stores."""
 
 import shlex
-import shutil
 import ssl
 import subprocess
 from pathlib import Path
@@ -11,6 +10,8 @@ import pytest
 from kctl.client.config import ClientConfig
 from kctl.client.errors import ConfigError
 from kctl.client.security.tls import TlsChannel, TlsSettings, server_context
+from tests.brokers.requirements import have
+from tests.brokers.toolchain import find_tool
 from tests.unit.security.certificates import Authority, openssl
 from tests.unit.security.test_tls_channel import shake
 
@@ -206,11 +207,11 @@ def test_the_conversion_of_a_pkcs12_key_store_works(authority: Authority, broker
     assert connects(made, authority, broker_pem, wants_certificate=True) == "CN=pkcs12"
 
 
-@pytest.mark.skipif(not shutil.which("keytool"), reason="needs Java's keytool")
 @pytest.mark.parametrize("kind", ["JKS", "PKCS12"])
 def test_the_conversion_of_a_trust_store_works(
     authority: Authority, broker_pem: str, tmp_path: Path, kind: str
 ) -> None:
+    have(lambda: find_tool("keytool", "openjdk-17-jdk-headless"))
     ca, store = tmp_path / "ca.pem", tmp_path / "trust store.jks"
     ca.write_text(authority.pem)
     made_by = ["keytool", "-importcert", "-noprompt", "-alias", "ca", "-file", str(ca), "-storepass", "hunter2"]

@@ -24,7 +24,7 @@ class CooperativeStickyAssignor:
     name = "cooperative-sticky"
     supports_cooperative = True
 
-    def subscription_user_data(self, owned: Iterable[TopicPartition], generation: int) -> bytes:  # noqa: ARG002
+    def subscription_user_data(self, owned: Iterable[TopicPartition], generation: int) -> bytes:  # noqa: ARG002 (it says nothing)
         return _GENERATION.pack(generation)
 
     def assign(self, members: Mapping[str, MemberSubscription], partitions_of: Mapping[str, int]) -> Assignment:

@@ -13,7 +13,7 @@ LEVELS = pytest.mark.parametrize("level", [1, 2])
 
 
 def bench_of(level: int = 2, nodes: int = 1, **more: int) -> Bench:
-    return Bench(nodes, {"t": 2}, ClusterSettings(transaction_version=level, **more))  # type: ignore[arg-type]
+    return Bench(nodes, {"t": 2}, ClusterSettings(transaction_version=level, **more))  # type: ignore[arg-type]  # further settings have types of their own
 
 
 def begun(bench: Bench, level: int = 2, timeout_ms: int = 60_000) -> ProducerSide:
