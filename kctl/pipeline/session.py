@@ -9,19 +9,18 @@ Knows nothing of jobs. Shown by tests/unit/pipeline/test_session.py and tests/pi
 import importlib.util
 import os
 import shutil
-import signal
 import socket
-import subprocess
 import sys
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 from kctl.client.errors import ConfigError
 from kctl.pipeline.job_errors import SparkMissingError, SparkSetUpError
 from kctl.pipeline.shipping import FOLDER, write_archive
+from kctl.pipeline.spark_process import SparkProcess
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -38,7 +37,6 @@ INSTALL_JAVA = "Debian: apt-get install openjdk-17-jre-headless"
 MASTER_S = 10.0
 """Spark itself tries for a minute."""
 STOP_S = 10.0
-KILL_S = 5.0
 _SAY_NOTHING = (
     "Error: Could not create the Java Virtual Machine.",
     "Error: A fatal exception has occurred. Program will exit.",
@@ -166,7 +164,7 @@ class Gateway:
     """The JVM behind a session, which can be ended whatever it is doing."""
 
     def __init__(self) -> None:
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: SparkProcess | None = None
         self._context: SparkContext | None = None
         self._is_ending = False
 
@@ -177,7 +175,6 @@ class Gateway:
         """
         import pyspark
         from pyspark import SparkConf, SparkContext
-        from pyspark.java_gateway import launch_gateway
 
         if SparkContext._active_spark_context is not None:
             raise SparkSetUpError("this process has a Spark session already", "give it to the job: session=...")
@@ -189,13 +186,11 @@ class Gateway:
         conf.setAll(list(properties.items()))
         python = os.environ.get("PYSPARK_PYTHON")
         os.environ["PYSPARK_PYTHON"] = options.worker_python or python or sys.executable
-        popen: dict[str, Any] = {"stdout": log, "stderr": log, "start_new_session": True}
         try:
-            gateway = launch_gateway(conf, popen)  # type: ignore[no-untyped-call]  # PySpark has no types for it
-            self._process = gateway.proc
+            self._process = SparkProcess(properties, folder, log)
             if self._is_ending:
-                self._kill()
-            self._context = SparkContext(conf=conf, gateway=gateway)
+                self._process.end()
+            self._context = SparkContext(conf=conf, gateway=self._process.gateway())
         except Exception as e:
             why = _why(e, log_path)
             if "UnsupportedClassVersionError" in why:
@@ -209,28 +204,16 @@ class Gateway:
         return Session(self._context, log_path, is_local=options.master.startswith("local"))
 
     def close(self) -> None:
-        """End the session: in order within `STOP_S`, else by killing the JVM; its workers end with it."""
+        """End the session: in order within `STOP_S`, else by ending the JVM; its workers end with it."""
         self._is_ending = True
         context = self._context
         if context is not None:
             stopping = threading.Thread(target=_stop, args=(context,), daemon=True)
             stopping.start()
             stopping.join(STOP_S)
-        self._kill()
-        if context is not None:
+        if self._process is not None:
+            self._process.end()
             _forget_gateway()
-
-    def _kill(self) -> None:
-        process = self._process
-        if process is None:
-            return
-        if process.stdin is not None:
-            process.stdin.close()  # for the JVM the end of its driver: it shuts down
-        try:
-            process.wait(KILL_S)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait(KILL_S)
 
 
 def last_log_line(path: Path | None) -> str:

@@ -138,25 +138,26 @@ def all_in_the_middle(
 ) -> Jobs:
     """Start all jobs; return when they are where they should be, and the broker is frozen."""
     write(tmp_path / "probed.jsonl", probe_lines([NodeTruth("a:9092")], Random(1), 10))
-    gates = [Gate(tmp_path / f"gate-{number}") for number in range(3)]
+    gates = [Gate(tmp_path / f"gate-{number}") for number in range(4)]
     gated = [("--master", "local[1]", "--worker-python", str(gate.program)) for gate in gates]
     at = ("--bootstrap", kafka.bootstrap(), "--api-timeout", "120s")
-    free = ("--master", "local[1]", "--continuous")
     exported, copied = tmp_path / "exported", f"{topic}-copy"
     kept = ("--keep-partitions", "--keep-timestamps")
+    free = ("--master", "local[1]", "--continuous")
     jobs = Jobs(
-        start("export", topic, "--to", str(tmp_path / "x"), *at, *free, "--range-size", "50000B"),
+        start("export", topic, "--to", str(tmp_path / "x"), *at, *gated[0], "--continuous", "--range-size", "50000B"),
         start("mirror", topic, "--to-topic", copied, "--create", *at, *free),
-        start("import", str(exported), "--to-topic", target, *kept, *at, *gated[0]),
-        start("verify", topic, "--export", str(exported), *at, *gated[1]),
-        start("report", str(tmp_path / "probed.jsonl"), *gated[2]),
+        start("import", str(exported), "--to-topic", target, *kept, *at, *gated[1]),
+        start("verify", topic, "--export", str(exported), *at, *gated[2]),
+        start("report", str(tmp_path / "probed.jsonl"), *gated[3]),
     )
-    for job, gate in zip(jobs[2:], gates, strict=True):
+    for job, gate in zip((jobs.export, *jobs[2:]), gates, strict=True):
         job.wait_for(gate.is_asked, "a task")
     jobs.mirror.wait_for_words("waiting for records")
+    gates[0].open()
     jobs.export.wait_for(lambda: len(list((tmp_path / "x").rglob("*.parquet"))) > 1, "files of the export")
     kafka.node(1).freeze()
-    for gate in gates[:2]:
+    for gate in gates[1:3]:
         gate.open()
     jobs.import_.wait_for(lambda: is_in_a_task(jobs.import_), "a worker")
     jobs.verify.wait_for(lambda: is_in_a_task(jobs.verify), "a worker")
@@ -198,3 +199,11 @@ def check_next_runs(kafka: KafkaCluster, session: Session, tmp_path: Path, topic
     there = Counter(content(on_topic(properties, target)))
     assert all(there[row] >= 1 for row in content(source) if row[0] == 0)
     assert verify(VerifyRequest(topic, properties, copied, properties), session=session).is_equal
+
+
+def test_ctrl_c_while_spark_starts_ends_it_at_once(start: Callable[..., JobProcess], tmp_path: Path) -> None:
+    write(tmp_path / "probed.jsonl", probe_lines([NodeTruth("a:9092")], Random(1), 10))
+    job = start("report", str(tmp_path / "probed.jsonl"), "--master", "local[1]")
+    job.wait_for(lambda: bool(children_of(job.process.pid)), "the JVM")
+    interrupt(job, is_impatient=False)
+    check_ended(job)

@@ -1,0 +1,79 @@
+"""The JVM of a session as a process: known from its first moment on, so that it can be ended while it still starts.
+
+PySpark starts one, too, but tells of it only when it answers, seconds later, and keeps its secret in a folder of the
+temporary one, which a kill leaves behind. Here that lies in the session's folder, and only until it is read; PySpark
+then takes the JVM over as it does in a program of `spark-submit`. Knows nothing of what a session is for.
+Shown by tests/pipeline/test_running.py and test_interrupts.py.
+"""
+
+import os
+import shlex
+import signal
+import subprocess
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any
+
+END_S = 5.0
+_LOOK_S = 0.05
+_PORT, _SECRET = "PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET"
+
+
+class SparkProcess:
+    """A JVM that listens to this process and ends with it: the end of its stdin is that of its driver."""
+
+    def __init__(self, properties: Mapping[str, str], folder: Path, log: IO[bytes]) -> None:
+        """Start it. Args: folder: private; log: where all goes that it says."""
+        from pyspark.find_spark_home import _find_spark_home
+
+        self._told = folder / "gateway"
+        program = Path(_find_spark_home(), "bin", "spark-submit")  # type: ignore[no-untyped-call]  # PySpark has no types
+        named = [word for name, value in properties.items() for word in ("--conf", f"{name}={value}")]
+        submitted = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell"))
+        told = {"SPARK_CONNECT_MODE": "0", "_PYSPARK_DRIVER_CONN_INFO_PATH": str(self._told)}
+        self._process = subprocess.Popen(
+            [str(program), *named, *submitted],
+            stdin=subprocess.PIPE,
+            stdout=log,
+            stderr=log,
+            env={**os.environ, **told},
+            start_new_session=True,  # Ctrl-C of a terminal is for the driver alone
+        )
+        self._is_taken = False
+
+    def gateway(self) -> Any:
+        """Return PySpark's way to it as soon as it answers.
+
+        Raises: OSError: it ended before that. What PySpark raises where it cannot connect.
+        """
+        from pyspark.java_gateway import launch_gateway
+
+        pause = threading.Event()
+        while not self._told.exists():
+            if self._process.poll() is not None:
+                raise OSError(f"its process ended with {self._process.returncode}")
+            pause.wait(_LOOK_S)
+        told = self._told.read_bytes()
+        self._told.unlink()
+        os.environ[_PORT] = str(int.from_bytes(told[:4], "big"))
+        os.environ[_SECRET] = told[8:].decode()
+        try:
+            gateway = launch_gateway()  # type: ignore[no-untyped-call]  # PySpark has no types
+        finally:
+            del os.environ[_PORT], os.environ[_SECRET]
+        self._is_taken = True
+        return gateway
+
+    def end(self) -> None:
+        """End it: by itself within `END_S` where it listens already, else at once."""
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        if self._is_taken:
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(END_S)
+        if self._process.poll() is None:
+            with suppress(ProcessLookupError):  # it has ended in this moment
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait(END_S)
