@@ -69,6 +69,8 @@ class BatchSender:
                 leader_id = self._ready_leader(queue, now_ms)
                 if leader_id != NO_NODE:
                     ready.setdefault(leader_id, []).append(queue)
+        if self.is_over:
+            return next_ms  # a callback of a record that was given up just now has closed the producer
         for node_id, queues in ready.items():
             next_ms = min(next_ms, self._send_to(node_id, queues, now_ms))
         return next_ms

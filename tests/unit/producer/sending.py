@@ -10,7 +10,7 @@ from kctl.client.producer.accumulator import Accumulator
 from kctl.client.producer.batch_sender import BatchSender
 from kctl.client.producer.deliveries import Deliveries
 from kctl.client.producer.expiry import Expiry
-from kctl.client.producer.future import SendFuture
+from kctl.client.producer.future import Callback, SendFuture
 from kctl.client.producer.identity import ProducerIdentity
 from kctl.client.producer.judge import Judge
 from kctl.client.producer.metrics import ProducerCounters
@@ -55,8 +55,10 @@ class Setup:
             settings, self.client, self.accumulator, self.judge, self.identity, self.counters, self.progress
         )
 
-    def add(self, value: bytes = b"v", partition: int = 0, size_bytes: int = 100) -> SendFuture:
-        record = self.maker.record(value, partition=partition, size_bytes=size_bytes)
+    def add(
+        self, value: bytes = b"v", partition: int = 0, size_bytes: int = 100, callback: Callback | None = None
+    ) -> SendFuture:
+        record = self.maker.record(value, partition=partition, size_bytes=size_bytes, callback=callback)
         record.group = self.deliveries.open_group
         self.deliveries.accepted(1)
         self.accumulator.add(record)

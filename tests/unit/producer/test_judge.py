@@ -381,3 +381,22 @@ def test_records_that_expire_in_a_batch_with_others_behind_it_on_their_way_may_s
     assert [value[:4] for value in values_in(request) if value] == [b"earl", b"late"]
     request.answer(response(said(offset=6)))
     assert late.result(0).offset == 7
+
+
+@pytest.mark.parametrize("closes", [False, True])
+def test_nothing_is_sent_behind_the_callback_that_closed_the_producer(closes: bool) -> None:
+    """close() has told what becomes of all that is left, and there it is said not to be written."""
+    setup = idempotent()
+
+    def close(_: SendFuture) -> None:
+        setup.sender.is_over = closes
+
+    setup.add(b"1")
+    setup.add(b"2", callback=close)
+    setup.run()
+    for sent in [setup.network.take(), setup.network.take()]:
+        sent.fail(ConnectionLost("the connection is gone"))
+    again(setup).answer(response(said(ErrorCode.UNKNOWN_PRODUCER_ID)))
+    setup.add(b"elsewhere", partition=1)
+    setup.run()
+    assert [values_in(sent, 1) for sent in setup.network.sent] == ([] if closes else [[b"elsewhere"]])
