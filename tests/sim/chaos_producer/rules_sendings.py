@@ -1,4 +1,4 @@
-"""S1 to S4: what goes out to the brokers is what should, and in its order.
+"""S1 to S5: what goes out to the brokers is what should, and in its order.
 
 A broker refuses most of what breaks these rules, so that only more faults at the same moment would make it show.
 
@@ -8,6 +8,7 @@ A broker refuses most of what breaks these rules, so that only more faults at th
 | S2 overtaken | records go out in the order of send; where order is promised, none while one before it is to go again |
 | S3 unproven | a broker that may know nothing of the producer's epoch gets one batch alone |
 | S4 in-flight | no partition has more batches on their way than max.in.flight.requests.per.connection |
+| S5 sent-after-close | nothing goes out once a close has returned, in a callback too |
 """
 
 from collections.abc import Iterator
@@ -34,9 +35,14 @@ class SendingRules:
         self._proven: dict[_Key, list[int]] = {}
         """Producer id and epoch of which a batch was acknowledged."""
         self._epoch: dict[_Key, list[int]] = {}
+        self._closed: dict[str, None] = {}
 
     def see(self, entry: Entry, facts: Facts) -> Iterator[Violation]:
-        if entry.what == "sent":
+        if entry.what == "close" and entry.kind == "ok":
+            self._closed[life_of(entry.proc)] = None
+        elif entry.what == "sent":
+            if life_of(entry.proc) in self._closed:
+                yield broken("S5 sent-after-close", entry, f"{entry.value[0]}: {entry.value[1][0]}")
             yield from self._sent(entry, facts)
         elif entry.what == "judged":
             partition, first, is_acknowledged = entry.value

@@ -232,6 +232,15 @@ def test_no_more_batches_are_on_their_way_than_allowed() -> None:
     assert story.rules() == ["S4"]
 
 
+def test_nothing_goes_out_behind_a_close() -> None:
+    story = plain()
+    story.told("a", 0)
+    story.told("b", -1, "failed", "CloseTimeout")
+    story.close(1, 1, 0)
+    story.sent("b", at_ms=101)
+    assert story.rules() == ["S5", "S1"]
+
+
 def test_flush_returns_only_when_all_before_it_is_done() -> None:
     story = plain()
     story.told("a", 0)
