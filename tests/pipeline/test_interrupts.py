@@ -148,7 +148,7 @@ def all_in_the_middle(
         start("export", topic, "--to", str(tmp_path / "x"), *at, *gated[0], "--continuous", "--range-size", "50000B"),
         start("mirror", topic, "--to-topic", copied, "--create", *at, *free),
         start("import", str(exported), "--to-topic", target, *kept, *at, *gated[1]),
-        start("verify", topic, "--export", str(exported), *at, *gated[2]),
+        start("verify", topic, "--to-export", str(exported), *at, *gated[2]),
         start("report", str(tmp_path / "probed.jsonl"), *gated[3]),
     )
     for job, gate in zip((jobs.export, *jobs[2:]), gates, strict=True):

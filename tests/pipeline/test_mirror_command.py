@@ -16,7 +16,10 @@ WRONG = [
     (("mirror", "t", "--to-topic", "u", "--interval", "1s"), "--interval is for --continuous"),
     (("mirror", "t", "--to-config", "/missing"), "--to-config /missing: No such file or directory"),
     (("verify", "t"), "a topic is the same as itself"),
-    (("verify", "t", "--export", "/x", "--to-topic", "u"), "--export and --to-...: compare with one of them"),
+    (
+        ("verify", "t", "--to-export", "/x", "--to-topic", "u"),
+        "--to-export and another --to-...: compare with one",
+    ),
     (("mirror", "t", "--to-topic", "u", "--master", "yarn"), "is none of local, local[2]"),
 ]
 

@@ -40,7 +40,7 @@ def verify(
     export: Annotated[
         Path | None,
         typer.Option(
-            "--export", click_type=PathType(), metavar="FOLDER", help="Compare with an export; offsets count, too."
+            "--to-export", click_type=PathType(), metavar="FOLDER", help="Compare with an export; offsets count, too."
         ),
     ] = None,
     ignore_timestamps: Annotated[
@@ -56,10 +56,10 @@ def verify(
     compared each with that of the same number. docs/pipeline.md.
     """
     if export is not None and target.is_given:
-        raise click.UsageError("--export and --to-...: compare with one of them.")
+        raise click.UsageError("--to-export and another --to-...: compare with one of them.")
     if export is None and (target.topic or topic) == topic and not target.is_another_cluster:
         raise click.UsageError(
-            "a topic is the same as itself: --to-topic, --to-bootstrap or --export say what to compare."
+            "a topic is the same as itself: --to-topic, --to-bootstrap or --to-export say what to compare."
         )
     output = common.choose_output(*SHAPES)
 
