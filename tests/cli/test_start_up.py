@@ -113,7 +113,7 @@ HELP: dict[str, set[str]] = {
 BENCH = HELP["bench"] | CLIENT | {"kctl.cli.produce", "kctl.client.admin"}
 SPARK = {
     "kctl.pipeline.jobs", "kctl.pipeline.running", "kctl.pipeline.session", "kctl.pipeline.session_folders",
-    "kctl.pipeline.shipping", "kctl.pipeline.spark_archive",
+    "kctl.pipeline.shipping", "kctl.pipeline.spark_archive", "kctl.pipeline.spark_process",
 }  # fmt: skip
 """What runs tasks; pyspark and pyarrow are imported when a plan has shown that there is something to do."""
 REPORT = HELP["pipeline"] | SPARK
