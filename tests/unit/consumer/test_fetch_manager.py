@@ -228,7 +228,10 @@ def test_nothing_is_fetched_behind_the_end_that_is_asked_for() -> None:
     answer(request, brings(data(0, batch(5, 5)), data(1, b"", end=0)))
     assert "at the end that was asked for, offset 6" in desk.waiting()
     assert asked(desk.request()) == [("t", 1, 0)]
-    desk.manager.start(StartFetch(T0, 4, 6))
+    desk.manager.start(StartFetch(T0, 4, 6, end_offset=6))
+    assert desk.waiting() == ["at the end that was asked for, offset 6"], "an empty range"
+    desk.manager.start(StartFetch(T0, 5, 6))
+    assert desk.waiting() == []
     assert desk.requests() == [], "one is in flight"
 
 

@@ -79,6 +79,7 @@ class FetchManager:
             state.follower_id, state.follower_until_ms = before.follower_id, before.follower_until_ms
             state.leader_only_until_ms = before.leader_only_until_ms
         self._partitions[event.topic_partition] = state
+        self._tell_end(event.topic_partition, state)
 
     def forget(self, topic_partition: TopicPartition) -> None:
         self._partitions.pop(topic_partition, None)
@@ -323,6 +324,11 @@ class FetchManager:
         else:
             self._on_nothing(tp, state)
 
+    def _tell_end(self, tp: TopicPartition, state: FetchState) -> None:
+        """Say that nothing more comes where all is fetched that the application asked for."""
+        if state.is_at_its_end:
+            self._news.wait(tp, state, f"at the end that was asked for, offset {state.end_offset}", WaitKind.AT_END)
+
     def _on_nothing(self, tp: TopicPartition, state: FetchState) -> None:
         """Say why a partition brought nothing; one that had to stand back for others has nothing to say."""
         state.attempts = 0
@@ -345,10 +351,8 @@ class FetchManager:
             state.bytes_per_offset = walk.end / max(1, walk.next_offset - fetch_offset)
             state.fetched_epoch = walk.leader_epoch
             state.buffered_bytes += len(whole)
-            if state.is_at_its_end:
-                self._news.wait(tp, state, f"at the end that was asked for, offset {state.end_offset}", WaitKind.AT_END)
-            else:
-                self._news.wait(tp, state, "")
+            self._news.wait(tp, state, "")
+            self._tell_end(tp, state)
             self._news.report(
                 Fetched(
                     FetchedChunk(
