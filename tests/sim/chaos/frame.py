@@ -179,12 +179,15 @@ def play_out(
     clients: Iterable[_Named],
     during: Mapping[str, Body],
     after: tuple[str, Body],
+    *,
+    drain_s: int = 0,
 ) -> None:
     """Let everybody act until all have ended, then somebody who looks at what is left.
 
     Args:
         clients: those of the plan, which must have left nothing behind.
         during, after: who acts, by name.
+        drain_s: how long what nobody waits for may be on its way when all have ended.
     """
     hub = world.hub
     trouble.schedule()
@@ -193,6 +196,9 @@ def play_out(
     try:
         hub.run()
         hub.run(until_ms=hub.now_ms + 1000)  # loops of clients that were closed with 0 end by themselves
+        for _ in range(drain_s):
+            if world.network.open_connections:
+                hub.run(until_ms=hub.now_ms + 1000)
         world.history.event(CLUSTER, "left", _left_of(hub, world.network, clients))
         name, body = after
         hub.spawn(name, _guarded(world, body, name))

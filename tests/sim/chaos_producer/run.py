@@ -17,6 +17,8 @@ HEAL_LIMIT_MS = 120_000
 """The last stall, a transaction that has to time out, and a request that nobody answers, in a row."""
 STABLE_MS = 4000
 MAX_STEPS = 400_000
+DRAIN_S = 300
+"""With acks=0 a producer may be closed while a slow link has its records: a byte a millisecond, as much as is sent."""
 
 
 class Referee(frame.Referee):
@@ -60,7 +62,9 @@ def _play(world: ProducerWorld) -> None:
         "reader": lambda: read_along(world),
         "referee": Referee(world, trouble, actors),
     }
-    frame.play_out(world, trouble, world.plan.clients, during, ("fresh", lambda: _look_at_all(world)))
+    drain_s = DRAIN_S if any(client.acks == "0" for client in world.plan.clients) else 0
+    after = ("fresh", lambda: _look_at_all(world))
+    frame.play_out(world, trouble, world.plan.clients, during, after, drain_s=drain_s)
 
 
 def _look_at_all(world: ProducerWorld) -> None:
