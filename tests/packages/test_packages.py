@@ -136,6 +136,24 @@ def test_a_pure_wheel_in_an_empty_environment(pure: Path, install: Callable[...,
     _try_out(installed.kctl, lambda *words: installed.run(str(installed.python), *words))
 
 
+def test_pipx_takes_a_wheel(pure: Path, tmp_path: Path) -> None:
+    """Into an environment of its own: the command and its manual pages are where pipx puts them, and it goes again."""
+    places = {"PIPX_HOME": "home", "PIPX_BIN_DIR": "bin", "PIPX_MAN_DIR": "man"}
+    environ = {**bare_environ(), **{name: str(tmp_path / folder) for name, folder in places.items()}}
+
+    def run(*words: str) -> str:
+        done = subprocess.run(words, cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=MINUTES_S)
+        assert done.returncode == 0, f"{words}: {done.stdout}\n{done.stderr}"
+        return done.stdout
+
+    pipx, kctl = (sys.executable, "-m", "pipx"), tmp_path / "bin" / "kctl"
+    run(*pipx, "install", str(pure))
+    assert run(str(kctl), "--version") == f"kctl {VERSION}\n"
+    assert (tmp_path / "man" / "man1" / "kctl-consume.1").is_file()
+    run(*pipx, "uninstall", "kctl-kafka")
+    assert not kctl.exists()
+
+
 @pytest.fixture(scope="session")
 def without_compiler(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Variables under which no C compiler is found."""
