@@ -1,17 +1,20 @@
 """What the tests of the data source share: one Spark session with Spark's own connector beside ours, and one broker.
 
-A process has one Spark session at a time: these tests and those of jobs, which start sessions of their own, run in two
-processes (see the Makefile).
+Those of jobs share a session of kctl's own. A process has one Spark session at a time, so they run in two processes
+(see the Makefile).
 """
 
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from kctl.pipeline.running import open_session
+from kctl.pipeline.session import Session, SessionOptions
 from tests.brokers.cluster import KafkaCluster
 from tests.brokers.requirements import have
 from tests.brokers.toolchain import NEWEST_KAFKA, find_tool
@@ -73,3 +76,39 @@ def spark(event_log: Path) -> "Iterator[SparkSession]":
     kctl.pipeline.register(session)
     yield session
     session.stop()
+
+
+class LocalSpark:
+    """A local Spark for the tests of jobs, whose tasks have two attempts, as a cluster's have four.
+
+    It takes five seconds to start, so it is shared; whoever wants another one in this process ends it before.
+    """
+
+    def __init__(self) -> None:
+        self._open = ExitStack()
+        self._session: Session | None = None
+
+    def session(self) -> Session:
+        """Return the session, started when it is not there."""
+        if self._session is None:
+            self._session = self._open.enter_context(open_session(SessionOptions(master="local[2,2]"), "kctl tests"))
+        return self._session
+
+    def close(self) -> None:
+        """End it, if it is there."""
+        self._session = None
+        self._open.close()
+
+
+@pytest.fixture(scope="session")
+def local_spark() -> Iterator[LocalSpark]:
+    """A local Spark that can be ended."""
+    spark = LocalSpark()
+    yield spark
+    spark.close()
+
+
+@pytest.fixture(scope="module")
+def session(local_spark: LocalSpark) -> Session:
+    """A session of kctl's on two cores; leave it as it is."""
+    return local_spark.session()

@@ -24,6 +24,7 @@ from kctl.pipeline.running import Progress, open_session
 from kctl.pipeline.session import Session, SessionOptions
 from tests.brokers.cluster import KafkaCluster
 from tests.brokers.waiting import wait_until
+from tests.pipeline.conftest import LocalSpark
 from tests.pipeline.copies import committed_rows, content
 from tests.pipeline.exports import in_export, on_topic, produce
 from tests.pipeline.standalone import StandaloneCluster
@@ -38,7 +39,8 @@ WAIT_MS = 60_000
 
 
 @pytest.fixture(scope="module")
-def standalone() -> Iterator[StandaloneCluster]:
+def standalone(local_spark: LocalSpark) -> Iterator[StandaloneCluster]:
+    local_spark.close()
     with StandaloneCluster() as cluster:
         yield cluster
 

@@ -1,6 +1,5 @@
 """`export` on a local Spark with a real broker: what is in the files is what is on the topic, each record once."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow.dataset as ds
@@ -15,19 +14,13 @@ from kctl.pipeline.export_files.manifests import read_manifests
 from kctl.pipeline.job_errors import ExportDataError
 from kctl.pipeline.jobs.export import ExportRequest, export, plan_export
 from kctl.pipeline.ranges import Selection
-from kctl.pipeline.running import Progress, open_session
-from kctl.pipeline.session import Session, SessionOptions
+from kctl.pipeline.running import Progress
+from kctl.pipeline.session import Session
 from tests.brokers.cluster import KafkaCluster
 from tests.pipeline.exports import in_export, on_topic, produce, rows_of
 
 # PySpark leaves sockets to the garbage collector.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
-
-
-@pytest.fixture(scope="module")
-def session() -> Iterator[Session]:
-    with open_session(SessionOptions(master="local[2]"), "kctl tests") as opened:
-        yield opened
 
 
 def request_for(kafka: KafkaCluster, folder: Path, *topics: str, pattern: str = "") -> ExportRequest:

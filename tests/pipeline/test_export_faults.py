@@ -17,8 +17,8 @@ from kctl.pipeline.export_files.manifests import MANIFESTS, read_manifests
 from kctl.pipeline.jobs import export as export_module
 from kctl.pipeline.jobs.export import ExportRequest, export
 from kctl.pipeline.ranges import Selection
-from kctl.pipeline.running import Progress, open_session
-from kctl.pipeline.session import Session, SessionOptions
+from kctl.pipeline.running import Progress
+from kctl.pipeline.session import Session
 from kctl.pipeline.session_folders import PREFIX
 from tests.brokers.cluster import KafkaCluster
 from tests.brokers.security import PLAIN_PASSWORD
@@ -39,12 +39,6 @@ def topic(kafka_newest: KafkaCluster) -> str:
     name = kafka_newest.create_topic(partitions=2)
     produce(kafka_newest.bootstrap(), name, RECORDS, partitions=2)
     return name
-
-
-@pytest.fixture
-def session() -> Iterator[Session]:
-    with open_session(SessionOptions(master="local[2]"), "kctl tests") as opened:
-        yield opened
 
 
 @pytest.fixture

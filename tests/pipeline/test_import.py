@@ -1,6 +1,5 @@
 """`import` on a local Spark with a real broker: the records come back, in order, and a second run adds nothing."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,8 +9,7 @@ from kctl.pipeline.job_errors import ExportDataError, FolderError
 from kctl.pipeline.jobs.export import ExportRequest, export
 from kctl.pipeline.jobs.file_import import ImportRequest, import_files, plan_import
 from kctl.pipeline.ranges import Selection
-from kctl.pipeline.running import open_session
-from kctl.pipeline.session import Session, SessionOptions
+from kctl.pipeline.session import Session
 from tests.brokers.cluster import KafkaCluster
 from tests.pipeline.exports import Row, data_of, on_topic, produce
 
@@ -19,12 +17,6 @@ from tests.pipeline.exports import Row, data_of, on_topic, produce
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 
 RECORDS = 4_000
-
-
-@pytest.fixture(scope="module")
-def session() -> Iterator[Session]:
-    with open_session(SessionOptions(master="local[2]"), "kctl tests") as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

@@ -21,8 +21,8 @@ from kctl.pipeline.jobs.file_import import ImportRequest, import_files
 from kctl.pipeline.jobs.mirror import MirrorRequest, mirror
 from kctl.pipeline.jobs.verify import VerifyRequest, verify
 from kctl.pipeline.ranges import OffsetRange, Selection
-from kctl.pipeline.running import Attempt, open_session
-from kctl.pipeline.session import Session, SessionOptions
+from kctl.pipeline.running import Attempt
+from kctl.pipeline.session import Session
 from kctl.pipeline.session_folders import remove_abandoned
 from tests.brokers.cluster import KafkaCluster
 from tests.pipeline.copies import committed_rows, content
@@ -165,7 +165,7 @@ def all_in_the_middle(
 
 
 def test_ctrl_c_ends_every_job_and_the_next_run_goes_on(
-    kafka_newest: KafkaCluster, start: Callable[..., JobProcess], tmp_path: Path
+    kafka_newest: KafkaCluster, session: Session, start: Callable[..., JobProcess], tmp_path: Path
 ) -> None:
     topic, target = (kafka_newest.create_topic(partitions=2) for _ in range(2))
     produce(kafka_newest.bootstrap(), topic, RECORDS, partitions=2)
@@ -181,8 +181,7 @@ def test_ctrl_c_ends_every_job_and_the_next_run_goes_on(
         kafka_newest.node(1).thaw()
     for path in (tmp_path / "x").rglob("*.parquet"):
         assert pq.read_table(path).num_rows, f"{path} is half a file"
-    with open_session(SessionOptions(master="local[2]"), "kctl tests") as session:
-        check_next_runs(kafka_newest, session, tmp_path, topic, target)
+    check_next_runs(kafka_newest, session, tmp_path, topic, target)
 
 
 def check_next_runs(kafka: KafkaCluster, session: Session, tmp_path: Path, topic: str, target: str) -> None:

@@ -1,11 +1,8 @@
-"""`mirror` and `verify` on a local Spark with a real broker: each record once, in its order, and what differs is named.
-
-Both are tested in one file so that they share a Spark session: it takes five seconds to start.
-"""
+"""`mirror` and `verify` on a local Spark with a real broker: each record once, in its order, and what differs is told."""
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,8 +22,8 @@ from kctl.pipeline.jobs.mirror import Mirrored, MirrorRequest, mirror, mirror_ra
 from kctl.pipeline.jobs.verify import PartitionResult, VerifyRequest, plan_verify, tally_piece, verify
 from kctl.pipeline.ranges import Selection
 from kctl.pipeline.record_diff import KINDS, Sample
-from kctl.pipeline.running import Attempt, Progress, open_session
-from kctl.pipeline.session import Session, SessionOptions
+from kctl.pipeline.running import Attempt, Progress
+from kctl.pipeline.session import Session
 from tests.brokers.cluster import KafkaCluster
 from tests.brokers.waiting import wait_until
 from tests.pipeline.copies import committed_rows, content, delete_records
@@ -35,13 +32,6 @@ from tests.pipeline.processes import JobProcess
 
 # PySpark leaves sockets to the garbage collector.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
-
-
-@pytest.fixture(scope="module")
-def session() -> Iterator[Session]:
-    # A local master with a second attempt, as a cluster has four.
-    with open_session(SessionOptions(master="local[2,2]"), "kctl tests") as opened:
-        yield opened
 
 
 def properties(kafka: KafkaCluster, **more: object) -> dict[str, object]:

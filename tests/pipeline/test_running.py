@@ -3,7 +3,6 @@
 import os
 import signal
 import threading
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -19,12 +18,6 @@ from tests.pipeline.processes import is_alive
 
 # PySpark leaves sockets to the garbage collector.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
-
-
-@pytest.fixture(scope="module")
-def session() -> Iterator[Session]:
-    with open_session(SessionOptions(master="local[2]"), "kctl tests") as opened:
-        yield opened
 
 
 def squared(item: int, _attempt: Attempt) -> int:
