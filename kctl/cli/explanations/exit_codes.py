@@ -19,9 +19,9 @@ CODE_PAGES: dict[ExitCode, CodePage] = {
         ("Run it again with -v: an unexpected error then comes with its traceback.",),
     ),
     ExitCode.USAGE: CodePage(
-        "The command line, a property or a file of properties makes no sense; no broker was asked for anything, or it "
-        "refused the values.",
-        ("The message names the option or property, and where it was written.", "kctl COMMAND --help"),
+        "The command line, a property or a file of properties makes no sense, a broker refused the values, or a file "
+        "or stdout cannot be read or written.",
+        ("The message names the option, property or file.", "kctl COMMAND --help"),
     ),
     ExitCode.DEGRADED: CodePage(
         "It worked, but not everywhere: some topics of several failed, or with kctl probe --strict some address; "
