@@ -1,4 +1,4 @@
-"""`mirror` and `verify` on a local Spark with a real broker: each record once, in its order, and what differs is told."""
+"""`mirror` and `verify` on a local Spark with a real broker: each record once, in order, and what differs is told."""
 
 import os
 import signal
