@@ -167,6 +167,7 @@ class Gateway:
         self._process: SparkProcess | None = None
         self._context: SparkContext | None = None
         self._is_ending = False
+        self._starting = threading.Lock()
 
     def launch(self, options: SessionOptions, name: str, folder: Path, log: IO[bytes], log_path: Path) -> Session:
         """Start the JVM and return the session; blocks for seconds. To be called in a thread that may be left behind.
@@ -187,9 +188,10 @@ class Gateway:
         python = os.environ.get("PYSPARK_PYTHON")
         os.environ["PYSPARK_PYTHON"] = options.worker_python or python or sys.executable
         try:
-            self._process = SparkProcess(properties, folder, log)
-            if self._is_ending:
-                self._process.end()
+            with self._starting:
+                if self._is_ending:
+                    raise SparkSetUpError("Spark was not started: its session has ended")
+                self._process = SparkProcess(properties, folder, log)
             self._context = SparkContext(conf=conf, gateway=self._process.gateway())
         except Exception as e:
             why = _why(e, log_path)
@@ -205,7 +207,8 @@ class Gateway:
 
     def close(self) -> None:
         """End the session: in order within `STOP_S`, else by ending the JVM; its workers end with it."""
-        self._is_ending = True
+        with self._starting:  # a process that is just being made is known after it, and no other is made
+            self._is_ending = True
         context = self._context
         if context is not None:
             stopping = threading.Thread(target=_stop, args=(context,), daemon=True)
