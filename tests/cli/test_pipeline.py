@@ -64,6 +64,13 @@ def test_a_plan_needs_no_spark_and_writes_nothing(cluster: ServedSandbox, topic:
     assert not folder.exists()
 
 
+def test_a_pattern_that_matches_nothing(cluster: ServedSandbox, tmp_path: Path) -> None:
+    ended = kctl("pipeline", "export", "/nope-.*/", "--to", str(tmp_path / "x"), "-b", cluster.bootstrap, "--dry-run")
+    assert ended.code == ExitCode.UNKNOWN_RESOURCE
+    assert re.search(r"no topic matches .*nope-\.\*", ended.stderr)
+    assert not (tmp_path / "x").exists()
+
+
 def test_a_dead_broker_is_told_by_its_limit_before_spark_starts(refused: str, tmp_path: Path) -> None:
     arguments = ("pipeline", "export", "t", "--to", str(tmp_path / "x"), "-b", refused, "--api-timeout", "1s")
     ended = kctl(*arguments, "--dry-run")

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kctl.client.admin import EARLIEST, LATEST
+from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import ConfigError
 from kctl.client.network.system import system_runtime
@@ -214,6 +215,9 @@ def tasks_at_once(session: Session | None, options: SessionOptions) -> int:
 def make_plan(request: ExportRequest, planner: Planner, folder: ExportFolder, at_once: int) -> ExportPlan:
     """Return the ranges between what is exported and what there is, in the order in which to run them."""
     partitions = planner.partitions(request.selection)
+    if not partitions and request.interval_ms is None:
+        matched = f"no topic matches {request.selection.pattern}"
+        raise broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "export", matched)
     earliest, latest = planner.ends(partitions, EARLIEST), planner.ends(partitions, LATEST)
     points = {TopicPartition(*key): offset for key, offset in folder.resume_points().items()}
     fresh = [tp for tp in partitions if tp not in points]
