@@ -67,7 +67,14 @@ class LiveShell:
         script.write_text(_SET_UP[name].format(kctl=" ".join(KCTL), completions=ROOT / "completions"))
         (folder / "home").mkdir()
         self._ours, theirs = pty.openpty()
-        home = {"HOME": str(folder / "home"), "TERM": "xterm", "PS1": "", "LC_ALL": "C.UTF-8"}
+        config = str(folder / "home" / "config")  # fish makes a folder in it, wherever that is
+        home = {
+            "HOME": str(folder / "home"),
+            "XDG_CONFIG_HOME": config,
+            "TERM": "xterm",
+            "PS1": "",
+            "LC_ALL": "C.UTF-8",
+        }
         self.process = subprocess.Popen(
             _PROGRAMS[name],
             stdin=theirs,
