@@ -143,10 +143,14 @@ class Partition:
 
         def is_so() -> bool:
             now, number = self.now, self._cluster.number
-            is_led = leader is None or number(leader) == now.leader_id
+            is_led = leader is None or (number(leader) == now.leader_id and self._is_led_by(leader))
             return is_led and (in_sync is None or {*map(number, in_sync)} == {*now.isr_nodes})
 
         self._cluster.wait_until(is_so, f"{self.name} led by {leader}, in sync {in_sync}")
+
+    def _is_led_by(self, node: int) -> bool:
+        """Whether the leader knows that it is: others may know before it."""
+        return self.latest(node) != ErrorCode.NOT_LEADER_OR_FOLLOWER
 
     def wait_for_latest(self, node: int, offset: int) -> None:
         """Return when so much is committed, as the leader knows a moment after it is so."""
