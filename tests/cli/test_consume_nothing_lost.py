@@ -28,6 +28,17 @@ def _numbers(output: bytes) -> list[int]:
     return [int(line[:6]) for line in output.split(b"\n")[:-1]]
 
 
+def _rest(descriptor: int) -> bytes:
+    """Return all that comes until the end of the output."""
+    output = b""
+    while select.select([descriptor], [], [], BOUND_S)[0]:
+        piece = os.read(descriptor, 65536)
+        if not piece:
+            return output
+        output += piece
+    raise AssertionError("it was told to end, and does not")
+
+
 def _committed(served: ServedSandbox) -> int:
     return sum(each.offset for each in served.sandbox.cluster.groups.offsets.get("g", {}).values())
 
@@ -52,8 +63,7 @@ def test_every_record_at_least_once(served: ServedSandbox, number: signal.Signal
                 process.wait(BOUND_S)
             else:
                 process.send_signal(number)
-                while piece := os.read(process.stdout.fileno(), 65536):
-                    output += piece
+                output += _rest(process.stdout.fileno())
             seen += _numbers(output)
     rest = kctl(*member, "-e")
     assert rest.code == 0

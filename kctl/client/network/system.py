@@ -13,8 +13,9 @@ from kctl.client.network.resolver import ThreadResolver
 from kctl.client.network.selector import Selector
 from kctl.client.seams import Runtime, Task, Waiter
 
-_LONGEST_WAIT_S = 3600.0
-"""Locks refuse waits of centuries; longer ones are waited for in pieces."""
+_LONGEST_WAIT_S = 1.0
+"""Longer waits are made of such pieces. Python looks for signals between them: one that comes just before a lock is
+waited for, or that the system gives to another thread, does not end the wait, so Ctrl-C could be heard never."""
 
 
 class ThreadWaiter:

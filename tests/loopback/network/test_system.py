@@ -1,5 +1,6 @@
 """Resolver threads and the thread driver: names, failures, flags; nothing left running."""
 
+import signal
 import threading
 
 import pytest
@@ -65,6 +66,40 @@ def test_a_flag_raised_before_the_wait_is_seen_once() -> None:
     waiter.notify()
     assert driver.wait(waiter, 0)
     assert not driver.wait(waiter, 0)
+
+
+class _Heard(Exception):
+    """The signal's handler has run."""
+
+
+def test_a_signal_is_heard_in_a_wait_that_it_does_not_end() -> None:
+    """The system may give it to another thread; and one that comes just before the lock is waited for is no better."""
+    driver = ThreadDriver(SystemClock())
+    waiter = driver.waiter()
+    given_up = threading.Event()
+    heard = threading.Event()
+
+    def handler(_number: int, _frame: object) -> None:
+        heard.set()
+        raise _Heard
+
+    def send() -> None:
+        threading.Event().wait(0.2)  # the main thread waits by then; if not, this test shows less
+        signal.pthread_kill(threading.get_ident(), signal.SIGUSR1)
+        if not heard.wait(PATIENCE_S):
+            given_up.set()
+            waiter.notify()
+
+    before = signal.signal(signal.SIGUSR1, handler)
+    sender = threading.Thread(target=send)
+    try:
+        sender.start()
+        with pytest.raises(_Heard):
+            driver.wait(waiter, FOREVER_MS)
+    finally:
+        sender.join()
+        signal.signal(signal.SIGUSR1, before)
+    assert not given_up.is_set()
 
 
 def test_a_loop_wakes_its_caller_and_ends() -> None:
