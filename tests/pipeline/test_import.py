@@ -108,7 +108,8 @@ def test_a_frozen_broker_ends_it_with_an_account_and_the_next_run_goes_on(
 ) -> None:
     target = kafka_newest.create_topic(partitions=2)
     limits = {"delivery.timeout.ms": "3000", "request.timeout.ms": "2000", "max.block.ms": "3000"}
-    properties = {**kafka_newest.client_properties(), **limits}
+    slow = {"batch.size": "1", "max.in.flight.requests.per.connection": "1"}  # a request a record, one at a time
+    properties = {**kafka_newest.client_properties(), **limits, **slow}
     request = ImportRequest(exported, properties, topic=target, keep_partitions=True, progress=tmp_path)
     node = kafka_newest.node(1)
     is_frozen = False
