@@ -158,6 +158,10 @@ def _close_all(bound: dict[int, socket.socket]) -> None:
         sock.close()
 
 
+_LOOK_S = 1.0
+"""Python looks for signals so often: one that comes just before a wait begins does not end it."""
+
+
 def run_until_signal(
     sandbox: Sandbox,
     *,
@@ -187,7 +191,8 @@ def run_until_signal(
     try:
         with sandbox.serve(host=host, port=port, advertised_host=advertised_host) as served:
             on_ready(served)
-            stop.wait()
+            while not stop.wait(_LOOK_S):
+                pass
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
