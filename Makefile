@@ -11,7 +11,7 @@ PEERS := $(or $(KCTL_CACHE),$(HOME)/.cache/kctl)/peers/.ready
 # The tiers that wait more than they compute, in an order in which two at a time end together.
 LONGEST_FIRST := broker installed conformance pipeline-jobs faultlab packages pipeline-source docs loopback
 
-.PHONY: help run test check format lint types layers generated unit sim sim-seeds sim-fresh sim-long sim-mutants fuzz loopback cli faultlab broker pipeline pipeline-source pipeline-jobs pipeline-versions soak conformance docs site packages reproducible installed bench bench-peers clean
+.PHONY: help run test check format lint types layers generated unit sim sim-seeds sim-fresh sim-long sim-mutants fuzz loopback cli faultlab broker pipeline pipeline-source pipeline-jobs pipeline-versions soak replication conformance docs site packages reproducible installed bench bench-peers clean
 
 help:  ## list the tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 26
@@ -105,6 +105,9 @@ pipeline-versions: $(READY)  ## the data source on the oldest and newest Spark (
 soak: $(READY)  ## consume -g and produce under 20 kills and freezes each; KCTL_SOAK_SEED, KCTL_SOAK_BLOWS
 	KCTL_SOAK_BLOWS=$(or $(KCTL_SOAK_BLOWS),20) $(PYTEST) -rP tests/broker/test_at_least_once.py
 	KCTL_SOAK_BLOWS=$(or $(KCTL_SOAK_BLOWS),20) $(PYTEST) -rP tests/broker/test_produce_nothing_lost.py
+
+replication: $(READY)  ## the sandbox's story of replicas in trouble on three real nodes; its steps race with Kafka's own clocks
+	$(PYTEST) tests/replication
 
 docs: $(READY)  ## every block of README and docs is typed or run, and comes as it is shown
 	$(PYTEST) tests/docs

@@ -1,7 +1,7 @@
 """Followers that stand still, leaders that move, crash and lose records: the same on the sandbox and on Kafka.
 
 One story, told to a cluster through raw requests; what a cluster needs for that is `ReplicatedCluster`. Run by
-tests/sim/sandbox/test_replication_scenario.py in virtual time and by tests/broker/test_replication_scenario.py.
+tests/sim/sandbox/test_replication_scenario.py in virtual time and by tests/replication.
 Source: KIP-101, KIP-320, KIP-392 and KIP-966.
 """
 
@@ -43,6 +43,8 @@ from tests.unit.sandbox.bench import WALL_MS, batch
 R = TypeVar("R", bound=Response)
 ALL, LEADER_ONLY = -1, 1
 SHORT_MS, LONG_MS = 300, 20_000
+RECORDS = batch(b"v")
+DAMAGED = RECORDS[:-1] + bytes([RECORDS[-1] ^ 1])
 """Limits that acks=all is given: one that passes, and one that something else ends."""
 A, B, STILL = 1, 2, 3
 """The first leader, the second one, and the follower that stands still: parts that nodes of a cluster play."""
@@ -156,11 +158,22 @@ class Partition:
         """Return when so much is committed, as the leader knows a moment after it is so."""
         self._cluster.wait_until(lambda: self.latest(node) == offset, f"{offset} committed records of {self.name}")
 
+    def wait_until_short(self, node: int) -> None:
+        """Return when the leader itself knows that too few are in sync, which others may know before it.
+
+        It says so before it looks at what it is to append, which is damaged here: so nothing is appended.
+        """
+
+        def is_short() -> bool:
+            return self.begin_produce(node, ALL, LONG_MS, DAMAGED)().code == ErrorCode.NOT_ENOUGH_REPLICAS
+
+        self._cluster.wait_until(is_short, f"node {node} to find too few in sync for {self.name}")
+
     # --- requests ---------------------------------------------------------------------------------------------------
 
-    def begin_produce(self, node: int, acks: int, limit_ms: int) -> Callable[[], Told]:
+    def begin_produce(self, node: int, acks: int, limit_ms: int, records: bytes = RECORDS) -> Callable[[], Told]:
         """Send one record and return what waits for the answer."""
-        data = [PartitionProduceData(index=0, records=batch(b"v"))]
+        data = [PartitionProduceData(index=0, records=records)]
         topics = [TopicProduceData(name=self.name, partition_data=data)]
         line = self._cluster.line(node)
         line.send(ProduceRequest(acks=acks, timeout_ms=limit_ms, topic_data=topics), 9)
@@ -273,6 +286,7 @@ def _out_of_sync(two: Partition, three: Partition, pair: Partition, moved: Parti
     pair.wait_for(in_sync=[A])
     two.wait_for_latest(A, 3)
     moved.wait_for_latest(B, 2)
+    three.wait_until_short(A)
     assert two.produce(A, ALL) == Told(ErrorCode.NONE, 3)
     assert three.produce(A, ALL).code == ErrorCode.NOT_ENOUGH_REPLICAS
     assert three.produce(A, LEADER_ONLY) == Told(ErrorCode.NONE, 2)
