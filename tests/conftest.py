@@ -1,8 +1,16 @@
-"""What all tests share: the fixtures of the real brokers, and that no property test is judged by the clock."""
+"""What all tests share: the fixtures of the real brokers, no property test judged by the clock, and Ctrl-C as it is.
+
+A shell starts what runs in its background with SIGINT ignored, and every process that tests start would inherit that.
+"""
+
+import signal
 
 from hypothesis import HealthCheck, settings
 
 settings.register_profile("kctl", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("kctl")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 pytest_plugins = ["tests.brokers.plugin"]
