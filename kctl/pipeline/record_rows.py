@@ -13,8 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kctl.client.errors import ConfigError
-
-Headers = Sequence[tuple[str, bytes | None]]
+from kctl.client.records import Header
 
 
 class RecordRows(NamedTuple):
@@ -22,7 +21,7 @@ class RecordRows(NamedTuple):
 
     values: list[bytes | None]
     keys: list[bytes | None] | None
-    headers: list[Headers] | None
+    headers: list[Sequence[Header]] | None
     timestamps_ms: list[int | None] | None
 
 
@@ -148,7 +147,7 @@ def _timestamps(batch: pa.RecordBatch) -> list[int | None] | None:
     return found
 
 
-def _headers(batch: pa.RecordBatch) -> list[Headers] | None:
+def _headers(batch: pa.RecordBatch) -> list[Sequence[Header]] | None:
     column = batch.column("headers")
     is_list = pa.types.is_list(column.type) and pa.types.is_struct(column.type.value_type)
     names = [field.name for field in column.type.value_type] if is_list else []

@@ -90,19 +90,17 @@ class Partitioner:
             return [run]
         if self._is_round_robin:
             return run.by_partition([self._next_in_turn(topic) for _ in range(run.count)])
-        keys = None if self._ignores_keys else run.keys
-        if keys is not None and None not in keys[run.first : run.end]:
-            numbers = partitions_of_keys(keys, run.first, run.end, len(topic.partitions), NO_PARTITION)
-            return run.by_partition(numbers)
-        turn = self.turn(run, topic)
-        if keys is None:
+        if run.keys is None or self._ignores_keys:
+            turn = self.turn(run, topic)
             run.partition = turn.partition
             turn.left_bytes -= run.size_bytes - UNENCODED_BYTES * run.count
             return [run]
-        numbers = partitions_of_keys(keys, run.first, run.end, len(topic.partitions), NO_PARTITION)
-        keyless = sum(number == NO_PARTITION for number in numbers)
-        turn.left_bytes -= (run.size_bytes // run.count - UNENCODED_BYTES) * keyless
-        return run.by_partition([turn.partition if number == NO_PARTITION else number for number in numbers])
+        numbers = partitions_of_keys(run.keys, run.first, run.end, len(topic.partitions), NO_PARTITION)
+        if keyless := numbers.count(NO_PARTITION):
+            turn = self.turn(run, topic)
+            turn.left_bytes -= (run.size_bytes // run.count - UNENCODED_BYTES) * keyless
+            numbers = [turn.partition if number == NO_PARTITION else number for number in numbers]
+        return run.by_partition(numbers)
 
     def look_anew(self) -> None:
         """Note that queues may have changed: Java, too, compares them once in each turn of its loop."""

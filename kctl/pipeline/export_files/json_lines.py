@@ -13,19 +13,11 @@ from typing import Any
 import pyarrow as pa
 
 from kctl.pipeline.job_errors import ExportDataError
+from kctl.pipeline.record_columns import COLUMN_NAMES, schema_of
 
 BATCH_ROWS = 4096
 _FIELDS = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
-_TYPES: dict[str, pa.DataType] = {
-    "key": pa.binary(),
-    "value": pa.binary(),
-    "topic": pa.string(),
-    "partition": pa.int32(),
-    "offset": pa.int64(),
-    "timestamp": pa.timestamp("us", "UTC"),
-    "headers": pa.list_(pa.field("element", pa.struct([("key", pa.string()), ("value", pa.binary())]))),
-}
-SCHEMA = pa.schema(list(_TYPES.items()))
+SCHEMA = schema_of([name for name in COLUMN_NAMES if name != "timestampType"])
 """What `read_json_lines` gives: the columns of an export in Parquet but `timestampType`, which JSON lines lack."""
 
 

@@ -314,7 +314,7 @@ class Life:
         """Make a call that may be made again after a timeout, until it ends otherwise; return its error."""
         while True:
             ms = chance.choice(END_TIMEOUTS_MS) if self.world.phase is Phase.CHAOS else CALM_MS
-            error = self.call("main", what, lambda ms=ms: call(ms / 1000), ms, value)  # type: ignore[misc]
+            error = self.call("main", what, lambda ms=ms: call(ms / 1000), ms, value)  # type: ignore[misc]  # a bound default
             if not isinstance(error, MaxBlockTimeout) or self.is_closing:
                 return error
             if what == "offsets" and chance.random() < 0.3:
@@ -430,7 +430,7 @@ class Actor:
         life = self.life = Life(world, self.plan, self._lives)
         for number in range(self.plan.threads if world.phase is Phase.CHAOS else 0):
             life.threads += 1
-            hub.spawn(f"{self.plan.name}.t{number}", lambda number=number: life.run_thread(f"t{number}"))  # type: ignore[misc]
+            hub.spawn(f"{self.plan.name}.t{number}", lambda number=number: life.run_thread(f"t{number}"))  # type: ignore[misc]  # likewise
         end_ms = hub.now_ms + self.chance.randint(500, 6000)
         goes_on = True
         if self.plan.transactional_id:
