@@ -1,0 +1,141 @@
+"""Ctrl-C at every point: runs a call again and again, each time with a KeyboardInterrupt one boundary later.
+
+A boundary is a point in code of kctl.client where CPython may run a signal handler: the start of a function, after a
+call, and the end of a loop's turn (the eval breaker is not checked anywhere else, which is why `with` is safe). Only
+the thread and greenlet of the call are interrupted, never the network loop.
+
+    def scene(interrupted: Interrupted) -> None:
+        interrupted(lambda: producer.send("t", b"x"))  # returns whether it was interrupted
+        ...                                            # assert what has to be true wherever that was
+
+    each_boundary(scene)
+
+Shown by tests/sim/test_interrupts.py.
+"""
+
+import dis
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+from greenlet import getcurrent
+
+import kctl.client
+
+CLIENT = str(Path(kctl.client.__file__).parent)
+_CALLS = frozenset({"CALL", "CALL_KW", "CALL_FUNCTION_EX"})
+_JUMP_BACK = "JUMP_BACKWARD"
+"""After calls and these jumps CPython looks for signals; in 3.11 some of the jumps have a condition in their name."""
+
+
+class Interrupted:
+    """Runs one call with an interrupt at the boundary of that number, counted from 1.
+
+    Attributes:
+        at: where the interrupt was raised, as "file:line function"; None if the call had fewer boundaries.
+        result: what the call returned, if it did.
+    """
+
+    def __init__(self, boundary: int, folder: str = CLIENT) -> None:
+        self.boundary = boundary
+        self.at: str | None = None
+        self.result: Any = None
+        self._folder = folder
+        self._seen = 0
+        self._actor = getcurrent()
+
+    def __call__(self, call: Callable[[], object]) -> bool:
+        """Run the call; return whether it was interrupted. Any other error of the call is raised."""
+        self._actor = getcurrent()
+        before = sys.gettrace()
+        sys.settrace(self._enter)
+        try:
+            self.result = call()
+        except KeyboardInterrupt:
+            assert self.at is not None, "an interrupt that was not raised here"
+            return True
+        finally:
+            sys.settrace(before)
+        assert self.at is None, f"the interrupt at {self.at} was swallowed"
+        return False
+
+    def _enter(self, frame: FrameType, event: str, _: object) -> Callable[..., Any] | None:
+        """Trace the functions of the client that this actor calls, instruction by instruction."""
+        code = frame.f_code
+        if getcurrent() is not self._actor or not code.co_filename.startswith(self._folder):
+            return None
+        frame.f_trace_opcodes = True
+        frame.f_trace_lines = False
+        previous = -1
+
+        def on_instruction(frame: FrameType, event: str, _: object) -> Callable[..., Any]:
+            nonlocal previous
+            if event == "opcode":
+                if (previous, frame.f_lasti) in _boundaries(code) or previous < 0:
+                    self._reach(frame)
+                previous = frame.f_lasti
+            return on_instruction
+
+        return on_instruction
+
+    def _reach(self, frame: FrameType) -> None:
+        self._seen += 1
+        if self._seen == self.boundary:
+            code = frame.f_code
+            self.at = f"{Path(code.co_filename).name}:{frame.f_lineno} {code.co_qualname}"
+            raise KeyboardInterrupt
+
+
+class _Boundaries:
+    """The pairs of instructions between which a signal may be handled.
+
+    The interrupt is raised by the first of a pair in CPython and by the second one here, so pairs with different
+    exception handlers are left out.
+    """
+
+    def __init__(self, code: CodeType) -> None:
+        self._checked: set[int] = set()
+        self._handlers: dict[int, int] = {}
+        bytecode = dis.Bytecode(code)
+        entries = getattr(bytecode, "exception_entries", ())
+        for instruction in bytecode:
+            at = instruction.offset
+            self._handlers[at] = next((entry.target for entry in entries if entry.start <= at < entry.end), -1)
+            if instruction.opname in _CALLS or _JUMP_BACK in instruction.opname:
+                self._checked.add(at)
+
+    def __contains__(self, pair: tuple[int, int]) -> bool:
+        before, at = pair
+        return before in self._checked and self._handlers.get(before) == self._handlers.get(at)
+
+
+@cache
+def _boundaries(code: CodeType) -> _Boundaries:
+    return _Boundaries(code)
+
+
+def each_boundary(
+    scene: Callable[[Interrupted], None], *, most: int = 3000, step: int = 1, folder: str = CLIENT
+) -> int:
+    """Run the scene with an interrupt at its first boundary, its second, and so on, until its call completes.
+
+    Args:
+        scene: runs one call by the `Interrupted` that it is given, and checks what has to be true then.
+        most: boundaries; a scene that has more fails.
+        step: interrupt at every n-th boundary only.
+        folder: of the code to interrupt; whatever its file names begin with.
+    Returns: how many interrupts there were. A failing check says where the interrupt was.
+    """
+    for number in range(1, most + 2, step):
+        interrupted = Interrupted(number, folder)
+        try:
+            scene(interrupted)
+        except BaseException as error:
+            error.add_note(f"interrupt {number} was at {interrupted.at}")
+            raise
+        if interrupted.at is None:
+            return (number - 1) // step
+    raise AssertionError(f"more than {most} boundaries")
