@@ -90,6 +90,7 @@ JOB_CODES: dict[type[BaseException], ExitCode] = {
     job_errors.SparkFailedError: ExitCode.UNEXPECTED,
     job_errors.FolderError: ExitCode.USAGE,
     job_errors.ExportDataError: ExitCode.DATA,
+    job_errors.MirrorPositionError: ExitCode.DATA,
 }
 
 _BROKER_CODES: dict[ExitCode, tuple[str, ...]] = {

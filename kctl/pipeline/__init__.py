@@ -15,17 +15,11 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def register(spark: "SparkSession", *, push_filters: bool = False) -> None:
-    """Make `format("kctl")` known to the session.
+def register(spark: "SparkSession") -> None:
+    """Register the data source `kctl` in the session; no setting of the session is changed."""
+    from kctl.pipeline.source.data_source import KctlDataSource
 
-    Args:
-        push_filters: let Spark 4.1 and newer hand filters on topic, partition, offset and timestamp over; sets
-            spark.sql.python.filterPushdown.enabled in this session. Then make a table anew (`load()`) for each query:
-            Spark keeps what a filter left with the table, and reads only that in a later query that has no filter.
-    """
-    from kctl.pipeline.source import register_source
-
-    register_source(spark, push_filters=push_filters)
+    spark.dataSource.register(KctlDataSource)
 
 
 def reason(error: BaseException) -> str | None:

@@ -39,6 +39,10 @@ class ExportDataError(JobError):
     """Records are not there any more, or a file or manifest is not what it says it is."""
 
 
+class MirrorPositionError(JobError):
+    """How far a mirror has come is not known, or was recorded for a topic that was deleted since."""
+
+
 ALL: tuple[type[JobError], ...] = (
     JobError,
     SparkMissingError,
@@ -46,6 +50,7 @@ ALL: tuple[type[JobError], ...] = (
     SparkFailedError,
     FolderError,
     ExportDataError,
+    MirrorPositionError,
 )
 
 

@@ -16,6 +16,7 @@ from kctl.client.consumer.consumer import Consumer
 from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import ApiTimeout, InvalidOffsetError, KafkaError
 from kctl.client.network.system import system_runtime
+from kctl.client.protocol.primitives import parse_uuid
 from kctl.client.seams import Runtime
 from kctl.pipeline.ranges import OffsetRange, Properties
 
@@ -29,9 +30,8 @@ PREFETCH_BYTES: Final = 16 << 20
 FETCH_BYTES: Final = 8 << 20
 """max.partition.fetch.bytes where nothing else is asked for. A task reads one partition: with fewer and larger answers
 its two threads hinder each other less (a third less CPU a record than with Kafka's 1 MiB)."""
-RETRY_GRACE_MS: Final = 2_000
-"""A further attempt, made when the deadline of the range has passed, waits so long for first data: a broker that lives
-answers in that time, and one that does not cannot keep the query much longer."""
+RECREATED_AFTER_MS: Final = 5_000
+"""How long metadata may name another topic before the topic counts as recreated: one broker's may be out of date."""
 _OURS: Final = {"auto.offset.reset": "none", "allow.auto.create.topics": "false"}
 _NOT_FOR_READING: Final = ("group.id", "group.instance.id", "enable.auto.commit", "auto.commit.interval.ms")
 
@@ -41,7 +41,6 @@ def read_range(
     offset_range: OffsetRange,
     columns: Sequence[str] | None = None,
     *,
-    attempt: int = 0,
     fail_on_data_loss: bool = True,
     runtime: Runtime | None = None,
 ) -> "Iterator[pa.RecordBatch]":
@@ -51,19 +50,15 @@ def read_range(
         properties: Kafka properties; default.api.timeout.ms is how long nothing may come, from the start or from the
             last data on, request.timeout.ms and socket.connection.setup.timeout.ms as everywhere.
         columns: names as in `record_columns.TYPES`, in the order wanted; None: all but headers.
-        attempt: 0 for the first attempt of a task. Later ones get first data by the range's deadline or, when it has
-            passed, within RETRY_GRACE_MS.
         fail_on_data_loss: offsets of the range that are gone are an error; otherwise reading goes on with what is
             there.
     Raises:
         ApiTimeout: nothing came for too long: what was waited for, and where the time went.
-        InvalidOffsetError: offsets of the range are gone.
+        InvalidOffsetError: offsets of the range are gone, or the topic was deleted and recreated.
         CorruptBatchError: after the records before it.
         ConfigError, TransportError, BrokerError: as Consumer.poll_chunk().
     """
-    reader = RangeReader(
-        properties, offset_range, columns, attempt=attempt, fail_on_data_loss=fail_on_data_loss, runtime=runtime
-    )
+    reader = RangeReader(properties, offset_range, columns, fail_on_data_loss=fail_on_data_loss, runtime=runtime)
     try:
         yield from reader
     finally:
@@ -84,7 +79,6 @@ class RangeReader:
         offset_range: OffsetRange,
         columns: Sequence[str] | None = None,
         *,
-        attempt: int = 0,
         fail_on_data_loss: bool = True,
         runtime: Runtime | None = None,
     ) -> None:
@@ -98,17 +92,9 @@ class RangeReader:
         self._columns = RecordColumns(*self._tp, DEFAULT_COLUMNS if columns is None else tuple(columns))
         config = reading_config(properties)
         self._api_timeout_ms = config.default_api_timeout_ms
-        self._first_timeout_ms = self._first_budget_ms(attempt)
         self.records = 0
         self.position = offset_range.start_offset
         self._consumer = Consumer(config, runtime, prefetch_bytes=PREFETCH_BYTES)
-
-    def _first_budget_ms(self, attempt: int) -> int:
-        """Return how long first data may take: a first attempt has the whole limit however late it is begun."""
-        if attempt == 0:
-            return self._api_timeout_ms
-        left_ms = self._range.deadline_at_ms - self._clock.wall_ms()
-        return min(self._api_timeout_ms, max(RETRY_GRACE_MS, left_ms))
 
     def close(self) -> None:
         """Close the connections; waits for nothing."""
@@ -145,24 +131,36 @@ class RangeReader:
         if self._range.size <= 0:
             return
         end, position = self._range.end_offset, self._range.start_offset
-        self._consumer.assign([self._tp])
+        self._consumer.assign([self._tp], topic_ids=self._topic_ids())
         self._consumer.seek(self._tp, position, end_offset=end)
-        timer = Timer(self._clock, self._first_timeout_ms)
+        timer = Timer(self._clock, self._api_timeout_ms)
         self._consumer.partitions_for(self._tp.topic, timer.remaining_ms / 1000)
         while position < end:
             timer.update()
             try:
-                chunk = self._consumer.poll_chunk(timer.remaining_ms / 1000)
+                chunk = self._consumer.poll_chunk(timer.sub(RECREATED_AFTER_MS).remaining_ms / 1000)
             except InvalidOffsetError:
                 position = self._after_loss(position, timer)
                 continue
             if chunk is None:
+                self._check_topic()
+                if timer.not_expired:
+                    continue
                 if not self._fails and self._is_at_end():
                     return
                 raise self._timeout(timer, position)
             position = chunk.next_offset
             yield chunk
             timer = Timer(self._clock, self._api_timeout_ms)
+
+    def _topic_ids(self) -> dict[str, bytes]:
+        return {self._tp.topic: parse_uuid(self._range.topic_id)} if self._range.topic_id else {}
+
+    def _check_topic(self) -> None:
+        """Raise if another topic has had the name for a while."""
+        reason = self._consumer.waiting_for()[self._tp]
+        if reason.kind is WaitKind.RECREATED:
+            raise InvalidOffsetError(f"{self._range}: {reason.text}", partitions=(self._tp,))
 
     def _after_loss(self, position: int, timer: Timer) -> int:
         """Go on at the first offset that is there; raise the error at hand where loss is one."""
@@ -183,7 +181,7 @@ class RangeReader:
         timer.update()
         reason = self._consumer.waiting_for()[self._tp]
         return ApiTimeout(
-            f"waiting for offset {position} of {self._range}: {reason.text or 'nobody says why'}",
+            f"waiting for offset {position} of {self._range}: {reason.text or 'no reason reported'}",
             timeout_ms=timer.timeout_ms,
             elapsed_ms=timer.elapsed_ms,
             cause=reason.cause,

@@ -11,15 +11,15 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from kctl.client.admin import EARLIEST, LATEST, Admin
-from kctl.client.clock import FOREVER_MS, Timer
-from kctl.client.cluster import TopicPartition
+from kctl.client.clock import Timer
+from kctl.client.cluster import NO_TOPIC_ID, TopicPartition
 from kctl.client.config import ConsumerConfig
 from kctl.client.errors import ConfigError, InvalidOffsetError
 from kctl.client.network.system import system_runtime
+from kctl.client.protocol.primitives import uuid_text
 from kctl.client.seams import Runtime
+from kctl.pipeline.resume_point import NO_LOG_END
 
-NO_DEADLINE_MS: Final = FOREVER_MS
-"""Of a range that has no deadline of its own."""
 MAX_OFFSET: Final = 2**63 - 1
 MOST_NAMES: Final = 5
 """Partitions named in one error."""
@@ -33,15 +33,17 @@ class OffsetRange(NamedTuple):
     Attributes:
         topic, partition: whose offsets.
         start_offset, end_offset: from the first up to and without the second, whatever is missing between them.
-        deadline_at_ms: milliseconds since the epoch, set by the driver: the first data of the range is to be there by
-            then. A further attempt of a task sees that it has passed, so attempts do not multiply the limit.
+        topic_id: of the topic that the offsets belong to, as Kafka prints it; empty where the brokers have no ids.
+            A topic that was deleted and recreated has another one, and is not read in its place.
+        log_end: the end of the whole partition when the range was planned.
     """
 
     topic: str
     partition: int
     start_offset: int
     end_offset: int
-    deadline_at_ms: int = NO_DEADLINE_MS
+    topic_id: str = ""
+    log_end: int = NO_LOG_END
 
     @property
     def topic_partition(self) -> TopicPartition:
@@ -120,31 +122,11 @@ class Cut(NamedTuple):
     max_records: int = 0
 
 
-class Narrowing(NamedTuple):
-    """What of a selection a filter leaves.
-
-    Attributes:
-        topics, partitions: only these; None: all.
-        start_offset, end_offset: only offsets from the first up to and without the second.
-        since_ms: what lies before the first record at or after that time is not wanted.
-    """
-
-    topics: frozenset[str] | None = None
-    partitions: frozenset[int] | None = None
-    start_offset: int = 0
-    end_offset: int = MAX_OFFSET
-    since_ms: int | None = None
-
-    def takes(self, tp: TopicPartition) -> bool:
-        """Whether anything of the partition can be wanted."""
-        is_topic = self.topics is None or tp.topic in self.topics
-        return is_topic and (self.partitions is None or tp.partition in self.partitions)
-
-
 class Planner:
     """Asks one cluster for partitions and offsets; all that is asked has one API timeout. A context manager.
 
     Args: properties: Kafka properties; those of consumers may be among them.
+    Attributes: topic_ids: by name, of the topics that `partitions` returned last; without those that have no id.
     Raises: ConfigError: a property is unknown, malformed or impossible.
     """
 
@@ -155,6 +137,7 @@ class Planner:
         self._admin = Admin(properties, runtime)
         self.api_timeout_ms = self._admin.config.default_api_timeout_ms
         self._timer = Timer(self._clock, self.api_timeout_ms)
+        self.topic_ids: dict[str, str] = {}
 
     def __enter__(self) -> "Planner":
         return self
@@ -166,10 +149,6 @@ class Planner:
         """Give what is asked from here on an API timeout of its own."""
         self._timer = Timer(self._clock, self.api_timeout_ms)
 
-    def deadline_at_ms(self) -> int:
-        """Return an API timeout from now as milliseconds since the epoch: until when first data is to be there."""
-        return min(self._clock.wall_ms() + self.api_timeout_ms, NO_DEADLINE_MS)
-
     def partitions(self, selection: Selection) -> list[TopicPartition]:
         """Return the partitions that are meant, by topic and number.
 
@@ -179,10 +158,13 @@ class Planner:
         if selection.pattern:
             pattern = re.compile(selection.pattern)
             topics = [name for name in self._admin.list_topics(timeout=self._left_s()) if pattern.fullmatch(name)]
+        self.topic_ids = {}
         if not topics:
             return []
         described = self._admin.describe_topics(topics, timeout=self._left_s())
         described.raise_first()
+        ids = {name: described[name].topic_id for name in topics}
+        self.topic_ids = {name: uuid_text(topic_id) for name, topic_id in ids.items() if topic_id != NO_TOPIC_ID}
         found = [TopicPartition(name, number) for name in topics for number in sorted(described[name].partitions)]
         if not selection.partitions:
             return found
@@ -237,7 +219,6 @@ def plan_ranges(
     end: Place = TO_LATEST,
     *,
     cut: Cut | None = None,
-    narrowing: Narrowing | None = None,
     fail_on_data_loss: bool = True,
     runtime: Runtime | None = None,
 ) -> list[OffsetRange]:
@@ -245,7 +226,6 @@ def plan_ranges(
 
     Args:
         properties: Kafka properties with `bootstrap.servers`; default.api.timeout.ms limits the whole call.
-        narrowing: what a filter leaves of it.
         fail_on_data_loss: a start before the first offset that is still there, or an end behind the last, is an error;
             otherwise it is moved to what is there.
     Raises:
@@ -262,21 +242,9 @@ def plan_ranges(
         for tp in partitions:
             starts[tp] = _within(tp, starts[tp], start.option, earliest[tp], latest[tp], strict=fail_on_data_loss)
             ends[tp] = _within(tp, ends[tp], end.option, earliest[tp], latest[tp], strict=fail_on_data_loss)
-        if narrowing is not None:
-            partitions = [tp for tp in partitions if narrowing.takes(tp)]
-            since = (
-                {} if narrowing.since_ms is None else planner.resolve(partitions, _since(narrowing.since_ms), latest)
-            )
-            for tp in partitions:
-                starts[tp] = max(starts[tp], narrowing.start_offset, since.get(tp, 0))
-                ends[tp] = min(ends[tp], narrowing.end_offset)
-        deadline_at_ms = planner.deadline_at_ms()
-    whole = [OffsetRange(*tp, starts[tp], ends[tp], deadline_at_ms) for tp in partitions]
+        topic_ids = planner.topic_ids
+    whole = [OffsetRange(*tp, starts[tp], ends[tp], topic_ids.get(tp.topic, ""), latest[tp]) for tp in partitions]
     return cut_ranges(whole, cut or Cut())
-
-
-def _since(at_ms: int) -> Place:
-    return Place(at_ms, is_time=True, option="timestamp")
 
 
 def _within(tp: TopicPartition, offset: int, option: str, first: int, end: int, *, strict: bool) -> int:

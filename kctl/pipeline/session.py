@@ -8,6 +8,7 @@ Knows nothing of jobs. Shown by tests/unit/pipeline/test_session.py and tests/pi
 
 import importlib.util
 import os
+import re
 import shutil
 import socket
 import sys
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LOCAL_MASTER = "local[*]"
+LOCAL_ATTEMPTS = 4
+"""As many as a cluster makes by default (spark.task.maxFailures)."""
 INSTALL = "pip install 'kctl-kafka[spark]'"
 REDACTION = "(?i)secret|password|token|access[.]?key|jaas|sasl|keystore|truststore"
 """Spark's own, and Kafka's words for what is secret."""
@@ -138,7 +141,7 @@ def spark_properties(options: SessionOptions, name: str, *, version: tuple[int, 
     """
     ours = {
         "spark.app.name": name,
-        "spark.master": options.master,
+        "spark.master": with_attempts(options.master),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.redaction.regex": REDACTION,
@@ -152,6 +155,12 @@ def spark_properties(options: SessionOptions, name: str, *, version: tuple[int, 
     merged = ours | dict(options.properties)
     _refuse(merged)
     return merged
+
+
+def with_attempts(master: str) -> str:
+    """Return a local master with attempts: without a number of them Spark begins no task again whose worker died."""
+    local = re.fullmatch(r"local(?:\[(\d+|\*)\])?", master)
+    return master if local is None else f"local[{local[1] or 1},{LOCAL_ATTEMPTS}]"
 
 
 def _refuse(properties: Mapping[str, str]) -> None:

@@ -80,7 +80,7 @@ def export_here(kafka: KafkaCluster, topic: str, path: Path) -> None:
     folder.take("here", SETTINGS)
     round_folder = folder.begin_round(1)
     task = _ExportTask(
-        OffsetRange(topic, 0, 0, RECORDS // 2, 2**62),
+        OffsetRange(topic, 0, 0, RECORDS // 2),
         *(str(path), str(round_folder), "topic", "parquet", 1, False),
         dict(kafka.client_properties()),
     )

@@ -18,7 +18,9 @@ from kctl.pipeline.fingerprints import Compared
 from kctl.pipeline.jobs import mirror as mirror_module
 from kctl.pipeline.jobs import verify as verify_module
 from kctl.pipeline.jobs.export import ExportRequest, export
-from kctl.pipeline.jobs.mirror import Mirrored, MirrorRequest, mirror, mirror_range, plan_mirror
+from kctl.pipeline.jobs.mirror import MirrorRequest, mirror, plan_mirror
+from kctl.pipeline.jobs.mirror_positions import MirrorTarget, committed_offsets
+from kctl.pipeline.jobs.mirror_task import Mirrored, mirror_range
 from kctl.pipeline.jobs.verify import PartitionResult, VerifyRequest, plan_verify, tally_piece, verify
 from kctl.pipeline.ranges import Selection
 from kctl.pipeline.record_diff import KINDS, Sample
@@ -137,8 +139,8 @@ def test_a_driver_that_is_killed_is_gone_on_with(kafka_newest: KafkaCluster, ses
     with Admin(properties(kafka_newest)) as admin:
 
         def copied() -> int:
-            group_id = f"kctl-mirror.killed.{topic}"
-            return sum(mirror_module._committed(admin, request, group_id, topic, 2).values())
+            target = MirrorTarget(f"{topic}-copy", f"kctl-mirror.killed.{topic}")
+            return sum(each.offset for each in committed_offsets(admin, target, 2).values() if each is not None)
 
         try:
             job.wait_for(lambda: copied() > 0, "the first transaction")

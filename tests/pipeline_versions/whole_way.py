@@ -27,7 +27,7 @@ def main(bootstrap: str, prefix: str, folder: Path) -> None:
     """Go the whole way and print what was found."""
     spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
-    kctl.pipeline.register(spark, push_filters=True)
+    kctl.pipeline.register(spark)
     broker = {"kafka.bootstrap.servers": bootstrap}
     found: dict[str, Any] = {"version": spark.version}
 

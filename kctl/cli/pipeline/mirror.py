@@ -3,6 +3,7 @@
 Shown by tests/pipeline/test_mirror_command.py.
 """
 
+import re
 from typing import TYPE_CHECKING, Annotated
 
 import click
@@ -18,6 +19,7 @@ from kctl.cli.pipeline.target_options import TargetOptions, target_options
 
 if TYPE_CHECKING:
     from kctl.pipeline.jobs.mirror import MirrorPlan
+    from kctl.pipeline.ranges import Place
 
 PLAN_COLUMNS = ("topic", "partition", "start", "end", "offsets")
 SHAPES = (Output.TABLE, Output.JSON)
@@ -33,17 +35,31 @@ def mirror(
     topics: Annotated[list[str], typer.Argument(metavar="TOPIC...", help="What to mirror.")],
     name: Annotated[
         str | None,
-        typer.Option("--name", metavar="NAME", help="Of this mirror: it goes on where the last run of it ended."),
+        typer.Option("--name", metavar="NAME", help="Name of this mirror: a run continues where the last one ended."),
     ] = None,
     create: Annotated[
-        bool, typer.Option("--create", help="Make topics that the target lacks, with as many partitions.")
+        bool, typer.Option("--create", help="Create topics that the target lacks, with as many partitions.")
     ] = False,
+    restart: Annotated[
+        bool,
+        typer.Option("--restart", help="Copy everything from the beginning, behind what the target already has."),
+    ] = False,
+    from_position: Annotated[
+        str | None,
+        typer.Option(
+            "--from-position",
+            metavar="WHERE",
+            help="Continue at these offsets of the source instead of where the last run ended: 0=500,1=700 "
+            "(PARTITION=OFFSET), or end.",
+        ),
+    ] = None,
 ) -> int:
     """Copy topics to another cluster, each record exactly once.
 
-    Partitions, headers and timestamps stay the same. Run it again to go on: after a kill at any point, or for what
-    has come since. docs/pipeline.md.
+    Partitions, headers and timestamps stay the same. Run it again to continue: after a kill at any point, or for
+    records that arrived since. docs/pipeline.md.
     """
+    start = _start(topics, from_position, restart=restart)
     if not target.is_given:
         raise click.UsageError("where to? --to-bootstrap, --to-config or --to-topic say it.")
     output = common.choose_output(*SHAPES)
@@ -61,12 +77,38 @@ def mirror(
             create,
             continuing.interval_ms_or(INTERVAL_MS),
             continuing.allow_loss,
+            start,
         )
         if spark.dry_run:
             return _show_plan(common, output, plan_of(common, spark, plan_mirror, request))
         row: Row = result_of(common, spark, job, request)._asdict()
     write_rows(common, output, tuple(row), [row])
     return ExitCode.OK
+
+
+def _start(topics: list[str], from_position: str | None, *, restart: bool) -> "Place | None":
+    """Return where the options say that the source is read from. Raises: click.UsageError."""
+    from kctl.client.cluster import TopicPartition
+    from kctl.pipeline.ranges import FROM_EARLIEST, TO_LATEST, Place
+
+    if restart and from_position is not None:
+        raise click.UsageError("--restart cannot be combined with --from-position.")
+    if restart:
+        return FROM_EARLIEST._replace(option="--restart")
+    if from_position is None:
+        return None
+    if from_position == "end":
+        return TO_LATEST._replace(option="--from-position")
+    if len(set(topics)) != 1:
+        raise click.UsageError("--from-position with offsets takes one topic at a time.")
+    offsets: dict[TopicPartition, int] = {}
+    for part in from_position.split(","):
+        found = re.fullmatch(r"\s*(\d{1,9})=(\d{1,18})\s*", part)
+        if found is None:
+            problem = f"{part[:40]!r} is not PARTITION=OFFSET, as in 0=500,1=700; or write end"
+            raise click.BadParameter(problem, param_hint="'--from-position'")
+        offsets[TopicPartition(topics[0], int(found[1]))] = int(found[2])
+    return Place(partitions=tuple(sorted(offsets.items())), option="--from-position")
 
 
 def _show_plan(common: Common, output: Output, plan: "MirrorPlan") -> int:
@@ -85,6 +127,6 @@ def _show_plan(common: Common, output: Output, plan: "MirrorPlan") -> int:
         common.say(f"kctl pipeline: the target has no topic {topic}; --create makes it with {partitions} partitions")
     common.say(
         f"kctl pipeline: dry run, nothing was written: {plan.offsets} offsets, about {plan.size_bytes} bytes in "
-        f"the log, {len(plan.ranges)} tasks; {plan.resumed} partitions go on where an earlier run ended"
+        f"the log, {len(plan.ranges)} tasks; {plan.resumed} partitions continue where an earlier run ended"
     )
     return ExitCode.OK

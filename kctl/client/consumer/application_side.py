@@ -29,7 +29,7 @@ from kctl.client.consumer.events import (
     Waiting,
 )
 from kctl.client.consumer.fetched_data import FetchedData
-from kctl.client.consumer.group_events import NoCommittedOffset
+from kctl.client.consumer.group_events import IdsByName, NoCommittedOffset
 from kctl.client.consumer.group_side import GroupSide
 from kctl.client.consumer.lookups import Lookups
 from kctl.client.consumer.network_link import NetworkLink
@@ -96,9 +96,9 @@ class ApplicationSide:
 
     # --- decisions about partitions ---------------------------------------------------------------------------------
 
-    def assign(self, topic_partitions: Iterable[TopicPartition]) -> None:
+    def assign(self, topic_partitions: Iterable[TopicPartition], topic_ids: IdsByName) -> None:
         """Make this the assignment, and forget what was fetched of partitions that go."""
-        for tp in self.subscription.assign(topic_partitions):
+        for tp in self.subscription.assign(topic_partitions, topic_ids):
             self.data.drop(tp)
 
     def seek(self, topic_partition: TopicPartition, offset: int, end_offset: int) -> None:

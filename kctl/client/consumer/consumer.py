@@ -19,7 +19,7 @@ from kctl.client.consumer.application_side import ApplicationSide
 from kctl.client.consumer.chunk import MAX_OFFSET, FetchedChunk
 from kctl.client.consumer.closing import DEFAULT_CLOSE_TIMEOUT_MS, CloseResult, OnClose
 from kctl.client.consumer.events import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, OffsetAndTimestamp
-from kctl.client.consumer.group_events import GroupMetadata, OffsetAndMetadata, Subscribe
+from kctl.client.consumer.group_events import NO_IDS, GroupMetadata, OffsetAndMetadata, Subscribe
 from kctl.client.consumer.group_side import GroupSide, OnCommit
 from kctl.client.consumer.managers.fetch import PREFETCH_BYTES
 from kctl.client.consumer.one_user import OneUser, for_one_user
@@ -172,8 +172,13 @@ class Consumer:
         return self._side.subscription.assignment
 
     @for_one_user
-    def assign(self, topic_partitions: Iterable[TopicPartition]) -> None:
-        """Read exactly these partitions from now on; those already assigned keep their position."""
+    def assign(self, topic_partitions: Iterable[TopicPartition], *, topic_ids: Mapping[str, bytes] = NO_IDS) -> None:
+        """Read exactly these partitions from now on; those already assigned keep their position.
+
+        Args: topic_ids: by name, the only topic that is read under it: nothing is read of a topic that was deleted and
+            recreated, and `waiting_for()` says so. Topics without an id are read whatever their id is.
+        Differs: Java has no `topic_ids`.
+        """
         self._check_open()
         if self.subscription is not None:
             raise IllegalStateError("subscribed to topics, so the group assigns; unsubscribe() first")
@@ -181,7 +186,7 @@ class Consumer:
         for topic, partition in wanted:
             if not topic or partition < 0:
                 raise ValueError(f"not a partition: topic {topic!r}, partition {partition}")
-        self._side.assign(wanted)
+        self._side.assign(wanted, topic_ids)
 
     @for_one_user
     def seek(self, topic_partition: TopicPartition, offset: int, *, end_offset: int = MAX_OFFSET) -> None:

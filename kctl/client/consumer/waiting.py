@@ -25,6 +25,8 @@ class WaitKind(Enum):
     """The leader has not told where to start yet."""
     METADATA = "metadata"
     """No leader is known."""
+    RECREATED = "recreated"
+    """The topic that was assigned by its id was deleted, and another has its name."""
     CONNECTION = "connection"
     """The leader is being connected, or cannot be reached."""
     ANSWER = "answer"

@@ -6,8 +6,11 @@
     FOLDER/_manifest/                                         what the rounds have written (`manifests`); what is in
                                                               none of them is no part
     FOLDER/_tmp/RUN/                                          of the run that has the folder
+    FOLDER/orders/.orders-0-1000-2000.parquet                 complete, and in no manifest yet
 
-Readers of folders leave out names that begin with `_` or `.`; a topic of such a name gets an `@` before it.
+Readers of folders leave out names that begin with `_` or `.`; a topic of such a name gets an `@` before it. A file has
+such a name until its manifest is written, so that a plain reader sees records of finished rounds alone. A run that is
+killed between the two leaves files for the next one to rename; kctl's own readers find them by either name.
 
 A run is the folder's owner while its own folder below `_tmp` exists. The next run removes it first, and from then on
 nothing of the earlier one can come in: its tasks rename their files, and its driver links its manifest, from there.
@@ -27,6 +30,7 @@ from kctl.pipeline.export_files.manifests import (
     ExportedRange,
     Manifest,
     ManifestFile,
+    continued,
     due_for_merge,
     failed,
     list_manifests,
@@ -37,6 +41,7 @@ from kctl.pipeline.export_files.manifests import (
     write_manifest,
 )
 from kctl.pipeline.job_errors import ExportDataError, FolderError
+from kctl.pipeline.resume_point import ResumePoint
 
 TEMPORARY = "_tmp"
 LAYOUTS = ("topic", "date", "hour")
@@ -49,6 +54,16 @@ _FILE_NAME = re.compile(r".+-\d+-\d+-\d+(\.\d+)?(" + "|".join(map(re.escape, FOR
 def topic_folder(topic: str) -> str:
     """Return the name of a topic's folder, and the beginning of its files' names."""
     return f"@{topic}" if topic.startswith(_HIDDEN) else topic
+
+
+def hidden(path: Path) -> Path:
+    """Return the name of a file that is in no manifest yet."""
+    return path.with_name(f".{path.name}")
+
+
+def placed(path: Path) -> Path:
+    """Return where a file of a manifest lies: a run that was killed may have left it under its hidden name."""
+    return path if path.exists() or not hidden(path).exists() else hidden(path)
 
 
 def file_name(topic: str, partition: int, start: int, end: int, extension: str, part: int = 0) -> str:
@@ -68,7 +83,7 @@ class ExportFolder:
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()
         self.last_number = 0
-        self._points: dict[tuple[str, int], int] = {}
+        self._points: dict[tuple[str, int], ResumePoint] = {}
         self._files: list[ManifestFile] = []
         self._run: Path | None = None
 
@@ -117,21 +132,23 @@ class ExportFolder:
                         f"{self.path} is an export with {name} {manifest.settings.get(name)}, not {settings[name]}",
                         "go on with what it has, or take another folder",
                     )
-        self._remove_orphans(manifests)
+        self._settle_files(manifests)
         self._tidy()
 
-    def resume_points(self) -> dict[tuple[str, int], int]:
-        """Return the next offset to export of each (topic, partition) that has been exported."""
+    def resume_points(self) -> dict[tuple[str, int], ResumePoint]:
+        """Return where each (topic, partition) that has been exported continues."""
         return dict(self._points)
 
-    def _remove_orphans(self, manifests: Iterable[Manifest]) -> None:
-        """Remove data files that no manifest has: what a round left that was not finished."""
+    def _settle_files(self, manifests: Iterable[Manifest]) -> None:
+        """Finish what an earlier run was killed in: show the files of its last manifest, remove those of none."""
         known = {file.path for manifest in manifests for each in manifest.ranges for file in each.files}
         try:
             for path in _data_files(self.path):
-                relative = str(path.relative_to(self.path))
-                if relative not in known:
+                shown = path.with_name(path.name.removeprefix("."))
+                if str(shown.relative_to(self.path)) not in known or (shown != path and shown.exists()):
                     path.unlink()
+                elif shown != path:
+                    path.rename(shown)
         except OSError as e:
             raise failed(self.path, e) from e
 
@@ -174,6 +191,7 @@ class ExportFolder:
             number = self.last_number + 1
             manifest = Manifest(number, dict(settings), tuple(ranges), number)
             self._files.append(self._written(manifest))
+            self._show(ranges)
         except FileNotFoundError:
             raise self._taken() from None
         except OSError as e:
@@ -181,7 +199,7 @@ class ExportFolder:
         self.last_number = number
         for each in ranges:
             key = each.topic, each.partition
-            self._points[key] = max(each.end, self._points.get(key, each.end))
+            self._points[key] = continued(self._points.get(key), each)
         self._merge()
         return manifest
 
@@ -207,11 +225,19 @@ class ExportFolder:
             return
         raise FolderError(f"{self.path} is not empty, and no export", "take a folder that is empty or not there yet")
 
+    def _show(self, ranges: Sequence[ExportedRange]) -> None:
+        """Give the files of a manifest that is written their names."""
+        paths = [self.path / file.path for each in ranges for file in each.files]
+        for path in paths:
+            hidden(path).rename(path)
+        for folder in sorted({path.parent for path in paths}):
+            sync(folder)
+
     def _check_files(self, ranges: Sequence[ExportedRange]) -> None:
         folders = set()
         for each in ranges:
             for file in each.files:
-                path = self.path / file.path
+                path = hidden(self.path / file.path)
                 try:
                     size_bytes = path.stat().st_size
                 except FileNotFoundError:
@@ -236,9 +262,9 @@ class ExportFolder:
 
 
 def _data_files(folder: Path) -> Iterator[Path]:
-    """Yield the files below a folder that are named as those of an export are, and not hidden."""
+    """Yield the files below a folder that are named as those of an export are, whether hidden or not."""
     for parent, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith(_HIDDEN))
         for name in sorted(files):
-            if _FILE_NAME.fullmatch(name) and not name.startswith(_HIDDEN):
+            if _FILE_NAME.fullmatch(name.removeprefix(".")):
                 yield Path(parent, name)

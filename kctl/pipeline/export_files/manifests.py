@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from kctl.pipeline.job_errors import ExportDataError, FolderError
+from kctl.pipeline.resume_point import NO_LOG_END, ResumePoint
 
 MANIFESTS = "_manifest"
 VERSION, MERGED_VERSION = 1, 2
@@ -45,7 +46,10 @@ class ExportedFile(NamedTuple):
 class ExportedRange(NamedTuple):
     """A range of offsets, `end` not included, that has become part of an export.
 
-    Attributes: records: fewer than end - start where compaction or transactions left gaps.
+    Attributes:
+        records: fewer than end - start where compaction or transactions left gaps.
+        topic_id: of the topic, as Kafka prints it; empty where the brokers have no topic ids.
+        log_end: the end of the partition when the range was planned; -1 where an older kctl wrote the manifest.
     """
 
     topic: str
@@ -54,6 +58,8 @@ class ExportedRange(NamedTuple):
     end: int
     records: int
     files: tuple[ExportedFile, ...]
+    topic_id: str = ""
+    log_end: int = NO_LOG_END
 
 
 class Manifest(NamedTuple):
@@ -177,21 +183,31 @@ def read_manifest(file: ManifestFile) -> Manifest:
     return manifest
 
 
-def resume_points(manifests: Iterable[Manifest]) -> dict[tuple[str, int], int]:
-    """Return the end of what each (topic, partition) has in manifests.
+def resume_points(manifests: Iterable[Manifest]) -> dict[tuple[str, int], ResumePoint]:
+    """Return where each (topic, partition) of manifests continues.
 
     Raises: ExportDataError: ranges overlap.
     """
-    ends: dict[tuple[str, int], int] = {}
+    points: dict[tuple[str, int], ResumePoint] = {}
     ranges = [each for manifest in manifests for each in manifest.ranges]
     for each in sorted(ranges, key=lambda r: (r.topic, r.partition, r.start)):
         key = each.topic, each.partition
-        if each.start < ends.get(key, each.start):
+        if key in points and each.start < points[key].offset:
             raise ExportDataError(
                 f"{each.topic}-{each.partition}: offset {each.start} is in two ranges of the manifests"
             )
-        ends[key] = each.end
-    return ends
+        points[key] = continued(points.get(key), each)
+    return points
+
+
+def continued(point: ResumePoint | None, exported: ExportedRange) -> ResumePoint:
+    """Return where a partition continues behind one more range."""
+    before = point or ResumePoint()
+    return ResumePoint(
+        max(before.offset, exported.end),
+        exported.topic_id or before.topic_id,
+        max(before.log_end, exported.log_end),
+    )
 
 
 def _of_json(given: dict[str, Any]) -> Manifest:
@@ -204,7 +220,8 @@ def _of_json(given: dict[str, Any]) -> Manifest:
             if os.path.isabs(file.path) or ".." in Path(file.path).parts:
                 raise ValueError(f"the path {file.path!r} leads out of the folder")
         partition, start, end, records = (int(each[name]) for name in ("partition", "start", "end", "records"))
-        ranges.append(ExportedRange(str(each["topic"]), partition, start, end, records, files))
+        topic_id, log_end = str(each.get("topic_id", "")), int(each.get("log_end", NO_LOG_END))
+        ranges.append(ExportedRange(str(each["topic"]), partition, start, end, records, files, topic_id, log_end))
     settings = {str(name): str(value) for name, value in given["settings"].items()}
     number = int(given["number"])
     first = int(given["first"]) if given["v"] == MERGED_VERSION else number

@@ -1,7 +1,7 @@
 """The files of one range: Arrow batches into Parquet or JSON lines, by day or hour where wanted, all or none.
 
-Written below the round's folder and renamed into place only when all of them are complete and synced, so a file that
-has its name is whole. Every attempt at a range writes the same names.
+Written below the round's folder and renamed into place only when all of them are complete and synced. There they keep a
+hidden name until the driver has written their manifest. Every attempt at a range writes the same names.
 Runs in tasks; knows neither Spark nor Kafka. Shown by tests/unit/pipeline/export_files/test_range_files.py.
 """
 
@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from kctl.pipeline.export_files.folder import FORMATS, file_name, topic_folder
+from kctl.pipeline.export_files.folder import FORMATS, file_name, hidden, topic_folder
 from kctl.pipeline.export_files.json_lines import json_lines
 from kctl.pipeline.export_files.manifests import ExportedFile
 from kctl.pipeline.job_errors import FolderError
@@ -102,13 +102,14 @@ class RangeFiles:
         self._rows += batch.num_rows
 
     def finish(self) -> tuple[ExportedFile, ...]:
-        """Complete and sync the files and give them their names; return them, in the order of their paths."""
+        """Complete and sync the files and put them into their folders; return them, in the order of their paths."""
         try:
             while self._open:
                 self._close(next(iter(self._open)))
             for part in self._parts:
-                (self._place.folder / part.path).parent.mkdir(parents=True, exist_ok=True)
-                part.draft.rename(self._place.folder / part.path)
+                path = self._place.folder / part.path
+                path.parent.mkdir(parents=True, exist_ok=True)
+                part.draft.rename(hidden(path))
         except OSError as e:
             raise self._failed(e) from e
         done, self._parts = self._parts, []

@@ -219,14 +219,19 @@ def make_plan(request: ExportRequest, planner: Planner, folder: ExportFolder, at
         matched = f"no topic matches {request.selection.pattern}"
         raise broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "export", matched)
     earliest, latest = planner.ends(partitions, EARLIEST), planner.ends(partitions, LATEST)
-    points = {TopicPartition(*key): offset for key, offset in folder.resume_points().items()}
+    points = {TopicPartition(*key): point for key, point in folder.resume_points().items()}
+    topic_ids = planner.topic_ids
     fresh = [tp for tp in partitions if tp not in points]
     starts = planner.resolve(fresh, request.start, latest)
     resumed = [tp for tp in partitions if tp in points]
     for tp in resumed:
-        starts[tp] = resumed_start(tp, points[tp], earliest[tp], latest[tp], allow_loss=request.allow_loss)
+        if problem := points[tp].problem(*tp, topic_ids.get(tp.topic, ""), latest[tp]):
+            raise ExportDataError(problem, "export it to another folder")
+        starts[tp] = resumed_start(tp, points[tp].offset, earliest[tp], allow_loss=request.allow_loss)
     whole = [
-        OffsetRange(*tp, max(starts[tp], earliest[tp]), latest[tp]) for tp in partitions if starts[tp] < latest[tp]
+        OffsetRange(*tp, max(starts[tp], earliest[tp]), latest[tp], topic_ids.get(tp.topic, ""), latest[tp])
+        for tp in partitions
+        if starts[tp] < latest[tp]
     ]
     per_offset = bytes_per_offset(resolve(request.properties), whole)
     ranges = [
@@ -241,17 +246,12 @@ def make_plan(request: ExportRequest, planner: Planner, folder: ExportFolder, at
     return ExportPlan(tuple(interleaved(ranges)), sizes, len(resumed))
 
 
-def resumed_start(tp: TopicPartition, point: int, first: int, end: int, *, allow_loss: bool) -> int:
-    """Return where a partition goes on that is exported up to `point`; ExportDataError when that cannot be."""
-    if point > end:
-        raise ExportDataError(
-            f"{tp} ends at offset {end}, and it is exported up to {point}",
-            "was the topic deleted and made anew? Export it to another folder",
-        )
+def resumed_start(tp: TopicPartition, point: int, first: int, *, allow_loss: bool) -> int:
+    """Return where a partition continues that is exported up to `point`; ExportDataError when that cannot be."""
     if point < first and not allow_loss:
         raise ExportDataError(
             f"{tp}: offsets {point} to {first - 1} were deleted before they were exported",
-            "--allow-loss goes on with what is there",
+            "--allow-loss continues with the records that are left",
         )
     return point
 
@@ -318,10 +318,9 @@ class _Export:
     def _round(self, ranges: Sequence[OffsetRange]) -> None:
         self._rounds += 1
         folder = self._folder.begin_round(self._rounds)
-        deadline_at_ms = self._planner.deadline_at_ms()
         tasks = [
             _ExportTask(
-                each._replace(deadline_at_ms=deadline_at_ms),
+                each,
                 str(self._folder.path),
                 str(folder),
                 self._request.layout,
@@ -403,11 +402,10 @@ def export_range(task: _ExportTask, attempt: Attempt) -> ExportedRange:
         resolve(task.properties),
         offsets,
         COLUMN_NAMES,
-        attempt=attempt.number,
         fail_on_data_loss=not task.allow_loss,
     )
     with RangeFiles(place, name) as files:
         for batch in batches:
             files.write(batch)
         written = files.finish()
-        return ExportedRange(*name, files.records, written)
+        return ExportedRange(*name, files.records, written, offsets.topic_id, offsets.log_end)

@@ -1,46 +1,46 @@
 """`mirror`: topics of one cluster into another, each record exactly once, whatever is killed on the way.
 
 A task reads one partition and produces it, in one process: nothing passes through the JVM. It writes in transactions,
-and each of them also commits, in the target, how far the source was read: both count or neither does. So the target
-itself knows where the next run goes on. A task that is begun again fences the one before it, by its transactional id,
-before it asks how far that one came. Consumers of the target read with isolation.level=read_committed, or they may see
-records of transactions that were aborted and written again.
-Shown by tests/pipeline/test_mirror.py.
+and each of them also writes, in the target, how far the source was read (`mirror_positions`): both count or neither
+does. So the target itself knows where the next run continues. A task that is begun again fences the one before it, by
+its transactional id, before it asks how far that one came. Consumers of the target read with
+isolation.level=read_committed, or they may see records of transactions that were aborted and written again.
+Shown by tests/pipeline/test_mirror.py and test_recreated_topics.py.
 """
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from kctl.client.admin import EARLIEST, LATEST, Admin, ClusterDescription, NewTopic
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.clock import SystemClock
-from kctl.client.cluster import TopicPartition
-from kctl.client.consumer.group_events import GroupMetadata
+from kctl.client.cluster import NO_TOPIC_ID, TopicPartition
 from kctl.client.errors import BrokerError, ConfigError, InvalidOffsetError, KafkaError
-from kctl.pipeline.ranges import OffsetRange, Planner, Selection
+from kctl.client.protocol.primitives import uuid_text
+from kctl.pipeline.job_errors import MirrorPositionError
+from kctl.pipeline.jobs.mirror_positions import (
+    MirrorPosition,
+    MirrorTarget,
+    committed_offsets,
+    create_positions_topic,
+    find_positions,
+    group_offset,
+)
+from kctl.pipeline.jobs.mirror_task import READ_COMMITTED, MirrorTask, mirror_range
+from kctl.pipeline.ranges import OffsetRange, Offsets, Place, Planner, Selection
 from kctl.pipeline.references import refuse_plain_secrets, resolve
-from kctl.pipeline.running import Attempt, OnProgress, Progress, TaskCounts, ignore_progress, open_session, run_tasks
+from kctl.pipeline.running import OnProgress, Progress, TaskCounts, ignore_progress, open_session, run_tasks
 from kctl.pipeline.session import Session, SessionOptions
 from kctl.pipeline.sizing import bytes_per_offset
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from kctl.client.producer import Producer
-    from kctl.pipeline.range_reader import RangeReader
-
-COLUMNS = ("key", "value", "offset", "timestamp", "headers")
 COMMIT_ROWS = 65_536
 """Records of a transaction, and a batch more: of more, more would be written again after a kill, fewer cost time."""
 INTERVAL_MS = 10_000
 LOOK_EVERY_MS = 1000
 LOOK_TIMEOUT_S = 1.0
-TRANSACTION_MS = 120_000
-"""A transaction whose task is gone for good holds up readers of the target for so long; a next run ends it at once."""
 LONGEST_NAME = 100
-READ_COMMITTED = {"isolation.level": "read_committed"}
 
 
 class MirrorRequest(NamedTuple):
@@ -53,7 +53,9 @@ class MirrorRequest(NamedTuple):
         name: of this mirror; where it goes on is kept under it. None for one made of the source's cluster and topic.
         create: make topics that the target lacks, with as many partitions.
         interval_ms: None: up to the ends at the start; else for ever, with a look for new records so often.
-        allow_loss: go on where records were deleted before they were mirrored; otherwise that is an error.
+        allow_loss: continue where records were deleted before they were mirrored; otherwise that is an error.
+        start: where the source is read from, instead of where an earlier run ended; None to continue. Partitions that
+            it does not name continue.
     """
 
     topics: tuple[str, ...]
@@ -64,6 +66,7 @@ class MirrorRequest(NamedTuple):
     create: bool = False
     interval_ms: int | None = None
     allow_loss: bool = False
+    start: Place | None = None
 
     def target_of(self, topic: str) -> str:
         """Return where a topic goes."""
@@ -75,14 +78,16 @@ class MirrorPlan(NamedTuple):
 
     Attributes:
         ranges: one task each: of each partition what is not in the target yet.
-        group_ids: by topic, the group in the target that has committed how far the source was read.
-        resumed: partitions that go on where an earlier run has ended.
+        targets: by topic of the source.
+        chosen: by partition, the positions that `MirrorRequest.start` chose.
+        resumed: partitions that continue where an earlier run ended.
         missing: topics that the target lacks, with the partitions they need.
         size_bytes: about how many bytes all of it has in the source's log.
     """
 
     ranges: tuple[OffsetRange, ...]
-    group_ids: Mapping[str, str]
+    targets: Mapping[str, MirrorTarget]
+    chosen: Mapping[TopicPartition, MirrorPosition]
     resumed: int
     missing: Mapping[str, int]
     size_bytes: int
@@ -128,6 +133,8 @@ def mirror(
         _create(request, plan.missing)
         plan = plan_mirror(request)
     _refuse_missing(plan)
+    _prepare(request, plan)
+    request = request._replace(start=None)
     if not plan.ranges and request.interval_ms is None:
         return MirrorResult(resumed=plan.resumed)
     with ExitStack() as stack:
@@ -146,41 +153,78 @@ def plan_mirror(request: MirrorRequest) -> MirrorPlan:
     properties = {**READ_COMMITTED, **resolve(request.properties)}
     with Planner(properties) as planner:
         partitions = planner.partitions(Selection(topics=request.topics))
+        topic_ids = planner.topic_ids
         starts = planner.ends(partitions, EARLIEST)
         ends = planner.ends(partitions, LATEST)
-        deadline_at_ms = planner.deadline_at_ms()
+        chosen = _chosen(request, planner, starts, ends)
     with Admin(properties) as admin:
         source = admin.describe_cluster()
-    group_ids = {topic: _group_id(request, source.cluster_id, topic) for topic in request.topics}
-    with Admin(resolve(request.target_properties)) as admin:
+    target_properties = resolve(request.target_properties)
+    with Admin(target_properties) as admin:
         if _is_same(source, admin.describe_cluster()):
             same = [topic for topic in request.topics if request.target_of(topic) == topic]
             if same:
                 raise ConfigError(f"source and target are one cluster, and {same[0]} would be mirrored into itself")
         wanted = {topic: 1 + max(tp.partition for tp in partitions if tp.topic == topic) for topic in request.topics}
-        missing = _missing(admin, request, wanted)
-        committed: dict[TopicPartition, int] = {}
-        for topic in request.topics:
-            if request.target_of(topic) not in missing:
-                committed |= _committed(admin, request, group_ids[topic], topic, wanted[topic])
-    ranges = [
-        OffsetRange(*tp, _first(request, tp, committed.get(tp), starts[tp]), ends[tp], deadline_at_ms)
-        for tp in partitions
-    ]
+        targets, missing = _targets(admin, request, wanted, source.cluster_id)
+        there = {topic: target for topic, target in targets.items() if target.topic not in missing}
+        positions = find_positions(admin, target_properties, there, wanted)
+    _refuse_lost([tp for tp in positions.lost if tp not in chosen])
+    ranges = []
+    for tp in partitions:
+        topic_id = topic_ids.get(tp.topic, "")
+        start = chosen.get(tp)
+        if start is None:
+            start = _first(request, tp, positions.found.get(tp), starts[tp], topic_id, ends[tp])
+        ranges.append(OffsetRange(*tp, max(start, starts[tp]), ends[tp], topic_id, ends[tp]))
     left = tuple(each for each in ranges if each.size > 0)
     sizes = bytes_per_offset(properties, left)
     size_bytes = round(sum(each.size * sizes.get(each.topic, 0.0) for each in left))
-    return MirrorPlan(left, group_ids, len(committed), missing, size_bytes)
+    reset = {
+        each.topic_partition: MirrorPosition.behind(each, targets[each.topic], each.start_offset)
+        for each in ranges
+        if each.topic_partition in chosen
+    }
+    return MirrorPlan(left, targets, reset, len(positions.found.keys() - chosen.keys()), missing, size_bytes)
 
 
-def _first(request: MirrorRequest, tp: TopicPartition, committed: int | None, earliest: int) -> int:
-    """Return where a partition goes on; what was deleted meanwhile is passed over where that is allowed."""
-    if committed is None:
+def _chosen(request: MirrorRequest, planner: Planner, starts: Offsets, ends: Offsets) -> Offsets:
+    """Return where the request says that partitions are to be read from."""
+    if request.start is None:
+        return {}
+    named = {tp for tp, _ in request.start.partitions}
+    if surplus := sorted(named - starts.keys()):
+        raise ConfigError(f"{request.start.option} names {surplus[0]}, which the topic does not have")
+    chosen = planner.resolve([tp for tp in starts if not named or tp in named], request.start, ends)
+    for tp, offset in chosen.items():
+        if not starts[tp] <= offset <= ends[tp]:
+            raise ConfigError(f"{request.start.option}: {tp} has offsets {starts[tp]} to {ends[tp]}, not {offset}")
+    return chosen
+
+
+def _first(
+    request: MirrorRequest, tp: TopicPartition, position: MirrorPosition | None, earliest: int, topic_id: str, end: int
+) -> int:
+    """Return where a partition continues; what was deleted meanwhile is passed over where that is allowed."""
+    if position is None:
         return earliest
-    if committed < earliest and not request.allow_loss:
-        text = f"{tp}: offset {committed} was to be mirrored next and is gone, the first is {earliest}"
-        raise InvalidOffsetError(f"{text}; --allow-loss goes on with what is there", partitions=(tp,))
-    return max(committed, earliest)
+    if problem := position.source.problem(*tp, topic_id, end):
+        raise MirrorPositionError(problem, "--restart copies the new topic from its beginning, behind what is there")
+    offset = position.source.offset
+    if offset < earliest and not request.allow_loss:
+        text = f"{tp}: offset {offset} was to be mirrored next and is gone, the first is {earliest}"
+        raise InvalidOffsetError(f"{text}; --allow-loss continues with the records that are left", partitions=(tp,))
+    return offset
+
+
+def _refuse_lost(lost: Sequence[TopicPartition]) -> None:
+    if lost:
+        more = f" (nor of {len(lost) - 1} more partitions)" if len(lost) > 1 else ""
+        raise MirrorPositionError(
+            f"the target has records of {lost[0]}, and no position that says how far it is mirrored{more}",
+            f"--from-position {lost[0].partition}=OFFSET continues at an offset of the source; "
+            "--restart copies everything from the beginning, behind what is there",
+        )
 
 
 def _is_same(one: ClusterDescription, other: ClusterDescription) -> bool:
@@ -205,22 +249,28 @@ def _group_id(request: MirrorRequest, source_id: str, topic: str) -> str:
     return f"kctl-mirror.{request.name or source_id}.{topic}"
 
 
-def _missing(admin: Admin, request: MirrorRequest, wanted: Mapping[str, int]) -> dict[str, int]:
-    """Return the target topics that are not there; raise where one has too few partitions."""
+def _targets(
+    admin: Admin, request: MirrorRequest, wanted: Mapping[str, int], source_id: str
+) -> tuple[dict[str, MirrorTarget], dict[str, int]]:
+    """Return the target of each topic, and those that are missing; raise where one has too few partitions."""
     found = admin.describe_topics([request.target_of(topic) for topic in wanted])
-    missing = {}
+    targets, missing = {}, {}
     for topic, count in wanted.items():
-        target = request.target_of(topic)
-        error = found.failed.get(target)
+        target = MirrorTarget(request.target_of(topic), _group_id(request, source_id, topic))
+        error = found.failed.get(target.topic)
         if isinstance(error, BrokerError) and error.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-            missing[target] = count
-            continue
-        if error is not None:
+            missing[target.topic] = count
+        elif error is not None:
             raise error
-        if len(found[target].partitions) < count:
-            text = f"target topic {target} has {len(found[target].partitions)} partitions, and {topic} has {count}"
-            raise ConfigError(f"{text}: records keep their partitions")
-    return missing
+        else:
+            info = found[target.topic]
+            if len(info.partitions) < count:
+                text = f"target topic {target.topic} has {len(info.partitions)} partitions, and {topic} has {count}"
+                raise ConfigError(f"{text}: records keep their partitions")
+            if info.topic_id != NO_TOPIC_ID:
+                target = target._replace(topic_id=uuid_text(info.topic_id))
+        targets[topic] = target
+    return targets, missing
 
 
 def _refuse_missing(plan: MirrorPlan) -> None:
@@ -234,15 +284,20 @@ def _create(request: MirrorRequest, missing: Mapping[str, int]) -> None:
         admin.create_topics([NewTopic(topic, count) for topic, count in missing.items()]).raise_first()
 
 
-def _committed(
-    admin: Admin, request: MirrorRequest, group_id: str, topic: str, partitions: int, timeout: float | None = None
-) -> dict[TopicPartition, int]:
-    """Return how far each partition of the source was mirrored; it is committed under the target's partition."""
-    target = request.target_of(topic)
-    asked = [TopicPartition(target, number) for number in range(partitions)]
-    found = admin.list_group_offsets(group_id, asked, timeout=timeout)
-    found.raise_first()
-    return {TopicPartition(topic, tp.partition): each.offset for tp in asked if (each := found[tp]) is not None}
+def _prepare(request: MirrorRequest, plan: MirrorPlan) -> None:
+    """Make the topic that keeps positions, and set those that the request chose."""
+    if not plan.ranges and not plan.chosen:
+        return
+    with Admin(resolve(request.target_properties)) as admin:
+        create_positions_topic(admin)
+        for topic, target in plan.targets.items():
+            offsets = {
+                TopicPartition(target.topic, tp.partition): group_offset(position)
+                for tp, position in plan.chosen.items()
+                if tp.topic == topic
+            }
+            if offsets:
+                admin.alter_group_offsets(target.group_id, offsets).raise_first()
 
 
 def _run(
@@ -251,10 +306,9 @@ def _run(
     if not plan.ranges:
         return before
     tasks = [
-        _MirrorTask(
+        MirrorTask(
             each,
-            request.target_of(each.topic),
-            plan.group_ids[each.topic],
+            plan.targets[each.topic],
             request.allow_loss,
             COMMIT_ROWS,
             dict(request.properties),
@@ -263,7 +317,7 @@ def _run(
         for each in plan.ranges
     ]
     with Admin(resolve(request.target_properties)) as admin:
-        watch = _Watch(request, plan, admin, before.records, on_progress)
+        watch = _Watch(plan, admin, before.records, on_progress)
         found = run_tasks(session, "kctl mirror", tasks, mirror_range, on_tick=watch.tick)
     found.raise_first()
     done = list(found.results.values())
@@ -280,10 +334,7 @@ def _run(
 class _Watch:
     """How far a round is: tasks are long, so what is committed in the target is looked at."""
 
-    def __init__(
-        self, request: MirrorRequest, plan: MirrorPlan, admin: Admin, before: int, on_progress: OnProgress
-    ) -> None:
-        self._request = request
+    def __init__(self, plan: MirrorPlan, admin: Admin, before: int, on_progress: OnProgress) -> None:
         self._plan = plan
         self._admin = admin
         self._before = before
@@ -313,106 +364,13 @@ class _Watch:
         """Return how many offsets are committed, or as many as before where nobody answers soon."""
         try:
             committed: dict[TopicPartition, int] = {}
-            for topic, group_id in self._plan.group_ids.items():
-                partitions = 1 + max((each.partition for each in self._plan.ranges if each.topic == topic), default=-1)
-                if partitions:
-                    committed |= _committed(self._admin, self._request, group_id, topic, partitions, LOOK_TIMEOUT_S)
-        except KafkaError:  # the tasks tell what is wrong, by their own limits
+            for topic, target in self._plan.targets.items():
+                count = 1 + max((each.partition for each in self._plan.ranges if each.topic == topic), default=-1)
+                for number, offset in committed_offsets(self._admin, target, count, LOOK_TIMEOUT_S).items():
+                    committed[TopicPartition(topic, number)] = 0 if offset is None else offset.offset
+        except KafkaError:  # the tasks report what is wrong, by their own timeouts
             return self._done
         return sum(
             max(0, min(committed.get(each.topic_partition, 0), each.end_offset) - each.start_offset)
             for each in self._plan.ranges
         )
-
-
-# --- a task ---------------------------------------------------------------------------------------------------------
-
-
-class _MirrorTask(NamedTuple):
-    """What a task is given; secrets in it are references."""
-
-    range: OffsetRange
-    target_topic: str
-    group_id: str
-    allow_loss: bool
-    commit_rows: int
-    properties: dict[str, object]
-    target_properties: dict[str, object]
-
-
-class Mirrored(NamedTuple):
-    """What one task has committed."""
-
-    records: int
-    transactions: int
-
-
-def mirror_range(task: _MirrorTask, attempt: Attempt) -> Mirrored:
-    """Read what is left of a range and write it to the target; runs on a worker."""
-    from kctl.client.producer import Producer
-    from kctl.pipeline.range_reader import RangeReader
-
-    target = TopicPartition(task.target_topic, task.range.partition)
-    properties = resolve(task.target_properties)
-    with Producer(_writing(properties, f"{task.group_id}-{task.range.partition}")) as producer:
-        producer.init_transactions()  # from here on no earlier attempt can commit any more
-        start = _start(task, properties, target)
-        if start >= task.range.end_offset:
-            return Mirrored(0, 0)
-        reader = RangeReader(
-            {**READ_COMMITTED, **resolve(task.properties)},
-            task.range._replace(start_offset=start),
-            COLUMNS,
-            attempt=attempt.number,
-            fail_on_data_loss=not task.allow_loss,
-        )
-        try:
-            return _copy(task, target, producer, reader)
-        finally:
-            reader.close()
-
-
-def _writing(properties: Mapping[str, object], transactional_id: str) -> dict[str, object]:
-    from kctl.pipeline.record_writer import writing_properties
-
-    given = {"transaction.timeout.ms": TRANSACTION_MS, **properties}
-    return writing_properties({**given, "transactional.id": transactional_id, "enable.idempotence": "true"})
-
-
-def _start(task: _MirrorTask, properties: dict[str, object], target: TopicPartition) -> int:
-    """Return where to go on: the driver asked before an earlier attempt of this task, which may have come further."""
-    with Admin(properties) as admin:
-        found = admin.list_group_offsets(task.group_id, [target], require_stable=True)
-        found.raise_first()
-        committed = found[target]
-    return task.range.start_offset if committed is None else max(committed.offset, task.range.start_offset)
-
-
-def _copy(task: _MirrorTask, target: TopicPartition, producer: "Producer", reader: "RangeReader") -> Mirrored:
-    """Copy what the reader yields, a transaction for some batches; an error aborts the one that is open."""
-    from kctl.pipeline.record_rows import record_rows
-
-    member = GroupMetadata(task.group_id, -1, "", None)
-    records = transactions = pending = 0
-    for batch in _pieces(reader, task.commit_rows):
-        if not pending:
-            producer.begin_transaction()
-        rows = record_rows(batch, with_timestamps=True)
-        producer.send_columns(target.topic, rows.values, rows.keys, target.partition, rows.headers, rows.timestamps_ms)
-        pending += batch.num_rows
-        if pending >= task.commit_rows:
-            producer.send_offsets_to_transaction({target: batch.column("offset")[-1].as_py() + 1}, member)
-            producer.commit_transaction()
-            records, transactions, pending = records + pending, transactions + 1, 0
-    if not pending:
-        producer.begin_transaction()  # the offsets alone: what is left of the range has no records
-    producer.send_offsets_to_transaction({target: task.range.end_offset}, member)
-    producer.commit_transaction()
-    return Mirrored(records + pending, transactions + 1)
-
-
-def _pieces(batches: "Iterable[pa.RecordBatch]", most: int) -> "Iterator[pa.RecordBatch]":
-    """Yield the batches, cut so that none has more records than a transaction is to have."""
-    for batch in batches:
-        for start in range(0, batch.num_rows, most):
-            yield batch.slice(start, most)

@@ -167,9 +167,9 @@ def _offsets(properties: dict[str, object], topic: str, *, is_target: bool) -> l
         partitions = planner.partitions(Selection(topics=(topic,)))
         ends = planner.ends(partitions, LATEST)
         starts = planner.ends(partitions, EARLIEST)
-        deadline_at_ms = planner.deadline_at_ms()
+    topic_id = planner.topic_ids.get(topic, "")
     return [
-        Piece(is_target, tp.partition, OffsetRange(*tp, min(starts[tp], ends[tp]), ends[tp], deadline_at_ms))
+        Piece(is_target, tp.partition, OffsetRange(*tp, min(starts[tp], ends[tp]), ends[tp], topic_id, ends[tp]))
         for tp in partitions
     ]
 
@@ -321,24 +321,24 @@ class _DiffTask(NamedTuple):
     target: tuple[Piece, ...]
 
 
-def tally_piece(task: _TallyTask, attempt: Attempt) -> Tally:
+def tally_piece(task: _TallyTask, _attempt: Attempt) -> Tally:
     """Read one piece and return what its records add up to; runs on a worker."""
     compared = task.sides.compared
-    batches = _batches(task.sides, task.piece, attempt)
+    batches = _batches(task.sides, task.piece)
     return tally(pair for batch in batches for pair in fingerprints(batch, compared))
 
 
-def diff_pieces(task: _DiffTask, attempt: Attempt) -> Differences:
+def diff_pieces(task: _DiffTask, _attempt: Attempt) -> Differences:
     """Read both sides of a partition and return how they differ; runs on a worker."""
     return RecordDiff().run(
-        _entries(task.sides, task.source, attempt),
-        _entries(task.sides, task.target, attempt),
+        _entries(task.sides, task.source),
+        _entries(task.sides, task.target),
     )
 
 
-def _entries(sides: _Sides, pieces: tuple[Piece, ...], attempt: Attempt) -> Iterator[Entry]:
+def _entries(sides: _Sides, pieces: tuple[Piece, ...]) -> Iterator[Entry]:
     for piece in _joined(pieces):
-        for batch in _batches(sides, piece, attempt):
+        for batch in _batches(sides, piece):
             yield from entries(batch, sides.compared)
 
 
@@ -352,12 +352,12 @@ def _joined(pieces: tuple[Piece, ...]) -> Iterator[Piece]:
     yield from pieces
 
 
-def _batches(sides: _Sides, piece: Piece, attempt: Attempt) -> "Iterator[pa.RecordBatch]":
+def _batches(sides: _Sides, piece: Piece) -> "Iterator[pa.RecordBatch]":
     if piece.offsets is not None:
         from kctl.pipeline.range_reader import read_range
 
         properties = _with_defaults(resolve(sides.properties[piece.is_target]))
-        yield from read_range(properties, piece.offsets, COLUMNS, attempt=attempt.number)
+        yield from read_range(properties, piece.offsets, COLUMNS)
         return
     from kctl.pipeline.export_files.exported_records import read_exported
 

@@ -1,21 +1,21 @@
 """Batch reading: the driver plans ranges, each task reads one.
 
-Two classes, as Spark refuses a reader that can take filters while its configuration forbids that (see __init__.py).
+The reader takes no filters from Spark: Spark 4.1 keeps a pushed filter with the table, which two scans of one query
+share, so a union or self-join would read the wrong rows.
 Shown by tests/pipeline/test_source_read.py.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
-from kctl.pipeline.ranges import Narrowing, OffsetRange, plan_ranges
-from kctl.pipeline.source.failures import told_in_one_line
+from kctl.pipeline.ranges import OffsetRange, plan_ranges
+from kctl.pipeline.source.failures import one_timeout, told_in_one_line
 from kctl.pipeline.source.options import ReadOptions
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql.datasource import Filter
 
 
 class RangePartition(InputPartition):
@@ -37,7 +37,6 @@ class KctlReader(DataSourceReader):
     def __init__(self, options: ReadOptions, columns: Sequence[str]) -> None:
         self._options = options
         self._columns = tuple(columns)
-        self._narrowing: Narrowing | None = None
 
     def partitions(self) -> list[InputPartition]:
         """Return a range for each task, found out now."""
@@ -49,7 +48,6 @@ class KctlReader(DataSourceReader):
                 options.start,
                 options.end,
                 cut=options.cut,
-                narrowing=self._narrowing,
                 fail_on_data_loss=options.fail_on_data_loss,
             )
         return [RangePartition(each) for each in ranges]
@@ -62,35 +60,20 @@ class KctlReader(DataSourceReader):
         return f"{type(self).__name__}({', '.join(self._columns)})"
 
 
-class FilteringReader(KctlReader):
-    """The same, for sessions in which Spark hands filters over."""
-
-    def pushFilters(self, filters: "list[Filter]") -> "Iterable[Filter]":
-        """Take what narrows partitions and offsets; yield what Spark has to look at itself."""
-        from kctl.pipeline.source.filters import narrow
-
-        self._narrowing, left = narrow(filters)
-        return iter(left)
-
-
 def read_partition(
     options: ReadOptions, columns: Sequence[str], partition: InputPartition | None
 ) -> "Iterator[pa.RecordBatch]":
     """Yield the records of one range; Spark makes a partition None of an empty plan."""
     if not isinstance(partition, RangePartition):
         return
-    from pyspark import TaskContext
-
     from kctl.pipeline.range_reader import read_range
     from kctl.pipeline.spark_archive import forget_spark_archive
 
     forget_spark_archive()
-    context = TaskContext.get()
-    with told_in_one_line():
+    with told_in_one_line(), one_timeout():
         yield from read_range(
             options.client_properties(),
             partition.range,
             columns,
-            attempt=0 if context is None else context.attemptNumber(),
             fail_on_data_loss=options.fail_on_data_loss,
         )

@@ -95,17 +95,6 @@ class KctlDataSource(DataSource):
             return read_options(self.options, is_stream=is_stream), list(schema.fieldNames())
 
 
-class FilteringDataSource(KctlDataSource):
-    """The same, for sessions in which Spark hands filters over."""
-
-    def reader(self, schema: "StructType") -> DataSourceReader:
-        """Return what reads a table once."""
-        from kctl.pipeline.source.batch_reader import FilteringReader
-
-        options, columns = self._read_plan(schema, is_stream=False)
-        return FilteringReader(options, columns)
-
-
 def check_readable(schema: "StructType") -> None:
     """Raise ConfigError for a column of a user's schema that records do not have, or not with that type."""
     for field in schema.fields:

@@ -1,15 +1,16 @@
 """What a user of the data source sees of an error: one line that starts with a mark, and no trace of our own files.
 
-Owns the mark, and the way of an error out of a Python process of Spark.
+Owns the mark, the way of an error out of a Python process of Spark, and the timeout of a task over its attempts.
 Shown by tests/unit/pipeline/test_stream_offsets.py and, through Spark, tests/pipeline/test_source_faults.py.
 """
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Final
 
-from kctl.client.errors import KafkaError
+from kctl.client.errors import KafkaError, KafkaTimeoutError
 
 MARK: Final = "KCTL:"
 _HIDE_TRACEBACK: Final = "SPARK_HIDE_TRACEBACK"
@@ -44,6 +45,32 @@ def told_in_one_line() -> Iterator[None]:
     except KafkaError as error:
         os.environ[_HIDE_TRACEBACK] = "1"
         raise source_error(error) from None
+
+
+@contextmanager
+def one_timeout() -> Iterator[None]:
+    """Run a task's attempt so that a timeout ends the task, whichever attempt it comes in.
+
+    Spark begins a task again after any error, so a timeout would be waited for spark.task.maxFailures times. An attempt
+    that times out leaves its error in the executor's folder, and the next attempt there raises it at once. An attempt
+    that follows anything else, as a lost worker or executor, has the whole timeout.
+    """
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    folder = os.environ.get("SPARK_LOCAL_DIRS", "").partition(",")[0]
+    if context is None or not folder:
+        yield
+        return
+    left = Path(folder, f"kctl-timeout-{context.stageId()}-{context.partitionId()}")
+    if context.attemptNumber() > 0 and left.exists():
+        raise SourceError(left.read_text())
+    try:
+        yield
+    except KafkaTimeoutError as error:
+        with suppress(OSError):  # then the next attempt waits for its own timeout
+            left.write_text(str(source_error(error)))
+        raise
 
 
 def reason(error: BaseException) -> str | None:

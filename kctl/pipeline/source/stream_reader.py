@@ -2,15 +2,17 @@
 
 Spark 4.2 and newer hand start and limit to `latestOffset`; before, it is called bare, and the start is what was planned
 last: the end of the last `partitions`, also after a restart, where Spark plans the last known offsets first. Offsets
-are the JSON of Spark's own connector, {"topic": {"0": 23}}, with sorted keys. One connection to the cluster is kept
-for the life of the query; `commit` and `stop` may never come, so nothing depends on them.
+are the JSON of Spark's own connector, {"topic": {"0": 23}}, with sorted keys, and beside the topics their ids and the
+ends of their logs, by which a topic is found out that was deleted and recreated; a checkpoint without them is read too.
+One connection to the cluster is kept for the life of the query; `commit` and `stop` may never come, so nothing depends
+on them.
 Shown by tests/unit/pipeline/test_stream_offsets.py, tests/pipeline/test_source_stream.py and test_source_growing.py,
 tests/pipeline_versions.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
@@ -18,6 +20,7 @@ from kctl.client.admin import EARLIEST, LATEST
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import InvalidOffsetError
 from kctl.pipeline.ranges import OffsetRange, Offsets, Planner, cut_ranges
+from kctl.pipeline.resume_point import NO_LOG_END, ResumePoint
 from kctl.pipeline.source.batch_reader import RangePartition, read_partition
 from kctl.pipeline.source.failures import SourceError, told_in_one_line
 from kctl.pipeline.source.options import ReadOptions
@@ -25,7 +28,28 @@ from kctl.pipeline.source.options import ReadOptions
 if TYPE_CHECKING:
     import pyarrow as pa
 
-JsonOffsets = dict[str, dict[str, int]]
+JsonOffsets = dict[str, dict[str, Any]]
+TOPIC_IDS: Final = "#topic_ids"
+LOG_ENDS: Final = "#log_ends"
+"""Keys beside the topics in offsets; no topic has such a name."""
+
+
+class StreamOffsets(NamedTuple):
+    """Where a batch begins or ends.
+
+    Attributes:
+        offsets: by partition.
+        topic_ids: by topic, where the brokers have ids.
+        log_ends: the ends of the partitions when the offsets were chosen, where they are known.
+    """
+
+    offsets: Offsets
+    topic_ids: Mapping[str, str]
+    log_ends: Offsets
+
+    def point(self, tp: TopicPartition) -> ResumePoint:
+        """Return what is known of a partition."""
+        return ResumePoint(self.offsets[tp], self.topic_ids.get(tp.topic, ""), self.log_ends.get(tp, NO_LOG_END))
 
 
 def _available_now() -> type:
@@ -47,10 +71,10 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
         self._options = options
         self._columns = tuple(columns)
         self._planner: Planner | None = None
-        self._initial: Offsets | None = None
-        self._planned: Offsets | None = None
+        self._initial: StreamOffsets | None = None
+        self._planned: StreamOffsets | None = None
         """The end of what was planned last."""
-        self._goal: Offsets | None = None
+        self._goal: StreamOffsets | None = None
         """Where a query with the trigger AvailableNow ends."""
 
     def __getstate__(self) -> dict[str, Any]:
@@ -95,15 +119,14 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
 
     def partitions(self, start: JsonOffsets, end: JsonOffsets) -> list[InputPartition]:
         """Return a range for each task of a batch; a partition that is new starts with its first record."""
-        starts, ends = as_offsets(start), as_offsets(end)
-        self._planned = dict(ends)
+        begin, until = as_offsets(start), as_offsets(end)
+        self._planned = until
         with told_in_one_line():
-            planner = self._ready_planner()
-            self._check_kept(starts, ends)
-            new = [tp for tp in ends if tp not in starts]
-            starts |= planner.ends(new, EARLIEST)
-            deadline_at_ms = planner.deadline_at_ms()
-            whole = [OffsetRange(*tp, starts[tp], offset, deadline_at_ms) for tp, offset in sorted(ends.items())]
+            starts = self._starts(begin, until)
+            whole = [
+                OffsetRange(*tp, starts[tp], offset, until.topic_ids.get(tp.topic, ""), until.point(tp).log_end)
+                for tp, offset in sorted(until.offsets.items())
+            ]
             return [RangePartition(each) for each in cut_ranges(whole, self._options.cut)]
 
     def read(self, partition: InputPartition | None) -> "Iterator[pa.RecordBatch]":
@@ -131,31 +154,52 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
             self._planner.restart()
         return self._planner
 
-    def _first(self) -> Offsets:
+    def _first(self) -> StreamOffsets:
         if self._initial is None:
             planner = self._ready_planner()
             partitions = planner.partitions(self._options.selection)
-            self._initial = planner.resolve(partitions, self._options.start, planner.ends(partitions, LATEST))
+            ends = planner.ends(partitions, LATEST)
+            starts = planner.resolve(partitions, self._options.start, ends)
+            self._initial = StreamOffsets(starts, planner.topic_ids, ends)
         return self._initial
 
-    def _latest(self) -> Offsets:
+    def _latest(self) -> StreamOffsets:
         planner = self._ready_planner()
-        return planner.ends(planner.partitions(self._options.selection), LATEST)
+        ends = planner.ends(planner.partitions(self._options.selection), LATEST)
+        return StreamOffsets(ends, planner.topic_ids, ends)
 
-    def _limited(self, begin: Offsets, end: Offsets, most: int) -> Offsets:
+    def _limited(self, begin: StreamOffsets, end: StreamOffsets, most: int) -> StreamOffsets:
         """Return an end with at most `most` offsets, shared out in proportion to what waits in each partition."""
-        new = [tp for tp in end if tp not in begin]
-        begin = {**begin, **(self._ready_planner().ends(new, EARLIEST) if new else {})}
-        return share_out(begin, end, most)
+        return end._replace(offsets=share_out(self._starts(begin, end), end.offsets, most))
 
-    def _check_kept(self, starts: Offsets, ends: Offsets) -> None:
-        """Raise where the log of a partition ends before what was read of it, unless that is allowed."""
-        lost = [tp for tp, offset in starts.items() if tp not in ends or ends[tp] < offset]
-        if lost and self._options.fail_on_data_loss:
-            tp = lost[0]
-            now = f"ends at {ends[tp]} now" if tp in ends else "is not there any more"
-            text = f"{tp} was read up to {starts[tp]} and {now}; failOnDataLoss=false goes on with what is there"
-            raise InvalidOffsetError(text, partitions=tuple(lost))
+    def _starts(self, begin: StreamOffsets, end: StreamOffsets) -> Offsets:
+        """Return where each partition of `end` is read from.
+
+        Raises: InvalidOffsetError: records between the two are lost, and that is not allowed.
+        """
+        starts: Offsets = {}
+        for tp, offset in begin.offsets.items():
+            problem = f"partition {tp} was deleted; it was read up to {offset}"
+            if tp in end.offsets:
+                log_end = max(end.offsets[tp], end.point(tp).log_end)
+                problem = begin.point(tp).problem(*tp, end.topic_ids.get(tp.topic, ""), log_end)
+            if problem and self._options.fail_on_data_loss:
+                raise _loss(problem, tp)
+            if not problem:
+                starts[tp] = offset
+        added = [tp for tp in end.offsets if tp not in starts]
+        if not added:
+            return starts
+        first = self._ready_planner().ends(added, EARLIEST)
+        gone = [tp for tp, offset in first.items() if offset > 0]
+        if gone and self._options.fail_on_data_loss:
+            raise _loss(f"partition {gone[0]} was added, and its records before {first[gone[0]]} are deleted", *gone)
+        return starts | first
+
+
+def _loss(problem: str, *partitions: TopicPartition) -> InvalidOffsetError:
+    text = f"{problem}; failOnDataLoss=false continues with the records that are left"
+    return InvalidOffsetError(text, partitions=partitions)
 
 
 class RefusedStreamReader(DataSourceStreamReader):
@@ -207,18 +251,34 @@ def _most_rows(limit: Any) -> int:
     return int(getattr(limit, "max_rows", 0) or 0)
 
 
-def as_json(offsets: Offsets) -> JsonOffsets:
-    """Return offsets as Spark keeps them: sorted, for it compares their text."""
-    found: JsonOffsets = {}
+def as_json(known: StreamOffsets) -> JsonOffsets:
+    """Return offsets as Spark keeps them: sorted, because it compares their text."""
+    found: JsonOffsets = _by_topic(known.offsets)
+    if known.topic_ids:
+        found[TOPIC_IDS] = {topic: known.topic_ids[topic] for topic in sorted(known.topic_ids)}
+    if known.log_ends:
+        found[LOG_ENDS] = _by_topic(known.log_ends)
+    return found
+
+
+def _by_topic(offsets: Offsets) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
     for (topic, partition), offset in sorted(offsets.items()):
         found.setdefault(topic, {})[str(partition)] = offset
     return found
 
 
-def as_offsets(written: Mapping[str, Mapping[str, int]]) -> Offsets:
-    """Return the offsets of a checkpoint."""
+def as_offsets(written: Mapping[str, Mapping[str, Any]]) -> StreamOffsets:
+    """Return the offsets of a checkpoint; one of Spark's connector has neither topic ids nor ends of logs."""
+    topics = {topic: partitions for topic, partitions in written.items() if topic not in (TOPIC_IDS, LOG_ENDS)}
+    return StreamOffsets(
+        _by_partition(topics), dict(written.get(TOPIC_IDS, {})), _by_partition(written.get(LOG_ENDS, {}))
+    )
+
+
+def _by_partition(topics: Mapping[str, Mapping[str, int]]) -> Offsets:
     return {
         TopicPartition(topic, int(partition)): int(offset)
-        for topic, partitions in written.items()
+        for topic, partitions in topics.items()
         for partition, offset in partitions.items()
     }

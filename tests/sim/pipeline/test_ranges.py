@@ -12,8 +12,8 @@ from kctl.client.errors import ApiTimeout, ConfigError, InvalidOffsetError, Kafk
 from kctl.client.events import Event, RequestSent
 from kctl.client.seams import Runtime
 from kctl.pipeline import range_reader
-from kctl.pipeline.range_reader import RETRY_GRACE_MS, RangeReader, read_range
-from kctl.pipeline.ranges import Cut, Narrowing, OffsetRange, Place, Selection, plan_ranges
+from kctl.pipeline.range_reader import RECREATED_AFTER_MS, RangeReader, read_range
+from kctl.pipeline.ranges import Cut, OffsetRange, Place, Selection, plan_ranges
 from kctl.pipeline.record_writer import PartialWriteError, PartitionWritten, write_batches
 from kctl.sandbox import Fault
 from kctl.sandbox.sim import Hub, sim_runtime
@@ -50,13 +50,12 @@ def break_all(scene: Scene, fault: Fault) -> None:
         scene.sandbox.start_fault(node_id, fault)
 
 
-def values(scene: Scene, offset_range: OffsetRange, *, attempt: int = 0, fails: bool = True) -> list[bytes]:
+def values(scene: Scene, offset_range: OffsetRange, *, fails: bool = True) -> list[bytes]:
     """Read a range whole."""
     batches = read_range(
         properties(scene),
         offset_range,
         ["value"],
-        attempt=attempt,
         fail_on_data_loss=fails,
         runtime=runtime(scene, f"task {scene.hub.now_ms}"),
     )
@@ -75,25 +74,12 @@ def test_ranges_cover_topics_once(scene: Scene) -> None:
         for partition in range(3):
             scene.write(partition, 10 * (partition + 1))
         found = plan_ranges(properties(scene), Selection(("t",)), cut=Cut(6, 15), runtime=runtime(scene))
-        assert {each.deadline_at_ms for each in found} == {runtime(scene).clock.wall_ms() + LIMIT_MS}
+        assert [each.log_end for each in found] == [10 * (each.partition + 1) for each in found]
         read = dict.fromkeys(range(3), b"")
         for each in found:
             read[each.partition] += b",".join([*values(scene, each), b""])
         assert read == {n: b",".join([*expected(0, 10 * (n + 1)), b""]) for n in range(3)}
         assert len(found) >= 6
-
-    run(scene, body)
-
-
-def test_a_filter_narrows_what_is_planned(scene: Scene) -> None:
-    def body() -> None:
-        scene.write(1, 10)
-        scene.hub.call_later_ms(2000, "writer", lambda: scene.write(1, 10, first=10))
-        assert len(values(scene, OffsetRange("t", 1, 0, 20))) == 20  # now it is two seconds later
-        for since_ms, start in ((None, 2), (1000, 10), (3000, 20)):
-            narrowing = Narrowing(None, frozenset({1, 2}), 2, 15, since_ms)
-            found = plan_ranges(properties(scene), Selection(("t",)), narrowing=narrowing, runtime=runtime(scene))
-            assert [tuple(each)[:4] for each in found] == ([("t", 1, start, 15)] if start < 15 else [])
 
     run(scene, body)
 
@@ -149,27 +135,31 @@ def test_first_data_has_the_whole_limit(scene: Scene, fault: Fault) -> None:
         scene.write(0, 10)
         break_all(scene, fault)
         before_ms = scene.hub.now_ms
-        late = OffsetRange("t", 0, 0, 10, runtime(scene).clock.wall_ms() - 60_000)
         with pytest.raises(ApiTimeout, match="--api-timeout") as caught:
-            values(scene, late)
-        assert scene.hub.now_ms - before_ms == LIMIT_MS, "a first attempt that is begun late has it too"
+            values(scene, OffsetRange("t", 0, 0, 10))
+        assert scene.hub.now_ms - before_ms == LIMIT_MS
         assert caught.value.ledger
 
     run(scene, body)
 
 
-@pytest.mark.parametrize(("left_ms", "has_ms"), [(-60_000, RETRY_GRACE_MS), (2500, 2500), (60_000, LIMIT_MS)])
-def test_further_attempts_share_the_deadline_of_the_range(scene: Scene, left_ms: int, has_ms: int) -> None:
+def test_range_of_deleted_and_recreated_topic_is_not_read(scene: Scene) -> None:
     def body() -> None:
         scene.write(0, 10)
-        late = OffsetRange("t", 0, 0, 10, runtime(scene).clock.wall_ms() + left_ms)
-        assert values(scene, late, attempt=2) == expected(0, 10), "a cluster that lives is read all the same"
-        break_all(scene, Fault.FREEZE)
+        (planned,) = plan_ranges(properties(scene), Selection(("t",)), runtime=runtime(scene))
+        assert planned.topic_id, "the sandbox has topic ids"
+        assert values(scene, planned) == expected(0, 10)
+        scene.sandbox.cluster.delete_topic("t")
+        scene.sandbox.cluster.create_topic("t", 3)
+        scene.write(0, 20)
         before_ms = scene.hub.now_ms
-        late = late._replace(deadline_at_ms=runtime(scene).clock.wall_ms() + left_ms)
-        with pytest.raises(ApiTimeout):
-            values(scene, late, attempt=2)
-        assert scene.hub.now_ms - before_ms == has_ms
+        patient = {**properties(scene), "default.api.timeout.ms": 60_000}
+        with pytest.raises(InvalidOffsetError, match="topic t was deleted and recreated"):
+            list(read_range(patient, planned, runtime=runtime(scene, "late")))
+        assert scene.hub.now_ms - before_ms < RECREATED_AFTER_MS + 1000
+        with pytest.raises(InvalidOffsetError, match="topic t was deleted and recreated"):
+            values(scene, planned)
+        assert values(scene, planned._replace(topic_id="")) == expected(0, 10), "a broker without topic ids"
 
     run(scene, body)
 

@@ -393,6 +393,6 @@ def test_a_topic_is_not_read_under_the_name_that_another_one_had() -> None:
     desk.manager.start(StartFetch(T0, 1, 5, topic_id=TOPIC_ID[::-1]))
     assert desk.requests() == []
     assert client.is_refresh_wanted, "the metadata may be the older of the two"
-    assert desk.waiting() == ["topic t was made anew; the group and the metadata do not mean the same one yet"]
+    assert desk.waiting() == ["topic t was deleted and recreated: metadata has another topic id than the assignment"]
     client.know(topic("t", [1], topic_id=TOPIC_ID[::-1]))
     assert asked(desk.request()) == [("t", 0, 5)]

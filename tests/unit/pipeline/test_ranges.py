@@ -13,7 +13,7 @@ T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
 
 def ranges(*sizes: int) -> list[OffsetRange]:
-    return [OffsetRange("t", number, 10, 10 + size, 99) for number, size in enumerate(sizes)]
+    return [OffsetRange("t", number, 10, 10 + size, "id", 99) for number, size in enumerate(sizes)]
 
 
 def covered(found: list[OffsetRange]) -> dict[int, list[int]]:
@@ -36,7 +36,7 @@ def test_pieces_cover_the_whole_once(sizes: tuple[int, ...], cut: Cut) -> None:
     whole = ranges(*sizes)
     found = cut_ranges(whole, cut)
     assert covered(found) == covered([each for each in whole if each.size])
-    assert all(each.size > 0 and each.deadline_at_ms == 99 for each in found)
+    assert all(each.size > 0 and each.topic_id == "id" and each.log_end == 99 for each in found)
     assert len(found) >= min(cut.min_partitions, sum(sizes))
     if cut.max_records:
         assert max(each.size for each in found) <= cut.max_records

@@ -10,6 +10,7 @@ from kctl.pipeline.source.options import read_options
 from kctl.pipeline.source.stream_reader import (
     KctlStreamReader,
     RefusedStreamReader,
+    StreamOffsets,
     as_json,
     as_offsets,
     share_out,
@@ -20,8 +21,14 @@ T = [TopicPartition("t", n) for n in range(3)]
 
 def test_offsets_are_sorted_and_come_back() -> None:
     offsets = {TopicPartition("b", 10): 5, TopicPartition("b", 9): 4, TopicPartition("a", 0): 3}
-    assert str(as_json(offsets)) == "{'a': {'0': 3}, 'b': {'9': 4, '10': 5}}"
-    assert as_offsets(as_json(offsets)) == offsets
+    bare = StreamOffsets(offsets, {}, {})
+    assert str(as_json(bare)) == "{'a': {'0': 3}, 'b': {'9': 4, '10': 5}}", "as Spark's connector writes them"
+    assert as_offsets(as_json(bare)) == bare
+    known = StreamOffsets(offsets, {"b": "id-b", "a": "id-a"}, {tp: offset + 1 for tp, offset in offsets.items()})
+    assert as_offsets(as_json(known)) == known
+    assert str(as_json(known)).endswith(
+        "'#topic_ids': {'a': 'id-a', 'b': 'id-b'}, '#log_ends': {'a': {'0': 4}, 'b': {'9': 5, '10': 6}}}"
+    )
 
 
 @pytest.mark.parametrize("most", [1, 2, 3, 7, 10, 99, 100, 1000])

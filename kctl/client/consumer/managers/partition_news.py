@@ -70,9 +70,9 @@ class PartitionNews:
             self.wait(tp, state, "waiting for metadata" if error is None else str(error), WaitKind.METADATA, error)
 
     def another_topic(self, tp: TopicPartition, state: FetchState) -> None:
-        """Say that the topic was made anew: group and metadata do not mean the same one yet."""
-        reason = f"topic {tp.topic} was made anew; the group and the metadata do not mean the same one yet"
-        self.wait(tp, state, reason, WaitKind.METADATA)
+        """Report that metadata names another topic than the one that was assigned; either may be out of date."""
+        reason = f"topic {tp.topic} was deleted and recreated: metadata has another topic id than the assignment"
+        self.wait(tp, state, reason, WaitKind.RECREATED)
 
     def not_ready(self, node_id: int, entries: Iterable[Entry]) -> None:
         """Say why the leader of these cannot be asked yet."""

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from kctl.pipeline.export_files.folder import TEMPORARY, ExportFolder, file_name
+from kctl.pipeline.export_files.folder import TEMPORARY, ExportFolder, file_name, hidden, placed
 from kctl.pipeline.export_files.manifests import MANIFESTS, ExportedFile, ExportedRange, read_manifests
 from kctl.pipeline.job_errors import ExportDataError, FolderError
+from kctl.pipeline.resume_point import ResumePoint
 
 SETTINGS = {"format": "parquet", "layout": "topic"}
 
@@ -20,10 +21,11 @@ def taken(path: Path, run_id: str = "run") -> ExportFolder:
 
 def written(folder: ExportFolder, start: int, end: int, topic: str = "t") -> ExportedRange:
     name = f"{topic}/{file_name(topic, 0, start, end, '.parquet')}"
-    path = folder.path / name
+    path = hidden(folder.path / name)
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(b"x" * (end - start))
-    return ExportedRange(topic, 0, start, end, end - start, (ExportedFile(name, end - start, end - start),))
+    file = ExportedFile(name, end - start, end - start)
+    return ExportedRange(topic, 0, start, end, end - start, (file,), "an-id", log_end=99)
 
 
 def names(path: Path) -> list[str]:
@@ -36,7 +38,7 @@ def test_rounds_are_read_again_by_the_next_run(tmp_path: Path) -> None:
         first.commit(first.begin_round(number), SETTINGS, [written(first, start, end)])
     first.leave()
     second = taken(tmp_path / "x", "second")
-    assert second.resume_points() == {("t", 0): 15}
+    assert second.resume_points() == {("t", 0): ResumePoint(15, "an-id", 99)}
     assert [manifest.number for manifest in read_manifests(second.path)] == [1, 2]
     assert (second.last_number, second.resume_points()) == (first.last_number, first.resume_points())
     assert names(tmp_path) == ["t-0-0-10.parquet", "t-0-10-15.parquet"]
@@ -50,6 +52,24 @@ def test_what_no_manifest_has_is_removed_by_the_next_run(tmp_path: Path) -> None
     notes.write_bytes(b"not of this name")
     taken(tmp_path / "x", "second")
     assert names(tmp_path) == ["notes.parquet", "t-0-0-10.parquet"]
+
+
+def test_files_are_hidden_until_their_manifest_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = taken(tmp_path / "x")
+    round_folder = first.begin_round(0)
+    ranges = [written(first, 0, 10)]
+    assert names(tmp_path) == [".t-0-0-10.parquet"]
+    monkeypatch.setattr(ExportFolder, "_show", lambda *_: None)  # killed between the manifest and the names
+    first.commit(round_folder, SETTINGS, ranges)
+    assert [manifest.number for manifest in read_manifests(tmp_path / "x")] == [1]
+    path = tmp_path / "x" / "t" / "t-0-0-10.parquet"
+    assert placed(path) == hidden(path), "kctl's own readers find it"
+    monkeypatch.undo()
+    second = taken(tmp_path / "x", "second")
+    assert names(tmp_path) == ["t-0-0-10.parquet"]
+    assert placed(path) == path
+    second.commit(second.begin_round(0), SETTINGS, [written(second, 10, 20)])
+    assert names(tmp_path) == ["t-0-0-10.parquet", "t-0-10-20.parquet"]
 
 
 def test_nothing_of_an_earlier_run_comes_in_once_another_has_the_folder(tmp_path: Path) -> None:
@@ -93,7 +113,7 @@ def test_a_manifest_is_never_written_over(tmp_path: Path) -> None:
 def test_a_file_that_is_not_what_its_task_wrote_stops_the_round(tmp_path: Path, damage: str) -> None:
     folder = taken(tmp_path / "x")
     done = written(folder, 0, 10)
-    path = folder.path / done.files[0].path
+    path = hidden(folder.path / done.files[0].path)
     if damage == "gone":
         path.unlink()
     else:
@@ -163,6 +183,7 @@ def test_manifests_are_plain_json_for_others(tmp_path: Path) -> None:
             {
                 "topic": "t", "partition": 0, "start": 0, "end": 10, "records": 10,
                 "files": [{"path": "t/t-0-0-10.parquet", "records": 10, "size_bytes": 10}],
+                "topic_id": "an-id", "log_end": 99,
             }
         ],
     }  # fmt: skip

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from kctl.pipeline.export_files import manifests as manifests_module
-from kctl.pipeline.export_files.folder import ExportFolder
+from kctl.pipeline.export_files.folder import ExportFolder, hidden
 from kctl.pipeline.export_files.manifests import (
     MANIFESTS,
     ExportedFile,
@@ -21,6 +21,7 @@ from kctl.pipeline.export_files.manifests import (
     read_manifests,
 )
 from kctl.pipeline.job_errors import ExportDataError, FolderError
+from kctl.pipeline.resume_point import ResumePoint
 
 SETTINGS = {"format": "parquet", "layout": "topic"}
 CHANGES = ("fsync", "link", "mkdir", "rename", "rmdir", "unlink")
@@ -71,7 +72,7 @@ def add(folder: ExportFolder, offset: int) -> None:
     """Export one record, with its file, as a round of its own."""
     file = folder.path / "t" / f"t-0-{offset}-{offset + 1}.parquet"
     file.parent.mkdir(exist_ok=True)
-    file.write_bytes(b"x")
+    hidden(file).write_bytes(b"x")
     exported = ExportedRange("t", 0, offset, offset + 1, 1, (ExportedFile(f"t/{file.name}", 1, 1),))
     folder.commit(folder.begin_round(offset + 1), SETTINGS, [exported])
 
@@ -94,7 +95,7 @@ def test_a_thousand_rounds_are_some_dozens_of_files(tmp_path: Path, monkeypatch:
     assert names(folder.path)[0] == "00000001-00000256.json"
     assert names(folder.path)[-1] == "00001000.json"
     assert offsets(folder.path) == list(range(1_000))
-    assert taken(folder.path, "second").resume_points() == {("t", 0): 1_000}
+    assert taken(folder.path, "second").resume_points() == {("t", 0): ResumePoint(1_000)}
     assert len(list((folder.path / "t").iterdir())) == 1_000, "files of merged rounds were taken for orphans"
 
 
@@ -132,7 +133,7 @@ def test_killed_at_any_point_each_round_counts_once_and_the_next_run_goes_on(
         found = offsets(path)
         assert found in (list(range(prepared)), list(range(prepared + 1))), f"after step {step}"
         after = taken(path, "after")
-        assert after.resume_points() == {("t", 0): len(found)}
+        assert after.resume_points() == {("t", 0): ResumePoint(len(found))}
         assert offsets(path) == found
         for offset in range(len(found), prepared + 2):
             add(after, offset)

@@ -1,0 +1,183 @@
+"""Positions of a mirror: how far each partition of the source is in the target, kept in the target itself.
+
+A position is written in the transaction that holds its records, twice: as the offset of the group
+`kctl-mirror.NAME.TOPIC`, where `kctl groups lag` shows it, and as a record of the compacted topic
+`kctl-mirror-positions`. Brokers delete offsets of groups without members after offsets.retention.minutes (7 days by
+default); the record stays, and is looked up where the group has no offset for a partition that is not empty. A position
+names the topics on both sides by their ids.
+Shown by tests/pipeline/test_mirror.py and test_recreated_topics.py.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from kctl.client.admin import LATEST, Admin, NewTopic
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.cluster import TopicPartition
+from kctl.client.committed_offset import OffsetAndMetadata
+from kctl.client.errors import BrokerError
+from kctl.pipeline.ranges import OffsetRange, Selection, plan_ranges
+from kctl.pipeline.resume_point import NO_LOG_END, ResumePoint
+
+if TYPE_CHECKING:
+    from kctl.client.producer import Producer
+
+POSITIONS_TOPIC: Final = "kctl-mirror-positions"
+_COMPACTED: Final = {"cleanup.policy": "compact"}
+_VERSION: Final = 1
+
+
+class MirrorTarget(NamedTuple):
+    """Where one topic is mirrored to.
+
+    Attributes:
+        topic: in the target. group_id: that has its positions.
+        topic_id: of the target's topic; empty where the brokers have no ids.
+    """
+
+    topic: str
+    group_id: str
+    topic_id: str = ""
+
+
+class MirrorPosition(NamedTuple):
+    """How far a partition is mirrored, and between which topics."""
+
+    source: ResumePoint
+    target_topic_id: str
+
+    @classmethod
+    def behind(cls, offsets: OffsetRange, target: MirrorTarget, offset: int) -> "MirrorPosition":
+        """Return the position that has everything before an offset of the range's partition."""
+        return cls(ResumePoint(offset, offsets.topic_id, offsets.log_end), target.topic_id)
+
+    def is_of(self, target: MirrorTarget) -> bool:
+        """Whether the target's topic is still the one that was written to."""
+        return not (self.target_topic_id and target.topic_id) or self.target_topic_id == target.topic_id
+
+
+class Positions(NamedTuple):
+    """What the target knows of each partition of the source.
+
+    Attributes:
+        found: by partition of the source.
+        lost: partitions whose target has had records, and that have no position.
+    """
+
+    found: dict[TopicPartition, MirrorPosition]
+    lost: list[TopicPartition]
+
+
+def find_positions(
+    admin: Admin, properties: Mapping[str, object], targets: Mapping[str, MirrorTarget], counts: Mapping[str, int]
+) -> Positions:
+    """Return how far each partition is mirrored.
+
+    Args:
+        admin, properties: of the target's cluster.
+        targets: by topic of the source; those that are missing in the target left out.
+        counts: of the partitions of each topic of the source.
+    """
+    found: dict[TopicPartition, MirrorPosition] = {}
+    absent: dict[TopicPartition, TopicPartition] = {}
+    for topic, target in targets.items():
+        for number, offset in committed_offsets(admin, target, counts[topic]).items():
+            source = TopicPartition(topic, number)
+            position = None if offset is None else _of_offset(offset)
+            if position is not None and position.is_of(target):
+                found[source] = position
+            else:
+                absent[TopicPartition(target.topic, number)] = source
+    ends = admin.list_offsets(dict.fromkeys(absent, LATEST))
+    ends.raise_first()
+    written = {tp: source for tp, source in absent.items() if ends[tp].offset > 0}
+    kept = _kept_positions(properties) if written else {}
+    for tp, source in written.items():
+        target = targets[source.topic]
+        position = kept.get(_key(target, tp.partition))
+        if position is not None and position.is_of(target):
+            found[source] = position
+    return Positions(found, [source for source in written.values() if source not in found])
+
+
+def committed_offsets(
+    admin: Admin, target: MirrorTarget, count: int, timeout: float | None = None
+) -> dict[int, OffsetAndMetadata | None]:
+    """Return what the group has for each partition; None where it has no offset, or its offset has expired."""
+    asked = [TopicPartition(target.topic, number) for number in range(count)]
+    found = admin.list_group_offsets(target.group_id, asked, timeout=timeout)
+    found.raise_first()
+    return {tp.partition: found[tp] for tp in asked}
+
+
+def write_position(
+    producer: "Producer", target: MirrorTarget, partition: int, position: MirrorPosition
+) -> OffsetAndMetadata:
+    """Send the record of a position in the open transaction; return the offset to commit in it."""
+    producer.send(POSITIONS_TOPIC, key=_key(target, partition), value=_text(position, position.source.offset).encode())
+    return group_offset(position)
+
+
+def group_offset(position: MirrorPosition) -> OffsetAndMetadata:
+    """Return a position as an offset of the group."""
+    return OffsetAndMetadata(position.source.offset, _text(position))
+
+
+def create_positions_topic(admin: Admin) -> None:
+    """Create the topic of the positions where the target has none."""
+    created = admin.create_topics([NewTopic(POSITIONS_TOPIC, 1, configs=_COMPACTED)])
+    error = created.failed.get(POSITIONS_TOPIC)
+    if error is not None and not (isinstance(error, BrokerError) and error.code == ErrorCode.TOPIC_ALREADY_EXISTS):
+        raise error
+
+
+def _kept_positions(properties: Mapping[str, object]) -> dict[bytes, MirrorPosition]:
+    """Return the last position of each key in the positions topic; none where there is no such topic."""
+    from kctl.pipeline.range_reader import read_range
+
+    reading = {**properties, "isolation.level": "read_committed"}
+    try:
+        ranges = plan_ranges(reading, Selection(topics=(POSITIONS_TOPIC,)))
+    except BrokerError as error:
+        if error.code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            raise
+        return {}
+    found: dict[bytes, MirrorPosition] = {}
+    for each in ranges:
+        for batch in read_range(reading, each, ("key", "value")):
+            for key, value in zip(batch.column("key").to_pylist(), batch.column("value").to_pylist(), strict=True):
+                position = _of_value(value)
+                if key is not None and position is not None:
+                    found[key] = position
+    return found
+
+
+def _key(target: MirrorTarget, partition: int) -> bytes:
+    return json.dumps([target.group_id, target.topic, partition], separators=(",", ":")).encode()
+
+
+def _text(position: MirrorPosition, offset: int | None = None) -> str:
+    said: dict[str, Any] = {"v": _VERSION} if offset is None else {"v": _VERSION, "offset": offset}
+    said |= {"topic_id": position.source.topic_id, "log_end": position.source.log_end}
+    return json.dumps(said | {"target_topic_id": position.target_topic_id}, separators=(",", ":"))
+
+
+def _of_offset(committed: OffsetAndMetadata) -> MirrorPosition:
+    """Return the position that the group has; kctl 0.1 committed offsets without metadata."""
+    return _parsed(committed.metadata, committed.offset) or MirrorPosition(ResumePoint(committed.offset), "")
+
+
+def _of_value(value: bytes | None) -> MirrorPosition | None:
+    return None if value is None else _parsed(value.decode(errors="replace"), None)
+
+
+def _parsed(text: str, offset: int | None) -> MirrorPosition | None:
+    """Return what a text says, or None where it is not a position's."""
+    try:
+        given = json.loads(text)
+        at = int(given["offset"]) if offset is None else offset
+        source = ResumePoint(at, str(given["topic_id"]), int(given.get("log_end", NO_LOG_END)))
+        return MirrorPosition(source, str(given["target_topic_id"]))
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return None

@@ -1,0 +1,121 @@
+"""A task of `mirror`: one partition of the source, read and produced to the target in transactions; runs on a worker.
+
+Shown by tests/pipeline/test_mirror.py, worker killed in the middle included.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from kctl.client.admin import Admin
+from kctl.client.cluster import TopicPartition
+from kctl.client.consumer.group_events import GroupMetadata
+from kctl.pipeline.jobs.mirror_positions import MirrorPosition, MirrorTarget, write_position
+from kctl.pipeline.ranges import OffsetRange
+from kctl.pipeline.references import resolve
+from kctl.pipeline.running import Attempt
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from kctl.client.producer import Producer
+    from kctl.pipeline.range_reader import RangeReader
+
+COLUMNS = ("key", "value", "offset", "timestamp", "headers")
+TRANSACTION_MS = 120_000
+"""A transaction whose task is gone for good holds up readers of the target for so long; a next run ends it at once."""
+READ_COMMITTED = {"isolation.level": "read_committed"}
+
+
+class MirrorTask(NamedTuple):
+    """What a task is given; secrets in it are references."""
+
+    range: OffsetRange
+    target: MirrorTarget
+    allow_loss: bool
+    commit_rows: int
+    properties: dict[str, object]
+    target_properties: dict[str, object]
+
+
+class Mirrored(NamedTuple):
+    """What one task has committed."""
+
+    records: int
+    transactions: int
+
+
+def mirror_range(task: MirrorTask, _attempt: Attempt) -> Mirrored:
+    """Read what is left of a range and write it to the target; runs on a worker."""
+    from kctl.client.producer import Producer
+    from kctl.pipeline.range_reader import RangeReader
+
+    properties = resolve(task.target_properties)
+    with Producer(_writing(properties, f"{task.target.group_id}-{task.range.partition}")) as producer:
+        producer.init_transactions()  # from here on no earlier attempt can commit any more
+        start = _start(task, properties)
+        if start >= task.range.end_offset:
+            return Mirrored(0, 0)
+        reader = RangeReader(
+            {**READ_COMMITTED, **resolve(task.properties)},
+            task.range._replace(start_offset=start),
+            COLUMNS,
+            fail_on_data_loss=not task.allow_loss,
+        )
+        try:
+            return _copy(task, producer, reader)
+        finally:
+            reader.close()
+
+
+def _writing(properties: Mapping[str, object], transactional_id: str) -> dict[str, object]:
+    from kctl.pipeline.record_writer import writing_properties
+
+    given = {"transaction.timeout.ms": TRANSACTION_MS, **properties}
+    return writing_properties({**given, "transactional.id": transactional_id, "enable.idempotence": "true"})
+
+
+def _start(task: MirrorTask, properties: dict[str, object]) -> int:
+    """Return where to continue: an earlier attempt of this task may have come further than the driver knew."""
+    target = TopicPartition(task.target.topic, task.range.partition)
+    with Admin(properties) as admin:
+        found = admin.list_group_offsets(task.target.group_id, [target], require_stable=True)
+        found.raise_first()
+        committed = found[target]
+    return task.range.start_offset if committed is None else max(committed.offset, task.range.start_offset)
+
+
+def _copy(task: MirrorTask, producer: "Producer", reader: "RangeReader") -> Mirrored:
+    """Copy what the reader yields, a transaction for some batches; an error aborts the one that is open."""
+    from kctl.pipeline.record_rows import record_rows
+
+    topic, partition = task.target.topic, task.range.partition
+    records = transactions = pending = 0
+    for batch in _pieces(reader, task.commit_rows):
+        if not pending:
+            producer.begin_transaction()
+        rows = record_rows(batch, with_timestamps=True)
+        producer.send_columns(topic, rows.values, rows.keys, partition, rows.headers, rows.timestamps_ms)
+        pending += batch.num_rows
+        if pending >= task.commit_rows:
+            _commit(task, producer, batch.column("offset")[-1].as_py() + 1)
+            records, transactions, pending = records + pending, transactions + 1, 0
+    if not pending:
+        producer.begin_transaction()  # the position alone: what is left of the range has no records
+    _commit(task, producer, task.range.end_offset)
+    return Mirrored(records + pending, transactions + 1)
+
+
+def _commit(task: MirrorTask, producer: "Producer", offset: int) -> None:
+    """Commit the transaction with the position behind its records."""
+    partition = task.range.partition
+    position = write_position(producer, task.target, partition, MirrorPosition.behind(task.range, task.target, offset))
+    member = GroupMetadata(task.target.group_id, -1, "", None)
+    producer.send_offsets_to_transaction({TopicPartition(task.target.topic, partition): position}, member)
+    producer.commit_transaction()
+
+
+def _pieces(batches: "Iterable[pa.RecordBatch]", most: int) -> "Iterator[pa.RecordBatch]":
+    """Yield the batches, cut so that none has more records than a transaction is to have."""
+    for batch in batches:
+        for start in range(0, batch.num_rows, most):
+            yield batch.slice(start, most)
