@@ -44,6 +44,11 @@ def write(kafka: KafkaCluster, topic: str, start: int, end: int, partition: int 
             producer.send(topic, b"%d" % number, partition=partition)
 
 
+def add_partition(kafka: KafkaCluster, topic: str) -> None:
+    where = ("--bootstrap-server", kafka.bootstrap(), "--topic", topic)
+    kafka.run_tool(TOPIC_COMMAND, *where, "--alter", "--partitions", "2")
+
+
 @pytest.mark.parametrize("count", [5, 50], ids=["shorter", "longer"])
 def test_stream_of_recreated_topic_stops_with_an_error(kafka: KafkaCluster, run: Run, count: int) -> None:
     topic = kafka.create_topic(partitions=1)

@@ -81,7 +81,9 @@ def test_a_topic_that_grows_meanwhile(spark: "SparkSession", kafka: KafkaCluster
         assert max(sizes) <= 60
         last = query.recentProgress[-1]
         offsets = json.loads(last["sources"][0]["endOffset"].replace("'", '"'))
-        assert offsets == {first: {"0": 150}, later: {"0": 50, "1": 50}}
+        ends = {first: {"0": 150}, later: {"0": 50, "1": 50}}
+        assert {**offsets, "#topic_ids": {}} == {**ends, "#topic_ids": {}, "#log_ends": ends}
+        assert set(offsets["#topic_ids"]) == {first, later}
     finally:
         query.stop()
 
