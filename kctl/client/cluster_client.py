@@ -62,12 +62,19 @@ class ClusterClient:
         Args: timeout_ms: upper bound of the wait; 0 never waits. It ends earlier for I/O, a wake-up or any deadline.
         """
         now_ms = self.clock.now_ms()
-        until_ms = min(now_ms + timeout_ms, self._updater.run(now_ms), self._questions.run(now_ms))
+        until_ms = min(now_ms + timeout_ms, self.send_due_questions(now_ms))
         activity = self.activity()
         self.network.poll(max(0, until_ms - self.clock.now_ms()))  # what was done here counts as waited
         spent_ms = self.clock.now_ms() - now_ms
         if spent_ms:
             self._spent_ms[activity] = self._spent_ms.get(activity, 0) + spent_ms
+
+    def send_due_questions(self, now_ms: int) -> int:
+        """Send the metadata and the repeated questions that are due; return when the next are.
+
+        `poll` does so too. A caller with much to send calls it first, so that questions do not wait behind that.
+        """
+        return min(self._updater.run(now_ms), self._questions.run(now_ms))
 
     def send(
         self,

@@ -72,7 +72,7 @@ class Selectable(Protocol):
         ...
 
     def unsent_bytes(self, channel: int) -> int:
-        """Return how much of what was queued the system has not taken yet."""
+        """Return how much of what was queued the system has not taken; what a failed write lost stays counted."""
         ...
 
     def close(self, channel: int) -> None:

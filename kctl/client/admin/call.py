@@ -75,7 +75,7 @@ class Call:
         self._attempts = 0
         self._since = client.ledger_mark()
         self._last_error: KafkaError | None = None
-        client.network.forgive()
+        client.network.clear_refusals()
 
     def wait_until(self, condition: Callable[[], bool], waiting_for: str) -> None:
         """Wait within the call; see `ClusterClient.wait_until`."""

@@ -172,7 +172,7 @@ class NetworkLoop:
                 self._close_call(call_id)
             case TryAgain():
                 self._fatal_error = None
-                self._client.network.forgive()
+                self._client.network.clear_refusals()
             case Stop():
                 self._stop(event)
             case _:

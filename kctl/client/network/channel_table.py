@@ -41,9 +41,12 @@ class ChannelTable:
         self._open[connection.channel] = (entry, connection)
 
     def flush(self, connection: Connection) -> None:
-        """Hand what the connection has to say to the selector."""
-        for data in connection.take_outgoing():
+        """Hand what the connection has to say to the selector: that is a use of the channel."""
+        outgoing = connection.take_outgoing()
+        for data in outgoing:
             self._selector.send(connection.channel, data)
+        if outgoing:
+            self._idle_expiry.used(connection.channel, self._clock.now_ms())
 
     def close(self, connection: Connection, reason: str | None = None) -> list[InFlight]:
         """Close the channel and return its unanswered requests; a `reason` says that it is our own doing."""

@@ -13,28 +13,56 @@ from kctl.client.backoff import ExponentialBackoff
 from kctl.client.errors import KafkaError
 from kctl.client.network.states import NODE_TRANSITIONS, NodeState, moved
 
+_WITHOUT_CONNECTION = (NodeState.DISCONNECTED, NodeState.REFUSED)
+
 
 class _NodeRecord:
     """What is remembered of one node."""
 
-    __slots__ = ("deadline_at_ms", "error", "failed_attempts", "may_connect_at_ms", "setup_failures", "state")
+    __slots__ = (
+        "deadline_at_ms",
+        "error",
+        "failed_attempts",
+        "may_connect_at_ms",
+        "may_retry_refusal_at_ms",
+        "refusals",
+        "setup_failures",
+        "state",
+    )
 
     def __init__(self) -> None:
         self.state = NodeState.DISCONNECTED
         self.failed_attempts = 0
         self.setup_failures = 0
+        self.refusals = 0
+        """Refusals in a row."""
         self.may_connect_at_ms = 0
+        self.may_retry_refusal_at_ms = 0
+        """The end of the first back-off of a refusal, which a new call waits for at most."""
         self.deadline_at_ms = 0
         self.error: KafkaError | None = None
 
 
 class ClusterConnectionStates:
-    """The per-node state table."""
+    """The per-node state table.
+
+    Args:
+        backoff: the waits after a failed attempt or a lost connection.
+        refusal_backoff: the waits after a refusal: a wrong password or certificate is not repaired within milliseconds,
+            and frequent attempts lock accounts.
+    """
 
     def __init__(
-        self, backoff: ExponentialBackoff, *, setup_timeout_ms: int, setup_timeout_max_ms: int, chance: Random
+        self,
+        backoff: ExponentialBackoff,
+        refusal_backoff: ExponentialBackoff,
+        *,
+        setup_timeout_ms: int,
+        setup_timeout_max_ms: int,
+        chance: Random,
     ) -> None:
         self._backoff = backoff
+        self._refusal_backoff = refusal_backoff
         self._setup_timeout_ms = setup_timeout_ms
         self._setup_timeout_max_ms = max(setup_timeout_ms, setup_timeout_max_ms)
         self._records: dict[int, _NodeRecord] = {}
@@ -63,12 +91,16 @@ class ClusterConnectionStates:
         record = self._records.get(node_id)
         if record is None:
             return True
-        return record.state is NodeState.DISCONNECTED and now_ms >= record.may_connect_at_ms
+        return record.state in _WITHOUT_CONNECTION and now_ms >= record.may_connect_at_ms
+
+    def is_idle(self, node_id: int) -> bool:
+        """Return whether the node has neither a connection nor an attempt."""
+        return self.state(node_id) in _WITHOUT_CONNECTION
 
     def is_backing_off(self, node_id: int, now_ms: int) -> bool:
         """Return whether an attempt failed and the next has to wait."""
         record = self._records.get(node_id)
-        return record is not None and record.state is NodeState.DISCONNECTED and now_ms < record.may_connect_at_ms
+        return record is not None and record.state in _WITHOUT_CONNECTION and now_ms < record.may_connect_at_ms
 
     def may_connect_at_ms(self, node_id: int) -> int:
         """Return the instant from which the node may be dialled again."""
@@ -96,23 +128,35 @@ class ClusterConnectionStates:
         """Note that the node carries requests; its back-off and its setup limit start afresh."""
         record = self._records[node_id]
         record.state = moved(NODE_TRANSITIONS, record.state, NodeState.READY)
-        record.failed_attempts = record.setup_failures = 0
+        record.failed_attempts = record.setup_failures = record.refusals = 0
         record.error = None
 
     def disconnected(self, node_id: int, now_ms: int, error: KafkaError) -> None:
         """Note that the attempt failed or the connection was lost; the next attempt waits.
 
-        A failed attempt doubles both the back-off and the limit of the next attempt; the loss of a ready connection
-        only starts the first back-off.
+        A failed attempt doubles both the back-off and the timeout of the next attempt; the loss of a ready connection
+        only starts the first back-off. A refusal, which is an error that is not retriable, waits longer.
         """
         record = self._records[node_id]
         if record.state is NodeState.CONNECTING:
             record.setup_failures += 1
-        refused = not error.retriable
-        record.state = moved(NODE_TRANSITIONS, record.state, NodeState.REFUSED if refused else NodeState.DISCONNECTED)
         record.error = error
-        record.may_connect_at_ms = now_ms + self._backoff.backoff_ms(record.failed_attempts)
-        record.failed_attempts += 1
+        if error.retriable:
+            record.state = moved(NODE_TRANSITIONS, record.state, NodeState.DISCONNECTED)
+            record.may_connect_at_ms = now_ms + self._backoff.backoff_ms(record.failed_attempts)
+            record.failed_attempts += 1
+        else:
+            record.state = moved(NODE_TRANSITIONS, record.state, NodeState.REFUSED)
+            record.may_connect_at_ms = now_ms + self._refusal_backoff.backoff_ms(record.refusals)
+            record.may_retry_refusal_at_ms = now_ms + self._refusal_backoff.backoff_ms(0)
+            record.refusals += 1
+
+    def clear_refusal(self, node_id: int) -> None:
+        """Shorten the back-off of a node that refused to the first one; the refusal is no reason to fail any more."""
+        record = self._records.get(node_id)
+        if record is not None and record.state is NodeState.REFUSED:
+            record.state = moved(NODE_TRANSITIONS, record.state, NodeState.DISCONNECTED)
+            record.may_connect_at_ms = min(record.may_connect_at_ms, record.may_retry_refusal_at_ms)
 
     def released(self, node_id: int) -> None:
         """Note that we closed the connection or gave up the attempt ourselves: no failure, no back-off."""
@@ -124,5 +168,5 @@ class ClusterConnectionStates:
         self._records[new_id] = self._records.pop(old_id)
 
     def forget(self, node_id: int) -> None:
-        """Forget a node that left the cluster, or whose refusal is to be tried again."""
+        """Forget a node that left the cluster."""
         self._records.pop(node_id, None)

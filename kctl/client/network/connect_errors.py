@@ -102,6 +102,13 @@ def bad_bytes(target: Target, phase: Phase, error: RemoteProtocolError) -> Kafka
     return error
 
 
+def broken(target: Target, error: KafkaError) -> TransportError:
+    """Return the error of an accepted connection that ended with an error that would be a refusal before."""
+    lost = located(target, Phase.READY, ConnectionLost(f"connection closed: {error}"))
+    lost.__cause__ = error
+    return lost
+
+
 def not_spoken(target: Target, error: UnsupportedVersionError, versions: NodeVersions) -> KafkaError:
     """Return the error of a node that lacks an API; a KRaft controller is known by having no Metadata at all."""
     if error.api == MetadataRequest.NAME and MetadataRequest.API_KEY not in versions.ranges:

@@ -82,6 +82,7 @@ class Connection:
         self._phase_started_at_ms = started_at_ms
         self._next_correlation_id = 0
         self._outgoing: list[bytes] = []
+        self._arrived: list[Arrived] = []
 
     @property
     def phase(self) -> Phase:
@@ -109,6 +110,11 @@ class Connection:
         """Return and forget the bytes to send, in order."""
         outgoing, self._outgoing = self._outgoing, []
         return outgoing
+
+    def take_arrived(self) -> list[Arrived]:
+        """Return and forget the answers that came before the bytes that `receive` raised an error about."""
+        arrived, self._arrived = self._arrived, []
+        return arrived
 
     def next_deadline_ms(self) -> int:
         """Return the instant at which the first request in flight expires."""
@@ -143,7 +149,8 @@ class Connection:
         """Take bytes from the peer and return the answers that they completed.
 
         Raises:
-            KafkaError: TLS, authentication or protocol failure; the connection is over.
+            KafkaError: TLS, authentication or protocol failure; the connection is over. Answers that came before are
+                left to `take_arrived`.
         """
         self._has_heard = True
         try:
@@ -155,7 +162,8 @@ class Connection:
                 self._ask_versions(now_ms)
             if not self.is_ready:
                 self._first_bytes += bytes(plain[: _FIRST_BYTES - len(self._first_bytes)])
-            arrived = [self._on_frame(frame, now_ms) for frame in self._frames.feed(plain)] if plain else []
+            for frame in self._frames.feed(plain) if plain else ():
+                self._on_frame(frame, now_ms)
         except TransportError as error:
             self._outgoing.append(self._transport.parting())
             connect_errors.located(self.target, self.phase, error)
@@ -169,7 +177,7 @@ class Connection:
             assert self.versions is not None
             connect_errors.not_spoken(self.target, error, self.versions)
             raise
-        return [answer for answer in arrived if answer is not None]
+        return self.take_arrived()
 
     def lost(self, error: OSError | None, now_ms: int) -> KafkaError:
         """Return why the connection ended, when the peer or the system ended it."""
@@ -234,7 +242,7 @@ class Connection:
         request, version = self._handshake.next_request(self.state)
         self.send(request, version, now_ms=now_ms, deadline_at_ms=FOREVER_MS, on_done=None)
 
-    def _on_frame(self, frame: bytes, now_ms: int) -> Arrived | None:
+    def _on_frame(self, frame: bytes, now_ms: int) -> None:
         if not self.in_flight:
             raise RemoteProtocolError("an answer to a request that was never sent", first_bytes=frame[:64])
         request = self.in_flight[0]
@@ -257,9 +265,9 @@ class Connection:
         )
         if request.on_done is None:
             self._shake_hands(response, now_ms)
-            return None
-        self.answered += 1
-        return Arrived(request, response)
+        else:
+            self.answered += 1
+            self._arrived.append(Arrived(request, response))
 
     def _shake_hands(self, response: Response, now_ms: int) -> None:
         old_phase = self.phase

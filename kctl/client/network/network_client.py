@@ -13,11 +13,9 @@ from collections import deque
 from collections.abc import Sequence
 
 from kctl.client.backoff import ExponentialBackoff
-from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import Node
 from kctl.client.config import ClientConfig
 from kctl.client.errors import (
-    AuthenticationError,
     ConnectionLost,
     KafkaError,
     ProtocolError,
@@ -26,8 +24,8 @@ from kctl.client.errors import (
 )
 from kctl.client.events import EventSink, Lost, RequestExpired, Throttled, ignore_events
 from kctl.client.network import connect_errors
+from kctl.client.network.acceptance import Acceptance
 from kctl.client.network.advertised import AdvertisedAddresses
-from kctl.client.network.candidate_race import CandidateRace
 from kctl.client.network.channel_table import ChannelTable
 from kctl.client.network.cluster_connection_states import ClusterConnectionStates
 from kctl.client.network.connection import Arrived, Connection
@@ -35,15 +33,18 @@ from kctl.client.network.connection_factory import ConnectionFactory
 from kctl.client.network.dialer import Dialer
 from kctl.client.network.idle_expiry import IdleExpiryManager
 from kctl.client.network.in_flight import Answer, InFlight, OnDone
+from kctl.client.network.node_choice import NodeChoice
 from kctl.client.network.node_entry import NodeEntry
 from kctl.client.network.socket_options import socket_options
-from kctl.client.network.states import NodeState
 from kctl.client.network.unanswered import Unanswered, UnansweredRequests
-from kctl.client.protocol.schema import Request, Response
+from kctl.client.protocol.schema import Request
 from kctl.client.protocol.versions import NodeVersions
 from kctl.client.seams import Connected, Disconnected, IoEvent, Received, Runtime
 
 __all__ = ["Answer", "NetworkClient", "OnDone"]
+
+LONGEST_REFUSAL_BACKOFF_MS = 10_000
+"""The longest wait before a node that refused the client is dialled again; the first is reconnect.backoff.max.ms."""
 
 
 class NetworkClient:
@@ -54,8 +55,11 @@ class NetworkClient:
         self.selector = runtime.make_selector(socket_options(config))
         self._events = events
         backoff = ExponentialBackoff(config.reconnect_backoff_ms, config.reconnect_backoff_max_ms, runtime.chance)
+        first_ms = config.reconnect_backoff_max_ms
+        refusal_backoff = ExponentialBackoff(first_ms, max(first_ms, LONGEST_REFUSAL_BACKOFF_MS), runtime.chance)
         self.states = ClusterConnectionStates(
             backoff,
+            refusal_backoff,
             setup_timeout_ms=config.socket_connection_setup_timeout_ms,
             setup_timeout_max_ms=config.socket_connection_setup_timeout_max_ms,
             chance=runtime.chance,
@@ -76,8 +80,15 @@ class NetworkClient:
             attempt_delay_ms=config.bootstrap_attempt_delay_ms,
             events=events,
         )
-        self._race = CandidateRace(config.bootstrap_attempt_delay_ms)
+        self._acceptance = Acceptance(self.states)
         self._entries: dict[int, NodeEntry] = {}
+        self._choice = NodeChoice(
+            self._entries,
+            self.states,
+            self._dialer,
+            self.clock,
+            attempt_delay_ms=config.bootstrap_attempt_delay_ms,
+        )
         self._unanswered = UnansweredRequests(self.selector.unsent_bytes)
         self._awaiting_backoff: dict[int, None] = {}
         """Nodes that were asked for while backing off: the poll wakes when they may be dialled."""
@@ -167,57 +178,25 @@ class NetworkClient:
         return self._dialer.unfinished(self.clock.now_ms(), node_id)
 
     def fatal_error(self) -> KafkaError | None:
-        """Return an error that waiting will not cure: refused credentials, or no node that is what we asked for."""
-        refused = [node_id for node_id in self._members() if self.states.state(node_id) is NodeState.REFUSED]
-        if not refused or any(entry.connection is not None for entry in self._entries.values()):
-            return None
-        errors = [error for error in map(self.states.error, refused) if error is not None]
-        credentials = [error for error in errors if isinstance(error, AuthenticationError)]
-        if credentials:
-            return credentials[0]
-        return errors[0] if len(refused) == len(self._members()) else None
+        """Return an error that waiting does not cure: a client that no broker has ever accepted was refused."""
+        return self._acceptance.fatal_error(self._choice.members())
 
-    def forgive(self) -> None:
-        """Let refused nodes be dialled again: a new call of the user is a new chance."""
+    def clear_refusals(self) -> None:
+        """Let nodes that refused be dialled again soon: a new call of the user is a new chance."""
         for node_id in self._entries:
-            if self.states.state(node_id) is NodeState.REFUSED:
-                self.states.forget(node_id)
+            self.states.clear_refusal(node_id)
 
     def least_loaded_node(self) -> Node | None:
-        """Return the node to ask next, ready or not: KIP-601's choice.
-
-        Ready with the least in flight, else connecting, else by `next_node_idx` among those not backing off.
-        """
-        if (ready := self._least_loaded_ready()) is not None:
-            return ready.node
-        connecting = [entry for entry in self._members().values() if entry.attempt is not None]
-        if connecting:
-            return connecting[0].node
-        candidate = self._next_candidate()
-        return None if candidate is None else candidate.node
+        """Return the node to ask next, ready or not; see `NodeChoice`."""
+        return self._choice.least_loaded_node()
 
     def any_ready_node(self, avoid: Sequence[int] = ()) -> Node | None:
-        """Return a ready node, least loaded first; with none, start candidates one after the other until one is."""
-        ready = self._least_loaded_ready(avoid)
-        if ready is not None:
-            return ready.node
-        self._race.is_running = True
-        now_ms = self.clock.now_ms()
-        if self._race.is_due(now_ms, connecting=len(self._dialer.under_way)):
-            candidate = self._next_candidate()
-            if candidate is not None:
-                self._race.started(now_ms)
-                self._dialer.start(candidate)
-        return None
+        """Return a ready node for what any node can answer; with none, work towards one. See `NodeChoice`."""
+        return self._choice.any_ready_node(avoid)
 
     def all_unavailable(self) -> bool:
-        """Return whether every node is disconnected and backing off, or refused: time to rebootstrap (KIP-899)."""
-        now_ms = self.clock.now_ms()
-        members = self._members()
-        return bool(members) and all(
-            self.states.state(node_id) is NodeState.REFUSED or self.states.is_backing_off(node_id, now_ms)
-            for node_id in members
-        )
+        """Return whether every node is backing off: time to rebootstrap (KIP-899)."""
+        return self._choice.all_unavailable()
 
     def activity(self) -> str:
         """Return in a few words what the network is doing, for the ledger of a timeout."""
@@ -292,7 +271,7 @@ class NetworkClient:
             if entry.throttled_until_ms > now_ms:
                 nearest = min(nearest, entry.throttled_until_ms)
         waits = [self.states.may_connect_at_ms(node_id) for node_id in self._awaiting_backoff]
-        return min([nearest, self._race_deadline_ms(now_ms), *waits])
+        return min([nearest, self._choice.next_deadline_ms(now_ms), *waits])
 
     def poll(self, timeout_ms: int) -> None:
         """Do the I/O that is ready and call back for the requests that ended.
@@ -302,7 +281,7 @@ class NetworkClient:
         now_ms = self.clock.now_ms()
         self._dialer.advance(now_ms)
         until_ms = min(now_ms + timeout_ms, self.next_deadline_ms())
-        self._race.is_running = False
+        self._choice.wait_ended()
         self._awaiting_backoff.clear()
         happened = self.selector.poll(max(0, until_ms - self.clock.now_ms()))  # what was done here counts as waited
         now_ms = self.clock.now_ms()
@@ -350,26 +329,26 @@ class NetworkClient:
             elif isinstance(event, Received):
                 arrived = connection.receive(event.data, now_ms)
         except KafkaError as error:
+            self._on_answers(entry, connection, connection.take_arrived(), now_ms)
             self._channels.flush(connection)
             self._end(entry, connection, error, now_ms)
             return
         self._idle_expiry.used(connection.channel, now_ms)
-        for request, response in arrived:
-            self._on_answer(entry, connection, request, response, now_ms)
+        self._on_answers(entry, connection, arrived, now_ms)
         self._channels.flush(connection)
         if connection.is_ready and not was_ready:
             self._won(entry, connection, now_ms)
 
-    def _on_answer(
-        self, entry: NodeEntry, connection: Connection, request: InFlight, response: Response, now_ms: int
-    ) -> None:
-        throttle_ms: int = getattr(response, "throttle_time_ms", 0)
-        if throttle_ms > 0:
-            entry.throttled_until_ms = max(entry.throttled_until_ms, now_ms + throttle_ms)
-            connection.throttled(throttle_ms)
-            self._events(Throttled(now_ms, connection.target, request.api, throttle_ms))
-        assert request.on_done is not None
-        self._finish(request.on_done, Answer(entry.node.node_id, response, None, request.version, now_ms))
+    def _on_answers(self, entry: NodeEntry, connection: Connection, arrived: list[Arrived], now_ms: int) -> None:
+        for request, response in arrived:
+            self._acceptance.answered(entry.node.node_id)
+            throttle_ms: int = getattr(response, "throttle_time_ms", 0)
+            if throttle_ms > 0:
+                entry.throttled_until_ms = max(entry.throttled_until_ms, now_ms + throttle_ms)
+                connection.throttled(throttle_ms)
+                self._events(Throttled(now_ms, connection.target, request.api, throttle_ms))
+            assert request.on_done is not None
+            self._finish(request.on_done, Answer(entry.node.node_id, response, None, request.version, now_ms))
 
     def _expire(self, now_ms: int) -> None:
         """Give up everything whose time is up: connections not ready, requests not answered, idle connections."""
@@ -383,7 +362,7 @@ class NetworkClient:
             found = self._channels.find(channel)
             assert found is not None
             entry, connection = found
-            if connection.in_flight:
+            if connection.in_flight or self.selector.unsent_bytes(channel):
                 self._idle_expiry.lru_connected[channel] = now_ms
             else:
                 self._hang_up(entry, "idle")
@@ -396,10 +375,16 @@ class NetworkClient:
         self._end(entry, connection, error, now_ms)
 
     def _end(self, entry: NodeEntry, connection: Connection, error: KafkaError, now_ms: int) -> None:
-        """Take note of a connection that ended with an error."""
+        """Handle the error that ended a connection.
+
+        A ready connection of a client that was accepted is lost, whatever ended it: a damaged frame or a TLS alert says
+        nothing about who the client is, and what was in flight may be asked again.
+        """
         if entry.connection is not connection:
             self._dialer.failed(entry, connection, error, now_ms)
             return
+        if self._acceptance.is_given and not error.retriable:
+            error = connect_errors.broken(connection.target, error)
         self._events(Lost(now_ms, connection.target, error))
         entry.connection = None
         self.states.disconnected(entry.node.node_id, now_ms, error)
@@ -428,36 +413,11 @@ class NetworkClient:
 
     # --- small steps --------------------------------------------------------------------------------------------------
 
-    def _members(self) -> dict[int, NodeEntry]:
-        return {node_id: entry for node_id, entry in self._entries.items() if entry.is_member}
-
     def _can_send(self, entry: NodeEntry) -> bool:
         assert entry.connection is not None
         if self.clock.now_ms() < entry.throttled_until_ms:
             return False
         return len(entry.connection.in_flight) < self._max_in_flight
-
-    def _least_loaded_ready(self, avoid: Sequence[int] = ()) -> NodeEntry | None:
-        members = [entry for node_id, entry in self._members().items() if node_id not in avoid]
-        ready = [e for e in members if e.connection is not None and self._can_send(e)]
-        return min(ready, key=lambda e: len(e.connection.in_flight) if e.connection else 0, default=None)
-
-    def _next_candidate(self) -> NodeEntry | None:
-        """Return whose turn it is among the nodes that may be dialled now."""
-        members, now_ms = list(self._members().values()), self.clock.now_ms()
-        for _ in members:
-            entry = members[self.states.next_node_idx(len(members))]
-            if entry.connection is None and self.states.can_connect(entry.node.node_id, now_ms):
-                return entry
-        return None
-
-    def _race_deadline_ms(self, now_ms: int) -> int:
-        if not self._race.is_running:
-            return FOREVER_MS
-        idle = [node_id for node_id in self._members() if self.states.state(node_id) is NodeState.DISCONNECTED]
-        may_start = any(self.states.can_connect(node_id, now_ms) for node_id in idle)
-        backed_off = [at for node_id in idle if (at := self.states.may_connect_at_ms(node_id)) > now_ms]
-        return min([self._race.next_deadline_ms(may_start=may_start), *backed_off])
 
     def _finish(self, on_done: OnDone, answer: Answer) -> None:
         self._done.append((on_done, answer))
@@ -482,6 +442,8 @@ class NetworkClient:
                 heir = self._entries[node.node_id] = NodeEntry(node)
                 heir.connection, entry.connection = connection, None
                 heir.throttled_until_ms = entry.throttled_until_ms
+                if connection.answered:
+                    self._acceptance.answered(node.node_id)
                 self.states.renamed(entry.node.node_id, node.node_id)
                 self._channels.handed_over(connection, heir)
                 return

@@ -33,14 +33,18 @@ _SELECT_FDS = 1024
 class _Channel:
     """A socket and what it still has to write."""
 
-    __slots__ = ("connected", "number", "reset", "sock", "unsent", "unsent_bytes")
+    __slots__ = ("connected", "ended", "number", "reset", "sock", "unsent", "unsent_bytes", "write_failed")
 
     def __init__(self, number: int, sock: socket.socket) -> None:
         self.number = number
         self.sock = sock
         self.connected = False
+        self.ended = False
+        """The socket is closed; the entry stays for the count of unsent bytes until the owner closes the channel."""
         self.unsent: deque[memoryview] = deque()
         self.unsent_bytes = 0
+        """What the system has not taken. What a failed write lost counts: it will never be taken."""
+        self.write_failed = False
         self.reset: OSError | None = None
         """A reset that a write met; the read that ends the channel would see a plain end after it."""
 
@@ -90,8 +94,10 @@ class Selector:
         entry = self._channels.get(channel)
         if entry is None or not data:
             return
-        entry.unsent.append(memoryview(data))
         entry.unsent_bytes += len(data)
+        if entry.ended or entry.write_failed:
+            return
+        entry.unsent.append(memoryview(data))
         if entry.connected and len(entry.unsent) == 1:
             self._write(entry)
 
@@ -101,7 +107,7 @@ class Selector:
 
     def close(self, channel: int) -> None:
         entry = self._channels.pop(channel, None)
-        if entry is not None:
+        if entry is not None and not entry.ended:
             self._drop_socket(entry)
         self._ended = [event for event in self._ended if event.channel != channel]
 
@@ -114,11 +120,11 @@ class Selector:
             if entry is None:
                 self._drain_wakeups()
                 continue
-            if self._channels.get(entry.number) is not entry:
+            if self._channels.get(entry.number) is not entry or entry.ended:
                 continue
             if mask & _WRITE:
                 self._on_writable(entry, events)
-            if mask & _READ and free + _READ_BYTES <= _SCRATCH_BYTES and entry.number in self._channels:
+            if mask & _READ and free + _READ_BYTES <= _SCRATCH_BYTES and not entry.ended:
                 free += self._read(entry, free, events)
         if self._ended:
             events += self._ended
@@ -194,7 +200,7 @@ class Selector:
         except OSError as error:
             # What the peer said before it went away may still be readable, and says more than our failed write.
             entry.unsent.clear()
-            entry.unsent_bytes = 0
+            entry.write_failed = True
             if error.errno not in (errno.EPIPE, errno.ECONNRESET):
                 self._end(entry, error)
                 return
@@ -216,7 +222,8 @@ class Selector:
         return count
 
     def _end(self, entry: _Channel, error: OSError | None) -> None:
-        del self._channels[entry.number]
+        entry.ended = True
+        entry.unsent.clear()
         self._drop_socket(entry)
         self._ended.append(Disconnected(entry.number, error))
 

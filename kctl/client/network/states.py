@@ -36,7 +36,7 @@ class NodeState(Enum):
     READY = "ready"
     """One connection carries requests."""
     REFUSED = "refused"
-    """It refused who we are, or is not Kafka; not dialled again by itself."""
+    """It refused the client, or is not Kafka; dialled again after a longer back-off."""
 
 
 CONNECTION_TRANSITIONS: dict[ConnectionState, tuple[ConnectionState, ...]] = {
@@ -62,7 +62,7 @@ NODE_TRANSITIONS: dict[NodeState, tuple[NodeState, ...]] = {
     NodeState.DISCONNECTED: (NodeState.CONNECTING,),
     NodeState.CONNECTING: (NodeState.READY, NodeState.DISCONNECTED, NodeState.REFUSED),
     NodeState.READY: (NodeState.DISCONNECTED, NodeState.REFUSED),
-    NodeState.REFUSED: (NodeState.DISCONNECTED,),
+    NodeState.REFUSED: (NodeState.CONNECTING, NodeState.DISCONNECTED),
 }
 
 S = TypeVar("S", ConnectionState, NodeState)

@@ -211,7 +211,7 @@ class Intake:
         metadata.add_topic(wait.topic)
         if topic is not None:
             metadata.request_update()
-        self._client.network.forgive()
+        self._client.network.clear_refusals()
         self._asked.append(_Asked(wait, metadata.version, self._client.ledger_mark()))
 
     def _answer(self) -> None:

@@ -115,6 +115,7 @@ class Sender:
         )
         if self.transactions is not None and self.transactions.is_hurried:
             self._accumulator.is_hurried = True
+        self._client.send_due_questions(now_ms)
         wait_until_ms = min(self._batches.run(now_ms), self._next_deadline_ms())
         if self.transactions is not None:
             wait_until_ms = min(wait_until_ms, self.transactions.run(now_ms))
@@ -183,7 +184,7 @@ class Sender:
         self._intake.fail_waits(error)
         if self.transactions is not None:
             self.transactions.fail_calls(error)
-        self._client.network.forgive()
+        self._client.network.clear_refusals()
         if self._identity is not None:
             self._identity.error = None
 

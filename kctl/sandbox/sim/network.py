@@ -275,6 +275,11 @@ class Connection:
         self._client_gone()
         self._disconnected(_os_error(errno.ECONNRESET))
 
+    def inject(self, data: bytes) -> None:
+        """The client gets bytes that the broker did not send, behind those it did."""
+        if self._server is not None:
+            self._down.write(data, self._received)
+
     def half_close(self) -> None:
         """The broker has closed: what it wrote arrives, and then the client sees the end."""
         self._up.drop()
@@ -319,6 +324,16 @@ class SimNetwork:
     def listen(self, ip: str, port: int, listener: Listener) -> None:
         """Let `listener` answer for `ip:port`."""
         self._listeners[ip, port] = listener
+
+    def replace_listener(self, ip: str, listener: Listener) -> Callable[[], None]:
+        """Let `listener` answer for every port of an address that is listened on; return what ends that."""
+        before = {place: present for place, present in self._listeners.items() if place[0] == ip}
+        self._listeners |= dict.fromkeys(before, listener)
+
+        def restore() -> None:
+            self._listeners |= before
+
+        return restore
 
     def stop_listening(self, ip: str, port: int) -> None:
         """Let nobody answer for `ip:port`: connects are refused."""

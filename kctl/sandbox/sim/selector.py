@@ -38,6 +38,8 @@ class SimSelector:
         self._network = network
         self._name = hub.unique(f"{name}.io")
         self._connections: dict[int, Connection] = {}
+        self._lost_bytes: dict[int, int] = {}
+        """By channel that the network ended: what its kernel never took."""
         self._events: list[IoEvent] = []
         self._is_woken = False
         self._is_shut = False
@@ -57,14 +59,17 @@ class SimSelector:
         connection = self._connections.get(channel)
         if connection is not None:
             connection.send(bytes(data))
+        elif channel in self._lost_bytes:
+            self._lost_bytes[channel] += len(data)
 
     def unsent_bytes(self, channel: int) -> int:
         """Return what the simulated kernel has not taken yet: nothing, unless its buffer is full."""
         connection = self._connections.get(channel)
-        return 0 if connection is None else connection.unsent_bytes
+        return self._lost_bytes.get(channel, 0) if connection is None else connection.unsent_bytes
 
     def close(self, channel: int) -> None:
         """Forget the channel; events of it that no poll has returned are dropped. Idempotent."""
+        self._lost_bytes.pop(channel, None)
         connection = self._connections.pop(channel, None)
         if connection is not None:
             connection.abandon()
@@ -110,4 +115,5 @@ class SimSelector:
 
     def lost(self, channel: int) -> None:
         """Take note that the network ended the channel."""
-        self._connections.pop(channel, None)
+        connection = self._connections.pop(channel, None)
+        self._lost_bytes[channel] = 0 if connection is None else connection.unsent_bytes

@@ -156,6 +156,24 @@ def test_a_reset_that_a_write_meets_first_is_still_a_reset(selector: Selector, s
     assert event.error.errno == errno.ECONNRESET
 
 
+@pytest.mark.parametrize("is_polled", [False, True], ids=["before the poll", "after the poll"])
+def test_bytes_of_a_failed_write_are_not_taken_for_written(
+    selector: Selector, server: socket.socket, is_polled: bool
+) -> None:
+    peer = connect(selector, server)
+    selector.send(1, bytes(32 << 20))
+    unsent = selector.unsent_bytes(1)
+    assert unsent > 0
+    peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+    peer.close()
+    while is_polled and not any(isinstance(event, Disconnected) for event in selector.poll(PATIENCE_MS)):
+        pass
+    selector.send(1, b"more")
+    assert selector.unsent_bytes(1) >= 4
+    selector.close(1)
+    assert selector.unsent_bytes(1) == 0
+
+
 def test_a_closed_channel_says_nothing_more(selector: Selector, server: socket.socket) -> None:
     with connect(selector, server) as peer:
         peer.sendall(b"unheard")

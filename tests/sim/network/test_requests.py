@@ -5,7 +5,7 @@ from kctl.client.errors import ConnectionLost, RequestTimeout, UnsupportedVersio
 from kctl.client.events import Closed, Lost, RequestExpired, RequestSent, ResponseReceived, Throttled
 from kctl.client.network.network_client import Answer
 from kctl.client.protocol.api.api_versions import ApiVersionsRequest
-from kctl.client.protocol.api.metadata import MetadataResponse
+from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse
 from kctl.client.protocol.api.produce import ProduceRequest
 from kctl.client.protocol.framing import RequestFrame
 from kctl.client.protocol.schema import Response
@@ -111,6 +111,22 @@ def test_idle_connections_are_closed_all_in_one_poll_and_used_ones_stay() -> Non
         assert 10_000 <= hub.now_ms <= 10_020
         assert bench.client.is_ready(-3)
         assert bench.client.errors() == []
+
+
+def test_writing_keeps_a_connection_from_being_idle() -> None:
+    """Produce with acks=0 gets no answers."""
+    with Hub() as hub:
+        bench = Bench(hub, connections_max_idle_ms=1000)
+        bench.connect()
+        written: list[Answer] = []
+        for _ in range(50):
+            bench.client.send(-1, MetadataRequest(), timeout_ms=1000, on_done=written.append, expect_response=False)
+            bench.nodes[0].answer = lambda _: None
+            bench.poll_until(lambda: False, until_ms=hub.now_ms + 100)
+        assert bench.seen(Closed) == []
+        assert [answer.error for answer in written] == [None] * 50
+        bench.poll_until(lambda: bool(bench.seen(Closed)), until_ms=hub.now_ms + 5000)
+        assert 5900 <= hub.now_ms <= 5920
 
 
 def test_a_node_that_left_keeps_its_connection_until_its_last_answer() -> None:

@@ -73,7 +73,7 @@ class FakeNetwork:
     def fatal_error(self) -> KafkaError | None:
         return self.refusal
 
-    def forgive(self) -> None:
+    def clear_refusals(self) -> None:
         self.refusal = None
 
     def any_ready_node(self, avoid: Sequence[int] = ()) -> Node | None:

@@ -76,7 +76,7 @@ class FakeNetwork(NetworkClient):
     def fatal_error(self) -> KafkaError | None:
         return self.fatal
 
-    def forgive(self) -> None:
+    def clear_refusals(self) -> None:
         self.fatal = None
 
     def any_ready_node(self, avoid: Sequence[int] = ()) -> Node | None:

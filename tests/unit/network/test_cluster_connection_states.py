@@ -11,7 +11,10 @@ from kctl.client.network.states import NodeState
 def make(seed: int = 0, *, setup_ms: int = 1000, setup_max_ms: int = 5000) -> ClusterConnectionStates:
     chance = Random(seed)
     backoff = ExponentialBackoff(50, 1000, chance)
-    return ClusterConnectionStates(backoff, setup_timeout_ms=setup_ms, setup_timeout_max_ms=setup_max_ms, chance=chance)
+    refusal = ExponentialBackoff(1000, 10_000, chance)
+    return ClusterConnectionStates(
+        backoff, refusal, setup_timeout_ms=setup_ms, setup_timeout_max_ms=setup_max_ms, chance=chance
+    )
 
 
 def test_next_node_idx_goes_round_from_a_drawn_start() -> None:
@@ -66,13 +69,37 @@ def test_giving_up_ourselves_costs_the_node_nothing() -> None:
     assert states.setup_timeout_ms(1) == 1000
 
 
-def test_a_refusal_is_not_tried_again_until_it_is_forgotten() -> None:
+def refuse(states: ClusterConnectionStates, at_ms: int) -> int:
+    """Let the node refuse at that instant; return how long it is not dialled."""
+    states.connecting(1, at_ms)
+    states.disconnected(1, at_ms, AuthenticationError("wrong password"))
+    return states.may_connect_at_ms(1) - at_ms
+
+
+def test_refusal_is_retried_after_a_back_off_that_grows_to_its_maximum() -> None:
     states = make()
-    states.connecting(1, 0)
-    error = AuthenticationError("wrong password")
-    states.disconnected(1, 0, error)
-    assert states.state(1) is NodeState.REFUSED
-    assert states.error(1) is error
-    assert not states.can_connect(1, 10**9)
-    states.forget(1)
-    assert states.can_connect(1, 0)
+    at_ms, waits = 0, []
+    for _ in range(7):
+        waits.append(refuse(states, at_ms))
+        assert states.state(1) is NodeState.REFUSED
+        assert isinstance(states.error(1), AuthenticationError)
+        assert not states.can_connect(1, at_ms + waits[-1] - 1)
+        at_ms += waits[-1]
+        assert states.can_connect(1, at_ms)
+    assert 800 <= waits[0] <= 1200
+    assert all(0.8 * 2**n * 1000 <= wait <= 1.2 * 2**n * 1000 for n, wait in enumerate(waits[:4]))
+    assert all(8000 <= wait <= 10_000 for wait in waits[4:])
+    states.connecting(1, at_ms)
+    states.ready(1)
+    states.disconnected(1, at_ms, ConnectionLost("x"))
+    assert refuse(states, at_ms + 100) <= 1200
+
+
+def test_cleared_refusal_keeps_its_first_back_off_and_is_no_refusal_any_more() -> None:
+    states = make()
+    for at_ms in (0, 2000, 5000, 10_000):
+        refuse(states, at_ms)
+    states.clear_refusal(1)
+    assert states.state(1) is NodeState.DISCONNECTED
+    assert 800 <= states.may_connect_at_ms(1) - 10_000 <= 1200
+    assert refuse(states, 12_000) > 8000

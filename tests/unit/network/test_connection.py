@@ -97,6 +97,18 @@ def test_an_answer_that_nobody_asked_for_ends_the_connection() -> None:
         wired.connection.receive(data, 0)
 
 
+def test_answer_before_a_damaged_frame_is_not_lost() -> None:
+    wired = Wired()
+    wired.make_ready()
+    first, second = send(wired), send(wired)
+    good, damaged = wired.reply(first, MetadataResponse()), bytearray(wired.reply(second, MetadataResponse()))
+    damaged[7] ^= 0x55  # its correlation id
+    with pytest.raises(RemoteProtocolError, match="correlation id"):
+        wired.connection.receive(good + damaged, 0)
+    assert [answer.request.correlation_id for answer in wired.connection.take_arrived()] == [first.correlation_id]
+    assert [request.correlation_id for request in wired.connection.closed()] == [second.correlation_id]
+
+
 def test_a_broken_answer_names_node_and_api() -> None:
     wired = Wired()
     wired.make_ready()

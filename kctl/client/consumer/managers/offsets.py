@@ -254,13 +254,10 @@ class OffsetsManager:
         )
 
     def _not_ready(self, node_id: int, queries: list[OffsetQuery]) -> None:
+        """Wait for the connection; a leader that refused is dialled again too."""
         error = self._leaders.why_not_ready(node_id)
         for query in queries:
-            if not self._is_open(query):
-                continue
-            if error is not None and not may_pass(error):
-                self._fail(query, error)
-            else:
+            if self._is_open(query):
                 self._wait(query, error, self._leaders.not_ready_reason(node_id, error))
 
     def _wait(self, query: OffsetQuery, error: KafkaError | None, reason: str) -> None:

@@ -75,11 +75,8 @@ class PartitionNews:
         self.wait(tp, state, reason, WaitKind.RECREATED)
 
     def not_ready(self, node_id: int, entries: Iterable[Entry]) -> None:
-        """Say why the leader of these cannot be asked yet."""
+        """Say why the leader of these cannot be asked yet; one that refused is dialled again too."""
         error = self._leaders.why_not_ready(node_id)
+        reason = self._leaders.not_ready_reason(node_id, error)
         for tp, state, _ in entries:
-            if error is not None and not may_pass(error):
-                self.fail(tp, state, error)
-            else:
-                reason = self._leaders.not_ready_reason(node_id, error)
-                self.wait(tp, state, reason, WaitKind.CONNECTION, error, node_id)
+            self.wait(tp, state, reason, WaitKind.CONNECTION, error, node_id)

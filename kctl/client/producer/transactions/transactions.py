@@ -147,7 +147,7 @@ class Transactions:
             self._is_end_sent = False
             self.state = next_state
             self._calls.begin(call)
-            self._client.network.forgive()
+            self._client.network.clear_refusals()
 
     def _begin(self) -> None:
         self._learn_version()

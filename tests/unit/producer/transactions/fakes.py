@@ -78,7 +78,7 @@ class CoordinatorNetwork(FakeNetwork):
     def any_ready_node(self, avoid: Sequence[int] = ()) -> Node | None:
         return next((node for node in self.nodes if node.node_id in self.up and node.node_id not in avoid), None)
 
-    def forgive(self) -> None:
+    def clear_refusals(self) -> None:
         return
 
 

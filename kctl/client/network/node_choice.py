@@ -1,0 +1,102 @@
+"""Node selection: which node is asked what any node can answer, and which is connected next while none is ready.
+
+Knows the load and the throttling of every node; opens and closes no connection itself. The in-flight limit is about
+requests to one certain node: Produce above all. What any node can answer (Metadata, InitProducerId, FindCoordinator,
+topic ids, telemetry) ignores it, so that a producer that fills every slot still learns of new leaders and topics.
+Shown by tests/sim/network/test_races.py and tests/sim/producer/test_saturation.py.
+
+Source: KIP-601's LeastLoadedNodeProvider. Differs: Java takes only a node with a free slot.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from kctl.client.clock import FOREVER_MS, Clock
+from kctl.client.cluster import Node
+from kctl.client.network.candidate_race import CandidateRace
+from kctl.client.network.cluster_connection_states import ClusterConnectionStates
+from kctl.client.network.dialer import Dialer
+from kctl.client.network.node_entry import NodeEntry
+
+
+class NodeChoice:
+    """The choice among the members of a client's list of nodes."""
+
+    def __init__(
+        self,
+        entries: Mapping[int, NodeEntry],
+        states: ClusterConnectionStates,
+        dialer: Dialer,
+        clock: Clock,
+        *,
+        attempt_delay_ms: int,
+    ) -> None:
+        self._entries = entries
+        self._states = states
+        self._dialer = dialer
+        self._clock = clock
+        self._race = CandidateRace(attempt_delay_ms)
+
+    def least_loaded_node(self) -> Node | None:
+        """Return the node to ask next, ready or not: KIP-601's choice.
+
+        Ready with the least in flight, else connecting, else by `next_node_idx` among those not backing off.
+        """
+        if (ready := self._least_loaded_ready()) is not None:
+            return ready.node
+        connecting = [entry for entry in self.members() if entry.attempt is not None]
+        if connecting:
+            return connecting[0].node
+        candidate = self._next_candidate()
+        return None if candidate is None else candidate.node
+
+    def any_ready_node(self, avoid: Sequence[int] = ()) -> Node | None:
+        """Return a ready node, least loaded first; with none, start candidates one after the other until one is."""
+        ready = self._least_loaded_ready(avoid)
+        if ready is not None:
+            return ready.node
+        self._race.is_running = True
+        now_ms = self._clock.now_ms()
+        if self._race.is_due(now_ms, connecting=len(self._dialer.under_way)):
+            candidate = self._next_candidate()
+            if candidate is not None:
+                self._race.started(now_ms)
+                self._dialer.start(candidate)
+        return None
+
+    def all_unavailable(self) -> bool:
+        """Return whether every node is backing off, after a failure or a refusal: time to rebootstrap (KIP-899)."""
+        now_ms = self._clock.now_ms()
+        members = self.members()
+        return bool(members) and all(self._states.is_backing_off(entry.node.node_id, now_ms) for entry in members)
+
+    def next_deadline_ms(self, now_ms: int) -> int:
+        """Return when a further candidate may be started, while a caller waits for any node."""
+        if not self._race.is_running:
+            return FOREVER_MS
+        idle = [node_id for entry in self.members() if self._states.is_idle(node_id := entry.node.node_id)]
+        may_start = any(self._states.can_connect(node_id, now_ms) for node_id in idle)
+        backed_off = [at for node_id in idle if (at := self._states.may_connect_at_ms(node_id)) > now_ms]
+        return min([self._race.next_deadline_ms(may_start=may_start), *backed_off])
+
+    def wait_ended(self) -> None:
+        """Forget that a caller waits for any node; it says so again before the next wait."""
+        self._race.is_running = False
+
+    def members(self) -> list[NodeEntry]:
+        """Return the nodes of the present list, without dedicated connections and nodes that left."""
+        return [entry for entry in self._entries.values() if entry.is_member]
+
+    def _least_loaded_ready(self, avoid: Sequence[int] = ()) -> NodeEntry | None:
+        now_ms = self._clock.now_ms()
+        members = [entry for entry in self.members() if entry.node.node_id not in avoid]
+        ready = [entry for entry in members if entry.connection is not None and now_ms >= entry.throttled_until_ms]
+        return min(ready, key=lambda e: len(e.connection.in_flight) if e.connection else 0, default=None)
+
+    def _next_candidate(self) -> NodeEntry | None:
+        """Return whose turn it is among the nodes that may be dialled now."""
+        members, now_ms = self.members(), self._clock.now_ms()
+        for _ in members:
+            entry = members[self._states.next_node_idx(len(members))]
+            if entry.connection is None and self._states.can_connect(entry.node.node_id, now_ms):
+                return entry
+        return None

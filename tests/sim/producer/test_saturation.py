@@ -1,0 +1,107 @@
+"""A producer that fills every in-flight slot of every broker still learns of new topics and of new leaders."""
+
+from collections import deque
+
+import pytest
+
+from kctl.client.errors import MaxBlockTimeout
+from kctl.client.producer import Producer, SendFuture
+from kctl.sandbox import ClusterSettings, Fault
+from kctl.sandbox.quotas import Quota
+from kctl.sandbox.sim import LinkFault
+from tests.sim.producer.world import World, run
+
+ANSWER_MS = 50
+PARTITIONS = 6
+WAITING = 40
+SATURATED = {"linger.ms": 0, "batch.size": 0, "metadata.max.age.ms": 300_000}
+TOPICS = {"t": PARTITIONS}
+
+
+class Load:
+    """An application that keeps many batches of each partition waiting, until it is stopped."""
+
+    def __init__(self, world: World, producer: Producer) -> None:
+        self._world = world
+        self._producer = producer
+        self._is_stopped = False
+        world.hub.spawn("load", self._fill)
+
+    def _fill(self) -> None:
+        waiting: dict[int, deque[SendFuture]] = {partition: deque() for partition in range(PARTITIONS)}
+        while not self._is_stopped:
+            for partition, futures in waiting.items():
+                while futures and futures[0].done():
+                    futures.popleft()
+                while len(futures) < WAITING:
+                    futures.append(self._producer.send("t", bytes(100), partition=partition))
+            self._world.hub.sleep_ms(10)
+
+    def stop(self, world: World) -> None:
+        self._is_stopped = True
+        world.sandbox.heal()
+        world.hub.sleep_ms(1000)
+        self._producer.flush()
+        self._producer.close()
+
+
+def saturate(world: World, properties: dict[str, object] | None = None) -> tuple[Producer, Load]:
+    """Return a producer whose brokers all have five requests in flight, and each free slot is taken at once."""
+    for node in (1, 2, 3):
+        world.sandbox.start_fault(node, Fault.DELAY, ms=ANSWER_MS)
+    producer = world.producer({**SATURATED, **(properties or {})})
+    producer.partitions_for("t")
+    load = Load(world, producer)
+    world.hub.sleep_ms(2000)
+    assert producer.metrics().batches_in_flight >= 15
+    return producer, load
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("idempotent", ["true", "false"])
+def test_metadata_of_a_new_topic_comes_within_a_second(seed: int, idempotent: str) -> None:
+    def app(world: World) -> None:
+        producer, load = saturate(world, {"enable.idempotence": idempotent})
+        start_ms = world.hub.now_ms
+        assert len(producer.partitions_for("new", 15)) == 2
+        assert world.hub.now_ms - start_ms <= 1000
+        load.stop(world)
+
+    run(app, topics={**TOPICS, "new": 2}, seed=seed)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_records_reach_the_new_leader_of_a_broker_that_died_within_two_seconds(seed: int) -> None:
+    def app(world: World) -> None:
+        _, load = saturate(world)
+        dead = world.leader("t", 0)
+        for connection in world.network.connections_of(ip=f"10.0.0.{dead}"):
+            connection.cut()
+        world.network.faults.start(LinkFault.REFUSE, ip=f"10.0.0.{dead}")
+        for partition in range(PARTITIONS):
+            if world.leader("t", partition) == dead:
+                world.sandbox.move_leader("t", partition, dead % 3 + 1)
+        moved_ms = world.hub.now_ms
+        before = len(world.records("t", 0))
+        while len(world.records("t", 0)) == before:
+            world.hub.sleep_ms(10)
+            assert world.hub.now_ms - moved_ms <= 2000
+        load.stop(world)
+
+    run(app, topics=TOPICS, seed=seed, settings=ClusterSettings(default_replication_factor=3))
+
+
+def test_throttled_brokers_are_asked_nothing_until_they_allow_it() -> None:
+    def app(world: World) -> None:
+        producer = world.producer({"linger.ms": 0, "request.timeout.ms": 5000})
+        producer.send("t", b"first").result()
+        world.sandbox.limit(Quota.PRODUCE, 1000)
+        futures = [producer.send("t", bytes(1000)) for _ in range(20)]
+        for future in futures[:2]:
+            future.result()
+        with pytest.raises(MaxBlockTimeout):
+            producer.partitions_for("new", 0.5)
+        producer.flush()
+        producer.close()
+
+    run(app, topics={"t": 1, "new": 1}, nodes=1)
