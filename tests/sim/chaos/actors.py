@@ -15,7 +15,7 @@ from kctl.client.consumer.group_events import Offsets
 from kctl.client.consumer.rebalance_listener import RebalanceListener
 from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import InvalidOffsetError, KafkaError, KafkaTimeoutError, RemoteProtocolError
-from kctl.client.events import Expired, Failed, Lost
+from kctl.client.events import Expired, Failed, Lost, ResponseReceived
 from kctl.sandbox.sim import sim_runtime
 from tests.sim.chaos.plan import ClientPlan
 from tests.sim.chaos.world import BOOTSTRAP, Phase, World
@@ -23,6 +23,7 @@ from tests.sim.chaos.world import BOOTSTRAP, Phase, World
 T = TypeVar("T")
 TIMEOUTS_MS = (0, 1, 10, 100, 500, 2000)
 EVERYTHING = ("t", "u")
+HANDSHAKE = ("ApiVersions", "SaslHandshake", "SaslAuthenticate")
 OLDER_MS = 3_600_000
 CALM_POLL_MS = 500
 CLOSE_MS = 30_000
@@ -62,6 +63,11 @@ class Listener(RebalanceListener):
         self._life.gave_up(topic_partitions)
 
 
+def is_acceptance(event: ResponseReceived) -> bool:
+    """Return whether a broker has answered a request that is not part of the handshake."""
+    return event.target.node_id >= 0 and event.api not in HANDSHAKE
+
+
 class Life:
     """One consumer, from its making to its end."""
 
@@ -77,6 +83,7 @@ class Life:
         """The next offset of each partition that delivered something or was positioned."""
         self.owned: list[TopicPartition] = []
         """The assignment after the last poll."""
+        self._is_accepted = False
         properties = {"bootstrap.servers": BOOTSTRAP, "client.id": self.proc, **plan.properties}
         self.group = str(properties.get("group.id", ""))
         runtime = sim_runtime(world.hub, plan.name, world.network, world.resolver)
@@ -91,7 +98,11 @@ class Life:
 
     def _on_network_event(self, event: object) -> None:
         if isinstance(event, Failed | Lost | Expired) and isinstance(event.error, RemoteProtocolError):
-            self.world.history.event(self.proc, "protocol-error", str(event.error))
+            if not self.world.plan.has_strange_bytes:
+                self.world.history.event(self.proc, "protocol-error", str(event.error))
+        elif isinstance(event, ResponseReceived) and is_acceptance(event) and not self._is_accepted:
+            self._is_accepted = True
+            self.world.history.event(self.proc, "accepted-by-broker")
 
     # --- calls ------------------------------------------------------------------------------------------------------
 

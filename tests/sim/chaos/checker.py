@@ -64,10 +64,11 @@ def rules(plan: Plan) -> tuple[Rule[Facts], ...]:
     from tests.sim.chaos.rules_consumer import ConsumerRules
     from tests.sim.chaos.rules_deadlines import DeadlineRules
     from tests.sim.chaos.rules_groups import GroupRules
+    from tests.sim.chaos.rules_refusals import RefusalRules
     from tests.sim.chaos.rules_resources import ResourceRules
 
     made: Sequence[Callable[[Plan], Rule[Facts]]] = (ConsumerRules, GroupRules, DeadlineRules, ResourceRules)
-    return tuple(make(plan) for make in made)
+    return (*(make(plan) for make in made), RefusalRules())
 
 
 def check(entries: Iterable[Entry], plan: Plan) -> list[Violation]:

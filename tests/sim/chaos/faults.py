@@ -13,6 +13,7 @@ from kctl.sandbox.sim.network import Connection
 from tests.sim.chaos.history import CLUSTER
 from tests.sim.chaos.plan import NODES, Fault, Kind
 from tests.sim.chaos.stage import Stage
+from tests.sim.hub.strangers import TLS_ALERT, UNAVAILABLE, Stranger
 
 GROUPS = ("g", "k")
 MOST_PARTITIONS_OF_U = 5
@@ -31,11 +32,18 @@ _LINK_FAULTS = {
     Kind.SEGMENTS: (LinkFault.SEGMENTS,),
     Kind.WINDOW: (LinkFault.WINDOW,),
 }
+DAMAGES = (
+    (2**31 - 1).to_bytes(4, "big") + bytes(60),
+    bytes([0xFF] * 16),
+    (64).to_bytes(4, "big") + bytes([0x55] * 64),
+)
+"""Frames that no broker sends: of 2 GiB, of a negative size, and an answer to no request."""
 _ENDINGS: dict[Kind, Callable[[Connection, int], None]] = {
     Kind.CUT: lambda connection, _: connection.cut(),
     Kind.HALF_CLOSE: lambda connection, _: connection.half_close(),
     Kind.FORGOTTEN: lambda connection, _: connection.forget_broker(),
     Kind.ORPHAN: lambda connection, execute_after_ms: connection.orphan(execute_after_ms),
+    Kind.DAMAGE: lambda connection, choice: connection.inject(DAMAGES[choice % len(DAMAGES)]),
 }
 _NODE_FAULTS = {
     Kind.PAUSE: NodeFault.FREEZE,
@@ -60,11 +68,13 @@ class Trouble:
         self._on_nodes: dict[tuple[int, NodeFault], list[int]] = {}
         self._is_healed = False
         self._forgotten: list[Connection] = []
+        self._rejecting: dict[int, list[End]] = {}
         of_kinds: dict[Kind, Callable[[Fault], End | None]] = {
             **dict.fromkeys(_LINK_FAULTS, self._link),
             **dict.fromkeys(_ENDINGS, self._ending),
             **dict.fromkeys(_NODE_FAULTS, self._node),
             Kind.SWIZZLE: self._swizzle,
+            Kind.REJECT: self._reject,
             Kind.CRASH: self._crash,
             Kind.LEADER: self._leader,
             Kind.ELECTION: self._election,
@@ -117,6 +127,9 @@ class Trouble:
         for connection in self._forgotten:
             connection.cut()  # or the first request on it, in the calm, would be the one that finds out
         world.network.faults.heal()
+        for ends in self._rejecting.values():
+            while ends:
+                ends.pop()()
         world.sandbox.heal()
         world.replies.heal()
         for group in GROUPS:
@@ -192,6 +205,20 @@ class Trouble:
             connection.cut()
         number = network.faults.start(LinkFault.REFUSE, ip=ip_of(fault.node))
         return lambda: network.faults.stop(number)
+
+    def _reject(self, fault: Fault) -> End:
+        """Let another server answer at the address of a node: a balancer without a backend, a TLS listener."""
+        network, ip = self._world.network, ip_of(fault.node)
+        for connection in network.connections_of(ip=ip):
+            connection.cut()
+        ends = self._rejecting.setdefault(fault.node, [])
+        ends.append(network.replace_listener(ip, Stranger((UNAVAILABLE, TLS_ALERT)[fault.number % 2])))
+
+        def end() -> None:
+            if ends:
+                ends.pop()()  # the latest first: each puts back what it found
+
+        return end
 
     # --- the cluster ------------------------------------------------------------------------------------------------
 

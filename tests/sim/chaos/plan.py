@@ -6,7 +6,7 @@ the sandbox. Shown by tests/sim/chaos/test_plan.py.
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from hashlib import blake2b
 from pathlib import Path
@@ -40,6 +40,8 @@ class Kind(Enum):
     HALF_CLOSE = "half-close"
     FORGOTTEN = "forgotten"
     ORPHAN = "orphan"
+    DAMAGE = "damage"
+    REJECT = "reject"
     SWIZZLE = "swizzle"
     PAUSE = "pause"
     SILENCE = "silence"
@@ -64,7 +66,7 @@ class Kind(Enum):
 
 LINK = (
     Kind.CLOG_REQUESTS, Kind.CLOG_RESPONSES, Kind.CLOG, Kind.BLACKHOLE, Kind.REFUSE, Kind.SLOW, Kind.RATE,
-    Kind.SEGMENTS, Kind.WINDOW, Kind.CUT, Kind.HALF_CLOSE, Kind.FORGOTTEN, Kind.ORPHAN,
+    Kind.SEGMENTS, Kind.WINDOW, Kind.CUT, Kind.HALF_CLOSE, Kind.FORGOTTEN, Kind.ORPHAN, Kind.DAMAGE,
 )  # fmt: skip
 """Kinds that concern one client and one node."""
 
@@ -154,6 +156,11 @@ class Plan(NamedTuple):
         return any(client.is_static and "group.protocol" not in client.properties for client in self.clients)
 
     @property
+    def has_strange_bytes(self) -> bool:
+        """Whether clients get bytes that no broker sends."""
+        return is_strange(self.faults)
+
+    @property
     def cuts_logs(self) -> bool:
         """Whether ends of logs are lost."""
         return any(fault.kind == Kind.CUT_LOG.value for fault in self.faults)
@@ -162,6 +169,11 @@ class Plan(NamedTuple):
     def digest(self) -> str:
         """A short name of what is in it."""
         return blake2b(to_json(self).encode(), digest_size=4).hexdigest()
+
+
+def is_strange(faults: Iterable[Fault]) -> bool:
+    """Return whether faults give clients bytes that no broker sends: a damaged frame, or another server's answer."""
+    return any(fault.kind in (Kind.DAMAGE.value, Kind.REJECT.value) for fault in faults)
 
 
 # --- files ------------------------------------------------------------------------------------------------------------

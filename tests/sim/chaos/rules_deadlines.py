@@ -18,6 +18,7 @@ from tests.sim.chaos.checker import Violation, broken
 from tests.sim.chaos.facts import Facts
 from tests.sim.chaos.history import CLUSTER, Entry
 from tests.sim.chaos.plan import Plan
+from tests.sim.chaos.rules_refusals import REFUSALS
 
 COMMIT_LIMIT_MS = 250
 CLOSE_LIMIT_MS = 1000
@@ -50,6 +51,7 @@ class DeadlineRules:
             for fault in plan.faults
         )
         self._cuts_logs = plan.cuts_logs
+        self._has_strange_bytes = plan.has_strange_bytes
         self._is_calm = plan.kind == "calm"
 
     def see(self, entry: Entry, facts: Facts) -> Iterator[Violation]:
@@ -96,6 +98,8 @@ class DeadlineRules:
             return
         if entry.error in OF_TOPICS and self._is_unknown_expected:
             return
+        if entry.error in REFUSALS and self._has_strange_bytes:
+            return  # R10 says when that is wrong
         if entry.error == "LogTruncationError" and entry.what in OF_CUTS and self._cuts_logs:
             return
         is_expected = entry.error in EXPECTED.get(entry.what, ()) and entry.error != "WakeupError"

@@ -18,11 +18,12 @@ from kctl.client.errors import (
     MaxBlockTimeout,
     RemoteProtocolError,
 )
-from kctl.client.events import Expired, Failed, Lost
+from kctl.client.events import Expired, Failed, Lost, ResponseReceived
 from kctl.client.producer import Producer, SendFuture
 from kctl.client.producer.future import NO_PARTITION, Outcome
 from kctl.client.producer.record_run import ColumnsFuture, RecordRun
 from kctl.sandbox.sim import sim_runtime
+from tests.sim.chaos.actors import is_acceptance
 from tests.sim.chaos_producer.plan import ProducerClient
 from tests.sim.chaos_producer.sendings import names_of, watch, watch_rows
 from tests.sim.chaos_producer.world import BOOTSTRAP, Phase, ProducerWorld, Sent
@@ -63,6 +64,7 @@ class Life:
         self._recent: list[SendFuture | ColumnsFuture] = []
         self._told = 0
         self._sent = 0
+        self._is_accepted = False
         chance = world.hub.rng(f"callbacks.{self.proc}")
         self._chance = chance
         is_told_to_close = plan.closes_in_callback and world.phase is Phase.CHAOS
@@ -80,7 +82,11 @@ class Life:
 
     def _on_network_event(self, event: object) -> None:
         if isinstance(event, Failed | Lost | Expired) and isinstance(event.error, RemoteProtocolError):
-            self.world.history.event(self.proc, "protocol-error", str(event.error))
+            if not self.world.plan.has_strange_bytes:
+                self._note("protocol-error", str(event.error))
+        elif isinstance(event, ResponseReceived) and is_acceptance(event) and not self._is_accepted:
+            self._is_accepted = True
+            self._note("accepted-by-broker", None)
 
     # --- calls ------------------------------------------------------------------------------------------------------
 

@@ -13,13 +13,14 @@ from tests.sim.chaos_producer.plan import ProducerPlan
 
 def rules() -> tuple[Rule[Facts], ...]:
     """Return a fresh set of all rules."""
+    from tests.sim.chaos.rules_refusals import RefusalRules
     from tests.sim.chaos_producer.rules_calls import CallRules
     from tests.sim.chaos_producer.rules_records import RecordRules
     from tests.sim.chaos_producer.rules_resources import ProducerResourceRules
     from tests.sim.chaos_producer.rules_sendings import SendingRules
     from tests.sim.chaos_producer.rules_transactions import TransactionRules
 
-    return (RecordRules(), SendingRules(), TransactionRules(), CallRules(), ProducerResourceRules())
+    return (RecordRules(), SendingRules(), TransactionRules(), CallRules(), ProducerResourceRules(), RefusalRules())
 
 
 def check(entries: Iterable[Entry], plan: ProducerPlan) -> list[Violation]:

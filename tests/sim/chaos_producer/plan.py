@@ -12,7 +12,7 @@ from hashlib import blake2b
 from random import Random
 from typing import NamedTuple
 
-from tests.sim.chaos.plan import LINK, NODES, Fault, Kind, size_of, spread
+from tests.sim.chaos.plan import LINK, NODES, Fault, Kind, is_strange, size_of, spread
 
 PARTITIONS = {"t": 3}
 """The topic of every run; it gets more partitions, and is never deleted."""
@@ -34,8 +34,8 @@ class Extra(Enum):
 
 SHARED = (
     *LINK, Kind.SWIZZLE, Kind.PAUSE, Kind.SILENCE, Kind.RESET_ON_REQUEST, Kind.DROP_ANSWERS, Kind.DELAY, Kind.CRASH,
-    Kind.LEADER, Kind.ELECTION, Kind.COORDINATOR, Kind.TROUBLE, Kind.PARTITIONS, Kind.THROTTLE, Kind.ERRORS, Kind.STALL,
-    Kind.WALL_CLOCK, Kind.RESOLVER,
+    Kind.REJECT, Kind.LEADER, Kind.ELECTION, Kind.COORDINATOR, Kind.TROUBLE, Kind.PARTITIONS, Kind.THROTTLE,
+    Kind.ERRORS, Kind.STALL, Kind.WALL_CLOCK, Kind.RESOLVER,
 )  # fmt: skip
 """Kinds that producers meet as consumers do. Logs lose no committed end here, and no topic goes."""
 KINDS = (*(kind.value for kind in SHARED), *(kind.value for kind in Extra))
@@ -122,6 +122,11 @@ class ProducerPlan(NamedTuple):
     def transactional_ids(self) -> list[str]:
         """The transactional ids in use."""
         return list(dict.fromkeys(one.transactional_id for one in self.clients if one.transactional_id))
+
+    @property
+    def has_strange_bytes(self) -> bool:
+        """Whether clients get bytes that no broker sends."""
+        return is_strange(self.faults)
 
     @property
     def digest(self) -> str:

@@ -23,16 +23,17 @@ class StaleMutant(Exception):
 
 
 def plant(mutant: Mutant, root: Path) -> None:
-    """Replace the mutant's text in the tree at `root`.
+    """Replace the mutant's texts in the tree at `root`.
 
     Raises:
         StaleMutant: it is not there exactly once.
     """
-    path = root / mutant.path
-    text = path.read_text()
-    if text.count(mutant.old) != 1:
-        raise StaleMutant(f"{mutant.name}: {mutant.path} has {text.count(mutant.old)} times: {mutant.old}")
-    path.write_text(text.replace(mutant.old, mutant.new))
+    for name, old, new in mutant.replacements:
+        path = root / name
+        text = path.read_text()
+        if text.count(old) != 1:
+            raise StaleMutant(f"{mutant.name}: {name} has {text.count(old)} times: {old}")
+        path.write_text(text.replace(old, new))
 
 
 def hunt_one(seeds: int, mutant: Mutant) -> str:

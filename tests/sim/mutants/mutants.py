@@ -9,15 +9,47 @@ _KIP_848 = f"{_MANAGERS}/membership_consumer.py"
 
 
 class Mutant(NamedTuple):
-    """One bug: in the file at `path`, `old` becomes `new`."""
+    """One bug: in the file at `path`, `old` becomes `new`; `also`: replacements in other files, (path, old, new)."""
 
     name: str
     path: str
     old: str
     new: str
+    also: tuple[tuple[str, str, str], ...] = ()
 
+    @property
+    def replacements(self) -> tuple[tuple[str, str, str], ...]:
+        """Every replacement, each (path, old, new)."""
+        return ((self.path, self.old, self.new), *self.also)
+
+
+REFUSED_FOR_GOOD = (
+    "kctl/client/network/cluster_connection_states.py",
+    "return record.state in _WITHOUT_CONNECTION and now_ms >= record.may_connect_at_ms",
+    "return record.state is NodeState.DISCONNECTED and now_ms >= record.may_connect_at_ms",
+)
+_DAMAGE_REFUSES = (
+    "kctl/client/network/network_client.py",
+    "if self._acceptance.is_given and not error.retriable:",
+    "if False:",
+)
 
 MUTANTS: tuple[Mutant, ...] = (
+    Mutant("a node that refused is never dialled again", *REFUSED_FOR_GOOD),
+    Mutant("a damaged frame is a refusal", *_DAMAGE_REFUSES),
+    Mutant(
+        "a refusal fails clients that were accepted",
+        "kctl/client/network/acceptance.py",
+        "if self._is_given_by_broker or any(",
+        "if any(",
+    ),
+    Mutant(
+        "a leader that refuses fails its partitions in each poll",
+        f"{_MANAGERS}/partition_news.py",
+        "        for tp, state, _ in entries:\n            self.wait(",
+        "        for tp, state, _ in entries:\n            if error is not None and not error.retriable:\n"
+        "                self.fail(tp, state, error)\n                continue\n            self.wait(",
+    ),
     Mutant(
         "stale events are current",
         f"{_CONSUMER}/subscription.py",

@@ -1,11 +1,19 @@
 """The bugs planted in the producer: one replacement of text each, found by the seeds of producers."""
 
-from tests.sim.mutants.mutants import Mutant
+from tests.sim.mutants.mutants import REFUSED_FOR_GOOD, Mutant
 
 _PRODUCER = "kctl/client/producer"
 _TRANSACTIONS = f"{_PRODUCER}/transactions/transactions.py"
 
 PRODUCER_MUTANTS: tuple[Mutant, ...] = (
+    Mutant(
+        "metadata waits for a slot that Produce has",
+        "kctl/client/network/node_choice.py",
+        "if entry.connection is not None and now_ms >= entry.throttled_until_ms]",
+        "if entry.connection is not None and len(entry.connection.in_flight) < 5]",
+        ((f"{_PRODUCER}/sender.py", "        self._client.send_due_questions(now_ms)\n", ""),),
+    ),
+    Mutant("a node that refused a producer is never dialled again", *REFUSED_FOR_GOOD),
     Mutant(
         "a refusal is taken for an acknowledgement",
         f"{_PRODUCER}/produce_calls.py",

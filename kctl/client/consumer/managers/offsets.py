@@ -236,19 +236,18 @@ class OffsetsManager:
 
     def _no_leader(self, query: OffsetQuery) -> None:
         error = self._leaders.why_none(query.topic_partition)
-        if error is not None and (not may_pass(error) or self._is_surely_unknown(query, error)):
+        if isinstance(error, BrokerError) and (not may_pass(error) or self._is_surely_unknown(query, error)):
             self._fail(query, error)
         else:
             self._wait(query, error, "waiting for metadata" if error is None else str(error))
 
-    def _is_surely_unknown(self, query: OffsetQuery, error: KafkaError) -> bool:
+    def _is_surely_unknown(self, query: OffsetQuery, error: BrokerError) -> bool:
         """Return whether metadata fetched since the call began says that the partition does not exist.
 
         Differs: Java asks again until the call's deadline; a position is waited for here too.
         """
         return (
             query.call_id != POSITIONS
-            and isinstance(error, BrokerError)
             and error.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             and self._leaders.version > self._calls[query.call_id].asked_at_version
         )

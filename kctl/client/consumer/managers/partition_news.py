@@ -14,7 +14,7 @@ from kctl.client.consumer.events import PartitionFailed, ToApplication, Truncate
 from kctl.client.consumer.managers.fetch_state import Entry, FetchState
 from kctl.client.consumer.managers.leaders import Leaders, may_pass
 from kctl.client.consumer.waiting import WaitKind
-from kctl.client.errors import KafkaError
+from kctl.client.errors import BrokerError, KafkaError
 
 
 class PartitionNews:
@@ -64,7 +64,7 @@ class PartitionNews:
     def no_leader(self, tp: TopicPartition, state: FetchState) -> None:
         """Say why no leader can be asked."""
         error = self._leaders.why_none(tp)
-        if error is not None and not may_pass(error):
+        if isinstance(error, BrokerError) and not may_pass(error):
             self.fail(tp, state, error)
         else:
             self.wait(tp, state, "waiting for metadata" if error is None else str(error), WaitKind.METADATA, error)
