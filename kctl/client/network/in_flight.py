@@ -8,13 +8,17 @@ from kctl.client.protocol.schema import Response
 
 
 class Answer(NamedTuple):
-    """How a request ended: exactly one of `response` and `error` is set."""
+    """How a request ended: exactly one of `response` and `error` is set.
+
+    `was_sent`: False only where certainly no byte of the request was given to a connection.
+    """
 
     node_id: int
     response: Response | None
     error: KafkaError | None
     version: int
     received_at_ms: int
+    was_sent: bool = True
 
 
 OnDone = Callable[[Answer], None]

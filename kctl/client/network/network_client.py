@@ -229,7 +229,8 @@ class NetworkClient:
         entry = self._entries.get(node_id)
         connection = None if entry is None else entry.connection
         if connection is None or connection.versions is None:
-            self._finish(on_done, Answer(node_id, None, ConnectionLost(f"node {node_id} is not connected"), -1, 0))
+            error: KafkaError = ConnectionLost(f"node {node_id} is not connected")
+            self._finish(on_done, Answer(node_id, None, error, -1, 0, was_sent=False))
             return
         now_ms = self.clock.now_ms()
         version = -1
@@ -241,12 +242,12 @@ class NetworkClient:
             else:
                 connection.send_unanswered(request, version, now_ms)
                 self._unanswered.add(connection, Unanswered(node_id, version, on_done))
-        except UnsupportedVersionError as error:
-            named = connect_errors.not_spoken(connection.target, error, connection.versions)
-            self._finish(on_done, Answer(node_id, None, named, version, now_ms))
+        except UnsupportedVersionError as unspoken:
+            named = connect_errors.not_spoken(connection.target, unspoken, connection.versions)
+            self._finish(on_done, Answer(node_id, None, named, version, now_ms, was_sent=False))
             return
-        except ProtocolError as error:
-            self._finish(on_done, Answer(node_id, None, error, version, now_ms))
+        except ProtocolError as misuse:
+            self._finish(on_done, Answer(node_id, None, misuse, version, now_ms, was_sent=False))
             return
         self._channels.flush(connection)
         self._finish_written()

@@ -33,10 +33,11 @@ class ThreadWaiter:
 class ThreadTask:
     """A loop in a thread of its own, a daemon: a process that ends without close() is not held back by it."""
 
-    __slots__ = ("ended", "thread")
+    __slots__ = ("ended", "is_over", "thread")
 
     def __init__(self, loop: Callable[[], None], name: str) -> None:
         self.ended = ThreadWaiter()
+        self.is_over = False
         self.thread = threading.Thread(target=self._run, args=(loop,), name=name, daemon=True)
         self.thread.start()
 
@@ -44,6 +45,7 @@ class ThreadTask:
         try:
             loop()
         finally:
+            self.is_over = True
             self.ended.notify()
 
     @property
@@ -78,9 +80,12 @@ class ThreadDriver:
 
     def join(self, task: Task, deadline_at_ms: int) -> bool:
         assert isinstance(task, ThreadTask)
-        if not self.wait(task.ended, deadline_at_ms):
-            return False
-        task.ended.notify()  # further callers find it ended too
+        try:
+            if not self.wait(task.ended, deadline_at_ms):
+                return False
+        finally:
+            if task.is_over:
+                task.ended.notify()  # further callers find it ended too, also where this one was interrupted
         task.thread.join()  # only its last instructions are left
         return True
 

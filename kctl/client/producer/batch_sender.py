@@ -12,7 +12,6 @@ from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import NO_NODE, Node, TopicPartition
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ProducerConfig
-from kctl.client.errors import TransportError
 from kctl.client.network.in_flight import Answer
 from kctl.client.producer.accumulator import Accumulator
 from kctl.client.producer.batch import Batch
@@ -22,7 +21,7 @@ from kctl.client.producer.judge import Judge
 from kctl.client.producer.metrics import ProducerCounters
 from kctl.client.producer.node_progress import NodeProgress
 from kctl.client.producer.partition_queue import PartitionQueue
-from kctl.client.producer.produce_calls import Sent, Verdict, max_version, produce_request, verdicts
+from kctl.client.producer.produce_calls import Sent, Verdict, lost, max_version, produce_request, verdicts
 from kctl.client.protocol.api.produce import ProduceRequest, ProduceResponse
 
 
@@ -175,8 +174,7 @@ class BatchSender:
         elif answer.error is None:
             found = [Verdict(Outcome())] * len(entries)
         else:
-            is_maybe_written = isinstance(answer.error, TransportError) or answer.error.retriable
-            found = [Verdict(None, answer.error, is_maybe_written=is_maybe_written)] * len(entries)
+            found = [lost(answer.error, was_sent=answer.was_sent)] * len(entries)
             self._client.metadata.request_update()
         for entry, verdict in zip(entries, found, strict=True):
             if not self.is_over and _is_current(entry.batch, entry.attempt):

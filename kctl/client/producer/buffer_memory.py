@@ -1,16 +1,36 @@
-"""BufferMemory: buffer.memory, taken by senders and given back by the network loop.
+"""BufferMemory: buffer.memory, taken by senders first come, first served, and given back by the network loop.
 
 The one piece of state that application threads change together: `_taken` grows under a lock that only they use;
-`_given` is the loop's alone. Their difference is what is in use. The loop never waits for the lock, and nobody waits
-while holding it. Shown by tests/unit/producer/test_buffer_memory.py.
+`_given` is the loop's alone. Their difference is what is in use. The loop never waits for the lock, and no thread waits
+while holding it. Each record knows whether it holds memory, so that a call that is interrupted (Ctrl-C) at any point
+can undo what it did: CPython handles no signal between two assignments.
+Shown by tests/unit/producer/test_buffer_memory.py and tests/sim/producer/test_interrupts.py.
+
+Source: Java's BufferPool, which is as fair.
 """
 
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from threading import Lock
+from typing import NamedTuple, Protocol
 
 from kctl.client.seams import Driver, Waiter
+
+
+class Holder(Protocol):
+    """What takes memory: a record, or a run of them."""
+
+    size_bytes: int
+    holds_memory: bool
+    """Whether the memory was taken and is still the sender's to give back: until the record is posted to the loop."""
+
+
+class _Waiting(NamedTuple):
+    """A record in the line, and how to wake its sender."""
+
+    holder: Holder
+    waiter: Waiter
 
 
 class BufferMemory:
@@ -22,7 +42,7 @@ class BufferMemory:
         self._lock = Lock()
         self._taken = 0
         self._given = 0
-        self._waiters: deque[Waiter] = deque()
+        self._line: deque[_Waiting] = deque()
 
     @property
     def used_bytes(self) -> int:
@@ -31,45 +51,71 @@ class BufferMemory:
     @property
     def is_awaited(self) -> bool:
         """Whether some sender waits for memory: batches then go out without lingering."""
-        return bool(self._waiters)
+        return bool(self._line)
 
-    def try_take(self, size_bytes: int) -> bool:
-        """Take memory if there is enough; any thread."""
+    @property
+    def waiting(self) -> int:
+        """How many senders wait."""
+        return len(self._line)
+
+    def try_take(self, holder: Holder) -> bool:
+        """Take memory if there is enough and no sender waits for some; any thread."""
         with self._lock:
-            if self._taken - self._given + size_bytes > self.total_bytes:
-                return False
-            self._taken += size_bytes
-            return True
+            return not self._line and self._acquire(holder)
 
-    def take(self, size_bytes: int, deadline_at_ms: int, nudge: Callable[[], bool]) -> bool:
-        """Take memory, waiting for it until the deadline; return whether it was there. Any thread but the loop's.
+    def take(self, holder: Holder, deadline_at_ms: int, nudge: Callable[[], bool]) -> bool:
+        """Take memory, in line until the deadline; return whether it was there. Any thread but the loop's.
 
-        Args: nudge: tells the loop that someone waits; returns False when there is no loop left to give any.
+        If it was not, or this raises, the caller calls `withdraw`.
+
+        Args: nudge: wakes the loop, which sees that a sender waits; returns False when there is no loop left.
         """
         waiter = self._driver.waiter()
-        self._waiters.append(waiter)
-        try:
-            while not self.try_take(size_bytes):
-                if not nudge() or not self._driver.wait(waiter, deadline_at_ms):
-                    return self.try_take(size_bytes)
-                self._waiters.append(waiter)
-            return True
-        finally:
-            with suppress(ValueError):  # the loop has taken it out already
-                self._waiters.remove(waiter)
-
-    def take_back(self, size_bytes: int) -> None:
-        """Undo `try_take`: there is no loop left to give the memory back; any thread."""
         with self._lock:
-            self._taken -= size_bytes
+            self._line.append(_Waiting(holder, waiter))
+        may_wait = True
+        while not self._take_as_first(holder):
+            if not may_wait or not nudge():
+                return False
+            may_wait = self._driver.wait(waiter, deadline_at_ms)
+        self._wake_first()
+        return True
+
+    def _take_as_first(self, holder: Holder) -> bool:
+        with self._lock:
+            if self._line[0].holder is not holder or not self._acquire(holder):
+                return False
+            self._line.popleft()
+            return True
+
+    def _acquire(self, holder: Holder) -> bool:
+        if self._taken - self._given + holder.size_bytes > self.total_bytes:
+            return False
+        self._taken += holder.size_bytes
+        holder.holds_memory = True
+        return True
+
+    def withdraw(self, holder: Holder) -> None:
+        """Undo what was done for a record that is not accepted: leave the line, give back what it holds; any thread."""
+        with self._lock:
+            for waiting in [waiting for waiting in self._line if waiting.holder is holder]:
+                self._line.remove(waiting)
+            if holder.holds_memory:
+                holder.holds_memory = False
+                self._taken -= holder.size_bytes
+        self._wake_first()
 
     def give(self, size_bytes: int) -> None:
-        """Give memory back and wake those who wait for some; the loop only."""
+        """Give memory back and wake the first in line; the loop only."""
         self._given += size_bytes
         assert self._given <= self._taken
-        self.wake_all()
+        self._wake_first()
+
+    def _wake_first(self) -> None:
+        with suppress(IndexError):  # no sender waits
+            self._line[0].waiter.notify()
 
     def wake_all(self) -> None:
-        """Let every waiting sender look again; the loop only."""
-        while self._waiters:
-            self._waiters.popleft().notify()
+        """Let every waiting sender look again; the loop only, at its end."""
+        for waiting in list(self._line):
+            waiting.waiter.notify()

@@ -87,8 +87,11 @@ class GivenColumns:
             self.runs.append(Run(first, end, run_bytes + beside_bytes * (end - first)))
             first = end
 
-    def made(self, run: Run, columns: ColumnsFuture, partition: int, created_at_ms: int) -> RecordRun:
-        """Return the run with columns of its own, so that its rows can be let go of before those behind them."""
+    def made(self, run: Run, columns: ColumnsFuture, partition: int) -> RecordRun:
+        """Return the run with its own columns, so that its rows can be released before those behind them.
+
+        `created_at_ms` is left to be set when the run is accepted.
+        """
         rows = slice(run.first, run.end)
         return RecordRun(
             columns,
@@ -99,7 +102,7 @@ class GivenColumns:
             None if self._headers_bytes is None else self._headers_bytes[rows],
             None if self._timestamps_ms is None else self._timestamps_ms[rows],
             self._timestamp_ms,
-            created_at_ms,
+            0,
             run.size_bytes,
         )
 

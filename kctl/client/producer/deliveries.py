@@ -196,7 +196,7 @@ class Deliveries:
         for flush in [flush for flush in self._flushes if flush.mark.timer.deadline_at_ms <= now_ms]:
             mark = flush.mark
             self._flushes.remove(flush)
-            outstanding, failed, _ = self._take_report(flush)
+            outstanding, failed = self._take_report(flush)
             waiting_for = f"{outstanding} record{'' if outstanding == 1 else 's'} waited for an acknowledgement"
             if failed:
                 waiting_for += f" ({failed} more failed)"
@@ -211,11 +211,22 @@ class Deliveries:
     def _finish_flushes(self) -> None:
         while self._flushes and not any(group.outstanding for group, _ in self._flushes[0].groups):
             flush = self._flushes.popleft()
-            _, failed, error = self._take_report(flush)
+            _, failed = self._take_report(flush)
+            error = flush.mark.first_error
             flush.mark.finish(UndeliveredError(failed, error) if error is not None else None)
 
-    def _take_report(self, flush: "_Flush") -> tuple[int, int, KafkaError | None]:
-        """Return outstanding, failed and first error of what a flush waits for.
+    def abandon(self, mark: FlushMark) -> None:
+        """Forget a flush whose caller was interrupted; the next one reports the failures that it has reported."""
+        self._flushes = deque(flush for flush in self._flushes if flush.mark is not mark)
+        if mark.failed:
+            group = FlushGroup()
+            group.failed = mark.failed
+            group.first_error = group.last_error = mark.first_error
+            self._groups.appendleft(group)
+            mark.failed = 0
+
+    def _take_report(self, flush: "_Flush") -> tuple[int, int]:
+        """Return how many records a flush waits for, and how many of those it waited for have failed.
 
         A failure is reported by every flush that waits for it, and by none that begins after one has reported it.
         """
@@ -227,9 +238,10 @@ class Deliveries:
                 failed += group.failed - reported
                 error = error or (group.last_error if reported else group.first_error)
             group.reported = group.failed
+        flush.mark.failed, flush.mark.first_error = failed, error
         while len(self._groups) > 1 and self._is_spent(self._groups[0]):
             self._groups.popleft()
-        return outstanding, failed, error
+        return outstanding, failed
 
     def forget_failures(self) -> None:
         """Report no failure up to now with the next flush: it was told otherwise."""

@@ -45,16 +45,16 @@ class Expiry:
 
     def _expire(self, queue: PartitionQueue, now_ms: int) -> None:
         done: list[tuple[list[Parcel], Outcome]] = []
-        for batch in list(queue.batches):
-            doing, cause = self._doing(queue, batch)
+        found = [(batch, *self._doing(queue, batch)) for batch in queue.batches]
+        waited_for, why = self._doing(queue, None)
+        for batch, doing, cause in found:
             expired = batch.take_expired(now_ms, self._delivery_timeout_ms)
             if expired:
                 outcome = batch.failure(self.delivery_timeout(expired[0], now_ms, doing, cause))
                 done.append((expired, self._settle(queue, batch, outcome)))
-        doing, cause = self._doing(queue, next(iter(queue.batches), None))
         waiting = queue.take_expired(now_ms, self._delivery_timeout_ms)
         if waiting:
-            done.append((waiting, Outcome(self.delivery_timeout(waiting[0], now_ms, doing, cause))))
+            done.append((waiting, Outcome(self.delivery_timeout(waiting[0], now_ms, waited_for, why))))
         self._accumulator.settle(queue)
         for records, outcome in done:
             self._deliveries.finish(records, outcome)
@@ -77,9 +77,13 @@ class Expiry:
         return DeliveryTimeout(doing, timeout_ms=self._delivery_timeout_ms, elapsed_ms=elapsed_ms, cause=cause)
 
     def _doing(self, queue: PartitionQueue, batch: Batch | None) -> tuple[str, KafkaError | None]:
-        """Say what a batch of the queue, or its first waiting record, is waiting for, and what went wrong last."""
+        """Return what a batch of the queue, or its waiting records, are waiting for, and what went wrong last."""
         name = str(queue.topic_partition)
         attempts = 0 if batch is None else batch.attempts
+        first = next(iter(queue.batches), None)
+        if not attempts and first is not None and first.attempts:
+            where, cause = self._doing(queue, first)
+            return f"waiting to be sent, which it never was, behind a batch: {where}", cause
         times = f" (sent {attempts} time{'' if attempts == 1 else 's'})" if attempts else ""
         if batch is not None and batch.is_in_flight:
             return f"waiting for node {batch.node_id} to acknowledge the batch to {name}{times}", batch.last_error

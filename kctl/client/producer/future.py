@@ -42,6 +42,7 @@ class SendFuture:
         "created_at_ms",
         "group",
         "headers",
+        "holds_memory",
         "key",
         "offset_in_batch",
         "outcome",
@@ -78,6 +79,8 @@ class SendFuture:
         self.timestamp_ms = timestamp_ms
         self.created_at_ms = created_at_ms
         self.size_bytes = size_bytes
+        self.holds_memory = False
+        """Whether its sender has taken buffer.memory for it and not posted it yet."""
         self.callback = callback
         self.offset_in_batch = 0
         self.group: FlushGroup | None = None

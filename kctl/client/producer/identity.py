@@ -12,7 +12,7 @@ from kctl.client.broker_errors import broker_error
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import TopicPartition
 from kctl.client.cluster_client import ClusterClient
-from kctl.client.errors import KafkaError, RemoteProtocolError
+from kctl.client.errors import BrokerError, KafkaError, RemoteProtocolError
 from kctl.client.network.in_flight import Answer
 from kctl.client.producer.sequences import NO_PRODUCER_ID, PartitionSequence
 from kctl.client.protocol.api.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
@@ -97,7 +97,7 @@ class ProducerIdentity:
         if isinstance(response, InitProducerIdResponse):
             error = broker_error(response.error_code, "InitProducerId")
         self.last_error = error
-        if not error.retriable:
+        if (isinstance(error, BrokerError) and not error.retriable) or not answer.was_sent:
             self.error = error
         self._not_before_ms = self._client.clock.now_ms() + self._backoff.backoff_ms(self._attempts)
         self._attempts += 1

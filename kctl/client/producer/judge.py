@@ -61,7 +61,7 @@ class Judge:
             self.give_up(queue, batch, error)
         elif verdict.code in _TOO_LARGE and batch.record_count > 1 and not batch.may_be_written:
             self._accumulator.split(queue, batch)
-        elif error.retriable and batch.failures < self._retries:
+        elif (error.retriable or verdict.is_unanswered) and batch.failures < self._retries:
             self._send_again(batch, error, at_once=verdict.is_leader_news)
         else:
             self.give_up(queue, batch, error)
@@ -117,16 +117,17 @@ class Judge:
             self._accumulator.settle(queue)
             self._deliveries.finish(waiting, Outcome(error))
 
-    def fail_all(self, error: KafkaError) -> None:
-        """Give up everything at once; nothing more is sent of it."""
+    def fail_all(self, error: KafkaError, unsent: KafkaError | None = None) -> None:
+        """Fail everything at once, with `unsent` what was never sent; nothing more is sent of it."""
+        unsent = unsent or error
         for queue in self._accumulator.active():
             waiting = queue.take_all()
-            failed = [(batch.pending(), batch.failure(error)) for batch in queue.batches]
+            failed = [(batch.pending(), batch.failure(error if batch.attempts else unsent)) for batch in queue.batches]
             queue.drop_everything()
             self._accumulator.settle(queue)
             for records, outcome in failed:
                 self._deliveries.finish(records, outcome)
-            self._deliveries.finish(waiting, Outcome(error))
+            self._deliveries.finish(waiting, Outcome(unsent))
 
 
 _SEQUENCE_LOST = frozenset(

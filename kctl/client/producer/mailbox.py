@@ -43,6 +43,12 @@ class WatchFuture(NamedTuple):
     waiter: Waiter
 
 
+class FlushInterrupted(NamedTuple):
+    """The call that posted the mark has ended without its answer: the next flush reports what that one would have."""
+
+    mark: "FlushMark"
+
+
 class RecordRefused(NamedTuple):
     """A record that was meant to be part of a transaction was not accepted."""
 
@@ -94,16 +100,20 @@ class TopicWait(Reply):
 class FlushMark(Reply):
     """Send everything before this mark without lingering, and answer when all of it is done.
 
-    `ledger`: the client's when the loop took the mark; None before.
+    Attributes:
+        ledger: the client's when the loop took the mark; None before.
+        failed, first_error: how many records the answer reports as failed, and why the first of them has.
     """
 
-    __slots__ = ("ledger",)
+    __slots__ = ("failed", "first_error", "ledger")
 
     LIMIT = FlushTimeout
 
     def __init__(self, timer: Timer, waiter: Waiter) -> None:
         super().__init__(timer, waiter)
         self.ledger: LedgerMark | None = None
+        self.failed = 0
+        self.first_error: KafkaError | None = None
 
 
 class CloseMark(NamedTuple):
@@ -118,7 +128,7 @@ class CloseMark(NamedTuple):
         return cls(timer.deadline_at_ms - teardown_ms(timer.timeout_ms) if timer.timeout_ms else 0, timer.timeout_ms)
 
 
-Event = SendFuture | RecordRun | WatchFuture | RecordRefused | Reply
+Event = SendFuture | RecordRun | WatchFuture | RecordRefused | FlushInterrupted | Reply
 
 
 class Mailbox:
@@ -143,10 +153,26 @@ class Mailbox:
 
     def post(self, event: Event) -> None:
         """Hand an event to the loop; any thread."""
-        self._events.append(event)
-        if self._is_loop_asleep:
-            self._is_loop_asleep = False
-            self._wakeup()
+        try:
+            self._events.append(event)
+            if self._is_loop_asleep:
+                self._is_loop_asleep = False
+                self._wakeup()
+        except BaseException:  # Ctrl-C: the loop must not sleep on an event that it may have
+            self.nudge()
+            raise
+
+    def post_record(self, record: SendFuture | RecordRun) -> None:
+        """Hand a record to the loop, and with it the memory that it holds; any thread."""
+        try:
+            record.holds_memory = False  # CPython handles no signal between this and the end of the append
+            self._events.append(record)
+            if self._is_loop_asleep:
+                self._is_loop_asleep = False
+                self._wakeup()
+        except BaseException:
+            self.nudge()
+            raise
 
     def post_close(self, mark: CloseMark) -> None:
         """Hand over a close, which overtakes all events: its deadline must not wait for them; any thread."""
@@ -155,7 +181,6 @@ class Mailbox:
 
     def nudge(self) -> bool:
         """Let the loop look around at once; return whether there is one."""
-        self._is_loop_asleep = False
         self._wakeup()
         return not self.is_finished
 

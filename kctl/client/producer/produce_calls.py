@@ -25,14 +25,19 @@ NAMED_TOPICS_VERSION = 12
 """The last version that names topics; later ones carry their ids alone."""
 
 _MAYBE_WRITTEN = frozenset(
-    {ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND, ErrorCode.UNKNOWN_SERVER_ERROR}
+    {
+        ErrorCode.REQUEST_TIMED_OUT,
+        ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+        ErrorCode.UNKNOWN_SERVER_ERROR,
+        ErrorCode.NETWORK_EXCEPTION,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+    }
 )
-"""Codes after which the batch may be in the log all the same."""
+"""Codes after which the batch may be in the log all the same; so may it after a code that is newer than this client."""
 
 _LOST_WHILE_WAITING = frozenset(
     {
         ErrorCode.NOT_LEADER_OR_FOLLOWER,
-        ErrorCode.KAFKA_STORAGE_ERROR,
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
         ErrorCode.UNKNOWN_TOPIC_ID,
     }
@@ -40,6 +45,7 @@ _LOST_WHILE_WAITING = frozenset(
 """The same with acks=all alone: a leader that steps down while it waits for its followers says so of what it has
 appended, and the next one may have it. Source: Kafka's DelayedProduce."""
 
+_KNOWN = frozenset(ErrorCode)
 _ACKS_ALL = -1
 
 
@@ -54,6 +60,7 @@ class Sent(NamedTuple):
 class Verdict(NamedTuple):
     """What an answer says about one batch: an outcome, or an error to judge.
 
+    `is_unanswered`: the batch was sent, and no readable answer speaks of it, so it is sent again until its deadline;
     `leader`: who leads the partition, where the answer names one; `is_leader_news`: and we did not know.
     """
 
@@ -63,6 +70,15 @@ class Verdict(NamedTuple):
     is_maybe_written: bool = False
     leader: LeaderIdAndEpoch | None = None
     is_leader_news: bool = False
+    is_unanswered: bool = False
+
+
+def lost(error: KafkaError, *, was_sent: bool) -> Verdict:
+    """Return the verdict on a batch whose request ended without an answer, or with one that cannot be read.
+
+    Only a batch that was never sent is certainly in no log: what is wrong with an answer says nothing about it.
+    """
+    return Verdict(None, error, is_maybe_written=was_sent, is_unanswered=was_sent)
 
 
 def produce_request(
@@ -112,12 +128,13 @@ def _verdict(
     what = f"Produce to {entry.queue.topic_partition} on node {node_id}"
     if answer is None:
         error = RemoteProtocolError(f"{what}: the answer says nothing about it", api="Produce")
-        return Verdict(None, error, is_maybe_written=True)
+        return lost(error, was_sent=True)
     code = answer.error_code
     if code == ErrorCode.DUPLICATE_SEQUENCE_NUMBER:
         return Verdict(Outcome())
     refusal = broker_error(code, what, _words(answer))
-    return Verdict(None, refusal, code, code in maybe_written, answer.current_leader)
+    is_maybe_written = code in maybe_written or code not in _KNOWN
+    return Verdict(None, refusal, code, is_maybe_written, answer.current_leader)
 
 
 def _words(answer: PartitionProduceResponse) -> str | None:

@@ -23,10 +23,18 @@ from kctl.client.producer.columns import GivenColumns, RowLimits
 from kctl.client.producer.deliveries import CloseResult
 from kctl.client.producer.future import NO_PARTITION, Callback, SendFuture
 from kctl.client.producer.intake import is_usable
-from kctl.client.producer.mailbox import LOOP_GRACE_MS, CloseMark, FlushMark, Mailbox, RecordRefused, TopicWait
+from kctl.client.producer.mailbox import (
+    LOOP_GRACE_MS,
+    CloseMark,
+    FlushInterrupted,
+    FlushMark,
+    Mailbox,
+    RecordRefused,
+    TopicWait,
+)
 from kctl.client.producer.metrics import ProducerCounters, ProducerMetrics
 from kctl.client.producer.record import MEMORY_OVERHEAD_BYTES, Headers, ProducerRecord, check_topic, checked_size_bytes
-from kctl.client.producer.record_run import ColumnsFuture
+from kctl.client.producer.record_run import ColumnsFuture, Parcel
 from kctl.client.producer.sender import Sender
 from kctl.client.producer.transactions.calls import GroupMember
 from kctl.client.producer.transactions.desk import TransactionDesk
@@ -116,12 +124,6 @@ class Producer:
         if size_bytes > self._max_record_bytes:
             raise self._refused(self._too_large(topic, size_bytes))
         clock = self._clock
-        created_at_ms = clock.start_ms()
-        info = self._metadata.cluster.topics.get(topic)
-        if info is None or not is_usable(info, partition) or not self._memory.try_take(size_bytes):
-            check_topic(topic)
-            self._wait_to_accept(topic, partition, size_bytes, Timer(clock, self.config.max_block_ms))
-            created_at_ms = clock.start_ms()
         future = SendFuture(
             self._mailbox,
             topic,
@@ -130,14 +132,24 @@ class Producer:
             value,
             headers,
             clock.wall_ms() if timestamp_ms is None else timestamp_ms,
-            created_at_ms,
+            clock.start_ms(),
             size_bytes,
             callback,
         )
-        self._mailbox.post(future)
-        if self._mailbox.is_finished and self._mailbox.take_back(future):
-            self._memory.take_back(size_bytes)
-            raise IllegalStateError("the producer is closed")
+        try:
+            info = self._metadata.cluster.topics.get(topic)
+            if info is None or not is_usable(info, partition) or not self._memory.try_take(future):
+                check_topic(topic)
+                self._wait_to_accept(partition, future, Timer(clock, self.config.max_block_ms))
+                if timestamp_ms is None:
+                    future.timestamp_ms = clock.wall_ms()
+                future.created_at_ms = clock.start_ms()
+            self._mailbox.post_record(future)
+        except BaseException:  # Ctrl-C too, at any point
+            self._memory.withdraw(future)
+            raise
+        if self._mailbox.is_finished:
+            self._refuse_at_end(future)
         return future
 
     def send_columns(
@@ -177,30 +189,38 @@ class Producer:
             raise self._refused(error)
         future = ColumnsFuture(self._mailbox, topic, given.count)
         for run in given.runs:
-            if not self._is_known(topic, partition) or not self._memory.try_take(run.size_bytes):
-                try:
-                    self._wait_to_accept(topic, partition, run.size_bytes, timer)
-                except MaxBlockTimeout as error:
+            made = given.made(run, future, NO_PARTITION if partition is None else partition)
+            try:
+                if not self._is_known(topic, partition) or not self._memory.try_take(made):
+                    self._wait_to_accept(partition, made, timer)
+                made.created_at_ms = self._clock.start_ms()
+                self._mailbox.post_record(made)
+            except BaseException as error:  # Ctrl-C too, at any point
+                self._memory.withdraw(made)
+                if isinstance(error, MaxBlockTimeout):
                     error.accepted = run.first
-                    raise
-            place = NO_PARTITION if partition is None else partition
-            made = given.made(run, future, place, self._clock.start_ms())
-            self._mailbox.post(made)
-            if self._mailbox.is_finished and self._mailbox.take_back(made):
-                self._memory.take_back(run.size_bytes)
-                raise IllegalStateError("the producer is closed")
+                raise
+            if self._mailbox.is_finished:
+                self._refuse_at_end(made)
         return future
 
-    def _wait_to_accept(self, topic: str, partition: int | None, size_bytes: int, timer: Timer) -> None:
+    def _wait_to_accept(self, partition: int | None, record: Parcel, timer: Timer) -> None:
         """Wait for the topic's metadata, then for memory, and take it."""
         try:
-            if not self._is_known(topic, partition):
-                self._wait_for_topic(topic, partition, timer)
-            if not self._memory.try_take(size_bytes):
-                self._wait_for_memory(size_bytes, timer)
+            if not self._is_known(record.topic, partition):
+                self._wait_for_topic(record.topic, partition, timer)
+            if not self._memory.try_take(record):
+                self._wait_for_memory(record, timer)
         except KafkaError as error:
             self._refused(error)
             raise
+
+    def _refuse_at_end(self, record: Parcel) -> None:
+        """Raise if the loop has ended without taking the record."""
+        if self._mailbox.take_back(record):
+            record.holds_memory = True
+            self._memory.withdraw(record)
+            raise IllegalStateError("the producer is closed")
 
     def _refused(self, error: KafkaError) -> KafkaError:
         """Return the error of a record that is not accepted; an open transaction cannot commit without it."""
@@ -224,15 +244,15 @@ class Producer:
             raise wait.timed_out(f"the metadata of topic {topic} is missing, and a callback must not wait for it")
         self._mailbox.ask(wait)
 
-    def _wait_for_memory(self, size_bytes: int, timer: Timer) -> None:
-        if not self._mailbox.is_on_loop() and self._memory.take(size_bytes, timer.deadline_at_ms, self._mailbox.nudge):
+    def _wait_for_memory(self, record: Parcel, timer: Timer) -> None:
+        if not self._mailbox.is_on_loop() and self._memory.take(record, timer.deadline_at_ms, self._mailbox.nudge):
             return
         if self._mailbox.is_finished:
             raise IllegalStateError("the producer was closed while this call waited for buffer.memory")
         timer.update()
         raise MaxBlockTimeout(
-            f"{size_bytes} bytes of buffer.memory are not free ({self._memory.used_bytes} of "
-            f"{self._memory.total_bytes} wait to be acknowledged)",
+            f"{record.size_bytes} bytes of buffer.memory are not free ({self._memory.used_bytes} of "
+            f"{self._memory.total_bytes} wait to be acknowledged, {self._memory.waiting} calls to send wait for some)",
             timeout_ms=timer.timeout_ms,
             elapsed_ms=timer.elapsed_ms,
             cause=self._client.metadata.last_error,
@@ -251,8 +271,13 @@ class Producer:
             raise IllegalStateError("a callback must not flush: the wait would hold up its own end")
         if self._is_closing:
             raise IllegalStateError("the producer is closed")
-        timer = Timer(self._clock, to_timeout_ms(timeout, FOREVER_MS))
-        self._mailbox.ask(FlushMark(timer, self._driver.waiter()))
+        mark = FlushMark(Timer(self._clock, to_timeout_ms(timeout, FOREVER_MS)), self._driver.waiter())
+        try:
+            self._mailbox.ask(mark)
+        except BaseException as error:
+            if error is not mark.error:  # Ctrl-C, or a loop that does not answer: the caller gets no report
+                self._mailbox.post(FlushInterrupted(mark))
+            raise
 
     def partitions_for(self, topic: str, timeout: float | timedelta | None = None) -> list[PartitionInfo]:
         """Return the topic's partitions by number.
@@ -406,7 +431,7 @@ class Producer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close; after an error in the block without waiting for what is outstanding.
+        """Flush and close; after an exception in the block close(0), which drops what is not acknowledged yet.
 
         With a transactional.id, a transaction that is still open is aborted, within max.block.ms.
         Raises: UndeliveredError: the block ended well, but not every record was delivered.

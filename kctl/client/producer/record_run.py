@@ -104,6 +104,7 @@ class RecordRun:
         "group",
         "headers",
         "headers_bytes",
+        "holds_memory",
         "keys",
         "offset_in_batch",
         "outcome",
@@ -142,6 +143,7 @@ class RecordRun:
         self.timestamp_ms = timestamp_ms
         self.created_at_ms = created_at_ms
         self.size_bytes = size_bytes
+        self.holds_memory = False
         self.first = 0
         self.end = len(values)
         self.offset_in_batch = 0

@@ -23,6 +23,7 @@ from kctl.client.producer.judge import Judge
 from kctl.client.producer.mailbox import (
     CloseMark,
     Event,
+    FlushInterrupted,
     FlushMark,
     Mailbox,
     RecordRefused,
@@ -87,6 +88,8 @@ class Sender:
         self._is_over = False
         self._end_cause: KafkaError | None = None
         """Why the records that are left at the end are not delivered."""
+        self._unsent_cause: KafkaError | None = None
+        """The same for those that were never sent."""
 
     # --- the loop -----------------------------------------------------------------------------------------------------
 
@@ -145,6 +148,8 @@ class Sender:
             case FlushMark():
                 event.ledger = self._client.ledger_mark()
                 self._deliveries.flush(event)
+            case FlushInterrupted(mark):
+                self._deliveries.abandon(mark)
             case TransactionCall() if self.transactions is not None:
                 self.transactions.take(event)
             case RecordRefused(error) if self.transactions is not None:
@@ -188,11 +193,11 @@ class Sender:
         if self._identity is not None:
             self._identity.error = None
 
-    def fail_all(self, error: KafkaError) -> None:
-        """Fail every record; the loop only."""
+    def fail_all(self, error: KafkaError, unsent: KafkaError | None = None) -> None:
+        """Fail every record, those that were never sent with `unsent` if that is given; the loop only."""
         for record in self._intake.take_all():
-            self._deliveries.finish([record], Outcome(error))
-        self._judge.fail_all(error)
+            self._deliveries.finish([record], Outcome(unsent or error))
+        self._judge.fail_all(error, unsent)
 
     def forget_failures(self) -> None:
         """Report the failures up to now with no flush: the end of their transaction told of them; the loop only."""
@@ -214,7 +219,10 @@ class Sender:
         if self._close is None:
             return
         if now_ms >= self._close.deadline_at_ms or self._close.timeout_ms == 0:  # 0: not even the rest of a millisecond
-            self._end_cause = self._close_error(self._close)
+            doing = "the record waited for an acknowledgement and the producer was closed"
+            self._end_cause = self._close_error(self._close, doing)
+            doing = "the record waited to be sent and the producer was closed: it was never sent"
+            self._unsent_cause = self._close_error(self._close, doing)
         else:
             if self.transactions is not None:
                 self.transactions.begin_close()
@@ -227,8 +235,7 @@ class Sender:
         is_ending = self.transactions is not None and self.transactions.is_ending
         return not self._deliveries.outstanding and self._mailbox.is_empty and not is_ending
 
-    def _close_error(self, close: CloseMark) -> KafkaError:
-        waiting_for = "the record waited for an acknowledgement and the producer was closed"
+    def _close_error(self, close: CloseMark, waiting_for: str) -> KafkaError:
         return CloseTimeout(
             waiting_for, timeout_ms=close.timeout_ms, elapsed_ms=close.timeout_ms, cause=self._client.last_error()
         )
@@ -238,15 +245,15 @@ class Sender:
         over: KafkaError = IllegalStateError("the producer is closed")
         if not self._is_over:
             over = IllegalStateError("the producer's network loop has failed; the output of its thread says why")
-        cause = self._end_cause or over
-        self.fail_all(cause)
+        cause, unsent = self._end_cause or over, self._unsent_cause or over
+        self.fail_all(cause, unsent)
         self._client.close()
         self._mailbox.is_finished = True
         while (event := self._mailbox.take()) is not None:
             if isinstance(event, SendFuture | RecordRun):
                 event.group = self._deliveries.open_group
                 self._deliveries.accepted(event.count)
-                self._deliveries.finish([event], Outcome(cause))
+                self._deliveries.finish([event], Outcome(unsent))
             else:
                 self._take_other(event)
         self._intake.fail_waits(over)

@@ -153,6 +153,9 @@ class Connection:
         self._unsent = bytearray()
         self._under_way_bytes = 0
         self._syns_lost = 0
+        self._answers = 0
+        self._damages: list[Callable[[bytes], bytes]] = []
+        """What happens to the next answers."""
         self._up.send("SYN", lambda: self._arrive(address))
 
     # --- the broker's side --------------------------------------------------------------------------------------------
@@ -185,6 +188,9 @@ class Connection:
 
     def write(self, data: bytes) -> None:
         if self._server is not None:
+            self._answers += 1
+            if self._damages and self._answers > 1:
+                data = self._damages.pop(0)(data)
             self._down.write(data, self._received)
 
     def close(self) -> None:
@@ -291,6 +297,10 @@ class Connection:
     def forget_broker(self) -> None:
         """The broker's side is gone and nobody says so: bytes of the client get no answer, not even a reset."""
         self._client_gone()
+
+    def damage(self, change: Callable[[bytes], bytes]) -> None:
+        """Let the next answer, a whole frame, arrive changed; the first one of a connection is that to ApiVersions."""
+        self._damages.append(change)
 
     def orphan(self, execute_after_ms: int) -> None:
         """The client sees a reset now, and the broker still gets what was under way, so much later."""

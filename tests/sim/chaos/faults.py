@@ -10,6 +10,7 @@ from kctl.client.cluster import TopicPartition
 from kctl.sandbox import Fault as NodeFault
 from kctl.sandbox.sim import LinkFault
 from kctl.sandbox.sim.network import Connection
+from tests.sim.chaos.damages import CHANGES
 from tests.sim.chaos.history import CLUSTER
 from tests.sim.chaos.plan import NODES, Fault, Kind
 from tests.sim.chaos.stage import Stage
@@ -44,7 +45,9 @@ _ENDINGS: dict[Kind, Callable[[Connection, int], None]] = {
     Kind.FORGOTTEN: lambda connection, _: connection.forget_broker(),
     Kind.ORPHAN: lambda connection, execute_after_ms: connection.orphan(execute_after_ms),
     Kind.DAMAGE: lambda connection, choice: connection.inject(DAMAGES[choice % len(DAMAGES)]),
+    Kind.UNREADABLE: lambda connection, choice: connection.damage(CHANGES[choice % len(CHANGES)]),
 }
+
 _NODE_FAULTS = {
     Kind.PAUSE: NodeFault.FREEZE,
     Kind.SILENCE: NodeFault.SILENCE,

@@ -41,6 +41,7 @@ class Kind(Enum):
     FORGOTTEN = "forgotten"
     ORPHAN = "orphan"
     DAMAGE = "damage"
+    UNREADABLE = "unreadable"
     REJECT = "reject"
     SWIZZLE = "swizzle"
     PAUSE = "pause"
@@ -67,6 +68,7 @@ class Kind(Enum):
 LINK = (
     Kind.CLOG_REQUESTS, Kind.CLOG_RESPONSES, Kind.CLOG, Kind.BLACKHOLE, Kind.REFUSE, Kind.SLOW, Kind.RATE,
     Kind.SEGMENTS, Kind.WINDOW, Kind.CUT, Kind.HALF_CLOSE, Kind.FORGOTTEN, Kind.ORPHAN, Kind.DAMAGE,
+    Kind.UNREADABLE,
 )  # fmt: skip
 """Kinds that concern one client and one node."""
 
@@ -171,9 +173,12 @@ class Plan(NamedTuple):
         return blake2b(to_json(self).encode(), digest_size=4).hexdigest()
 
 
+_STRANGE = frozenset({Kind.DAMAGE.value, Kind.UNREADABLE.value, Kind.REJECT.value})
+
+
 def is_strange(faults: Iterable[Fault]) -> bool:
     """Return whether faults give clients bytes that no broker sends: a damaged frame, or another server's answer."""
-    return any(fault.kind in (Kind.DAMAGE.value, Kind.REJECT.value) for fault in faults)
+    return any(fault.kind in _STRANGE for fault in faults)
 
 
 # --- files ------------------------------------------------------------------------------------------------------------

@@ -36,12 +36,12 @@ def watch_rows(producer: Producer, accepted: Callable[[RecordRun], None], note: 
         told: called with each run and what becomes of it.
     """
     mailbox, deliveries = producer._mailbox, producer._sender._deliveries
-    post, take_back, finish = mailbox.post, mailbox.take_back, deliveries.finish
+    post, take_back, finish = mailbox.post_record, mailbox.take_back, deliveries.finish
 
-    def posting(event: Event) -> None:
-        if isinstance(event, RecordRun):
-            accepted(event)
-        post(event)
+    def posting(record: Parcel) -> None:
+        if isinstance(record, RecordRun):
+            accepted(record)
+        post(record)
 
     def taking_back(event: Event) -> bool:
         is_back = take_back(event)
@@ -55,7 +55,7 @@ def watch_rows(producer: Producer, accepted: Callable[[RecordRun], None], note: 
                 told(parcel, outcome)
         finish(records, outcome)
 
-    mailbox.post = posting  # type: ignore[method-assign]  # the seam is for this test alone
+    mailbox.post_record = posting  # type: ignore[method-assign]  # the seam is for this test alone
     mailbox.take_back = taking_back  # type: ignore[method-assign]  # as above
     deliveries.finish = finishing  # type: ignore[method-assign]  # as above
 

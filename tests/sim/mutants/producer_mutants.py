@@ -29,8 +29,14 @@ PRODUCER_MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a lost answer is a certain failure",
         f"{_PRODUCER}/batch_sender.py",
-        "isinstance(answer.error, TransportError) or answer.error.retriable",
-        "False",
+        "lost(answer.error, was_sent=answer.was_sent)",
+        "lost(answer.error, was_sent=False)",
+    ),
+    Mutant(
+        "an answer that cannot be read is a certain failure",
+        f"{_PRODUCER}/batch_sender.py",
+        "lost(answer.error, was_sent=answer.was_sent)",
+        "lost(answer.error, was_sent=answer.error.__cause__ is None)",
     ),
     Mutant(
         "numbers of a batch that may be written are used again",
@@ -113,20 +119,20 @@ PRODUCER_MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a send that is refused at the end keeps its memory",
         f"{_PRODUCER}/producer.py",
-        "            self._memory.take_back(size_bytes)\n",
+        "            record.holds_memory = True\n            self._memory.withdraw(record)\n",
         "",
     ),
     Mutant(
         "who waits for memory is not woken",
         f"{_PRODUCER}/buffer_memory.py",
-        "        assert self._given <= self._taken\n        self.wake_all()",
+        "        assert self._given <= self._taken\n        self._wake_first()",
         "        assert self._given <= self._taken",
     ),
     Mutant(
         "rows have their deadline from the call on and not from their acceptance",
         f"{_PRODUCER}/producer.py",
-        "given.made(run, future, place, self._clock.start_ms())",
-        "given.made(run, future, place, timer.start_at_ms)",
+        "made.created_at_ms = self._clock.start_ms()",
+        "made.created_at_ms = timer.start_at_ms",
     ),
     Mutant(
         "rows that are put together by partition get the timestamps of others",

@@ -85,6 +85,8 @@ def test_close_ends_at_its_timeout_and_every_future_with_a_cause(fault: Fault, t
             error = future.exception(0)
             assert isinstance(error, CloseTimeout)
             assert (error.timeout_ms, error.elapsed_ms) == (timeout_ms, timeout_ms)
+        assert "never sent" not in str(sent.exception(0))
+        assert "never sent" in str(waiting.exception(0))
 
     run(app)
 
@@ -322,3 +324,29 @@ def test_unknown_and_invalid_topics() -> None:
         producer.close()
 
     run(app, settings=ClusterSettings(auto_create_topics_enable=False))
+
+
+def test_large_record_gets_its_turn_among_threads_of_small_ones() -> None:
+    def app(world: World) -> None:
+        producer = world.producer({"buffer.memory": 1_000_000, "max.block.ms": 15_000, "linger.ms": 5})
+        producer.partitions_for("t")
+        for node_id in (1, 2, 3):
+            world.sandbox.start_fault(node_id, Fault.DELAY, ms=50)
+        is_over = False
+
+        def small() -> None:
+            while not is_over:
+                producer.send("t", bytes(9000))
+
+        threads = [world.hub.spawn(f"small-{number}", small) for number in range(3)]
+        world.hub.sleep_ms(1000)
+        before_ms = world.clock.now_ms()
+        producer.send("t", bytes(600_000))
+        waited_ms = world.clock.now_ms() - before_ms
+        is_over = True
+        while any(thread.is_alive for thread in threads):
+            world.hub.sleep_ms(1)
+        assert waited_ms < 4000  # until what was sent before it is acknowledged, and nothing that came later
+        assert producer.close(10).undelivered == 0
+
+    run(app)

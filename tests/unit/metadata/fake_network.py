@@ -29,8 +29,8 @@ class SentRequest(NamedTuple):
     def answer(self, response: Response, version: int = 9) -> None:
         self.on_done(Answer(self.node_id, response, None, version, 0))
 
-    def fail(self, error: KafkaError) -> None:
-        self.on_done(Answer(self.node_id, None, error, -1, 0))
+    def fail(self, error: KafkaError, *, was_sent: bool = True) -> None:
+        self.on_done(Answer(self.node_id, None, error, -1, 0, was_sent))
 
 
 class FakeNetwork(NetworkClient):

@@ -77,16 +77,18 @@ class Maker:
         size_bytes: int = 100,
         callback: Callback | None = None,
     ) -> SendFuture:
-        assert self.memory.try_take(size_bytes)
         now_ms = self.clock.now_ms()
-        return SendFuture(
+        record = SendFuture(
             self.mailbox, topic, partition, key, value, (), self.clock.wall_ms(), now_ms, size_bytes, callback
         )
+        assert self.memory.try_take(record)
+        return record
 
     def run(self, values: list[bytes | None], *, partition: int = NO_PARTITION, topic: str = "t") -> RecordRun:
         """Rows that were sent as columns."""
         size_bytes = sum(MEMORY_OVERHEAD_BYTES + len(value or b"") for value in values)
-        assert self.memory.try_take(size_bytes)
         columns = ColumnsFuture(self.mailbox, topic, len(values))
         now_ms, wall_ms = self.clock.now_ms(), self.clock.wall_ms()
-        return RecordRun(columns, partition, values, None, None, None, None, wall_ms, now_ms, size_bytes)
+        run = RecordRun(columns, partition, values, None, None, None, None, wall_ms, now_ms, size_bytes)
+        assert self.memory.try_take(run)
+        return run

@@ -2,7 +2,13 @@ import pytest
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.clock import FOREVER_MS
-from kctl.client.errors import BrokerError, ConnectionLost, DeliveryTimeout, RemoteProtocolError
+from kctl.client.errors import (
+    BrokerError,
+    ConnectionLost,
+    DeliveryTimeout,
+    LocalProtocolError,
+    RemoteProtocolError,
+)
 from kctl.client.protocol.api.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from kctl.client.protocol.api.produce import BatchIndexAndErrorMessage, LeaderIdAndEpoch, ProduceRequest
 from tests.unit.metadata.answers import answer, leader, topic
@@ -119,12 +125,49 @@ def test_an_error_that_does_not_pass_fails_the_batch_with_the_brokers_words() ->
     assert not setup.deliveries.result({}).unknown
 
 
-def test_an_answer_that_forgets_a_batch_is_an_error_of_unknown_fate() -> None:
-    setup = Setup()
+def test_batch_that_the_answer_leaves_out_is_repeated_until_its_deadline() -> None:
+    setup = Setup(request_timeout_ms=500, delivery_timeout_ms=1000)
     future = setup.add()
     setup.sent().answer(response(said(partition=1)))
-    assert isinstance(future.exception(0), RemoteProtocolError)
+    assert not future.done()
+    setup.clock.advance(200)
+    setup.sent().answer(response(said(partition=1)))
+    setup.clock.advance(800)
+    setup.expire()
+    error = future.exception(0)
+    assert isinstance(error, DeliveryTimeout)
+    assert isinstance(error.cause, RemoteProtocolError)
     assert setup.deliveries.result({}).unknown == 1
+
+
+@pytest.mark.parametrize("code", [13, 56, 9999])
+def test_code_that_proves_nothing_leaves_the_batch_unknown(code: int) -> None:
+    """NETWORK_EXCEPTION, KAFKA_STORAGE_ERROR and a code that is newer than this client."""
+    setup = Setup(retries=0, acks=1)
+    future = setup.add()
+    setup.sent().answer(response(said(code)))
+    assert error_of(future).code == code
+    assert setup.deliveries.result({})[:3] == (0, 0, 1)
+
+
+def test_request_that_was_never_sent_leaves_no_doubt() -> None:
+    setup = Setup()
+    future = setup.add()
+    setup.sent().fail(LocalProtocolError("cannot be encoded"), was_sent=False)
+    assert isinstance(future.exception(0), LocalProtocolError)
+    assert setup.deliveries.result({})[:3] == (0, 1, 0)
+
+
+def test_record_behind_an_unanswered_batch_reports_that_it_was_never_sent() -> None:
+    setup = Setup(request_timeout_ms=500, delivery_timeout_ms=1000, max_in_flight_requests_per_connection=1)
+    sent, waiting = setup.add(b"sent"), setup.add(b"waiting")
+    setup.run()
+    setup.clock.advance(1000)
+    setup.expire()
+    assert setup.deliveries.result({})[:3] == (0, 1, 1)
+    batch = "waiting for node 1 to acknowledge the batch to t-0 (sent 1 time)"
+    assert f"while {batch}" in str(sent.exception(0))
+    assert f"while waiting to be sent, which it never was, behind a batch: {batch}" in str(waiting.exception(0))
 
 
 def test_what_was_stale_is_refreshed() -> None:

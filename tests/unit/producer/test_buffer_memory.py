@@ -1,59 +1,117 @@
+from collections.abc import Callable
+
 from kctl.client.clock import ManualClock
 from kctl.client.producer.buffer_memory import BufferMemory
 from kctl.client.seams import Waiter
 from tests.unit.producer.records import Flag, NoDriver
 
 
-class GivingDriver(NoDriver):
-    """Gives memory back while the sender waits."""
+class Claim:
+    """Something that takes memory."""
 
-    def __init__(self, clock: ManualClock, give_bytes: int) -> None:
+    def __init__(self, size_bytes: int) -> None:
+        self.size_bytes = size_bytes
+        self.holds_memory = False
+
+
+class ActingDriver(NoDriver):
+    """Does the next of some things each time that a sender waits."""
+
+    def __init__(self, clock: ManualClock) -> None:
         super().__init__(clock)
-        self.give_bytes = give_bytes
-        self.memory: BufferMemory | None = None
+        self.actions: list[Callable[[], object]] = []
 
     def wait(self, waiter: Waiter, deadline_at_ms: int) -> bool:
-        assert self.memory is not None
-        assert self.memory.is_awaited
-        if self.give_bytes:
-            self.memory.give(self.give_bytes)
-            self.give_bytes = 0
+        if self.actions:
+            self.actions.pop(0)()
         return super().wait(waiter, deadline_at_ms)
 
 
 def full_memory(driver: NoDriver) -> BufferMemory:
+    """A memory of 1000 bytes with 100 left."""
     memory = BufferMemory(1000, driver)
-    assert memory.try_take(900)
-    assert not memory.try_take(101)
+    assert memory.try_take(Claim(900))
+    assert not memory.try_take(Claim(101))
     return memory
 
 
-def test_a_sender_gets_what_is_given_back() -> None:
+def test_take_waits_until_enough_is_given_back() -> None:
     clock = ManualClock()
-    driver = GivingDriver(clock, 900)
-    memory = driver.memory = full_memory(driver)
-    assert memory.take(800, 500, lambda: True)
+    driver = ActingDriver(clock)
+    memory = full_memory(driver)
+    driver.actions = [lambda: memory.give(100), lambda: memory.give(800)]
+    claim = Claim(800)
+    assert memory.take(claim, 500, lambda: memory.is_awaited)
+    assert claim.holds_memory
     assert (clock.now_ms(), memory.used_bytes, memory.is_awaited) == (0, 800, False)
 
 
-def test_a_sender_waits_no_longer_than_its_deadline() -> None:
+def test_take_ends_at_its_deadline_and_withdraw_leaves_the_line() -> None:
     clock = ManualClock()
-    driver = GivingDriver(clock, 10)
-    memory = driver.memory = full_memory(driver)
-    assert not memory.take(800, 500, lambda: True)
-    assert (clock.now_ms(), memory.used_bytes, memory.is_awaited) == (500, 890, False)
+    driver = ActingDriver(clock)
+    memory = full_memory(driver)
+    driver.actions = [lambda: memory.give(10)]
+    claim = Claim(800)
+    assert not memory.take(claim, 500, lambda: True)
+    assert (clock.now_ms(), memory.used_bytes, memory.waiting) == (500, 890, 1)
+    memory.withdraw(claim)
+    assert (claim.holds_memory, memory.used_bytes, memory.waiting) == (False, 890, 0)
 
 
-def test_nobody_waits_for_a_loop_that_is_gone() -> None:
+def test_take_does_not_wait_for_a_loop_that_has_ended() -> None:
     clock = ManualClock()
     memory = full_memory(NoDriver(clock))
-    assert not memory.take(800, 500, lambda: False)
+    assert not memory.take(Claim(800), 500, lambda: False)
     assert clock.now_ms() == 0
 
 
-def test_all_who_wait_look_again() -> None:
-    memory = full_memory(NoDriver(ManualClock()))
-    flags = [Flag(), Flag()]
-    memory._waiters.extend(flags)
+def test_try_take_fails_while_a_larger_record_waits() -> None:
+    driver = ActingDriver(ManualClock())
+    memory = full_memory(driver)
+    driver.actions = [lambda: refused.append(memory.try_take(Claim(1))), lambda: memory.give(700)]
+    refused: list[bool] = []
+    assert not memory.take(Claim(800), 500, lambda: True)
+    assert refused == [False]
+
+
+def test_senders_get_memory_in_the_order_in_which_they_asked() -> None:
+    driver = ActingDriver(ManualClock())
+    memory = full_memory(driver)
+    small, large = Claim(200), Claim(700)
+    order: list[Claim] = []
+
+    def second() -> None:
+        """While the large one waits, a small one comes, and more is given back than the small one needs."""
+        memory.give(300)
+        assert not memory.take(small, 0, lambda: True)
+        order.append(small)
+        memory.give(600)
+
+    driver.actions = [second, lambda: None]
+    assert memory.take(large, 500, lambda: True)
+    assert (small.holds_memory, large.holds_memory, memory.waiting) == (False, True, 1)
+
+
+def test_give_wakes_the_first_and_withdraw_the_next() -> None:
+    driver = NoDriver(ManualClock())
+    memory = full_memory(driver)
+    first, second = Claim(800), Claim(800)
+    for claim in (first, second):
+        memory.take(claim, 0, lambda: True)
+    flags = [waiting.waiter for waiting in memory._line]
+    assert all(isinstance(flag, Flag) for flag in flags)
     memory.give(1)
-    assert [flag.count for flag in flags] == [1, 1]
+    assert [getattr(flag, "count", None) for flag in flags] == [1, 0]
+    memory.withdraw(first)
+    assert [getattr(flag, "count", None) for flag in flags] == [1, 1]
+    memory.wake_all()
+    assert [getattr(flag, "count", None) for flag in flags] == [1, 2]
+
+
+def test_withdraw_gives_back_what_is_held_and_only_once() -> None:
+    memory = full_memory(NoDriver(ManualClock()))
+    claim = Claim(100)
+    assert memory.try_take(claim)
+    memory.withdraw(claim)
+    memory.withdraw(claim)
+    assert memory.used_bytes == 900

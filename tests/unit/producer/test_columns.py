@@ -23,7 +23,7 @@ def given(values: Any, limits: RowLimits = ROOMY, **columns: Any) -> GivenColumn
 def test_a_run_fills_a_batch_and_is_not_cut_again(size_bytes: int) -> None:
     columns = given([bytes(size_bytes)] * 5000, keys=[b"k"] * 5000, timestamps_ms=7)
     run = columns.runs[0]
-    made = columns.made(run, ColumnsFuture(mailbox(ManualClock()), "t", 5000), 0, 0)
+    made = columns.made(run, ColumnsFuture(mailbox(ManualClock()), "t", 5000), 0)
     builder = RecordBatchBuilder(batch_size_bytes=ROOMY.batch_size_bytes)
     fitting = builder.try_append_rows(made.keys, made.values, None, None, 7, 0, made.count)
     assert fitting == run.end
@@ -54,9 +54,9 @@ def test_columns_are_copied() -> None:
     headers: list[Any] = [[("h", b"1")], []]
     columns = given(values, headers=headers, keys=(b"k", None), timestamps_ms=[3, None])
     values[0] = headers[0][0] = None
-    made = columns.made(columns.runs[0], ColumnsFuture(mailbox(ManualClock()), "t", 2), 4, 6)
+    made = columns.made(columns.runs[0], ColumnsFuture(mailbox(ManualClock()), "t", 2), 4)
     assert (made.values, made.keys, made.headers) == ([b"a", b"b"], [b"k", None], [(("h", b"1"),), ()])
-    assert (made.timestamps_ms, made.partition, made.created_at_ms, made.count) == ([3, 5], 4, 6, 2)
+    assert (made.timestamps_ms, made.partition, made.count) == ([3, 5], 4, 2)
 
 
 @pytest.mark.parametrize(

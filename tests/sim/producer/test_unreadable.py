@@ -1,0 +1,106 @@
+"""Answers that cannot be read: the request may have been done, so it is repeated, and nothing is lost or doubled.
+
+The connection ends with such an answer, and every request in flight on it with the same error.
+"""
+
+import pytest
+
+from kctl.client.errors import ConnectionLost, DeliveryTimeout, RemoteProtocolError
+from tests.sim.chaos.damages import CHANGES
+from tests.sim.producer.test_delivery import numbers
+from tests.sim.producer.transactions_world import GROUP, T0, VERSIONS, committed, run_version, seen, transactional
+from tests.sim.producer.world import World, run
+
+EACH_DAMAGE = pytest.mark.parametrize("how", range(len(CHANGES)))
+
+
+def damage(world: World, how: int) -> None:
+    """Make the next answer on each connection unreadable."""
+    for connection in world.network.connections_of():
+        connection.damage(CHANGES[how])
+
+
+@EACH_DAMAGE
+@pytest.mark.parametrize("window", [1, 5])
+def test_records_behind_an_unreadable_answer_are_delivered_once_and_in_order(how: int, window: int) -> None:
+    def app(world: World) -> None:
+        producer = world.producer({"max.in.flight.requests.per.connection": window})
+        producer.send("t", b"0").result()
+        damage(world, how)
+        futures = []
+        for number in range(1, 7):
+            futures.append(producer.send("t", b"%d" % number))
+            world.hub.sleep_ms(1)
+        assert [future.result().offset for future in futures] == list(range(1, 7))
+        assert producer.close()[:3] == (7, 0, 0)
+
+    assert run(app).values("t", 0) == numbers(7)
+
+
+@EACH_DAMAGE
+def test_unreadable_answers_without_end_leave_the_record_unknown_at_its_deadline(how: int) -> None:
+    def app(world: World) -> None:
+        producer = world.producer({"delivery.timeout.ms": 3000, "request.timeout.ms": 1000, "linger.ms": 0})
+        producer.send("t", b"0").result()
+
+        def again() -> None:
+            damage(world, how)
+            if world.clock.now_ms() < end_ms:
+                world.at(1, again)
+
+        sent_at_ms = world.clock.now_ms()
+        end_ms = sent_at_ms + 3000
+        again()
+        future = producer.send("t", b"1")
+        error = future.exception()
+        assert world.clock.now_ms() == end_ms
+        assert isinstance(error, DeliveryTimeout)
+        assert isinstance(error.cause, ConnectionLost)
+        assert isinstance(error.cause.__cause__, RemoteProtocolError)
+        assert producer.close(1)[:3] == (1, 0, 1)
+
+    assert run(app).values("t", 0) == numbers(2)
+
+
+def test_unreadable_producer_id_is_asked_for_again() -> None:
+    def app(world: World) -> None:
+        producer = world.producer()
+        producer.partitions_for("t")
+        damage(world, 0)
+        assert producer.send("t", b"0").result().offset == 0
+        producer.close()
+
+    run(app)
+
+
+@EACH_DAMAGE
+@VERSIONS
+@pytest.mark.parametrize("call", ["send", "offsets", "commit", "abort"])
+def test_transaction_survives_an_unreadable_answer(how: int, version: int, call: str) -> None:
+    """Damage comes just before the call, so it hits AddPartitions, Produce, TxnOffsetCommit or EndTxn."""
+
+    def app(world: World) -> None:
+        producer = transactional(world)
+        for number in range(3):  # what comes after it is as good as before
+            producer.begin_transaction()
+            if call == "send":
+                damage(world, how)
+            futures = [producer.send("t", b"%d" % number) for _ in range(2)]
+            if call != "send":
+                futures[0].result()
+            if call == "offsets":
+                damage(world, how)
+            producer.send_offsets_to_transaction({T0: number}, GROUP, 5)
+            if call in ("commit", "abort"):
+                damage(world, how)
+            before_ms = world.clock.now_ms()
+            if call == "abort":
+                producer.abort_transaction(5)
+            else:
+                producer.commit_transaction(5)
+            assert world.clock.now_ms() - before_ms < 2000
+        producer.close()
+        assert seen(world) == ([] if call == "abort" else [b"0", b"0", b"1", b"1", b"2", b"2"])
+        assert committed(world, T0) == (None if call == "abort" else 2)
+
+    run_version(version, app)
