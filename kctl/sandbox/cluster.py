@@ -4,13 +4,13 @@ It does no I/O; time comes from the scheduler that whoever runs it hands over. S
 tests/unit/sandbox/test_cluster.py.
 """
 
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 from zlib import crc32
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.errors import IllegalStateError
+from kctl.client.topic_names import is_topic_name
 from kctl.sandbox.faults import NodeFaults
 from kctl.sandbox.fetch_sessions import FetchSessions
 from kctl.sandbox.groups.coordinator import Groups
@@ -26,7 +26,6 @@ from kctl.sandbox.uuids import stable_uuid
 
 MAX_PARTITIONS = 10_000
 """The most partitions of one topic: a request must not make the sandbox allocate without bound."""
-_TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 
 class TopicRefused(Exception):
@@ -249,8 +248,3 @@ class Cluster:
         """Return a producer id that nobody had before."""
         self._next_producer_id += 1
         return self._next_producer_id - 1
-
-
-def is_topic_name(name: str) -> bool:
-    """Return whether Kafka allows the name."""
-    return _TOPIC_NAME.fullmatch(name) is not None and name not in (".", "..")

@@ -16,8 +16,8 @@ from kctl.cli.words.partitions import parse_partitions
 from kctl.client.admin import Admin, GroupDescription, MemberDescription
 from kctl.client.config import AdminConfig
 from kctl.client.errors import KafkaError
+from kctl.client.topic_names import LONGEST_TOPIC_NAME
 
-LONGEST_TOPIC = 249
 MOST_NAMED = 5
 """Members that a refusal names; further ones are counted."""
 
@@ -39,7 +39,7 @@ def parse_topics(texts: Sequence[str]) -> dict[str, list[int] | None]:
     found: dict[str, list[int] | None] = {}
     for text in texts:
         topic, colon, numbers = text.partition(":")
-        if not topic or len(topic) > LONGEST_TOPIC:
+        if not topic or len(topic) > LONGEST_TOPIC_NAME:
             raise click.BadParameter(f"{text[:80]!r} is not TOPIC or TOPIC:0,2-4", param_hint="'--topic'")
         try:
             partitions = parse_partitions([numbers]) if colon else None

@@ -18,6 +18,7 @@ from kctl.client.network.in_flight import InFlight, OnDone
 from kctl.client.network.peers import may_be_answer
 from kctl.client.network.states import CONNECTION_TRANSITIONS, ConnectionState, moved
 from kctl.client.network.transport import Transport
+from kctl.client.protocol.checks import check_response
 from kctl.client.protocol.framing import FrameReader, decode_response, encode_request
 from kctl.client.protocol.schema import Request, Response
 from kctl.client.protocol.versions import NodeVersions
@@ -250,6 +251,7 @@ class Connection:
         if correlation_id != request.correlation_id:
             text = f"the answer has correlation id {correlation_id}, but {request.correlation_id} was next"
             raise RemoteProtocolError(text, api=request.api, version=request.version)
+        check_response(response)
         self.in_flight.popleft()
         self._first_bytes = b""  # it is a broker; what comes next may be the beginning of its next answer
         self._events(

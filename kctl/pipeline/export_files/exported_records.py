@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from kctl.pipeline.export_files.folder import FORMATS, placed
+from kctl.pipeline.export_files.folder import FORMATS, inside, placed
 from kctl.pipeline.export_files.json_lines import read_json_lines
 from kctl.pipeline.export_files.manifests import ExportedFile, ExportedRange
 from kctl.pipeline.job_errors import ExportDataError, FolderError
@@ -45,7 +45,7 @@ def _name(exported: ExportedRange) -> str:
 
 
 def _batches(folder: Path, file: ExportedFile) -> Iterator[pa.RecordBatch]:
-    path = placed(folder / file.path)
+    path = placed(inside(folder, file.path))
     size_bytes = path.stat().st_size
     if size_bytes != file.size_bytes:
         raise ExportDataError(f"{path} has {size_bytes} bytes, and its manifest says {file.size_bytes}")

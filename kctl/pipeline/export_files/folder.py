@@ -74,6 +74,17 @@ def file_name(topic: str, partition: int, start: int, end: int, extension: str, 
     return f"{name}-{partition}-{start}-{end}{f'.{part}' if part else ''}{extension}"
 
 
+def inside(folder: Path, name: str) -> Path:
+    """Return the path of a file or folder below `folder`; paths made of names from outside all come from here.
+
+    Raises: FolderError: the name leads out of it.
+    """
+    path = folder / name
+    if not Path(os.path.normpath(path)).is_relative_to(os.path.normpath(folder)) or "\0" in name:
+        raise FolderError(f"the path {name[:250]!r} leads out of {folder}", "nothing was written to it")
+    return path
+
+
 class ExportFolder:
     """The folder, as the driver of one run sees it: no more of its manifests than a run of any length can keep.
 
@@ -237,7 +248,7 @@ class ExportFolder:
         folders = set()
         for each in ranges:
             for file in each.files:
-                path = hidden(self.path / file.path)
+                path = hidden(inside(self.path, file.path))
                 try:
                     size_bytes = path.stat().st_size
                 except FileNotFoundError:

@@ -20,6 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from kctl.client.topic_names import is_topic_name, shown_topic_name
 from kctl.pipeline.job_errors import ExportDataError, FolderError
 from kctl.pipeline.resume_point import NO_LOG_END, ResumePoint
 
@@ -219,9 +220,12 @@ def _of_json(given: dict[str, Any]) -> Manifest:
         for file in files:
             if os.path.isabs(file.path) or ".." in Path(file.path).parts:
                 raise ValueError(f"the path {file.path!r} leads out of the folder")
+        topic = str(each["topic"])
+        if not is_topic_name(topic):
+            raise ValueError(f"{shown_topic_name(topic)} is not a legal topic name")
         partition, start, end, records = (int(each[name]) for name in ("partition", "start", "end", "records"))
         topic_id, log_end = str(each.get("topic_id", "")), int(each.get("log_end", NO_LOG_END))
-        ranges.append(ExportedRange(str(each["topic"]), partition, start, end, records, files, topic_id, log_end))
+        ranges.append(ExportedRange(topic, partition, start, end, records, files, topic_id, log_end))
     settings = {str(name): str(value) for name, value in given["settings"].items()}
     number = int(given["number"])
     first = int(given["first"]) if given["v"] == MERGED_VERSION else number

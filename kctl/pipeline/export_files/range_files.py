@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from kctl.pipeline.export_files.folder import FORMATS, file_name, hidden, topic_folder
+from kctl.pipeline.export_files.folder import FORMATS, file_name, hidden, inside, topic_folder
 from kctl.pipeline.export_files.json_lines import json_lines
 from kctl.pipeline.export_files.manifests import ExportedFile
 from kctl.pipeline.job_errors import FolderError
@@ -107,7 +107,7 @@ class RangeFiles:
             while self._open:
                 self._close(next(iter(self._open)))
             for part in self._parts:
-                path = self._place.folder / part.path
+                path = inside(self._place.folder, part.path)
                 path.parent.mkdir(parents=True, exist_ok=True)
                 part.draft.rename(hidden(path))
         except OSError as e:
@@ -164,7 +164,7 @@ class _Part:
         self.folder = folder
         self.path = f"{folder}/{file_name(*name, FORMATS[place.format], part)}"
         stem = file_name(*name, "")
-        self.draft = place.round_folder / f"{stem}.{place.attempt}.{number}"
+        self.draft = inside(place.round_folder, f"{stem}.{place.attempt}.{number}")
         self.records = 0
         self.size_bytes = 0
 

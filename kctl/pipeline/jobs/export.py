@@ -21,6 +21,7 @@ from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import ConfigError
 from kctl.client.network.system import system_runtime
+from kctl.client.topic_names import is_topic_name, shown_topic_name
 from kctl.pipeline.export_files.folder import FORMATS, LAYOUTS, ExportFolder
 from kctl.pipeline.export_files.manifests import ExportedRange
 from kctl.pipeline.job_errors import ExportDataError
@@ -215,6 +216,9 @@ def tasks_at_once(session: Session | None, options: SessionOptions) -> int:
 def make_plan(request: ExportRequest, planner: Planner, folder: ExportFolder, at_once: int) -> ExportPlan:
     """Return the ranges between what is exported and what there is, in the order in which to run them."""
     partitions = planner.partitions(request.selection)
+    for topic in {tp.topic for tp in partitions}:
+        if not is_topic_name(topic):
+            raise ConfigError(f"{shown_topic_name(topic)} is not a legal topic name, and cannot name a folder")
     if not partitions and request.interval_ms is None:
         matched = f"no topic matches {request.selection.pattern}"
         raise broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "export", matched)

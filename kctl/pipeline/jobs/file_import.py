@@ -17,6 +17,7 @@ from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.clock import SystemClock
 from kctl.client.config import ProducerConfig
 from kctl.client.errors import ConfigError
+from kctl.pipeline.export_files.folder import inside
 from kctl.pipeline.export_files.manifests import ExportedRange, read_manifests
 from kctl.pipeline.job_errors import FolderError
 from kctl.pipeline.references import refuse_plain_secrets, resolve
@@ -149,7 +150,7 @@ def plan_import(request: ImportRequest) -> ImportPlan:
         raise ConfigError(f"topic {missing[0]} is not in {folder}, which has {', '.join(exported)}")
     wanted = [each for each in ranges if not request.topics or each.topic in request.topics]
     cluster_id = _check_targets(request, wanted)
-    progress = request.progress or folder / PROGRESS_FOLDER / _progress_name(request, cluster_id)
+    progress = request.progress or inside(folder / PROGRESS_FOLDER, _progress_name(request, cluster_id))
     left = [each for each in wanted if not _done_file(progress, each).exists()]
     groups: dict[object, list[ExportedRange]] = {}
     for each in sorted(left):
@@ -189,7 +190,7 @@ def _progress_name(request: ImportRequest, cluster_id: str) -> str:
 
 def _done_file(progress: Path, exported: ExportedRange) -> Path:
     topic = exported.topic if len(exported.topic) <= 150 else exported.topic[:150] + "~"
-    return progress / f"{topic}-{exported.partition}-{exported.start}-{exported.end}.done"
+    return inside(progress, f"{topic}-{exported.partition}-{exported.start}-{exported.end}.done")
 
 
 def _make_folder(path: Path) -> None:

@@ -10,8 +10,9 @@ from kctl.client.protocol.api.metadata import (
     MetadataResponseTopic,
 )
 from kctl.client.protocol.schema import ZERO_UUID
+from kctl.client.topic_names import is_topic_name
 from kctl.sandbox.call import Call, Handler
-from kctl.sandbox.cluster import Topic, TopicRefused, is_topic_name
+from kctl.sandbox.cluster import Topic, TopicRefused
 from kctl.sandbox.partition import NO_LEADER, Partition
 
 _ALL_TOPIC_OPERATIONS = 0b1101_1111_1000

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kctl.pipeline.export_files.folder import TEMPORARY, ExportFolder, file_name, hidden, placed
+from kctl.pipeline.export_files.folder import TEMPORARY, ExportFolder, file_name, hidden, inside, placed
 from kctl.pipeline.export_files.manifests import MANIFESTS, ExportedFile, ExportedRange, read_manifests
 from kctl.pipeline.job_errors import ExportDataError, FolderError
 from kctl.pipeline.resume_point import ResumePoint
@@ -187,3 +187,14 @@ def test_manifests_are_plain_json_for_others(tmp_path: Path) -> None:
             }
         ],
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["../x", "/etc/x", "a/../../x", "a/../../../../../etc/x", "a\0b"])
+def test_no_path_leads_out_of_the_folder(tmp_path: Path, name: str) -> None:
+    with pytest.raises(FolderError, match="leads out of"):
+        inside(tmp_path / "export", name)
+
+
+def test_paths_below_the_folder_are_returned(tmp_path: Path) -> None:
+    assert inside(tmp_path, "a/date=2026-11-22/b.parquet") == tmp_path / "a/date=2026-11-22/b.parquet"
+    assert inside(Path("relative"), "a") == Path("relative/a")

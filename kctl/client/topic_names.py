@@ -1,0 +1,21 @@
+"""Legal topic names, as brokers accept them in CreateTopics.
+
+A name from outside (a Metadata response, the manifest of an export) ends up in file names, tables and requests, so it
+is checked with this one function where it enters. Shown by tests/unit/test_topic_names.py.
+Source: org.apache.kafka.common.internals.Topic.
+"""
+
+import re
+
+LONGEST_TOPIC_NAME = 249
+_LEGAL = re.compile(rf"[A-Za-z0-9._-]{{1,{LONGEST_TOPIC_NAME}}}")
+
+
+def is_topic_name(name: str) -> bool:
+    """Return whether a topic can have this name."""
+    return name not in (".", "..") and _LEGAL.fullmatch(name) is not None
+
+
+def shown_topic_name(name: str) -> str:
+    """Return a name that may be illegal as an error shows it: escaped, and not longer than a legal one."""
+    return repr(name[:LONGEST_TOPIC_NAME])
