@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from kctl.client.security.tls import TlsChannel
 
 _FIRST_BYTES = 64
+BEFORE_READY_MAX_BYTES = 524_288
+"""Largest frame of a node that is not ready yet, as sasl.server.max.receive.size: it may be anything."""
 _PATIENT_API = "Produce"
 """Its requests may take longer than they were given, when the broker asks for that."""
 _PHASES = {
@@ -72,7 +74,8 @@ class Connection:
         self._transport = transport
         self._handshake = handshake
         self._client_id = client_id
-        self._frames = FrameReader(max_frame_bytes)
+        self._max_frame_bytes = max_frame_bytes
+        self._frames = FrameReader(min(BEFORE_READY_MAX_BYTES, max_frame_bytes))
         self._has_heard = False
         """Whether the peer has said anything at all."""
         self._first_bytes = b""
@@ -183,9 +186,7 @@ class Connection:
     def lost(self, error: OSError | None, now_ms: int) -> KafkaError:
         """Return why the connection ended, when the peer or the system ended it."""
         elapsed_ms = now_ms - self._phase_started_at_ms
-        unframed = self._first_bytes if self.versions is None and self._frames.pending_bytes else b""
-        if unframed and self.in_flight and may_be_answer(unframed, self.in_flight[0].correlation_id):
-            unframed = b""  # it ended in the middle of its first answer
+        unframed = self._foreign_bytes()
         if self.is_ready and self.answered == 0 and self.in_flight and error is None and not self._handshake.uses_sasl:
             return connect_errors.closed_on_first_request(self.target, self.in_flight[0].api)
         if self.phase is Phase.TLS and not self._has_heard:
@@ -194,7 +195,17 @@ class Connection:
 
     def expired(self, limit_ms: int, now_ms: int) -> KafkaError:
         """Return the error of a connection that was not ready by its deadline."""
+        unframed = self._foreign_bytes()
+        if unframed:
+            return connect_errors.wrong_peer(self.target, self.phase, unframed)
         return connect_errors.expired(self.target, self.phase, limit_ms, now_ms - self.started_at_ms)
+
+    def _foreign_bytes(self) -> bytes:
+        """Return what a peer sent that is no whole frame and not the beginning of its first answer."""
+        unframed = self._first_bytes if self.versions is None and self._frames.pending_bytes else b""
+        if unframed and self.in_flight and may_be_answer(unframed, self.in_flight[0].correlation_id):
+            return b""
+        return unframed
 
     def closed(self) -> list[InFlight]:
         """End the connection; return the requests that will not be answered."""
@@ -278,6 +289,7 @@ class Connection:
             self._phase_done(now_ms, self._handshake.detail(old_phase))
         self._enter(new_state)
         if new_state is ConnectionState.READY:
+            self._frames.max_bytes = self._max_frame_bytes
             self._events(Ready(now_ms, self.target, now_ms - self.started_at_ms))
         else:
             self._ask(now_ms)
