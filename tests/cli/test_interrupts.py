@@ -9,7 +9,9 @@ import pytest
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.sandbox import Fault, Sandbox
+from kctl.sandbox.server import ServedSandbox
 from tests.cli.conftest import SilentPeer
+from tests.cli.groups_scene import commit, committed
 from tests.cli.processes import BOUND_S, KCTL, PYTHON, end, environment, kctl, running
 
 
@@ -124,7 +126,45 @@ def test_a_stream_that_our_caller_closed(bootstrap: str, stream: str) -> None:
         timeout=BOUND_S,
         check=False,
     )
-    assert (ended.returncode, ended.stderr) == (0, b"")
+    if stream == ">&-":
+        assert (ended.returncode, ended.stderr) == (2, b"kctl topics: cannot write to stdout: Bad file descriptor\n")
+    else:
+        assert (ended.returncode, ended.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "consume {topic} -e",
+        "consume {topic} -g {topic} -e",
+        "consume {topic} --output raw -e",
+        "topics describe {topic}",
+        "groups list",
+        "groups lag {topic}-other",
+        "probe",
+        "explain 16",
+        "bench produce -n 1",
+        "help-json",
+        "profile show",
+        "completion bash",
+    ],
+)
+def test_command_that_prints_data_to_a_closed_stdout_fails_and_commits_nothing(
+    cluster: ServedSandbox, topic: str, command: str
+) -> None:
+    kctl("produce", topic, "-b", cluster.bootstrap, "-q", stdin=b"one\ntwo\n")
+    commit(cluster.bootstrap, f"{topic}-other", {(topic, 0): 0})
+    ended = subprocess.run(
+        f"{' '.join(KCTL)} {command.format(topic=topic)} >&-",
+        shell=True,
+        capture_output=True,
+        env=environment({"KCTL_BOOTSTRAP_SERVERS": cluster.bootstrap}),
+        timeout=BOUND_S,
+        check=False,
+    )
+    assert b"cannot write to stdout: Bad file descriptor\n" in ended.stderr
+    assert ended.returncode == ExitCode.USAGE
+    assert committed(cluster.bootstrap, topic) == {}
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,16 @@ def test_the_record_that_was_not_even_taken_is_kept_too(refused: str, tmp_path: 
     (record,) = map(json.loads, file.read_bytes().splitlines())
     assert (record["topic"], record["value"], record["partition"]) == ("t", "one", None)
     assert "refused" in record["cause"]
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_undelivered_file_follows_no_symbolic_link(refused: str, tmp_path: Path) -> None:
+    (tmp_path / "link.jsonl").symlink_to(tmp_path / "victim")
+    link = str(tmp_path / "link.jsonl")
+    sent = kctl("produce", "t", "-b", refused, "--api-timeout", "300ms", "--undelivered", link, stdin=b"one\n")
+    assert sent.code == ExitCode.USAGE
+    assert "a symbolic link, which is not followed" in sent.stderr.replace("\n", " ")
+    assert not (tmp_path / "victim").exists()
 
 
 def test_a_full_memory_ends_it_and_both_are_told() -> None:

@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 
+from kctl.cli.exit_codes import ExitCode
 from kctl.sandbox import Sandbox
 from tests.cli.processes import kctl
 from tests.faults import peers
@@ -49,3 +50,15 @@ def test_a_trace_file_that_cannot_be_made_is_a_usage_error(tmp_path: Path) -> No
     ended = kctl("topics", "list", "-b", "127.0.0.1:1", "--trace-file", str(tmp_path / "no" / "file"))
     assert ended.code == 2
     assert "No such file or directory" in ended.stderr
+
+
+def test_trace_file_is_private_and_follows_no_symbolic_link(refused: str, tmp_path: Path) -> None:
+    call = ("topics", "list", "-b", refused, "--api-timeout", "500ms", "--trace-file")
+    kctl(*call, str(tmp_path / "trace.jsonl"))
+    assert (tmp_path / "trace.jsonl").stat().st_mode & 0o777 == 0o600
+    (tmp_path / "victim").write_bytes(b"keep")
+    (tmp_path / "link.jsonl").symlink_to(tmp_path / "victim")
+    ended = kctl(*call, str(tmp_path / "link.jsonl"))
+    assert ended.code == ExitCode.USAGE
+    assert "a symbolic link, which is not followed" in ended.stderr.replace("\n", " ")
+    assert (tmp_path / "victim").read_bytes() == b"keep"

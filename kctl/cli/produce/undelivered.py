@@ -13,6 +13,7 @@ from typing import NamedTuple
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.cli.formats.texts import JsonForm
+from kctl.cli.private_file import open_private
 from kctl.client.records import Header
 
 _FORM = JsonForm(is_ascii=False)
@@ -97,6 +98,6 @@ def _make(name: str) -> BufferedWriter:
     try:
         if os.path.isfile(name) and os.path.getsize(name):
             raise CommandError(ExitCode.USAGE, f"--undelivered {name}: there is a file with something in it already")
-        return open(name, "wb")
+        return open(open_private(name), "wb")
     except OSError as e:
         raise CommandError(ExitCode.USAGE, f"--undelivered {name}: {e.strerror or e}") from None

@@ -12,6 +12,7 @@ from typing import Any
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
+from kctl.cli.private_file import open_private
 from kctl.cli.trace.event_objects import ending, event_object, opening
 from kctl.client.clock import Clock
 from kctl.client.events import Event
@@ -25,7 +26,7 @@ class TraceFile:
 
     def __init__(self, path: Path, clock: Clock, say: Callable[[str], None]) -> None:
         try:
-            self._file = path.open("wb", buffering=0)
+            self._file = open(open_private(str(path)), "wb", buffering=0)
         except OSError as e:
             raise CommandError(ExitCode.USAGE, f"--trace-file {path}: {e.strerror}") from None
         self._path = path

@@ -1,0 +1,37 @@
+"""Files that hold what others may not read, such as whole records: mode 0600, and no symbolic link is followed.
+
+Shown by tests/unit/cli/test_private_file.py.
+"""
+
+import errno
+import os
+import re
+import stat
+
+PRIVATE_MODE = 0o600
+_OWN_DESCRIPTOR = re.compile(r"/dev/(stdout|stderr|fd/\d+)|/proc/self/fd/\d+")
+"""Links that the system makes to what the process has open: `>(gzip)` of a shell is one."""
+
+
+def open_private(path: str) -> int:
+    """Create or empty a file that only its owner may read and write; return its descriptor.
+
+    Devices and pipes are opened as they are.
+    Raises: OSError: it cannot be made, belongs to another user, or is a symbolic link.
+    """
+    own = _OWN_DESCRIPTOR.fullmatch(path) is not None
+    flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | (0 if own else os.O_NOFOLLOW)
+    try:
+        descriptor = os.open(path, flags, PRIVATE_MODE)
+    except OSError as e:
+        if e.errno == errno.ELOOP:
+            raise OSError(e.errno, "a symbolic link, which is not followed") from None
+        raise
+    try:
+        if not own and stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.fchmod(descriptor, PRIVATE_MODE)  # fails for a file of another user
+            os.ftruncate(descriptor, 0)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
