@@ -105,6 +105,7 @@ complete -c kctl -n '__kctl_at " produce"' -l topic-from-record -d 'Each record 
 complete -c kctl -n '__kctl_at " produce"' -l keep-partition -d 'With -i jsonl: each record goes to the partition that it names'
 complete -c kctl -n '__kctl_at " produce"' -l partition -s p -x -d 'Send to this partition'
 complete -c kctl -n '__kctl_at " produce"' -l partitioner -x -a 'default round_robin' -d 'Who chooses partitions'
+complete -c kctl -n '__kctl_at " produce"' -l no-create -d 'Exit with 23 where a topic does not exist, and create none'
 complete -c kctl -n '__kctl_at " produce"' -l acks -x -a 'all 1 0' -d 'Who must have a record'
 complete -c kctl -n '__kctl_at " produce"' -l compression -x -a 'none gzip snappy lz4 zstd' -d 'Codec of batches'
 complete -c kctl -n '__kctl_at " produce"' -l rate -x -d 'At most so many records a second, such as 500/s'
@@ -217,6 +218,8 @@ complete -c kctl -n '__kctl_at " topics create"' -l trace -d 'Tell each frame an
 complete -c kctl -n '__kctl_at " topics create"' -l trace-file -r -F -d 'Write each frame and attempt to a file, as jsonl'
 complete -c kctl -n '__kctl_at " topics create"' -l help -s h -d 'Show this message and exit'
 
+complete -c kctl -n '__kctl_at " topics delete"' -l execute -d 'Do it'
+complete -c kctl -n '__kctl_at " topics delete"' -l yes -d 'The same as --execute'
 complete -c kctl -n '__kctl_at " topics delete"' -l bootstrap -s b -x -d 'First servers to ask, with commas or repeated'
 complete -c kctl -n '__kctl_at " topics delete"' -l api-timeout -x -d 'Limit of one whole call (60s)'
 complete -c kctl -n '__kctl_at " topics delete"' -l connect-timeout -x -d 'Limit of DNS, TCP, TLS and SASL together (10s)'
@@ -468,7 +471,7 @@ complete -c kctl -n '__kctl_at " bench"' -l help -s h -d 'Show this message and 
 
 complete -c kctl -n '__kctl_at " bench produce"' -l records -s n -x -d 'How many records'
 complete -c kctl -n '__kctl_at " bench produce"' -l record-size -x -d 'Size of each value, such as 100B or 1KiB'
-complete -c kctl -n '__kctl_at " bench produce"' -l topic -x -a '(__kctl_names topics)' -d 'A topic that is there'
+complete -c kctl -n '__kctl_at " bench produce"' -l topic -x -a '(__kctl_names topics)' -d 'An existing topic'
 complete -c kctl -n '__kctl_at " bench produce"' -l partitions -x -d 'Partitions of a topic that is made'
 complete -c kctl -n '__kctl_at " bench produce"' -l replication-factor -x -d 'Copies of a topic that is made'
 complete -c kctl -n '__kctl_at " bench produce"' -l compression -x -a 'none gzip snappy lz4 zstd' -d 'Codec of batches'
@@ -492,7 +495,7 @@ complete -c kctl -n '__kctl_at " bench produce"' -l help -s h -d 'Show this mess
 
 complete -c kctl -n '__kctl_at " bench consume"' -l records -s n -x -d 'How many records'
 complete -c kctl -n '__kctl_at " bench consume"' -l record-size -x -d 'Size of each value, such as 100B or 1KiB'
-complete -c kctl -n '__kctl_at " bench consume"' -l topic -x -a '(__kctl_names topics)' -d 'A topic that is there'
+complete -c kctl -n '__kctl_at " bench consume"' -l topic -x -a '(__kctl_names topics)' -d 'An existing topic'
 complete -c kctl -n '__kctl_at " bench consume"' -l partitions -x -d 'Partitions of a topic that is made'
 complete -c kctl -n '__kctl_at " bench consume"' -l replication-factor -x -d 'Copies of a topic that is made'
 complete -c kctl -n '__kctl_at " bench consume"' -l compression -x -a 'none gzip snappy lz4 zstd' -d 'Codec of batches'
@@ -514,7 +517,7 @@ complete -c kctl -n '__kctl_at " bench consume"' -l help -s h -d 'Show this mess
 
 complete -c kctl -n '__kctl_at " bench end-to-end"' -l records -s n -x -d 'How many records'
 complete -c kctl -n '__kctl_at " bench end-to-end"' -l record-size -x -d 'Size of each value, such as 100B or 1KiB'
-complete -c kctl -n '__kctl_at " bench end-to-end"' -l topic -x -a '(__kctl_names topics)' -d 'A topic that is there'
+complete -c kctl -n '__kctl_at " bench end-to-end"' -l topic -x -a '(__kctl_names topics)' -d 'An existing topic'
 complete -c kctl -n '__kctl_at " bench end-to-end"' -l partitions -x -d 'Partitions of a topic that is made'
 complete -c kctl -n '__kctl_at " bench end-to-end"' -l replication-factor -x -d 'Copies of a topic that is made'
 complete -c kctl -n '__kctl_at " bench end-to-end"' -l compression -x -a 'none gzip snappy lz4 zstd' -d 'Codec of batches'

@@ -6,6 +6,7 @@ Owns what the rows show and the exit code of a call in which some topics failed.
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import click
@@ -116,14 +117,20 @@ def create(
 
 @app.command()
 @with_common(*SHAPES)
-def delete(common: Common, names: Names) -> int:
-    """Delete topics and all their records."""
+def delete(
+    common: Common,
+    names: Names,
+    execute: Annotated[bool, typer.Option("--execute", help="Do it; without, only show what would be done.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="The same as --execute.")] = False,
+) -> int:
+    """Delete topics and all their records: shows them, then asks on a terminal; elsewhere it needs --execute."""
+    from kctl.cli.topic_deletion import delete_topics
+
     output = common.choose_output(*SHAPES)
     with _admin(common) as admin:
-        results = admin.delete_topics(_distinct(names))
-    rows: list[Row] = [{"name": name} for name in results.done]
-    write_rows(common, output, ("name",), rows)
-    return _tell_failures(common, results.done, results.failed)
+        return delete_topics(
+            common, admin, _distinct(names), output, partial(_tell_failures, common), execute=execute or yes
+        )
 
 
 # --- what they share ------------------------------------------------------------------------------------------------

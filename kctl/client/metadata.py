@@ -39,6 +39,8 @@ class Metadata:
     Attributes:
         cluster: the newest snapshot; safe to read from any thread.
         version: how many answers made it.
+        creates_topics: whether topics of interest that do not exist are created.
+        created_topics: those that were, by name, with the number of their partitions.
         last_error: why the latest refresh failed; None after a success.
         failing_since_ms: when the first of the refreshes that failed in a row ended; None after a success.
 
@@ -52,7 +54,10 @@ class Metadata:
         self.failing_since_ms: int | None = None
         self._max_age_ms = max_age_ms
         self._backoff = backoff
-        self._auto_create_topics = auto_create_topics
+        self.creates_topics = auto_create_topics
+        self.created_topics: dict[str, int] = {}
+        self._to_create: set[str] = set()
+        """Topics that a broker did not know before it was asked to create them."""
         self._wants_all = False
         self._wanted: dict[str, None] = {}
         self._unseen: dict[str, None] = {}
@@ -154,7 +159,20 @@ class Metadata:
         self._asked = None if is_full else dict(self._unseen)
         if is_full:
             self._update_requested = False
-        return MetadataRequest(topics=self._request_topics(), allow_auto_topic_creation=self._auto_create_topics)
+        return MetadataRequest(
+            topics=self._request_topics(), allow_auto_topic_creation=is_full and self._creates_missing()
+        )
+
+    def _creates_missing(self) -> bool:
+        """Return whether a request for everything of interest is to create what is missing.
+
+        A topic is asked for without creation first, so that one that was created can be told from one that existed.
+        """
+        missing = [name for name in self._wanted if _is_unknown(self.cluster.topics.get(name))]
+        if not self.creates_topics or self._unseen or self._wants_all:
+            return False
+        self._to_create.update(missing)
+        return bool(missing)
 
     def _request_topics(self) -> list[MetadataRequestTopic] | None:
         if self._wants_all and self._asked is None:
@@ -192,7 +210,17 @@ class Metadata:
         if missing:
             self._update_requested = True
         self._wait(now_ms, fruitless=missing)
+        self._note_created(answered)
         return True
+
+    def _note_created(self, answered: Iterable[TopicInfo]) -> None:
+        """Note which topics were created, and ask at once for the creation of those found missing."""
+        for info in answered:
+            if info.name in self._to_create and info.partitions:
+                self._to_create.discard(info.name)
+                self.created_topics[info.name] = len(info.partitions)
+            elif self.creates_topics and _is_unknown(info) and info.name not in self._to_create:
+                self._hurry()
 
     def rebootstrapped(self) -> None:
         """Forget nodes and leaders, which are to be learnt anew; topics and epochs stay."""
@@ -299,6 +327,11 @@ def _reachable(cluster: Cluster) -> Cluster:
 def _leaderless(info: PartitionInfo, why: str) -> PartitionInfo:
     error = broker_error(ErrorCode.LEADER_NOT_AVAILABLE, f"{info.topic}-{info.partition}", why)
     return info._replace(leader_id=NO_NODE, error=error)
+
+
+def _is_unknown(info: TopicInfo | None) -> bool:
+    """Return whether a broker said that the topic does not exist."""
+    return info is not None and info.error is not None and info.error.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def _is_missing(info: TopicInfo) -> bool:

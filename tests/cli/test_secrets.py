@@ -50,7 +50,7 @@ WORKING = [
     ("topics", "list"),
     ("topics", "describe", "t", "--output", "json"),
     ("topics", "create", "made"),
-    ("topics", "delete", "gone"),
+    ("topics", "delete", "gone", "--execute"),
 ]
 
 

@@ -5,7 +5,8 @@ import json
 import pytest
 
 from kctl.cli.exit_codes import ExitCode
-from tests.cli.processes import kctl
+from tests.cli.processes import BOUND_S, kctl
+from tests.cli.terminal import Terminal
 
 
 def test_the_life_of_a_topic(bootstrap: str, topic: str) -> None:
@@ -24,9 +25,46 @@ def test_the_life_of_a_topic(bootstrap: str, topic: str) -> None:
     assert [partition["partition"] for partition in partitions] == [0, 1, 2, 3]
     assert all(len(partition["replicas"]) == 2 for partition in partitions)
     assert all(partition["leader"] == partition["replicas"][0] for partition in partitions)
-    gone = kctl("topics", "delete", name, "-b", bootstrap)
-    assert (gone.code, gone.stdout.decode().split()) == (0, ["NAME", name])
+    gone = kctl("topics", "delete", name, "-b", bootstrap, "--execute", "--output", "jsonl")
+    row = {"name": name, "partitions": 4, "replication_factor": 2, "result": "deleted"}
+    assert (gone.code, json.loads(gone.stdout), gone.stderr) == (0, row, "")
     assert name not in kctl("topics", "list", "-b", bootstrap).stdout.decode()
+
+
+def _is_there(bootstrap: str, name: str) -> bool:
+    return name in kctl("topics", "list", "-b", bootstrap).stdout.decode().split()
+
+
+def test_delete_without_a_terminal_only_shows_what_it_would_delete(bootstrap: str, topic: str) -> None:
+    ended = kctl("topics", "delete", topic, "-b", bootstrap, stdin=b"y\n")
+    assert ended.code == 0
+    assert ended.stdout.decode().splitlines()[1].split() == [topic, "3", "1", "would", "be", "deleted"]
+    assert "dry run, nothing was deleted: 1 topic would be deleted" in ended.stderr
+    assert _is_there(bootstrap, topic)
+
+
+@pytest.mark.parametrize("flag", ["--execute", "--yes"])
+def test_delete_with_execute_or_yes_deletes(bootstrap: str, topic: str, flag: str) -> None:
+    assert kctl("topics", "delete", topic, "-b", bootstrap, flag).code == 0
+    assert not _is_there(bootstrap, topic)
+
+
+@pytest.mark.parametrize(("typed", "is_deleted"), [(b"y\n", True), (b"YES\n", True), (b"n\n", False), (b"\x04", False)])
+def test_delete_asks_on_a_terminal(bootstrap: str, topic: str, typed: bytes, is_deleted: bool) -> None:
+    with Terminal("topics", "delete", topic, "-b", bootstrap, with_stderr=True) as terminal:
+        shown = terminal.read_until(b"[y/N] ")
+        terminal.type(typed)
+        terminal.read_all()
+        assert terminal.process.wait(BOUND_S) == 0
+    assert f"{topic}: 3 partitions" in shown.decode()
+    assert _is_there(bootstrap, topic) is not is_deleted
+
+
+def test_delete_with_one_unknown_topic_deletes_nothing(bootstrap: str, topic: str) -> None:
+    ended = kctl("topics", "delete", topic, "nope", "-b", bootstrap, "--execute")
+    assert (ended.code, ended.stdout) == (ExitCode.UNKNOWN_RESOURCE, b"")
+    assert "nothing was deleted" in ended.stderr
+    assert _is_there(bootstrap, topic)
 
 
 def test_tables(bootstrap: str, topic: str) -> None:

@@ -54,7 +54,7 @@ def produce_consume_probe(properties: Mapping[str, str], folder: Path) -> None:
     assert topic in kctl("topics", "list", *common).stdout.decode()
     assert topic in kctl("topics", "describe", topic, *common).stdout.decode()
     kctl("topics", "create", f"{topic}-cli", *common)
-    kctl("topics", "delete", f"{topic}-cli", *common)
+    kctl("topics", "delete", f"{topic}-cli", "--execute", *common)
     kctl("topics", "describe", f"{topic}-cli", *common, code=23)
 
 

@@ -43,7 +43,7 @@ def load_options(
     topic: Annotated[
         str | None,
         typer.Option(
-            "--topic", metavar="TOPIC", help="A topic that is there; else one is made, and deleted at the end."
+            "--topic", metavar="TOPIC", help="An existing topic; without, one is created, and deleted at the end."
         ),
     ] = None,
     partitions: Annotated[

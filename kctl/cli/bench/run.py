@@ -18,6 +18,7 @@ from kctl.cli.failures import CommandError, explain
 from kctl.cli.interrupts import Interrupted
 from kctl.cli.options import Common, Output
 from kctl.cli.produce.pace import Pace
+from kctl.cli.settings import Setting
 from kctl.client.admin import Admin, NewTopic
 from kctl.client.admin.topics import BROKER_DEFAULT
 from kctl.client.clock import SystemClock, Timer
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from kctl.client.producer import Producer, SendFuture
 
 _READING = {"auto.offset.reset": "earliest", "allow.auto.create.topics": "false", "enable.auto.commit": "false"}
+_NEVER_CREATES: dict[str, Setting | None] = {"allow.auto.create.topics": Setting("false", "kctl bench")}
 _POLL_S = 0.1
 _MARK_BYTES = 16
 _NUMBER_BYTES = 8
@@ -48,7 +50,8 @@ _NO_BROKER = (
 def run_bench(common: Common, request: BenchRequest) -> int:
     """Measure what was asked for, tell the figures, and return the exit code."""
     output = common.choose_output(*SHAPES)
-    config = common.settings.with_flags(request.flags).parse(ProducerConfig)
+    never = {} if request.topic is None else _NEVER_CREATES
+    config = common.settings.with_flags({**request.flags, **never}).parse(ProducerConfig)
     common.note_ignored(config)
     with _topic(common, request) as topic:
         bench = _Bench(common, request, config, topic)

@@ -104,6 +104,9 @@ def produce(
             help="Who chooses partitions: default (by key, else sticky) or round_robin.",
         ),
     ] = None,
+    no_create: Annotated[
+        bool, typer.Option("--no-create", help="Exit with 23 where a topic does not exist, and create none.")
+    ] = False,
     acks: Annotated[
         str | None, typer.Option("--acks", metavar="WHO", help="Who must have a record: all, 1 or 0 (all).")
     ] = None,
@@ -166,6 +169,7 @@ def produce(
             "acks": _setting(acks, "--acks"),
             "compression.type": _setting(compression, "--compression"),
             "transactional.id": _setting(transactional_id, "--txn-id"),
+            "allow.auto.create.topics": _setting("false" if no_create else None, "--no-create"),
             "partitioner.class": _setting(partitioner, "--partitioner"),
             "delivery.timeout.ms": _setting(
                 None if delivery_timeout is None else str(delivery_timeout), "--delivery-timeout"

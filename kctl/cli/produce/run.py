@@ -192,6 +192,7 @@ class _Producing:
             self._in_hand = None
         is_all_or_nothing = self._transactional_id is not None
         is_taken_back = is_all_or_nothing and not self._is_committed
+        self._report_created()
         tell_account(self._common, result, oldest_ms=self._outcomes.oldest_ms, is_taken_back=is_taken_back)
         throttled_ms = self._producer.metrics().throttle_time_ms
         if throttled_ms:
@@ -223,6 +224,11 @@ class _Producing:
             f"{text}{why}",
             "a broker aborts by itself what is open after transaction.timeout.ms",
         )
+
+    def _report_created(self) -> None:
+        for name, count in self._producer.created_topics.items():
+            partitions = f"{count} partition{'' if count == 1 else 's'}"
+            self._common.say(f"kctl produce: note: topic {name} did not exist and was created with {partitions}")
 
     def _tell_in_hand(self) -> None:
         record = self._in_hand

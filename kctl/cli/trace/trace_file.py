@@ -26,7 +26,7 @@ class TraceFile:
 
     def __init__(self, path: Path, clock: Clock, say: Callable[[str], None]) -> None:
         try:
-            self._file = open(open_private(str(path)), "wb", buffering=0)
+            self._file = open(open_private(str(path)), "wb", buffering=0)  # noqa: SIM115 - `finish` closes it
         except OSError as e:
             raise CommandError(ExitCode.USAGE, f"--trace-file {path}: {e.strerror}") from None
         self._path = path

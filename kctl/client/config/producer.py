@@ -56,6 +56,10 @@ class ProducerConfig(ClientConfig):
         "transaction.timeout.ms", 60_000, "A broker aborts a transaction open so long.", low=1
     )
 
+    allow_auto_create_topics = flag(
+        "allow.auto.create.topics", True, "Sending to a topic may create it; false: send() refuses (kctl's own here)."
+    )
+
     # --- batches ----------------------------------------------------------------------------------------------------
     batch_size = whole("batch.size", 16_384, "Bytes of one batch; 0: a batch a record.")
     linger_ms = duration("linger.ms", 5, "Time that a batch waits for more records.")

@@ -13,7 +13,7 @@ from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import TopicInfo, TopicPartition
 from kctl.client.cluster_client import ClusterClient, LedgerMark
 from kctl.client.config import ProducerConfig
-from kctl.client.errors import KafkaError
+from kctl.client.errors import BrokerError, KafkaError
 from kctl.client.producer.accumulator import Accumulator
 from kctl.client.producer.deliveries import Deliveries
 from kctl.client.producer.future import NO_PARTITION, Outcome, SendFuture
@@ -223,8 +223,13 @@ class Intake:
                 self._finish(asked, None)
             elif topic.partitions:
                 self._finish(asked, no_such_partition(topic, asked.wait.partition))
-            elif topic.error is not None and not topic.error.retriable:
+            elif topic.error is not None and self._is_final(topic.error):
                 self._finish(asked, topic.error)
+
+    def _is_final(self, error: BrokerError) -> bool:
+        """Return whether asking again cannot help; an unknown topic is not created where that is not allowed."""
+        is_unknown = error.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return not error.retriable or (is_unknown and not self._client.metadata.creates_topics)
 
     def expire(self, now_ms: int) -> None:
         """End the waits whose deadline has passed, each saying what was missing."""

@@ -66,7 +66,9 @@ class Producer:
         runtime = runtime or system_runtime()
         self._clock = runtime.clock
         self._driver = runtime.driver
-        self._client = ClusterClient(self.config, runtime, events=events, auto_create_topics=True)
+        self._client = ClusterClient(
+            self.config, runtime, events=events, auto_create_topics=self.config.allow_auto_create_topics
+        )
         self._metadata = self._client.metadata
         self._mailbox = Mailbox(runtime.clock, runtime.driver, self._client.wakeup)
         self._memory = BufferMemory(self.config.buffer_memory, runtime.driver)
@@ -291,6 +293,11 @@ class Producer:
             timer = Timer(self._clock, to_timeout_ms(timeout, self.config.max_block_ms))
             self._wait_for_topic(topic, None, timer)
         return list(self._client.metadata.cluster.topics[topic].partitions.values())
+
+    @property
+    def created_topics(self) -> dict[str, int]:
+        """The topics that did not exist and were created because something was sent to them, with their partitions."""
+        return dict(self._client.metadata.created_topics)
 
     def metrics(self) -> ProducerMetrics:
         """Return what the producer has done so far and holds now; costs microseconds, never waits, also after close."""

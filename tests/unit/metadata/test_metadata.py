@@ -185,9 +185,61 @@ def test_all_topics_are_asked_for_with_null_and_kept() -> None:
     assert list(metadata.cluster.topics) == ["a", "b"]
 
 
-def test_only_who_says_so_creates_topics_by_asking() -> None:
-    assert not new_metadata("a").begin(0).allow_auto_topic_creation
-    assert new_metadata("a", auto_create=True).begin(0).allow_auto_topic_creation
+UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_missing_topic_is_not_created_unless_that_is_allowed() -> None:
+    metadata = new_metadata("a")
+    for now_ms in (0, 1000):
+        assert not metadata.begin(now_ms).allow_auto_topic_creation
+        metadata.take(answer(topic("a", error=UNKNOWN)), now_ms)
+    assert metadata.created_topics == {}
+
+
+def test_topic_is_asked_for_without_creation_first_then_created_at_once() -> None:
+    metadata = new_metadata("a", auto_create=True)
+    assert not metadata.begin(0).allow_auto_topic_creation
+    metadata.take(answer(topic("a", error=UNKNOWN)), 0)
+    assert metadata.due_at_ms() == 0
+    request = metadata.begin(0)
+    assert (request.allow_auto_topic_creation, names(request)) == (True, ["a"])
+    metadata.take(answer(topic("a", error=UNKNOWN)), 5)
+    assert metadata.due_at_ms() == 105
+    assert metadata.begin(105).allow_auto_topic_creation
+    metadata.take(answer(topic("a", leader(0, 1), leader(1, 2))), 110)
+    assert metadata.created_topics == {"a": 2}
+
+
+def test_topic_that_exists_is_not_reported_as_created() -> None:
+    metadata = new_metadata("a", auto_create=True)
+    metadata.begin(0)
+    metadata.take(answer(topic("a", leaderless(0))), 0)
+    assert not metadata.begin(100).allow_auto_topic_creation
+    metadata.take(answer(topic("a", leader(0, 1))), 100)
+    assert metadata.created_topics == {}
+
+
+def test_new_topic_is_asked_for_before_a_missing_one_is_created() -> None:
+    metadata = new_metadata("a", auto_create=True)
+    metadata.begin(0)
+    metadata.take(answer(topic("a", error=UNKNOWN)), 0)
+    metadata.add_topic("b")
+    request = metadata.begin(0)
+    assert (request.allow_auto_topic_creation, "b" in (names(request) or [])) == (False, True)
+    metadata.take(answer(topic("a", error=UNKNOWN), topic("b", leader(0, 1))), 5)
+    assert metadata.begin(5).allow_auto_topic_creation
+    metadata.take(answer(topic("a", leader(0, 1)), topic("b", leader(0, 1))), 10)
+    assert metadata.created_topics == {"a": 1}
+
+
+def test_creation_that_failed_is_asked_for_again() -> None:
+    metadata = new_metadata("a", auto_create=True)
+    metadata.begin(0)
+    metadata.take(answer(topic("a", error=UNKNOWN)), 0)
+    assert metadata.begin(0).allow_auto_topic_creation
+    metadata.failed(ConnectionLost("gone"), 5)
+    assert metadata.due_at_ms() == 105
+    assert metadata.begin(105).allow_auto_topic_creation
 
 
 def test_rebootstrap_forgets_nodes_and_leaders_but_no_epoch() -> None:

@@ -28,10 +28,14 @@ def _values(record: Parcel) -> list[bytes | None]:
 
 
 class Setup:
-    def __init__(self) -> None:
+    def __init__(self, *, creates_topics: bool = True) -> None:
         self.clock = ManualClock()
         settings = config(metadata_max_idle_ms=MAX_IDLE_MS)
-        self.metadata = Metadata(max_age_ms=300_000, backoff=ExponentialBackoff(100, 1000, Random(1)))
+        self.metadata = Metadata(
+            max_age_ms=300_000,
+            backoff=ExponentialBackoff(100, 1000, Random(1)),
+            auto_create_topics=creates_topics,
+        )
         client = FakeClient(settings, self.clock, self.metadata)
         self.maker = Maker(self.clock)
         counters = ProducerCounters()
@@ -87,6 +91,14 @@ def test_a_missing_partition_is_looked_for_in_a_newer_answer() -> None:
     refused = setup.ask(partition=2)
     setup.learn(topic("t", leader(0, 1), leader(1, 1)))
     assert "the topic has 2 partitions" in str(refused.error)
+
+
+def test_wait_for_a_missing_topic_fails_at_once_without_creation() -> None:
+    setup = Setup(creates_topics=False)
+    wait = setup.ask()
+    setup.learn(topic("t", error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+    assert wait.is_done
+    assert getattr(wait.error, "code", None) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def test_a_wait_ends_at_its_deadline_with_the_last_error() -> None:

@@ -1,0 +1,79 @@
+"""What `kctl topics delete` does: look, show, ask where somebody can answer, and delete.
+
+Owns the order: a topic that cannot be found is reported before any other is deleted. Shown by tests/cli/test_topics.py.
+"""
+
+from collections.abc import Callable, Mapping
+
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.formats.rows import Row
+from kctl.cli.formats.rows_out import write_rows
+from kctl.cli.options import Common, Output
+from kctl.client.admin import Admin
+from kctl.client.cluster import TopicInfo
+from kctl.client.errors import KafkaError
+
+COLUMNS = ("name", "partitions", "replication_factor", "result")
+LONGEST_ANSWER_BYTES = 1024
+
+ReportFailures = Callable[[Mapping[str, object], Mapping[str, KafkaError]], int]
+
+
+def delete_topics(
+    common: Common,
+    admin: Admin,
+    names: list[str],
+    output: Output,
+    report_failures: ReportFailures,
+    *,
+    execute: bool,
+) -> int:
+    """Show the topics, and delete them if that was asked for or is confirmed; return the exit code."""
+    found = admin.describe_topics(names)
+    if found.failed:
+        common.say(f"{common.environment.program}: nothing was deleted")
+        return report_failures({}, found.failed)
+    execute = execute or _is_confirmed(common, found.done)
+    results = admin.delete_topics(list(found.done)) if execute else None
+    failed = {} if results is None else results.failed
+    rows: list[Row] = []
+    for name, topic in found.done.items():
+        result = "would be deleted"
+        if results is not None:
+            result = "failed" if name in failed else "deleted"
+        rows.append({**_facts(topic), "result": result})
+    write_rows(common, output, COLUMNS, rows)
+    if results is not None:
+        return report_failures(results.done, failed)
+    common.say(
+        f"{common.environment.program}: dry run, nothing was deleted: {_count(len(rows), 'topic')} would be deleted with all records; "
+        "--execute does it"
+    )
+    return ExitCode.OK
+
+
+def _is_confirmed(common: Common, topics: Mapping[str, TopicInfo]) -> bool:
+    """Ask on a terminal; without one nobody can answer."""
+    environment = common.environment
+    if not (environment.stdin_is_tty and environment.stderr_is_tty):
+        return False
+    for topic in topics.values():
+        facts = _facts(topic)
+        environment.say(f"{facts['name']}: {_count(len(topic.partitions), 'partition')}")
+    environment.stderr.write(f"Delete {_count(len(topics), 'topic')} and all records? [y/N] ")
+    environment.stderr.flush()
+    answer = environment.stdin.readline(LONGEST_ANSWER_BYTES)
+    return answer.strip().lower() in (b"y", b"yes")
+
+
+def _facts(topic: TopicInfo) -> Row:
+    replicas = [len(partition.replicas) for partition in topic.partitions.values()]
+    return {
+        "name": topic.name,
+        "partitions": len(topic.partitions),
+        "replication_factor": max(replicas, default=None),
+    }
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
