@@ -45,10 +45,8 @@ def delete_topics(
     write_rows(common, output, COLUMNS, rows)
     if results is not None:
         return report_failures(results.done, failed)
-    common.say(
-        f"{common.environment.program}: dry run, nothing was deleted: {_count(len(rows), 'topic')} would be deleted with all records; "
-        "--execute does it"
-    )
+    what = f"{_count(len(rows), 'topic')} would be deleted with all records"
+    common.say(f"{common.environment.program}: dry run, nothing was deleted: {what}; --execute does it")
     return ExitCode.OK
 
 
