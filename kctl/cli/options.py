@@ -6,7 +6,7 @@ Shown by tests/unit/cli/test_options.py.
 """
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Never
@@ -17,6 +17,7 @@ import typer
 from kctl.cli.environment import Environment
 from kctl.cli.failures import SECRETS
 from kctl.cli.profiles.choice import FOR_OTHERS, Chosen, choose_profile
+from kctl.cli.profiles.locations import foreign_project_files, working_folder
 from kctl.cli.settings import Setting, Settings, merge_settings, unknown_variables
 from kctl.cli.words.durations import parse_duration_ms
 from kctl.client.config import ClientConfig
@@ -206,7 +207,9 @@ def common(
     given = {name: setting for name, setting in flags.items() if setting is not None}
     chosen = choose_profile(profile, environment.environ)
     written = {} if chosen is None else settings_of(chosen)
-    settings = merge_settings(given, override or (), environment.environ, command_config, written)
+    settings = merge_settings(
+        given, override or (), environment.environ, command_config, written, keeps_login=profile is not None
+    )
     if fetches and chosen is not None:
         settings = _fetch_references(settings, chosen, environment)
     ctx.meta[SECRETS] = settings.secrets
@@ -223,6 +226,14 @@ def common(
     )
     if chosen is not None and chosen.file.mode & FOR_OTHERS:
         _note_open_secrets(shared, chosen)
+    if chosen is not None and settings.is_login_left_out:
+        origin = settings.by_name["bootstrap.servers"].origin
+        shared.say(
+            f"{environment.program}: note: {origin} names other servers than profile {chosen.name}, "
+            f"so its login is not used (-C {chosen.name} uses it)"
+        )
+    for path in foreign_project_files(working_folder()):
+        shared.say(f"{environment.program}: note: {path} belongs to another user and is ignored")
     for variable in unknown_variables(environment.environ):
         shared.say(f"{environment.program}: note: ${variable} names no property and does nothing")
     return shared
@@ -277,13 +288,13 @@ def common_names() -> frozenset[str]:
 
 
 def with_common(
-    *outputs: Output, fetches: bool = True, profile: str = ""
+    *outputs: Output, fetches: bool | Callable[[Mapping[str, Any]], bool] = True, profile: str = ""
 ) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Return what gives a command the shared options after its own; its first parameter becomes the `Common`.
 
     Args:
         outputs: the shapes of --output; a command without any does not show the option, and refuses it.
-        fetches: get what the references of the profile stand for.
+        fetches: get what the references of the profile stand for; a function decides it by the command's own options.
         profile: the command's own parameter that names a profile as -C does.
     """
     shared = _shared_parameters()
@@ -301,7 +312,8 @@ def with_common(
                 if given["profile"] not in (None, named):
                     raise click.UsageError(f"two profiles: {named} and -C {given['profile']}.")
                 given["profile"] = named
-            merged = common(**{name: given.pop(name) for name in shared}, fetches=fetches)
+            does_fetch = fetches if isinstance(fetches, bool) else fetches(given)
+            merged = common(**{name: given.pop(name) for name in shared}, fetches=does_fetch)
             try:
                 return command(merged, **given)
             finally:

@@ -9,15 +9,25 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from kctl.cli.login import (
+    OTHER_NAMES,
+    PASSWORD,
+    SERVERS,
+    USERNAME,
+    is_of_login,
+    names_other_servers,
+    with_jaas,
+    without_login,
+)
 from kctl.cli.profiles.references import JAAS, Fetched
 from kctl.client.config import KINDS, ClientConfig
-from kctl.client.config.property import AnyProperty
+from kctl.client.config.property import AnyProperty, mask_urls, passwords_in_urls
 from kctl.client.errors import ConfigError
 from kctl.client.properties import LARGEST_FILE_BYTES, read_properties
 from kctl.client.security.jaas import read_jaas
 
 ENVIRONMENT_PREFIX = "KCTL_"
-NOT_PROPERTIES = ("KCTL_CACHE", "KCTL_COMPLETION_TIMEOUT_MS", "KCTL_PURE", "KCTL_RUN_PORT")
+NOT_PROPERTIES = ("KCTL_CACHE", "KCTL_COMPLETION_TIMEOUT_MS", "KCTL_PROFILE", "KCTL_PURE", "KCTL_RUN_PORT")
 """Variables of kctl and its tests that are no Kafka property."""
 
 Config = TypeVar("Config", bound=ClientConfig)
@@ -40,6 +50,11 @@ def is_secret(name: str) -> bool:
     return declared.secret if declared is not None else _SOUNDS_SECRET.search(name.lower()) is not None
 
 
+def has_password(value: str) -> bool:
+    """Whether a value is, or has, a URL with a password in it."""
+    return mask_urls(value) != value
+
+
 class Setting(NamedTuple):
     """One value as written, and where it was written: `--api-timeout`, `-X`, `$KCTL_ACKS`, a file's or profile's name.
 
@@ -54,16 +69,21 @@ class Setting(NamedTuple):
 class Settings(NamedTuple):
     """The merged settings, by Kafka property name.
 
-    Attributes: parts: what references in secret values stood for.
+    Attributes:
+        parts: what references in secret values stood for.
+        is_login_left_out: the call goes to servers that the profile does not have, so its login stays out.
     """
 
     by_name: Mapping[str, Setting]
     parts: tuple[str, ...] = ()
+    is_login_left_out: bool = False
 
     @property
     def secrets(self) -> tuple[str, ...]:
         """The values that must never be printed, the longest first: one may be a part of another."""
         found = {setting.value for name, setting in self.by_name.items() if is_secret(name)}
+        for setting in self.by_name.values():
+            found.update(passwords_in_urls(setting.value))
         if JAAS in self.by_name:
             found.update(_of_login(self.by_name[JAAS].value))
         return tuple(sorted({*found, *self.parts}, key=lambda secret: (-len(secret), secret)))
@@ -89,7 +109,7 @@ class Settings(NamedTuple):
                 fetched = fetch(name, setting)
                 by_name[name] = Setting(fetched.value, setting.origin)
                 parts.extend(fetched.parts if is_secret(name) else ())
-        return Settings(by_name, tuple(parts))
+        return self._replace(by_name=by_name, parts=tuple(parts))
 
     def parse(self, kind: type[Config]) -> Config:
         """Return the typed config of one kind of client.
@@ -113,6 +133,7 @@ def merge_settings(
     profile: Mapping[str, Setting] | None = None,
     *,
     file_flag: str = "--command-config",
+    keeps_login: bool = False,
 ) -> Settings:
     """Return the settings of one call.
 
@@ -122,22 +143,36 @@ def merge_settings(
         command_config: a Java .properties file, or None.
         profile: the properties of the chosen profile, or None.
         file_flag: the option that named the file, for what is said of it.
+        keeps_login: use the profile's login wherever the call goes; else it goes to the profile's own servers only.
     Raises:
-        ConfigError: a malformed or secret -X, an unreadable or malformed file.
+        ConfigError: a malformed or secret -X, an unreadable or malformed file, a user without a password.
     """
-    merged: dict[str, Setting] = {}
-    layers = (
-        profile or {},
+    layers = [
         _of_file(command_config, file_flag),
         _of_environment(environ),
         _of_overrides(overrides),
         flags,
-    )
-    for layer in layers:
+    ]
+    lowest = {_kafka_name(name): setting for name, setting in (profile or {}).items()}
+    is_left_out = False
+    if lowest and not keeps_login:
+        others = {_kafka_name(name): setting for layer in layers for name, setting in layer.items()}
+        if names_other_servers(lowest, others.get(SERVERS)):
+            is_left_out = any(map(is_of_login, lowest))
+            lowest = without_login(lowest, others) if is_left_out else lowest
+    merged: dict[str, Setting] = {}
+    rank: dict[str, int] = {}
+    for number, layer in enumerate((lowest, *layers)):
         for name, setting in layer.items():
-            declared = KNOWN.get(name)
-            merged[declared.name if declared is not None else name] = setting
-    return Settings(merged)
+            merged[_kafka_name(name)] = setting
+            rank[_kafka_name(name)] = number
+    return Settings(with_jaas(merged, rank), is_login_left_out=is_left_out)
+
+
+def _kafka_name(name: str) -> str:
+    """Return the name under which a property is kept, whichever of its names was written."""
+    declared = KNOWN.get(name)
+    return declared.name if declared is not None else OTHER_NAMES.get(name, name)
 
 
 def unknown_variables(environ: Mapping[str, str]) -> list[str]:
@@ -185,7 +220,7 @@ def _of_environment(environ: Mapping[str, str]) -> dict[str, Setting]:
 
 def _property_of_variable(variable: str) -> str | None:
     name = variable.removeprefix(ENVIRONMENT_PREFIX).lower().replace("_", ".")
-    return name if name in KNOWN else None
+    return name if name in KNOWN or name in (USERNAME, PASSWORD, *OTHER_NAMES) else None
 
 
 def _of_overrides(overrides: Iterable[str]) -> dict[str, Setting]:
@@ -195,11 +230,12 @@ def _of_overrides(overrides: Iterable[str]) -> dict[str, Setting]:
         name = name.strip()
         if not name or not equals:
             raise ConfigError(f"-X takes key=value, such as -X client.id=me, not {name[:80]!r}")
-        if is_secret(name):
+        if is_secret(name) or has_password(value):
             variable = ENVIRONMENT_PREFIX + name.upper().replace(".", "_")
+            or_variable = f", into ${variable}," if _property_of_variable(variable) is not None else ""
             raise ConfigError(
                 f"-X {name}: a secret on the command line can be read by every user of this machine; "
-                f"put it into a file for --command-config, into ${variable}, or let a profile fetch it",
+                f"put it into a file for --command-config{or_variable} or let a profile fetch it",
                 key=name,
             )
         found[name] = Setting(value, "-X")

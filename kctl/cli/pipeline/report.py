@@ -31,7 +31,7 @@ PLAN_COLUMNS = ("place", "bytes", "file")
 SHAPES = (Output.TABLE, Output.JSON)
 
 
-@with_common(*SHAPES)
+@with_common(*SHAPES, fetches=False)
 @with_options(spark=spark_options)
 def report(
     common: Common,

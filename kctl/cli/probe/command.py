@@ -17,7 +17,7 @@ INTERVAL_MS = 1000
 
 
 @app.command()
-@with_common(*SHAPES)
+@with_common(*SHAPES, fetches=lambda given: given["diff"] is None)
 def probe(
     common: Common,
     strict: options.Strict = False,

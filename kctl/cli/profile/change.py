@@ -9,11 +9,15 @@ from typing import NamedTuple
 from kctl.cli.environment import Environment
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
+from kctl.cli.formats.terminal import harmless_text
+from kctl.cli.login import make_jaas
 from kctl.cli.profile.judge import findings_of, refuse_errors
 from kctl.cli.profiles import edits
+from kctl.cli.profiles.allowances import allowances, project_files
 from kctl.cli.profiles.choice import VARIABLE, no_such_profile, read_files
 from kctl.cli.profiles.files import Content, read_bytes, read_content
-from kctl.cli.profiles.foreign.transfer import is_literal_secret, make_jaas
+from kctl.cli.profiles.foreign.transfer import is_literal_secret
+from kctl.cli.profiles.locations import foreign_project_files, working_folder
 from kctl.cli.profiles.references import JAAS, KINDS, Reference
 from kctl.cli.profiles.store import Store, open_store, store_of
 from kctl.cli.profiles.trust import distrust, trust
@@ -139,14 +143,20 @@ def trust_project(environment: Environment, *, revoke: bool) -> int:
     store = open_store(environment.environ, environment.clock, project=True)
     found = read_bytes(store.path)
     if found is None:
-        raise ConfigError(f"there is no {store.path.name} here, nor in a folder above")
+        others = "".join(f"; {path} belongs to another user" for path in foreign_project_files(working_folder()))
+        raise ConfigError(f"there is no {store.path.name} here, nor in a folder above{others}")
     if revoke:
         distrust(store.path, environment.environ)
         environment.say(f"kctl profile: {store.path} is not trusted any more")
         return ExitCode.OK
-    names = ", ".join(read_content(found[0], str(store.path)).profiles) or "no profiles"
+    content = read_content(found[0], str(store.path))
+    names = ", ".join(content.profiles) or "no profiles"
     trust(store.path, found[0], environment.environ)
     environment.say(f"kctl profile: {store.path} is trusted until it changes; it has {names}")
+    for allowance in allowances(content):
+        environment.say(harmless_text(f"  {allowance}").replace("\n", "\\n"))
+    if project_files(store.path.parent, content):
+        environment.say("kctl profile: a change of a file in the project that is named there needs trust again")
     return ExitCode.OK
 
 

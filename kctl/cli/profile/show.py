@@ -6,14 +6,16 @@ from kctl.cli.data_out import DataOut
 from kctl.cli.environment import Environment
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.rows import Row, json_lines, table_lines
+from kctl.cli.login import read_written_login
 from kctl.cli.options import Common, Output
 from kctl.cli.profiles.choice import VARIABLE, Files, read_files
 from kctl.cli.profiles.files import ProfileFile
-from kctl.cli.profiles.foreign.transfer import is_reference, read_written_login
+from kctl.cli.profiles.foreign.transfer import is_reference
 from kctl.cli.profiles.references import JAAS, escape
 from kctl.cli.profiles.trust import is_trusted
 from kctl.cli.settings import KNOWN, Setting, is_secret
 from kctl.client.config import KINDS
+from kctl.client.config.property import mask_urls
 
 VERSION = 1
 """Of the objects; within a version fields are added, never renamed or removed."""
@@ -33,7 +35,7 @@ def list_profiles(environment: Environment, output: Output) -> int:
                 {
                     "name": name,
                     "current": name == current and is_first,
-                    "bootstrap_servers": properties.get("bootstrap.servers"),
+                    "bootstrap_servers": mask_urls(properties.get("bootstrap.servers", "")) or None,
                     "security_protocol": properties.get("security.protocol"),
                     "file": str(file.path),
                 }
@@ -76,7 +78,7 @@ def show_settings(common: Common, output: Output, *, origin: bool, named: str | 
 def shown_value(name: str, setting: Setting) -> str:
     """Return a value without any secret in it: of those, only references are shown."""
     if not setting.value or not is_secret(name):
-        return setting.value
+        return mask_urls(setting.value)
     if name == JAAS:
         return _shown_login(setting)
     return setting.value if setting.of_profile and is_reference(setting.value) else HIDDEN

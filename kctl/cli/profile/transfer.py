@@ -20,7 +20,7 @@ from kctl.cli.profiles.references import (
     references,
 )
 from kctl.cli.profiles.store import open_store
-from kctl.cli.settings import is_secret
+from kctl.cli.settings import has_password, is_secret
 from kctl.client.errors import ConfigError
 
 YAML_SUFFIXES = (".yaml", ".yml")
@@ -116,7 +116,7 @@ def _items(chosen: Chosen, environment: Environment, *, with_secrets: bool) -> M
     sources = Sources(environment.environ, chosen.file.path.parent, environment.clock, ask_on_terminal)
     items: dict[str, Item] = {}
     for name, value in chosen.properties.items():
-        hides = is_secret(name) and not with_secrets
+        hides = (is_secret(name) or has_password(value)) and not with_secrets
         fetched = None if hides else fetch(name, value, chosen.origin, sources).value
         found = references(value)
         is_file = len(found) == 1 and found[0].kind == "file" and str(found[0]) == value

@@ -15,6 +15,8 @@ from pathlib import Path
 from shutil import which
 from typing import NamedTuple
 
+from kctl.cli.login import written_with_jaas
+from kctl.cli.profiles.allowances import LOCATIONS
 from kctl.cli.profiles.choice import FOR_OTHERS, WRITABLE_BY_ALL
 from kctl.cli.profiles.files import ProfileFile, Properties
 from kctl.cli.profiles.foreign.transfer import is_literal_secret
@@ -36,7 +38,6 @@ from kctl.client.config.property import LONGEST_NUMBER
 from kctl.client.errors import ConfigError
 
 SERVERS = "bootstrap.servers"
-LOCATIONS = ("ssl.keystore.location", "ssl.truststore.location", "sasl.oauthbearer.token.file")
 PRIVATE = ("ssl.keystore.location", "sasl.oauthbearer.token.file")
 """Properties that name files of secrets."""
 PUBLIC = ("ssl.keystore.certificate.chain", "ssl.truststore.certificates")
@@ -73,7 +74,10 @@ def check_profile(name: str, file: ProfileFile, sources: Sources, *, opens: bool
 
     Args: opens: also look at what it refers to on this machine: variables, programs, files of keys.
     """
-    properties = file.content.profiles[name]
+    try:
+        properties = written_with_jaas(file.content.profiles[name])
+    except ConfigError as e:
+        return [Finding(Level.ERROR, e.key, str(e))]
     findings = [
         *_of_file(file, properties),
         *(found for key, value in properties.items() for found in _of_property(key, value)),

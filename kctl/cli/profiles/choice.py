@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from kctl.cli.login import written_with_jaas
 from kctl.cli.profiles.files import ProfileFile, Properties, read_profile_file
 from kctl.cli.profiles.locations import project_file, user_file, working_folder
 from kctl.client.errors import ConfigError
@@ -27,7 +28,7 @@ class Chosen(NamedTuple):
 
     @property
     def properties(self) -> Properties:
-        return self.file.content.profiles[self.name]
+        return written_with_jaas(self.file.content.profiles[self.name])
 
     @property
     def origin(self) -> str:

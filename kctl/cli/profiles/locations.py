@@ -4,7 +4,7 @@ Shown by tests/unit/cli/profiles/test_locations.py.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from kctl.client.errors import ConfigError
@@ -35,10 +35,36 @@ def require_user_file(environ: Mapping[str, str]) -> Path:
 
 
 def project_file(folder: Path | None) -> Path | None:
-    """Return the nearest .kctl.toml from a folder upwards, or None."""
-    if folder is None:
-        return None
-    return next((path for each in (folder, *folder.parents) if os.path.lexists(path := each / PROJECT_FILE)), None)
+    """Return the nearest .kctl.toml from a folder upwards that is not another user's, or None."""
+    return next((path for path in _project_files(folder) if not _is_foreign(path)), None)
+
+
+def foreign_project_files(folder: Path | None) -> list[Path]:
+    """Return the files that `project_file` passes over: anybody may put one into a folder above, such as /tmp."""
+    found: list[Path] = []
+    for path in _project_files(folder):
+        if not _is_foreign(path):
+            break
+        found.append(path)
+    return found
+
+
+def _project_files(folder: Path | None) -> Iterator[Path]:
+    for each in () if folder is None else (folder, *folder.parents):
+        path = each / PROJECT_FILE
+        if os.path.lexists(path):
+            yield path
+
+
+def _is_foreign(path: Path) -> bool:
+    """Return whether a file, or what a link leads to, belongs to a user who is neither we nor root."""
+    if not hasattr(os, "geteuid"):  # Windows
+        return False
+    ours = {0, os.geteuid()}
+    try:
+        return path.lstat().st_uid not in ours or path.stat().st_uid not in ours
+    except OSError:  # a link to nowhere: an error of its own when it is read
+        return False
 
 
 def working_folder() -> Path | None:

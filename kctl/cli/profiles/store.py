@@ -62,8 +62,15 @@ class Store(NamedTuple):
         if not self.is_project:
             return
         was = before[0]
-        if was is None or is_trusted(ProfileFile(self.path, was, 0, read_content(b"", ""), True), self.environ):
+        if was is None or self._is_trusted(was):
             trust(self.path, after, self.environ)
+
+    def _is_trusted(self, raw: bytes) -> bool:
+        try:
+            content = read_content(raw, str(self.path))
+        except ConfigError:
+            return False
+        return is_trusted(ProfileFile(self.path, raw, 0, content, True), self.environ)
 
 
 def open_store(environ: Mapping[str, str], clock: Clock, *, project: bool) -> Store:

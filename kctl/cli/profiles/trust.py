@@ -1,13 +1,15 @@
 """Trust: the project files that the user has looked at and allowed, by path and content.
 
 A project's file may come from anybody, and says where records and passwords go; so none is used before it is
-allowed, and again after each change (docs/decisions/0010). Shown by tests/unit/cli/profiles/test_choice.py.
+allowed, and again after each change of it or of a file in the project that it runs or reads (docs/decisions/0010).
+Shown by tests/unit/cli/profiles/test_choice.py and tests/cli/test_trust.py.
 """
 
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from kctl.cli.profiles.files import ProfileFile, read_bytes
+from kctl.cli.profiles.files import Content, ProfileFile, read_bytes, read_content
 from kctl.cli.profiles.locations import require_user_file, user_file
 from kctl.client.errors import ConfigError
 
@@ -20,21 +22,27 @@ def is_trusted(file: ProfileFile, environ: Mapping[str, str]) -> bool:
     if not file.is_project:
         return True
     own = user_file(environ)
-    return own is not None and _read(own.with_name(STORE)).get(_name(file.path)) == _digest(file.raw)
+    return own is not None and _read(own.with_name(STORE)).get(_name(file.path)) == _digest(
+        file.path, file.raw, file.content
+    )
 
 
 def require_trust(file: ProfileFile, environ: Mapping[str, str]) -> None:
     """Raise ConfigError for a project's file that was not allowed, saying how to."""
     if not is_trusted(file, environ):
         raise ConfigError(
-            f"{file.path} is not trusted, or was changed since: read it, then say kctl profile trust "
-            f"(-C '' does without any profile)"
+            f"{file.path} is not trusted, or was changed since, or a file in the project that it uses was: "
+            "read it, then run kctl profile trust (-C '' uses no profile)"
         )
 
 
 def trust(path: Path, raw: bytes, environ: Mapping[str, str]) -> None:
-    """Allow this content of a project's file."""
-    _change(environ, lambda allowed: {**allowed, _name(path): _digest(raw)})
+    """Allow this content of a project's file, and the files in the project that it uses as they are now.
+
+    Raises: ConfigError: it is no file of profiles.
+    """
+    digest = _digest(path, raw, read_content(raw, str(path)))
+    _change(environ, lambda allowed: {**allowed, _name(path): digest})
 
 
 def distrust(path: Path, environ: Mapping[str, str]) -> None:
@@ -60,7 +68,7 @@ def _read(store: Path) -> dict[str, str]:
     try:
         files = tomllib.loads(found[0].decode()).get("files", {})
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
-        raise ConfigError(f"{store}: {e}; kctl profile trust writes it anew once it is deleted") from None
+        raise ConfigError(f"{store}: {e}; kctl profile trust writes it again once it is deleted") from None
     return {str(name): str(digest) for name, digest in files.items()} if isinstance(files, dict) else {}
 
 
@@ -68,7 +76,19 @@ def _name(path: Path) -> str:
     return str(path.resolve())
 
 
-def _digest(raw: bytes) -> str:
-    from hashlib import sha256  # 5 ms, for those in a project with profiles
+def _digest(path: Path, raw: bytes, content: Content) -> str:
+    from hashlib import file_digest, sha256  # 5 ms, for those in a project with profiles
 
-    return sha256(raw).hexdigest()
+    from kctl.cli.profiles.allowances import project_files
+
+    folder = path.parent.absolute()
+    whole = sha256(raw)
+    for each in project_files(folder, content):
+        whole.update(b"\0" + os.fsencode(each.relative_to(folder)) + b"\0")
+        if each.is_file():
+            try:
+                with each.open("rb") as file:
+                    whole.update(file_digest(file, "sha256").digest())
+            except OSError as e:
+                raise ConfigError(f"{path} uses {each}: {e.strerror}") from None
+    return whole.hexdigest()

@@ -23,6 +23,9 @@ LONGEST_NUMBER = 20
 """Digits; a longer one is out of every bound, and converting it costs quadratic time."""
 LONGEST_SHOWN = 80
 
+_PASSWORD = r":(?!\$\{)(?P<password>[^/?#\s,]+)@"
+_URL_PASSWORD = re.compile(r"(?P<user>//[^/?#\s:@,]*)" + _PASSWORD)
+_USER_PASSWORD = re.compile(r"(?P<user>(?:^|,|//)\s*[^/?#\s:@,]*)" + _PASSWORD)
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 
 
@@ -223,8 +226,23 @@ class Property(Generic[T]):
 
 def shown(raw: object) -> str:
     """Return a value quoted for an error text, cut where it is long, with control characters escaped."""
-    text = ascii(raw) if not isinstance(raw, str) else repr(raw[: LONGEST_SHOWN + 1])
+    text = ascii(raw) if not isinstance(raw, str) else repr(_mask_users(raw)[: LONGEST_SHOWN + 1])
     return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "...'"
+
+
+def mask_urls(text: str) -> str:
+    """Return a text in which the passwords of URLs are `***`; references such as ${env:NAME} stay."""
+    return _URL_PASSWORD.sub(r"\g<user>:***@", text)
+
+
+def passwords_in_urls(text: str) -> list[str]:
+    """Return the passwords of URLs in a text."""
+    return [match["password"] for match in _URL_PASSWORD.finditer(text) if match["password"] != "***"]
+
+
+def _mask_users(text: str) -> str:
+    """Mask `user:password@` also where no scheme stands before it: a server that is written like a URL."""
+    return _USER_PASSWORD.sub(r"\g<user>:***@", text)
 
 
 # --- the short forms that the declarations are written in ------------------------------------------------------------

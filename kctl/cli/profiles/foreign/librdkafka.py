@@ -7,6 +7,7 @@ part of name or value. Shown by tests/unit/cli/profiles/foreign/test_librdkafka.
 import os
 from collections.abc import Mapping
 
+from kctl.cli.login import make_jaas
 from kctl.cli.profiles.foreign.transfer import (
     CHAIN,
     KEY,
@@ -17,7 +18,6 @@ from kctl.cli.profiles.foreign.transfer import (
     Written,
     header,
     login_of,
-    make_jaas,
     taken,
 )
 from kctl.cli.profiles.references import JAAS, escape

@@ -7,22 +7,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from kctl.cli.login import MODULES, read_written_login
 from kctl.cli.profiles.references import JAAS, Reference, escape, references, split_references, unescape
-from kctl.cli.settings import KNOWN, is_secret
+from kctl.cli.settings import KNOWN, has_password, is_secret
 from kctl.client.config.foreign import REFUSED, is_harmless, why_ignored
 from kctl.client.errors import ConfigError
-from kctl.client.security.jaas import JaasEntry, read_jaas
+from kctl.client.security.jaas import read_jaas
 
 LARGEST_FILE_BYTES = 1 << 20
-MODULES = {
-    "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
-    "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
-    "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
-}
-"""Login modules that take a user and a password, by SASL mechanism."""
 CHAIN, KEY = "ssl.keystore.certificate.chain", "ssl.keystore.key"
-_FIRST_MARK = 0xF0000
-"""Characters of a private plane: what stands for references while a login is read."""
 LEFT_OUT = "a secret, which --with-secrets writes"
 
 
@@ -80,18 +73,6 @@ def taken(found: Mapping[str, str], notes: list[str]) -> dict[str, str]:
     return properties
 
 
-def make_jaas(mechanism: str, user: str, password: str) -> str:
-    """Return the sasl.jaas.config of a user, as Kafka's clients read it.
-
-    Raises: ConfigError: the mechanism takes no password.
-    """
-    module = MODULES.get(mechanism.upper())
-    if module is None:
-        known = ", ".join(MODULES)
-        raise ConfigError(f"sasl.mechanism {mechanism[:40]!r} takes no user and password: {known} do")
-    return f'{module} required username="{_in_quotes(user)}" password="{_in_quotes(password)}";'
-
-
 def login_of(jaas: str) -> tuple[str, str] | None:
     """Return user and password of a sasl.jaas.config, or None where it is of another kind."""
     try:
@@ -125,6 +106,8 @@ def count_secrets(properties: Mapping[str, str]) -> int:
 
 def is_literal_secret(name: str, value: str) -> bool:
     """Whether a property's value holds a secret, or a part of one, and not only references to it."""
+    if has_password(value):
+        return True
     if not value or not is_secret(name) or name in (CHAIN, "ssl.truststore.certificates"):
         return False
     if name != JAAS or is_reference(value):
@@ -141,30 +124,6 @@ def is_reference(value: str) -> bool:
         return False
 
 
-def read_written_login(value: str) -> JaasEntry | None:
-    """Return a sasl.jaas.config as a profile has it, its references in place; None where it cannot be read.
-
-    The references are put aside first: a command may have quotes of its own.
-    """
-    try:
-        pieces = list(split_references(value))
-        aside = [piece for piece in pieces if isinstance(piece, Reference)]
-        marks = iter(range(len(aside)))
-        text = "".join(escape(piece) if isinstance(piece, str) else chr(_FIRST_MARK + next(marks)) for piece in pieces)
-        entry = read_jaas(text)
-    except (ValueError, ConfigError):
-        return None
-    back = {_FIRST_MARK + at: str(reference) for at, reference in enumerate(aside)}
-    return JaasEntry(entry.module, {name: option.translate(back) for name, option in entry.options.items()})
-
-
 def header(notes: Iterable[str]) -> str:
     """Return the comment that a written file begins with."""
     return "".join(f"# {line}\n" for line in ("Written by kctl profile export.", *notes))
-
-
-def _in_quotes(text: str) -> str:
-    return "".join(_ESCAPES.get(letter, letter) for letter in text)
-
-
-_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}

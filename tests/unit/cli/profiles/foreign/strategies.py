@@ -4,9 +4,10 @@ from collections.abc import Mapping
 
 from hypothesis import strategies as st
 
+from kctl.cli.login import make_jaas
 from kctl.cli.profiles.edits import put_profile
 from kctl.cli.profiles.files import read_content
-from kctl.cli.profiles.foreign.transfer import Item, make_jaas
+from kctl.cli.profiles.foreign.transfer import Item
 from kctl.cli.profiles.references import unescape
 from kctl.cli.settings import KNOWN
 from kctl.client.config.property import Flag, OptionalText, Text, Whole

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kctl.cli.login import make_jaas
 from kctl.cli.profiles.foreign.rpk import read_rpk, write_rpk
-from kctl.cli.profiles.foreign.transfer import Item, login_of, make_jaas
+from kctl.cli.profiles.foreign.transfer import Item, login_of
 from kctl.cli.profiles.references import JAAS, escape
 from kctl.client.errors import ConfigError
 from tests.unit.cli.profiles.foreign.strategies import texts, through_toml

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kctl.cli.profiles.foreign.transfer import MODULES, is_literal_secret, login_of, make_jaas
+from kctl.cli.login import MODULES, make_jaas
+from kctl.cli.profiles.foreign.transfer import is_literal_secret, login_of
 from kctl.client.errors import ConfigError
 from kctl.client.security.jaas import read_jaas
 from tests.unit.cli.profiles.foreign.strategies import texts

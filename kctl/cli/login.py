@@ -1,0 +1,167 @@
+"""Logins: which properties of a profile make one, when they are left out, and sasl.jaas.config from user and password.
+
+Shown by tests/cli/test_credentials.py.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from kctl.cli.profiles.references import JAAS, Reference, escape, split_references
+from kctl.client.config.endpoints import read_bootstrap
+from kctl.client.errors import ConfigError
+from kctl.client.security.jaas import JaasEntry, read_jaas
+
+if TYPE_CHECKING:
+    from kctl.cli.settings import Setting
+
+SERVERS, PROTOCOL, MECHANISM = "bootstrap.servers", "security.protocol", "sasl.mechanism"
+USERNAME, PASSWORD = "sasl.username", "sasl.password"
+OTHER_NAMES = {"sasl.mechanisms": MECHANISM}
+"""Names of librdkafka for properties that Kafka's clients have."""
+_LOGIN = (JAAS, USERNAME, PASSWORD, "ssl.key.password")
+_LOGIN_PREFIXES = ("sasl.oauthbearer.", "ssl.keystore.")
+MODULES = {
+    "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
+    "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
+    "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
+}
+"""Login modules that take a user and a password, by SASL mechanism."""
+_FIRST_MARK = 0xF0000
+"""Characters of a private plane: what stands for references while a login is read."""
+_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def is_of_login(name: str) -> bool:
+    """Return whether a property is part of what logs in: user, password, token or client key."""
+    return name in _LOGIN or name.startswith(_LOGIN_PREFIXES)
+
+
+def names_other_servers(profile: "Mapping[str, Setting]", servers: "Setting | None") -> bool:
+    """Return whether a call goes to an address that a profile does not have.
+
+    Args: servers: bootstrap.servers of a flag, -X, variable or file; None where the profile's own are used.
+    """
+    if servers is None:
+        return False
+    try:
+        own = read_bootstrap(profile[SERVERS].value)[0] if SERVERS in profile else ()
+        return not set(read_bootstrap(servers.value)[0]) <= set(own)
+    except ValueError:  # an error of its own where the servers are used; references are not fetched for this
+        return True
+
+
+def without_login(profile: "Mapping[str, Setting]", others: "Mapping[str, Setting]") -> "dict[str, Setting]":
+    """Return a profile without what logs in; without SASL, too, unless other settings have a login for it."""
+    kept = {name: setting for name, setting in profile.items() if not is_of_login(name)}
+    has_login = any(is_of_login(name) and name.startswith("sasl.") for name in others)
+    if not has_login and PROTOCOL in kept:
+        kept[PROTOCOL] = kept[PROTOCOL]._replace(value=kept[PROTOCOL].value.upper().replace("SASL_", ""))
+    return kept
+
+
+# --- user and password ------------------------------------------------------------------------------------------------
+
+
+def make_jaas(mechanism: str, user: str, password: str) -> str:
+    """Return the sasl.jaas.config of a user, as Kafka's clients read it.
+
+    Raises: ConfigError: the mechanism takes no password.
+    """
+    return _jaas(mechanism, in_quotes(user), in_quotes(password))
+
+
+def with_jaas(by_name: "Mapping[str, Setting]", rank: "Mapping[str, int]") -> "dict[str, Setting]":
+    """Return settings in which sasl.username and sasl.password have become sasl.jaas.config.
+
+    A sasl.jaas.config of a layer that is as high or higher wins.
+    Args: rank: of each property, the number of the layer that it comes from; a higher one goes first.
+    Raises: ConfigError: one of both is missing, or the mechanism takes no password.
+    """
+    found = dict(by_name)
+    given = [name for name in (USERNAME, PASSWORD) if name in found]
+    if not given:
+        return found
+    user, password = found.pop(USERNAME, None), found.pop(PASSWORD, None)
+    if JAAS in found and max(rank[name] for name in given) <= rank[JAAS]:
+        return found
+    if user is None and password is not None and JAAS in found:
+        user = _user_of(found[JAAS])
+        if user is None:  # a login of another kind, which has no password
+            return found
+    if user is None or password is None:
+        other = PASSWORD if password is None else USERNAME
+        raise ConfigError(f"{given[0]} needs {other}: ${_variable(other)} or a file for --command-config", key=given[0])
+    mechanism = found.get(MECHANISM)
+    if mechanism is None:
+        known = ", ".join(MODULES)
+        raise ConfigError(f"{USERNAME} needs {MECHANISM}: {known}", key=MECHANISM)
+    is_written = user.of_profile or password.of_profile
+    jaas = _jaas(mechanism.value, _quoted(user, is_written), _quoted(password, is_written))
+    found[JAAS] = password._replace(value=jaas, of_profile=is_written)
+    return found
+
+
+def read_written_login(value: str) -> JaasEntry | None:
+    """Return a sasl.jaas.config as a profile has it, its references in place; None where it cannot be read.
+
+    The references are put aside first: a command may have quotes of its own.
+    """
+    try:
+        pieces = list(split_references(value))
+        aside = [piece for piece in pieces if isinstance(piece, Reference)]
+        marks = iter(range(len(aside)))
+        text = "".join(escape(piece) if isinstance(piece, str) else chr(_FIRST_MARK + next(marks)) for piece in pieces)
+        entry = read_jaas(text)
+    except (ValueError, ConfigError):
+        return None
+    back = {_FIRST_MARK + at: str(reference) for at, reference in enumerate(aside)}
+    return JaasEntry(entry.module, {name: option.translate(back) for name, option in entry.options.items()})
+
+
+def written_with_jaas(properties: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the properties of a profile with sasl.jaas.config in place of sasl.username and sasl.password.
+
+    Raises: ConfigError: as with_jaas.
+    """
+    if not {USERNAME, PASSWORD, *OTHER_NAMES} & set(properties):
+        return properties
+    from kctl.cli.settings import Setting
+
+    named = {OTHER_NAMES.get(name, name): Setting(value, "", of_profile=True) for name, value in properties.items()}
+    return {name: setting.value for name, setting in with_jaas(named, dict.fromkeys(named, 0)).items()}
+
+
+def _user_of(jaas: "Setting") -> "Setting | None":
+    entry = read_written_login(jaas.value if jaas.of_profile else escape(jaas.value))
+    if entry is None or "username" not in entry.options:
+        return None
+    return jaas._replace(value=entry.options["username"], of_profile=True)
+
+
+def _jaas(mechanism: str, user: str, password: str) -> str:
+    module = MODULES.get(mechanism.upper())
+    if module is None:
+        known = ", ".join(MODULES)
+        raise ConfigError(f"sasl.mechanism {mechanism[:40]!r} takes no user and password: {known} do", key=MECHANISM)
+    return f'{module} required username="{user}" password="{password}";'
+
+
+def _quoted(setting: "Setting", is_written: bool) -> str:
+    """Return a value as it stands between quotes of a login; references stay, for they are quoted when fetched."""
+    if not is_written:
+        return in_quotes(setting.value)
+    written = setting.value if setting.of_profile else escape(setting.value)
+    try:
+        pieces = list(split_references(written))
+    except ValueError as e:
+        raise ConfigError(f"{setting.origin}: {e}") from None
+    return "".join(str(piece) if isinstance(piece, Reference) else in_quotes(escape(piece)) for piece in pieces)
+
+
+def in_quotes(text: str) -> str:
+    """Return a text as it stands between quotes of a sasl.jaas.config."""
+    return "".join(_ESCAPES.get(letter, letter) for letter in text)
+
+
+def _variable(name: str) -> str:
+    return "KCTL_" + name.upper().replace(".", "_")
