@@ -21,6 +21,7 @@ from kctl.cli.profiles.locations import foreign_project_files, working_folder
 from kctl.cli.settings import Setting, Settings, merge_settings, unknown_variables
 from kctl.cli.words.durations import parse_duration_ms
 from kctl.client.config import ClientConfig
+from kctl.client.config.endpoints import DEFAULT_PORT, has_no_port
 from kctl.client.events import Event, EventSink, ignore_events
 
 if TYPE_CHECKING:
@@ -148,7 +149,8 @@ def common(
             "--bootstrap",
             "-b",
             metavar="HOST:PORT",
-            help="First servers to ask, with commas or repeated; else $KCTL_BOOTSTRAP_SERVERS or -X bootstrap.servers.",
+            help="First servers to ask, with commas or repeated; port 9092 where none is named; else "
+            "$KCTL_BOOTSTRAP_SERVERS or -X bootstrap.servers.",
         ),
     ] = None,
     api_timeout: Annotated[int | None, _duration("--api-timeout", text="Limit of one whole call (60s).")] = None,
@@ -232,6 +234,8 @@ def common(
             f"{environment.program}: note: {origin} names other servers than profile {chosen.name}, "
             f"so its login is not used (-C {chosen.name} uses it)"
         )
+    if verbose:
+        _note_default_ports(shared)
     for path in foreign_project_files(working_folder()):
         shared.say(f"{environment.program}: note: {path} belongs to another user and is ignored")
     for variable in unknown_variables(environment.environ):
@@ -242,6 +246,18 @@ def common(
 def settings_of(chosen: Chosen) -> dict[str, Setting]:
     """Return the properties of a profile as settings."""
     return {name: Setting(value, chosen.origin, of_profile=True) for name, value in chosen.properties.items()}
+
+
+def _note_default_ports(shared: Common) -> None:
+    servers = shared.settings.by_name.get("bootstrap.servers")
+    if servers is None:
+        return
+    for entry in servers.value.split(","):
+        if has_no_port(entry.strip()):
+            shared.say(
+                f"{shared.environment.program}: note: {servers.origin} {entry.strip()} names no port: "
+                f"{DEFAULT_PORT} is used"
+            )
 
 
 def _note_open_secrets(shared: Common, chosen: Chosen) -> None:

@@ -74,7 +74,7 @@ def test_variables_and_files_set_properties(tmp_path: Path, bootstrap: str) -> N
     file.write_text(f"bootstrap.servers={bootstrap}\nacks=1\nclient.id=soon\n")
     assert kctl("probe", "-q", "--command-config", str(file)).code == 0
     assert kctl("probe", "-q", environ={"KCTL_BOOTSTRAP_SERVERS": bootstrap}).code == 0
-    ended = kctl("probe", environ={"KCTL_BOOTSTRAP_SERVERS": "no-port"})
+    ended = kctl("probe", environ={"KCTL_BOOTSTRAP_SERVERS": "no-port:"})
     assert (ended.code, ended.stderr.split(":")[1]) == (2, " $KCTL_BOOTSTRAP_SERVERS")
 
 

@@ -1,5 +1,7 @@
 """Endpoint, and the grammar of bootstrap.servers: `host:port`, `[IPv6]:port`, each with an optional `SASL_SSL://`.
 
+An entry without a port has 9092, as in librdkafka. Differs: Java refuses it.
+
 Shown by tests/unit/config/test_endpoints.py.
 """
 
@@ -11,6 +13,7 @@ from kctl.client.config.property import Kind, shown
 SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 LONGEST_HOST = 253
 HIGHEST_PORT = 65535
+DEFAULT_PORT = 9092
 
 _ENTRY = re.compile(
     r"(?:(?P<scheme>[^:/\[\]]*)://)?"
@@ -18,7 +21,7 @@ _ENTRY = re.compile(
     r":(?P<port>[0-9]{1,5})"
 )
 _BARE_IPV6 = re.compile(r"[0-9A-Fa-f:.]+(%[\w.-]+)?(:[0-9]+)?")
-_NO_PORT = re.compile(r"(?:[A-Za-z_]+://)?(?:\[[^\]]*\]|[^\s:/@\[\]]+):?")
+_NO_PORT = re.compile(r"(?:[A-Za-z_]+://)?(?:\[[^\]]*\]|[\w.-]+)")
 
 
 class Endpoint(NamedTuple):
@@ -74,7 +77,7 @@ def read_entry(entry: str) -> tuple[Endpoint, str | None]:
 
     Raises: ValueError: saying what is wrong with the entry, which it names.
     """
-    match = _ENTRY.fullmatch(entry)
+    match = _ENTRY.fullmatch(f"{entry}:{DEFAULT_PORT}" if has_no_port(entry) else entry)
     if match is None:
         raise ValueError(f"entry {shown(entry)} {_why_not(entry)}")
     scheme, port = match["scheme"], int(match["port"])
@@ -88,9 +91,16 @@ def read_entry(entry: str) -> tuple[Endpoint, str | None]:
     return Endpoint(host, port), scheme.upper() if scheme is not None else None
 
 
+def has_no_port(entry: str) -> bool:
+    """Return whether an entry names a host alone; a number alone is a port whose host was forgotten."""
+    return _NO_PORT.fullmatch(entry) is not None and not entry.isdecimal()
+
+
 def _why_not(entry: str) -> str:
     if entry.count(":") > 1 and _BARE_IPV6.fullmatch(entry):
         return "looks like IPv6: write the address in brackets, [::1]:9092"
-    if _NO_PORT.fullmatch(entry):
-        return f"has no port: did you mean {entry.rstrip(':')}:9092?"
+    if entry.isdecimal():
+        return f"has no host: did you mean localhost:{entry}?"
+    if _NO_PORT.fullmatch(entry.removesuffix(":")):
+        return f"has no port: did you mean {entry.removesuffix(':')}:{DEFAULT_PORT}?"
     return "is not host:port"
