@@ -68,7 +68,7 @@ complete -c kctl -n '__kctl_at " consume"' -l max -s n -x -d 'Stop after N recor
 complete -c kctl -n '__kctl_at " consume"' -l exit-at-end -s e -d 'Stop at what was the end at the start'
 complete -c kctl -n '__kctl_at " consume"' -l idle-timeout -x -d 'Stop when nothing came for so long'
 complete -c kctl -n '__kctl_at " consume"' -l isolation -x -a 'read_uncommitted read_committed' -d 'Which records: read_uncommitted (default) or read_committed'
-complete -c kctl -n '__kctl_at " consume"' -l max-memory -x -d 'Most that is fetched ahead, such as 16MiB (64MiB)'
+complete -c kctl -n '__kctl_at " consume"' -l max-memory -x -d 'Most that is fetched ahead, and that one batch may become (64MiB)'
 complete -c kctl -n '__kctl_at " consume"' -l format -s f -x -d 'What to write for each record'
 complete -c kctl -n '__kctl_at " consume"' -l kcat-format -x -d 'The same with kcat\'s tokens'
 complete -c kctl -n '__kctl_at " consume"' -l print-offsets -d 'Write partition and offset before each record'

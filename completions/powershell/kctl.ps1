@@ -47,7 +47,7 @@ $kctlPlaces = @{
             ,@('-e', 'Stop at what was the end at the start')
             ,@('--idle-timeout', 'Stop when nothing came for so long')
             ,@('--isolation', 'Which records: read_uncommitted (default) or read_committed')
-            ,@('--max-memory', 'Most that is fetched ahead, such as 16MiB (64MiB)')
+            ,@('--max-memory', 'Most that is fetched ahead, and that one batch may become (64MiB)')
             ,@('--format', 'What to write for each record')
             ,@('-f', 'What to write for each record')
             ,@('--kcat-format', 'The same with kcat''s tokens')

@@ -78,7 +78,11 @@ def consume(
     ] = None,
     max_memory: Annotated[
         str | None,
-        typer.Option("--max-memory", metavar="SIZE", help="Most that is fetched ahead, such as 16MiB (64MiB)."),
+        typer.Option(
+            "--max-memory",
+            metavar="SIZE",
+            help="Most that is fetched ahead, and that one batch may become (64MiB).",
+        ),
     ] = None,
     template: FormatOption = None,
     kcat_format: KcatFormatOption = None,

@@ -25,12 +25,20 @@ from kctl.client.consumer.managers.fetch import PREFETCH_BYTES
 DEFAULTS = {"auto.offset.reset": "none", "allow.auto.create.topics": "false", "enable.auto.commit": "false"}
 """Properties that a command line wants otherwise than a library: nothing is skipped or created without a word."""
 
+LEAST_DECOMPRESSED_BYTES = 16 * 1024 * 1024
+"""Largest batch that is decompressed with the smallest --max-memory: brokers take 1 MB, but of compressed bytes."""
+
 
 def run_reading(common: Common, request: ReadRequest, output: RecordOutput) -> int:
     """Read what was asked for and return the exit code."""
     config = _config(common, request)
     prefetch_bytes = PREFETCH_BYTES if request.prefetch_bytes is None else request.prefetch_bytes
-    consumer = Consumer(config, events=common.events, prefetch_bytes=prefetch_bytes)
+    consumer = Consumer(
+        config,
+        events=common.events,
+        prefetch_bytes=prefetch_bytes,
+        max_decompressed_bytes=max(prefetch_bytes, LEAST_DECOMPRESSED_BYTES),
+    )
     kind = TailReading if request.tail is not None else Reading if request.group is None else GroupReading
     limits = Limits(
         FOREVER if request.records is None else request.records,

@@ -54,7 +54,15 @@ class ApplicationSide:
         close_result: what close() achieved; None while the consumer is open.
     """
 
-    def __init__(self, config: ConsumerConfig, runtime: Runtime, *, events: EventSink, prefetch_bytes: int) -> None:
+    def __init__(
+        self,
+        config: ConsumerConfig,
+        runtime: Runtime,
+        *,
+        events: EventSink,
+        prefetch_bytes: int,
+        max_decompressed_bytes: int,
+    ) -> None:
         self._config = config
         self._clock = runtime.clock
         to_network: deque[ToNetwork] = deque()
@@ -84,7 +92,7 @@ class ApplicationSide:
         self.subscription = Subscription(
             has_reset_policy=config.auto_offset_reset != "none", has_group=group_id is not None
         )
-        self.data = FetchedData(self.subscription, self.link.post_quietly)
+        self.data = FetchedData(self.subscription, self.link.post_quietly, max_decompressed_bytes)
         self.group: GroupSide | None = None
         if group_id is not None:
             self.group = GroupSide(config, group_id, self._clock, self.link, self.subscription, self.data)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from kctl.client.cluster import NO_EPOCH, TopicPartition
 from kctl.client.records import AbortedTransaction, BatchReader
+from kctl.client.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES
 
 MAX_OFFSET = 2**63 - 1
 
@@ -25,6 +26,7 @@ class FetchedChunk(NamedTuple):
         check_crcs: whether the reader checks them.
         high_watermark, log_start_offset, last_stable_offset: the partition's ends at that time, -1 where not told.
         leader_epoch: in which the last batch was written, -1 where that is not known.
+        max_decompressed_bytes: the largest batch that is decompressed.
     """
 
     topic_partition: TopicPartition
@@ -38,6 +40,7 @@ class FetchedChunk(NamedTuple):
     log_start_offset: int = -1
     last_stable_offset: int = -1
     leader_epoch: int = NO_EPOCH
+    max_decompressed_bytes: int = DEFAULT_MAX_DECOMPRESSED_BYTES
 
     @property
     def topic(self) -> str:
@@ -57,6 +60,7 @@ class FetchedChunk(NamedTuple):
             stop_offset=stop_offset,
             check_crcs=self.check_crcs,
             aborted=self.aborted_transactions,
+            max_decompressed_bytes=self.max_decompressed_bytes,
         )
 
 

@@ -29,6 +29,7 @@ from kctl.client.errors import IllegalStateError
 from kctl.client.events import EventSink, ignore_events
 from kctl.client.network.system import system_runtime
 from kctl.client.records import Record
+from kctl.client.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES
 from kctl.client.seams import Runtime
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ class Consumer:
         runtime: clock, threads and sockets; None for the system's.
         events: gets every connection event, on the network thread.
         prefetch_bytes: how much may lie fetched and undelivered, over all partitions.
+        max_decompressed_bytes: the largest batch that is decompressed; one at a time is.
     """
 
     def __init__(
@@ -65,12 +67,19 @@ class Consumer:
         *,
         events: EventSink = ignore_events,
         prefetch_bytes: int = PREFETCH_BYTES,
+        max_decompressed_bytes: int = DEFAULT_MAX_DECOMPRESSED_BYTES,
     ) -> None:
         self._config = config if isinstance(config, ConsumerConfig) else ConsumerConfig.parse(config)
         runtime = runtime or system_runtime()
         self._clock = runtime.clock
         self._one_user = OneUser(runtime.driver)
-        self._side = ApplicationSide(self._config, runtime, events=events, prefetch_bytes=prefetch_bytes)
+        self._side = ApplicationSide(
+            self._config,
+            runtime,
+            events=events,
+            prefetch_bytes=prefetch_bytes,
+            max_decompressed_bytes=max_decompressed_bytes,
+        )
 
     # --- group ------------------------------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from kctl.client.consumer.subscription import PartitionState, Subscription
 from kctl.client.errors import BrokerError, CorruptBatchError, InvalidOffsetError, KafkaError, LogTruncationError
 from kctl.client.events import ResetCause
 from kctl.client.records import BatchReader, Record
+from kctl.client.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES
 
 
 class Delivery:
@@ -49,15 +50,23 @@ class Delivery:
 class FetchedData:
     """The queues of all partitions, and the turn-taking between them."""
 
-    def __init__(self, subscription: Subscription, release: Callable[[Consumed], None]) -> None:
+    def __init__(
+        self,
+        subscription: Subscription,
+        release: Callable[[Consumed], None],
+        max_decompressed_bytes: int = DEFAULT_MAX_DECOMPRESSED_BYTES,
+    ) -> None:
         self._subscription = subscription
+        self._max_decompressed_bytes = max_decompressed_bytes
         self._release = release
         self._queues: dict[TopicPartition, deque[Delivery | PartitionFailed]] = {}
         """In the order of turns."""
 
     def add_chunk(self, chunk: FetchedChunk) -> None:
         if self._subscription.current(chunk.topic_partition, chunk.epoch) is not None:
-            self._queues.setdefault(chunk.topic_partition, deque()).append(Delivery(chunk))
+            self._queues.setdefault(chunk.topic_partition, deque()).append(
+                Delivery(chunk._replace(max_decompressed_bytes=self._max_decompressed_bytes))
+            )
 
     def add_failure(self, failure: PartitionFailed) -> None:
         if self._subscription.current(failure.topic_partition, failure.epoch) is not None:

@@ -76,7 +76,9 @@ def decompress(codec: str, data: memoryview, max_bytes: int) -> bytes:
 
 
 def _too_large(codec: str, max_bytes: int) -> DecompressionError:
-    return DecompressionError(f"{codec}: more than the {max_bytes} bytes that a batch may become")
+    return DecompressionError(
+        f"{codec}: more than the {max_bytes} bytes that a batch may become (kctl consume --max-memory raises it)"
+    )
 
 
 def _gunzip(data: memoryview, max_bytes: int) -> bytes:

@@ -19,6 +19,8 @@ from kctl.client.records.transactions import AbortedFilter, AbortedTransaction, 
 
 MAX_OFFSET: Final = (1 << 63) - 1
 CHUNK_RECORDS: Final = 500
+OUTPUT_BYTES: Final = 8 * 1024 * 1024
+"""Decompressed bytes after which `output` returns what it has."""
 _SHORTEST_BATCH_BYTES: Final = FRAME_BYTES + 14
 
 
@@ -76,6 +78,7 @@ class BatchReader:
         self._check_crcs = check_crcs
         self._aborted = None if aborted is None else AbortedFilter(aborted)
         self._max_decompressed_bytes = max_decompressed_bytes
+        self._decompressed_bytes = 0
         self._cursor: RecordCursor | None = None
         self._error: CorruptBatchError | None = None
 
@@ -91,14 +94,21 @@ class BatchReader:
     def output(self, plan: OutputPlan, max_records: int = CHUNK_RECORDS) -> bytes:
         """The output bytes of the next records, at most `max_records` of them, without making record objects.
 
+        Fewer after OUTPUT_BYTES of decompressed batches: small batches may become large ones.
+
         Raises: as records().
         """
         out: list[bytes] = []
         separator = plan.value_separator
+        enough = self._decompressed_bytes + OUTPUT_BYTES
+
+        def is_full() -> bool:
+            return self._decompressed_bytes >= enough
+
         if separator is None:
-            self._read(max_records, lambda cursor, room: read_output(cursor, plan, out, room, self.count))
+            self._read(max_records, lambda cursor, room: read_output(cursor, plan, out, room, self.count), is_full)
             return b"".join(out)
-        self._read(max_records, lambda cursor, room: read_values(cursor, out, plan.null, room))
+        self._read(max_records, lambda cursor, room: read_values(cursor, out, plan.null, room), is_full)
         out.append(b"")
         return separator.join(out)
 
@@ -204,6 +214,7 @@ class BatchReader:
             plain = decompress(info.compression, memoryview(data)[records_at : frame.end], limit)
         except DecompressionError as error:
             raise source.damaged(str(error), info.base_offset, frame.at) from error
+        self._decompressed_bytes += len(plain)
         return self._cursor_over(info, plain)
 
     def _cursor_over(self, info: BatchInfo, plain: bytes) -> RecordCursor:
