@@ -56,6 +56,7 @@ CODES: dict[type[BaseException], ExitCode] = {
     errors.ProtocolError: ExitCode.WRONG_PEER,
     errors.LocalProtocolError: ExitCode.UNEXPECTED,
     errors.RemoteProtocolError: ExitCode.WRONG_PEER,
+    errors.NoProgressError: ExitCode.DATA,
     errors.CorruptBatchError: ExitCode.DATA,
     errors.UnsupportedCodecError: ExitCode.DATA,
     errors.UnsupportedVersionError: ExitCode.WRONG_PEER,

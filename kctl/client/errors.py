@@ -170,6 +170,19 @@ class RemoteProtocolError(ProtocolError):
         self.first_bytes = first_bytes
 
 
+class NoProgressError(RemoteProtocolError):
+    """A broker responded to a fetch with record batches that end before the position, so no offset can follow.
+
+    Attributes: `topic`, `partition`, and the `position` that was fetched.
+    """
+
+    def __init__(self, message: str, *, topic: str, partition: int, position: int) -> None:
+        super().__init__(message, api="Fetch")
+        self.topic = topic
+        self.partition = partition
+        self.position = position
+
+
 class CorruptBatchError(RemoteProtocolError):
     """A record batch is damaged: wrong CRC, impossible length, undecodable compression.
 

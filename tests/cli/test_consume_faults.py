@@ -10,6 +10,7 @@ import pytest
 from kctl.cli.exit_codes import ExitCode
 from kctl.sandbox import Fault, Sandbox
 from kctl.sandbox.server import ServedSandbox
+from kctl.sandbox.settings import ClusterSettings
 from tests.cli.processes import end, kctl, running
 from tests.cli.records import send
 
@@ -67,7 +68,7 @@ def test_43_a_reader_that_is_too_slow(served: ServedSandbox, protocol: str) -> N
 def test_44_another_process_with_the_same_static_name(served: ServedSandbox, protocol: str) -> None:
     send(served.bootstrap, "t", 0, ["one"])
     member = ("-g", "g", "-X", "group.instance.id=x", "-X", f"group.protocol={protocol}")
-    often = ("-X", "heartbeat.interval.ms=200") if protocol == "classic" else ()
+    often = ("-X", "heartbeat.interval.ms=200") if protocol == "classic" else ("--api-timeout", "3s")
     with (
         running("consume", "t", "-b", served.bootstrap, *member, *often) as first,
         running("consume", "t", "-b", served.bootstrap, *member, *often) as second,
@@ -84,3 +85,19 @@ def test_44_another_process_with_the_same_static_name(served: ServedSandbox, pro
     assert ended.code == ExitCode.AUTHENTICATION
     assert "another process uses group.instance.id=x" in ended.stderr
     assert "hint: give each process a group.instance.id of its own" in ended.stderr
+    assert ("a member that was killed keeps it" in ended.stderr) == (protocol == "consumer")
+
+
+def test_a_static_member_that_was_killed_comes_back_when_its_session_ends() -> None:
+    settings = ClusterSettings(group_consumer_session_timeout_ms=9000, group_consumer_heartbeat_interval_ms=500)
+    with Sandbox(nodes=1, topics={"t": 1}, settings=settings).serve() as served:
+        send(served.bootstrap, "t", 0, ["one"])
+        member = ("-g", "g", "-X", "group.instance.id=x", "-X", "group.protocol=consumer")
+        with running("consume", "t", "-b", served.bootstrap, *member) as first:
+            assert _line(first) == b"one\n"
+            first.kill()
+            first.wait()
+        send(served.bootstrap, "t", 0, ["two"])
+        ended = kctl("consume", "t", "-b", served.bootstrap, *member, "--idle-timeout", "10s", "-n", "1")
+    assert (ended.code, ended.stdout.splitlines()[:1]) in ((0, [b"one"]), (0, [b"two"]))
+    assert "kctl consume: waiting: group.instance.id=x is in use" in ended.stderr

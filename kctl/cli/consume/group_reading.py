@@ -16,7 +16,7 @@ from kctl.cli.options import Common
 from kctl.cli.words.offsets import END, START, OffsetSpec, Range, range_of
 from kctl.cli.words.topics import TopicWords
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.clock import Timer
+from kctl.client.clock import FOREVER_MS, Timer
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.chunk import FetchedChunk
@@ -50,6 +50,9 @@ class GroupReading(Reading, RebalanceListener):
         """The last offset that was given to a commit since the partition is ours, however that went."""
         self._commit_timer = Timer(self._clock, COMMIT_EVERY_MS)
         self._polled_at_ms = self._clock.now_ms()
+        self._unreleased: BrokerError | None = None
+        """Another member has our group.instance.id, which may be this one before it was killed."""
+        self._unreleased_timer = Timer(self._clock, FOREVER_MS)
 
     def join(self, topics: TopicWords, specs: Sequence[OffsetSpec], *, exit_at_end: bool) -> None:
         """Subscribe.
@@ -73,25 +76,37 @@ class GroupReading(Reading, RebalanceListener):
         try:
             return super()._poll(timeout_s)
         except BrokerError as error:
+            if self._may_be_released(error):
+                return None
             raise self._in_words(error) from error
         finally:
             self._polled_at_ms = self._clock.now_ms()
+
+    def _may_be_released(self, error: BrokerError) -> bool:
+        """Return whether to try again: a KIP-848 member that was killed keeps its id until its session times out."""
+        if error.code != ErrorCode.UNRELEASED_INSTANCE_ID:
+            return False
+        if self._unreleased is None:
+            self._unreleased_timer = Timer(self._clock, self._config.default_api_timeout_ms)
+        self._unreleased = error
+        self._unreleased_timer.update()
+        return self._unreleased_timer.not_expired
 
     def _in_words(self, error: BrokerError) -> Exception:
         instance_id = self._config.group_instance_id
         is_taken = error.code in (ErrorCode.FENCED_INSTANCE_ID, ErrorCode.UNRELEASED_INSTANCE_ID)
         if not is_taken or instance_id is None:
             return error
-        return CommandError(
-            ExitCode.AUTHENTICATION,
-            f"another process uses group.instance.id={instance_id}",
-            "give each process a group.instance.id of its own",
-        )
+        hint = "give each process a group.instance.id of its own"
+        if error.code == ErrorCode.UNRELEASED_INSTANCE_ID:
+            hint += "; a member that was killed keeps it until the session timeout of the group has passed"
+        return CommandError(ExitCode.AUTHENTICATION, f"another process uses group.instance.id={instance_id}", hint)
 
     # --- what the group decides -------------------------------------------------------------------------------------
 
     def on_partitions_assigned(self, topic_partitions: Sequence[TopicPartition]) -> None:
         # KIP-848 tells a new member that it has nothing before it says what it has: no end is reached by that
+        self._unreleased = None
         self._is_assigned = bool(self._consumer.assignment) or self._config.group_protocol == "classic"
         committed = self._committed(topic_partitions)
         self._expected |= {tp: offset for tp, offset in committed.items() if offset is not None}
@@ -206,5 +221,8 @@ class GroupReading(Reading, RebalanceListener):
             self._consumer.pause([tp])
 
     def _words(self) -> WaitingWords:
+        if self._unreleased is not None:
+            text = f"group.instance.id={self._config.group_instance_id} is in use until the session of its member ends"
+            return WaitingWords(text, True, self._unreleased)
         group = self._consumer.waiting_for_group()
         return waiting_words(self._consumer.waiting_for(), group, self._filtered)

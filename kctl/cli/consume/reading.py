@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kctl.cli.consume.bounds import Bounds
 from kctl.cli.consume.topic_watch import TopicWatch
-from kctl.cli.consume.waiting_words import WaitingWords, waiting_words
+from kctl.cli.consume.waiting_words import WaitingWords, waiting_words, without_figures
 from kctl.cli.data_out import DataOut
 from kctl.cli.failures import CommandError, explain
 from kctl.cli.formats.output import RecordOutput
@@ -124,7 +124,7 @@ class Reading:
                 if chunk is None:
                     self._flush()
                     chunk = self._poll(self._wait_s())
-                if chunk is None:
+                if chunk is None or chunk.next_offset <= chunk.fetch_offset:  # what moves no position is no progress
                     self._on_idle()
                     continue
                 self._rest, self._fault = Timer(self._clock, FOREVER_MS), None
@@ -268,9 +268,10 @@ class Reading:
 
     def _tell(self, words: WaitingWords) -> None:
         """Tell each reason once, and that it is over where it was a fault."""
-        if words.text == self._told or (self._status.is_shown and not words.is_fault):
+        reason = without_figures(words.text)
+        if reason == self._told or (self._status.is_shown and not words.is_fault):
             return
-        self._told = words.text
+        self._told = reason
         self._say(f"kctl consume: waiting: {words.text}" if words.text else "kctl consume: going on")
 
     def _show(self, words: WaitingWords) -> None:

@@ -4,6 +4,7 @@ Owns the grouping and when a reason is a fault rather than rest. Shown by tests/
 from real situations, tests/cli/test_consume_waiting.py.
 """
 
+import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -19,6 +20,9 @@ RESTING = (WaitKind.AT_END, WaitKind.OPEN_TRANSACTION, WaitKind.PAUSED, WaitKind
 """Nothing is wrong: more comes when somebody writes, commits, or leaves the group."""
 PASSING = (WaitKind.PAUSED, WaitKind.DELIVERABLE, WaitKind.NOT_STARTED)
 """Our own doing, over with the next poll: not worth a word."""
+
+
+_FIGURES = re.compile(r"\b\d+(?:\.\d+)?(?= ?(?:ms|s|min|attempts?|times?|bytes)\b)|(?<=\battempt )\d+")
 
 
 class WaitingWords(NamedTuple):
@@ -63,6 +67,11 @@ def waiting_words(
     faults = [reason for reason in told.values() if reason.kind not in RESTING]
     cause = next((reason.cause for reason in faults if reason.cause is not None), None)
     return WaitingWords("; ".join(parts), bool(faults), cause)
+
+
+def without_figures(text: str) -> str:
+    """Return a reason without durations and numbers of attempts, which make the same reason look new each time."""
+    return _FIGURES.sub("N", text)
 
 
 def _names(partitions: list[TopicPartition]) -> str:

@@ -110,7 +110,8 @@ CALL_FAULTS = (
         "another process uses group.instance.id=...",
         "give each process a group.instance.id of its own",
         "Two members with one static name. With the classic protocol the later one fences the earlier "
-        "(FENCED_INSTANCE_ID), with group.protocol=consumer the earlier one keeps the name (UNRELEASED_INSTANCE_ID).",
+        "(FENCED_INSTANCE_ID), with group.protocol=consumer the earlier one keeps the name (UNRELEASED_INSTANCE_ID), "
+        "also after it was killed, until its session times out: kctl consume waits for that, --api-timeout at most.",
         _GROUPS,
     ),
     Fault(

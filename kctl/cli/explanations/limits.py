@@ -88,7 +88,8 @@ LIMITS = (
         "--request-timeout",
         f"{_NETWORK}.connection.Connection",
         "One request on the wire, from its sending to its answer; or what is left of the call, where that is less. It "
-        "is TCP_USER_TIMEOUT as well: what the peer's system does not acknowledge for so long ends the connection.",
+        "is TCP_USER_TIMEOUT as well: what the peer's system does not acknowledge for so long ends the connection. "
+        "JoinGroup alone may take longer, max.poll.interval.ms and 5 s, for which a coordinator may hold it.",
         f"{_SIM}/network/test_requests.py::test_a_request_expires_on_its_millisecond_and_takes_its_connection_along",
     ),
     Limit(

@@ -132,8 +132,8 @@ class Admin:
     ) -> GroupList:
         """Return the groups of every broker, and the brokers that did not answer.
 
-        A broker that refuses connections is tried three times; one that lets the connection or request limit pass,
-        once: the list is then not complete, and says so.
+        A broker that refuses connections is tried three times, one that lets the connect timeout pass once: the list
+        is then not complete, and says so. One that stops responding is asked again until the timeout.
 
         Args:
             states, types: only groups with one of these, in any case: `Stable`, `Empty`, ...; `classic`, `consumer`.

@@ -35,7 +35,7 @@ from kctl.client.consumer.lookups import Lookups
 from kctl.client.consumer.network_link import NetworkLink
 from kctl.client.consumer.network_loop import NetworkLoop
 from kctl.client.consumer.subscription import Stage, Subscription
-from kctl.client.consumer.waiting import WaitKind, WaitReason
+from kctl.client.consumer.waiting import SESSION_OVER, WaitKind, WaitReason
 from kctl.client.errors import IllegalStateError, InvalidOffsetError
 from kctl.client.events import EventSink
 from kctl.client.seams import Runtime
@@ -148,7 +148,7 @@ class ApplicationSide:
                 group.poll_began()
             while True:
                 self._advance()
-                taken = take()
+                taken = take() if group is None or group.may_deliver else None
                 if taken is not None or not self._wait(timer):
                     return taken
         finally:
@@ -196,6 +196,8 @@ class ApplicationSide:
 
     def waiting_for(self) -> dict[TopicPartition, WaitReason]:
         self.link.drain()
+        if self.group is not None and not self.group.may_deliver:
+            return {tp: WaitReason(WaitKind.COORDINATOR, SESSION_OVER) for tp in self.subscription}
         return {tp: self.subscription.state(tp).why_waiting(is_fetched=self.data.has(tp)) for tp in self.subscription}
 
     def waiting_for_group(self) -> WaitReason | None:

@@ -91,9 +91,9 @@ def walk_batches(data: bytes, fetch_offset: int) -> BatchWalk:
     """Return where the batches in `data` end, reading nothing but their headers.
 
     Source: message formats 0 to 2. In a batch (v2) the last offset is base offset + last offset delta; in a message
-    of v0 and v1, compressed or not, the leading offset is the last one.
+    of v0 and v1, compressed or not, the leading offset is the last one. Batches before `fetch_offset` move nothing.
     """
-    next_offset, at, size, last_at = fetch_offset, 0, len(data), -1
+    next_offset, at, size, last_at, last_offset = fetch_offset, 0, len(data), -1, -1
     damage = ""
     while at + _LAST_OFFSET_DELTA_AT < size:
         base_offset, length = _BASE_OFFSET_AND_LENGTH.unpack_from(data, at)
@@ -105,10 +105,10 @@ def walk_batches(data: bytes, fetch_offset: int) -> BatchWalk:
         if end > size:
             break
         last = base_offset + (_LAST_OFFSET_DELTA.unpack_from(data, at + _LAST_OFFSET_DELTA_AT)[0] if magic == 2 else 0)
-        if last < base_offset or last < next_offset - 1:
-            damage = f"the batch at byte {at} ends at offset {last}, before {next_offset - 1}"
+        if last < base_offset or last < last_offset:
+            damage = f"the batch at byte {at} ends at offset {last}, before {max(base_offset, last_offset)}"
             break
-        next_offset, last_at, at = last + 1, at, end
+        next_offset, last_offset, last_at, at = max(next_offset, last + 1), last, at, end
     return BatchWalk(next_offset, at, damage, _leader_epoch(data, last_at))
 
 

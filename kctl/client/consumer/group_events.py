@@ -158,6 +158,12 @@ class MemberChanged(NamedTuple):
     metadata: GroupMetadata
 
 
+class SessionConfirmed(NamedTuple):
+    """The group keeps this member at least until then; no record of its partitions is handed out later than that."""
+
+    until_ms: int
+
+
 class CommitDone(NamedTuple):
     """How a `CommitAsync` ended."""
 
@@ -175,4 +181,6 @@ class NoCommittedOffset(NamedTuple):
 GroupToNetwork = (
     Subscribe | Unsubscribe | ChangeApplied | PollBegan | PollEnded | Rejoin | CommitSync | CommitAsync | AskCommitted
 )
-GroupToApplication = AssignmentChanged | GroupFailed | GroupWaiting | MemberChanged | CommitDone | NoCommittedOffset
+GroupToApplication = (
+    AssignmentChanged | GroupFailed | GroupWaiting | MemberChanged | SessionConfirmed | CommitDone | NoCommittedOffset
+)

@@ -30,6 +30,7 @@ from kctl.client.consumer.group_events import (
     PollBegan,
     PollEnded,
     Rejoin,
+    SessionConfirmed,
     Subscribe,
     Unsubscribe,
 )
@@ -87,6 +88,8 @@ class GroupSide:
         self._open: dict[int, OpenCommit] = {}
         self._ended: deque[tuple[OpenCommit, KafkaError | None]] = deque()
         self._last_commit_id = 0
+        self._session_until_ms = 0
+        """No record of subscribed partitions is handed out from then on, until the group confirms the membership."""
         self._auto_commit_id: int | None = None
         """The automatic commit on its way."""
         self._auto_commit_at_ms = clock.now_ms() + config.auto_commit_interval_ms if self.commits_itself else FOREVER_MS
@@ -99,6 +102,11 @@ class GroupSide:
     def is_member(self) -> bool:
         """Whether the group has taken this member and its share of the partitions is the assignment."""
         return self._has_share and not self._changes
+
+    @property
+    def may_deliver(self) -> bool:
+        """Whether records may be handed out: the partitions are surely this member's, or were not given by a group."""
+        return self.subscribed is None or self._clock.now_ms() < self._session_until_ms
 
     # --- subscription -----------------------------------------------------------------------------------------------
 
@@ -278,6 +286,8 @@ class GroupSide:
                 self.waiting = WaitReason(kind, text, None, cause, at_ms).after(self.waiting) if text else None
             case MemberChanged(metadata):
                 self.metadata = metadata
+            case SessionConfirmed(until_ms):
+                self._session_until_ms = until_ms
             case CommitDone(commit_id, error):
                 if commit_id == self._auto_commit_id:
                     self._auto_commit_id = None

@@ -187,7 +187,7 @@ class NetworkLoop:
                 self._fetch.start(event)
             case ResolvePosition():
                 self._forget_position(event.topic_partition)
-                self._fetch.forget(event.topic_partition)
+                self._fetch.suspend(event.topic_partition)
                 self._resolve(event)
             case Forget(topic_partition):
                 self._forget_position(topic_partition)

@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 from kctl.client.errors import KafkaError
 
+SESSION_OVER = "the group's session has timed out without a confirmed heartbeat, so its partitions may be others'"
+
 
 class WaitKind(Enum):
     """What is waited for; the value is a word for programs."""

@@ -8,7 +8,7 @@ import pytest
 from kctl.client.admin import Admin, MemberToRemove
 from kctl.client.broker_errors import ErrorCode, error_class
 from kctl.client.cluster import TopicPartition
-from kctl.client.errors import ApiTimeout, ConnectTimeout, RequestTimeout, TransportError
+from kctl.client.errors import ApiTimeout, ConnectTimeout, TransportError
 from kctl.sandbox import Fault
 from tests.sim.admin.group_world import GroupWorld, with_groups
 from tests.sim.admin.test_admin import FAULTS
@@ -181,15 +181,47 @@ def test_a_dead_broker_makes_the_list_partial_and_is_named(
     with_groups(use)
 
 
-def test_a_broker_that_stops_answering_is_asked_once() -> None:
+def freeze_while_listing(world: GroupWorld, admin: Admin) -> None:
+    """Let node 2 stand still from the moment on when it has been asked for its groups."""
+    admin.list_groups()
+    world.hub.sleep_ms(1000)  # metadata may be asked for at once again
+    world.at(2, lambda: world.sandbox.start_fault(2, Fault.FREEZE))
+
+
+def test_a_broker_that_stops_responding_for_a_while_is_asked_again() -> None:
+    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+        freeze_while_listing(world, admin)
+        world.at(3200, world.sandbox.heal)
+        before_ms = world.clock.now_ms()
+        listed = admin.list_groups(timeout=10)
+        assert listed.failed == {}
+        assert 3200 <= world.clock.now_ms() - before_ms < 4000
+
+    with_groups(use, request_timeout_ms=1500)
+
+
+@pytest.mark.parametrize("request_ms", [1500, 30_000])
+def test_a_broker_that_stops_responding_for_good_is_asked_until_the_timeout(request_ms: int) -> None:
+    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+        freeze_while_listing(world, admin)
+        before_ms = world.clock.now_ms()
+        listed = admin.list_groups(timeout=25)
+        assert world.clock.now_ms() - before_ms == 25_000
+        [(node, error)] = listed.failed.items()
+        assert node.node_id == 2
+        assert isinstance(error, ApiTimeout)
+
+    with_groups(use, request_timeout_ms=request_ms)
+
+
+def test_where_no_broker_responds_the_timeout_of_the_call_is_the_one_that_passed() -> None:
     def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
         admin.list_groups()
-        world.hub.sleep_ms(1000)  # metadata may be asked for at once again
-        world.at(2, lambda: world.sandbox.start_fault(2, Fault.FREEZE))  # when the brokers have just been told
-        before_ms = world.clock.now_ms()
-        listed = admin.list_groups()
-        assert world.clock.now_ms() - before_ms == 4002
-        assert isinstance(next(iter(listed.failed.values())), RequestTimeout)
+        world.hub.sleep_ms(1000)
+        world.at(2, lambda: break_all(world, Fault.FREEZE))
+        for timeout_ms in (1000, 4000):
+            with pytest.raises(ApiTimeout):
+                admin.list_groups(timeout=timeout_ms / 1000)
 
     with_groups(use, request_timeout_ms=4000)
 

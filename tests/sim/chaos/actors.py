@@ -143,10 +143,12 @@ class Life:
     def poll(self, timeout_ms: int) -> list[ConsumerRecord]:
         polled = self.call("poll", lambda: self.consumer.poll(timeout_ms / 1000), timeout_ms, outcome=self._runs)
         if polled is None:  # an error that may come at once again
-            self.world.hub.sleep_ms(self.chance.randint(1, 200))
+            self.world.hub.sleep_ms(self.chance.choice([1, 1, 20, 200]))
         records = polled or []
         for record in records:
             self.next[TopicPartition(record.topic, record.partition)] = record.offset + 1
+        if records and self.plan.is_member and self.world.is_session_over(self.proc):
+            self.world.history.event(self.proc, "after-session", len(records))
         if self.plan.is_member:
             metadata = self.consumer.group_metadata()
             self.world.history.event(self.proc, "member", [metadata.member_id, metadata.generation])

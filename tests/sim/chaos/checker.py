@@ -64,10 +64,17 @@ def rules(plan: Plan) -> tuple[Rule[Facts], ...]:
     from tests.sim.chaos.rules_consumer import ConsumerRules
     from tests.sim.chaos.rules_deadlines import DeadlineRules
     from tests.sim.chaos.rules_groups import GroupRules
+    from tests.sim.chaos.rules_rates import RateRules
     from tests.sim.chaos.rules_refusals import RefusalRules
     from tests.sim.chaos.rules_resources import ResourceRules
 
-    made: Sequence[Callable[[Plan], Rule[Facts]]] = (ConsumerRules, GroupRules, DeadlineRules, ResourceRules)
+    made: Sequence[Callable[[Plan], Rule[Facts]]] = (
+        ConsumerRules,
+        GroupRules,
+        DeadlineRules,
+        ResourceRules,
+        RateRules,
+    )
     return (*(make(plan) for make in made), RefusalRules())
 
 

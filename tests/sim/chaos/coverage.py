@@ -18,6 +18,7 @@ NEEDED = tuple(
         "silence": ("Fetch", "OffsetCommit", "JoinGroup", "Heartbeat", "Metadata"),
         "delay": ("Fetch", "OffsetCommit", "SyncGroup", "OffsetFetch", "ListOffsets"),
         "trouble": ("OffsetCommit", "OffsetFetch", "JoinGroup", "FindCoordinator", "ConsumerGroupHeartbeat"),
+        "no-progress": ("Fetch",),
         "throttle": ("Fetch", "OffsetCommit", "Metadata"),
         "orphan": ("OffsetCommit", "JoinGroup"),
         "drop-answers": ("Fetch", "OffsetCommit", "JoinGroup", "ConsumerGroupHeartbeat", "LeaveGroup"),

@@ -88,6 +88,7 @@ class Trouble:
             Kind.PARTITIONS: self._partitions,
             Kind.RECREATE: self._recreate,
             Kind.THROTTLE: self._throttle,
+            Kind.NO_PROGRESS: self._no_progress,
             Kind.ERRORS: self._errors,
             Kind.STALL: self._stall,
             Kind.WALL_CLOCK: self._wall_clock,
@@ -284,6 +285,16 @@ class Trouble:
 
         def end() -> None:
             replies.throttle_ms = 0
+
+        return end
+
+    def _no_progress(self, fault: Fault) -> End:
+        """Have a node respond to fetches at once, without anything new."""
+        replies = self._world.replies
+        replies.without_progress[fault.node] = fault.number % 2 == 0
+
+        def end() -> None:
+            replies.without_progress.pop(fault.node, None)
 
         return end
 

@@ -59,6 +59,7 @@ class Kind(Enum):
     PARTITIONS = "partitions"
     RECREATE = "recreate"
     THROTTLE = "throttle"
+    NO_PROGRESS = "no-progress"
     ERRORS = "errors"
     STALL = "stall"
     WALL_CLOCK = "wall-clock"
@@ -79,17 +80,23 @@ ERRORS: dict[str, tuple[str, ...]] = {
     "FindCoordinator": ("COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS"),
     "OffsetCommit": (
         "NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "REQUEST_TIMED_OUT",
-        "UNKNOWN_TOPIC_OR_PARTITION",
+        "UNKNOWN_TOPIC_OR_PARTITION", "UNKNOWN_MEMBER_ID",
     ),
     "OffsetFetch": ("NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS", "UNSTABLE_OFFSET_COMMIT"),
-    "JoinGroup": ("NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE"),
+    "JoinGroup": (
+        "NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "INCONSISTENT_GROUP_PROTOCOL",
+        "GROUP_MAX_SIZE_REACHED",
+    ),
     "SyncGroup": ("NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS", "REBALANCE_IN_PROGRESS"),
     "Heartbeat": ("NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS", "REBALANCE_IN_PROGRESS"),
-    "ConsumerGroupHeartbeat": ("NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE"),
+    "ConsumerGroupHeartbeat": (
+        "NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "UNSUPPORTED_ASSIGNOR",
+        "UNKNOWN_MEMBER_ID",
+    ),
     "LeaveGroup": ("NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS"),
     "OffsetForLeaderEpoch": ("NOT_LEADER_OR_FOLLOWER", "LEADER_NOT_AVAILABLE"),
 }  # fmt: skip
-"""Codes that a healthy cluster may give for a while, by API."""
+"""Codes that a cluster may give for a while, by API; some of them refuse a member."""
 
 
 class Fault(NamedTuple):

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from kctl.client.broker_errors import ErrorCode
+from kctl.client.protocol.api.fetch import FetchRequest, FetchResponse
 from kctl.client.protocol.schema import Request, Response
 from kctl.sandbox.apis import HANDLERS
 from kctl.sandbox.call import Call, Handler
@@ -28,6 +29,8 @@ class Replies:
 
     def __init__(self) -> None:
         self.throttle_ms = 0
+        self.without_progress: dict[int, bool] = {}
+        """Nodes whose fetch responses bring nothing new; True: the batch before the position, False: no records."""
         self._refusals: dict[str, list[ErrorCode]] = {}
         self._noted: list[Noted] = []
 
@@ -38,6 +41,7 @@ class Replies:
     def heal(self) -> None:
         """Let all answers be as they are."""
         self._refusals.clear()
+        self.without_progress.clear()
         self.throttle_ms = 0
 
     def on_request(self, noted: Noted) -> None:
@@ -47,6 +51,8 @@ class Replies:
     def answer(self, handler: Handler[Any], call: Call, request: Request) -> Response | None:
         """Answer in place of the handler, or with it."""
         api = handler.request.NAME
+        if isinstance(request, FetchRequest) and call.node.node_id in self.without_progress:
+            request.max_wait_ms = 0  # it responds at once
         left = self._refusals.get(api)
         if api == "Metadata" and left:
             response = handler.handle(call, request)
@@ -55,6 +61,8 @@ class Replies:
             response = error_answer(request, call.version, left.pop(0))
         else:
             response = handler.handle(call, request)
+        if call.node.node_id in self.without_progress and isinstance(response, FetchResponse):
+            self._replace_records(call, response)
         if response is not None and self.throttle_ms and hasattr(response, "throttle_time_ms"):
             response.throttle_time_ms = self.throttle_ms
         for noted in self._noted:
@@ -66,6 +74,23 @@ class Replies:
         for topic in response.topics:
             topic.error_code = code
             topic.partitions = []
+
+    def is_without_progress(self, node_id: int, response: Response | None) -> bool:
+        """Whether that response to a fetch brings nothing new."""
+        return node_id in self.without_progress and response is not None
+
+    def _replace_records(self, call: Call, response: FetchResponse) -> None:
+        """Give the batch that ends before what was asked for, where there is one, in place of what follows it."""
+        for topic in response.responses:
+            for data in topic.partitions:
+                if not data.records:
+                    continue
+                first_offset = int.from_bytes(data.records[:8], "big")
+                named = call.cluster.topics[topic.topic] if topic.topic else call.cluster.topic_of_id(topic.topic_id)
+                assert named is not None
+                batches = named.partitions[data.partition_index].log.batches
+                before = [each.data for each in batches if each.header.last_offset < first_offset]
+                data.records = before[-1] if before and self.without_progress[call.node.node_id] else b""
 
     @contextmanager
     def installed(self) -> Iterator[None]:

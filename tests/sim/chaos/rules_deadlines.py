@@ -34,6 +34,13 @@ EXPECTED: dict[str, tuple[str, ...]] = {
     "list_topics": _ANY,
     "partitions_for": _ANY,
 }
+REFUSED = {
+    "INCONSISTENT_GROUP_PROTOCOL": "InconsistentGroupProtocolError",
+    "GROUP_MAX_SIZE_REACHED": "GroupMaxSizeReachedError",
+    "UNSUPPORTED_ASSIGNOR": "UnsupportedAssignorError",
+    "UNKNOWN_MEMBER_ID": "UnknownMemberIdError",
+}
+"""Errors of polls and commits while a group is told to refuse members."""
 OF_TOPICS = ("UnknownTopicOrPartitionError", "UnknownTopicIdError", "LogTruncationError")
 """Errors of calls about a topic that is gone, or was made anew with less in it."""
 OF_CUTS = ("poll", "position")
@@ -52,6 +59,8 @@ class DeadlineRules:
         )
         self._cuts_logs = plan.cuts_logs
         self._has_strange_bytes = plan.has_strange_bytes
+        self._refusals = {REFUSED[name] for fault in plan.faults for name in REFUSED if name in fault.word}
+        self._may_stand_still = any(fault.kind == "no-progress" for fault in plan.faults)
         self._is_calm = plan.kind == "calm"
 
     def see(self, entry: Entry, facts: Facts) -> Iterator[Violation]:
@@ -101,6 +110,10 @@ class DeadlineRules:
         if entry.error in REFUSALS and self._has_strange_bytes:
             return  # R10 says when that is wrong
         if entry.error == "LogTruncationError" and entry.what in OF_CUTS and self._cuts_logs:
+            return
+        if entry.error in self._refusals and entry.what in ("poll", "commit_sync"):
+            return
+        if entry.error == "NoProgressError" and entry.what == "poll" and self._may_stand_still:
             return
         is_expected = entry.error in EXPECTED.get(entry.what, ()) and entry.error != "WakeupError"
         # With a call of less than a second even a healthy cluster may be too far away.

@@ -1,4 +1,4 @@
-"""G1 to G7: who owns what, and whether a group comes to rest.
+"""G1 to G9: who owns what, and whether a group comes to rest.
 
 | id | rule |
 |---|---|
@@ -10,6 +10,8 @@
 | G6 outsider | of what somebody had who found itself outside of the group, it owns nothing after a poll: the poll \
   has told it of the loss, also when it is back by then |
 | G7 static | a static member that is back within its session moves nobody |
+| G8 fenced | after a commit_sync that the group refused as of an unknown member, none of its partitions has records |
+| G9 session-over | no record is handed out by a member whose session is over by its own clock |
 """
 
 from collections.abc import Iterator
@@ -22,6 +24,7 @@ from tests.sim.chaos.plan import MAX_POLL_MS, Plan
 
 HEARTBEAT_SLACK_MS = 1500
 SILENCE_SLACK_MS = 3000
+UNKNOWN_MEMBER = "UNKNOWN_MEMBER_ID"
 
 
 class GroupRules:
@@ -38,6 +41,8 @@ class GroupRules:
         self._adrift: dict[str, dict[TopicPartition, None]] = {}
         """What members had when they were seen outside, and have not been told of since."""
         self._bounced = ""
+        self._fenced: dict[str, dict[TopicPartition, None]] = {}
+        """What members had when a commit of theirs was refused, until they have heard of the loss."""
         # A coordinator that takes over knows the group as it was when its last rebalance was complete, in Kafka too:
         # what members were told of a later generation is forgotten, and its number given again.
         self._may_fall = any(fault.kind in ("coordinator", "trouble") for fault in plan.faults)
@@ -50,6 +55,7 @@ class GroupRules:
             if entry.kind == "ok":
                 self._has_polled[entry.proc] = True
             self._polled_ms[entry.proc] = None if entry.kind == "invoke" else entry.at_ms
+        yield from self._of_fenced(entry)
         if entry.kind != "event":
             return
         if entry.what in ("assigned", "revoked", "lost"):
@@ -58,6 +64,17 @@ class GroupRules:
             yield from self._member(entry)
         elif entry.what == "bounce":
             self._bounced = entry.value
+
+    def _of_fenced(self, entry: Entry) -> Iterator[Violation]:
+        if entry.what == "commit_sync" and entry.error == "CommitFailedError" and UNKNOWN_MEMBER in entry.value["text"]:
+            self._fenced[entry.proc] = dict(self._owned.get(entry.proc, {}))
+        elif entry.what == "after-session":
+            yield broken("G9 session-over", entry, f"{entry.value} records")
+        elif entry.what == "poll" and entry.kind == "ok":
+            fenced = self._fenced.get(entry.proc, {})
+            handed_out = [TopicPartition(*run[0]) for run in entry.value["runs"] if TopicPartition(*run[0]) in fenced]
+            if handed_out:
+                yield broken("G8 fenced", entry, f"records of {_text(handed_out)} after a refused commit")
 
     def _change(self, entry: Entry, facts: Facts) -> Iterator[Violation]:
         partitions = entry.value["partitions"]
@@ -75,6 +92,7 @@ class GroupRules:
             for tp in partitions:
                 owned.pop(tp, None)
                 self._adrift.get(entry.proc, {}).pop(tp, None)
+                self._fenced.get(entry.proc, {}).pop(tp, None)
         if facts.phase == "stable" and partitions and entry.proc.split(".")[0] != self._bounced:
             rule = "G7 static" if self._bounced else "G5 not-settled"
             yield broken(rule, entry, f"{entry.what} {_text(partitions)} while nothing is wrong")

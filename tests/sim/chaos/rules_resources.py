@@ -1,4 +1,4 @@
-"""R1 to R9: nothing is left, nobody spins, and no exception gets lost.
+"""R1 to R9 (R12 to R14: rules_rates.py): nothing is left, nobody spins, and no exception gets lost.
 
 | id | rule |
 |---|---|
@@ -11,13 +11,13 @@
 | R9 protocol | no answer is taken for something that it is not |
 """
 
-from collections import deque
 from collections.abc import Iterator
 
 from tests.sim.chaos.checker import Violation, broken
 from tests.sim.chaos.facts import Facts
 from tests.sim.chaos.history import CLUSTER, Entry
 from tests.sim.chaos.plan import Plan
+from tests.sim.chaos.rules_rates import Rate
 
 DIALS_A_SECOND = 30
 """With reconnect.backoff.ms of 50 ms that doubles: five in a second, on three connections, and new consumers."""
@@ -29,7 +29,7 @@ class ResourceRules:
     """What is used up."""
 
     def __init__(self, plan: Plan) -> None:
-        self._dials: dict[tuple[str, str], deque[int]] = {}
+        self._dials = Rate(DIALS_A_SECOND)
         self._stable_ms = 0
 
     def see(self, entry: Entry, facts: Facts) -> Iterator[Violation]:
@@ -66,13 +66,8 @@ class ResourceRules:
 
     def _dial(self, entry: Entry) -> Iterator[Violation]:
         client, ip = entry.value
-        recent = self._dials.setdefault((client, ip), deque())
-        recent.append(entry.at_ms)
-        while recent[0] <= entry.at_ms - 1000:
-            recent.popleft()
-        if len(recent) > DIALS_A_SECOND:
-            yield broken("R8 dials", entry, f"{client} has dialled {ip} {len(recent)} times within a second")
-            recent.clear()
+        if self._dials.is_too_many((client, ip), entry.at_ms):
+            yield broken("R8 dials", entry, f"{client} has dialled {ip} {DIALS_A_SECOND + 1} times within a second")
 
     def end(self, facts: Facts) -> Iterator[Violation]:
         yield from ()

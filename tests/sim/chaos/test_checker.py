@@ -80,6 +80,9 @@ def test_what_is_right_breaks_nothing() -> None:
         ("R7", [(5, CLUSTER, "event", "stuck", "100000 steps")]),
         ("R8", [(5, CLUSTER, "event", "dial", ["c1", "10.0.0.1"])] * 31),
         ("R9", [(5, PROC, "event", "protocol-error", "correlation id 5, and 4 was asked")]),
+        ("G9", [(5, PROC, "event", "after-session", 3)]),
+        ("R13", [(5, CLUSTER, "event", "no-progress", ["c1", 1])] * 31),
+        ("R14", [(5, CLUSTER, "event", "join-refused", ["c1", "UNSUPPORTED_ASSIGNOR"])] * 9),
         ("C8", [*polled(5, (0, 10)), (9, CLUSTER, "event", "over", None)]),
     ],
 )
@@ -132,6 +135,18 @@ def test_who_was_outside_and_is_back_without_a_word_of_the_loss() -> None:
     assert rules_broken(*START, seen, lost, *polled(5), back, timeout_ms=0) == []
 
 
+def test_records_after_a_refused_commit_are_those_of_a_fenced_member() -> None:
+    refused = [
+        (5, PROC, "invoke", "commit_sync", None),
+        (5, PROC, "info", "commit_sync", {"text": "UNKNOWN_MEMBER_ID"}),
+    ]
+    own = (4, PROC, "event", "assigned", {"partitions": [TP], "robbed": {}})
+    lost = (6, PROC, "event", "lost", {"partitions": [TP], "robbed": {}})
+    given: dict[str, object] = {"timeout_ms": 0, "error": "CommitFailedError"}
+    assert "G8" in rules_broken(*START, own, *refused, *polled(7, (0, 1)), **given)  # type: ignore[arg-type]  # two
+    assert "G8" not in rules_broken(*START, own, *refused, lost, *polled(7, (0, 1)), **given)  # type: ignore[arg-type]
+
+
 def test_a_ledger_has_the_whole_time() -> None:
     call: list[Line] = [(5, PROC, "invoke", "end_offsets", None)]
     told = {"timeout_ms": 10, "elapsed_ms": 10, "limit": "default.api.timeout.ms", "spent_ms": ["metadata 7 ms"]}
@@ -144,5 +159,7 @@ def test_early_and_unexpected_ends() -> None:
     told = {"timeout_ms": 10, "elapsed_ms": 5, "limit": "default.api.timeout.ms", "spent_ms": ["metadata 5 ms"]}
     early = rules_broken(*START, *call, (10, PROC, "info", "end_offsets", told), timeout_ms=10, error="ApiTimeout")
     assert early == ["D2"]
+    poll: list[Line] = [(5, PROC, "invoke", "poll", None), (5, PROC, "info", "poll", {})]
+    assert "R12" in rules_broken(*START, *(poll * 13), timeout_ms=0, error="NoProgressError")
     wrong = rules_broken(*START, *call, (10, PROC, "info", "end_offsets", {}), timeout_ms=10, error="KeyError")
     assert wrong == ["D8"]

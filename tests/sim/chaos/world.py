@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Any
 
+from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.protocol.schema import Response
@@ -28,6 +29,17 @@ from tests.sim.chaos.replies import Replies
 BOOTSTRAP = ",".join(f"node-{node}:9092" for node in range(1, NODES + 1))
 
 SIGNS_OF_LIFE = ("Heartbeat", "ConsumerGroupHeartbeat", "JoinGroup", "SyncGroup", "OffsetCommit")
+JOINS = ("JoinGroup", "ConsumerGroupHeartbeat")
+REFUSALS = frozenset(
+    {
+        ErrorCode.UNRELEASED_INSTANCE_ID,
+        ErrorCode.FENCED_INSTANCE_ID,
+        ErrorCode.UNSUPPORTED_ASSIGNOR,
+        ErrorCode.INCONSISTENT_GROUP_PROTOCOL,
+        ErrorCode.GROUP_MAX_SIZE_REACHED,
+    }
+)
+"""Codes for which a group does not take a member, until something else changes."""
 
 
 class Phase(Enum):
@@ -73,6 +85,8 @@ class World:
         """By group, partition and, where the group shares topics out by id, topic id."""
         self._heard_ms: dict[str, int] = {}
         """When a coordinator took the last sign of life of each proc."""
+        self._confirmed_ms: dict[str, int] = {}
+        """The same, and heartbeats answered with REBALANCE_IN_PROGRESS, which confirm the membership as well."""
 
     # --- the log ----------------------------------------------------------------------------------------------------
 
@@ -199,6 +213,10 @@ class World:
         heard_ms = self._heard_ms.get(proc, 0)
         return self.hub.now_ms - heard_ms >= SESSION_MS and not self._is_known(proc, tp, topic_id)
 
+    def is_session_over(self, proc: str) -> bool:
+        """Whether a member knows by its own clock that its session is over: nothing confirmed it for too long."""
+        return self.hub.now_ms - self._confirmed_ms.get(proc, 0) > SESSION_MS
+
     def _is_known(self, proc: str, tp: TopicPartition, topic_id: bytes) -> bool:
         """Whether the group still counts on a member; one that it has removed may not know of that yet."""
         consumer = self.consumers.get(proc)
@@ -225,13 +243,21 @@ class World:
         self.coverage.asked(api, call.node.node_id, client.split(".")[0])
         if api in SIGNS_OF_LIFE and (response is None or not getattr(response, "error_code", 0)):
             self._heard_ms[client] = self.hub.now_ms
+        confirms = (ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS)
+        if api in SIGNS_OF_LIFE and (response is None or getattr(response, "error_code", 0) in confirms):
+            self._confirmed_ms[client] = self.hub.now_ms
         if api == "OffsetCommit" and response is not None:
             self._note_commit(client, request, response)
         elif api in ("Heartbeat", "ConsumerGroupHeartbeat"):
             epoch = request.member_epoch if api == "ConsumerGroupHeartbeat" else request.generation_id
             self.history.event(CLUSTER, "heartbeat", [client, epoch])
+        elif api == "Fetch" and self.replies.is_without_progress(call.node.node_id, response):
+            self.history.event(CLUSTER, "no-progress", [client, call.node.node_id])
         elif api in ("JoinGroup", "LeaveGroup"):
             self.history.event(CLUSTER, api, [client])
+        code = getattr(response, "error_code", 0)
+        if api in JOINS and code in REFUSALS:
+            self.history.event(CLUSTER, "join-refused", [client, broker_error(code, api).name])
 
     def _note_commit(self, client: str, request: Any, response: Any) -> None:
         names = {id_: topic.name for id_, topic in ((t.topic_id, t) for t in self.sandbox.cluster.topics.values())}

@@ -162,4 +162,30 @@ MUTANTS: tuple[Mutant, ...] = (
         "        self._is_in_flight = True\n        self._due_at_ms = now_ms + self._interval_ms",
         "        self._is_in_flight = True\n        self._due_at_ms = now_ms + 4 * self._interval_ms",
     ),
+    Mutant("refused joins have no back-off", f"{_MANAGERS}/join_backoff.py", "self._is_refused = True", "pass"),
+    Mutant(
+        "records are handed out after the session",
+        f"{_CONSUMER}/group_side.py",
+        "return self.subscribed is None or self._clock.now_ms() < self._session_until_ms",
+        "return True",
+    ),
+    Mutant(
+        "a refused commit takes nothing away",
+        _KIP_848,
+        "        if code in UNKNOWN:\n            self._lose(Loss(str(error), error))\n"
+        "            self._join()\n        elif",
+        "        if",
+    ),
+    Mutant(
+        "responses without progress count as data",
+        f"{_MANAGERS}/fetch.py",
+        "if walk.end > 0 and walk.next_offset <= fetch_offset:",
+        "if False:",
+    ),
+    Mutant(
+        "empty responses that come early are not counted",
+        f"{_MANAGERS}/fetch_pace.py",
+        "if early >= EARLY_RESPONSES:",
+        "if False:",
+    ),
 )

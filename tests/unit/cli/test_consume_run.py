@@ -136,6 +136,27 @@ def test_the_limit_cuts_a_chunk() -> None:
     assert run.reading.written == 3
 
 
+def test_a_reason_with_figures_of_each_attempt_is_reported_once() -> None:
+    run = Run({T0: 5}, limits=Limits(records=9))
+    run.consumer.reasons = [{T0: GONE._replace(text=f"connection lost after {at} ms")} for at in range(1, 30)]
+    run.start(with_ends=False)
+    assert run.for_polls(20).count("connection lost") == 1
+
+
+def test_chunks_that_move_no_position_do_not_extend_the_api_timeout() -> None:
+    run = Run({T0: 5})
+
+    def poll_chunk(timeout: float) -> FetchedChunk:
+        run.consumer.clock.advance(100)
+        return _chunk(T0, 0, 2, next_offset=0)
+
+    run.consumer.poll_chunk = poll_chunk  # type: ignore[method-assign]  # it never runs out
+    with pytest.raises(ApiTimeout):
+        run.to_the_end()
+    assert run.consumer.clock.now_ms() < 6000
+    assert run.stdout.getvalue() == b""
+
+
 def test_an_end_that_only_compaction_or_markers_reach() -> None:
     run = Run({T0: 5}, _chunk(T0, 0, 2, next_offset=5))
     assert run.to_the_end() == [b"0-0", b"0-1"]

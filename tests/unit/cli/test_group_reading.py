@@ -4,9 +4,13 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import cast
 
+import pytest
+
 from kctl.cli.consume.group_reading import COMMIT_EVERY_MS, GroupReading
 from kctl.cli.consume.reading import Limits
 from kctl.cli.environment import Environment
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import CommandError
 from kctl.cli.formats.output import RecordOutput
 from kctl.cli.options import Common
 from kctl.cli.settings import Settings
@@ -18,11 +22,13 @@ from kctl.client.consumer.chunk import FetchedChunk
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.consumer.group_events import OffsetAndMetadata
 from kctl.client.consumer.group_side import OnCommit
+from kctl.client.consumer.waiting import WaitReason
 from kctl.client.errors import KafkaError
 from kctl.client.records import OutputField, RecordBatchBuilder
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
-CONFIG = ConsumerConfig.parse({"bootstrap.servers": "a:1", "group.id": "g"})
+CONFIG = ConsumerConfig.parse({"bootstrap.servers": "a:1", "group.id": "g", "group.instance.id": "i"})
+UNRELEASED = broker_error(ErrorCode.UNRELEASED_INSTANCE_ID, "ConsumerGroupHeartbeat of group g")
 LOST = broker_error(ErrorCode.UNKNOWN_MEMBER_ID, "OffsetCommit")
 
 
@@ -49,6 +55,15 @@ class Member:
 
     def pause(self, topic_partitions: object) -> None:
         pass
+
+    def poll_chunk(self, timeout: float) -> None:
+        raise UNRELEASED
+
+    def waiting_for_group(self) -> None:
+        return None
+
+    def waiting_for(self) -> dict[TopicPartition, WaitReason]:
+        return {}
 
     def end(self, number: int, error: KafkaError | None) -> None:
         """Tell how a commit ended."""
@@ -132,3 +147,27 @@ def test_a_commit_that_failed_is_not_tried_again_when_the_partition_was_lost_and
     run.member.end(0, LOST)
     run.looks()
     assert run.member.commits == [{T0: 10}]
+
+
+def test_an_instance_id_that_is_not_released_is_waited_for_until_the_api_timeout() -> None:
+    run = Run()
+    assert run.reading._poll(0) is None
+    words = run.reading._words()
+    assert words.is_fault
+    assert "group.instance.id=i is in use" in words.text
+    run.clock.advance(CONFIG.default_api_timeout_ms - 1)
+    assert run.reading._poll(0) is None
+    run.clock.advance(1)
+    with pytest.raises(CommandError, match=r"another process uses group\.instance\.id=i") as caught:
+        run.reading._poll(0)
+    assert caught.value.code == ExitCode.AUTHENTICATION
+    assert "a member that was killed keeps it" in caught.value.hint
+
+
+def test_after_an_assignment_a_refused_instance_id_is_waited_for_again() -> None:
+    run = Run()
+    run.reading._poll(0)
+    run.gets(T0)
+    assert not run.reading._words().is_fault
+    run.clock.advance(CONFIG.default_api_timeout_ms)
+    assert run.reading._poll(0) is None

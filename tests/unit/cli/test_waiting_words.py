@@ -2,7 +2,7 @@
 
 import pytest
 
-from kctl.cli.consume.waiting_words import WaitingWords, waiting_words
+from kctl.cli.consume.waiting_words import WaitingWords, waiting_words, without_figures
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.waiting import WaitKind, WaitReason
 from kctl.client.errors import ConnectionRefused
@@ -41,6 +41,29 @@ def test_of_partitions(reasons: list[WaitReason], expected: WaitingWords) -> Non
 def test_what_the_group_waits_for_comes_first() -> None:
     assert waiting_words({TPS[0]: GONE}, JOINING) == WaitingWords("joining group g", True)
     assert waiting_words({}, ALONE) == WaitingWords("no partition for this member")
+
+
+@pytest.mark.parametrize(
+    ("text", "again"),
+    [
+        ("connection lost after 1 ms", "connection lost after 2 ms"),
+        ("timed out after 1.5s (3 attempts)", "timed out after 30s (4 attempts)"),
+        ("attempt 3 failed", "attempt 4 failed"),
+    ],
+)
+def test_a_reason_is_the_same_whatever_its_figures_are(text: str, again: str) -> None:
+    assert without_figures(text) == without_figures(again)
+
+
+def test_partitions_nodes_and_offsets_are_no_figures() -> None:
+    texts = [
+        "t-1: node 1 is gone",
+        "t-2: node 1 is gone",
+        "t-1: node 2 is gone",
+        "at the end, offset 5",
+        "at 10.0.0.1:9092",
+    ]
+    assert len({without_figures(text) for text in texts}) == len(texts)
 
 
 def test_what_is_left_out() -> None:

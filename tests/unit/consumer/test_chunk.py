@@ -36,8 +36,15 @@ def test_an_impossible_header_is_damage_after_what_is_whole(at: int, value: byte
     assert says in walk.damage
 
 
-def test_a_batch_that_ends_before_the_position_is_damage() -> None:
-    assert "ends at offset 3" in walk_batches(batch(3, 1), 10).damage
+def test_a_batch_that_ends_before_the_one_in_front_of_it_is_damage() -> None:
+    assert "ends at offset 3" in walk_batches(batch(10, 1) + batch(3, 1), 10).damage
+
+
+def test_a_batch_that_ends_before_the_position_moves_nothing() -> None:
+    for last in (3, 9):
+        walk = walk_batches(batch(last, 1), 10)
+        assert (walk.next_offset, walk.damage) == (10, "")
+    assert walk_batches(batch(3, 1) + batch(10, 1), 10).next_offset == 11
 
 
 def test_old_messages_end_at_their_own_offset() -> None:

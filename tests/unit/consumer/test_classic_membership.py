@@ -8,7 +8,7 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.assignors import MemberSubscription
 from kctl.client.consumer.assignors.protocol import decode_subscription, encode_assignment, encode_subscription
-from kctl.client.consumer.group_events import AssignmentChanged, GroupFailed, Subscribe
+from kctl.client.consumer.group_events import AssignmentChanged, GroupFailed, SessionConfirmed, Subscribe
 from kctl.client.consumer.managers.coordinator import HELD, PROMPT, Coordinator
 from kctl.client.consumer.managers.membership_classic import ClassicMembership
 from kctl.client.consumer.managers.requests import Outgoing
@@ -176,7 +176,46 @@ def test_a_fenced_instance_stays_out() -> None:
     assert desk.member.poll(4000).requests == []
     desk.reports.clear()
     desk.member.poll_began()
+    desk.member.poll(4100)
     assert [type(event) for event in desk.reports] == [GroupFailed]
+    desk.reports.clear()
+    desk.member.poll_began()
+    assert desk.member.poll(4199).next_deadline_at_ms == 4200
+    assert desk.reports == []
+    desk.member.poll(4200)
+    assert [type(event) for event in desk.reports] == [GroupFailed]
+
+
+def test_refused_joins_back_off() -> None:
+    desk = Desk(retry_backoff_max_ms=1000)
+    joins = 0
+    for now_ms in range(10_000):
+        for request in desk.member.poll(now_ms).requests:
+            joins += 1
+            answer(request, JoinGroupResponse(error_code=ErrorCode.INCONSISTENT_GROUP_PROTOCOL), now_ms)
+            desk.member.poll_began()
+    assert 9 <= joins <= 16
+
+
+def test_a_sync_without_an_answer_has_the_request_timeout_and_the_member_joins_again() -> None:
+    desk = Desk(request_timeout_ms=7000)
+    sent, _ = desk.sent(JoinGroupRequest)
+    answer(sent, JoinGroupResponse(generation_id=3, member_id="m", leader="other", protocol_name="range"))
+    sync, _ = desk.sent(SyncGroupRequest)
+    assert (sync.node_id, sync.timeout_ms) == (HELD, 7000)
+    fail(sync, RequestTimeout("SyncGroup", timeout_ms=7000, elapsed_ms=7000), 7000)
+    assert desk.sent(JoinGroupRequest, 7200)[1].member_id == "m"
+
+
+def test_the_session_counts_from_when_confirmed_requests_were_sent() -> None:
+    desk = Desk(session_timeout_ms=10_000)
+    desk.join(1, T0)
+    desk.member.applied(1)
+    desk.beat(ErrorCode.NONE, 3000)
+    desk.beat(ErrorCode.REBALANCE_IN_PROGRESS, 6000)
+    desk.beat(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, 9000)
+    confirmed = [event.until_ms for event in desk.reports.take() if isinstance(event, SessionConfirmed)]
+    assert confirmed == [10_000, 13_000, 16_000]
 
 
 def test_a_silent_application_is_left_out_to_the_millisecond() -> None:

@@ -50,9 +50,9 @@ def test_the_first_fetch_names_all_and_asks_for_a_session_and_the_next_names_not
     assert (session_of(first), asked(first)) == ((0, 0), [("t", 0, 0), ("t", 1, 0)])
     answer(first, says(empty(0), empty(1)))
     for epoch in (1, 2, 3):
-        request = desk.request()
+        request = desk.request(500 * epoch)
         assert (session_of(request), asked(request), forgotten(request)) == ((ID, epoch), [], [])
-        answer(request, says())
+        answer(request, says(), 500 * (epoch + 1))
 
 
 def test_only_what_changed_is_named() -> None:

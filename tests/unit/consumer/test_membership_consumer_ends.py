@@ -119,7 +119,31 @@ def test_what_the_group_refuses_is_told_and_the_next_poll_tries_again(code: Erro
     assert bench.polled() == []
     assert bench.deadline_at_ms == FOREVER_MS
     bench.member.poll_began()
+    assert bench.polled() == []
+    assert bench.deadline_at_ms == 100, "retry.backoff.ms"
+    bench.now_ms = 100
     assert said(bench.beat()).member_epoch == 0
+
+
+def test_refused_joins_back_off_further_until_one_is_accepted() -> None:
+    bench = Bench(retry_backoff_max_ms=1000)
+    bench.start()
+    joins = []
+    for bench.now_ms in range(10_000):
+        for request in bench.polled():
+            joins.append(bench.now_ms)
+            bench.refuse(request, ErrorCode.UNSUPPORTED_ASSIGNOR)
+            bench.member.poll_began()
+    assert 9 <= len(joins) <= 16
+    bench.now_ms = 20_000
+    bench.hear(bench.beat(), [0])
+    bench.now_ms = 30_000
+    bench.refuse(bench.beat(), ErrorCode.UNKNOWN_MEMBER_ID)
+    bench.member.applied(bench.changes()[-1].number)
+    bench.refuse(bench.beat(), ErrorCode.UNSUPPORTED_ASSIGNOR)
+    bench.member.poll_began()
+    assert bench.polled() == []
+    assert bench.deadline_at_ms <= 30_120
 
 
 def test_a_fenced_instance_stays_out() -> None:
@@ -128,11 +152,15 @@ def test_a_fenced_instance_stays_out() -> None:
     bench.now_ms = INTERVAL_MS
     bench.refuse(bench.beat(), ErrorCode.FENCED_INSTANCE_ID)
     bench.member.poll_began()
-    assert len(bench.failures()) == 2
     assert bench.polled() == []
+    assert len(bench.failures()) == 1
+    bench.now_ms += 100
+    assert bench.polled() == []
+    assert len(bench.failures()) == 2
     bench.member.subscribe(TOPICS)
     bench.member.poll_began()
     bench.member.applied(2)
+    bench.now_ms += 100
     assert said(bench.beat()).member_epoch == 0
 
 
@@ -171,7 +199,7 @@ def test_a_coordinator_that_cannot_match_patterns_is_told() -> None:
     assert isinstance(error, UnsupportedVersionError)
 
 
-def test_a_refused_commit_asks_the_coordinator_at_once() -> None:
+def test_a_commit_that_the_group_refuses_to_know_loses_the_partitions_at_once() -> None:
     bench = Bench()
     bench.joined(0)
     identity = bench.member.identity
@@ -179,8 +207,16 @@ def test_a_refused_commit_asks_the_coordinator_at_once() -> None:
     bench.now_ms = 10
     bench.member.fenced(identity._replace(incarnation=7), ConnectionLost("another life"))
     assert bench.polled() == []
+    bench.member.fenced(identity, broker_error(ErrorCode.STALE_MEMBER_EPOCH, "OffsetCommit"))
+    beat = bench.beat()
+    assert said(beat).member_epoch == 1
+    assert bench.changes() == []
+    bench.hear(beat)
     bench.member.fenced(identity, broker_error(ErrorCode.UNKNOWN_MEMBER_ID, "OffsetCommit"))
-    assert said(bench.beat()).member_epoch == 1
+    [lost] = bench.changes()
+    assert (lost.owned, lost.is_lost) == ((), True)
+    bench.member.applied(lost.number)
+    assert said(bench.beat()).member_epoch == 0
 
 
 # --- silence and leaving --------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from kctl.client.consumer.events import (
 from kctl.client.consumer.managers.leaders import Leaders
 from kctl.client.consumer.managers.offsets import OffsetsManager
 from kctl.client.consumer.managers.requests import Outgoing
-from kctl.client.errors import AuthenticationError, ConnectionLost
+from kctl.client.errors import AuthenticationError, ConnectionLost, RemoteProtocolError
 from kctl.client.protocol.api.list_offsets import (
     ListOffsetsPartitionResponse,
     ListOffsetsRequest,
@@ -151,6 +151,20 @@ def test_a_call_is_forgotten_at_its_deadline() -> None:
     desk.manager.poll(500)
     assert desk.manager.progress(1) is None
     assert desk.reports.take() == []
+
+
+def test_an_impossible_offset_is_an_error_and_the_next_look_up_backs_off() -> None:
+    desk = Desk(FakeClient(topic("t", [1])))
+    lookups = 0
+    for now_ms in range(1000):
+        for request in desk.requests(now_ms):
+            lookups += 1
+            answer(request, found(0, -7), now_ms)
+        failed = [event for event in desk.reports.take() if isinstance(event, PartitionFailed)]
+        assert all(isinstance(event.error, RemoteProtocolError) for event in failed)
+        if failed or not now_ms:
+            desk.manager.resolve(ResolvePosition(T0, now_ms, -2))
+    assert 4 <= lookups <= 15, "retry.backoff.ms of 100 ms, also when each error is followed by another attempt at once"
 
 
 def test_positions_of_many_partitions_travel_in_one_request() -> None:

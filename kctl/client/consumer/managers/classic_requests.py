@@ -40,9 +40,9 @@ class ClassicRequests:
         joined_topics: the topics named in the last JoinGroup.
         join_timeout_ms, heartbeat_timeout_ms: how long their answers may take.
 
-    Source: KIP-266 and Java's AbstractCoordinator for the limit of JoinGroup. Differs: SyncGroup, which is held as
-    well, has the same, and the first JoinGroup of a member, which is answered at once, less; a heartbeat has half of
-    session.timeout.ms at most, so that a silent coordinator is noticed before the session ends.
+    Source: KIP-266 and Java's AbstractCoordinator for the limit of JoinGroup. Differs: the first JoinGroup of a
+    member, which is answered at once, has less; a heartbeat has half of session.timeout.ms at most, so that a silent
+    coordinator is noticed before the session ends.
     """
 
     def __init__(self, config: ConsumerConfig, group_id: str) -> None:

@@ -16,6 +16,7 @@ from kctl.client.cluster import NO_EPOCH, Node, PartitionInfo, TopicPartition
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.chunk import FetchedChunk, base_offset_behind, walk_batches
 from kctl.client.consumer.events import Fetched, GiveBack, StartFetch, ToApplication
+from kctl.client.consumer.managers.fetch_pace import FetchPace
 from kctl.client.consumer.managers.fetch_sessions import (
     GOODBYE_MS,
     SESSION_ERRORS,
@@ -30,7 +31,7 @@ from kctl.client.consumer.managers.partition_news import PartitionNews
 from kctl.client.consumer.managers.position_check import PositionCheck
 from kctl.client.consumer.managers.requests import Outgoing, Poll
 from kctl.client.consumer.waiting import WaitKind
-from kctl.client.errors import CorruptBatchError, KafkaError
+from kctl.client.errors import CorruptBatchError, KafkaError, NoProgressError
 from kctl.client.network.in_flight import Answer
 from kctl.client.protocol.api.fetch import FetchRequest, FetchResponse, PartitionData
 from kctl.client.records import AbortedTransaction
@@ -64,8 +65,11 @@ class FetchManager:
         self._prefetch_bytes = prefetch_bytes
         self._isolation_level = int(config.isolation_level == "read_committed")
         self._partitions: dict[TopicPartition, FetchState] = {}
+        self._suspended: dict[TopicPartition, FetchState] = {}
+        """Partitions whose position is being looked up, as they were before."""
         self._in_flight: dict[int, InFlight] = {}
         self._sessions = FetchSessions()
+        self._pace = FetchPace(config, chance)
         self._goodbye: SessionsGoodbye | None = None
 
     # --- what the application decided -------------------------------------------------------------------------------
@@ -78,11 +82,21 @@ class FetchManager:
             state.node_id = before.node_id
             state.follower_id, state.follower_until_ms = before.follower_id, before.follower_until_ms
             state.leader_only_until_ms = before.leader_only_until_ms
+        repeated = before or self._suspended.pop(event.topic_partition, None)
+        if repeated is not None and repeated.next_offset == event.offset:  # the same fetch again: its back-off counts
+            state.attempts, state.retry_at_ms = repeated.attempts, repeated.retry_at_ms
         self._partitions[event.topic_partition] = state
         self._tell_end(event.topic_partition, state)
 
     def forget(self, topic_partition: TopicPartition) -> None:
         self._partitions.pop(topic_partition, None)
+        self._suspended.pop(topic_partition, None)
+
+    def suspend(self, topic_partition: TopicPartition) -> None:
+        """Stop fetching until a position is found; if that is where the last fetch failed, its back-off counts."""
+        state = self._partitions.pop(topic_partition, None)
+        if state is not None:
+            self._suspended[topic_partition] = state
 
     def set_paused(self, topic_partition: TopicPartition, paused: bool) -> None:
         state = self._partitions.get(topic_partition)
@@ -127,7 +141,7 @@ class FetchManager:
                 continue
             info = self._leaders.find(tp)
             if info is None:
-                self._news.no_leader(tp, state)
+                self._news.no_leader(tp, state, now_ms)
                 continue
             if not self._leaders.is_the_one(tp.topic, state.topic_id):
                 self._news.another_topic(tp, state)
@@ -138,6 +152,8 @@ class FetchManager:
             node_id = self._node_to_read(state, info, now_ms)
             if self._is_full(state):
                 left_out[node_id] = None
+            elif (next_at_ms := self._pace.next_at_ms(node_id)) > now_ms:
+                deadline_at_ms = min(deadline_at_ms, next_at_ms)
             elif node_id not in self._in_flight:
                 to_fetch.setdefault(node_id, []).append(Entry(tp, state, info))
         requests: list[Outgoing] = []
@@ -234,8 +250,9 @@ class FetchManager:
         said = self._sessions.of(node_id).begin(wanted, uses_topic_ids=has_ids)
         wanted_bytes = sum(each.partition_max_bytes for each in wanted.values())
         max_bytes = min(room, self._config.fetch_max_bytes, wanted_bytes)
+        max_wait_ms = min(self._config.fetch_max_wait_ms, SHORT_WAIT_MS if is_short else FOREVER_MS)
         request = FetchRequest(
-            max_wait_ms=min(self._config.fetch_max_wait_ms, SHORT_WAIT_MS if is_short else FOREVER_MS),
+            max_wait_ms=max_wait_ms,
             min_bytes=self._config.fetch_min_bytes,
             max_bytes=max_bytes,
             isolation_level=self._isolation_level,
@@ -245,7 +262,7 @@ class FetchManager:
             forgotten_topics_data=said.forgotten,
             rack_id=self._config.client_rack if may_follow else "",
         )
-        self._in_flight[node_id] = InFlight(epochs, max_bytes)
+        self._in_flight[node_id] = InFlight(epochs, max_bytes, early_before_ms=now_ms + max_wait_ms // 2)
         return Outgoing(
             node_id,
             request,
@@ -268,7 +285,8 @@ class FetchManager:
         return asked
 
     def _on_answer(self, node_id: int, answer: Answer) -> None:
-        asked = self._take_back(self._in_flight.pop(node_id).epochs, node_id)
+        fetch = self._in_flight.pop(node_id)
+        asked = self._take_back(fetch.epochs, node_id)
         session = self._sessions.of(node_id)
         response = answer.response
         if not isinstance(response, FetchResponse):
@@ -282,6 +300,9 @@ class FetchManager:
                 error = broker_error(response.error_code, f"Fetch from {self._leaders.name_of(node_id)}")
                 self._on_failure(asked, node_id, error, answer.received_at_ms)
             return
+        is_early = answer.received_at_ms + response.throttle_time_ms < fetch.early_before_ms
+        is_early_and_empty = is_early and is_without_news(response)
+        self._pace.on_response(node_id, answer.received_at_ms, is_early_and_empty=is_early_and_empty)
         for topic in response.responses:
             name = topic.topic or session.names.get(topic.topic_id, "")
             for data in topic.partitions:
@@ -319,7 +340,7 @@ class FetchManager:
                 self._leaders.refresh()
                 self._back_to_leader(state, now_ms)
         if data.records:
-            self._on_records(tp, state, data, data.records)
+            self._on_records(tp, state, data, data.records, now_ms)
             self._partitions[tp] = self._partitions.pop(tp)  # to the end of the order
         else:
             self._on_nothing(tp, state)
@@ -339,9 +360,14 @@ class FetchManager:
         elif offset >= state.high_watermark:
             self._news.wait(tp, state, f"at the end, offset {offset}", WaitKind.AT_END)
 
-    def _on_records(self, tp: TopicPartition, state: FetchState, data: PartitionData, records: bytes) -> None:
+    def _on_records(
+        self, tp: TopicPartition, state: FetchState, data: PartitionData, records: bytes, now_ms: int
+    ) -> None:
         fetch_offset = state.next_offset
         walk = walk_batches(records, fetch_offset)
+        if walk.end > 0 and walk.next_offset <= fetch_offset:
+            self._news.fail(tp, state, no_progress(tp, fetch_offset, walk.end), now_ms)
+            return
         if walk.end > 0:
             aborted = data.aborted_transactions or []
             whole = records[: walk.end] if walk.damage else records
@@ -382,7 +408,7 @@ class FetchManager:
                 offset=walk.end,
                 resume_offset=base_offset_behind(records, walk.end),
             )
-            self._news.fail(tp, state, error)
+            self._news.fail(tp, state, error, now_ms)
 
     # --- what goes wrong --------------------------------------------------------------------------------------------
 
@@ -421,7 +447,7 @@ class FetchManager:
             # Also said where the broker does not know the epoch of what was read: asked again without it.
             state.fetched_epoch = NO_EPOCH
         elif data.error_code == ErrorCode.CORRUPT_MESSAGE:
-            self._news.fail(tp, state, error)
+            self._news.fail(tp, state, error, now_ms)
         else:
             self._news.retry(tp, state, error, now_ms)
 
@@ -450,3 +476,23 @@ class FetchManager:
         for entry in at_follower:
             self._back_to_leader(entry.state, now_ms)
         return True
+
+
+def is_without_news(response: FetchResponse) -> bool:
+    """Return whether no partition of a response has records, an error or another place to read from."""
+    return not any(
+        data.records or data.error_code or data.diverging_epoch.end_offset >= 0 or data.preferred_read_replica >= 0
+        for topic in response.responses
+        for data in topic.partitions
+    )
+
+
+def no_progress(tp: TopicPartition, position: int, size_bytes: int) -> NoProgressError:
+    """Return the error for record batches that all end before the position."""
+    return NoProgressError(
+        f"{tp}: the leader responded to a fetch from offset {position} with {size_bytes} bytes of record batches that "
+        f"end at offset {position - 1}; the same fetch would bring them again",
+        topic=tp.topic,
+        partition=tp.partition,
+        position=position,
+    )

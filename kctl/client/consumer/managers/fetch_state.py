@@ -90,7 +90,8 @@ class Entry(NamedTuple):
 
 
 class InFlight(NamedTuple):
-    """One fetch on the wire: the epoch each partition had, and how many bytes it may bring."""
+    """One fetch on the wire: the epochs of its partitions, the bytes it may bring, when an empty response is early."""
 
     epochs: dict[TopicPartition, int]
     reserved_bytes: int
+    early_before_ms: int

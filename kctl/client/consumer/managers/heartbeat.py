@@ -1,10 +1,13 @@
-"""Heartbeat and Liveness: when a member must give a sign of life, and for how long the application may be silent.
+"""Heartbeat, Session, Liveness: when a heartbeat is due, how long a member is kept, how long polls may pause.
 
-Two clocks of one member, no requests: `Heartbeat` runs on the network thread, whatever the application does;
-`Liveness` runs while the application is outside of poll. Shown by tests/unit/consumer/test_heartbeat.py.
+Three clocks of one member, no requests: `Heartbeat` and `Session` run on the network thread, whatever the application
+does; `Liveness` runs while the application is outside of poll. Shown by tests/unit/consumer/test_heartbeat.py.
 """
 
+from collections.abc import Callable
+
 from kctl.client.clock import FOREVER_MS
+from kctl.client.consumer.group_events import SessionConfirmed
 
 
 class Heartbeat:
@@ -33,6 +36,30 @@ class Heartbeat:
         self._is_in_flight = False
         if not is_ok:
             self._due_at_ms = min(self._due_at_ms, now_ms + self._retry_ms)
+
+
+class Session:
+    """Until when the group surely counts on this member: each confirmed sign of life extends it.
+
+    After that instant the group may have given the partitions away, so the application gets no record of them before
+    the coordinator has confirmed the membership again. Counted from when the confirmed request was sent.
+    """
+
+    def __init__(self, report: Callable[[SessionConfirmed], None]) -> None:
+        self.is_over = False
+        self._report = report
+        self._until_ms = 0
+
+    def confirmed(self, until_ms: int) -> None:
+        """Extend the session; an answer that was overtaken by a later one shortens nothing."""
+        if until_ms > self._until_ms:
+            self._until_ms = until_ms
+            self._report(SessionConfirmed(until_ms))
+
+    def look(self, now_ms: int) -> int:
+        """Notice that it is over; return when to look again, FOREVER_MS while it is over."""
+        self.is_over = now_ms >= self._until_ms
+        return FOREVER_MS if self.is_over else self._until_ms
 
 
 class Liveness:

@@ -9,10 +9,8 @@ Differs: the network loop joins by itself once the application polls; a JoinGrou
 """
 
 from collections.abc import Callable, Iterator
-from enum import Enum
 from random import Random
 
-from kctl.client.backoff import ExponentialBackoff
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import TopicPartition
@@ -36,41 +34,22 @@ from kctl.client.consumer.managers.classic_requests import (
     ClassicRequests,
     Joined,
 )
+from kctl.client.consumer.managers.classic_stages import HELD_BACK, WAIT_KINDS, Stage
 from kctl.client.consumer.managers.coordinator import HELD, PROMPT, Coordinator
-from kctl.client.consumer.managers.heartbeat import Heartbeat, Liveness
+from kctl.client.consumer.managers.heartbeat import Heartbeat, Liveness, Session
+from kctl.client.consumer.managers.join_backoff import JoinBackoff
 from kctl.client.consumer.managers.leaders import may_pass
 from kctl.client.consumer.managers.leaving import Leaving
 from kctl.client.consumer.managers.membership import Loss, MemberIdentity
 from kctl.client.consumer.managers.requests import Outgoing, Poll
 from kctl.client.consumer.managers.topic_choice import TopicChoice, partition_counts
-from kctl.client.consumer.waiting import WaitKind
+from kctl.client.consumer.waiting import SESSION_OVER, WaitKind
 from kctl.client.errors import BrokerError, KafkaError, RemoteProtocolError
 from kctl.client.metadata import Metadata
 from kctl.client.network.in_flight import Answer
 from kctl.client.protocol.api.heartbeat import HeartbeatResponse
 from kctl.client.protocol.api.join_group import JoinGroupRequest, JoinGroupResponse
 from kctl.client.protocol.api.sync_group import SyncGroupResponse
-
-
-class Stage(Enum):
-    """Where a member stands."""
-
-    ABSENT = "not in the group: no subscription, or the application does not poll"
-    JOINING = "to send JoinGroup, as soon as what was reported is applied"
-    JOIN_SENT = "the coordinator collects the members"
-    ASSIGNING = "this member leads and waits for the metadata of all topics"
-    SYNC_SENT = "the coordinator waits for the leader's shares"
-    STABLE = "has its partitions"
-
-
-WAIT_KINDS = {
-    Stage.ABSENT: WaitKind.OUTSIDE,
-    Stage.JOINING: WaitKind.COORDINATOR,
-    Stage.STABLE: WaitKind.NO_SHARE,
-}
-"""What a member without partitions waits for; in all other stages for the others."""
-HELD_BACK = (Stage.JOIN_SENT, Stage.SYNC_SENT)
-"""Stages in which the coordinator holds a request of ours, and the answer to that one counts."""
 
 
 class ClassicMembership:
@@ -89,7 +68,8 @@ class ClassicMembership:
         self._metadata = metadata
         self._report = report
         self._requests = ClassicRequests(config, coordinator.group_id)
-        self._backoff = ExponentialBackoff(config.retry_backoff_ms, config.retry_backoff_max_ms, chance)
+        self._backoff = JoinBackoff(config, chance)
+        self._session = Session(report)
         self._is_cooperative = all(
             assignor_by_name(name).supports_cooperative for name in config.partition_assignment_strategy
         )
@@ -109,10 +89,7 @@ class ClassicMembership:
         """When the last JoinGroup was sent."""
         self._attempt = 0
         """Numbers joins: an answer to an earlier one is of no interest."""
-        self._failures = 0
-        self._retry_at_ms = 0
         self._reason = ""
-        self._fatal: KafkaError | None = None
         self._leaving: Leaving | None = None
         self._told = ""
 
@@ -145,7 +122,7 @@ class ClassicMembership:
 
     def subscribe(self, event: Subscribe) -> None:
         self._choice = TopicChoice(event, self._metadata, exclude_internal=self._config.exclude_internal_topics)
-        self._fatal = None
+        self._backoff.fatal = None
         self.rejoin("the subscription changed")
 
     def applied(self, number: int) -> None:
@@ -153,9 +130,8 @@ class ClassicMembership:
 
     def poll_began(self) -> None:
         self._liveness.poll_began()
-        if self._fatal is not None:
-            self._report(GroupFailed(self._fatal))
-        elif self._stage is Stage.ABSENT and self._choice is not None:
+        self._backoff.poll_began()
+        if self._stage is Stage.ABSENT and self._choice is not None and self._backoff.fatal is None:
             self._join_anew("the application polls")
 
     def poll_ended(self, at_ms: int) -> None:
@@ -188,8 +164,13 @@ class ClassicMembership:
     # --- requests ---------------------------------------------------------------------------------------------------
 
     def poll(self, now_ms: int) -> Poll:
+        fatal = self._backoff.advance(now_ms)
+        if fatal is not None:
+            self._report(GroupFailed(fatal))
         requests: list[Outgoing] = []
-        deadline_at_ms = FOREVER_MS
+        deadline_at_ms = self._backoff.fatal_at_ms or FOREVER_MS
+        if self._stage is Stage.STABLE:
+            deadline_at_ms = min(deadline_at_ms, self._session.look(now_ms))
         for part in (self._poll_leaving, self._poll_joining, self._poll_heartbeat):
             polled = part(now_ms)
             requests += polled.requests
@@ -212,7 +193,7 @@ class ClassicMembership:
         if self._stage is Stage.JOINING:
             return self._join(now_ms)
         if self._stage is Stage.ASSIGNING:
-            return self._assign()
+            return self._assign(now_ms)
         return Poll([])
 
     def _join(self, now_ms: int) -> Poll:
@@ -224,15 +205,15 @@ class ClassicMembership:
         if self._owned and not self._is_cooperative:
             self._change((), is_complete=False)  # eager: everything is released before the group shares anew
             return Poll([])
-        if self._retry_at_ms > now_ms:
-            return Poll([], self._retry_at_ms)
+        if self._backoff.retry_at_ms > now_ms:
+            return Poll([], self._backoff.retry_at_ms)
         assert self._choice is not None
         topics = self._choice.topics
         if topics is None or not self._are_connected():
             return Poll([])
         connection, timeout_ms = HELD, self._requests.join_timeout_ms
         if self._is_new and self._coordinator.speaks(PROMPT, JoinGroupRequest, FIRST_VERSION_WITH_ID_FIRST):
-            connection, timeout_ms = PROMPT, self._requests.id_timeout_ms(self._failures)
+            connection, timeout_ms = PROMPT, self._requests.id_timeout_ms(self._backoff.failures)
         self._stage = Stage.JOIN_SENT
         self._held_since_ms = now_ms
         self._attempt += 1
@@ -256,21 +237,23 @@ class ClassicMembership:
         has_held = self._coordinator.ready(HELD)
         return (not self._is_new or self._coordinator.ready(PROMPT)) and has_held
 
-    def _assign(self) -> Poll:
+    def _assign(self, now_ms: int) -> Poll:
         """Send the shares of all members, as soon as the metadata of their topics is there."""
         assert self._joined is not None
         counts = partition_counts(self._metadata, self._joined.topics)
         if counts is None or not self._coordinator.ready(HELD):
             return Poll([])
-        return Poll([self._sync(self._joined.share_out(counts))])
+        return Poll([self._sync(self._joined.share_out(counts), now_ms)])
 
-    def _sync(self, shares: dict[str, bytes]) -> Outgoing:
+    def _sync(self, shares: dict[str, bytes], now_ms: int) -> Outgoing:
         assert self._joined is not None
         self._stage = Stage.SYNC_SENT
         attempt = self._attempt
         request = self._requests.sync(self._member_id, self._generation, self._joined.protocol, shares)
-        timeout_ms = self._requests.join_timeout_ms
-        return self._coordinator.outgoing(HELD, request, timeout_ms, lambda answer: self._on_synced(attempt, answer))
+        timeout_ms = self._config.request_timeout_ms
+        return self._coordinator.outgoing(
+            HELD, request, timeout_ms, lambda answer: self._on_synced(attempt, now_ms, answer)
+        )
 
     def _poll_heartbeat(self, now_ms: int) -> Poll:
         """Give a sign of life; while a request is held back it is the coordinator's sign of life that we want."""
@@ -319,7 +302,7 @@ class ClassicMembership:
         self._report(MemberChanged(self._metadata_of_member()))
         self._stage = Stage.ASSIGNING
 
-    def _on_synced(self, attempt: int, answer: Answer) -> None:
+    def _on_synced(self, attempt: int, sent_at_ms: int, answer: Answer) -> None:
         if attempt != self._attempt:
             return
         response = answer.response
@@ -335,7 +318,8 @@ class ClassicMembership:
         except RemoteProtocolError as malformed:
             self._fail(malformed)
             return
-        self._failures = 0
+        self._backoff.accepted()
+        self._session.confirmed(sent_at_ms + self._config.session_timeout_ms)
         self._heartbeat.restart(answer.received_at_ms)
         self._requests.got(assigned, self._generation)
         self._stage = Stage.STABLE
@@ -350,6 +334,8 @@ class ClassicMembership:
         if not isinstance(response, HeartbeatResponse) or identity != self._identity():
             return
         error = self._coordinator.check(response.error_code, "Heartbeat")
+        if response.error_code in (ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS):
+            self._session.confirmed(sent_at_ms + self._config.session_timeout_ms)
         if error is None:
             return
         if self._stage in HELD_BACK:
@@ -376,7 +362,7 @@ class ClassicMembership:
         """JoinGroup or SyncGroup ended with its connection."""
         assert answer.error is not None
         if may_pass(answer.error):
-            self._back_off(answer.received_at_ms)
+            self._join_later(answer.received_at_ms)
         else:
             self._fail(answer.error)
 
@@ -385,16 +371,15 @@ class ClassicMembership:
         if code in AT_ONCE:
             self._stage = Stage.JOINING
         elif may_pass(error):
-            self._back_off(now_ms)
+            self._join_later(now_ms)
         elif isinstance(error, BrokerError):
             self._on_refused(error)
             if code in UNKNOWN:
-                self._back_off(now_ms)
+                self._join_later(now_ms)
 
-    def _back_off(self, now_ms: int) -> None:
+    def _join_later(self, now_ms: int) -> None:
         self._stage = Stage.JOINING
-        self._retry_at_ms = now_ms + self._backoff.backoff_ms(self._failures)
-        self._failures += 1
+        self._backoff.failed(now_ms)
 
     def _on_refused(self, error: BrokerError) -> None:
         """The group does not know us, or not any more; a member that it has forgotten joins anew."""
@@ -407,11 +392,12 @@ class ClassicMembership:
             self._fail(error)
 
     def _fail(self, error: KafkaError) -> None:
-        """Stop, and let the application know; its next poll is another chance, except for a fenced instance id."""
+        """Stop, and report it; the next poll joins again after a back-off, except for a fenced instance id."""
         self._lose(Loss(str(error), error))
         self._stage = Stage.ABSENT
-        if getattr(error, "code", None) == ErrorCode.FENCED_INSTANCE_ID:
-            self._fatal = error
+        is_fatal = getattr(error, "code", None) == ErrorCode.FENCED_INSTANCE_ID
+        self._backoff.refused(fatal=error if is_fatal else None)
+        if is_fatal:
             self._member_id = ""
         self._report(GroupFailed(error))
 
@@ -485,13 +471,17 @@ class ClassicMembership:
         reason = self._why_waiting()
         if reason != self._told:
             self._told = reason
-            self._report(GroupWaiting(reason, WAIT_KINDS.get(self._stage, WaitKind.JOINING), self._coordinator.error))
+            is_over = self._stage is Stage.STABLE and self._owned
+            kind = WaitKind.COORDINATOR if is_over else WAIT_KINDS.get(self._stage, WaitKind.JOINING)
+            self._report(GroupWaiting(reason, kind, self._coordinator.error))
 
     def _why_waiting(self) -> str:
         if self._choice is None:
             return ""
+        if self._stage is Stage.STABLE and self._owned:
+            return f"{SESSION_OVER}; {self._coordinator.waiting_for}" if self._session.is_over else ""
         if self._stage is Stage.STABLE:
-            return "" if self._owned else "the group has no partition for this member"
+            return "the group has no partition for this member"
         if self._stage is Stage.JOINING and self._coordinator.error is not None:
             return f"{self._coordinator.waiting_for}: {self._coordinator.error}"
         if self._stage is Stage.JOINING:

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator
 from enum import Enum
 from random import Random
 
-from kctl.client.backoff import ExponentialBackoff
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import TopicPartition
@@ -31,7 +30,7 @@ from kctl.client.consumer.group_events import (
 )
 from kctl.client.consumer.managers.consumer_goodbye import ConsumerGoodbye
 from kctl.client.consumer.managers.coordinator import ELSEWHERE, PROMPT, Coordinator
-from kctl.client.consumer.managers.heartbeat import Liveness
+from kctl.client.consumer.managers.heartbeat import Liveness, Session
 from kctl.client.consumer.managers.heartbeat_contents import (
     FIRST_VERSION_WITH_PATTERNS,
     JOINS,
@@ -39,11 +38,12 @@ from kctl.client.consumer.managers.heartbeat_contents import (
     Slots,
     Told,
 )
+from kctl.client.consumer.managers.join_backoff import JoinBackoff
 from kctl.client.consumer.managers.leaders import may_pass
 from kctl.client.consumer.managers.membership import Loss, MemberIdentity
 from kctl.client.consumer.managers.requests import Outgoing, Poll
 from kctl.client.consumer.managers.topic_ids import TopicIds
-from kctl.client.consumer.waiting import WaitKind
+from kctl.client.consumer.waiting import SESSION_OVER, WaitKind
 from kctl.client.errors import KafkaError, LocalProtocolError, UnsupportedVersionError
 from kctl.client.network.in_flight import Answer
 from kctl.client.protocol.api.consumer_group_heartbeat import (
@@ -56,6 +56,8 @@ from kctl.client.seams import Entropy
 
 UNKNOWN = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.GROUP_ID_NOT_FOUND})
 """Codes that mean that the group has given this member's partitions away."""
+SESSION_INTERVALS = 9
+"""Heartbeat intervals that a session lasts with the brokers' defaults (45 s, 5 s), which do not tell it to members."""
 LEAST_INTERVAL_MS = 10
 """However often the broker wants heartbeats, not more often."""
 
@@ -89,7 +91,8 @@ class ConsumerMembership:
         self._member_id = uuid_text(entropy.token_bytes(16))
         self._contents = HeartbeatContents(config, coordinator.group_id, self._member_id)
         self._names = TopicIds(config, client, chance)
-        self._backoff = ExponentialBackoff(config.retry_backoff_ms, config.retry_backoff_max_ms, chance)
+        self._backoff = JoinBackoff(config, chance)
+        self._lease = Session(report)
         self._liveness = Liveness(config.max_poll_interval_ms)
         self._choice: Subscribe | None = None
         self._stage = Stage.ABSENT
@@ -109,9 +112,7 @@ class ConsumerMembership:
         """Numbers memberships: an answer to an earlier one is of no interest."""
         self._in_flight: Told | None = None
         """What the heartbeat tells that is under way."""
-        self._due_at_ms = self._not_before_ms = self._sent_at_ms = 0
-        self._failures = 0
-        self._fatal: KafkaError | None = None
+        self._due_at_ms = self._sent_at_ms = 0
         self._has_complained = False
         self._goodbye: ConsumerGoodbye | None = None
         self._told_waiting = ""
@@ -144,7 +145,7 @@ class ConsumerMembership:
 
     def subscribe(self, event: Subscribe) -> None:
         self._choice = event
-        self._fatal = None
+        self._backoff.fatal = None
         self._due_at_ms = 0
 
     def applied(self, number: int) -> None:
@@ -158,9 +159,8 @@ class ConsumerMembership:
     def poll_began(self) -> None:
         self._liveness.poll_began()
         self._has_complained = False
-        if self._fatal is not None:
-            self._report(GroupFailed(self._fatal))
-        elif self._stage is Stage.ABSENT and self._choice is not None:
+        self._backoff.poll_began()
+        if self._stage is Stage.ABSENT and self._choice is not None and self._backoff.fatal is None:
             self._join()
 
     def poll_ended(self, at_ms: int) -> None:
@@ -170,9 +170,17 @@ class ConsumerMembership:
         """Ask at once what the group has decided; when to rebalance is the broker's decision alone."""
         self._due_at_ms = 0
 
-    def fenced(self, identity: MemberIdentity, error: KafkaError) -> None:  # noqa: ARG002 (the coordinator is asked)
-        """Ask at once whether that is so: only the answer to a heartbeat takes partitions away."""
-        if identity.incarnation == self._incarnation:
+    def fenced(self, identity: MemberIdentity, error: KafkaError) -> None:
+        """Lose what a member has that the group does not know; one whose epoch is old asks at once for the new one."""
+        code = getattr(error, "code", None)
+        if identity.incarnation != self._incarnation or self._stage is not Stage.MEMBER:
+            return
+        if code in UNKNOWN:
+            self._lose(Loss(str(error), error))
+            self._join()
+        elif code == ErrorCode.FENCED_INSTANCE_ID:
+            self._fail(error)
+        else:
             self._due_at_ms = 0
 
     def leave(self, deadline_at_ms: int) -> None:
@@ -201,8 +209,13 @@ class ConsumerMembership:
             elif self._coordinator.refusal is not None:
                 self._fail(self._coordinator.refusal)
         self._reconcile()
+        fatal = self._backoff.advance(now_ms)
+        if fatal is not None:
+            self._report(GroupFailed(fatal))
         requests: list[Outgoing] = []
-        deadline_at_ms = FOREVER_MS if self._stage is Stage.ABSENT else self._liveness.expires_at_ms
+        deadline_at_ms = self._backoff.fatal_at_ms or FOREVER_MS
+        if self._stage is not Stage.ABSENT:
+            deadline_at_ms = min(self._liveness.expires_at_ms, self._lease.look(now_ms))
         for part in (self._names.poll, self._poll_goodbye, self._poll_heartbeat):
             polled = part(now_ms)
             requests += polled.requests
@@ -218,7 +231,7 @@ class ConsumerMembership:
             return Poll([])
         if self._stage is Stage.JOINING and self._applied < self._reported:
             return Poll([])  # what was lost is still in use
-        due_at_ms = max(self._due_at_ms, self._not_before_ms)
+        due_at_ms = max(self._due_at_ms, self._backoff.retry_at_ms)
         if due_at_ms > now_ms:
             return Poll([], due_at_ms)
         if not self._coordinator.ready(PROMPT):
@@ -269,8 +282,7 @@ class ConsumerMembership:
 
     def _on_heard(self, told: Told, response: ConsumerGroupHeartbeatResponse) -> None:
         self._contents.confirm(told)
-        self._failures = 0
-        self._not_before_ms = 0
+        self._backoff.accepted()
         is_new = self._stage is Stage.JOINING or self._epoch != response.member_epoch
         self._stage = Stage.MEMBER
         self._epoch = response.member_epoch
@@ -282,6 +294,7 @@ class ConsumerMembership:
             self._names.want([*self._target, *(self._offered or ())])
         assert self._choice is not None
         interval_ms = max(response.heartbeat_interval_ms, LEAST_INTERVAL_MS)
+        self._lease.confirmed(self._sent_at_ms + SESSION_INTERVALS * interval_ms)
         has_news = self._contents.has_news(self._choice, self._held)
         self._due_at_ms = 0 if has_news else self._sent_at_ms + interval_ms
 
@@ -311,8 +324,9 @@ class ConsumerMembership:
         self._contents.forget()
         self._target = None
         self._due_at_ms = 0
-        self._not_before_ms = 0 if at_once else now_ms + self._backoff.backoff_ms(self._failures)
-        self._failures += 1
+        self._backoff.failed(now_ms)
+        if at_once:
+            self._backoff.retry_at_ms = 0
 
     def _complain(self, error: KafkaError) -> None:
         """Let the application know, once in each of its polls, and go on."""
@@ -321,10 +335,10 @@ class ConsumerMembership:
             self._report(GroupFailed(error))
 
     def _fail(self, error: KafkaError) -> None:
-        """Stop, and let the application know; its next poll is another chance, except for a fenced instance id."""
+        """Stop, and report it; the next poll joins again after a back-off, except for a fenced instance id."""
         self._lose(Loss(str(error), error))
-        if getattr(error, "code", None) == ErrorCode.FENCED_INSTANCE_ID:
-            self._fatal = error
+        is_fatal = getattr(error, "code", None) == ErrorCode.FENCED_INSTANCE_ID
+        self._backoff.refused(fatal=error if is_fatal else None)
         self._report(GroupFailed(error))
 
     def _give_up(self, now_ms: int) -> None:
@@ -352,7 +366,7 @@ class ConsumerMembership:
 
     def _join(self) -> None:
         self._stage = Stage.JOINING
-        self._due_at_ms = self._not_before_ms = 0
+        self._due_at_ms = 0
         self._goodbye = None  # were it sent again now, it would end the new membership
 
     def _forget_membership(self) -> None:
@@ -364,7 +378,6 @@ class ConsumerMembership:
         self._epoch = JOINS
         self._target = None
         self._owned = {}
-        self._failures = 0
         self._contents.forget()
         self._names.want(())
 
@@ -428,6 +441,8 @@ class ConsumerMembership:
             return WaitKind.OUTSIDE
         if self._stage is Stage.JOINING:
             return WaitKind.COORDINATOR if self._in_flight is None else WaitKind.JOINING
+        if self._offered and self._lease.is_over:
+            return WaitKind.COORDINATOR
         return WaitKind.METADATA if self._names.missing else WaitKind.NO_SHARE
 
     def _why_waiting(self) -> str:
@@ -441,6 +456,8 @@ class ConsumerMembership:
                 return f"joining {group}"
             error = self._coordinator.error
             return self._coordinator.waiting_for + ("" if error is None else f": {error}")
+        if self._offered and self._lease.is_over:
+            return f"{SESSION_OVER}; {self._coordinator.waiting_for}"
         if self._names.missing:
             return f"waiting for the names of {self._names.missing} assigned topics"
         return "" if self._offered else f"{group} has no partition for this member yet"

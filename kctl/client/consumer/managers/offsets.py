@@ -26,7 +26,7 @@ from kctl.client.consumer.events import (
 from kctl.client.consumer.managers.leaders import Leaders, may_pass
 from kctl.client.consumer.managers.requests import Outgoing, Poll, Progress
 from kctl.client.consumer.waiting import WaitKind
-from kctl.client.errors import BrokerError, KafkaError
+from kctl.client.errors import BrokerError, KafkaError, RemoteProtocolError
 from kctl.client.network.in_flight import Answer
 from kctl.client.protocol.api.list_offsets import (
     ListOffsetsPartition,
@@ -86,6 +86,8 @@ class OffsetsManager:
         self._backoff = ExponentialBackoff(config.retry_backoff_ms, config.retry_backoff_max_ms, chance)
         self._isolation_level = int(config.isolation_level == "read_committed")
         self._calls: dict[int, OpenCall] = {POSITIONS: OpenCall(FOREVER_MS, [], 0)}
+        self._failed: dict[TopicPartition, OffsetQuery] = {}
+        """The last failed look-up of each position: the next one continues its back-off."""
 
     # --- questions --------------------------------------------------------------------------------------------------
 
@@ -97,6 +99,9 @@ class OffsetsManager:
         """Look for the position of an assigned partition; an older look-up of the same is dropped."""
         assert event.timestamp_ms is not None
         query = OffsetQuery(POSITIONS, event.topic_partition, event.timestamp_ms, event.epoch)
+        failed = self._failed.pop(event.topic_partition, None)
+        if failed is not None:
+            query.attempts, query.retry_at_ms = failed.attempts, failed.retry_at_ms
         self._calls[POSITIONS].queries[event.topic_partition] = query
 
     def forget(self, topic_partition: TopicPartition) -> None:
@@ -200,6 +205,9 @@ class OffsetsManager:
         if partition.error_code != 0:
             what = f"ListOffsets of {query.topic_partition}"
             self._on_error(query, broker_error(partition.error_code, what), now_ms)
+        elif partition.offset < NOT_FOUND:
+            text = f"ListOffsets of {query.topic_partition}: {partition.offset} is no offset"
+            self._on_error(query, RemoteProtocolError(text, api="ListOffsets", field="offset"), now_ms)
         elif partition.offset == NOT_FOUND:
             self._on_found(query, None)
         else:
@@ -226,12 +234,12 @@ class OffsetsManager:
 
     def _on_error(self, query: OffsetQuery, error: KafkaError, now_ms: int) -> None:
         """Retry what may pass, with newer metadata; end the question for what will not."""
+        query.retry_at_ms = now_ms + self._backoff.backoff_ms(query.attempts)
+        query.attempts += 1
         if not may_pass(error):
             self._fail(query, error)
             return
         self._leaders.refresh()
-        query.retry_at_ms = now_ms + self._backoff.backoff_ms(query.attempts)
-        query.attempts += 1
         self._wait(query, error, str(error))
 
     def _no_leader(self, query: OffsetQuery) -> None:
@@ -272,6 +280,7 @@ class OffsetsManager:
             self._report(CallDone(query.call_id, None, error))
         else:
             self.forget(query.topic_partition)
+            self._failed[query.topic_partition] = query
             self._report(PartitionFailed(query.topic_partition, query.epoch, NOT_FOUND, error))
 
     def _is_open(self, query: OffsetQuery) -> bool:

@@ -41,31 +41,35 @@ class PartitionNews:
             state.reason = reason
             self.report(Waiting(tp, state.epoch, reason, kind, node_id, cause))
 
-    def fail(self, tp: TopicPartition, state: FetchState, error: KafkaError) -> None:
-        """Stop the partition: the application decides how to go on."""
+    def fail(self, tp: TopicPartition, state: FetchState, error: KafkaError, now_ms: int) -> None:
+        """Stop the partition: the application decides how to continue; the same fetch is repeated after a back-off."""
         state.stopped = True
+        self._back_off(state, now_ms)
         self.report(PartitionFailed(tp, state.epoch, state.next_offset, error))
 
     def retry(self, tp: TopicPartition, state: FetchState, error: KafkaError, now_ms: int) -> None:
         """Have it tried again after the back-off, with newer metadata; or let it fail where that cannot help."""
         if not may_pass(error):
-            self.fail(tp, state, error)
+            self.fail(tp, state, error, now_ms)
             return
         self._leaders.refresh()
+        self._back_off(state, now_ms)
+        self.wait(tp, state, str(error), WaitKind.REFUSED, error)
+
+    def _back_off(self, state: FetchState, now_ms: int) -> None:
         state.retry_at_ms = now_ms + self._backoff.backoff_ms(state.attempts)
         state.attempts += 1
-        self.wait(tp, state, str(error), WaitKind.REFUSED, error)
 
     def truncated(self, tp: TopicPartition, state: FetchState, end_offset: int, leader_epoch: int) -> None:
         """Stop the partition: its leader's log differs from `end_offset` on, or it cannot tell (-1)."""
         state.stopped = True
         self.report(Truncated(tp, state.epoch, state.next_offset, end_offset, leader_epoch))
 
-    def no_leader(self, tp: TopicPartition, state: FetchState) -> None:
+    def no_leader(self, tp: TopicPartition, state: FetchState, now_ms: int) -> None:
         """Say why no leader can be asked."""
         error = self._leaders.why_none(tp)
         if isinstance(error, BrokerError) and not may_pass(error):
-            self.fail(tp, state, error)
+            self.fail(tp, state, error, now_ms)
         else:
             self.wait(tp, state, "waiting for metadata" if error is None else str(error), WaitKind.METADATA, error)
 

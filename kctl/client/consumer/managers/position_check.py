@@ -106,6 +106,5 @@ class PositionCheck:
         elif found.end_offset < state.next_offset:  # -1 where the leader knows nothing of that epoch
             self._news.truncated(tp, state, found.end_offset, found.leader_epoch)
         else:
-            state.attempts = 0
             state.checked_epoch = state.asked_epoch
             self._news.wait(tp, state, "")

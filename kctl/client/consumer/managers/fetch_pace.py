@@ -1,0 +1,36 @@
+"""FetchPace: bounds the fetch rate at brokers that respond at once, without records, to fetches that allow a wait.
+
+A broker holds a fetch without records for `fetch.max.wait.ms`. One response that comes early means nothing; a series
+of them would have the client fetch as fast as the network allows. Shown by tests/unit/consumer/test_fetch_progress.py.
+"""
+
+from random import Random
+
+from kctl.client.backoff import ExponentialBackoff
+from kctl.client.config import ConsumerConfig
+
+EARLY_RESPONSES = 3
+"""Consecutive early responses without records before the next fetch waits for a back-off."""
+
+
+class FetchPace:
+    """The earliest instant of the next fetch, by node."""
+
+    def __init__(self, config: ConsumerConfig, chance: Random) -> None:
+        self._backoff = ExponentialBackoff(config.retry_backoff_ms, config.retry_backoff_max_ms, chance)
+        self._early: dict[int, int] = {}
+        self._next_at_ms: dict[int, int] = {}
+
+    def next_at_ms(self, node_id: int) -> int:
+        """Return when the node may be fetched from; 0 where that is at once."""
+        return self._next_at_ms.get(node_id, 0)
+
+    def on_response(self, node_id: int, now_ms: int, *, is_early_and_empty: bool) -> None:
+        """Count a response, or reset the back-off after one that brought something or came when it was due."""
+        if not is_early_and_empty:
+            self._early.pop(node_id, None)
+            self._next_at_ms.pop(node_id, None)
+            return
+        early = self._early[node_id] = self._early.get(node_id, 0) + 1
+        if early >= EARLY_RESPONSES:
+            self._next_at_ms[node_id] = now_ms + self._backoff.backoff_ms(early - EARLY_RESPONSES)

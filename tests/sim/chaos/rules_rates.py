@@ -1,0 +1,72 @@
+"""R12 to R14: what fails again and again is repeated no faster than the back-off allows.
+
+| id | rule |
+|---|---|
+| R12 errors | polls that follow each other at once raise errors with back-off |
+| R13 fetches | fetches whose responses bring nothing new have back-off |
+| R14 joins | a join that the group refuses is repeated with back-off |
+
+Back-off is retry.backoff.ms of 100 ms that doubles up to a second: five attempts in the first second.
+"""
+
+from collections import deque
+from collections.abc import Hashable, Iterator
+
+from tests.sim.chaos.checker import Violation, broken
+from tests.sim.chaos.facts import Facts
+from tests.sim.chaos.history import CLUSTER, Entry
+from tests.sim.chaos.plan import Plan
+
+ERRORS_A_SECOND = 12
+"""Several partitions may fail at a time."""
+FETCHES_A_SECOND = 30
+"""Of one client from one node: each partition that is assigned or sought is fetched at once."""
+JOINS_A_SECOND = 8
+CALLER_MADE = ("WakeupError",)
+
+
+class Rate:
+    """How often each of several things has happened within the last second."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._recent: dict[Hashable, deque[int]] = {}
+
+    def is_too_many(self, key: Hashable, at_ms: int) -> bool:
+        """Count one more; after too many, begin again."""
+        recent = self._recent.setdefault(key, deque())
+        recent.append(at_ms)
+        while recent[0] <= at_ms - 1000:
+            recent.popleft()
+        if len(recent) <= self._most:
+            return False
+        recent.clear()
+        return True
+
+
+class RateRules:
+    """Errors of polls, fetches and joins."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._errors = Rate(ERRORS_A_SECOND)
+        self._fetches = Rate(FETCHES_A_SECOND)
+        self._joins = Rate(JOINS_A_SECOND)
+
+    def see(self, entry: Entry, facts: Facts) -> Iterator[Violation]:
+        at_ms = entry.at_ms
+        if entry.what == "poll" and entry.error and entry.error not in CALLER_MADE:
+            if self._errors.is_too_many(entry.proc, at_ms):
+                yield broken("R12 errors", entry, f"more than {ERRORS_A_SECOND} polls in a second: {entry.error}")
+        elif entry.proc == CLUSTER and entry.what == "no-progress":
+            client, node = entry.value
+            if self._fetches.is_too_many((client, node), at_ms):
+                text = f"{client} has fetched from node {node} more than {FETCHES_A_SECOND} times within a second"
+                yield broken("R13 fetches", entry, text)
+        elif entry.proc == CLUSTER and entry.what == "join-refused":
+            client, name = entry.value
+            if self._joins.is_too_many(client, at_ms):
+                text = f"{client} has joined more than {JOINS_A_SECOND} times within a second: {name}"
+                yield broken("R14 joins", entry, text)
+
+    def end(self, facts: Facts) -> Iterator[Violation]:
+        yield from ()

@@ -1,0 +1,120 @@
+"""Members that the group has forgotten: they hand out no more records of the partitions they lost.
+
+An outage longer than the session ends for fetches and heartbeats at about the same time. What was fetched before is
+somebody else's by then, so it is handed out only after the coordinator has confirmed the membership.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.cluster import TopicPartition
+from kctl.client.consumer.consumer import Consumer
+from kctl.client.consumer.waiting import WaitKind
+from kctl.client.errors import CommitFailedError
+from kctl.sandbox.settings import ClusterSettings
+from kctl.sandbox.sim import Hub, LinkFault
+from tests.sim.chaos.replies import Replies
+from tests.sim.groups.scene import GROUP, GroupScene
+
+SESSION_MS = 9000
+INTERVAL_MS = 1000
+PARTITIONS, EACH = 6, 400
+BOTH_PROTOCOLS = pytest.mark.parametrize("protocol", ["classic", "consumer"])
+
+
+@pytest.fixture
+def scene() -> Iterator[GroupScene]:
+    settings = ClusterSettings(
+        group_consumer_session_timeout_ms=SESSION_MS, group_consumer_heartbeat_interval_ms=INTERVAL_MS
+    )
+    with Hub(seed=6) as hub:
+        scene = GroupScene(hub, settings=settings, partitions=PARTITIONS)
+        for partition in range(PARTITIONS):
+            scene.write(partition, EACH)
+        yield scene
+
+
+def member(scene: GroupScene, name: str, protocol: str, **properties: object) -> Consumer:
+    given = {"auto_commit_interval_ms": 300, "max_poll_records": 5, "max_poll_interval_ms": 300_000, **properties}
+    classic = {"session_timeout_ms": SESSION_MS, "heartbeat_interval_ms": INTERVAL_MS}
+    consumer = scene.consumer(
+        group_id=GROUP, group_protocol=protocol, **(classic if protocol == "classic" else {}), **given
+    )
+    consumer.subscribe(["t"])
+    return consumer
+
+
+def take(scene: GroupScene, consumer: Consumer, timeout: float = 0.1) -> list[TopicPartition]:
+    """Poll once, count the records, and return their partitions."""
+    records = consumer.poll(timeout)
+    for record in records:
+        scene.seen[record.partition, record.offset] = scene.seen.get((record.partition, record.offset), 0) + 1
+    return [TopicPartition(record.topic, record.partition) for record in records]
+
+
+@BOTH_PROTOCOLS
+def test_after_an_outage_longer_than_the_session_the_backlog_is_not_handed_out_twice(
+    scene: GroupScene, protocol: str
+) -> None:
+    late: list[int] = []
+
+    def actor() -> None:
+        first = member(scene, "a", protocol)
+        while len(scene.seen) < 100:
+            take(scene, first)
+        first.commit_sync(timeout=5)
+        for direction in (LinkFault.CLOG_REQUESTS, LinkFault.CLOG_RESPONSES):
+            scene.network.faults.start(direction, client="c1")
+        cut_ms = scene.hub.now_ms
+        second = member(scene, "b", protocol, max_poll_records=500)
+        kinds = set()
+        while scene.hub.now_ms < cut_ms + SESSION_MS + 6000:
+            take(scene, second)
+            if scene.hub.now_ms >= cut_ms + SESSION_MS:
+                late.append(len(take(scene, first, 0.02)))
+                kinds |= {reason.kind for reason in first.waiting_for().values()}
+        assert sum(late) == 0, "its session is over by its own clock"
+        assert kinds == {WaitKind.COORDINATOR}
+        reason = first.waiting_for_group()
+        assert reason is not None
+        assert "session has timed out" in str(reason)
+        scene.network.faults.heal()
+        healed_ms = scene.hub.now_ms
+        while scene.hub.now_ms < healed_ms + 12_000:
+            take(scene, first)
+            take(scene, second)
+        first.close()
+        second.close()
+        scene.hub.sleep_ms(10)
+
+    scene.play(actor)
+    assert len(scene.seen) == PARTITIONS * EACH
+    repeats = sum(times - 1 for times in scene.seen.values())
+    assert repeats == 0, "nothing was handed out that had not been committed before the outage"
+
+
+@BOTH_PROTOCOLS
+def test_a_commit_that_was_refused_is_the_end_of_the_lost_partitions(scene: GroupScene, protocol: str) -> None:
+    replies = Replies()
+
+    def actor() -> None:
+        consumer = member(scene, "a", protocol)
+        while not take(scene, consumer):
+            pass
+        assignment = consumer.assignment
+        heartbeat = "Heartbeat" if protocol == "classic" else "ConsumerGroupHeartbeat"
+        replies.refuse("OffsetCommit", ErrorCode.UNKNOWN_MEMBER_ID, 1)
+        replies.refuse(heartbeat, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, 3)  # no heartbeat says so sooner
+        with pytest.raises(CommitFailedError):
+            consumer.commit_sync(timeout=5)
+        assert consumer.assignment == assignment, "changes are applied by polls"
+        assert take(scene, consumer, 0) == []
+        assert consumer.assignment == []
+        replies.heal()
+        consumer.close()
+        scene.hub.sleep_ms(10)
+
+    with replies.installed():
+        scene.play(actor)

@@ -1,0 +1,69 @@
+"""A group that refuses a member: polls raise it once per back-off, and the coordinator gets no more joins than that."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.consumer.consumer import Consumer
+from kctl.client.errors import BrokerError
+from kctl.sandbox.sim import Hub
+from tests.sim.chaos.replies import Replies
+from tests.sim.groups.scene import GroupScene
+
+SECONDS = 10
+MOST = 20
+"""100 ms, 200 ms, ... then once a second, with what the first second brings."""
+
+
+@pytest.fixture
+def scene() -> Iterator[GroupScene]:
+    with Hub(seed=5) as hub:
+        yield GroupScene(hub)
+
+
+def raised_in(scene: GroupScene, consumer: Consumer) -> list[int]:
+    """Poll as `except: continue` does, and return the codes of all errors."""
+    codes: list[int] = []
+    end_ms = scene.hub.now_ms + 1000 * SECONDS
+    while scene.hub.now_ms < end_ms:
+        try:
+            consumer.poll(0.2)
+        except BrokerError as error:
+            codes.append(error.code)
+    return codes
+
+
+@pytest.mark.parametrize(
+    ("api", "protocol", "code"),
+    [
+        ("JoinGroup", "classic", ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+        ("JoinGroup", "classic", ErrorCode.FENCED_INSTANCE_ID),
+        ("SyncGroup", "classic", ErrorCode.GROUP_AUTHORIZATION_FAILED),
+        ("ConsumerGroupHeartbeat", "consumer", ErrorCode.UNSUPPORTED_ASSIGNOR),
+        ("ConsumerGroupHeartbeat", "consumer", ErrorCode.UNRELEASED_INSTANCE_ID),
+        ("ConsumerGroupHeartbeat", "consumer", ErrorCode.FENCED_INSTANCE_ID),
+        ("FindCoordinator", "classic", ErrorCode.GROUP_AUTHORIZATION_FAILED),
+        ("FindCoordinator", "consumer", ErrorCode.GROUP_AUTHORIZATION_FAILED),
+    ],
+)
+def test_a_refused_join_is_repeated_with_back_off(scene: GroupScene, api: str, protocol: str, code: ErrorCode) -> None:
+    replies = Replies()
+
+    def actor() -> None:
+        properties: dict[str, object] = {"group_protocol": protocol}
+        if "INSTANCE" in code.name:
+            properties["group_instance_id"] = "i"
+        consumer = scene.consumer(group_id="g", **properties)
+        consumer.subscribe(["t"])
+        replies.refuse(api, code, 100_000)
+        codes = raised_in(scene, consumer)
+        assert set(codes) == {code}
+        assert 5 <= len(codes) <= MOST
+        assert 1 <= len(scene.sent(api)) <= MOST
+        replies.heal()
+        consumer.close()
+        scene.hub.sleep_ms(10)
+
+    with replies.installed():
+        scene.play(actor)
