@@ -33,6 +33,13 @@ class Argument(typer.core.TyperArgument):
         self.text = help or ""
         self.help = None  # where there is one, click lists the argument itself, beside typer
 
+    def process_value(self, ctx: click.Context, value: Any) -> Any:
+        processed = super().process_value(ctx, value)
+        for text in processed if isinstance(processed, list | tuple) else [processed]:
+            if isinstance(text, str) and not text.isascii() and any("\udc80" <= char <= "\udcff" for char in text):
+                raise click.BadParameter(f"{text!r} is not UTF-8.", ctx, self)
+        return processed
+
     def get_help_record(self, ctx: click.Context) -> Any:
         self.help = self.text
         try:

@@ -213,6 +213,9 @@ def explain(error: BaseException, secrets: Iterable[str] = ()) -> Failure:
     """
     if isinstance(error, OSError) and error.errno in _NO_ROOM:
         error = CommandError(ExitCode.USAGE, f"cannot write: {error.strerror}")
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+        hint = "ulimit -n shows how many files and connections this process may open"
+        error = CommandError(ExitCode.USAGE, f"cannot open a file or connection: {error.strerror}", hint)
     code = exit_code(error)
     if isinstance(error, click.ClickException):
         message = error.format_message()

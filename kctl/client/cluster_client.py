@@ -12,7 +12,7 @@ from kctl.client.clock import Timer
 from kctl.client.cluster import Node, TopicPartition
 from kctl.client.config import ClientConfig
 from kctl.client.errors import Account, ApiTimeout, KafkaError
-from kctl.client.events import Event, EventSink, ignore_events
+from kctl.client.events import Event, EventSink, GuardedSink, ignore_events
 from kctl.client.metadata import Metadata
 from kctl.client.metadata_updater import MetadataUpdater
 from kctl.client.network.in_flight import OnDone
@@ -45,6 +45,7 @@ class ClusterClient:
         auto_create_topics: bool = False,
     ) -> None:
         self.clock = runtime.clock
+        events = events if events is ignore_events else GuardedSink(events)
         self.network = NetworkClient(config, runtime, events=events)
         self.metadata = Metadata(
             max_age_ms=config.metadata_max_age_ms,

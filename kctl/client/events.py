@@ -5,11 +5,14 @@ into its view, `--trace` prints them, tests assert them. They hold no payload an
 tests/unit/network and tests/sim.
 """
 
+import logging
 from collections.abc import Callable
 from enum import Enum
 from typing import NamedTuple
 
 from kctl.client.errors import KafkaError
+
+logger = logging.getLogger("kctl.client.events")
 
 
 class Phase(Enum):
@@ -232,6 +235,22 @@ Event = (
     | MembershipLost
 )
 EventSink = Callable[[Event], None]
+
+
+class GuardedSink:
+    """Passes events to a callback of the application; what that raises is logged once, and never stops the client."""
+
+    def __init__(self, events: EventSink) -> None:
+        self._events = events
+        self._has_failed = False
+
+    def __call__(self, event: Event) -> None:
+        try:
+            self._events(event)
+        except Exception:
+            if not self._has_failed:
+                self._has_failed = True
+                logger.exception("the events callback failed on %s; further failures are not logged", event)
 
 
 def ignore_events(_: Event) -> None:

@@ -199,17 +199,21 @@ class Metadata:
         if not response.brokers:
             self.failed(RemoteProtocolError("the answer names no broker", api="Metadata"), now_ms)
             return False
+        wrong = out_of_range(response)
+        if wrong is not None:
+            self.failed(wrong, now_ms)
+            return False
         answered = [self._newest(topic) for topic in topics_in(response)]
         self._merge(response, answered)
         self.version += 1
-        self.last_error = None
+        self.last_error = self._left_out()
         self.failing_since_ms = None
         if self._asked is None:
             self._expires_at_ms = now_ms + self._max_age_ms
         missing = any(_is_missing(self.cluster.topics[info.name]) for info in answered if info.name in self._wanted)
         if missing:
             self._update_requested = True
-        self._wait(now_ms, fruitless=missing)
+        self._wait(now_ms, fruitless=missing or self.last_error is not None)
         self._note_created(answered)
         return True
 
@@ -244,6 +248,14 @@ class Metadata:
             )
         )
 
+    def _left_out(self) -> RemoteProtocolError | None:
+        """Return the error of an answer that says nothing about a topic that it was asked for."""
+        asked = () if self._wants_all and self._asked is None else self._wanted if self._asked is None else self._asked
+        for name in asked:
+            if name in self._wanted and name not in self.cluster.topics:
+                return RemoteProtocolError(f"Metadata leaves out topic {name}, which was asked for", api="Metadata")
+        return None
+
     def _newest(self, topic: TopicInfo) -> TopicInfo:
         """Return the topic with what was known already where the answer is older (a broker that lags behind)."""
         partitions = {number: self._newest_partition(topic, info) for number, info in topic.partitions.items()}
@@ -276,6 +288,19 @@ class Metadata:
 def nodes_in(response: MetadataResponse) -> tuple[Node, ...]:
     """Return the brokers that an answer names."""
     return tuple(Node(broker.node_id, broker.host, broker.port, broker.rack) for broker in response.brokers)
+
+
+def out_of_range(response: MetadataResponse) -> RemoteProtocolError | None:
+    """Return what is wrong with an answer that no broker may give: a partition or a broker below 0."""
+    for broker in response.brokers:
+        if broker.node_id < 0:
+            return RemoteProtocolError(f"Metadata names a broker with the id {broker.node_id}", api="Metadata")
+    for topic in response.topics:
+        for part in topic.partitions:
+            if part.partition_index < 0:
+                text = f"Metadata names partition {part.partition_index} of topic {topic.name}"
+                return RemoteProtocolError(text, api="Metadata")
+    return None
 
 
 def topics_in(response: MetadataResponse) -> list[TopicInfo]:

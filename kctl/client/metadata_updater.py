@@ -37,6 +37,7 @@ class MetadataUpdater:
         self._trigger_ms = config.metadata_recovery_rebootstrap_trigger_ms
         self._bootstrap = bootstrap_nodes(config)
         self._nodes: Sequence[Node] = self._bootstrap
+        self._seen_failures = 0
         self.is_in_flight = False
         network.set_nodes(self._bootstrap)
 
@@ -45,6 +46,7 @@ class MetadataUpdater:
         if self.is_in_flight:
             return FOREVER_MS
         self._rebootstrap_if_due(now_ms)
+        self._refresh_after_failures()
         due_at_ms = self._metadata.due_at_ms()
         if due_at_ms > now_ms:
             return due_at_ms
@@ -58,6 +60,13 @@ class MetadataUpdater:
                 return now_ms
             self._note_failure(now_ms)
         return self._trigger_at_ms()
+
+    def _refresh_after_failures(self) -> None:
+        """Ask where the brokers are now after one of them was lost, or could not be reached. Source: Java."""
+        failures = self._network.states.failures
+        if failures != self._seen_failures and self._nodes is not self._bootstrap:
+            self._metadata.request_update()
+        self._seen_failures = failures
 
     def _send(self, node: Node, now_ms: int) -> None:
         self.is_in_flight = True

@@ -116,6 +116,10 @@ class Resolver(Protocol):
         """Start a look-up; `on_done` is called once, from any thread, when it has ended."""
         ...
 
+    def run(self, work: Callable[[], None], on_done: Callable[[], None]) -> Lookup:
+        """Run `work` (reading a file, say) where it may block; the result is `done` afterwards and has no addresses."""
+        ...
+
 
 class Waiter(Protocol):
     """A flag that one actor waits on and others raise."""

@@ -40,6 +40,7 @@ _BEFORE_AUTHENTICATION_MAX_BYTES = 524_288
 _BACKLOG = 64
 """Requests read ahead of the one that is answered; more stay in the socket."""
 _OPEN_TO_STRANGERS = (ApiVersionsRequest.API_KEY, SaslHandshakeRequest.API_KEY)
+_OPEN_WHEN_EXPIRED = (SaslHandshakeRequest.API_KEY, SaslAuthenticateRequest.API_KEY)
 
 
 class BrokerConnection:
@@ -117,6 +118,9 @@ class BrokerConnection:
                 return
             if self._identity.expects_handshake and prefix.api_key not in _OPEN_TO_STRANGERS:
                 self._refuse(f"{api_name(prefix.api_key)} before authentication")
+                return
+            if self._identity.has_expired and prefix.api_key not in _OPEN_WHEN_EXPIRED:
+                self._refuse(f"{api_name(prefix.api_key)} after the end of the SASL session")
                 return
             client_id, request = _read_request(handler, frame, prefix)
         except ProtocolError as error:

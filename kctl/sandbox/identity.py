@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from hashlib import blake2b
 from typing import NamedTuple
 
+from kctl.client.clock import FOREVER_MS
 from kctl.client.errors import AuthenticationError
 from kctl.client.seams import Entropy
 from kctl.client.security.sasl.server import (
@@ -18,8 +19,11 @@ from kctl.client.security.sasl.server import (
     ScramServer,
     unsecured_user,
 )
+from kctl.sandbox.seams import Scheduler
 
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
+_RENEWALS_MS = 1000
+"""How long after the begin of a renewal the next one is refused."""
 
 
 class SaslUsers(NamedTuple):
@@ -59,12 +63,21 @@ class _Credentials(Mapping[str, ScramCredential]):
 
 
 class Identity:
-    """The authentication of one connection."""
+    """The authentication of one connection, and of its renewals. Source: KIP-368; Java's SaslServerAuthenticator."""
 
-    def __init__(self, users: SaslUsers | None, entropy: Entropy, wall_ms: Callable[[], int]) -> None:
+    def __init__(
+        self, users: SaslUsers | None, entropy: Entropy, scheduler: Scheduler, max_session_ms: int = 0
+    ) -> None:
+        """`max_session_ms`: how long one authentication is good for; 0 means for as long as the connection."""
         self._users = users
         self._entropy = entropy
-        self._wall_ms = wall_ms
+        self._scheduler = scheduler
+        self._max_session_ms = max_session_ms
+        self._mechanism = ""
+        self._previous_user: str | None = None
+        """Whom the connection belonged to before the renewal under way."""
+        self._renewed_at_ms: int | None = None
+        self._session_ends_at_ms = FOREVER_MS
         self._server: SaslServer | None = None
         self._has_bare_tokens = False
         self.is_refused = False
@@ -86,8 +99,19 @@ class Identity:
 
     @property
     def expects_handshake(self) -> bool:
-        """Whether a SaslHandshake may come now."""
+        """Whether a SaslHandshake has to come now."""
         return self._users is not None and self._server is None
+
+    @property
+    def may_renew(self) -> bool:
+        """Whether a SaslHandshake may begin the next session: once a second, as in Kafka."""
+        is_too_soon = self._renewed_at_ms is not None and self._scheduler.now_ms() - self._renewed_at_ms < _RENEWALS_MS
+        return self._server is not None and self._server.done and not is_too_soon
+
+    @property
+    def has_expired(self) -> bool:
+        """Whether the session is over: anything but a SaslHandshake ends the connection."""
+        return self._scheduler.now_ms() > self._session_ends_at_ms
 
     @property
     def expects_token(self) -> bool:
@@ -104,8 +128,15 @@ class Identity:
         if self._users is None or mechanism not in self._users.mechanisms:
             self.is_refused = True
             return False
+        if self._server is not None:
+            if mechanism != self._mechanism:
+                self.is_refused = True
+                return False
+            self._previous_user = self._server.user
+            self._renewed_at_ms = self._scheduler.now_ms()
+        self._mechanism = mechanism
         self._has_bare_tokens = has_bare_tokens
-        self._server = self._users.server_for(mechanism, self._entropy, self._wall_ms)
+        self._server = self._users.server_for(mechanism, self._entropy, self._scheduler.wall_ms)
         return True
 
     def step(self, token: bytes) -> bytes:
@@ -117,7 +148,17 @@ class Identity:
         if self._server is None:
             raise AuthenticationError("SaslAuthenticate before SaslHandshake")
         try:
-            return self._server.step(token)
+            answer = self._server.step(token)
+            if self._server.done and self._previous_user not in (None, self._server.user):
+                raise AuthenticationError("Cannot change principals during re-authentication")
         except AuthenticationError:
             self.is_refused = True
             raise
+        if self._server.done and self._max_session_ms:
+            self._session_ends_at_ms = self._scheduler.now_ms() + self._max_session_ms
+        return answer
+
+    @property
+    def session_lifetime_ms(self) -> int:
+        """What the client is told about the session that has just begun; 0 where it does not end."""
+        return self._max_session_ms if self.is_authenticated else 0

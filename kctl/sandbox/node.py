@@ -55,7 +55,8 @@ class NodeListener:
         made: list[BrokerConnection] = []
 
         def protocol(inner_wire: Wire) -> Endpoint:
-            identity = Identity(self._security.users, self._entropy, self.cluster.scheduler.wall_ms)
+            max_session_ms = self.cluster.settings.connections_max_reauth_ms
+            identity = Identity(self._security.users, self._entropy, self.cluster.scheduler, max_session_ms)
             made.append(BrokerConnection(self, inner_wire, identity))
             return made[0]
 

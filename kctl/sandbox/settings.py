@@ -36,6 +36,8 @@ class ClusterSettings(NamedTuple):
     transaction_max_timeout_ms: int = 900_000
     transaction_marker_delay_ms: int = 0
     """How long a decided transaction stays incomplete: the milliseconds that Kafka takes to write its markers."""
+    connections_max_reauth_ms: int = 0
+    """How long an authentication is good for (KIP-368); 0 means for as long as the connection."""
 
 
 TOPIC_PROPERTIES = frozenset(

@@ -10,7 +10,7 @@ from typing import TypeVar
 from kctl.client.admin.call import Call
 from kctl.client.admin.coordinators import Coordinators
 from kctl.client.admin.results import Results
-from kctl.client.broker_errors import broker_error
+from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import TopicPartition
 from kctl.client.committed_offset import OffsetAndMetadata
 from kctl.client.errors import KafkaError
@@ -64,6 +64,8 @@ def list_group_offsets(
         assert isinstance(response, OffsetFetchResponse)
         group = response.groups[0] if response.groups else None
         code = response.error_code if group is None else group.error_code
+        if code == ErrorCode.GROUP_ID_NOT_FOUND:  # Kafka answers that nothing is committed; others do not know it yet
+            return {group_id: {}}
         if code:
             return {group_id: broker_error(code, f"OffsetFetch of group {group_id}")}
         found: Committed = {}

@@ -8,7 +8,7 @@ from kctl.client.admin.call import Call
 from kctl.client.admin.results import Results
 from kctl.client.broker_errors import STALE_METADATA, ErrorCode, broker_error
 from kctl.client.cluster import NO_EPOCH, NO_NODE, TopicPartition
-from kctl.client.errors import BrokerError, KafkaError
+from kctl.client.errors import BrokerError, KafkaError, RemoteProtocolError
 from kctl.client.network.in_flight import Answer
 from kctl.client.protocol.api.list_offsets import (
     ListOffsetsPartition,
@@ -28,6 +28,8 @@ MAX_TIMESTAMP = -3
 ISOLATION_LEVELS = {"read_uncommitted": 0, "read_committed": 1}
 _CLIENT = -1
 """The replica id of everyone who is no broker."""
+_NOT_FOUND = -1
+"""The offset in an answer when no record is at or after the timestamp."""
 _UNKNOWN_LOOKS = 3
 """A topic is new for a moment; after so many looks that do not find it, it is not there."""
 
@@ -121,6 +123,9 @@ class OffsetsQuestion:
                 if part.error_code:
                     what = f"ListOffsets of {key.topic}-{key.partition} on node {node_id}"
                     found[key] = broker_error(part.error_code, what)
+                elif part.offset < _NOT_FOUND:
+                    text = f"ListOffsets of {key} on node {node_id} was answered with offset {part.offset}"
+                    found[key] = RemoteProtocolError(text, api="ListOffsets")
                 else:
                     found[key] = ListedOffset(part.offset, part.timestamp, part.leader_epoch)
         return found

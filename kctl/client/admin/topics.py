@@ -9,7 +9,7 @@ from kctl.client.admin.results import Results
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import TopicInfo
 from kctl.client.errors import BrokerError, KafkaError
-from kctl.client.metadata import topics_in
+from kctl.client.metadata import out_of_range, topics_in
 from kctl.client.protocol.api.create_topics import (
     CreatableReplicaAssignment,
     CreatableTopic,
@@ -122,6 +122,9 @@ def _metadata_request(names: Sequence[str] | None) -> MetadataRequest:
 def _raise_top_level(response: MetadataResponse) -> None:
     if response.error_code:
         raise broker_error(response.error_code, "Metadata")
+    wrong = out_of_range(response)
+    if wrong is not None:
+        raise wrong
 
 
 def _creatable(topic: NewTopic) -> CreatableTopic:

@@ -103,6 +103,10 @@ class ClientConfig(SecurityConfig):
         ):
             if self.values[first.name] > self.values[longest.name]:
                 self._settle_ceiling(first, longest)
+        if self.client_dns_lookup != "use_all_dns_ips":
+            name = kind.client_dns_lookup.name
+            text = f"{name}={self.client_dns_lookup} is not supported: list the canonical names in bootstrap.servers"
+            raise ConfigError(text, key=name)
         connect, api = kind.socket_connection_setup_timeout_ms, self.api_timeout_property()
         if self._both_given(connect, api) and self.values[connect.name] > self.values[api.name]:
             self._refuse(connect, api, "the connection would be given longer than the whole call")

@@ -270,10 +270,12 @@ class LoopEnded(NamedTuple):
     Attributes:
         has_left: whether the group has confirmed that the member left; None where it was not to be told.
         expired_in: what the loop was doing when its time was up; None when it had done everything.
+        failure: the bug that ended the loop.
     """
 
     has_left: bool | None = None
     expired_in: str | None = None
+    failure: BaseException | None = None
 
 
 ToApplication = (

@@ -93,7 +93,9 @@ class NetworkLink:
             self.post([TryAgain()])
             raise error
         if self.last_word is not None:
-            raise IllegalStateError("the network loop of this consumer has ended")
+            failure = self.last_word.failure
+            why = "" if failure is None else f", which is a bug: {type(failure).__name__}: {failure}"
+            raise IllegalStateError(f"the network thread of this consumer has ended{why}") from failure
 
     def drain(self) -> None:
         """Take everything the network has said so far and raise nothing."""

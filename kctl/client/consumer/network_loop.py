@@ -98,12 +98,16 @@ class NetworkLoop:
 
     def run(self) -> None:
         """Run to the end; whatever happens, the sockets are closed and the application is told."""
+        failure: BaseException | None = None
         try:
             while not self._is_stopping:
                 self.run_once()
+        except BaseException as error:
+            failure = error
+            raise
         finally:
             self._client.close()
-            self._outbox.append(self._last_word())
+            self._outbox.append(self._last_word()._replace(failure=failure))
             self._application.notify()
 
     def run_once(self) -> None:

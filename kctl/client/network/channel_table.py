@@ -4,6 +4,7 @@ The one place that opens and closes channels, so none is leaked. Shown by tests/
 """
 
 from kctl.client.clock import Clock
+from kctl.client.errors import KafkaError
 from kctl.client.events import Closed, EventSink
 from kctl.client.network.connection import Connection
 from kctl.client.network.idle_expiry import IdleExpiryManager
@@ -41,12 +42,31 @@ class ChannelTable:
         self._open[connection.channel] = (entry, connection)
 
     def flush(self, connection: Connection) -> None:
-        """Hand what the connection has to say to the selector: that is a use of the channel."""
+        """Hand what the connection has to say to the selector: that is a use of the channel, a renewal is none."""
         outgoing = connection.take_outgoing()
         for data in outgoing:
             self._selector.send(connection.channel, data)
-        if outgoing:
+        if outgoing and not connection.is_renewing:
             self._idle_expiry.used(connection.channel, self._clock.now_ms())
+
+    def unsent_bytes(self, channel: int) -> int:
+        """Return how much of what was queued on a channel the system has not taken yet."""
+        found = self._open.get(channel)
+        return self._selector.unsent_bytes(channel) + (0 if found is None else found[1].held_bytes)
+
+    def renew_sessions(self, now_ms: int) -> list[tuple[NodeEntry, Connection, KafkaError]]:
+        """Renew the SASL sessions that are near their end; return the connections that are over, with the reason."""
+        over: list[tuple[NodeEntry, Connection, KafkaError]] = []
+        for entry, connection in self._open.values():
+            if connection.is_closed_by_peer:
+                over.append((entry, connection, connection.lost(None, now_ms)))
+            elif connection.is_renewal_due(now_ms):
+                try:
+                    connection.renew_session(now_ms)
+                except KafkaError as error:
+                    over.append((entry, connection, error))
+                self.flush(connection)
+        return over
 
     def close(self, connection: Connection, reason: str | None = None) -> list[InFlight]:
         """Close the channel and return its unanswered requests; a `reason` says that it is our own doing."""

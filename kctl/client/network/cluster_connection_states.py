@@ -66,6 +66,8 @@ class ClusterConnectionStates:
         self._setup_timeout_ms = setup_timeout_ms
         self._setup_timeout_max_ms = max(setup_timeout_ms, setup_timeout_max_ms)
         self._records: dict[int, _NodeRecord] = {}
+        self.failures = 0
+        """How often an attempt failed or a connection was lost so far."""
         self._next_idx = chance.randrange(1 << 16)
 
     def next_node_idx(self, node_count: int) -> int:
@@ -137,6 +139,7 @@ class ClusterConnectionStates:
         A failed attempt doubles both the back-off and the timeout of the next attempt; the loss of a ready connection
         only starts the first back-off. A refusal, which is an error that is not retriable, waits longer.
         """
+        self.failures += 1
         record = self._records[node_id]
         if record.state is NodeState.CONNECTING:
             record.setup_failures += 1

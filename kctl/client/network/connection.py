@@ -7,6 +7,7 @@ Shown by tests/unit/network/test_connection.py and tests/fuzz/network.
 """
 
 from collections import deque
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kctl.client.clock import FOREVER_MS
@@ -15,11 +16,13 @@ from kctl.client.events import EventSink, Phase, PhaseDone, Ready, RequestSent, 
 from kctl.client.network import connect_errors
 from kctl.client.network.handshake import Handshake
 from kctl.client.network.in_flight import InFlight, OnDone
+from kctl.client.network.listener_notes import ListenerNotes
 from kctl.client.network.peers import may_be_answer
+from kctl.client.network.session import HeldRequest, SaslSession
 from kctl.client.network.states import CONNECTION_TRANSITIONS, ConnectionState, moved
 from kctl.client.network.transport import Transport
 from kctl.client.protocol.checks import check_response
-from kctl.client.protocol.framing import FrameReader, decode_response, encode_request
+from kctl.client.protocol.framing import FrameReader, decode_response_prefix, encode_request
 from kctl.client.protocol.schema import Request, Response
 from kctl.client.protocol.versions import NodeVersions
 
@@ -61,9 +64,18 @@ class Connection:
         *,
         client_id: str,
         max_frame_bytes: int,
+        request_timeout_ms: int,
         started_at_ms: int,
         events: EventSink,
+        jitter: Callable[[], float],
+        notes: ListenerNotes,
     ) -> None:
+        """
+        Args:
+            request_timeout_ms: for the renewal of a SASL session, behind what is in flight.
+            jitter: a random number from 0 to 1.
+            notes: what other connections to the same listener have learnt.
+        """
         self.channel = channel
         self.target = target
         self.state = ConnectionState.TCP
@@ -87,14 +99,32 @@ class Connection:
         self._next_correlation_id = 0
         self._outgoing: list[bytes] = []
         self._arrived: list[Arrived] = []
+        self._request_timeout_ms = request_timeout_ms
+        self._jitter = jitter
+        self._notes = notes
+        self._session = SaslSession()
 
     @property
     def phase(self) -> Phase:
         return _PHASES[self.state]
 
     @property
+    def is_closed_by_peer(self) -> bool:
+        """Whether the peer ended TLS; its TCP connection may stay open, and nothing would ever come."""
+        return self._transport.is_closed_by_peer
+
+    @property
     def is_ready(self) -> bool:
         return self.state is ConnectionState.READY
+
+    def takes_requests(self, now_ms: int) -> bool:
+        """Return whether a request of a caller would be sent at once: not while a SASL session is renewed."""
+        return self.is_ready and not self._session.is_renewing and not self._session.is_due(now_ms)
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes of requests that wait for the renewal of the session."""
+        return sum(len(request.frame) for request in self._session.held)
 
     @property
     def versions(self) -> NodeVersions | None:
@@ -121,12 +151,19 @@ class Connection:
         return arrived
 
     def next_deadline_ms(self) -> int:
-        """Return the instant at which the first request in flight expires."""
-        return min((request.deadline_at_ms for request in self.in_flight), default=FOREVER_MS)
+        """Return the instant at which the first request expires, or the session has to be renewed."""
+        renew_at_ms = FOREVER_MS if self._session.is_renewing else self._session.renew_at_ms
+        return min([renew_at_ms, *(request.deadline_at_ms for request in self._pending())])
 
     def expired_request(self, now_ms: int) -> InFlight | None:
         """Return a request whose time is up, if there is one."""
-        return next((request for request in self.in_flight if now_ms >= request.deadline_at_ms), None)
+        return next((request for request in self._pending() if now_ms >= request.deadline_at_ms), None)
+
+    def _pending(self) -> Sequence[InFlight]:
+        if not self._session.held:
+            return self.in_flight
+        held = [request.in_flight for request in self._session.held if request.in_flight is not None]
+        return [*self.in_flight, *held]
 
     def throttled(self, ms: int) -> None:
         """Give the produce requests in flight so much longer: the broker looks at none of them while it makes us wait.
@@ -170,7 +207,7 @@ class Connection:
                 self._on_frame(frame, now_ms)
         except TransportError as error:
             self._outgoing.append(self._transport.parting())
-            connect_errors.located(self.target, self.phase, error)
+            connect_errors.located(self.target, Phase.SASL if self._session.is_renewing else self.phase, error)
             raise
         except RemoteProtocolError as error:
             named = connect_errors.bad_bytes(self.target, self.phase, error)
@@ -187,7 +224,8 @@ class Connection:
         """Return why the connection ended, when the peer or the system ended it."""
         elapsed_ms = now_ms - self._phase_started_at_ms
         unframed = self._foreign_bytes()
-        if self.is_ready and self.answered == 0 and self.in_flight and error is None and not self._handshake.uses_sasl:
+        is_stranger = not (self._notes.has_answered or self._handshake.uses_sasl)
+        if self.is_ready and is_stranger and self.in_flight and error is None:
             return connect_errors.closed_on_first_request(self.target, self.in_flight[0].api)
         if self.phase is Phase.TLS and not self._has_heard:
             return connect_errors.no_word_in_tls(self.target, elapsed_ms, error)
@@ -210,38 +248,90 @@ class Connection:
     def closed(self) -> list[InFlight]:
         """End the connection; return the requests that will not be answered."""
         self.state = moved(CONNECTION_TRANSITIONS, self.state, ConnectionState.CLOSED)
-        orphans = [request for request in self.in_flight if request.on_done is not None]
+        orphans = [request for request in self._pending() if request.on_done is not None]
         self.in_flight.clear()
+        self._session.held.clear()
         return orphans
 
     # --- requests -----------------------------------------------------------------------------------------------------
 
     def send(self, request: Request, version: int, *, now_ms: int, deadline_at_ms: int, on_done: OnDone | None) -> None:
-        """Queue one request; its answer comes out of `receive`."""
-        correlation_id = self._send_frame(request, version, now_ms)
-        self.in_flight.append(
-            InFlight(
-                api=request.NAME,
-                version=version,
-                correlation_id=correlation_id,
-                response_cls=request.RESPONSE,
-                sent_at_ms=now_ms,
-                deadline_at_ms=deadline_at_ms,
-                on_done=on_done,
-            )
+        """Queue one request; its answer comes out of `receive`. One with `on_done` waits for a renewal under way."""
+        correlation_id, frame = self._frame(request, version)
+        in_flight = InFlight(
+            api=request.NAME,
+            version=version,
+            correlation_id=correlation_id,
+            response_cls=request.RESPONSE,
+            sent_at_ms=now_ms,
+            deadline_at_ms=deadline_at_ms,
+            on_done=on_done,
         )
+        queued = HeldRequest(request.NAME, version, correlation_id, frame, in_flight)
+        if self._session.is_renewing and on_done is not None:
+            self._session.held.append(queued)
+        else:
+            self._put(queued, now_ms)
 
     def send_unanswered(self, request: Request, version: int, now_ms: int) -> None:
         """Queue a request to which brokers send no answer: Produce with acks=0."""
-        self._send_frame(request, version, now_ms)
+        queued = HeldRequest(request.NAME, version, *self._frame(request, version), None)
+        if self._session.is_renewing:
+            self._session.held.append(queued)
+        else:
+            self._put(queued, now_ms)
 
-    def _send_frame(self, request: Request, version: int, now_ms: int) -> int:
+    def _frame(self, request: Request, version: int) -> tuple[int, bytes]:
         correlation_id = self._next_correlation_id
         self._next_correlation_id = (correlation_id + 1) & 0x7FFFFFFF
-        frame = encode_request(request, version, correlation_id, self._client_id)
-        self._events(RequestSent(now_ms, self.target, request.NAME, version, correlation_id, len(frame)))
+        return correlation_id, encode_request(request, version, correlation_id, self._client_id)
+
+    def _put(self, queued: HeldRequest, now_ms: int) -> None:
+        api, version, correlation_id, frame, in_flight = queued
+        if in_flight is not None:
+            self.in_flight.append(in_flight)
+        self._events(RequestSent(now_ms, self.target, api, version, correlation_id, len(frame)))
         self._outgoing.append(self._transport.wrap(frame))
-        return correlation_id
+
+    # --- the SASL session ---------------------------------------------------------------------------------------------
+
+    @property
+    def is_renewing(self) -> bool:
+        """Whether the SASL session is being renewed."""
+        return self._session.is_renewing
+
+    def is_renewal_due(self, now_ms: int) -> bool:
+        """Return whether the session is near its end, and not being renewed yet."""
+        return self.is_ready and self._session.is_due(now_ms)
+
+    def renew_session(self, now_ms: int) -> None:
+        """Authenticate again, behind the requests in flight; those of callers wait from now on.
+
+        Raises: KafkaError: there are no credentials for it; the connection is over.
+        """
+        self._session.state = ConnectionState.SASL_HANDSHAKE
+        try:
+            self._ask_renewal(now_ms)
+        except TransportError as error:
+            connect_errors.located(self.target, Phase.SASL, error)
+            raise
+
+    def _ask_renewal(self, now_ms: int) -> None:
+        assert self._session.state is not None
+        request, version = self._handshake.next_request(self._session.state)
+        answered_by_ms = max([now_ms, *(each.deadline_at_ms for each in self.in_flight)])
+        deadline_at_ms = min(FOREVER_MS, answered_by_ms + self._request_timeout_ms)
+        self.send(request, version, now_ms=now_ms, deadline_at_ms=deadline_at_ms, on_done=None)
+
+    def _on_renewal(self, response: Response, asked_at_ms: int, now_ms: int) -> None:
+        assert self._session.state is not None
+        self._session.state = self._handshake.on_response(self._session.state, response)
+        if self._session.state is not ConnectionState.READY:
+            self._ask_renewal(now_ms)
+            return
+        self._session.began(self._handshake.session_lifetime_ms, asked_at_ms, self._jitter)
+        while self._session.held:
+            self._put(self._session.held.popleft(), now_ms)
 
     # --- steps --------------------------------------------------------------------------------------------------------
 
@@ -258,11 +348,13 @@ class Connection:
         if not self.in_flight:
             raise RemoteProtocolError("an answer to a request that was never sent", first_bytes=frame[:64])
         request = self.in_flight[0]
-        correlation_id, response = decode_response(request.response_cls, frame, request.version)
+        correlation_id, response, surplus = decode_response_prefix(request.response_cls, frame, request.version)
         if correlation_id != request.correlation_id:
             text = f"the answer has correlation id {correlation_id}, but {request.correlation_id} was next"
             raise RemoteProtocolError(text, api=request.api, version=request.version)
         check_response(response)
+        if surplus:
+            self._notes.surplus(self.target, request.api, request.version, surplus)
         self.in_flight.popleft()
         self._first_bytes = b""  # it is a broker; what comes next may be the beginning of its next answer
         self._events(
@@ -277,12 +369,16 @@ class Connection:
             )
         )
         if request.on_done is None:
-            self._shake_hands(response, now_ms)
+            if self._session.is_renewing:
+                self._on_renewal(response, request.sent_at_ms, now_ms)
+            else:
+                self._shake_hands(response, request.sent_at_ms, now_ms)
         else:
             self.answered += 1
+            self._notes.has_answered = True
             self._arrived.append(Arrived(request, response))
 
-    def _shake_hands(self, response: Response, now_ms: int) -> None:
+    def _shake_hands(self, response: Response, asked_at_ms: int, now_ms: int) -> None:
         old_phase = self.phase
         new_state = self._handshake.on_response(self.state, response)
         if _PHASES[new_state] is not old_phase:
@@ -290,6 +386,7 @@ class Connection:
         self._enter(new_state)
         if new_state is ConnectionState.READY:
             self._frames.max_bytes = self._max_frame_bytes
+            self._session.began(self._handshake.session_lifetime_ms, asked_at_ms, self._jitter)
             self._events(Ready(now_ms, self.target, now_ms - self.started_at_ms))
         else:
             self._ask(now_ms)

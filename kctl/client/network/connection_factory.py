@@ -3,6 +3,8 @@
 Imports TLS and SASL only where the config asks for them. Shown by tests/unit/network/test_network_client.py.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kctl.client.cluster import Node
@@ -10,13 +12,15 @@ from kctl.client.config import ClientConfig
 from kctl.client.events import EventSink, Target
 from kctl.client.network.connection import Connection
 from kctl.client.network.handshake import Handshake
+from kctl.client.network.listener_notes import ListenerNotes
 from kctl.client.network.transport import PlainTransport, TlsTransport, Transport
-from kctl.client.seams import Address, Entropy
+from kctl.client.seams import Address, Entropy, Lookup, Resolver
 
 if TYPE_CHECKING:
     from ssl import SSLContext
 
     from kctl.client.security.sasl import SaslMechanism
+    from kctl.client.security.tls.renewed_context import RenewedContext
 
 MAX_FRAME_BYTES = 100 * 1024 * 1024
 """Largest answer that is accepted, as Kafka's socket.request.max.bytes; larger only if fetch.max.bytes asks for it."""
@@ -45,16 +49,22 @@ class ConnectionFactory:
         self._sni = sni
         fetch_max_bytes: int = config.values.get("fetch.max.bytes", 0)
         self._max_frame_bytes = max(MAX_FRAME_BYTES, fetch_max_bytes)
-        self._tls_context: SSLContext | None = None
+        self._notes = ListenerNotes()
+        self._tls: RenewedContext | None = None
         if config.uses_tls:
-            from kctl.client.security.tls import TlsSettings
+            from kctl.client.security.tls import renewed_context
 
-            self._tls_context = TlsSettings.from_config(config).context()
+            self._tls = renewed_context.RenewedContext(config)
             if watches_certificate_requests:
                 from kctl.client.security.tls.certificate_requests import watch_certificate_requests
 
-                watch_certificate_requests(self._tls_context)
-        self._mechanism("")  # credentials that make no sense are refused here, not later on a network thread
+                watch_certificate_requests(self._tls.context)
+        if config.uses_sasl:
+            self._mechanism("")  # credentials that make no sense are refused here, not later on a network thread
+
+    def read_files(self, resolver: Resolver, on_done: Callable[[], None]) -> Lookup | None:
+        """Read certificates that have changed since, off the network thread; None where none come from files."""
+        return resolver.run(self._tls.refresh, on_done) if self._tls is not None and self._tls.has_files else None
 
     def connection(
         self,
@@ -75,31 +85,35 @@ class ConnectionFactory:
             channel,
             Target(attempt, node.node_id, node.host, node.port, str(address)),
             self._transport(node.host) if instead is None else self._other_transport(node.host, instead),
-            Handshake(self._mechanism(node.host) if instead is None else None),
+            Handshake(self._new_mechanism(node.host) if instead is None else None),
             client_id=self._config.client_id,
             max_frame_bytes=self._max_frame_bytes,
+            request_timeout_ms=self._config.request_timeout_ms,
             started_at_ms=started_at_ms,
             events=self._events,
+            jitter=lambda: self._entropy.token_bytes(1)[0] / 255,
+            notes=self._notes if instead is None else ListenerNotes(),
         )
 
     def _transport(self, host: str) -> Transport:
-        return PlainTransport() if self._tls_context is None else self._tls(host, self._tls_context)
+        return PlainTransport() if self._tls is None else self._tls_transport(host, self._tls.context)
 
     def _other_transport(self, host: str, protocol: str) -> Transport:
         if not protocol.endswith("SSL"):
             return PlainTransport()
         from kctl.client.security.tls import TlsSettings
 
-        return self._tls(host, TlsSettings.from_config(self._config).context(verify=False))
+        return self._tls_transport(host, TlsSettings.from_config(self._config).context(verify=False))
 
-    def _tls(self, host: str, context: "SSLContext") -> Transport:
+    def _tls_transport(self, host: str, context: "SSLContext") -> Transport:
         from kctl.client.security.tls import TlsChannel
 
         return TlsTransport(TlsChannel(context, self._sni or host))
 
-    def _mechanism(self, host: str) -> "SaslMechanism | None":
-        if not self._config.uses_sasl:
-            return None
+    def _new_mechanism(self, host: str) -> "Callable[[], SaslMechanism] | None":
+        return partial(self._mechanism, host) if self._config.uses_sasl else None
+
+    def _mechanism(self, host: str) -> "SaslMechanism":
         from kctl.client.security.sasl import mechanism_from_config
 
         return mechanism_from_config(self._config, self._entropy, host)

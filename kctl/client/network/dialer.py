@@ -89,6 +89,7 @@ class Dialer:
         self._events(Started(now_ms, target, Phase.DNS, limit_ms))
         entry.attempt = NodeAttempt(
             self._resolver.lookup(node.host, node.port, self._selector.wakeup),
+            self._factory.read_files(self._resolver, self._selector.wakeup),
             number=number,
             started_at_ms=now_ms,
             deadline_at_ms=deadline_at_ms,

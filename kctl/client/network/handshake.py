@@ -3,9 +3,10 @@
 ApiVersions comes before authentication, as brokers allow, so one exchange serves the SASL requests and all later
 ones. Shown by tests/unit/network/test_handshake.py.
 
-Source: KIP-35, KIP-511, KIP-43, KIP-152. Differs: Java asks for ApiVersions a second time after SASL.
+Source: KIP-35, KIP-511, KIP-43, KIP-152, KIP-368. Differs: Java asks for ApiVersions a second time after SASL.
 """
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kctl.client.broker_errors import error_class
@@ -28,17 +29,20 @@ _UNSUPPORTED_VERSION = 35
 class Handshake:
     """The conversation of one connection until it is ready."""
 
-    def __init__(self, sasl: "SaslMechanism | None") -> None:
-        """`sasl`: a fresh mechanism, or None where the listener asks for no authentication."""
+    def __init__(self, new_mechanism: "Callable[[], SaslMechanism] | None") -> None:
+        """`new_mechanism`: returns a mechanism for one authentication; None where the listener asks for none."""
         self.versions: NodeVersions | None = None
         self.mechanisms_offered: tuple[str, ...] = ()
-        self._sasl = sasl
+        self.session_lifetime_ms = 0
+        """How long the last authentication is good for (KIP-368); 0 means for as long as the connection."""
+        self._new_mechanism = new_mechanism
+        self._sasl: SaslMechanism | None = None
         self._token = b""
         self._api_versions_version = ApiVersionsRequest.VALID_VERSIONS[1]
 
     @property
     def uses_sasl(self) -> bool:
-        return self._sasl is not None
+        return self._new_mechanism is not None
 
     def next_request(self, state: ConnectionState) -> tuple[Request, int]:
         """Return the request that `state` asks, and its version."""
@@ -51,8 +55,9 @@ class Handshake:
         from kctl.client.protocol.api.sasl_handshake import SaslHandshakeRequest
 
         assert self.versions is not None
-        assert self._sasl is not None
         if state is ConnectionState.SASL_HANDSHAKE:
+            assert self._new_mechanism is not None
+            self._sasl = self._new_mechanism()  # a renewal is an authentication like the first
             # Version 0 is followed by bare tokens without framing; every broker since 1.0 knows version 1.
             return SaslHandshakeRequest(mechanism=self._sasl.name), self.versions.choose(SaslHandshakeRequest)
         request = SaslAuthenticateRequest(auth_bytes=self._token)
@@ -85,14 +90,14 @@ class Handshake:
     def _on_versions(self, response: ApiVersionsResponse) -> ConnectionState:
         if response.error_code == _UNSUPPORTED_VERSION and self._api_versions_version > 0:
             offered = [key.max_version for key in response.api_keys if key.api_key == ApiVersionsRequest.API_KEY]
-            newest = min([*offered, self._api_versions_version - 1])
+            newest = min(offered[0], self._api_versions_version - 1) if offered else 0
             self._api_versions_version = max(0, newest)
             return ConnectionState.APIVERSIONS
         if response.error_code != 0:
             name = error_class(response.error_code).name
             raise RemoteProtocolError(f"ApiVersions was answered with {name}", api="ApiVersions")
         self.versions = NodeVersions.from_response(response)
-        return ConnectionState.READY if self._sasl is None else ConnectionState.SASL_HANDSHAKE
+        return ConnectionState.READY if self._new_mechanism is None else ConnectionState.SASL_HANDSHAKE
 
     def _on_mechanism(self, response: Response) -> ConnectionState:
         from kctl.client.protocol.api.sasl_handshake import SaslHandshakeResponse
@@ -122,6 +127,7 @@ class Handshake:
             raise AuthenticationError(f"{self._sasl.name}: {words}", hint="check user name, password and mechanism")
         token = self._sasl.step(response.auth_bytes)
         if token is None:
+            self.session_lifetime_ms = max(0, response.session_lifetime_ms)
             return ConnectionState.READY
         self._token = token
         return ConnectionState.SASL_AUTHENTICATE

@@ -89,7 +89,7 @@ class NetworkClient:
             self.clock,
             attempt_delay_ms=config.bootstrap_attempt_delay_ms,
         )
-        self._unanswered = UnansweredRequests(self.selector.unsent_bytes)
+        self._unanswered = UnansweredRequests(self._channels.unsent_bytes)
         self._awaiting_backoff: dict[int, None] = {}
         """Nodes that were asked for while backing off: the poll wakes when they may be dialled."""
         self._done: deque[tuple[OnDone, Answer]] = deque()
@@ -334,7 +334,8 @@ class NetworkClient:
             self._channels.flush(connection)
             self._end(entry, connection, error, now_ms)
             return
-        self._idle_expiry.used(connection.channel, now_ms)
+        if arrived:  # the renewal of a session keeps no idle connection open
+            self._idle_expiry.used(connection.channel, now_ms)
         self._on_answers(entry, connection, arrived, now_ms)
         self._channels.flush(connection)
         if connection.is_ready and not was_ready:
@@ -354,6 +355,8 @@ class NetworkClient:
     def _expire(self, now_ms: int) -> None:
         """Give up everything whose time is up: connections not ready, requests not answered, idle connections."""
         self._dialer.expire(now_ms)
+        for over in self._channels.renew_sessions(now_ms):
+            self._end(*over, now_ms)
         for entry in list(self._entries.values()):
             if entry.connection is not None:
                 request = entry.connection.expired_request(now_ms)
@@ -416,9 +419,9 @@ class NetworkClient:
 
     def _can_send(self, entry: NodeEntry) -> bool:
         assert entry.connection is not None
-        if self.clock.now_ms() < entry.throttled_until_ms:
-            return False
-        return len(entry.connection.in_flight) < self._max_in_flight
+        now_ms = self.clock.now_ms()
+        is_open = now_ms >= entry.throttled_until_ms and entry.connection.takes_requests(now_ms)
+        return is_open and len(entry.connection.in_flight) < self._max_in_flight
 
     def _finish(self, on_done: OnDone, answer: Answer) -> None:
         self._done.append((on_done, answer))

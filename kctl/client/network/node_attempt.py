@@ -14,8 +14,17 @@ class NodeAttempt:
     """From the first look-up until one address is ready or none is left."""
 
     def __init__(
-        self, lookup: Lookup, *, number: int, started_at_ms: int, deadline_at_ms: int, limit_ms: int, delay_ms: int
+        self,
+        lookup: Lookup,
+        reading: Lookup | None,
+        *,
+        number: int,
+        started_at_ms: int,
+        deadline_at_ms: int,
+        limit_ms: int,
+        delay_ms: int,
     ) -> None:
+        """`reading`: the reading of certificates that has to be done too, if any."""
         self.number = number
         self.limit_ms = limit_ms
         self.started_at_ms = started_at_ms
@@ -25,6 +34,7 @@ class NodeAttempt:
         self.last_error: KafkaError | None = None
         self._delay_ms = delay_ms
         self._lookup: Lookup | None = lookup
+        self._reading = reading
         self._race: AddressRace | None = None
 
     @property
@@ -33,7 +43,7 @@ class NodeAttempt:
 
     def ended_lookup(self) -> Lookup | None:
         """Return the look-up when it has ended since the last call."""
-        if self._lookup is None or not self._lookup.done:
+        if self._lookup is None or not self._lookup.done or not (self._reading is None or self._reading.done):
             return None
         lookup, self._lookup = self._lookup, None
         return lookup

@@ -89,7 +89,10 @@ class NodeChoice:
     def _least_loaded_ready(self, avoid: Sequence[int] = ()) -> NodeEntry | None:
         now_ms = self._clock.now_ms()
         members = [entry for entry in self.members() if entry.node.node_id not in avoid]
-        ready = [entry for entry in members if entry.connection is not None and now_ms >= entry.throttled_until_ms]
+        open_now = [entry for entry in members if entry.connection is not None and now_ms >= entry.throttled_until_ms]
+        ready = [
+            entry for entry in open_now if entry.connection is not None and entry.connection.takes_requests(now_ms)
+        ]
         return min(ready, key=lambda e: len(e.connection.in_flight) if e.connection else 0, default=None)
 
     def _next_candidate(self) -> NodeEntry | None:

@@ -34,7 +34,7 @@ class ThreadResolver:
         self._get_addr_info = get_addr_info or system_addresses
         self._max_threads = max_threads
         self._lock = threading.Lock()
-        self._queue: deque[tuple[str, int, ThreadLookup, Callable[[], None]]] = deque()
+        self._queue: deque[tuple[Callable[[], Sequence[Address]], ThreadLookup, Callable[[], None]]] = deque()
         self._thread_count = 0
 
     def lookup(self, host: str, port: int, on_done: Callable[[], None]) -> Lookup:
@@ -45,8 +45,20 @@ class ThreadResolver:
             lookup.done = True
             on_done()
             return lookup
+        return self._start(lambda: self._get_addr_info(host, port), lookup, on_done)
+
+    def run(self, work: Callable[[], None], on_done: Callable[[], None]) -> Lookup:
+        def no_addresses() -> Sequence[Address]:
+            work()
+            return ()
+
+        return self._start(no_addresses, ThreadLookup(), on_done)
+
+    def _start(
+        self, work: Callable[[], Sequence[Address]], lookup: ThreadLookup, on_done: Callable[[], None]
+    ) -> ThreadLookup:
         with self._lock:
-            self._queue.append((host, port, lookup, on_done))
+            self._queue.append((work, lookup, on_done))
             start = self._thread_count < self._max_threads
             self._thread_count += start
         if start:
@@ -59,15 +71,16 @@ class ThreadResolver:
                 if not self._queue:
                     self._thread_count -= 1
                     return
-                host, port, lookup, on_done = self._queue.popleft()
+                work, lookup, on_done = self._queue.popleft()
             try:
-                lookup.addresses = list(self._get_addr_info(host, port))
+                lookup.addresses = list(work())
                 if not lookup.addresses:
                     lookup.error = "the name has no address"
-            except (OSError, UnicodeError) as error:
+            except (OSError, ValueError, OverflowError) as error:
                 lookup.error = _reason(error)
-            lookup.done = True
-            on_done()
+            finally:
+                lookup.done = True
+                on_done()
 
 
 def numeric_address(host: str, port: int) -> Address | None:
@@ -91,9 +104,9 @@ def system_addresses(host: str, port: int) -> list[Address]:
     ]
 
 
-def _reason(error: OSError | UnicodeError) -> str:
-    if isinstance(error, UnicodeError):
-        return "not a valid host name"
+def _reason(error: OSError | ValueError | OverflowError) -> str:
+    if not isinstance(error, OSError):
+        return "not a port" if isinstance(error, OverflowError) else "not a valid host name"
     names = {
         socket.EAI_NONAME: "NXDOMAIN (the name does not exist)",
         socket.EAI_AGAIN: "the resolver did not answer (temporary failure)",

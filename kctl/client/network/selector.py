@@ -61,6 +61,8 @@ class Selector:
         self._channels: dict[int, _Channel] = {}
         self._ended: list[IoEvent] = []
         """Ends that were noticed outside a poll; the next poll reports them at once."""
+        self._last_read = -1
+        """The channel that was read last; where a poll cannot read all that are ready, the next begins behind it."""
         self._scratch = memoryview(bytearray(_SCRATCH_BYTES))
         self._wake_reader, self._wake_writer = socket.socketpair()
         for end in (self._wake_reader, self._wake_writer):
@@ -74,8 +76,15 @@ class Selector:
             self._ended.append(Disconnected(channel, error))
             return
         self._channels[channel] = entry = _Channel(channel, sock)
-        self._set_options(sock)
-        code = sock.connect_ex((address.ip, address.port))
+        try:
+            self._set_options(sock)
+            code = sock.connect_ex((address.ip, address.port))
+        except OSError as error:  # a zone that this machine lacks
+            self._end(entry, error)
+            return
+        except (OverflowError, TypeError, ValueError) as error:  # no port, or a NUL
+            self._end(entry, OSError(errno.EINVAL, str(error)))
+            return
         if code in _IN_PROGRESS or code == 0:
             self._selector.register(sock, _WRITE, entry)
         else:
@@ -115,6 +124,8 @@ class Selector:
         happened = self._wait(0 if self._ended else timeout_ms)
         events, self._ended = self._ended, []
         free = 0
+        if len(happened) > _SCRATCH_BYTES // _READ_BYTES:
+            happened.sort(key=self._turn)
         for key, mask in happened:
             entry: _Channel | None = key.data
             if entry is None:
@@ -130,6 +141,11 @@ class Selector:
             events += self._ended
             self._ended = []
         return events
+
+    def _turn(self, ready: tuple[selectors.SelectorKey, int]) -> tuple[bool, int]:
+        """Return whose turn it is, as a sort key: by number, from the one after the last that was read."""
+        entry: _Channel | None = ready[0].data
+        return (False, -1) if entry is None else (entry.number <= self._last_read, entry.number)
 
     def _wait(self, timeout_ms: int) -> list[tuple[selectors.SelectorKey, int]]:
         """Wait for I/O until the instant `timeout_ms` after the present millisecond.
@@ -208,6 +224,7 @@ class Selector:
         self._selector.modify(entry.sock, _READ | _WRITE if entry.unsent else _READ, entry)
 
     def _read(self, entry: _Channel, free: int, events: list[IoEvent]) -> int:
+        self._last_read = entry.number
         try:
             count = entry.sock.recv_into(self._scratch[free : free + _READ_BYTES])
         except BlockingIOError:

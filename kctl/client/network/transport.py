@@ -21,6 +21,11 @@ class Transport(Protocol):
         ...
 
     @property
+    def is_closed_by_peer(self) -> bool:
+        """Whether the peer said that nothing follows (TLS's close_notify), with or without the end of TCP."""
+        ...
+
+    @property
     def detail(self) -> str:
         """What was agreed, for people; empty when there was nothing to agree."""
         ...
@@ -46,6 +51,7 @@ class PlainTransport:
     """Bytes as they are."""
 
     is_secured = True
+    is_closed_by_peer = False
     detail = ""
     channel: "TlsChannel | None" = None
 
@@ -69,6 +75,10 @@ class TlsTransport:
         self.channel: TlsChannel | None = channel
         self._channel = channel
         self.is_secured = False
+
+    @property
+    def is_closed_by_peer(self) -> bool:
+        return self._channel.is_closed_by_peer
 
     @property
     def detail(self) -> str:

@@ -136,6 +136,7 @@ class Mailbox:
 
     Attributes:
         task: the loop, once spawned.
+        failure: the bug that ended the loop.
         is_finished: set by the loop when it takes no more events; what is posted later is the poster's to undo.
     """
 
@@ -144,6 +145,7 @@ class Mailbox:
         self.driver = driver
         self.task: Task | None = None
         self.is_finished = False
+        self.failure: BaseException | None = None
         self._events: deque[Event] = deque()
         self._close_marks: deque[CloseMark] = deque()
         self._wakeup = wakeup
@@ -202,7 +204,7 @@ class Mailbox:
         is_last_look = False
         while not reply.is_done:
             if self.is_finished and self.take_back(reply):
-                raise IllegalStateError("the producer is closed")
+                raise self.closed_error()
             if self.driver.wait(reply.waiter, deadline_at_ms) or reply.is_done:
                 continue
             now_ms = self.clock.now_ms()
@@ -232,6 +234,15 @@ class Mailbox:
                     timeout_ms=timeout_ms,
                     elapsed_ms=timer.elapsed_ms,
                 )
+
+    def closed_error(self) -> IllegalStateError:
+        """Return the error of a call that comes after the end of the loop, with the reason of that."""
+        if self.failure is None:
+            return IllegalStateError("the producer is closed")
+        why = f"{type(self.failure).__name__}: {self.failure}"
+        error = IllegalStateError(f"the network thread of this producer has ended, which is a bug: {why}")
+        error.__cause__ = self.failure
+        return error
 
     def is_on_loop(self) -> bool:
         """Return whether the caller runs on the loop, that is, in a callback."""

@@ -222,7 +222,7 @@ class Producer:
         if self._mailbox.take_back(record):
             record.holds_memory = True
             self._memory.withdraw(record)
-            raise IllegalStateError("the producer is closed")
+            raise self._mailbox.closed_error()
 
     def _refused(self, error: KafkaError) -> KafkaError:
         """Return the error of a record that is not accepted; an open transaction cannot commit without it."""

@@ -10,7 +10,7 @@ from kctl.client.backoff import ExponentialBackoff
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ProducerConfig
-from kctl.client.errors import Account, CloseTimeout, IllegalStateError, KafkaError
+from kctl.client.errors import Account, CloseTimeout, KafkaError
 from kctl.client.producer.accumulator import Accumulator
 from kctl.client.producer.batch_sender import BatchSender
 from kctl.client.producer.buffer_memory import BufferMemory
@@ -98,6 +98,9 @@ class Sender:
         try:
             while not self._is_over:
                 self.turn()
+        except BaseException as error:
+            self._mailbox.failure = error
+            raise
         finally:
             self._finish()
 
@@ -242,9 +245,7 @@ class Sender:
 
     def _finish(self) -> None:
         """Answer everything that is left and close the sockets: nobody may wait for a loop that has ended."""
-        over: KafkaError = IllegalStateError("the producer is closed")
-        if not self._is_over:
-            over = IllegalStateError("the producer's network loop has failed; the output of its thread says why")
+        over: KafkaError = self._mailbox.closed_error()
         cause, unsent = self._end_cause or over, self._unsent_cause or over
         self.fail_all(cause, unsent)
         self._client.close()

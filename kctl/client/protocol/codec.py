@@ -64,18 +64,27 @@ def decode(cls: type[M], data: bytes | bytearray | memoryview, version: int, off
         RemoteProtocolError: the bytes are no such message; says api, version, field path and offset.
         LocalProtocolError: the version is not declared.
     """
+    message, pos = decode_prefix(cls, data, version, offset)
+    if pos != len(data):
+        data = data if isinstance(data, bytes) else memoryview(data).cast("B")
+        return walker.decode(cls, data, version, offset)  # it says how many bytes are left
+    return message
+
+
+def decode_prefix(cls: type[M], data: bytes | bytearray | memoryview, version: int, offset: int = 0) -> tuple[M, int]:
+    """The message that `data` holds from `offset` on, and the position after it.
+
+    Raises: as `decode`, but not for bytes that follow.
+    """
     if not isinstance(data, bytes):
         data = memoryview(data).cast("B")
     if len(data) - offset <= WALKED_BYTES and _is_rare(cls, version, "decode"):
-        return walker.decode(cls, data, version, offset)
+        return walker.decode_header(cls, data, version, offset)
     function = decoder(cls, version, not isinstance(data, bytes))
     try:
-        message, pos = function(data, offset)
+        return function(data, offset)
     except FAILURES:
-        pos = -1
-    if pos != len(data):
-        return walker.decode(cls, data, version, offset)  # it names field and offset
-    return message
+        return walker.decode_header(cls, data, version, offset)  # it names field and offset
 
 
 def decode_header(cls: type[M], data: bytes | bytearray | memoryview, version: int) -> tuple[M, int]:

@@ -42,6 +42,7 @@ class _Decoder(Source):
         self.names |= {"new": object.__new__, "read_uvarint": read_uvarint}
         self.names |= {"read_tag": _read_tag, "read_unknown_tags": _read_unknown_tags}
         self.text = 'str(buf[p:{end}], "utf-8")' if view else "buf[p:{end}].decode()"
+        self.lenient_text = 'str(buf[p:{end}], "utf-8", "replace")'
         self.raw = "bytes(buf[p:{end}])" if view else "buf[p:{end}]"
 
     def flush(self) -> None:
@@ -116,21 +117,22 @@ class _Decoder(Source):
 
     def text_or_bytes(self, entry: Field, target: str, nullable: bool) -> None:
         is_text = entry.kind == "string"
+        read = self.raw if not is_text else self.lenient_text if entry.informs else self.text
         compact = self.flexible and entry.flexible
         count = self.length(compact, "h" if is_text else "i", MAX_STRING_BYTES if is_text else None)
         end = self.fresh("e")
         if not nullable:
-            self._slice(target, end, count, compact, is_text)
+            self._slice(target, end, count, compact, read)
             return
         with self.block(f"if {count} == {0 if compact else -1}:"):
             self.line(f"{target} = None")
         with self.block("else:"):
-            self._slice(target, end, count, compact, is_text)
+            self._slice(target, end, count, compact, read)
 
-    def _slice(self, target: str, end: str, count: str, compact: bool, is_text: bool) -> None:
+    def _slice(self, target: str, end: str, count: str, compact: bool, read: str) -> None:
         self.line(f"{end} = p + {count}{' - 1' if compact else ''}")
         self.fail_if(f"not p <= {end} <= size", "length")
-        self.line(f"{target} = {(self.text if is_text else self.raw).format(end=end)}")
+        self.line(f"{target} = {read.format(end=end)}")
         self.line(f"p = {end}")
 
     def length(self, compact: bool, letter: str, most: int | None = None) -> str:

@@ -129,13 +129,35 @@ def correlation_id_of(frame: bytes | memoryview) -> int:
 def decode_response(response_cls: type[R], frame: bytes | bytearray | memoryview, version: int) -> tuple[int, R]:
     """The correlation id and the message of a response frame (without size).
 
-    An ApiVersionsResponse with error 35 is read as version 0, whatever version was asked for.
+    Raises: RemoteProtocolError: header or body is malformed, or bytes follow.
+    """
+    correlation_id, message, surplus = decode_response_prefix(response_cls, frame, version)
+    if surplus:
+        name = f"{response_cls.__name__} v{version}"
+        raise RemoteProtocolError(f"{name}: {surplus} bytes after the end", api=response_cls.NAME, version=version)
+    return correlation_id, message
+
+
+def decode_response_prefix(
+    response_cls: type[R], frame: bytes | bytearray | memoryview, version: int
+) -> tuple[int, R, int]:
+    """The correlation id, the message of a response frame (without size), and the number of bytes that follow it.
+
+    An ApiVersionsResponse with error 35 is read as version 0, whatever version was asked for. Servers differ in what
+    follows the code, so a body that is no such answer counts as one that offers no version.
     Raises: RemoteProtocolError: header or body is malformed.
     """
     header, pos = codec.decode_header(ResponseHeader, frame, response_header_version(response_cls, version))
-    if response_cls.API_KEY == API_VERSIONS_KEY and int.from_bytes(frame[pos : pos + 2], "big") == UNSUPPORTED_VERSION:
-        version = 0
-    return header.correlation_id, codec.decode(response_cls, frame, version, pos)
+    is_versions = response_cls.API_KEY == API_VERSIONS_KEY
+    if is_versions and int.from_bytes(frame[pos : pos + 2], "big") == UNSUPPORTED_VERSION:
+        try:
+            return header.correlation_id, codec.decode(response_cls, frame, 0, pos), 0
+        except RemoteProtocolError:
+            refusal = response_cls()
+            refusal.error_code = UNSUPPORTED_VERSION  # type: ignore[attr-defined]  # it is an ApiVersionsResponse
+            return header.correlation_id, refusal, 0
+    message, end = codec.decode_prefix(response_cls, frame, version, pos)
+    return header.correlation_id, message, len(frame) - end
 
 
 class FrameReader:

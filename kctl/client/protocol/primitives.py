@@ -158,8 +158,8 @@ class Reader:
             raise Malformed(f"{what} is null" if value == -1 else f"{what} of length {value}", start)
         return int(value)
 
-    def string(self, compact: bool, nullable: bool) -> str | None:
-        """The next string."""
+    def string(self, compact: bool, nullable: bool, errors: str = "strict") -> str | None:
+        """The next string; `errors` is what becomes of bytes that are not UTF-8, as in bytes.decode()."""
         start = self.pos
         size = self.length("string", "uvarint" if compact else "int16", nullable)
         if size is None:
@@ -168,7 +168,7 @@ class Reader:
             raise Malformed(f"string of {size} bytes, {MAX_STRING_BYTES} are allowed", start)
         raw = self.take(size, "string")
         try:
-            return raw.decode()
+            return raw.decode("utf-8", errors)
         except UnicodeDecodeError as error:
             raise Malformed(f"string is not UTF-8: {error.reason}", self.pos - size + error.start) from None
 

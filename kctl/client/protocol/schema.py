@@ -40,6 +40,9 @@ def parse_versions(text: str) -> Versions:
     return int(low), int(high or low)
 
 
+_INFORMING = frozenset({"client_host", "cluster_id", "error_message", "rack", "rack_id"})
+
+
 class Field:
     """One declared field; see `field` for what each attribute means."""
 
@@ -81,6 +84,11 @@ class Field:
         self.tag = tag
         self.tagged = tagged
         self.flexible = flexible
+
+    @property
+    def informs(self) -> bool:
+        """Whether it is text for people: bytes in it that are not UTF-8 are replaced, as in Java, not refused."""
+        return self.kind == "string" and self.name in _INFORMING
 
     def is_in(self, version: int) -> bool:
         """Whether `version` carries this field at all, tagged or not."""

@@ -124,7 +124,7 @@ class _Decode:
         if isinstance(entry.kind, type):
             return self.nullable_struct(entry.kind) if nullable else self.struct(entry.kind)
         if entry.kind == "string":
-            return self.reader.string(compact, nullable)
+            return self.reader.string(compact, nullable, "replace" if entry.informs else "strict")
         if entry.kind in ("bytes", "records"):
             return self.reader.byte_string(compact, nullable)
         return self.reader.fixed(entry.kind)

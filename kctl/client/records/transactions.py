@@ -15,6 +15,7 @@ from kctl.client.records.batch import CONTROL, TRANSACTIONAL, encode_batch
 
 _KEY: Final = Struct(">hh")
 _VALUE: Final = Struct(">hi")
+UNKNOWN_EPOCH: Final = -1
 _KINDS: Final = {0: "abort", 1: "commit"}
 
 
@@ -26,7 +27,10 @@ class AbortedTransaction(NamedTuple):
 
 
 class ControlMarker(NamedTuple):
-    """A control record. `kind` is commit, abort, or `type N` for one that ends no transaction."""
+    """A control record. `kind` is commit, abort, or `type N` for one that ends no transaction.
+
+    `coordinator_epoch`: `UNKNOWN_EPOCH` where it does not say.
+    """
 
     offset: int
     producer_id: int
@@ -44,9 +48,8 @@ def read_marker(record: Record) -> ControlMarker:
     kind = _KINDS.get(type_id)
     if kind is None:
         return ControlMarker(record.offset, batch.producer_id, batch.producer_epoch, f"type {type_id}", -1)
-    if len(value) < _VALUE.size:
-        raise batch.damaged(f"a marker's value has {len(value)} bytes", f"record at offset {record.offset}")
-    _, coordinator_epoch = _VALUE.unpack_from(value)
+    # The key alone says what it is; kfake, for one, writes markers without a value. Source: Java's ControlRecordType.
+    _, coordinator_epoch = _VALUE.unpack_from(value) if len(value) >= _VALUE.size else (0, UNKNOWN_EPOCH)
     return ControlMarker(record.offset, batch.producer_id, batch.producer_epoch, kind, coordinator_epoch)
 
 

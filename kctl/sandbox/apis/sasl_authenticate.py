@@ -14,7 +14,7 @@ def _answer(call: Call, request: SaslAuthenticateRequest) -> SaslAuthenticateRes
         token = call.identity.step(request.auth_bytes)
     except AuthenticationError as error:
         return SaslAuthenticateResponse(error_code=ErrorCode.SASL_AUTHENTICATION_FAILED, error_message=str(error))
-    return SaslAuthenticateResponse(auth_bytes=token)
+    return SaslAuthenticateResponse(auth_bytes=token, session_lifetime_ms=call.identity.session_lifetime_ms)
 
 
 HANDLER = Handler(SaslAuthenticateRequest, 0, 2, _answer)

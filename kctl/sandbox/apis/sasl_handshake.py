@@ -7,7 +7,7 @@ from kctl.sandbox.call import Call, Handler
 
 def _answer(call: Call, request: SaslHandshakeRequest) -> SaslHandshakeResponse:
     identity = call.identity
-    if not identity.expects_handshake:
+    if not (identity.expects_handshake or identity.may_renew):
         return SaslHandshakeResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE)
     known = identity.begin(request.mechanism, has_bare_tokens=call.version == 0)
     code = ErrorCode.NONE if known else ErrorCode.UNSUPPORTED_SASL_MECHANISM

@@ -64,6 +64,13 @@ class SimResolver:
         self._hub.call_later_ms(entry.delay_ms, self._name, end)
         return lookup
 
+    def run(self, work: Callable[[], None], on_done: Callable[[], None]) -> SimLookup:  # noqa: ARG002 - the seam's
+        """Run what would block a network thread; it takes no virtual time."""
+        work()
+        lookup = SimLookup()
+        lookup.done = True
+        return lookup
+
     def answer_all(self) -> None:
         """End the look-ups that are under way now, as they would have ended: what held them up is over."""
         for end in self._under_way.values():

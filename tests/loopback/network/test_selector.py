@@ -6,6 +6,7 @@ import os
 import selectors
 import socket
 from collections.abc import Iterator
+from itertools import pairwise
 
 import pytest
 
@@ -182,6 +183,41 @@ def test_a_closed_channel_says_nothing_more(selector: Selector, server: socket.s
         selector.send(1, b"into the void")
         selector.wakeup()
         assert selector.poll(PATIENCE_MS) == []
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        Address("127.0.0.1", 70_000),
+        Address("127.0.0.1", -1),
+        Address("127.0.0.1%lo", 9092),
+        Address("fe80::1%nope", 9092, is_ipv6=True),
+        Address("127.0.0.1\0", 9092),
+    ],
+    ids=str,
+)
+def test_address_that_cannot_be_dialled_is_an_end_of_its_channel(selector: Selector, address: Address) -> None:
+    selector.connect(1, address)
+    (event,) = selector.poll(1000)
+    assert isinstance(event, Disconnected)
+    assert event.channel == 1
+    assert event.error is not None
+    assert selector.poll(0) == []
+
+
+def test_four_busy_channels_do_not_starve_a_fifth(monkeypatch: pytest.MonkeyPatch, server: socket.socket) -> None:
+    monkeypatch.setattr("kctl.client.network.selector._SCRATCH_BYTES", 4096)
+    monkeypatch.setattr("kctl.client.network.selector._READ_BYTES", 1024)
+    selector = Selector(SocketOptions(user_timeout_ms=1000))
+    peers = [connect(selector, server, number) for number in range(1, 6)]
+    for peer in peers:
+        peer.sendall(bytes(20_000))
+    rounds = [{event.channel for event in selector.poll(1000) if isinstance(event, Received)} for _ in range(5)]
+    assert [len(channels) for channels in rounds] == [4] * 5
+    assert all({1, 2, 3, 4, 5} == earlier | later for earlier, later in pairwise(rounds))
+    selector.shutdown()
+    for peer in peers:
+        peer.close()
 
 
 def test_wakeups_before_and_during_a_poll_end_it(selector: Selector) -> None:

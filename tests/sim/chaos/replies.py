@@ -14,6 +14,7 @@ from kctl.client.protocol.schema import Request, Response
 from kctl.sandbox.apis import HANDLERS
 from kctl.sandbox.call import Call, Handler
 from kctl.sandbox.error_answers import error_answer, has_error_code
+from tests.sim.chaos.distortions import Distortion, distort
 
 
 def failing_apis() -> set[str]:
@@ -32,14 +33,20 @@ class Replies:
         self.without_progress: dict[int, bool] = {}
         """Nodes whose fetch responses bring nothing new; True: the batch before the position, False: no records."""
         self._refusals: dict[str, list[ErrorCode]] = {}
+        self._distortions: dict[str, list[Distortion]] = {}
         self._noted: list[Noted] = []
 
     def refuse(self, api: str, code: ErrorCode, times: int) -> None:
         """Answer the next requests of an API with that code, without doing what they ask."""
         self._refusals.setdefault(api, []).extend([code] * times)
 
+    def distort(self, api: str, how: Distortion, times: int) -> None:
+        """Let the next answers of an API be such that no broker gives them."""
+        self._distortions.setdefault(api, []).extend([how] * times)
+
     def heal(self) -> None:
         """Let all answers be as they are."""
+        self._distortions.clear()
         self._refusals.clear()
         self.without_progress.clear()
         self.throttle_ms = 0
@@ -65,6 +72,8 @@ class Replies:
             self._replace_records(call, response)
         if response is not None and self.throttle_ms and hasattr(response, "throttle_time_ms"):
             response.throttle_time_ms = self.throttle_ms
+        if response is not None and self._distortions.get(api):
+            distort(response, self._distortions[api].pop(0), call.version)
         for noted in self._noted:
             noted(call, request, response)
         return response
@@ -102,6 +111,17 @@ class Replies:
             yield
         finally:
             HANDLERS.update(before)
+
+    @staticmethod
+    @contextmanager
+    def closing(api: str) -> Iterator[None]:
+        """Let nodes close the connection of each request of an API for as long as this lasts."""
+        (key,) = [key for key, handler in HANDLERS.items() if api == handler.request.NAME]
+        handler = HANDLERS.pop(key)
+        try:
+            yield
+        finally:
+            HANDLERS[key] = handler
 
     def _wrapped(self, handler: Handler[Any]) -> Callable[[Call, Any], Response | None]:
         return lambda call, request: self.answer(handler, call, request)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from kctl.client.config import ClientConfig
 from kctl.client.errors import ConfigError
 from kctl.client.properties import LARGEST_FILE_BYTES, read_properties, write_properties
 
@@ -63,3 +64,9 @@ def test_writing() -> None:
     written = write_properties({"a b": " c d ", "#x": "#y", "é": "\U0001f600", "n": "1\n2\\"})
     assert written == ("a\\ b=\\ c d \n\\#x=\\#y\n\\u00e9=\\ud83d\\ude00\nn=1\\n2\\\\\n")
     assert written.isascii()
+
+
+def test_canonical_names_of_bootstrap_servers_are_refused_by_name() -> None:
+    given = {"bootstrap.servers": "a:1", "client.dns.lookup": "resolve_canonical_bootstrap_servers_only"}
+    with pytest.raises(ConfigError, match="resolve_canonical_bootstrap_servers_only is not supported"):
+        ClientConfig.parse(given)

@@ -149,8 +149,8 @@ def test_stop_closes_the_client_and_says_so_last() -> None:
 def test_a_fault_of_the_loop_itself_still_closes_the_client_and_tells(monkeypatch: pytest.MonkeyPatch) -> None:
     desk = Desk()
     monkeypatch.setattr(desk.client.network, "fatal_error", "no function: a fault that nobody foresaw")
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError) as raised:
         desk.loop.run()
     assert desk.client.is_closed
-    assert desk.told() == [LoopEnded()]
+    assert desk.told() == [LoopEnded(failure=raised.value)]
     assert desk.flag.raised == 1

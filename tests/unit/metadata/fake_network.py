@@ -1,8 +1,10 @@
 """FakeNetwork: a NetworkClient without connections; a test says who is ready and answers what was sent."""
 
 from collections.abc import Sequence
+from random import Random
 from typing import NamedTuple
 
+from kctl.client.backoff import ExponentialBackoff
 from kctl.client.clock import FOREVER_MS, ManualClock
 from kctl.client.cluster import Node
 from kctl.client.cluster_client import ClusterClient
@@ -10,6 +12,7 @@ from kctl.client.config import ClientConfig
 from kctl.client.errors import KafkaError
 from kctl.client.metadata import Metadata
 from kctl.client.metadata_updater import MetadataUpdater
+from kctl.client.network.cluster_connection_states import ClusterConnectionStates
 from kctl.client.network.in_flight import Answer, OnDone
 from kctl.client.network.network_client import NetworkClient
 from kctl.client.protocol.schema import Request, Response
@@ -46,6 +49,10 @@ class FakeNetwork(NetworkClient):
         self.fatal: KafkaError | None = None
         self.unavailable = False
         self.failures: dict[int, KafkaError] = {}
+        backoff = ExponentialBackoff(50, 1000, Random(1))
+        self.states = ClusterConnectionStates(
+            backoff, backoff, setup_timeout_ms=10_000, setup_timeout_max_ms=30_000, chance=Random(1)
+        )
 
     def set_nodes(self, nodes: Sequence[Node]) -> None:
         self.nodes = nodes

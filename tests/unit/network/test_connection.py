@@ -1,16 +1,32 @@
 """Connection: from the first byte to ready, answers in order, and an end for everything that does not fit."""
 
+from unittest.mock import Mock
+
 import pytest
 
-from kctl.client.errors import AuthenticationError, ConnectionLost, KafkaError, RemoteProtocolError, WrongPeerError
-from kctl.client.events import Phase, PhaseDone, Ready
+from kctl.client.clock import ManualClock
+from kctl.client.cluster import Node
+from kctl.client.errors import (
+    AuthenticationError,
+    ConnectionLost,
+    KafkaError,
+    RemoteProtocolError,
+    SaslRequired,
+    WrongPeerError,
+)
+from kctl.client.events import Phase, PhaseDone, Ready, ignore_events
+from kctl.client.network.channel_table import ChannelTable
+from kctl.client.network.idle_expiry import IdleExpiryManager
+from kctl.client.network.node_entry import NodeEntry
 from kctl.client.network.states import ConnectionState
+from kctl.client.network.transport import PlainTransport
 from kctl.client.protocol.api.api_versions import ApiVersionsRequest
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse
 from kctl.client.protocol.api.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 from kctl.client.protocol.api.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from kctl.client.protocol.framing import RequestFrame
 from kctl.client.protocol.schema import Response
+from kctl.client.seams import Address
 from kctl.client.security.sasl.plain import PlainClient
 from tests.unit.network.wired import Wired, answer_well, api_versions
 
@@ -227,3 +243,63 @@ def test_api_versions_comes_before_any_credential() -> None:
     (first,) = wired.sent()
     assert isinstance(first.message, ApiVersionsRequest)
     assert issubclass(AuthenticationError, KafkaError)
+
+
+MOCK_CLUSTER = bytes.fromhex("0023 01 0012 0000 0002 00000000".replace(" ", ""))
+"""What librdkafka's mock cluster answers to an ApiVersions that is too new for it: error 35 and a compact body."""
+
+
+@pytest.mark.parametrize("body", [MOCK_CLUSTER, b"\0\x23", b"\0\x23" + b"\xff" * 40], ids=["mock", "bare", "noise"])
+def test_unsupported_api_versions_with_any_body_is_asked_again_with_version_0(body: bytes) -> None:
+    wired = Wired()
+    wired.connection.on_connected("", 0)
+    (first,) = wired.sent()
+    frame = first.correlation_id.to_bytes(4, "big") + body
+    wired.connection.receive(len(frame).to_bytes(4, "big") + frame, 0)
+    (second,) = wired.sent()
+    assert second.version == 0
+    wired.connection.receive(wired.reply(second, answer_well(second)), 0)
+    assert wired.connection.is_ready
+
+
+def test_bytes_behind_an_answer_are_logged_once_for_each_node(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "kctl.client.network")
+    wired = Wired()
+    wired.make_ready()
+    for _ in range(2):
+        data = wired.reply(send(wired), MetadataResponse(cluster_id="x"))
+        longer = (len(data) - 3).to_bytes(4, "big") + data[4:] + b"\0"
+        (arrived,) = wired.connection.receive(longer, 3)
+        assert arrived.response == MetadataResponse(cluster_id="x")
+    (line,) = caplog.records
+    assert "the Metadata v9 response has 1 bytes after its end" in line.getMessage()
+
+
+def test_peer_that_closes_on_the_first_request_wants_sasl_only_where_no_request_was_ever_answered() -> None:
+    wired = Wired()
+    wired.make_ready()
+    send(wired)
+    assert isinstance(wired.connection.lost(None, 5), SaslRequired)
+    wired.notes.has_answered = True  # another connection of the same client
+    error = wired.connection.lost(None, 5)
+    assert isinstance(error, ConnectionLost)
+    assert not isinstance(error, AuthenticationError)
+
+
+class _EndedTransport(PlainTransport):
+    """A transport whose peer has sent TLS's close_notify, and left TCP open."""
+
+    is_closed_by_peer = True
+
+
+def test_connection_whose_peer_ended_tls_without_tcp_is_over() -> None:
+    wired = Wired(_EndedTransport())
+    wired.make_ready()
+    send(wired)
+    idle_expiry = IdleExpiryManager(1000)
+    table = ChannelTable(Mock(), ManualClock(), idle_expiry, ignore_events)
+    entry = NodeEntry(Node(1, "h", 1))
+    table.dial(entry, wired.connection, Address("10.0.0.1", 9092), 1000)
+    ((found, connection, error),) = table.renew_sessions(5)
+    assert (found, connection) == (entry, wired.connection)
+    assert isinstance(error, ConnectionLost | SaslRequired)

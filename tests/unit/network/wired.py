@@ -5,6 +5,7 @@ from collections.abc import Callable
 from kctl.client.events import Event, Target
 from kctl.client.network.connection import Connection
 from kctl.client.network.handshake import Handshake
+from kctl.client.network.listener_notes import ListenerNotes
 from kctl.client.network.transport import PlainTransport, Transport
 from kctl.client.protocol.api.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse
@@ -40,15 +41,19 @@ class Wired:
 
     def __init__(self, transport: Transport | None = None, sasl: SaslMechanism | None = None) -> None:
         self.events: list[Event] = []
+        self.notes = ListenerNotes()
         self.connection = Connection(
             7,
             TARGET,
             transport or PlainTransport(),
-            Handshake(sasl),
+            Handshake(None if sasl is None else lambda: sasl),
             client_id="test",
             max_frame_bytes=1 << 20,
+            request_timeout_ms=30_000,
             started_at_ms=0,
             events=self.events.append,
+            jitter=lambda: 0.5,
+            notes=self.notes,
         )
         self._frames = FrameReader(1 << 20)
 

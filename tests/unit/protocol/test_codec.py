@@ -19,6 +19,7 @@ from kctl.client.protocol.api.fetch import (
     FetchTopic,
     PartitionData,
 )
+from kctl.client.protocol.api.find_coordinator import FindCoordinatorResponse
 from kctl.client.protocol.api.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -258,3 +259,14 @@ class Large(Message):
     FLEXIBLE_FROM = 0
 
     text: str = field("string", "0+", default="")
+
+
+@pytest.mark.parametrize("view", [False, True])
+def test_text_that_informs_may_hold_bytes_that_are_not_utf8(view: bool) -> None:
+    good = FindCoordinatorResponse(error_message="A", host="H")
+    damaged = codec.encode(good, 1).replace(b"A", b"\xff")
+    for _ in range(codec.WALKED_USES + 2):  # walked, then compiled
+        data = memoryview(damaged) if view else damaged
+        assert codec.decode(FindCoordinatorResponse, data, 1).error_message == "\ufffd"
+    with pytest.raises(RemoteProtocolError, match="not UTF-8"):
+        codec.decode(FindCoordinatorResponse, codec.encode(good, 1).replace(b"H", b"\xff"), 1)

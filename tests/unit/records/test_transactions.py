@@ -6,6 +6,7 @@ import pytest
 
 from kctl.client.errors import CorruptBatchError
 from kctl.client.records import AbortedTransaction, BatchReader, ControlMarker, control_batch
+from kctl.client.records.transactions import UNKNOWN_EPOCH
 from tests.unit.records.handmade import batch, record
 
 TRANSACTIONAL, CONTROL = 0x10, 0x20
@@ -32,8 +33,9 @@ def marker(offset: int, producer_id: int, *, commit: bool) -> bytes:
     )
 
 
-def control(key: bytes | None, value: bytes | None) -> bytes:
-    return batch(record(0, key, value), attributes=TRANSACTIONAL | CONTROL, producer_id=1, producer_epoch=0)
+def control(key: bytes | None, value: bytes | None, *, offset: int = 0) -> bytes:
+    attributes = TRANSACTIONAL | CONTROL
+    return batch(record(0, key, value), base_offset=offset, attributes=attributes, producer_id=1, producer_epoch=0)
 
 
 def offsets(fetched: bytes, aborted: list[AbortedTransaction] | None) -> list[int]:
@@ -100,9 +102,16 @@ def test_a_marker_of_an_unknown_type_is_passed_and_named() -> None:
     assert reader.markers[0].kind == "type 4"
 
 
-@pytest.mark.parametrize(
-    ("key", "value"), [(None, b""), (b"\0\0\0", b""), (struct.pack(">hh", 0, 1), b"\0\0\0\0\0"), (b"\0" * 4, None)]
-)
+@pytest.mark.parametrize(("key", "value"), [(None, b""), (b"\0\0\0", b"")])
 def test_a_damaged_marker_is_damage(key: bytes | None, value: bytes | None) -> None:
     with pytest.raises(CorruptBatchError, match=r"(key|value) has"):
         BatchReader(control(key, value)).records()
+
+
+@pytest.mark.parametrize("value", [None, b"", b"\0\0\0"])
+@pytest.mark.parametrize("kind", [0, 1])
+def test_a_marker_without_a_value_is_read_by_its_key_alone(kind: int, value: bytes | None) -> None:
+    log = data(0, 1) + control(struct.pack(">hh", 0, kind), value, offset=1) + batch(record(), base_offset=2)
+    reader = BatchReader(log, aborted=[AbortedTransaction(1, 0)] if kind == 0 else [])
+    assert [found.offset for chunk in reader for found in chunk] == ([2] if kind == 0 else [0, 2])
+    assert reader.markers[0].coordinator_epoch == UNKNOWN_EPOCH

@@ -1,8 +1,10 @@
 """TLS settings from properties: what is read, what is refused, and the way out for Java's stores."""
 
+import os
 import shlex
 import ssl
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -230,3 +232,19 @@ def test_a_jks_key_store_takes_two_steps(tmp_path: Path) -> None:
         f"keytool -importkeystore -srckeystore {store} -destkeystore {store}.p12 -deststoretype PKCS12"
         f" && openssl pkcs12 -in {store}.p12 -out {store}.pem"
     )
+
+
+def test_client_certificate_is_used_where_the_system_has_no_memory_files(
+    authority: Authority, broker_pem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(os, "memfd_create")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    key, chain = split(authority.issue("elsewhere", names=""))
+    made = settings(
+        ssl_truststore_type="PEM",
+        ssl_truststore_certificates=authority.pem,
+        ssl_keystore_key=key,
+        ssl_keystore_certificate_chain=chain,
+    )
+    assert connects(made, authority, broker_pem, wants_certificate=True) == "CN=elsewhere"
+    assert list(tmp_path.iterdir()) == [], "no key is left on the disk"

@@ -185,6 +185,8 @@ class CommittedManager:
     ) -> tuple[Found, KafkaError | None]:
         group = response.groups[0] if response.groups else None
         code = response.error_code if group is None else group.error_code
+        if code == ErrorCode.GROUP_ID_NOT_FOUND:  # where a group is unknown until it is joined: nothing is committed
+            return dict.fromkeys(wanted), None
         error = self._coordinator.check(code, "OffsetFetch")
         found: Found = {}
         for topic in response.topics if group is None else group.topics:

@@ -17,7 +17,8 @@ from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.events import AskTopics, CallDone, ToApplication
 from kctl.client.consumer.managers.leaders import may_pass
 from kctl.client.consumer.managers.requests import Outgoing, Poll, Progress
-from kctl.client.errors import KafkaError
+from kctl.client.errors import KafkaError, RemoteProtocolError
+from kctl.client.metadata import out_of_range
 from kctl.client.network.in_flight import Answer
 from kctl.client.protocol.api.metadata import (
     MetadataRequest,
@@ -104,13 +105,19 @@ class TopicsManager:
         error = answer.error
         result: dict[str, tuple[PartitionInfo, ...]] = {}
         if isinstance(answer.response, MetadataResponse):
-            error = broker_error(answer.response.error_code, "Metadata") if answer.response.error_code else None
+            code = answer.response.error_code
+            error = broker_error(code, "Metadata") if code else out_of_range(answer.response)
             for topic in answer.response.topics:
                 name = topic.name or ""
                 if topic.error_code == ErrorCode.NONE:
                     result[name] = partitions_in_order(topic)
                 elif each.question.topics is not None:
                     error = error or broker_error(topic.error_code, f"Metadata of topic {name}")
+            absent = [name for name in each.question.topics or () if name not in result]
+            if absent and error is None:
+                error = RemoteProtocolError(
+                    f"Metadata leaves out topic {absent[0]}, which was asked for", api="Metadata"
+                )
         if error is None or not self._is_worth_retrying(error):
             self.abandon(each.question.call_id)
             self._report(CallDone(each.question.call_id, None if error else result, error))

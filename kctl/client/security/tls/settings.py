@@ -5,6 +5,7 @@ Shown by tests/unit/security/test_tls_settings.py.
 
 import os
 import re
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -262,7 +263,17 @@ def _key_error(error: "ssl.SSLError", pem: str, password: str | None) -> ConfigE
 
 @contextmanager
 def _as_file(content: str) -> Iterator[str]:
-    """Give the content a path for as long as OpenSSL needs one: in memory, so that no key is written to a disk."""
+    """Give the content a path for as long as OpenSSL needs one.
+
+    On Linux in memory, so that no key is written to a disk; elsewhere a file that only its owner can read.
+    """
+    if not hasattr(os, "memfd_create"):
+        with tempfile.TemporaryDirectory(prefix="kctl-") as folder:
+            path = os.path.join(folder, "pem")
+            with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+                file.write(content)
+            yield path
+        return
     descriptor = os.memfd_create("pem", os.MFD_CLOEXEC)
     try:
         with os.fdopen(os.dup(descriptor), "w", encoding="utf-8") as file:

@@ -1,0 +1,61 @@
+"""Answers that no Kafka broker gives: numbers out of range, and topics or brokers left out.
+
+Works on every declared message by the names of its fields. Shown by tests/sim/consumer/test_distortions.py.
+"""
+
+from collections.abc import Iterator
+from enum import Enum
+
+from kctl.client.protocol.schema import Response, Struct
+
+IMPOSSIBLE_PORT = 70_000
+_OFFSETS = (
+    "offset", "committed_offset", "base_offset", "high_watermark", "end_offset", "log_start_offset",
+    "last_stable_offset",
+)  # fmt: skip
+
+
+class Distortion(Enum):
+    """What is wrong with an answer; the value is the word in a plan."""
+
+    PARTITION = "partition"
+    """Partitions have negative numbers."""
+    OFFSET = "offset"
+    """Offsets are below -1."""
+    PORT = "port"
+    """Brokers are at ports that no machine has."""
+    HOST = "host"
+    """Brokers are at addresses with a zone that this machine lacks."""
+    NO_TOPICS = "no-topics"
+    """Nothing is said about any topic."""
+    NO_BROKERS = "no-brokers"
+    """No broker is named."""
+
+
+def distort(response: Response, how: Distortion, version: int) -> None:
+    """Change an answer in place; one that has nothing of the kind in this version stays as it is."""
+    names, value = _CHANGES[how]
+    for struct in list(_structs(response)):
+        for field in type(struct).FIELDS:
+            if field.name in names and field.is_in(version):
+                setattr(struct, field.name, list(value) if isinstance(value, tuple) else value)
+
+
+def _structs(struct: Struct) -> Iterator[Struct]:
+    yield struct
+    for field in type(struct).FIELDS:
+        value = getattr(struct, field.name)
+        for inner in value if isinstance(value, list) else [value]:
+            if isinstance(inner, Struct):
+                yield from _structs(inner)
+
+
+_CHANGES: dict[Distortion, tuple[tuple[str, ...], object]] = {
+    Distortion.PARTITION: (("partition_index",), -5),
+    Distortion.OFFSET: (_OFFSETS, -7),
+    Distortion.PORT: (("port",), IMPOSSIBLE_PORT),
+    Distortion.HOST: (("host",), "fe80::1%nope"),
+    Distortion.NO_TOPICS: (("topics", "responses"), ()),
+    Distortion.NO_BROKERS: (("brokers", "coordinators"), ()),
+}
+"""The fields that are changed, by name, and to what."""

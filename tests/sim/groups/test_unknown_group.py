@@ -1,0 +1,48 @@
+"""A coordinator that answers OffsetFetch with GROUP_ID_NOT_FOUND, as Kafka-like servers do for a new group."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from kctl.client.admin import Admin, OffsetAndMetadata
+from kctl.client.admin.results import Results
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.cluster import TopicPartition
+from kctl.sandbox.sim import Hub, sim_runtime
+from tests.sim.chaos.replies import Replies
+from tests.sim.consumer.scene import drain
+from tests.sim.groups.scene import GroupScene
+
+TP = TopicPartition("t", 0)
+
+
+@pytest.fixture
+def scene() -> Iterator[GroupScene]:
+    replies = Replies()
+    replies.refuse("OffsetFetch", ErrorCode.GROUP_ID_NOT_FOUND, 1000)
+    with Hub(1) as hub, replies.installed():
+        yield GroupScene(hub, nodes=1, partitions=1)
+
+
+def test_consumer_of_an_unknown_group_starts_by_the_reset_policy(
+    scene: GroupScene,
+) -> None:
+    scene.write(0, 3)
+
+    def body() -> int:
+        consumer = scene.consumer(group_id="g")
+        assert consumer.committed([TP]) == {TP: None}
+        consumer.subscribe(["t"])
+        count = len(drain(consumer, 3))
+        consumer.close()
+        return count
+
+    assert scene.run(body) == 3
+
+
+def test_admin_finds_nothing_committed_for_an_unknown_group(scene: GroupScene) -> None:
+    def body() -> Results[TopicPartition, OffsetAndMetadata | None]:
+        with Admin({"bootstrap.servers": scene.bootstrap}, sim_runtime(scene.hub, "a", scene.network)) as admin:
+            return admin.list_group_offsets("g", [TP])
+
+    assert scene.run(body).done == {TP: None}

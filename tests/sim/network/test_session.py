@@ -1,0 +1,206 @@
+"""SASL sessions that expire (KIP-368): renewed in place, behind what is in flight, without losing the connection."""
+
+from itertools import pairwise
+
+import pytest
+
+from kctl.client.cluster import Node
+from kctl.client.config import AdminConfig
+from kctl.client.errors import AuthenticationError
+from kctl.client.events import Event, Failed, Lost, Ready, RequestSent
+from kctl.client.network.network_client import Answer, NetworkClient
+from kctl.client.producer import Producer
+from kctl.client.protocol.api.metadata import MetadataRequest
+from kctl.sandbox import Sandbox
+from kctl.sandbox.faults import Fault
+from kctl.sandbox.identity import MECHANISMS, SaslUsers
+from kctl.sandbox.node import ListenerSecurity
+from kctl.sandbox.settings import ClusterSettings
+from kctl.sandbox.sim import Hub, SimNetwork, sim_runtime
+
+_MODULES = {"PLAIN": "plain.Plain", "OAUTHBEARER": "oauthbearer.OAuthBearer"}
+
+
+def login(mechanism: str) -> dict[str, str]:
+    module = f"org.apache.kafka.common.security.{_MODULES.get(mechanism, 'scram.Scram')}LoginModule required "
+    given = 'unsecuredLoginStringClaim_sub="alice"' if mechanism == "OAUTHBEARER" else 'username="alice" password="pw"'
+    return {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": mechanism, "sasl.jaas.config": f"{module}{given};"}
+
+
+class Bench:
+    """One node whose sessions last `lifetime_ms`, and a network client."""
+
+    def __init__(self, mechanism: str = "PLAIN", *, lifetime_ms: int = 3000, **properties: str) -> None:
+        self.hub = Hub(1)
+        network = SimNetwork(self.hub)
+        self.passwords = {"alice": "pw"}
+        self.sandbox = Sandbox(
+            nodes=1,
+            topics={"t": 1},
+            settings=ClusterSettings(connections_max_reauth_ms=lifetime_ms),
+            security=ListenerSecurity(users=SaslUsers(self.passwords)),
+        )
+        given = {name.replace("_", "."): value for name, value in properties.items()}
+        self.config = {"bootstrap.servers": self.sandbox.attach(network), **login(mechanism), **given}
+        self.events: list[Event] = []
+        self.runtime = sim_runtime(self.hub, "c", network)
+
+    def client(self) -> NetworkClient:
+        client = NetworkClient(AdminConfig.parse(self.config), self.runtime, events=self.events.append)
+        client.set_nodes([Node(-1, "10.0.0.1", 9092)])
+        return client
+
+    def count(self, kind: type[Event]) -> int:
+        return sum(isinstance(event, kind) for event in self.events)
+
+    def sent(self, api: str) -> list[int]:
+        """When the requests of an API were sent."""
+        return [event.at_ms for event in self.events if isinstance(event, RequestSent) and event.api == api]
+
+
+def ask_until(bench: Bench, until_ms: int, *, every_ms: int) -> list[Answer]:
+    """Ask for metadata whenever the node takes a request, and return the answers."""
+    answers: list[Answer] = []
+
+    def app() -> None:
+        client = bench.client()
+        while client.clock.now_ms() < until_ms:
+            if client.ready(-1):
+                client.send(-1, MetadataRequest(), timeout_ms=1000, on_done=answers.append)
+                next_at_ms = client.clock.now_ms() + every_ms
+                while client.clock.now_ms() < next_at_ms:
+                    client.poll(next_at_ms - client.clock.now_ms())
+            else:
+                client.poll(every_ms)
+        client.close()
+
+    bench.hub.spawn("app", app)
+    bench.hub.run()
+    return answers
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_session_is_renewed_before_it_ends_without_losing_the_connection(mechanism: str) -> None:
+    bench = Bench(mechanism)
+    answers = ask_until(bench, 20_000, every_ms=100)
+    assert len(answers) > 150
+    assert all(answer.response is not None for answer in answers)
+    assert (bench.count(Ready), bench.count(Lost)) == (1, 0)
+    handshakes = bench.sent("SaslHandshake")
+    gaps = [later - earlier for earlier, later in pairwise(handshakes)]
+    assert len(gaps) > 5
+    assert all(3000 * 0.85 <= gap <= 3000 * 0.95 + 10 for gap in gaps)
+
+
+def test_connection_that_paused_past_the_session_is_renewed_before_the_next_request() -> None:
+    bench = Bench()
+    answers: list[Answer] = []
+
+    def app() -> None:
+        client = bench.client()
+        while not client.ready(-1):
+            client.poll(1000)
+        bench.runtime.driver.wait(bench.runtime.driver.waiter(), 10_000)  # a stopped process: no poll for 10 s
+        while not client.ready(-1):
+            client.poll(1000)
+        client.send(-1, MetadataRequest(), timeout_ms=1000, on_done=answers.append)
+        while not answers:
+            client.poll(1000)
+        client.close()
+
+    bench.hub.spawn("app", app)
+    bench.hub.run()
+    assert answers[0].response is not None
+    assert bench.count(Lost) == 0
+
+
+def test_idle_connection_is_closed_though_its_session_is_renewed() -> None:
+    bench = Bench(connections_max_idle_ms="7000")
+
+    def app() -> None:
+        client = bench.client()
+        while not client.ready(-1):
+            client.poll(1000)
+        while client.clock.now_ms() < 20_000:
+            client.poll(1000)
+        assert client.versions(-1) is None
+        client.close()
+
+    bench.hub.spawn("app", app)
+    bench.hub.run()
+    assert len(bench.sent("SaslHandshake")) == 3, "at the start, and twice in 7 s"
+
+
+def test_request_sent_during_the_renewal_is_answered_after_it() -> None:
+    bench = Bench()
+    answers: list[Answer] = []
+
+    def app() -> None:
+        client = bench.client()
+        while not client.ready(-1):
+            client.poll(1000)
+        bench.sandbox.start_fault(1, Fault.DELAY, ms=50)
+        while len(bench.sent("SaslHandshake")) < 2:
+            client.poll(10_000)
+        assert not client.is_ready(-1)
+        client.send(-1, MetadataRequest(), timeout_ms=1000, on_done=answers.append)
+        assert not bench.sent("Metadata")
+        while not answers:
+            client.poll(1000)
+        client.close()
+
+    bench.hub.spawn("app", app)
+    bench.hub.run()
+    assert answers[0].response is not None
+    assert bench.count(Lost) == 0
+
+
+def test_refused_renewal_ends_the_connection_and_says_why() -> None:
+    bench = Bench()
+
+    def revoke() -> None:
+        bench.passwords["alice"] = "changed"
+
+    bench.hub.call_later_ms(2000, "administrator", revoke)
+    ask_until(bench, 4000, every_ms=100)
+    (lost,) = [event for event in bench.events if isinstance(event, Lost)]
+    assert "Authentication failed: Invalid username or password [phase sasl]" in str(lost.error)
+    failed = [event.error for event in bench.events if isinstance(event, Failed)]
+    assert isinstance(failed[0], AuthenticationError), "the next connection"
+
+
+def test_silent_broker_during_the_renewal_ends_the_connection_after_request_timeout() -> None:
+    bench = Bench(request_timeout_ms="1500", socket_connection_setup_timeout_ms="1000")
+    bench.hub.call_later_ms(2000, "fault", lambda: bench.sandbox.start_fault(1, Fault.SILENCE))
+
+    def app() -> None:
+        client = bench.client()
+        while not client.ready(-1):
+            client.poll(1000)
+        while client.versions(-1) is not None:
+            client.poll(1000)
+        client.close()
+
+    bench.hub.spawn("app", app)
+    bench.hub.run()
+    (lost,) = [event for event in bench.events if isinstance(event, Lost)]
+    assert lost.at_ms == bench.sent("SaslHandshake")[1] + 1500
+
+
+@pytest.mark.parametrize("acks", ["0", "all"])
+def test_producer_loses_no_record_to_expiring_sessions(acks: str) -> None:
+    bench = Bench(acks=acks, enable_idempotence=str(acks == "all").lower(), linger_ms="0")
+    futures = []
+
+    def app() -> None:
+        driver = bench.runtime.driver
+        with Producer(bench.config, bench.runtime, events=bench.events.append) as producer:
+            for number in range(400):
+                futures.append(producer.send("t", str(number).encode()))
+                driver.wait(driver.waiter(), bench.runtime.clock.now_ms() + 50)
+
+    bench.hub.spawn("app", app)
+    bench.hub.run()
+    assert all(future.exception() is None for future in futures)
+    assert bench.count(Lost) == 0
+    assert bench.sandbox.cluster.topics["t"].partitions[0].log.end_offset == 400
