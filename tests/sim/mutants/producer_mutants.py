@@ -36,7 +36,7 @@ PRODUCER_MUTANTS: tuple[Mutant, ...] = (
         "an answer that cannot be read is a certain failure",
         f"{_PRODUCER}/batch_sender.py",
         "lost(answer.error, was_sent=answer.was_sent)",
-        "lost(answer.error, was_sent=answer.error.__cause__ is None)",
+        "lost(answer.error.__cause__ or answer.error, was_sent=answer.error.__cause__ is None)",
     ),
     Mutant(
         "numbers of a batch that may be written are used again",
