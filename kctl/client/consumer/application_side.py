@@ -106,20 +106,29 @@ class ApplicationSide:
 
     def assign(self, topic_partitions: Iterable[TopicPartition], topic_ids: IdsByName) -> None:
         """Make this the assignment, and forget what was fetched of partitions that go."""
+        self.data.settle()
         for tp in self.subscription.assign(topic_partitions, topic_ids):
             self.data.drop(tp)
 
     def seek(self, topic_partition: TopicPartition, offset: int, end_offset: int) -> None:
+        self.data.settle()
         self.subscription.seek(topic_partition, offset, end_offset=end_offset)
         self.data.drop(topic_partition)
 
+    def set_paused(self, topic_partitions: Iterable[TopicPartition], paused: bool) -> None:
+        self.data.settle()
+        for tp in topic_partitions:
+            self.subscription.set_paused(tp, paused)
+
     def reset(self, topic_partitions: Iterable[TopicPartition], timestamp_ms: int) -> None:
+        self.data.settle()
         for tp in topic_partitions:
             self.subscription.reset(tp, timestamp_ms)
             self.data.drop(tp)
 
     def position(self, topic_partition: TopicPartition, timer: Timer) -> int:
         """Return the position, looking it up as a poll would: explicit reset, committed offset, reset policy."""
+        self.data.settle()
         state = self.subscription.state(topic_partition)
         if state.position is None and self.group is not None and state.may_be_committed:
             committed = self.lookups.committed([topic_partition], timer)[topic_partition]
@@ -144,6 +153,7 @@ class ApplicationSide:
         self._is_polling = True
         group = self.group
         try:
+            self.data.processed()
             if group is not None:
                 group.poll_began()
             while True:
@@ -177,8 +187,10 @@ class ApplicationSide:
         return self.link.wait(timer, FOREVER_MS if self.group is None else self.group.next_deadline_ms)
 
     def _tell_changes(self) -> None:
-        has_changes = self.subscription.has_changes
-        self.link.post(self.subscription.take_changes(self._reset_policy_timestamp_ms()) if has_changes else ())
+        if self.subscription.has_changes:
+            self.link.post_each(self.subscription.changes(self._reset_policy_timestamp_ms()))
+        else:
+            self.link.post(())
 
     def _reset_policy_timestamp_ms(self) -> int | None:
         policy = self._config.auto_offset_reset
@@ -195,6 +207,7 @@ class ApplicationSide:
     # --- what the network says --------------------------------------------------------------------------------------
 
     def waiting_for(self) -> dict[TopicPartition, WaitReason]:
+        self.data.settle()
         self.link.drain()
         if self.group is not None and not self.group.may_deliver:
             return {tp: WaitReason(WaitKind.COORDINATOR, SESSION_OVER) for tp in self.subscription}
@@ -206,6 +219,7 @@ class ApplicationSide:
 
     def current_lag(self, topic_partition: TopicPartition) -> int | None:
         """Return how many offsets lie between position and known end; None while one of them is not known."""
+        self.data.settle()
         self.link.drain()
         state = self.subscription.state(topic_partition)
         if state.position is None:
@@ -229,6 +243,7 @@ class ApplicationSide:
             state.end_offset = end_offset
 
     def _on_event(self, event: ToApplication) -> None:
+        self.data.settle()  # what the event means may depend on the positions
         match event:
             case Fetched(chunk):
                 self._learn_end(chunk)
@@ -264,6 +279,7 @@ class ApplicationSide:
         for the rest of it, or cuts it short.
         """
         if self.close_result is None:
+            self.data.settle()
             if self._is_in_close:
                 raise IllegalStateError("close() inside of a close: a listener or callback may not")
             self.closing = timer

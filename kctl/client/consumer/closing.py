@@ -63,5 +63,6 @@ def close(link: NetworkLink, task: Task, group: GroupSide | None, timer: Timer, 
         left_group = bool(word is not None and word.has_left) if is_leaving else None
         late = CloseTimeout("committing offsets", timeout_ms=timer.timeout_ms, elapsed_ms=timer.elapsed_ms)
         committed = group.end_commits(late)
-        error = error or group.last_callbacks()
+        raised = group.last_callbacks()
+        error = error or raised
     return Closing(CloseResult(committed, left_group, expired_in, timer.elapsed_ms), error)

@@ -18,9 +18,10 @@ from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.application_side import ApplicationSide
 from kctl.client.consumer.chunk import MAX_OFFSET, FetchedChunk
 from kctl.client.consumer.closing import DEFAULT_CLOSE_TIMEOUT_MS, CloseResult, OnClose
+from kctl.client.consumer.delivery import PollResult
 from kctl.client.consumer.events import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, OffsetAndTimestamp
 from kctl.client.consumer.group_events import NO_IDS, GroupMetadata, OffsetAndMetadata, Subscribe
-from kctl.client.consumer.group_side import GroupSide, OnCommit
+from kctl.client.consumer.group_side import GroupSide, OnCommit, checked_offsets
 from kctl.client.consumer.managers.fetch import PREFETCH_BYTES
 from kctl.client.consumer.one_user import OneUser, for_one_user
 from kctl.client.consumer.rebalance_listener import RebalanceListener
@@ -50,7 +51,12 @@ class Consumer:
     What may go wrong in every call, besides what it names itself: ValueError for an argument that makes no sense, a
     negative timeout among them; IllegalStateError after close(); and in those that wait (all with a timeout)
     WakeupError, ApiTimeout save for poll and close, AuthenticationError and its kin where no broker lets us in, and
-    UnsupportedVersionError where the broker lacks the API. KeyboardInterrupt goes through; the consumer stays usable.
+    UnsupportedVersionError where the broker lacks the API. KeyboardInterrupt may end any call; the consumer stays
+    usable, and the next call returns what the interrupted one did not.
+
+    A loop over the consumer (`for record in consumer`) is given one record at a time: commits and close() commit what
+    it was given, and its rest comes from the next poll or loop. `with` that ends with an exception does not commit
+    what was given last, unless that was committed since: the record of a loop, or all of a poll.
 
     Args:
         config: Kafka property names and values.
@@ -126,14 +132,15 @@ class Consumer:
     ) -> None:
         """Commit, and wait for it; the callbacks of every commit_async before it have run when this returns.
 
-        Args: offsets: the next offset to read of each partition; None for what poll has returned so far.
+        Args: offsets: the next offset to read of each partition; None for the positions.
         Raises:
             CommitFailedError: the group has given the partitions away; what was read since is read by others again.
             ApiTimeout, WakeupError, IllegalStateError (no group.id), and BrokerErrors that trying again does not cure.
         Source: KIP-266. Differs: a rebalance under way is waited for while this member keeps its partitions.
         """
         group, timer = self._need_group("commit_sync"), self._timer(timeout)
-        group.commit_sync(group.positions() if offsets is None else _checked(offsets), timer)
+        group.commit_sync(group.positions() if offsets is None else checked_offsets(offsets), timer)
+        self._side.data.processed()
 
     @for_one_user
     def commit_async(
@@ -147,7 +154,8 @@ class Consumer:
         Raises: IllegalStateError: no group.id.
         """
         group = self._need_group("commit_async")
-        group.commit_async(group.positions() if offsets is None else _checked(offsets), callback)
+        group.commit_async(group.positions() if offsets is None else checked_offsets(offsets), callback)
+        self._side.data.processed()
 
     @for_one_user
     def committed(
@@ -255,7 +263,6 @@ class Consumer:
 
     # --- records ----------------------------------------------------------------------------------------------------
 
-    @for_one_user
     def poll(self, timeout: Timeout = None) -> list[ConsumerRecord]:
         """Return the next records, up to max.poll.records, as soon as there are any.
 
@@ -271,11 +278,13 @@ class Consumer:
             WakeupError: wakeup() was called.
         Source: KIP-266. Differs: an unknown topic is no error here; see `waiting_for`.
         """
-        timer = self._timer(timeout)
-        self._check_assigned()
-        return self._side.poll(self._take_records, timer) or []
+        result = self._poll(timeout)
+        if result is None:
+            return []
+        records = result.records
+        result.given = result.count  # no call, so no KeyboardInterrupt, from here to the caller
+        return records
 
-    @for_one_user
     def poll_after_metadata(self, timeout: Timeout) -> list[ConsumerRecord]:
         """Wait without any limit for the assignment and its positions, then for records as `poll` does.
 
@@ -283,16 +292,13 @@ class Consumer:
         Args: timeout: for the records alone.
         Source: Java's poll(long), whose semantics KIP-266 leaves as they are.
         """
-        warnings.warn(
-            "poll_after_metadata() waits without a limit; use poll(timeout)", DeprecationWarning, stacklevel=3
-        )
-        timeout_ms = to_timeout_ms(timeout, 0)
-        self._check_open()
-        self._check_assigned()
-        self._side.poll(lambda: self._side.is_placed() or None, Timer(self._clock, FOREVER_MS))
-        return self._side.poll(self._take_records, Timer(self._clock, timeout_ms)) or []
+        result = self._poll_after_metadata(timeout)
+        if result is None:
+            return []
+        records = result.records
+        result.given = result.count
+        return records
 
-    @for_one_user
     def poll_chunk(self, timeout: Timeout = None) -> FetchedChunk | None:
         """Return the next fetched chunk undecoded, or None when the timeout passes first.
 
@@ -301,14 +307,30 @@ class Consumer:
         stops in the middle seeks back to `reader.next_offset`. Raises as `poll` does, save that damage inside the
         batches is found by the reader.
         """
-        timer = self._timer(timeout)
-        self._check_assigned()
-        return self._side.poll(self._side.data.take_chunk, timer)
+        result = self._poll_chunk(timeout)
+        if result is None:
+            return None
+        chunk = result.chunk
+        result.given = result.count
+        return chunk
 
     def __iter__(self) -> Iterator[ConsumerRecord]:
-        """Yield records for ever; ends when the consumer is closed."""
+        """Yield records for ever; ends when the consumer is closed.
+
+        The position moves record by record, as the loop gets them: what a loop that ends early was not given comes
+        from the next poll or loop.
+        """
+        data = self._side.data
         while self._side.close_result is None:
-            yield from self.poll(math.inf)
+            result = self._poll(math.inf)
+            if result is None:
+                continue
+            result.is_one_by_one = True
+            for record in result.records:
+                result.given += 1
+                yield record
+                if data.result is not result:  # a call has taken note of the positions, and may have moved them
+                    break
 
     @for_one_user
     def waiting_for(self) -> dict[TopicPartition, WaitReason]:
@@ -412,6 +434,9 @@ class Consumer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        """Close; after an exception, what was given last and not committed since counts as not processed."""
+        if kind is not None:
+            self._side.data.step_back()
         self.close()
 
     # --- inside -----------------------------------------------------------------------------------------------------
@@ -426,8 +451,31 @@ class Consumer:
         if self.subscription is None and not self._side.subscription.has_any:
             raise IllegalStateError("neither subscribed to topics nor assigned any partition: there is nothing to poll")
 
-    def _take_records(self) -> list[ConsumerRecord] | None:
-        return self._side.data.take_records(self._config.max_poll_records) or None
+    @for_one_user
+    def _poll(self, timeout: Timeout) -> PollResult | None:
+        timer = self._timer(timeout)
+        self._check_assigned()
+        return self._side.poll(self._take_records, timer)
+
+    @for_one_user
+    def _poll_after_metadata(self, timeout: Timeout) -> PollResult | None:
+        warnings.warn(
+            "poll_after_metadata() waits without a limit; use poll(timeout)", DeprecationWarning, stacklevel=4
+        )
+        timeout_ms = to_timeout_ms(timeout, 0)
+        self._check_open()
+        self._check_assigned()
+        self._side.poll(lambda: self._side.is_placed() or None, Timer(self._clock, FOREVER_MS))
+        return self._side.poll(self._take_records, Timer(self._clock, timeout_ms))
+
+    @for_one_user
+    def _poll_chunk(self, timeout: Timeout) -> PollResult | None:
+        timer = self._timer(timeout)
+        self._check_assigned()
+        return self._side.poll(self._side.data.take_chunk, timer)
+
+    def _take_records(self) -> PollResult | None:
+        return self._side.data.take_records(self._config.max_poll_records)
 
     def _check_open(self) -> None:
         if self._side.close_result is not None:
@@ -446,16 +494,4 @@ class Consumer:
 
     def _set_paused(self, topic_partitions: Iterable[TopicPartition], paused: bool) -> None:
         self._check_open()
-        for tp in topic_partitions:
-            self._side.subscription.set_paused(tp, paused)
-
-
-def _checked(offsets: Mapping[TopicPartition, int | OffsetAndMetadata]) -> dict[TopicPartition, OffsetAndMetadata]:
-    """Return what a caller wants committed, in one form; ValueError for an offset that cannot be one."""
-    checked: dict[TopicPartition, OffsetAndMetadata] = {}
-    for tp, given in offsets.items():
-        committed = given if isinstance(given, OffsetAndMetadata) else OffsetAndMetadata(given)
-        if committed.offset < 0:
-            raise ValueError(f"{tp}: an offset is not negative: {committed.offset}")
-        checked[TopicPartition(*tp)] = committed
-    return checked
+        self._side.set_paused(topic_partitions, paused)

@@ -78,11 +78,11 @@ class Pause(NamedTuple):
 
 
 class Consumed(NamedTuple):
-    """The application is done with `size_bytes` of what it was handed, so as much may be fetched again."""
+    """The application is done with every chunk up to `next_offset`, so as much may be fetched again; repeatable."""
 
     topic_partition: TopicPartition
     epoch: int
-    size_bytes: int
+    next_offset: int
 
 
 class PositionMoved(NamedTuple):

@@ -1,50 +1,25 @@
 """FetchedData: what was fetched and not yet delivered, and the delivery itself.
 
 Owned by the application thread, which decodes here, so that a slow decode never delays the network. Moves the
-positions of the subscription as it delivers; partitions take turns, one chunk each. Whatever belongs to an earlier
-epoch than the partition's present one is dropped. Shown by tests/unit/consumer/test_fetched_data.py.
+positions of the subscription past what the application has been given; partitions take turns, one chunk each. Whatever
+belongs to an earlier epoch than the partition's present one is dropped. A KeyboardInterrupt may come after any call in
+here: every change is either made by statements without a call, or may be repeated.
+Shown by tests/unit/consumer/test_fetched_data.py and tests/sim/consumer/test_interrupts.py.
 """
 
-from collections import deque
-from collections.abc import Callable
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterator
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.cluster import TopicPartition
-from kctl.client.consumer.chunk import FetchedChunk, offset_after
+from kctl.client.cluster import NO_EPOCH, TopicPartition
+from kctl.client.consumer.chunk import FetchedChunk
+from kctl.client.consumer.delivery import Delivery, PollResult, Run
 from kctl.client.consumer.events import Consumed, PartitionFailed, Truncated
-from kctl.client.consumer.subscription import PartitionState, Subscription
+from kctl.client.consumer.subscription import Subscription
 from kctl.client.errors import BrokerError, CorruptBatchError, InvalidOffsetError, KafkaError, LogTruncationError
 from kctl.client.events import ResetCause
-from kctl.client.records import BatchReader, Record
+from kctl.client.records import Record
 from kctl.client.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES
-
-
-class Delivery:
-    """One chunk on its way to the application, some records at a time."""
-
-    __slots__ = ("chunk", "reader")
-
-    def __init__(self, chunk: FetchedChunk) -> None:
-        self.chunk = chunk
-        self.reader: BatchReader | None = None
-
-    def take(self, limit: int) -> list[Record]:
-        """Return up to `limit` records; [] when all are taken.
-
-        Raises: CorruptBatchError: what comes next is damaged; what lay before it was returned earlier.
-        """
-        if self.reader is None:
-            self.reader = self.chunk.reader()
-        try:
-            return self.reader.records(limit)
-        except CorruptBatchError as error:
-            if error.base_offset is not None:
-                error.resume_offset = offset_after(self.chunk.data, error.base_offset)
-            raise
-
-    @property
-    def is_done(self) -> bool:
-        return self.reader is not None and self.reader.exhausted
 
 
 class FetchedData:
@@ -59,18 +34,26 @@ class FetchedData:
         self._subscription = subscription
         self._max_decompressed_bytes = max_decompressed_bytes
         self._release = release
-        self._queues: dict[TopicPartition, deque[Delivery | PartitionFailed]] = {}
+        self._queues: OrderedDict[TopicPartition, deque[Delivery | PartitionFailed]] = OrderedDict()
         """In the order of turns."""
+        self.result: PollResult | None = None
+        """The last poll, while the positions do not include it."""
+        self._in_hand: dict[TopicPartition, int] = {}
+        """The first record of each partition that the application was given last and may still be working on."""
 
     def add_chunk(self, chunk: FetchedChunk) -> None:
         if self._subscription.current(chunk.topic_partition, chunk.epoch) is not None:
-            self._queues.setdefault(chunk.topic_partition, deque()).append(
-                Delivery(chunk._replace(max_decompressed_bytes=self._max_decompressed_bytes))
-            )
+            queue = self._queues.setdefault(chunk.topic_partition, deque())
+            last = queue[-1] if queue else None
+            if isinstance(last, Delivery) and last.epoch == chunk.epoch and last.chunk.next_offset >= chunk.next_offset:
+                return  # it was taken when an interrupt came
+            queue.append(Delivery(chunk._replace(max_decompressed_bytes=self._max_decompressed_bytes)))
 
     def add_failure(self, failure: PartitionFailed) -> None:
         if self._subscription.current(failure.topic_partition, failure.epoch) is not None:
-            self._queues.setdefault(failure.topic_partition, deque()).append(failure)
+            queue = self._queues.setdefault(failure.topic_partition, deque())
+            if not queue or queue[-1] is not failure:
+                queue.append(failure)
 
     def truncated(self, event: Truncated) -> None:
         """Drop what was fetched of a log that was cut; whether the position is lost depends on what was delivered.
@@ -82,7 +65,6 @@ class FetchedData:
         state = self._subscription.current(tp, event.epoch)
         if state is None or state.position is None:
             return
-        self.drop(tp)
         is_known = event.end_offset >= 0
         if is_known and state.position <= event.end_offset:
             self._subscription.refetch(tp)
@@ -93,104 +75,183 @@ class FetchedData:
             self._subscription.rewind(tp, event.end_offset, event.leader_epoch)
         else:
             self._subscription.lose(tp, ResetCause.TRUNCATED)
+        if self._subscription.current(tp, event.epoch) is None:
+            self.drop(tp)
 
     def give_back(self, topic_partition: TopicPartition, epoch: int) -> None:
         """Drop what is unread of a paused partition, which is fetched again from the position on when it goes on."""
         state = self._subscription.current(topic_partition, epoch)
         if state is not None and state.paused:
-            self.drop(topic_partition)
             self._subscription.refetch(topic_partition)
+            self.drop(topic_partition)
 
     def drop(self, topic_partition: TopicPartition) -> None:
         """Forget what is there of a partition: its position was moved, or it is not assigned any more."""
         self._queues.pop(topic_partition, None)
 
     def has(self, topic_partition: TopicPartition) -> bool:
-        return topic_partition in self._queues
+        return bool(self._queues.get(topic_partition))
 
     # --- delivery ---------------------------------------------------------------------------------------------------
 
-    def take_records(self, limit: int) -> list[Record]:
-        """Return up to `limit` records and move the positions past them.
+    def take_records(self, limit: int) -> PollResult | None:
+        """Return up to `limit` records, or None; the positions move past them once they are given.
 
-        Raises: the error of a partition whose turn it is, when no record was taken before it.
+        Raises: the error of a partition whose turn it is, when no record comes before it.
         """
-        taken: list[Record] = []
-        while len(taken) < limit:
-            tp = self._next()
-            if tp is None:
-                break
-            item = self._queues[tp][0]
-            state = self._subscription.state(tp)
-            try:
-                if isinstance(item, PartitionFailed):
-                    raise item.error
-                records = item.take(limit - len(taken))
-            except KafkaError as error:
-                if taken:  # deliver what there is; the next call meets the error again and raises it
+        while True:
+            records: list[Record] = []
+            runs: list[Run] = []
+            failed: tuple[TopicPartition, KafkaError] | None = None
+            for tp, item in self._turns():
+                try:
+                    if isinstance(item, PartitionFailed):
+                        raise item.error
+                    run, some = _run(item, len(records), limit)
+                except KafkaError as error:  # where there are records, the next poll meets the error again
+                    failed = (tp, error)
                     break
-                self._on_error(tp, state, error)
-                continue
-            if records:
-                taken = taken + records if taken else records
-                state.position = records[-1].offset + 1
-                state.leader_epoch = records[-1].leader_epoch
-                state.damage = None
-            if item.is_done:
-                self._finish(tp, state, item.chunk)
-        return taken
+                runs.append(run)
+                records = records + some if records else some
+                if not run.is_last or len(records) >= limit:
+                    break
+            if runs:
+                self.result = result = PollResult(records, runs)
+                if records:
+                    return result
+                self.settle()  # control batches and aborted records: nobody waits for those
+            elif failed is None:
+                return None
+            else:
+                self._on_error(*failed)
 
-    def take_chunk(self) -> FetchedChunk | None:
-        """Return the next chunk undecoded and move the position past the whole of it.
+    def take_chunk(self) -> PollResult | None:
+        """Return the next chunk undecoded, or None; the position moves past the whole of it once it is given.
 
         Raises: the error of a partition whose turn it is.
         """
-        while (tp := self._next()) is not None:
-            item = self._queues[tp][0]
-            state = self._subscription.state(tp)
+        while (turn := next(self._turns(), None)) is not None:
+            tp, item = turn
             if isinstance(item, PartitionFailed):
-                self._on_error(tp, state, item.error)
+                self._on_error(tp, item.error)
                 continue
-            assert state.position is not None
-            chunk = item.chunk._replace(fetch_offset=max(item.chunk.fetch_offset, state.position))
-            self._finish(tp, state, chunk)
-            return chunk
+            position = self._subscription.state(tp).position
+            assert position is not None
+            chunk = item.chunk._replace(fetch_offset=max(item.chunk.fetch_offset, position))
+            run = Run(item, 0, 1, chunk.fetch_offset, chunk.next_offset, chunk.leader_epoch, is_last=True, rest=[])
+            self.result = result = PollResult([], [run], chunk)
+            return result
         return None
 
-    def _next(self) -> TopicPartition | None:
-        """Return whose turn it is among the partitions that are not paused."""
-        for tp in self._queues:
-            if not self._subscription.state(tp).paused:
-                return tp
-        return None
+    def settle(self) -> None:
+        """Move the positions past what the application has been given; the rest is delivered by the next poll."""
+        result = self.result
+        if result is None:
+            return
+        self._in_hand = _in_hand(result)
+        for run in result.runs:
+            if run.end <= result.given:
+                self._settle_run(run)
+            elif run.start < result.given:
+                last = result.records[result.given - 1]
+                rest = result.records[result.given : run.end] + run.rest
+                self._settle_run(
+                    run._replace(next_offset=last.offset + 1, leader_epoch=last.leader_epoch, is_last=False, rest=rest)
+                )
+        self.result = None
 
-    def _finish(self, tp: TopicPartition, state: PartitionState, chunk: FetchedChunk) -> None:
-        """Note that a chunk is delivered, make room for the next, and let the other partitions have their turn."""
-        state.position = chunk.next_offset
-        state.leader_epoch = chunk.leader_epoch
-        state.damage = None
-        self._release(Consumed(tp, chunk.epoch, len(chunk.data)))
-        queue = self._queues.pop(tp)
-        queue.popleft()
-        if queue:
-            self._queues[tp] = queue
+    def _settle_run(self, run: Run) -> None:
+        """Move one position; a chunk that is used up makes room for the next and lets other partitions have a turn."""
+        delivery, chunk = run.delivery, run.delivery.chunk
+        tp = chunk.topic_partition
+        state = self._subscription.current(tp, chunk.epoch)
+        if state is None:
+            return
+        state.position, state.leader_epoch, state.damage = run.next_offset, run.leader_epoch, None
+        delivery.decoded = run.rest
+        if run.is_last:
+            self._release(Consumed(tp, chunk.epoch, chunk.next_offset))
+            queue = self._queues.get(tp)
+            if queue and queue[0] is delivery:
+                queue.popleft()
+            if queue:
+                self._queues.move_to_end(tp)
+            else:
+                self.drop(tp)
+
+    def processed(self) -> None:
+        """Take note that the application is done with the records it has been given."""
+        self.settle()
+        self._in_hand = {}
+
+    def step_back(self) -> None:
+        """Move the positions back to the records that the application was given last: it failed to process them."""
+        self.settle()
+        for tp, offset in self._in_hand.items():
+            if tp in self._subscription:
+                state = self._subscription.state(tp)
+                if state.position is not None and state.position > offset:
+                    state.position, state.leader_epoch = offset, NO_EPOCH
+        self._in_hand = {}
+
+    def _turns(self) -> Iterator[tuple[TopicPartition, Delivery | PartitionFailed]]:
+        """Yield what comes next, one of each partition that is not paused, then the second ones, and so on."""
+        depth, deepest = 0, 1
+        while depth < deepest:
+            for tp, queue in self._queues.items():
+                while queue and self._subscription.current(tp, queue[0].epoch) is None:
+                    queue.popleft()
+                if depth < len(queue) and not self._subscription.state(tp).paused:
+                    deepest = max(deepest, len(queue))
+                    yield tp, queue[depth]
+            depth += 1
 
     # --- what goes wrong --------------------------------------------------------------------------------------------
 
-    def _on_error(self, tp: TopicPartition, state: PartitionState, error: KafkaError) -> None:
+    def _on_error(self, tp: TopicPartition, error: KafkaError) -> None:
         """Apply the reset policy where it is about that, else raise; the next poll tries the same position again."""
-        self.drop(tp)
+        state = self._subscription.state(tp)
         is_out_of_range = isinstance(error, BrokerError) and error.code == ErrorCode.OFFSET_OUT_OF_RANGE
         if is_out_of_range and self._subscription.has_reset_policy:
             self._subscription.lose(tp, ResetCause.OUT_OF_RANGE)
+            self.drop(tp)
             return
         if isinstance(error, CorruptBatchError) and error.base_offset is not None and error.resume_offset is not None:
             state.damage = (error.base_offset, error.resume_offset)
         self._subscription.refetch(tp)
+        self.drop(tp)
         if is_out_of_range:
             text = f"{tp} has no offset {state.position}, and auto.offset.reset=none; seek to an offset that it has"
             raise InvalidOffsetError(text, partitions=(tp,)) from error
         raise error
+
+
+def _run(delivery: Delivery, start: int, limit: int) -> tuple[Run, list[Record]]:
+    """Return what a poll that has `start` records already takes of a chunk."""
+    chunk = delivery.chunk
+    delivery.fill(limit - start)
+    decoded, room = delivery.decoded, limit - start
+    some, rest = (decoded, []) if len(decoded) <= room else (decoded[:room], decoded[room:])
+    end = start + len(some)
+    if delivery.is_decoded and not rest:
+        first_offset = some[0].offset if some else chunk.next_offset
+        return Run(delivery, start, end, first_offset, chunk.next_offset, chunk.leader_epoch, True, rest), some
+    last = some[-1]
+    return Run(delivery, start, end, some[0].offset, last.offset + 1, last.leader_epoch, False, rest), some
+
+
+def _in_hand(result: PollResult) -> dict[TopicPartition, int]:
+    """Return the first offset in each partition of what was given last: one record of a loop, all of a poll."""
+    if not result.given:
+        return {}
+    if result.is_one_by_one:
+        record = result.records[result.given - 1]
+        return {TopicPartition(record.topic, record.partition): record.offset}
+    in_hand: dict[TopicPartition, int] = {}
+    for run in result.runs:
+        if run.end > run.start:
+            in_hand.setdefault(run.delivery.chunk.topic_partition, run.first_offset)
+    return in_hand
 
 
 def _truncation(tp: TopicPartition, position: int, event: Truncated) -> LogTruncationError:

@@ -5,7 +5,7 @@ polls nothing is taken from it. Shown by tests/sim/groups.
 """
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from kctl.client.clock import FOREVER_MS, Clock, Timer
@@ -51,6 +51,14 @@ class OpenCommit(NamedTuple):
     on_done: OnCommit | None
 
 
+class AssignmentUpdate(NamedTuple):
+    """A change of the assignment that is being applied: the steps that are left, and what the listener has raised."""
+
+    change: AssignmentChanged
+    steps: deque[Callable[[], object]]
+    errors: list[BaseException]
+
+
 class GroupSide:
     """What a consumer with a group.id has on the application's side.
 
@@ -84,9 +92,13 @@ class GroupSide:
         """A rebalance has ended since the subscription began; with no partition, where there are too few."""
         self.topic_ids = NO_IDS
         self._changes: deque[AssignmentChanged] = deque()
+        self._update: AssignmentUpdate | None = None
+        """The first change of those, when it is being applied."""
         self._failure: KafkaError | None = None
         self._open: dict[int, OpenCommit] = {}
-        self._ended: deque[tuple[OpenCommit, KafkaError | None]] = deque()
+        self._ended: dict[int, tuple[OpenCommit, KafkaError | None]] = {}
+        """Commits whose callback has not run, by id."""
+        self._has_failed_at_end = False
         self._last_commit_id = 0
         self._session_until_ms = 0
         """No record of subscribed partitions is handed out from then on, until the group confirms the membership."""
@@ -115,28 +127,32 @@ class GroupSide:
             self._term += 1
             self._has_share = False
         self._listener = listener or RebalanceListener()
-        self.subscribed = wanted._replace(term=self._term)
-        self._link.post([self.subscribed])
+        wanted = wanted._replace(term=self._term)
+        self._link.post([wanted])
+        self.subscribed = wanted
 
     def unsubscribe(self) -> None:
         """Give everything up and leave the group, without waiting for it."""
         if self.subscribed is None:
             return
         error = self.release_all()
+        self._link.post([Unsubscribe(self._clock.now_ms() + self._config.request_timeout_ms)])
         self.subscribed = None
         self._failure = None
-        self._link.post([Unsubscribe(self._clock.now_ms() + self._config.request_timeout_ms)])
         if error is not None:
             raise error
 
     def release_all(self) -> BaseException | None:
         """Commit where that is automatic, call the listener, and hold nothing; return what the listener raised."""
+        self._data.settle()
         held = self._subscription.assignment
         error = None
         if self.commits_itself:
             self._commit_positions(held)
         if held and self.subscribed is not None:
-            error = _called(self._listener.on_partitions_revoked, held)
+            errors: list[BaseException] = []
+            _call(self._listener.on_partitions_revoked, held, errors)
+            error = errors[0] if errors else None
         self._drop_all_but(())
         self._skip_changes()
         return error
@@ -168,7 +184,7 @@ class GroupSide:
             error, self._failure = self._failure, None
             raise error
         while self._changes:
-            self._apply(self._changes.popleft())
+            self._apply(self._changes[0])
         self.run_callbacks()
         now_ms = self._clock.now_ms()
         if now_ms >= self._auto_commit_at_ms:
@@ -182,26 +198,43 @@ class GroupSide:
         return self._auto_commit_at_ms
 
     def _apply(self, change: AssignmentChanged) -> None:
-        """Make the change the assignment: what goes is committed and told first, then what came is told."""
+        """Make the change the assignment: what goes is committed and told first, then what came is told.
+
+        What interrupts it leaves the remaining steps to the next poll; the step that was interrupted is repeated.
+        """
+        update = self._update
+        if update is None or update.change is not change:
+            update = self._update = self._update_for(change)
+        while update.steps:
+            update.steps[0]()
+            update.steps.popleft()
+        if self._changes and self._changes[0] is change:
+            self._changes.popleft()
+        for error in update.errors:
+            raise error
+
+    def _update_for(self, change: AssignmentChanged) -> AssignmentUpdate:
         lost = [tp for tp in self._subscription if change.is_lost or self._is_of_another_topic(tp, change)]
         revoked = [tp for tp in self._subscription if tp not in change.owned and tp not in lost]
         added = [tp for tp in change.owned if tp not in self._subscription or tp in lost]
-        errors: list[BaseException | None] = []
-        self.poll_ended()  # the listener's time counts for max.poll.interval.ms
+        update = AssignmentUpdate(change, deque(), [])
+        listener, errors, steps = self._listener, update.errors, update.steps
+        steps.append(self.poll_ended)  # the listener's time counts for max.poll.interval.ms
         if lost:
-            errors.append(_called(self._listener.on_partitions_lost, lost))
+            steps.append(lambda: _call(listener.on_partitions_lost, lost, errors))
         if revoked:
             if self.commits_itself:
-                self._commit_positions(revoked)
-            errors.append(_called(self._listener.on_partitions_revoked, revoked))
-        self._drop_all_but(change.owned, change.topic_ids)
-        self._has_share = change.is_complete
+                steps.append(lambda: self._commit_positions(revoked))
+            steps.append(lambda: _call(listener.on_partitions_revoked, revoked, errors))
+        steps.append(lambda: self._drop_all_but(change.owned, change.topic_ids))
+        steps.append(lambda: self._set_has_share(change.is_complete))
         if change.is_complete:
-            errors.append(_called(self._listener.on_partitions_assigned, added))
-        self._link.post([ChangeApplied(change.number), PollBegan()])
-        for error in errors:
-            if error is not None:
-                raise error
+            steps.append(lambda: _call(listener.on_partitions_assigned, added, errors))
+        steps.append(lambda: self._link.post([ChangeApplied(change.number), PollBegan()]))
+        return update
+
+    def _set_has_share(self, has_share: bool) -> None:
+        self._has_share = has_share
 
     def _is_of_another_topic(self, tp: TopicPartition, change: AssignmentChanged) -> bool:
         """Whether the topic of an assigned partition was deleted, and the group shares out one of the same name."""
@@ -217,6 +250,7 @@ class GroupSide:
 
     def positions(self, topic_partitions: Sequence[TopicPartition] | None = None) -> Offsets:
         """Return where the application stands in these partitions (None: all assigned), for a commit."""
+        self._data.settle()
         asked = self._subscription.assignment if topic_partitions is None else topic_partitions
         states = {tp: self._subscription.state(tp) for tp in asked}
         return {
@@ -236,7 +270,6 @@ class GroupSide:
 
     def commit_async(self, offsets: Offsets, on_done: OnCommit | None, *, may_retry: bool = False) -> int:
         self._last_commit_id += 1
-        self._open[self._last_commit_id] = OpenCommit(offsets, on_done)
         timeout_ms = self._config.default_api_timeout_ms
         deadline_at_ms = self._clock.start_ms() + timeout_ms
         as_member = self.subscribed is not None
@@ -244,6 +277,7 @@ class GroupSide:
         self._link.post(
             [CommitAsync(commit_id, taken, timeout_ms, deadline_at_ms, as_member, may_retry, self.topic_ids)]
         )
+        self._open[commit_id] = OpenCommit(offsets, on_done)
         return commit_id
 
     def _commit_positions(self, topic_partitions: Sequence[TopicPartition]) -> int | None:
@@ -251,27 +285,37 @@ class GroupSide:
         return self.commit_async(offsets, None, may_retry=True) if offsets else None
 
     def run_callbacks(self) -> None:
-        """Call back for every commit_async that has ended."""
+        """Call back for every commit_async that has ended; what a KeyboardInterrupt stops is called again."""
         while self._ended:
-            commit, error = self._ended.popleft()
-            if commit.on_done is not None:
-                commit.on_done(commit.offsets, error)
+            commit_id, (commit, error) = next(iter(self._ended.items()))
+            try:
+                if commit.on_done is not None:
+                    commit.on_done(commit.offsets, error)
+            except KeyboardInterrupt:
+                raise
+            except BaseException:
+                self._ended.pop(commit_id, None)
+                raise
+            self._ended.pop(commit_id, None)
 
     def end_commits(self, late: KafkaError) -> bool:
         """End the commits that are still on their way with that error; return whether all had succeeded."""
-        are_done = not self._open and all(error is None for _, error in self._ended)
-        self._ended.extend((commit, late) for commit in self._open.values())
+        if self._open or any(error is not None for _, error in self._ended.values()):
+            self._has_failed_at_end = True
+        self._ended.update({commit_id: (commit, late) for commit_id, commit in self._open.items()})
         self._open.clear()
-        return are_done
+        return not self._has_failed_at_end
 
     def last_callbacks(self) -> BaseException | None:
         """Run every callback that is left and return the first error that one raised."""
         first: BaseException | None = None
-        while self._ended:
-            try:
-                self.run_callbacks()
-            except BaseException as error:  # noqa: BLE001 - it is raised when the consumer is closed
-                first = first or error
+        for commit_id, (commit, error) in list(self._ended.items()):
+            if commit.on_done is not None:
+                try:
+                    commit.on_done(commit.offsets, error)
+                except BaseException as raised:  # noqa: BLE001 - it is raised when the consumer is closed
+                    first = first or raised
+            self._ended.pop(commit_id, None)
         return first
 
     # --- what the network says --------------------------------------------------------------------------------------
@@ -291,7 +335,10 @@ class GroupSide:
             case CommitDone(commit_id, error):
                 if commit_id == self._auto_commit_id:
                     self._auto_commit_id = None
-                self._ended.append((self._open.pop(commit_id), error))
+                commit = self._open.get(commit_id)
+                if commit is not None:  # an interrupt may have come before it was noted, or after this
+                    self._ended[commit_id] = (commit, error)
+                    del self._open[commit_id]
 
     def _on_change(self, change: AssignmentChanged) -> None:
         """Keep the change for the next poll; one of a subscription that is over has nothing left to change.
@@ -301,6 +348,8 @@ class GroupSide:
         if self.subscribed is None or change.term != self._term:
             self._link.post_quietly(ChangeApplied(change.number))
             return
+        if self._changes and self._changes[-1] is change:
+            return  # it was taken when an interrupt came
         if change.is_lost:
             self._skip_changes()
         self._changes.append(change)
@@ -311,12 +360,24 @@ class GroupSide:
         self._changes.clear()
 
 
-def _called(
-    method: Callable[[Sequence[TopicPartition]], None], partitions: list[TopicPartition]
-) -> BaseException | None:
-    """Call a method of the listener and return what it raised: the change has to be finished in any case."""
+def _call(
+    method: Callable[[Sequence[TopicPartition]], None], partitions: list[TopicPartition], errors: list[BaseException]
+) -> None:
+    """Call a method of the listener and keep what it raises: the change has to be finished in any case."""
     try:
         method(partitions)
-    except BaseException as error:  # noqa: BLE001 - the caller raises it when it is done
-        return error
-    return None
+    except BaseException as error:  # noqa: BLE001 - raised when the change is applied
+        errors.append(error)
+
+
+def checked_offsets(
+    offsets: Mapping[TopicPartition, int | OffsetAndMetadata],
+) -> dict[TopicPartition, OffsetAndMetadata]:
+    """Return what a caller wants committed, in one form; ValueError for an offset that cannot be one."""
+    checked: dict[TopicPartition, OffsetAndMetadata] = {}
+    for tp, given in offsets.items():
+        committed = given if isinstance(given, OffsetAndMetadata) else OffsetAndMetadata(given)
+        if committed.offset < 0:
+            raise ValueError(f"{tp}: an offset is not negative: {committed.offset}")
+        checked[TopicPartition(*tp)] = committed
+    return checked

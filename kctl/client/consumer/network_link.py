@@ -1,6 +1,8 @@
 """NetworkLink: the application's end of the two queues, and the only place where a consumer's call blocks.
 
 Owns the open call and the wake-up flag; knows nothing of partitions. Waiting is always: look, then wait for the flag.
+A KeyboardInterrupt may come after any call in here: an event leaves its queue when it was taken, and who takes one
+expects it twice.
 Shown by tests/unit/consumer/test_network_link.py.
 """
 
@@ -64,16 +66,24 @@ class NetworkLink:
     def post(self, events: Iterable[ToNetwork]) -> None:
         """Hand events to the network loop, and announce those posted quietly; without any, it is left asleep."""
         for event in events:
-            self._outbox.append(event)
             self._is_unannounced = True
+            self._outbox.append(event)
         if self._is_unannounced:
-            self._is_unannounced = False
             self._wake_network()
+            self._is_unannounced = False
+
+    def post_each(self, events: deque[ToNetwork]) -> None:
+        """Hand over the events of a queue; each leaves it when the network has it, so it may be handed over twice."""
+        while events:
+            self._is_unannounced = True
+            self._outbox.append(events[0])
+            events.popleft()
+        self.post(())
 
     def post_quietly(self, event: ToNetwork) -> None:
         """Hand over an event that can wait for the next `post` or for the loop's next turn."""
-        self._outbox.append(event)
         self._is_unannounced = True
+        self._outbox.append(event)
 
     # --- the other --------------------------------------------------------------------------------------------------
 
@@ -89,8 +99,8 @@ class NetworkLink:
             self._is_woken = False
             raise WakeupError("wakeup() was called")
         if self._fatal_error is not None:
-            error, self._fatal_error = self._fatal_error, None
             self.post([TryAgain()])
+            error, self._fatal_error = self._fatal_error, None
             raise error
         if self.last_word is not None:
             failure = self.last_word.failure
@@ -100,7 +110,8 @@ class NetworkLink:
     def drain(self) -> None:
         """Take everything the network has said so far and raise nothing."""
         while self._inbox:
-            self._take(self._inbox.popleft())
+            self._take(self._inbox[0])
+            self._inbox.popleft()
 
     def wait(self, timer: Timer, until_ms: int = FOREVER_MS) -> bool:
         """Wait for news until the timer's end, or an earlier instant; return False when the timer's end has come."""
@@ -125,8 +136,8 @@ class NetworkLink:
         self._last_call_id += 1
         call_id = self._last_call_id
         self._done = self._progress = None
-        self.post([question(call_id)])
         try:
+            self.post([question(call_id)])
             self.wait_until(self._is_answered, timer, "waiting for the network loop to take the call")
         finally:
             done, self._done, self._progress = self._done, None, None

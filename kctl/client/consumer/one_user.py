@@ -51,12 +51,14 @@ def for_one_user(method: Callable[Concatenate[C, P], R]) -> Callable[Concatenate
         me = one_user.caller()
         if held_by.get(_USER) == me:
             return method(self, *args, **kwargs)
-        if held_by.setdefault(_USER, me) != me:
-            text = f"{method.__name__}(): another thread is using this consumer; only wakeup() may be called meanwhile"
-            raise ConcurrentModificationError(text)
         try:
+            if held_by.setdefault(_USER, me) != me:
+                call = method.__name__.lstrip("_")  # poll() guards the part that works, _poll()
+                text = f"{call}(): another thread is using this consumer; only wakeup() may be called meanwhile"
+                raise ConcurrentModificationError(text)
             return method(self, *args, **kwargs)
         finally:
-            held_by.clear()
+            if held_by.get(_USER) == me:
+                held_by.clear()
 
     return guarded

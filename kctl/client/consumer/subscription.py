@@ -1,9 +1,11 @@
 """Subscription: what is assigned, and where the application stands in each partition.
 
 Owned by the application thread. Knows nothing of brokers: it decides *what* is wanted (`changes` for the network),
-never how it is got. Shown by tests/unit/consumer/test_subscription.py.
+never how it is got. A KeyboardInterrupt may come after any call in here, so a decision is made by statements without a
+call, and changes leave one by one. Shown by tests/unit/consumer/test_subscription.py.
 """
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from enum import Enum
 
@@ -87,7 +89,7 @@ class Subscription:
         self.has_group = has_group
         self._partitions: dict[TopicPartition, PartitionState] = {}
         self._unsettled: dict[TopicPartition, None] = {}
-        self._changes: list[ToNetwork] = []
+        self._changes: deque[ToNetwork] = deque()
         self._last_epoch = 0
 
     # --- what is there ----------------------------------------------------------------------------------------------
@@ -134,9 +136,10 @@ class Subscription:
         before = self._partitions
         dropped = [tp for tp, state in before.items() if wanted.get(tp) != state.topic_id]
         kept = {tp: state for tp, state in before.items() if wanted.get(tp) == state.topic_id}
-        self._changes += [Forget(tp) for tp in dropped]
-        self._partitions = {tp: kept.get(tp) or PartitionState(self._next_epoch(), wanted[tp]) for tp in wanted}
-        self._unsettled = {tp: None for tp, state in self._partitions.items() if state.stage is not Stage.FETCHING}
+        partitions = {tp: kept.get(tp) or PartitionState(self._next_epoch(), wanted[tp]) for tp in wanted}
+        unsettled = {tp: None for tp, state in partitions.items() if state.stage is not Stage.FETCHING}
+        self._changes.extend([Forget(tp) for tp in dropped])
+        self._partitions, self._unsettled = partitions, unsettled
         return dropped
 
     def seek(
@@ -151,34 +154,42 @@ class Subscription:
 
         An offset inside the damaged batch that was just raised, but not its first, is a wish to go past that batch.
         """
-        state = self._restart(topic_partition)
+        state, epoch = self.state(topic_partition), self._next_epoch()
         damage, state.damage = state.damage, None
         if damage is not None and damage[0] < offset < damage[1]:
             offset = damage[1]
+        state.epoch = epoch
+        state.waiting = None
         state.position = offset
         state.fetch_end = end_offset
         state.leader_epoch = leader_epoch
         state.lost_offset = None
         state.stage = Stage.POSITIONED
+        self._unsettled[topic_partition] = None
 
     def reset(self, topic_partition: TopicPartition, timestamp_ms: int | None) -> None:
         """Forget the position; find it anew by timestamp, or by the policy where that is None."""
-        state = self._restart(topic_partition)
+        self._reset(topic_partition, timestamp_ms, None, ResetCause.OUT_OF_RANGE)
+
+    def _reset(
+        self, topic_partition: TopicPartition, timestamp_ms: int | None, lost_offset: int | None, lost_by: ResetCause
+    ) -> None:
+        state, epoch = self.state(topic_partition), self._next_epoch()
+        state.epoch = epoch
+        state.waiting = None
         state.position = None
         state.fetch_end = MAX_OFFSET
         state.leader_epoch = NO_EPOCH
-        state.lost_offset = None
+        state.lost_offset, state.lost_by = lost_offset, lost_by
         state.damage = None
         state.reset_timestamp_ms = timestamp_ms
         state.may_be_committed = False
         state.stage = Stage.UNPOSITIONED
+        self._unsettled[topic_partition] = None
 
     def lose(self, topic_partition: TopicPartition, cause: ResetCause) -> None:
         """Have the policy find another position: this one does not exist."""
-        lost_offset = self.state(topic_partition).position
-        self.reset(topic_partition, None)
-        state = self.state(topic_partition)
-        state.lost_offset, state.lost_by = lost_offset, cause
+        self._reset(topic_partition, None, self.state(topic_partition).position, cause)
 
     def rewind(self, topic_partition: TopicPartition, offset: int, leader_epoch: int) -> None:
         """Go back to where the log was cut."""
@@ -190,22 +201,25 @@ class Subscription:
 
     def refetch(self, topic_partition: TopicPartition) -> None:
         """Fetch from the position again, after an error ended the last attempt."""
-        state = self._restart(topic_partition)
+        state, epoch = self.state(topic_partition), self._next_epoch()
+        state.epoch = epoch
+        state.waiting = None
         state.stage = Stage.UNPOSITIONED if state.position is None else Stage.POSITIONED
+        self._unsettled[topic_partition] = None
 
     def set_paused(self, topic_partition: TopicPartition, paused: bool) -> None:
         state = self.state(topic_partition)
         if state.paused != paused:
-            state.paused = paused
             if state.stage is Stage.FETCHING:
                 self._changes.append(Pause(topic_partition, paused))
+            state.paused = paused
 
     # --- what the network said --------------------------------------------------------------------------------------
 
     def resolved(self, topic_partition: TopicPartition, epoch: int, offset: int, leader_epoch: int = NO_EPOCH) -> None:
         """Take the position that was looked for, unless a later decision made it obsolete."""
         state = self.current(topic_partition, epoch)
-        if state is not None:
+        if state is not None and state.stage is Stage.RESOLVING:
             if state.lost_offset is not None:
                 self._changes.append(PositionMoved(topic_partition, state.lost_offset, offset, state.lost_by))
                 state.lost_offset = None
@@ -226,11 +240,11 @@ class Subscription:
 
     @property
     def has_changes(self) -> bool:
-        """Whether `take_changes` may have something to say."""
+        """Whether `changes` may have something."""
         return bool(self._changes or self._unsettled)
 
-    def take_changes(self, reset_policy_timestamp_ms: int | None) -> list[ToNetwork]:
-        """Return what the network must be told since the last call.
+    def changes(self, reset_policy_timestamp_ms: int | None) -> deque[ToNetwork]:
+        """Return what the network does not know yet; the caller takes out what it has posted.
 
         Called when data is wanted, not when it is decided, so that assign() followed by seek() looks up no offset.
         Partitions for which neither a seek nor the policy (None: `none`) says where to start are left `unpositioned`.
@@ -241,8 +255,7 @@ class Subscription:
                 self._start(tp, state)
             elif state.stage is Stage.UNPOSITIONED:
                 self._resolve(tp, state, reset_policy_timestamp_ms)
-        changes, self._changes = self._changes, []
-        return changes
+        return self._changes
 
     @property
     def unpositioned(self) -> list[TopicPartition]:
@@ -251,27 +264,18 @@ class Subscription:
 
     def _start(self, topic_partition: TopicPartition, state: PartitionState) -> None:
         assert state.position is not None
-        del self._unsettled[topic_partition]
-        state.stage = Stage.FETCHING
         position, leader_epoch = state.position, state.leader_epoch
         start = StartFetch(topic_partition, state.epoch, position, leader_epoch, state.topic_id, state.fetch_end)
-        self._changes.append(start)
-        if state.paused:
-            self._changes.append(Pause(topic_partition, True))
+        self._changes.extend([start, Pause(topic_partition, True)] if state.paused else [start])
+        state.stage = Stage.FETCHING
+        del self._unsettled[topic_partition]
 
     def _resolve(self, topic_partition: TopicPartition, state: PartitionState, policy_timestamp_ms: int | None) -> None:
         timestamp_ms = policy_timestamp_ms if state.reset_timestamp_ms is None else state.reset_timestamp_ms
         is_committed_first = self.has_group and state.may_be_committed
         if timestamp_ms is not None or is_committed_first:
-            state.stage = Stage.RESOLVING
             self._changes.append(ResolvePosition(topic_partition, state.epoch, timestamp_ms, is_committed_first))
-
-    def _restart(self, topic_partition: TopicPartition) -> PartitionState:
-        state = self.state(topic_partition)
-        state.epoch = self._next_epoch()
-        state.waiting = None
-        self._unsettled[topic_partition] = None
-        return state
+            state.stage = Stage.RESOLVING
 
     def _next_epoch(self) -> int:
         self._last_epoch += 1

@@ -5,7 +5,9 @@ The twin for tests is `kctl.sandbox.sim`. Shown by tests/loopback/test_system.py
 
 import os
 import threading
+from _thread import allocate_lock
 from collections.abc import Callable
+from contextlib import suppress
 from random import Random
 
 from kctl.client.clock import SystemClock
@@ -19,15 +21,21 @@ waited for, or that the system gives to another thread, does not end the wait, s
 
 
 class ThreadWaiter:
-    """A flag between threads."""
+    """A flag between threads, which a signal handler may raise too.
 
-    __slots__ = ("event",)
+    A lock used as a binary semaphore: free is up. An Event has a lock inside; a handler that runs while its own thread
+    holds that lock would wait for itself.
+    """
+
+    __slots__ = ("lowered",)
 
     def __init__(self) -> None:
-        self.event = threading.Event()
+        self.lowered = allocate_lock()
+        self.lowered.acquire()
 
     def notify(self) -> None:
-        self.event.set()
+        with suppress(RuntimeError):  # it is up already
+            self.lowered.release()
 
 
 class ThreadTask:
@@ -66,13 +74,13 @@ class ThreadDriver:
 
     def wait(self, waiter: Waiter, deadline_at_ms: int) -> bool:
         assert isinstance(waiter, ThreadWaiter)
-        event = waiter.event
-        while not event.is_set():
+        lowered = waiter.lowered
+        while not lowered.acquire(blocking=False):
             remaining_s = self._clock.seconds_until(deadline_at_ms)
             if remaining_s <= 0:
                 return False
-            event.wait(min(remaining_s, _LONGEST_WAIT_S))
-        event.clear()
+            if lowered.acquire(timeout=min(remaining_s, _LONGEST_WAIT_S)):
+                break
         return True
 
     def spawn(self, loop: Callable[[], None], name: str) -> ThreadTask:
@@ -80,12 +88,10 @@ class ThreadDriver:
 
     def join(self, task: Task, deadline_at_ms: int) -> bool:
         assert isinstance(task, ThreadTask)
-        try:
+        while not task.is_over:  # a wait that was interrupted may have lowered the flag
             if not self.wait(task.ended, deadline_at_ms):
-                return False
-        finally:
-            if task.is_over:
-                task.ended.notify()  # further callers find it ended too, also where this one was interrupted
+                return task.is_over
+        task.ended.notify()  # further callers find it ended too
         task.thread.join()  # only its last instructions are left
         return True
 

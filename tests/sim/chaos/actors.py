@@ -1,14 +1,18 @@
 """The applications of a run: each uses one consumer after the other, at random while there is chaos, calmly after it.
 
+They poll, some polls are ended by Ctrl-C; or they loop over the consumer and leave the loop early.
+
 What they do is drawn from streams named after them, so that deleting a fault changes nothing else by itself. They
 write everything into the history and judge nothing. Shown by tests/sim/chaos/test_seeds.py.
 """
 
 import re
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from kctl.client.cluster import TopicPartition
+from kctl.client.consumer.closing import CloseResult
 from kctl.client.consumer.consumer import Consumer, ConsumerRecord
 from kctl.client.consumer.events import Stop
 from kctl.client.consumer.group_events import Offsets
@@ -19,6 +23,7 @@ from kctl.client.events import Expired, Failed, Lost, ResponseReceived
 from kctl.sandbox.sim import sim_runtime
 from tests.sim.chaos.plan import ClientPlan
 from tests.sim.chaos.world import BOOTSTRAP, Phase, World
+from tests.sim.interrupts import Interrupted
 
 T = TypeVar("T")
 TIMEOUTS_MS = (0, 1, 10, 100, 500, 2000)
@@ -27,6 +32,11 @@ HANDSHAKE = ("ApiVersions", "SaslHandshake", "SaslAuthenticate")
 OLDER_MS = 3_600_000
 CALM_POLL_MS = 500
 CLOSE_MS = 30_000
+LOOPED = 0.15
+"""The part of polls that are loops instead."""
+INTERRUPTED = 0.05
+"""The part of polls that Ctrl-C may end, and at which boundary at most."""
+MOST_BOUNDARIES = 150
 
 
 class Written(NamedTuple):
@@ -43,6 +53,10 @@ def value_of(record: ConsumerRecord) -> Written:
     """Return what a record says of itself."""
     topic, *numbers = (record.value or b"/-1/-1/-1/-1").decode().split("/")
     return Written(topic, *map(int, numbers))
+
+
+class Interrupt(KafkaError):
+    """The call was ended by a KeyboardInterrupt."""
 
 
 class Listener(RebalanceListener):
@@ -76,6 +90,8 @@ class Life:
         self.plan = plan
         self.proc = f"{plan.name}.{number}"
         self.chance = world.hub.rng(f"app.{self.proc}")
+        self.manners = world.hub.rng(f"manners.{self.proc}")
+        """How it reads: by polls, in loops that end early, or interrupted by Ctrl-C."""
         # A group does not notice that a static member comes back with other topics (KIP-345): these want the same.
         wants_all = self.chance.random() < 0.7 or world.phase is not Phase.CHAOS or plan.is_static
         self.topics: tuple[str, ...] = EVERYTHING if wants_all else ("t",)
@@ -141,7 +157,7 @@ class Life:
         )
 
     def poll(self, timeout_ms: int) -> list[ConsumerRecord]:
-        polled = self.call("poll", lambda: self.consumer.poll(timeout_ms / 1000), timeout_ms, outcome=self._runs)
+        polled = self.call("poll", lambda: self._polled(timeout_ms), timeout_ms, outcome=self._runs)
         if polled is None:  # an error that may come at once again
             self.world.hub.sleep_ms(self.chance.choice([1, 1, 20, 200]))
         records = polled or []
@@ -156,10 +172,36 @@ class Life:
             ready = [tp for tp, why in self.consumer.waiting_for().items() if why.kind is WaitKind.DELIVERABLE]
             if ready and not self.world.hub.stalled_until_us(self.plan.name):
                 self.world.history.event(self.proc, "slept", ready)
+        self._look_around()
+        return records
+
+    def _look_around(self) -> None:
         self.owned = self.consumer.assignment
         for tp in [tp for tp in self.next if tp not in self.owned]:
             del self.next[tp]
+
+    def _polled(self, timeout_ms: int) -> list[ConsumerRecord]:
+        is_chosen = self.world.phase is Phase.CHAOS and self.manners.random() < INTERRUPTED
+        if not is_chosen or sys.gettrace() is not None:  # one at a time: all actors share the trace function
+            return self.consumer.poll(timeout_ms / 1000)
+        interrupted = Interrupted(self.manners.randint(1, MOST_BOUNDARIES))
+        if interrupted(lambda: self.consumer.poll(timeout_ms / 1000)):
+            raise Interrupt(f"Ctrl-C at {interrupted.at}")
+        records: list[ConsumerRecord] = interrupted.result
         return records
+
+    def loop(self, limit_ms: int) -> None:
+        """Loop over the consumer and leave the loop early, by `break` or because somebody wakes the consumer."""
+        end_ms = self.world.hub.now_ms + limit_ms
+        self._wake_in(limit_ms)
+        records = iter(self.consumer)
+        for _ in range(self.manners.randint(1, 8)):
+            left_ms = max(0, end_ms - self.world.hub.now_ms)
+            record = self.call("next", lambda: next(records), left_ms, outcome=lambda record: self._runs([record]))
+            if record is None:
+                break
+            self.next[TopicPartition(record.topic, record.partition)] = record.offset + 1
+        self._look_around()
 
     def _runs(self, records: list[ConsumerRecord]) -> dict[str, Any]:
         """What a poll returned: runs of offsets without a gap or a cut, and records that are not what was written."""
@@ -225,7 +267,10 @@ class Life:
         """Do one thing, mostly poll."""
         if self.chance.random() < 0.6:
             timeout_ms = self.chance.choice(TIMEOUTS_MS)
-            self.poll(timeout_ms)
+            if self.manners.random() < LOOPED:
+                self.loop(timeout_ms)
+            else:
+                self.poll(timeout_ms)
             if timeout_ms == 0:
                 self.world.hub.sleep_ms(self.chance.randint(1, 100))
             return
@@ -314,6 +359,9 @@ class Life:
             self.call("partitions_for", lambda: self.consumer.partitions_for("t", ms / 1000), ms, outcome=len)
 
     def _wake_later(self) -> None:
+        self._wake_in(self.chance.randint(1, 500))
+
+    def _wake_in(self, delay_ms: int) -> None:
         consumer, proc, world = self.consumer, self.proc, self.world
 
         def wake() -> None:
@@ -321,7 +369,7 @@ class Life:
                 world.history.event(proc, "wakeup")
                 consumer.wakeup()
 
-        world.hub.call_later_ms(self.chance.randint(1, 500), self.proc, wake)
+        world.hub.call_later_ms(delay_ms, self.proc, wake)
 
     def _commit_sync(self) -> None:
         offsets = self._offsets()
@@ -414,6 +462,16 @@ class Life:
         )
         self.world.gone(self.proc)
 
+    def fail(self) -> None:
+        """Leave `with` by an exception."""
+
+        def leave() -> CloseResult:
+            self.consumer.__exit__(ValueError, None, None)
+            return self.consumer.close()
+
+        self.call("close", leave, CLOSE_MS, outcome=lambda result: result._asdict())
+        self.world.gone(self.proc)
+
     def crash(self) -> None:
         """End as a process does that is killed: its sockets are closed, nobody is told."""
         self.world.history.event(self.proc, "crash")
@@ -423,58 +481,3 @@ class Life:
 
 def _plain(offsets: dict[TopicPartition, int] | None) -> list[Any] | None:
     return None if offsets is None else [[tp, offset] for tp, offset in offsets.items()]
-
-
-class Actor:
-    """One application: lives until the run is over."""
-
-    def __init__(self, world: World, plan: ClientPlan) -> None:
-        self.world = world
-        self.plan = plan
-        self.chance = world.hub.rng(f"lives.{plan.name}")
-        self.life: Life | None = None
-        self.is_to_bounce = False
-        """Close, and come back at once."""
-        self.is_settled = False
-        """It has seen that the faults are over."""
-        self._lives = 0
-
-    def __call__(self) -> None:
-        while self.world.phase is not Phase.OVER:
-            self._lives += 1
-            self._live()
-
-    def _live(self) -> None:
-        world = self.world
-        life = self.life = Life(world, self.plan, self._lives)
-        end_ms = world.hub.now_ms + self.chance.randint(2000, 9000)
-        while world.phase is Phase.CHAOS and not (self.plan.is_restless and world.hub.now_ms >= end_ms):
-            life.step()
-        if world.phase is Phase.CHAOS:
-            self._end(life)
-            return
-        life.settle()
-        self.is_settled = True
-        while world.phase is not Phase.OVER and not self.is_to_bounce:
-            life.calm_step()
-        life.close(CLOSE_MS)
-        self.is_to_bounce = False
-
-    def _end(self, life: Life) -> None:
-        """Some are closed, with more or less time; some crash."""
-        if self.chance.random() < 0.5:
-            life.crash()
-        else:
-            life.close(self.chance.choice([0, 1, 500, 5000, CLOSE_MS]))
-        self.life = None
-        self.world.hub.sleep_ms(self.chance.randint(1, 3000))
-
-
-def write_steadily(world: World) -> None:
-    """Append batches to random partitions until the end, more slowly once it is calm."""
-    chance = world.hub.rng("writer")
-    while world.phase in (Phase.CHAOS, Phase.HEAL):
-        there = world.partitions()
-        if world.phase is Phase.CHAOS and there:
-            world.write(chance.choice(there), chance.randint(1, 20))
-        world.hub.sleep_ms(chance.randint(20, 600))

@@ -8,7 +8,7 @@
 | C3 int-poll-skip | the same between two runs of one poll |
 | C4 not-owned | only what is owned and not paused is delivered |
 | C5 position | position() is the offset after the last delivered |
-| C6 committed-too-far | nothing is committed that poll had not returned before the call that committed it |
+| C6 committed-too-far | nothing is committed that the application was not given before the call that committed it |
 | C7 wrong-start | a new owner starts at what is committed, |
 | C9 wrong-reset | and by the reset policy only where nothing is, or it is gone |
 | C8 unseen | after healing every record was delivered to every group that starts at the earliest |
@@ -28,7 +28,7 @@ from tests.sim.chaos.history import CLUSTER, Entry
 from tests.sim.chaos.plan import Plan
 
 LATE_SLACK_MS = 100
-COMMITTING = ("poll", "commit_sync", "commit_async", "close", "unsubscribe", "subscribe", "assign")
+COMMITTING = ("poll", "next", "commit_sync", "commit_async", "close", "unsubscribe", "subscribe", "assign")
 """Calls that may commit, or let go of, what earlier polls returned."""
 
 
@@ -100,7 +100,7 @@ class ConsumerRules:
         elif entry.kind == "invoke":
             self._asked[proc] = entry
             self._invoke(entry, facts, places, paused)
-        elif entry.kind == "ok" and entry.what == "poll":
+        elif entry.kind == "ok" and entry.what in ("poll", "next"):
             yield from self._poll(entry, facts, places, paused)
         elif entry.kind == "ok" and entry.what == "position":
             yield from self._position(entry, facts, places)
@@ -289,7 +289,7 @@ class ConsumerRules:
             return
         if offset in facts.commits_of(facts.groups[proc], tp).since(0):
             return  # where it started, in an assignment that is over by now
-        text = f"{tp}: {offset} is committed, and polls had returned up to {self._reach.get((proc, tp))}"
+        text = f"{tp}: {offset} is committed, and it was given records up to {self._reach.get((proc, tp))}"
         yield broken("C6 committed-too-far", entry, f"{proc}: {text}")
 
     # --- questions --------------------------------------------------------------------------------------------------

@@ -23,8 +23,10 @@ from tests.sim.chaos.rules_refusals import REFUSALS
 COMMIT_LIMIT_MS = 250
 CLOSE_LIMIT_MS = 1000
 _ANY = ("WakeupError", "ApiTimeout")
+_OF_POLL = ("WakeupError", "InvalidOffsetError", "UnreleasedInstanceIdError")  # KIP-848: after a crash, for a session
 EXPECTED: dict[str, tuple[str, ...]] = {
-    "poll": ("WakeupError", "InvalidOffsetError", "UnreleasedInstanceIdError"),  # KIP-848: after a crash, for a session
+    "poll": ("Interrupt", *_OF_POLL),
+    "next": _OF_POLL,
     "position": (*_ANY, "InvalidOffsetError"),
     "commit_sync": (*_ANY, "CommitFailedError"),
     "committed": _ANY,
@@ -43,7 +45,7 @@ REFUSED = {
 """Errors of polls and commits while a group is told to refuse members."""
 OF_TOPICS = ("UnknownTopicOrPartitionError", "UnknownTopicIdError", "LogTruncationError")
 """Errors of calls about a topic that is gone, or was made anew with less in it."""
-OF_CUTS = ("poll", "position")
+OF_CUTS = ("poll", "next", "position")
 """Calls that tell of a log that was cut, where no reset policy goes on."""
 
 
@@ -111,9 +113,9 @@ class DeadlineRules:
             return  # R10 says when that is wrong
         if entry.error == "LogTruncationError" and entry.what in OF_CUTS and self._cuts_logs:
             return
-        if entry.error in self._refusals and entry.what in ("poll", "commit_sync"):
+        if entry.error in self._refusals and entry.what in ("poll", "next", "commit_sync"):
             return
-        if entry.error == "NoProgressError" and entry.what == "poll" and self._may_stand_still:
+        if entry.error == "NoProgressError" and entry.what in ("poll", "next") and self._may_stand_still:
             return
         is_expected = entry.error in EXPECTED.get(entry.what, ()) and entry.error != "WakeupError"
         # With a call of less than a second even a healthy cluster may be too far away.

@@ -51,8 +51,8 @@ class GroupRules:
         if entry.proc == CLUSTER:
             yield from self._of_cluster(entry, facts)
             return
-        if entry.what == "poll":
-            if entry.kind == "ok":
+        if entry.what in ("poll", "next"):
+            if entry.kind == "ok" and entry.what == "poll":  # the next record of a loop may need no poll
                 self._has_polled[entry.proc] = True
             self._polled_ms[entry.proc] = None if entry.kind == "invoke" else entry.at_ms
         yield from self._of_fenced(entry)

@@ -8,10 +8,11 @@ from kctl.client.consumer.consumer import Consumer
 from kctl.client.errors import KafkaError
 from kctl.sandbox.sim import sim_runtime
 from tests.sim.chaos import frame
-from tests.sim.chaos.actors import Actor, value_of, write_steadily
+from tests.sim.chaos.actors import value_of
 from tests.sim.chaos.checker import check
 from tests.sim.chaos.faults import Trouble
 from tests.sim.chaos.frame import Outcome
+from tests.sim.chaos.lives import Actor, write_steadily
 from tests.sim.chaos.plan import MAX_POLL_MS, Plan
 from tests.sim.chaos.world import BOOTSTRAP, World
 

@@ -65,8 +65,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "paused partitions deliver",
         f"{_CONSUMER}/fetched_data.py",
-        "if not self._subscription.state(tp).paused:",
-        "if self._subscription.state(tp) is not None:",
+        " and not self._subscription.state(tp).paused:",
+        ":",
     ),
     Mutant(
         "commits one too far",
@@ -187,5 +187,23 @@ MUTANTS: tuple[Mutant, ...] = (
         f"{_MANAGERS}/fetch_pace.py",
         "if early >= EARLY_RESPONSES:",
         "if False:",
+    ),
+    Mutant(
+        "a loop counts as given all that was polled",
+        f"{_CONSUMER}/consumer.py",
+        "                result.given += 1",
+        "                result.given = result.count",
+    ),
+    Mutant(
+        "a poll counts as given before it returns",
+        f"{_CONSUMER}/fetched_data.py",
+        "            if run.end <= result.given:",
+        "            if run.end <= result.given or not result.is_one_by_one:",
+    ),
+    Mutant(
+        "an event leaves its queue before it is taken",
+        f"{_CONSUMER}/network_link.py",
+        "            self._take(self._inbox[0])\n            self._inbox.popleft()",
+        "            self._take(self._inbox.popleft())",
     ),
 )

@@ -9,15 +9,18 @@ from kctl.client.clock import ManualClock
 from kctl.client.cluster import Cluster, Node, PartitionInfo, TopicInfo, TopicPartition
 from kctl.client.cluster_client import ClusterClient, LedgerMark
 from kctl.client.config import ConsumerConfig
-from kctl.client.consumer.events import ToApplication
+from kctl.client.consumer.chunk import FetchedChunk
+from kctl.client.consumer.events import ToApplication, ToNetwork
+from kctl.client.consumer.fetched_data import FetchedData
 from kctl.client.consumer.managers.requests import Outgoing
+from kctl.client.consumer.subscription import Subscription
 from kctl.client.errors import Account, BrokerError, KafkaError
 from kctl.client.events import Event
 from kctl.client.metadata import Metadata
 from kctl.client.network.in_flight import Answer, OnDone
 from kctl.client.protocol.schema import Request, Response
 from kctl.client.protocol.versions import NodeVersions
-from kctl.client.records import RecordBatchBuilder, stamp_batch
+from kctl.client.records import Record, RecordBatchBuilder, stamp_batch
 from kctl.client.records.crc import crc32c
 
 T0 = TopicPartition("t", 0)
@@ -38,6 +41,34 @@ def topic(name: str, leaders: list[int], *, topic_id: bytes = TOPIC_ID, error: B
     """A topic whose partition i is led by leaders[i]."""
     partitions = {i: PartitionInfo(name, i, leader, leader_epoch=7) for i, leader in enumerate(leaders)}
     return TopicInfo(name, topic_id, False, error, partitions)
+
+
+def take_changes(subscription: Subscription, reset_policy_timestamp_ms: int | None) -> list[ToNetwork]:
+    """Take out what the network does not know yet, as a poll does."""
+    changes = subscription.changes(reset_policy_timestamp_ms)
+    taken = list(changes)
+    changes.clear()
+    return taken
+
+
+def take(data: FetchedData, limit: int) -> list[Record]:
+    """Take the next records as an application that polls, and comes back."""
+    result = data.take_records(limit)
+    if result is None:
+        return []
+    result.given = result.count
+    data.settle()
+    return result.records
+
+
+def take_chunk(data: FetchedData) -> FetchedChunk | None:
+    """Take the next chunk as an application that polls, and comes back."""
+    result = data.take_chunk()
+    if result is None:
+        return None
+    result.given = result.count
+    data.settle()
+    return result.chunk
 
 
 class FakeNetwork:

@@ -167,7 +167,7 @@ def test_a_full_partition_waits_until_its_data_is_consumed() -> None:
     assert asked(request) == [("t", 1, 0)]
     assert message(request).max_wait_ms == 20, "the full partition must not wait for the quiet one"
     answer(request, brings(data(1, b"", end=0)))
-    desk.manager.consumed(T0, 1, len(big))
+    desk.manager.consumed(T0, 1, 1)
     assert asked(desk.request()) == [("t", 1, 0), ("t", 0, 1)]
 
 
@@ -180,9 +180,20 @@ def test_the_budget_bounds_what_is_held_and_in_flight() -> None:
     answer(one, brings(data(0, big)))
     answer(two, brings(data(1, big)))
     assert desk.requests() == []
-    desk.manager.consumed(T0, 1, len(big))
+    desk.manager.consumed(T0, 1, 1)
     assert desk.requests() == [], "what is left is less than half of a node's share"
-    desk.manager.consumed(T1, 2, len(big) - 300)
+
+
+def test_what_is_left_of_the_budget_is_shared_by_the_nodes() -> None:
+    client = FakeClient(topic("t", [1, 2]))
+    desk = Desk(client, T0, T1, max_partition_fetch_bytes=1000, prefetch_bytes=1200)
+    one, two = desk.requests()
+    overhead = len(batch(0, 1, value_bytes=900)) - 900
+    answer(one, brings(data(0, batch(0, 1, value_bytes=900))))
+    answer(two, brings(data(1, batch(0, 1, value_bytes=300 - overhead))))
+    assert desk.requests() == []
+    desk.manager.consumed(T0, 1, 1)
+    desk.manager.consumed(T0, 1, 1)  # a KeyboardInterrupt may repeat it
     assert [(asked(request), message(request).max_bytes) for request in desk.requests()] == [
         ([("t", 0, 1)], 600),
         ([("t", 1, 1)], 300),
@@ -204,7 +215,7 @@ def test_a_record_larger_than_every_limit_is_taken_and_then_waited_for() -> None
     answer(desk.request(), brings(data(0, huge)))
     assert isinstance(desk.reports.take()[0], Fetched)
     assert desk.requests() == []
-    desk.manager.consumed(T0, 1, len(huge))
+    desk.manager.consumed(T0, 1, 1)
     assert asked(desk.request()) == [("t", 0, 1)]
 
 
@@ -214,7 +225,7 @@ def test_limits_of_nothing_still_bring_a_batch_at_a_time() -> None:
     assert message(request).max_bytes == 0
     answer(request, brings(data(0, batch(0, 1))))
     assert desk.requests() == []
-    desk.manager.consumed(T0, 1, len(batch(0, 1)))
+    desk.manager.consumed(T0, 1, 1)
     assert asked(desk.request()) == [("t", 0, 1)]
 
 

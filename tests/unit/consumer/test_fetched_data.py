@@ -17,7 +17,7 @@ from kctl.client.consumer.fetched_data import FetchedData
 from kctl.client.consumer.subscription import Stage, Subscription
 from kctl.client.errors import BrokerError, CorruptBatchError, InvalidOffsetError, LogTruncationError
 from kctl.client.events import ResetCause
-from tests.unit.consumer.fakes import T0, T1, batch
+from tests.unit.consumer.fakes import T0, T1, batch, take, take_changes, take_chunk
 
 
 class Desk:
@@ -28,7 +28,7 @@ class Desk:
         self.subscription.assign([T0, T1])
         for tp in (T0, T1):
             self.subscription.seek(tp, 0)
-        self.subscription.take_changes(None)
+        take_changes(self.subscription, None)
         self.released: list[Consumed] = []
         self.data = FetchedData(self.subscription, self.released.append)
 
@@ -46,7 +46,7 @@ class Desk:
         self.data.truncated(Truncated(T0, self.subscription.state(T0).epoch, 99, end_offset, epoch))
 
     def changes(self) -> list[ToNetwork]:
-        return self.subscription.take_changes(EARLIEST_TIMESTAMP)
+        return take_changes(self.subscription, EARLIEST_TIMESTAMP)
 
     def position(self, tp: TopicPartition) -> int | None:
         return self.subscription.state(tp).position
@@ -56,19 +56,19 @@ def test_positions_follow_what_is_delivered_and_room_is_made_at_the_end() -> Non
     desk = Desk()
     data = batch(0, 4) + batch(4, 4, gap=2)
     desk.bring(T0, data)
-    assert [record.offset for record in desk.data.take_records(3)] == [0, 1, 2]
+    assert [record.offset for record in take(desk.data, 3)] == [0, 1, 2]
     assert (desk.position(T0), desk.released) == (3, [])
-    assert [record.offset for record in desk.data.take_records(3)] == [3, 4, 5]
-    assert [record.offset for record in desk.data.take_records(100)] == [6, 7]
+    assert [record.offset for record in take(desk.data, 3)] == [3, 4, 5]
+    assert [record.offset for record in take(desk.data, 100)] == [6, 7]
     assert desk.position(T0) == 10
-    assert desk.released == [Consumed(T0, 3, len(data))]
-    assert desk.data.take_records(100) == []
+    assert desk.released == [Consumed(T0, 3, 10)]
+    assert take(desk.data, 100) == []
 
 
 def test_a_record_knows_its_topic_and_partition() -> None:
     desk = Desk()
     desk.bring(T1, batch(0, 1))
-    [record] = desk.data.take_records(9)
+    [record] = take(desk.data, 9)
     assert (record.topic, record.partition, record.offset, record.value) == ("t", 1, 0, b"00000")
 
 
@@ -77,7 +77,7 @@ def test_partitions_take_turns_chunk_by_chunk() -> None:
     desk.bring(T0, batch(0, 2))
     desk.bring(T0, batch(2, 2), 2)
     desk.bring(T1, batch(0, 2))
-    order = [(record.partition, record.offset) for record in desk.data.take_records(100)]
+    order = [(record.partition, record.offset) for record in take(desk.data, 100)]
     assert order == [(0, 0), (0, 1), (1, 0), (1, 1), (0, 2), (0, 3)]
 
 
@@ -86,7 +86,7 @@ def test_what_was_fetched_before_a_seek_is_dropped() -> None:
     old = FetchedChunk(T0, desk.subscription.state(T0).epoch, 0, 2, batch(0, 2))
     desk.subscription.seek(T0, 50)
     desk.data.add_chunk(old)
-    assert desk.data.take_records(100) == []
+    assert take(desk.data, 100) == []
     assert desk.position(T0) == 50
 
 
@@ -95,9 +95,9 @@ def test_a_paused_partition_keeps_its_data() -> None:
     desk.bring(T0, batch(0, 2))
     desk.bring(T1, batch(0, 1))
     desk.subscription.set_paused(T0, True)
-    assert [record.partition for record in desk.data.take_records(100)] == [1]
+    assert [record.partition for record in take(desk.data, 100)] == [1]
     desk.subscription.set_paused(T0, False)
-    assert [record.offset for record in desk.data.take_records(100)] == [0, 1]
+    assert [record.offset for record in take(desk.data, 100)] == [0, 1]
 
 
 def test_a_damaged_batch_is_raised_after_what_lies_before_it_and_names_the_way_past_it() -> None:
@@ -105,9 +105,9 @@ def test_a_damaged_batch_is_raised_after_what_lies_before_it_and_names_the_way_p
     bad = bytearray(batch(3, 2))
     bad[-1] ^= 1
     desk.bring(T0, batch(0, 3) + bytes(bad) + batch(5, 1))
-    assert [record.offset for record in desk.data.take_records(100)] == [0, 1, 2]
+    assert [record.offset for record in take(desk.data, 100)] == [0, 1, 2]
     with pytest.raises(CorruptBatchError, match="t-0, batch at offset 3") as caught:
-        desk.data.take_records(100)
+        take(desk.data, 100)
     assert (caught.value.topic, caught.value.partition, caught.value.base_offset) == ("t", 0, 3)
     assert caught.value.resume_offset == 5
     assert desk.position(T0) == 3
@@ -121,14 +121,14 @@ def test_damage_in_one_partition_leaves_the_others_flowing() -> None:
     desk.bring(T0, bytes(bad))
     desk.bring(T1, batch(0, 1))
     with pytest.raises(CorruptBatchError):
-        desk.data.take_records(100)
-    assert [record.partition for record in desk.data.take_records(100)] == [1]
+        take(desk.data, 100)
+    assert [record.partition for record in take(desk.data, 100)] == [1]
 
 
 def test_out_of_range_resets_by_the_policy_without_an_error() -> None:
     desk = Desk()
     desk.fail(T0, ErrorCode.OFFSET_OUT_OF_RANGE)
-    assert desk.data.take_records(100) == []
+    assert take(desk.data, 100) == []
     assert desk.position(T0) is None
     assert desk.subscription.state(T0).stage is Stage.UNPOSITIONED
 
@@ -137,7 +137,7 @@ def test_out_of_range_is_raised_without_a_policy() -> None:
     desk = Desk(has_reset_policy=False)
     desk.fail(T0, ErrorCode.OFFSET_OUT_OF_RANGE)
     with pytest.raises(InvalidOffsetError, match="t-0 has no offset 0") as caught:
-        desk.data.take_records(100)
+        take(desk.data, 100)
     assert caught.value.partitions == (T0,)
     assert desk.position(T0) == 0
 
@@ -146,21 +146,21 @@ def test_an_error_comes_in_its_turn() -> None:
     desk = Desk()
     desk.bring(T0, batch(0, 2))
     desk.fail(T0, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-    assert len(desk.data.take_records(100)) == 2
+    assert len(take(desk.data, 100)) == 2
     with pytest.raises(BrokerError, match="TOPIC_AUTHORIZATION_FAILED"):
-        desk.data.take_records(100)
-    assert desk.data.take_records(100) == []
+        take(desk.data, 100)
+    assert take(desk.data, 100) == []
 
 
 def test_a_chunk_is_handed_over_whole_with_the_position_after_it() -> None:
     desk = Desk()
     desk.bring(T0, batch(0, 4))
-    desk.data.take_records(1)
-    chunk = desk.data.take_chunk()
+    take(desk.data, 1)
+    chunk = take_chunk(desk.data)
     assert chunk is not None
     assert [record.offset for record in chunk.reader().records()] == [1, 2, 3]
     assert desk.position(T0) == 4
-    assert desk.data.take_chunk() is None
+    assert take_chunk(desk.data) is None
 
 
 # --- positions that move unasked ------------------------------------------------------------------------------------
@@ -169,9 +169,9 @@ def test_a_chunk_is_handed_over_whole_with_the_position_after_it() -> None:
 def test_a_position_that_does_not_exist_is_told_of_when_its_successor_is_found() -> None:
     desk = Desk()
     desk.bring(T0, batch(0, 3))
-    desk.data.take_records(100)
+    take(desk.data, 100)
     desk.fail(T0, ErrorCode.OFFSET_OUT_OF_RANGE)
-    desk.data.take_records(100)
+    take(desk.data, 100)
     [resolve] = desk.changes()
     assert isinstance(resolve, ResolvePosition)
     desk.subscription.resolved(T0, resolve.epoch, 40)
@@ -188,7 +188,7 @@ def test_a_position_that_does_not_exist_is_told_of_when_its_successor_is_found()
 def test_a_seek_meanwhile_is_the_callers_wish_and_not_told() -> None:
     desk = Desk()
     desk.fail(T0, ErrorCode.OFFSET_OUT_OF_RANGE)
-    desk.data.take_records(100)
+    take(desk.data, 100)
     desk.changes()
     desk.subscription.seek(T0, 7)
     assert [type(each) for each in desk.changes()] == [StartFetch]
@@ -197,14 +197,14 @@ def test_a_seek_meanwhile_is_the_callers_wish_and_not_told() -> None:
 def test_positions_know_the_epoch_of_the_record_before_them() -> None:
     desk = Desk()
     desk.bring(T0, batch(0, 4))
-    desk.data.take_records(2)
+    take(desk.data, 2)
     assert desk.subscription.state(T0).leader_epoch == 7
     desk.subscription.refetch(T0)
     assert desk.changes() == [StartFetch(T0, desk.subscription.state(T0).epoch, 2, 7)]
     desk.subscription.seek(T0, 1)
     assert desk.subscription.state(T0).leader_epoch == -1
     desk.bring(T0, batch(0, 4))
-    desk.data.take_chunk()
+    take_chunk(desk.data)
     assert desk.subscription.state(T0).leader_epoch == 7
 
 
@@ -215,16 +215,16 @@ def test_a_log_cut_behind_the_position_drops_what_was_fetched_and_goes_on() -> N
     desk = Desk(has_reset_policy=False)
     desk.bring(T0, batch(0, 4))
     desk.bring(T0, batch(4, 4), 4)
-    desk.data.take_records(4)
+    take(desk.data, 4)
     desk.cut(6)
-    assert desk.data.take_records(100) == []
+    assert take(desk.data, 100) == []
     assert desk.changes() == [StartFetch(T0, desk.subscription.state(T0).epoch, 4, 7)]
 
 
 def test_a_log_cut_before_the_position_takes_it_back_to_the_cut_and_says_so() -> None:
     desk = Desk()
     desk.bring(T0, batch(0, 4))
-    desk.data.take_records(100)
+    take(desk.data, 100)
     desk.cut(2)
     assert desk.position(T0) == 2
     epoch = desk.subscription.state(T0).epoch
@@ -234,7 +234,7 @@ def test_a_log_cut_before_the_position_takes_it_back_to_the_cut_and_says_so() ->
 def test_a_cut_that_nobody_can_place_is_left_to_the_policy() -> None:
     desk = Desk()
     desk.bring(T0, batch(0, 4))
-    desk.data.take_records(100)
+    take(desk.data, 100)
     desk.cut(-1)
     [resolve] = desk.changes()
     assert isinstance(resolve, ResolvePosition)
@@ -245,11 +245,11 @@ def test_a_cut_that_nobody_can_place_is_left_to_the_policy() -> None:
 def test_without_a_policy_truncation_is_raised_until_the_caller_seeks() -> None:
     desk = Desk(has_reset_policy=False)
     desk.bring(T0, batch(0, 4))
-    desk.data.take_records(100)
+    take(desk.data, 100)
     for end_offset, divergent in ((2, 2), (-1, None)):
         desk.cut(end_offset)
         with pytest.raises(LogTruncationError, match="t-0 was read up to offset 4 of a log that was cut") as caught:
-            desk.data.take_records(100)
+            take(desk.data, 100)
         error = caught.value
         assert (error.topic, error.partition, error.offset, error.divergent_offset) == ("t", 0, 4, divergent)
         assert error.partitions == (T0,)
@@ -257,7 +257,7 @@ def test_without_a_policy_truncation_is_raised_until_the_caller_seeks() -> None:
     desk.cut(2)
     desk.subscription.seek(T0, 2)
     desk.data.drop(T0)
-    assert desk.data.take_records(100) == []
+    assert take(desk.data, 100) == []
 
 
 def test_a_cut_of_an_earlier_decision_is_no_news() -> None:
@@ -275,7 +275,7 @@ def test_a_paused_partition_gives_back_what_is_unread() -> None:
     desk = Desk()
     desk.bring(T0, batch(0, 4))
     desk.bring(T1, batch(0, 4))
-    desk.data.take_records(2)
+    take(desk.data, 2)
     desk.subscription.set_paused(T0, True)
     desk.changes()
     for tp in (T0, T1):
@@ -291,7 +291,7 @@ def test_a_paused_partition_gives_back_what_is_unread() -> None:
 
 def raised(desk: Desk) -> CorruptBatchError:
     with pytest.raises(CorruptBatchError) as caught:
-        desk.data.take_records(100)
+        take(desk.data, 100)
     return caught.value
 
 
@@ -305,7 +305,7 @@ def damaged(base_offset: int, count: int) -> bytes:
 def test_a_seek_into_a_damaged_batch_goes_past_it(offset: int) -> None:
     desk = Desk()
     desk.bring(T0, batch(0, 3) + damaged(3, 3) + batch(6, 1))
-    desk.data.take_records(100)
+    take(desk.data, 100)
     raised(desk)
     desk.bring(T0, damaged(3, 3), 3)
     raised(desk)  # polling again tries again
@@ -325,6 +325,6 @@ def test_what_is_not_in_front_any_more_is_not_skipped() -> None:
     desk.bring(T0, damaged(0, 3))
     raised(desk)
     desk.bring(T0, batch(0, 3))
-    assert len(desk.data.take_records(2)) == 2, "damaged on the way only"
+    assert len(take(desk.data, 2)) == 2, "damaged on the way only"
     desk.subscription.seek(T0, 1)
     assert desk.position(T0) == 1

@@ -11,7 +11,7 @@ from kctl.client.consumer.subscription import Subscription
 from kctl.client.protocol.api.fetch import AbortedTransaction, PartitionData
 from kctl.client.records import control_batch
 from kctl.client.records.batch import TRANSACTIONAL, encode_batch
-from tests.unit.consumer.fakes import T0, FakeClient, answer, topic
+from tests.unit.consumer.fakes import T0, FakeClient, answer, take, take_changes, topic
 from tests.unit.consumer.test_fetch_manager import Desk, asked, brings
 from tests.unit.records.handmade import batch, record
 
@@ -138,7 +138,7 @@ def test_exactly_what_was_committed_is_delivered_however_it_is_cut_into_fetches(
     subscription.seek(T0, 0)
     released: list[Consumed] = []
     delivered = FetchedData(subscription, released.append)
-    [start] = subscription.take_changes(None)
+    [start] = take_changes(subscription, None)
     assert isinstance(start, StartFetch)
     desk.manager.start(start)
     offsets: list[int] = []
@@ -150,7 +150,7 @@ def test_exactly_what_was_committed_is_delivered_however_it_is_cut_into_fetches(
             if isinstance(event, Fetched):
                 delivered.add_chunk(event.chunk)
         while delivered.has(T0):
-            offsets += [each.offset for each in delivered.take_records(chance.randint(1, 5))]
+            offsets += [each.offset for each in take(delivered, chance.randint(1, 5))]
         while released:
             desk.manager.consumed(*released.pop())
     assert offsets == log.shown
@@ -161,7 +161,7 @@ def test_chunks_without_any_record_move_the_position() -> None:
     subscription = Subscription()
     subscription.assign([T0])
     subscription.seek(T0, 0)
-    subscription.take_changes(None)
+    take_changes(subscription, None)
     released: list[Consumed] = []
     delivered = FetchedData(subscription, released.append)
     desk = Desk(FakeClient(topic("t", [1])), isolation_level="read_committed")
@@ -171,6 +171,6 @@ def test_chunks_without_any_record_move_the_position() -> None:
     answer(desk.request(), brings(part))
     [fetched] = [each for each in desk.reports.take() if isinstance(each, Fetched)]
     delivered.add_chunk(fetched.chunk)
-    assert delivered.take_records(10) == []
+    assert take(delivered, 10) == []
     assert subscription.state(T0).position == 8
-    assert [each.size_bytes for each in released] == [len(marker)]
+    assert [each.next_offset for each in released] == [8]

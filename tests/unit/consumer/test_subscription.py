@@ -1,9 +1,16 @@
 import pytest
 
-from kctl.client.consumer.events import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, Forget, Pause, ResolvePosition, StartFetch
+from kctl.client.consumer.events import (
+    EARLIEST_TIMESTAMP,
+    LATEST_TIMESTAMP,
+    Forget,
+    Pause,
+    ResolvePosition,
+    StartFetch,
+)
 from kctl.client.consumer.subscription import Subscription
 from kctl.client.errors import IllegalStateError
-from tests.unit.consumer.fakes import T0, T1, T2, TOPIC_ID
+from tests.unit.consumer.fakes import T0, T1, T2, TOPIC_ID, take_changes
 
 
 def fetching(offset: int = 5) -> Subscription:
@@ -11,30 +18,30 @@ def fetching(offset: int = 5) -> Subscription:
     subscription = Subscription()
     subscription.assign([T0])
     subscription.seek(T0, offset)
-    subscription.take_changes(None)
+    take_changes(subscription, None)
     return subscription
 
 
 def test_a_position_is_looked_up_by_the_policy() -> None:
     subscription = Subscription()
     subscription.assign([T0, T1])
-    assert subscription.take_changes(LATEST_TIMESTAMP) == [ResolvePosition(T0, 1, -1), ResolvePosition(T1, 2, -1)]
-    assert subscription.take_changes(LATEST_TIMESTAMP) == []
+    assert take_changes(subscription, LATEST_TIMESTAMP) == [ResolvePosition(T0, 1, -1), ResolvePosition(T1, 2, -1)]
+    assert take_changes(subscription, LATEST_TIMESTAMP) == []
     subscription.resolved(T0, 1, 42)
-    assert subscription.take_changes(LATEST_TIMESTAMP) == [StartFetch(T0, 1, 42)]
+    assert take_changes(subscription, LATEST_TIMESTAMP) == [StartFetch(T0, 1, 42)]
 
 
 def test_assign_then_seek_looks_up_nothing() -> None:
     subscription = Subscription()
     subscription.assign([T0])
     subscription.seek(T0, 5)
-    assert subscription.take_changes(LATEST_TIMESTAMP) == [StartFetch(T0, 2, 5)]
+    assert take_changes(subscription, LATEST_TIMESTAMP) == [StartFetch(T0, 2, 5)]
 
 
 def test_a_look_up_that_was_overtaken_by_a_seek_is_ignored() -> None:
     subscription = Subscription()
     subscription.assign([T0])
-    [resolve] = subscription.take_changes(LATEST_TIMESTAMP)
+    [resolve] = take_changes(subscription, LATEST_TIMESTAMP)
     assert isinstance(resolve, ResolvePosition)
     subscription.seek(T0, 5)
     subscription.resolved(T0, resolve.epoch, 42)
@@ -44,7 +51,7 @@ def test_a_look_up_that_was_overtaken_by_a_seek_is_ignored() -> None:
 def test_partitions_that_stay_assigned_keep_their_position_and_fetch() -> None:
     subscription = fetching(5)
     assert subscription.assign([T1, T0]) == []
-    assert subscription.take_changes(EARLIEST_TIMESTAMP) == [ResolvePosition(T1, 3, EARLIEST_TIMESTAMP)]
+    assert take_changes(subscription, EARLIEST_TIMESTAMP) == [ResolvePosition(T1, 3, EARLIEST_TIMESTAMP)]
     assert subscription.state(T0).position == 5
     assert subscription.assignment == [T1, T0]
 
@@ -52,7 +59,7 @@ def test_partitions_that_stay_assigned_keep_their_position_and_fetch() -> None:
 def test_dropped_partitions_are_forgotten_and_start_anew_when_they_return() -> None:
     subscription = fetching()
     assert subscription.assign([T2]) == [T0]
-    assert Forget(T0) in subscription.take_changes(EARLIEST_TIMESTAMP)
+    assert Forget(T0) in take_changes(subscription, EARLIEST_TIMESTAMP)
     subscription.assign([T0])
     assert subscription.state(T0).position is None
 
@@ -61,21 +68,21 @@ def test_without_a_policy_a_partition_stays_unpositioned() -> None:
     subscription = Subscription()
     subscription.assign([T0, T1])
     subscription.seek(T1, 3)
-    assert subscription.take_changes(None) == [StartFetch(T1, 3, 3)]
+    assert take_changes(subscription, None) == [StartFetch(T1, 3, 3)]
     assert subscription.unpositioned == [T0]
 
 
 def test_an_explicit_seek_to_an_end_needs_no_policy() -> None:
     subscription = fetching()
     subscription.reset(T0, EARLIEST_TIMESTAMP)
-    assert subscription.take_changes(None) == [ResolvePosition(T0, 3, EARLIEST_TIMESTAMP)]
+    assert take_changes(subscription, None) == [ResolvePosition(T0, 3, EARLIEST_TIMESTAMP)]
     assert subscription.unpositioned == []
 
 
 def test_refetch_keeps_the_position_under_a_new_epoch() -> None:
     subscription = fetching(5)
     subscription.refetch(T0)
-    assert subscription.take_changes(None) == [StartFetch(T0, 3, 5)]
+    assert take_changes(subscription, None) == [StartFetch(T0, 3, 5)]
     assert subscription.current(T0, 2) is None
     assert subscription.current(T0, 3) is subscription.state(T0)
 
@@ -83,22 +90,22 @@ def test_refetch_keeps_the_position_under_a_new_epoch() -> None:
 def test_the_end_of_a_range_stays_until_the_next_seek() -> None:
     subscription = fetching(5)
     subscription.seek(T0, 7, end_offset=9)
-    assert subscription.take_changes(None) == [StartFetch(T0, 3, 7, end_offset=9)]
+    assert take_changes(subscription, None) == [StartFetch(T0, 3, 7, end_offset=9)]
     subscription.refetch(T0)
-    assert subscription.take_changes(None) == [StartFetch(T0, 4, 7, end_offset=9)]
+    assert take_changes(subscription, None) == [StartFetch(T0, 4, 7, end_offset=9)]
     subscription.rewind(T0, 6, 1)
-    assert StartFetch(T0, 5, 6, 1, end_offset=9) in subscription.take_changes(None)
+    assert StartFetch(T0, 5, 6, 1, end_offset=9) in take_changes(subscription, None)
     subscription.seek(T0, 8)
-    assert subscription.take_changes(None) == [StartFetch(T0, 6, 8)]
+    assert take_changes(subscription, None) == [StartFetch(T0, 6, 8)]
 
 
 def test_pause_is_told_once_and_again_with_a_new_fetch() -> None:
     subscription = fetching(5)
     subscription.set_paused(T0, True)
     subscription.set_paused(T0, True)
-    assert subscription.take_changes(None) == [Pause(T0, True)]
+    assert take_changes(subscription, None) == [Pause(T0, True)]
     subscription.seek(T0, 9)
-    assert subscription.take_changes(None) == [StartFetch(T0, 3, 9), Pause(T0, True)]
+    assert take_changes(subscription, None) == [StartFetch(T0, 3, 9), Pause(T0, True)]
     assert subscription.paused == [T0]
 
 
@@ -111,9 +118,9 @@ def test_a_partition_of_a_topic_that_was_made_anew_is_another_one() -> None:
     subscription = Subscription()
     subscription.assign([T0, T1], {"t": TOPIC_ID})
     subscription.seek(T0, 5)
-    assert StartFetch(T0, 3, 5, topic_id=TOPIC_ID) in subscription.take_changes(None)
+    assert StartFetch(T0, 3, 5, topic_id=TOPIC_ID) in take_changes(subscription, None)
     assert subscription.assign([T0, T1], {"t": TOPIC_ID}) == []
     assert subscription.assign([T0], {"t": TOPIC_ID[::-1]}) == [T0, T1]
     assert subscription.state(T0).position is None
     forgotten = [Forget(T0), Forget(T1)]
-    assert subscription.take_changes(EARLIEST_TIMESTAMP) == [*forgotten, ResolvePosition(T0, 4, EARLIEST_TIMESTAMP)]
+    assert take_changes(subscription, EARLIEST_TIMESTAMP) == [*forgotten, ResolvePosition(T0, 4, EARLIEST_TIMESTAMP)]

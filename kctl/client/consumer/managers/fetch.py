@@ -75,9 +75,14 @@ class FetchManager:
     # --- what the application decided -------------------------------------------------------------------------------
 
     def start(self, event: StartFetch) -> None:
-        """Fetch from there on; whatever was held or is in flight for the partition no longer counts."""
-        state = FetchState(event.epoch, event.offset, event.leader_epoch, event.topic_id, event.end_offset)
+        """Fetch from there on; whatever was held or is in flight for the partition no longer counts.
+
+        The same decision may be reported twice, where a KeyboardInterrupt came in between.
+        """
         before = self._partitions.get(event.topic_partition)
+        if before is not None and before.epoch == event.epoch:
+            return
+        state = FetchState(event.epoch, event.offset, event.leader_epoch, event.topic_id, event.end_offset)
         if before is not None:
             state.node_id = before.node_id
             state.follower_id, state.follower_until_ms = before.follower_id, before.follower_until_ms
@@ -104,11 +109,11 @@ class FetchManager:
             state.paused = paused
             state.is_asked_back = False
 
-    def consumed(self, topic_partition: TopicPartition, epoch: int, size_bytes: int) -> None:
-        """Make room: the application is done with so many bytes."""
+    def consumed(self, topic_partition: TopicPartition, epoch: int, next_offset: int) -> None:
+        """Make room: the application is done with the chunks up to there."""
         state = self._partitions.get(topic_partition)
         if state is not None and state.epoch == epoch:
-            state.buffered_bytes -= size_bytes
+            state.consumed(next_offset)
 
     def stop(self, now_ms: int, deadline_at_ms: int) -> None:
         """Fetch no more and give up the sessions, which may take until then."""
@@ -376,7 +381,7 @@ class FetchManager:
             state.next_offset = walk.next_offset
             state.bytes_per_offset = walk.end / max(1, walk.next_offset - fetch_offset)
             state.fetched_epoch = walk.leader_epoch
-            state.buffered_bytes += len(whole)
+            state.buffer(walk.next_offset, len(whole))
             self._news.wait(tp, state, "")
             self._tell_end(tp, state)
             self._news.report(

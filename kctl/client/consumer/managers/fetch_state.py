@@ -3,6 +3,7 @@
 Shown by tests/unit/consumer/test_fetch_manager.py.
 """
 
+from collections import deque
 from typing import NamedTuple
 
 from kctl.client.cluster import NO_EPOCH, NO_TOPIC_ID, PartitionInfo, TopicPartition
@@ -21,9 +22,10 @@ class FetchState:
     """Where one partition is fetched next, and what is known of it."""
 
     __slots__ = (
-        "asked_epoch", "attempts", "buffered_bytes", "bytes_per_offset", "checked_epoch", "end_offset", "epoch",
-        "fetched_epoch", "follower_id", "follower_until_ms", "high_watermark", "is_asked_back", "last_stable_offset",
-        "leader_only_until_ms", "next_offset", "node_id", "paused", "reason", "retry_at_ms", "stopped", "topic_id"
+        "_buffered", "asked_epoch", "attempts", "buffered_bytes", "bytes_per_offset", "checked_epoch", "end_offset",
+        "epoch", "fetched_epoch", "follower_id", "follower_until_ms", "high_watermark", "is_asked_back",
+        "last_stable_offset", "leader_only_until_ms", "next_offset", "node_id", "paused", "reason", "retry_at_ms",
+        "stopped", "topic_id"
     )  # fmt: skip
 
     def __init__(
@@ -55,6 +57,8 @@ class FetchState:
         self.node_id: int | None = None
         """Where a request about it is in flight."""
         self.buffered_bytes = 0
+        self._buffered: deque[tuple[int, int]] = deque()
+        """The chunks that the application has not consumed: where each ends, and its size."""
         self.is_asked_back = False
         """The application is to give back what it holds of it unread, as others need the room."""
         self.retry_at_ms = 0
@@ -72,6 +76,16 @@ class FetchState:
     def is_at_its_end(self) -> bool:
         """Whether all is fetched that the application wants."""
         return self.next_offset >= self.end_offset
+
+    def buffer(self, next_offset: int, size_bytes: int) -> None:
+        """Count a chunk that was handed over."""
+        self._buffered.append((next_offset, size_bytes))
+        self.buffered_bytes += size_bytes
+
+    def consumed(self, next_offset: int) -> None:
+        """Count the chunks up to there no longer."""
+        while self._buffered and self._buffered[0][0] <= next_offset:
+            self.buffered_bytes -= self._buffered.popleft()[1]
 
     def wanted_bytes(self, most: int) -> int:
         """Return how many bytes to ask for: a little more than what is left to the end should have."""

@@ -1,0 +1,68 @@
+"""The lives of an application: it makes a consumer, uses it, ends it and makes the next; and one that writes records.
+
+Shown by tests/sim/chaos/test_seeds.py.
+"""
+
+from tests.sim.chaos.actors import CLOSE_MS, Life
+from tests.sim.chaos.plan import ClientPlan
+from tests.sim.chaos.world import Phase, World
+
+FAILING = 0.2
+"""The part of ends that are those of `with` by an exception."""
+
+
+class Actor:
+    """One application: lives until the run is over."""
+
+    def __init__(self, world: World, plan: ClientPlan) -> None:
+        self.world = world
+        self.plan = plan
+        self.chance = world.hub.rng(f"lives.{plan.name}")
+        self.life: Life | None = None
+        self.is_to_bounce = False
+        """Close, and come back at once."""
+        self.is_settled = False
+        """It has seen that the faults are over."""
+        self._lives = 0
+
+    def __call__(self) -> None:
+        while self.world.phase is not Phase.OVER:
+            self._lives += 1
+            self._live()
+
+    def _live(self) -> None:
+        world = self.world
+        life = self.life = Life(world, self.plan, self._lives)
+        end_ms = world.hub.now_ms + self.chance.randint(2000, 9000)
+        while world.phase is Phase.CHAOS and not (self.plan.is_restless and world.hub.now_ms >= end_ms):
+            life.step()
+        if world.phase is Phase.CHAOS:
+            self._end(life)
+            return
+        life.settle()
+        self.is_settled = True
+        while world.phase is not Phase.OVER and not self.is_to_bounce:
+            life.calm_step()
+        life.close(CLOSE_MS)
+        self.is_to_bounce = False
+
+    def _end(self, life: Life) -> None:
+        """Some are closed, with more or less time; some crash."""
+        if self.chance.random() < 0.5:
+            life.crash()
+        elif life.manners.random() < FAILING:
+            life.fail()
+        else:
+            life.close(self.chance.choice([0, 1, 500, 5000, CLOSE_MS]))
+        self.life = None
+        self.world.hub.sleep_ms(self.chance.randint(1, 3000))
+
+
+def write_steadily(world: World) -> None:
+    """Append batches to random partitions until the end, more slowly once it is calm."""
+    chance = world.hub.rng("writer")
+    while world.phase in (Phase.CHAOS, Phase.HEAL):
+        there = world.partitions()
+        if world.phase is Phase.CHAOS and there:
+            world.write(chance.choice(there), chance.randint(1, 20))
+        world.hub.sleep_ms(chance.randint(20, 600))

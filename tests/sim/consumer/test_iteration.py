@@ -1,0 +1,262 @@
+"""`for record in consumer`: the position moves record by record, however the loop ends."""
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+
+import pytest
+
+from kctl.client.cluster import TopicPartition
+from kctl.client.consumer.consumer import Consumer
+from kctl.client.consumer.rebalance_listener import RebalanceListener
+from kctl.sandbox.sim import Hub
+from tests.sim.consumer.scene import Scene
+
+T = tuple(TopicPartition("t", number) for number in range(3))
+COUNT = 100
+
+
+@pytest.fixture
+def scene() -> Iterator[Scene]:
+    with Hub(seed=23) as hub:
+        scene = Scene(hub)
+        scene.write(0, COUNT)
+        yield scene
+
+
+class Failure(Exception):
+    """What an application raises."""
+
+
+def committed(scene: Scene, tp: TopicPartition = T[0]) -> int | None:
+    """Return what group g has committed."""
+    with scene.consumer(group_id="g") as consumer:
+        found = consumer.committed([tp])[tp]
+        return None if found is None else found.offset
+
+
+def reader(scene: Scene, *tps: TopicPartition, **properties: object) -> Consumer:
+    consumer = scene.consumer(group_id="g", **properties)
+    consumer.assign(tps or T[:1])
+    return consumer
+
+
+def given(consumer: Consumer, count: int) -> list[int]:
+    """Return the offsets of the next records of a loop that ends after so many."""
+    offsets: list[int] = []
+    for record in consumer:
+        offsets.append(record.offset)
+        if len(offsets) == count:
+            break
+    return offsets
+
+
+def test_break_after_first_record_commits_first_record_only(scene: Scene) -> None:
+    def body() -> int | None:
+        with reader(scene) as consumer:
+            assert given(consumer, 1) == [0]
+        return committed(scene)
+
+    assert scene.run(body) == 1
+
+
+def fails(consumer: Consumer, process: Callable[[Consumer], None]) -> None:
+    """Have `with` end by the exception of `process`."""
+    with contextlib.suppress(Failure), consumer:
+        process(consumer)
+        raise AssertionError("it does not fail")
+
+
+def test_exception_in_loop_does_not_commit_record_in_hand(scene: Scene) -> None:
+    def process(consumer: Consumer) -> None:
+        for record in consumer:
+            if record.offset == 10:
+                raise Failure
+
+    def body() -> int | None:
+        fails(reader(scene), process)
+        return committed(scene)
+
+    assert scene.run(body) == 10
+
+
+def test_exception_after_other_calls_in_loop_does_not_commit_record_in_hand(scene: Scene) -> None:
+    def process(consumer: Consumer) -> None:
+        for record in consumer:
+            assert consumer.position(T[0]) == record.offset + 1
+            assert consumer.current_lag(T[0]) == COUNT - 1 - record.offset
+            if record.offset == 10:
+                raise Failure
+
+    def body() -> int | None:
+        fails(reader(scene), process)
+        return committed(scene)
+
+    assert scene.run(body) == 10
+
+
+def test_exception_after_commit_keeps_commit(scene: Scene) -> None:
+    def process(consumer: Consumer) -> None:
+        for record in consumer:
+            if record.offset == 10:
+                consumer.commit_sync()
+                raise Failure
+
+    def body() -> int | None:
+        fails(reader(scene), process)
+        return committed(scene)
+
+    assert scene.run(body) == 11
+
+
+def test_exception_after_poll_does_not_commit_records_of_that_poll(scene: Scene) -> None:
+    def process(consumer: Consumer) -> None:
+        assert len(consumer.poll(5)) == 30
+        records = consumer.poll(5)
+        records.clear()  # the list is the application's
+        raise Failure
+
+    def body() -> int | None:
+        fails(reader(scene, max_poll_records=30), process)
+        return committed(scene)
+
+    assert scene.run(body) == 30
+
+
+def test_exit_without_exception_commits_records_of_last_poll(scene: Scene) -> None:
+    def body() -> int | None:
+        with reader(scene, max_poll_records=30) as consumer:
+            consumer.poll(5).reverse()
+        return committed(scene)
+
+    assert scene.run(body) == 30
+
+
+@pytest.mark.parametrize("commit", ["commit_sync", "commit_async"])
+def test_commit_after_each_record_commits_what_loop_was_given(scene: Scene, commit: str) -> None:
+    def body() -> list[int | None]:
+        offsets: list[int | None] = []
+        with reader(scene, enable_auto_commit=False) as consumer:
+            for record in consumer:
+                getattr(consumer, commit)()
+                found = consumer.committed(T[:1])[T[0]]
+                if commit == "commit_sync":
+                    assert found is not None
+                    assert found.offset == record.offset + 1
+                offsets.append(record.offset)
+                if record.offset == 2:
+                    break
+        return [*offsets, committed(scene)]
+
+    assert scene.run(body) == [0, 1, 2, 3]
+
+
+def test_later_loops_and_polls_get_rest_in_order(scene: Scene) -> None:
+    def body() -> dict[int, list[int]]:
+        scene.write(1, COUNT)
+        scene.write(2, COUNT)
+        seen: dict[int, list[int]] = {0: [], 1: [], 2: []}
+        with reader(scene, *T, max_poll_records=40) as consumer:
+            while sum(map(len, seen.values())) < 3 * COUNT - 40:
+                for record in consumer:
+                    seen[record.partition].append(record.offset)
+                    if record.offset % 7 == 3:
+                        break
+                for record in consumer.poll(0):
+                    seen[record.partition].append(record.offset)
+        assert {tp.partition: committed(scene, tp) for tp in T} == {each: len(seen[each]) for each in seen}
+        return seen
+
+    for offsets in scene.run(body).values():
+        assert offsets == list(range(len(offsets)))
+
+
+def test_poll_between_two_records_of_a_loop_is_not_given_again(scene: Scene) -> None:
+    def body() -> list[int]:
+        offsets: list[int] = []
+        with reader(scene, max_poll_records=10) as consumer:
+            for record in consumer:
+                offsets.append(record.offset)
+                offsets += [each.offset for each in consumer.poll(0)]
+                if record.offset >= 50:
+                    break
+        return offsets
+
+    offsets = scene.run(body)
+    assert offsets == list(range(len(offsets)))
+
+
+def test_seek_in_loop_takes_effect_with_next_record(scene: Scene) -> None:
+    def body() -> list[int]:
+        offsets: list[int] = []
+        with reader(scene) as consumer:
+            for record in consumer:
+                offsets.append(record.offset)
+                if len(offsets) == 3:
+                    consumer.seek(T[0], 50)
+                if len(offsets) == 5:
+                    break
+        return offsets
+
+    assert scene.run(body) == [0, 1, 2, 50, 51]
+
+
+def test_pause_in_loop_keeps_rest_until_resume(scene: Scene) -> None:
+    def body() -> list[tuple[int, int]]:
+        scene.write(1, 3)
+        seen: list[tuple[int, int]] = []
+        with reader(scene, *T[:2]) as consumer:
+            for record in consumer:
+                seen.append((record.partition, record.offset))
+                if seen[-1] == (0, 1):
+                    consumer.pause(T[:1])
+                if len([each for each in seen if each[0] == 1]) == 3 and consumer.paused:
+                    consumer.resume(T[:1])
+                if seen[-1] == (0, 3):
+                    break
+        return [each for each in seen if each[0] == 0] + [each for each in seen if each[0] == 1]
+
+    assert scene.run(body) == [(0, 0), (0, 1), (0, 2), (0, 3), (1, 0), (1, 1), (1, 2)]
+
+
+def test_partition_unassigned_in_loop_is_given_no_more(scene: Scene) -> None:
+    def body() -> tuple[list[tuple[int, int]], int | None]:
+        scene.write(1, 3)
+        seen: list[tuple[int, int]] = []
+        with reader(scene) as consumer:
+            for record in consumer:
+                seen.append((record.partition, record.offset))
+                if len(seen) == 2:
+                    consumer.assign(T[1:2])
+                if len(seen) == 4:
+                    break
+        return seen, committed(scene, T[1])
+
+    assert scene.run(body) == ([(0, 0), (0, 1), (1, 0), (1, 1)], 2)
+
+
+def test_revoked_partition_is_committed_at_what_loop_was_given(scene: Scene) -> None:
+    def body() -> tuple[list[int], list[int], int | None]:
+        first, second = scene.consumer(group_id="g"), scene.consumer(group_id="g")
+        first.subscribe(["t"])
+        held = given(first, 4)
+        revoked: list[TopicPartition] = []
+
+        class Revoked(RebalanceListener):
+            def on_partitions_revoked(self, topic_partitions: Sequence[TopicPartition]) -> None:
+                revoked.extend(topic_partitions)
+
+        first.subscribe(["t"], Revoked())
+        first.pause(T[:1])
+        second.subscribe(["t"])
+        later: list[int] = []
+        while not revoked:
+            later += [record.offset for record in second.poll(0.2) if record.partition == 0]
+            first.poll(0.2)
+        first.close()
+        while len(later) < COUNT - 4:
+            later += [record.offset for record in second.poll(1) if record.partition == 0]
+        second.close()
+        return held, later, committed(scene)
+
+    held, later, end = scene.run(body)
+    assert (held, later, end) == (list(range(4)), list(range(4, COUNT)), COUNT)
