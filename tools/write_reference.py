@@ -1,5 +1,7 @@
 """Writes docs/exit-codes.md, docs/faults.md and docs/timeouts.md from the catalogue that `kctl explain` reads.
 
+And docs/pipeline-options.md from the table of the data source's options.
+
 python tools/write_reference.py            # writes them
 python tools/write_reference.py --check    # exits with 1 when one is out of date
 """
@@ -11,6 +13,7 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.explanations.exit_codes import CODE_PAGES
 from kctl.cli.explanations.faults import FAULTS
 from kctl.cli.explanations.limits import LIMITS
+from kctl.pipeline.source.option_table import OPTIONS
 
 DOCS = Path(__file__).parents[1] / "docs"
 NOTE = "<!-- Written by tools/write_reference.py from kctl/cli/explanations; edit those. -->"
@@ -77,7 +80,39 @@ def timeouts() -> str:
     return "\n".join(lines) + "\n"
 
 
-REFERENCES = {"exit-codes.md": exit_codes, "faults.md": faults, "timeouts.md": timeouts}
+def pipeline_options() -> str:
+    """Return docs/pipeline-options.md."""
+    lines = [
+        '# From `format("kafka")` to `format("kctl")`',
+        "<!-- Written by tools/write_reference.py from kctl/pipeline/source/option_table.py; edit that. -->",
+        "",
+        "Every option of Spark's Kafka source and sink, and what kctl's data source makes of it. An option with no "
+        "effect is accepted, and noted on the driver's stderr. An option in neither table is an error.",
+        "",
+        'One thing is not an option: a batch write needs `.mode("append")`. Spark does not let a Python source '
+        "write in its default mode, ErrorIfExists, which the connector accepts.",
+    ]
+    for title, uses in (("Reading", ("read", "batch", "stream")), ("Writing", ("write",))):
+        lines += ["", f"## {title}", "| option | | |", "|---|---|---|"]
+        only = {"batch": "batch only", "stream": "streams only"}
+        for row in OPTIONS:
+            if row.use in uses:
+                notes = "; ".join(filter(None, (only.get(row.use, ""), row.why)))
+                lines.append(f"| `{row.name}` | {row.verdict.value} | {notes} |")
+    lines += [
+        "",
+        "Any other `kafka.*` is a property of kctl's consumer or producer under Kafka's name; those that mean nothing "
+        "outside Java (metrics, class names) have no effect.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+REFERENCES = {
+    "exit-codes.md": exit_codes,
+    "faults.md": faults,
+    "timeouts.md": timeouts,
+    "pipeline-options.md": pipeline_options,
+}
 
 
 def main(arguments: list[str]) -> int:

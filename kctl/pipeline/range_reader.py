@@ -18,6 +18,7 @@ from kctl.client.errors import ApiTimeout, InvalidOffsetError, KafkaError
 from kctl.client.network.system import system_runtime
 from kctl.client.protocol.primitives import parse_uuid
 from kctl.client.seams import Runtime
+from kctl.pipeline.consumer_pool import ConsumerPool
 from kctl.pipeline.ranges import OffsetRange, Properties
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ def read_range(
     columns: Sequence[str] | None = None,
     *,
     fail_on_data_loss: bool = True,
+    pool: ConsumerPool | None = None,
     runtime: Runtime | None = None,
 ) -> "Iterator[pa.RecordBatch]":
     """Yield the records of the range, in order, in batches of up to 16,384 rows or about 4 MiB.
@@ -52,17 +54,22 @@ def read_range(
         columns: names as in `record_columns.TYPES`, in the order wanted; None: all but headers.
         fail_on_data_loss: offsets of the range that are gone are an error; otherwise reading goes on with what is
             there.
+        pool: that has consumers of earlier ranges, and gets this one's; None: a consumer for this range alone.
     Raises:
         ApiTimeout: nothing came for too long: what was waited for, and where the time went.
         InvalidOffsetError: offsets of the range are gone, or the topic was deleted and recreated.
         CorruptBatchError: after the records before it.
         ConfigError, TransportError, BrokerError: as Consumer.poll_chunk().
     """
-    reader = RangeReader(properties, offset_range, columns, fail_on_data_loss=fail_on_data_loss, runtime=runtime)
+    reader = RangeReader(
+        properties, offset_range, columns, fail_on_data_loss=fail_on_data_loss, pool=pool, runtime=runtime
+    )
     try:
         yield from reader
-    finally:
+    except BaseException:
         reader.close()
+        raise
+    reader.release()
 
 
 class RangeReader:
@@ -80,6 +87,7 @@ class RangeReader:
         columns: Sequence[str] | None = None,
         *,
         fail_on_data_loss: bool = True,
+        pool: ConsumerPool | None = None,
         runtime: Runtime | None = None,
     ) -> None:
         from kctl.pipeline.record_columns import DEFAULT_COLUMNS, RecordColumns
@@ -94,11 +102,24 @@ class RangeReader:
         self._api_timeout_ms = config.default_api_timeout_ms
         self.records = 0
         self.position = offset_range.start_offset
-        self._consumer = Consumer(config, runtime, prefetch_bytes=PREFETCH_BYTES)
+        self._properties = properties
+        self._pool = pool
+
+        def make() -> Consumer:
+            return Consumer(config, runtime, prefetch_bytes=PREFETCH_BYTES)
+
+        self._consumer = make() if pool is None else pool.acquire(properties, make)
 
     def close(self) -> None:
         """Close the connections; waits for nothing."""
         self._consumer.close(0)
+
+    def release(self) -> None:
+        """Leave the consumer to the next range of the pool, or close it where there is none."""
+        if self._pool is None:
+            self.close()
+        else:
+            self._pool.release(self._properties, self._consumer)
 
     def __iter__(self) -> "Iterator[pa.RecordBatch]":
         """Yield the batches; a batch holds records of one or more fetches."""

@@ -242,6 +242,9 @@ def plan_ranges(
         for tp in partitions:
             starts[tp] = _within(tp, starts[tp], start.option, earliest[tp], latest[tp], strict=fail_on_data_loss)
             ends[tp] = _within(tp, ends[tp], end.option, earliest[tp], latest[tp], strict=fail_on_data_loss)
+            if starts[tp] > ends[tp]:
+                text = f"{start.option} of {tp} is {starts[tp]}, behind {end.option} at {ends[tp]}"
+                raise ConfigError(text, key=start.option)
         topic_ids = planner.topic_ids
     whole = [OffsetRange(*tp, starts[tp], ends[tp], topic_ids.get(tp.topic, ""), latest[tp]) for tp in partitions]
     return cut_ranges(whole, cut or Cut())

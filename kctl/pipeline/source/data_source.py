@@ -11,7 +11,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 
 from kctl.client.errors import ConfigError
 from kctl.pipeline.source.failures import SourceError, told_in_one_line
-from kctl.pipeline.source.options import ReadOptions, read_options, write_options
+from kctl.pipeline.source.options import ReadOptions, WriteOptions, read_options, write_options
 
 if TYPE_CHECKING:
     from pyspark.sql.datasource import DataSourceWriter
@@ -75,7 +75,7 @@ class KctlDataSource(DataSource):
             if overwrite:
                 raise ConfigError("mode overwrite: what is in a topic stays; use mode append", key="mode")
             options = write_options(self.options)
-            check_writable(schema, options.topic)
+            check_writable(schema, options)
         return KctlWriter(options)
 
     def streamWriter(self, schema: "StructType", overwrite: bool) -> DataSourceStreamWriter:
@@ -86,7 +86,7 @@ class KctlDataSource(DataSource):
             if overwrite:
                 raise ConfigError("output mode complete: what is in a topic stays; use append or update", key="mode")
             options = write_options(self.options)
-            check_writable(schema, options.topic)
+            check_writable(schema, options)
         return stream_writer(options, schema)
 
     def _read_plan(self, schema: "StructType", *, is_stream: bool) -> tuple[ReadOptions, list[str]]:
@@ -105,13 +105,14 @@ def check_readable(schema: "StructType") -> None:
             raise ConfigError(f"schema: column {field.name} is {wanted}, not {given}", key=field.name)
 
 
-def check_writable(schema: "StructType", topic: str | None) -> None:
+def check_writable(schema: "StructType", options: WriteOptions) -> None:
     """Raise ConfigError for rows that cannot be records."""
     types = {field.name: field.dataType.simpleString() for field in schema.fields}
     if "value" not in types:
         raise ConfigError(f"the rows have no column value, only {', '.join(types) or 'none'}", key="value")
-    if topic is None and "topic" not in types:
+    if options.topic is None and "topic" not in types:
         raise ConfigError("no topic: set the option topic, or give the rows a column topic", key="topic")
     for name, accepted in _WRITABLE.items():
-        if name in types and types[name] not in accepted:
+        is_written = name != "timestamp" or options.keep_timestamps
+        if is_written and name in types and types[name] not in accepted:
             raise ConfigError(f"column {name} is {types[name]}, not {' or '.join(accepted)}", key=name)

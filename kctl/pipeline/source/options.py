@@ -1,10 +1,11 @@
 """What users write in `.option(...)`, read into values once, at planning; each error names option and value.
 
-The names are those of Spark's Kafka connector, with three limits and `keepTimestamps` of kctl's own. Spark hands option
-names over in lower case. Shown by tests/unit/pipeline/test_source_options.py.
+The names are those of Spark's Kafka connector and some of kctl's own; `option_table` has what becomes of each. Spark
+hands option names over in lower case. Shown by tests/unit/pipeline/test_source_options.py.
 """
 
 import json
+import logging
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple, TypeVar
@@ -12,40 +13,26 @@ from typing import Any, Final, NamedTuple, TypeVar
 from kctl.client.admin import EARLIEST, LATEST
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig, ProducerConfig
+from kctl.client.config.foreign import why_ignored
 from kctl.client.config.property import shown
 from kctl.client.durations import parse_duration_ms
 from kctl.client.errors import ConfigError
 from kctl.pipeline.ranges import MAX_OFFSET, Cut, Place, Selection
 from kctl.pipeline.references import refuse_plain_secrets, resolve
+from kctl.pipeline.source.java_pattern import python_pattern
+from kctl.pipeline.source.option_table import READ, WRITE, OptionRow, Verdict
 
+_log = logging.getLogger("kctl.pipeline")
 T = TypeVar("T")
 KAFKA: Final = "kafka."
 LONGEST_JSON: Final = 16 << 20
+MAX_TRIGGER_DELAY_MS: Final = 15 * 60_000
+"""maxTriggerDelay of Spark's connector."""
 _LIMITS: Final = {
     "apiTimeout": ("default.api.timeout.ms", "max.block.ms"),
     "requestTimeout": ("request.timeout.ms",),
     "connectTimeout": ("socket.connection.setup.timeout.ms",),
 }
-_READ: Final = (
-    "subscribe",
-    "subscribePattern",
-    "assign",
-    "startingOffsets",
-    "endingOffsets",
-    "startingTimestamp",
-    "endingTimestamp",
-    "startingOffsetsByTimestamp",
-    "endingOffsetsByTimestamp",
-    "startingOffsetsByTimestampStrategy",
-    "minPartitions",
-    "maxRecordsPerPartition",
-    "maxOffsetsPerTrigger",
-    "failOnDataLoss",
-    "includeHeaders",
-)
-_WRITE: Final = ("topic", "keepTimestamps")
-_STREAM_ONLY: Final = ("maxOffsetsPerTrigger",)
-_BATCH_ONLY: Final = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")
 _SPARKS_OWN: Final = ("checkpointlocation", "queryname")
 """Options of the writing of a stream, which Spark hands to the source too."""
 
@@ -59,6 +46,8 @@ class ReadOptions(NamedTuple):
     end: Place
     cut: Cut
     max_offsets_per_trigger: int
+    min_offsets_per_trigger: int
+    max_trigger_delay_ms: int
     fail_on_data_loss: bool
     include_headers: bool
 
@@ -84,10 +73,11 @@ def read_options(given: Mapping[str, str], *, is_stream: bool) -> ReadOptions:
 
     Raises: ConfigError: naming the option, and its value unless that may be secret.
     """
-    options = _Options(given, _READ, "a read")
-    for name in _BATCH_ONLY if is_stream else _STREAM_ONLY:
-        if options.has(name):
-            raise ConfigError(f"option {name} is for a {'batch' if is_stream else 'streaming'} read only", key=name)
+    options = _Options(given, READ, "a read")
+    for row in READ.values():
+        if row.use == ("batch" if is_stream else "stream") and options.has(row.name):
+            kind = "batch" if is_stream else "streaming"
+            raise ConfigError(f"option {row.name} is for a {kind} read only", key=row.name)
     properties = options.properties()
     ConsumerConfig.parse(properties)
     return ReadOptions(
@@ -97,6 +87,8 @@ def read_options(given: Mapping[str, str], *, is_stream: bool) -> ReadOptions:
         _place(options, "endingTimestamp", "endingOffsetsByTimestamp", "endingOffsets", {"latest": LATEST}, "latest"),
         Cut(options.number("minPartitions", 0), options.number("maxRecordsPerPartition", 0)),
         options.number("maxOffsetsPerTrigger", 0),
+        options.number("minOffsetsPerTrigger", 0),
+        options.spark_time_ms("maxTriggerDelay", MAX_TRIGGER_DELAY_MS),
         options.flag("failOnDataLoss", True),
         options.flag("includeHeaders", False),
     )
@@ -104,7 +96,7 @@ def read_options(given: Mapping[str, str], *, is_stream: bool) -> ReadOptions:
 
 def write_options(given: Mapping[str, str]) -> WriteOptions:
     """Return what the options of a write say; raises as `read_options`."""
-    options = _Options(given, _WRITE, "a write")
+    options = _Options(given, WRITE, "a write")
     properties = options.properties()
     ProducerConfig.parse(properties)
     topic = options.text("topic")
@@ -116,15 +108,20 @@ def write_options(given: Mapping[str, str]) -> WriteOptions:
 class _Options:
     """The options as they were written, by their names in lower case."""
 
-    def __init__(self, given: Mapping[str, str], known: tuple[str, ...], what: str) -> None:
+    def __init__(self, given: Mapping[str, str], known: Mapping[str, OptionRow], what: str) -> None:
         self._given = {name.lower(): value for name, value in given.items()}
-        names = {name.lower(): name for name in (*known, *_LIMITS)}
         for name in self._given:
-            if name not in names and not name.startswith(KAFKA) and name not in _SPARKS_OWN:
+            row = known.get(name)
+            if row is not None:
+                _heed(row)
+            elif name.startswith(KAFKA):
+                if why := why_ignored(name[len(KAFKA) :]):
+                    _heed(OptionRow(name, "", Verdict.NO_EFFECT, why))
+            elif name not in _SPARKS_OWN:
                 from difflib import get_close_matches  # 2 ms of import, wanted only here
 
-                near = get_close_matches(name[:100], names, n=1, cutoff=0.7)
-                hint = f": did you mean {names[near[0]]}?" if near else f" of {what}"
+                near = get_close_matches(name[:100], known, n=1, cutoff=0.7)
+                hint = f": did you mean {known[near[0]].name}?" if near else f" of {what}"
                 raise ConfigError(f"unknown option {shown(name)}{hint}", key=name)
 
     def has(self, name: str) -> bool:
@@ -138,6 +135,10 @@ class _Options:
 
     def number(self, name: str, default: int) -> int:
         return self._read(name, default, "a whole number from 1 on", _positive)
+
+    def spark_time_ms(self, name: str, default_ms: int) -> int:
+        """Return a duration as Spark writes them: a number without a unit is milliseconds."""
+        return self._read(name, default_ms, "a duration such as 15m or 500ms", _spark_time_ms)
 
     def json(self, name: str, what: str) -> Any:
         return self._read(name, None, f"JSON such as {what}", _small_json)
@@ -166,8 +167,23 @@ class _Options:
                 if name in found and found[name] != str(limit_ms):
                     raise ConfigError(f"options {option} and kafka.{name} are the same limit but differ", key=option)
                 found[name] = str(limit_ms)
+        poll_ms = self._read("kafkaConsumer.pollTimeoutMs", None, "milliseconds", _positive)
+        if poll_ms is not None:
+            found.setdefault("default.api.timeout.ms", str(poll_ms))
         refuse_plain_secrets(found)
         return found
+
+
+def _heed(row: OptionRow) -> None:
+    """Raise for an option that is refused, and note one that has no effect."""
+    if row.verdict is Verdict.REFUSED:
+        raise ConfigError(f"option {row.name} is refused: {row.why}", key=row.name)
+    if row.verdict is Verdict.NO_EFFECT:
+        _log.warning("kctl: option %s has no effect: %s", row.name, row.why)
+
+
+def _spark_time_ms(text: str) -> int:
+    return int(text) if re.fullmatch(r"[0-9]{1,15}", text) else parse_duration_ms(text)
 
 
 def _positive(text: str) -> int:
@@ -203,10 +219,10 @@ def _selection(options: _Options) -> Selection:
         return Selection(partitions=tuple(_assigned(named, text)))
     if given[0] == "subscribePattern":
         try:
-            re.compile(text)
-        except re.error as error:
+            pattern = python_pattern(text)
+        except ValueError as error:
             raise ConfigError(f"option subscribePattern {shown(text)}: {error}", key="subscribePattern") from None
-        return Selection(pattern=text)
+        return Selection(pattern=pattern.pattern)
     topics = tuple(dict.fromkeys(name for name in (part.strip() for part in text.split(",")) if name))
     if not topics:
         raise ConfigError(f"option subscribe names no topic: {shown(text)}", key="subscribe")
@@ -250,7 +266,7 @@ def _place(
         return Place(at_ms, is_time=True, option=instant)
     if options.has(instants):
         named = options.json(instants, '{"topic":{"0":1700000000000}}')
-        return Place(None, _positions(named, instants, options, lowest=0), is_time=True, option=instants)
+        return Place(None, _positions(named, instants, options, special=()), is_time=True, option=instants)
     text = (options.text(offsets) or default).strip()
     if text.lower() in words:
         return Place(words[text.lower()], option=offsets)
@@ -258,16 +274,15 @@ def _place(
         accepted = " or ".join([*words, 'JSON such as {"topic":{"0":23}}'])
         raise ConfigError(f"option {offsets} takes {accepted}, not {shown(text)}", key=offsets)
     named = options.json(offsets, '{"topic":{"0":23}}')
-    return Place(None, _positions(named, offsets, options, lowest=min(words.values())), option=offsets)
+    return Place(None, _positions(named, offsets, options, special=tuple(words.values())), option=offsets)
 
 
-def _positions(named: Any, option: str, options: _Options, lowest: int) -> tuple[tuple[TopicPartition, int], ...]:
+def _positions(
+    named: Any, option: str, options: _Options, special: tuple[int, ...]
+) -> tuple[tuple[TopicPartition, int], ...]:
     def refuse() -> ConfigError:
-        numbers = (
-            "numbers from 0 on"
-            + (", -1 for latest" if lowest < 0 else "")
-            + (" and -2 for earliest" if lowest == EARLIEST else "")
-        )
+        meanings = {LATEST: "-1 for latest", EARLIEST: "-2 for earliest"}
+        numbers = ", ".join(["numbers from 0 on", *(meanings[position] for position in special)])
         text = options.text(option) or ""
         return ConfigError(f'option {option} takes JSON such as {{"topic":{{"0":23}}}}, {numbers}, not {shown(text)}')
 
@@ -279,7 +294,7 @@ def _positions(named: Any, option: str, options: _Options, lowest: int) -> tuple
             raise refuse()
         for number, position in partitions.items():
             is_right = re.fullmatch(r"[0-9]{1,9}", number) and type(position) is int
-            if not is_right or not lowest <= position <= MAX_OFFSET:
+            if not is_right or not (position in special or 0 <= position <= MAX_OFFSET):
                 raise refuse()
             positions[TopicPartition(topic, int(number))] = position
     return tuple(sorted(positions.items()))

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from kctl.client.admin import EARLIEST, LATEST
+from kctl.client.clock import SystemClock
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import InvalidOffsetError
 from kctl.pipeline.ranges import OffsetRange, Offsets, Planner, cut_ranges
@@ -76,6 +77,8 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
         """The end of what was planned last."""
         self._goal: StreamOffsets | None = None
         """Where a query with the trigger AvailableNow ends."""
+        self._clock = SystemClock()
+        self._triggered_at_ms = -options.max_trigger_delay_ms
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_planner": None}  # connections stay where they are
@@ -94,6 +97,8 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
             begin = as_offsets(start) if start is not None else self._planned
             if begin is None:
                 begin = self._first()
+            if self._is_too_early(begin, end):
+                return as_json(begin)
             most = self._options.max_offsets_per_trigger if start is None else _most_rows(limit)
             if most > 0:
                 end = self._limited(begin, end, most)
@@ -167,6 +172,16 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
         planner = self._ready_planner()
         ends = planner.ends(planner.partitions(self._options.selection), LATEST)
         return StreamOffsets(ends, planner.topic_ids, ends)
+
+    def _is_too_early(self, begin: StreamOffsets, end: StreamOffsets) -> bool:
+        """Whether a batch has to wait for minOffsetsPerTrigger; the first one never does, as with Spark's connector."""
+        now_ms = self._clock.now_ms()
+        new = sum(max(0, offset - begin.offsets.get(tp, 0)) for tp, offset in end.offsets.items())
+        due_at_ms = self._triggered_at_ms + self._options.max_trigger_delay_ms
+        if new < self._options.min_offsets_per_trigger and now_ms < due_at_ms:
+            return True
+        self._triggered_at_ms = now_ms
+        return False
 
     def _limited(self, begin: StreamOffsets, end: StreamOffsets, most: int) -> StreamOffsets:
         """Return an end with at most `most` offsets, shared out in proportion to what waits in each partition."""

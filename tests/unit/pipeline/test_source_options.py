@@ -98,6 +98,12 @@ def test_the_three_ways_to_select() -> None:
         ({"startingTimestamp": "-1"}, "option startingTimestamp takes milliseconds since the epoch, not '-1'"),
         ({"startingOffsetsByTimestampStrategy": "earliest"}, "is error or latest"),
         ({"maxOffsetsPerTrigger": "5"}, "for a streaming read only"),
+        ({"minOffsetsPerTrigger": "5"}, "for a streaming read only"),
+        ({"startingOffsets": '{"t":{"0":-1}}'}, "numbers from 0 on, -2 for earliest, not"),
+        ({"kafka.auto.offset.reset": "earliest"}, "option kafka.auto.offset.reset is refused: startingOffsets says"),
+        ({"kafka.enable.auto.commit": "true"}, "option kafka.enable.auto.commit is refused"),
+        ({"kafka.value.deserializer": "x"}, "option kafka.value.deserializer is refused: values are binary"),
+        ({"subscribe": None, "subscribePattern": "[a-c&&[a]]"}, "intersection of classes"),
         ({"apiTimeout": "5"}, "option apiTimeout takes a duration.*has no unit"),
         ({"apiTimeout": "5s", "kafka.max.block.ms": "4000"}, "apiTimeout and kafka.max.block.ms are the same limit"),
         ({"kafka.no.such": "1"}, "unknown property 'no.such'"),
@@ -112,6 +118,41 @@ def test_mistakes(changed: dict[str, str | None], said: str) -> None:
         read_options(given, is_stream=False)
     assert "hush" not in str(caught.value)
     assert len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("fetchOffset.numRetries", "offsets are asked for until apiTimeout"),
+        ("groupIdPrefix", "no consumer group is used"),
+        ("kafka.group.id", "no consumer group is used"),
+        ("kafka.metric.reporters", "belongs to Java's metrics"),
+    ],
+)
+def test_option_without_effect_is_noted(caplog: pytest.LogCaptureFixture, name: str, said: str) -> None:
+    read_options(BASE | {name: "x"}, is_stream=False)
+    assert f"has no effect: {said}" in caplog.text
+
+
+def test_options_of_triggers() -> None:
+    plain = read_options(BASE, is_stream=True)
+    assert (plain.min_offsets_per_trigger, plain.max_trigger_delay_ms) == (0, 900_000)
+    for delay, ms in (("15m", 900_000), ("250", 250), ("3s", 3_000)):
+        given = BASE | {"minOffsetsPerTrigger": "9", "maxTriggerDelay": delay}
+        options = read_options(given, is_stream=True)
+        assert (options.min_offsets_per_trigger, options.max_trigger_delay_ms) == (9, ms)
+
+
+def test_poll_timeout_of_the_connector_is_the_api_timeout() -> None:
+    given = BASE | {"kafkaConsumer.pollTimeoutMs": "5000"}
+    assert dict(read_options(given, is_stream=False).properties)["default.api.timeout.ms"] == "5000"
+    given |= {"apiTimeout": "7s"}
+    assert dict(read_options(given, is_stream=False).properties)["default.api.timeout.ms"] == "7000"
+
+
+def test_transactional_id_of_a_write_is_refused_at_planning() -> None:
+    with pytest.raises(ConfigError, match=r"transactional\.id is refused: tasks write at least once"):
+        write_options({"kafka.bootstrap.servers": "b:1", "kafka.transactional.id": "x"})
 
 
 def test_what_ends_a_batch_is_refused_for_a_stream() -> None:

@@ -1,0 +1,80 @@
+"""Java's regular expressions for names of topics, as Python's: `subscribePattern` means what it means in the connector.
+
+What Python writes otherwise is translated; what it cannot say, or says with another meaning, is refused by name.
+Shown by tests/unit/pipeline/test_java_pattern.py, which has Java's own answers.
+"""
+
+import re
+from typing import Final
+
+_CLASSES: Final = {
+    "Alpha": "a-zA-Z",
+    "Digit": "0-9",
+    "Alnum": "a-zA-Z0-9",
+    "Lower": "a-z",
+    "Upper": "A-Z",
+    "XDigit": "0-9a-fA-F",
+    "Punct": r"!-/:-@\[-`{-~",
+    "L": "a-zA-Z",
+    "IsAlphabetic": "a-zA-Z",
+    "IsDigit": "0-9",
+    "Lu": "A-Z",
+    "Ll": "a-z",
+    "N": "0-9",
+    "Nd": "0-9",
+}
+"""Java's named classes over ASCII, which is all that names of topics have."""
+_REFUSED_ESCAPES: Final = {"G", "X", "R", "N", "h", "H", "v", "V", "z", "Z", "c", "e", "a", "k"}
+_TOKEN: Final = re.compile(
+    r"\\Q(?P<quoted>.*?)(?:\\E|$)"
+    r"|\\(?P<named>[pP])(?:\{(?P<name>\w+)\}|(?P<letter>\w))"
+    r"|\(\?<(?P<group>[A-Za-z]\w*)>"
+    r"|\\(?P<escape>.)"
+    r"|(?P<other>.)",
+    re.DOTALL,
+)
+
+
+def python_pattern(java: str) -> re.Pattern[str]:
+    """Return the pattern that matches the same names of topics as Java's.
+
+    Raises: ValueError: it cannot be said in Python, or is no pattern.
+    """
+    parts: list[str] = []
+    depth = 0
+    """How many `[` are open."""
+    for token in _TOKEN.finditer(java):
+        if (quoted := token["quoted"]) is not None:
+            parts.append(re.escape(quoted))
+        elif token["named"]:
+            parts.append(_named_class(token["named"] == "P", token["name"] or token["letter"], inside=depth > 0))
+        elif token["group"]:
+            parts.append(f"(?P<{token['group']}>")
+        elif (escape := token["escape"]) is not None:
+            if escape in _REFUSED_ESCAPES:
+                raise ValueError(f"\\{escape} has no equivalent here")
+            parts.append(f"\\{escape}")
+        else:
+            other = token["other"]
+            is_literal = depth == 1 and other == "]" and _is_first_in_class(parts)
+            if depth and other == "[":
+                raise ValueError("a class inside a class ([a[b]]) has no equivalent here")
+            if depth and other == "&" and parts and parts[-1] == "&":
+                raise ValueError("an intersection of classes (&&) has no equivalent here")
+            depth += (other == "[") - (other == "]" and depth > 0 and not is_literal)
+            parts.append(other)
+    try:
+        return re.compile("".join(parts), re.ASCII)
+    except re.error as error:
+        raise ValueError(str(error)) from None
+
+
+def _named_class(negated: bool, name: str, *, inside: bool) -> str:
+    members = _CLASSES.get(name)
+    if members is None or (inside and negated):
+        raise ValueError(f"\\{'P' if negated else 'p'}{{{name}}} has no equivalent here")
+    return members if inside else f"[{'^' if negated else ''}{members}]"
+
+
+def _is_first_in_class(parts: list[str]) -> bool:
+    return parts[-1] == "[" or parts[-2:] == ["[", "^"]
