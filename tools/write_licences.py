@@ -19,7 +19,7 @@ PAGE = ROOT / "docs" / "licences.md"
 NAME = "kctl-kafka"
 PERMISSIVE = ("Apache", "BSD", "MIT", "ISC", "PSF", "Python Software Foundation")
 HEAD = """# Licences
-kctl is under Apache-2.0. This is what `pip install kctl-kafka` brings along, made from the packages' own metadata by
+kctl is under Apache-2.0. This is what installing kctl brings along, made from the packages' own metadata by
 `tools/write_licences.py`.
 
 | package | licence | asked for by |

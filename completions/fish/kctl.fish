@@ -73,6 +73,7 @@ complete -c kctl -n '__kctl_at " consume"' -l format -s f -x -d 'What to write f
 complete -c kctl -n '__kctl_at " consume"' -l kcat-format -x -d 'The same with kcat\'s tokens'
 complete -c kctl -n '__kctl_at " consume"' -l print-offsets -d 'Write partition and offset before each record'
 complete -c kctl -n '__kctl_at " consume"' -l null -x -d 'What to write for a null key or value (nothing)'
+complete -c kctl -n '__kctl_at " consume"' -l csv-safe -d 'With --output csv'
 complete -c kctl -n '__kctl_at " consume"' -l grep -x -d 'Only records in whose key or value this is found'
 complete -c kctl -n '__kctl_at " consume"' -l partition -s p -x -d 'Only these: 0, 0,2 or 2-4'
 complete -c kctl -n '__kctl_at " consume"' -l group -s g -x -a '(__kctl_names groups)' -d 'Share the partitions with this group\'s other members, and commit what was written'

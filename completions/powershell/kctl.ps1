@@ -53,6 +53,7 @@ $kctlPlaces = @{
             ,@('--kcat-format', 'The same with kcat''s tokens')
             ,@('--print-offsets', 'Write partition and offset before each record')
             ,@('--null', 'What to write for a null key or value (nothing)')
+            ,@('--csv-safe', 'With --output csv')
             ,@('--grep', 'Only records in whose key or value this is found')
             ,@('--partition', 'Only these: 0, 0,2 or 2-4')
             ,@('-p', 'Only these: 0, 0,2 or 2-4')

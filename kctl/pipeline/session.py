@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 LOCAL_MASTER = "local[*]"
 LOCAL_ATTEMPTS = 4
 """As many as a cluster makes by default (spark.task.maxFailures)."""
-INSTALL = "pip install 'kctl-kafka[spark]'"
+INSTALL = "pip install '.[spark]' in a checkout of kctl, or 'WHEEL[spark]'"
 REDACTION = "(?i)secret|password|token|access[.]?key|jaas|sasl|keystore|truststore"
 """Spark's own, and Kafka's words for what is secret."""
 LONGEST_SOCKET_FOLDER = 60

@@ -13,6 +13,7 @@ import typer
 from kctl.cli.consume.request import MOST_TAIL, ReadRequest
 from kctl.cli.formats.record_options import (
     SHAPES,
+    CsvSafeOption,
     FormatOption,
     GrepOption,
     KcatFormatOption,
@@ -88,6 +89,7 @@ def consume(
     kcat_format: KcatFormatOption = None,
     print_offsets: PrintOffsetsOption = False,
     null: NullOption = None,
+    csv_safe: CsvSafeOption = False,
     grep: GrepOption = None,
     partitions: Annotated[
         list[str] | None,
@@ -127,6 +129,7 @@ def consume(
         print_offsets=print_offsets,
         null=null,
         greps=grep or (),
+        is_csv_safe=csv_safe,
     )
     request = ReadRequest(
         topics=words,

@@ -30,19 +30,22 @@ def choose_record_output(
     print_offsets: bool,
     null: str | None,
     greps: Sequence[str],
+    is_csv_safe: bool = False,
 ) -> RecordOutput:
     """Return what to write of which records.
 
     Raises: click.UsageError: something that is not understood, or options that cannot hold together.
     """
     _refuse_contradictions(common, template, kcat_format, null, print_offsets=print_offsets)
+    if is_csv_safe and common.output is not Output.CSV:
+        raise click.UsageError("--csv-safe is for --output csv.")
     for_terminal = common.environment.stdout_is_tty
     conditions = _parsed(lambda: parse_greps(greps), "'--grep'")
     word = b"" if null is None else _parsed(lambda: parse_literal(null), "'--null'")
     if kcat_format is not None:
         parts = _parsed(lambda: kcat_parts_of(kcat_format, word, for_terminal=for_terminal), "'--kcat-format'")
     elif common.output is not None:
-        parts = _shape(common.output, word, for_terminal=for_terminal)
+        parts = _shape(common.output, word, for_terminal=for_terminal, is_csv_safe=is_csv_safe)
     else:
         text = DEFAULT_TEMPLATE if template is None else template
         parts = template_parts(
@@ -83,11 +86,11 @@ def _refuse_contradictions(
         raise click.UsageError("--print-offsets with --output raw: raw is the values' bytes and nothing else.")
 
 
-def _shape(output: Output, null: bytes, *, for_terminal: bool) -> list[Part]:
+def _shape(output: Output, null: bytes, *, for_terminal: bool, is_csv_safe: bool) -> list[Part]:
     if output is Output.JSONL:
         return jsonl_parts(for_terminal=for_terminal)
     if output is Output.CSV:
-        return csv_parts(for_terminal=for_terminal)
+        return csv_parts(for_terminal=for_terminal, is_safe=is_csv_safe)
     if output is Output.RAW:
         return raw_parts(null=null, for_terminal=for_terminal)
     return hex_parts(null=null) if output is Output.HEX else base64_parts(null=null)

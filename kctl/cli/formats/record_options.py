@@ -33,6 +33,12 @@ PrintOffsetsOption = Annotated[
 NullOption = Annotated[
     str | None, typer.Option("--null", metavar="TEXT", help="What to write for a null key or value (nothing).")
 ]
+CsvSafeOption = Annotated[
+    bool,
+    typer.Option(
+        "--csv-safe", help="With --output csv: an apostrophe before values that a spreadsheet takes for formulas."
+    ),
+]
 GrepOption = Annotated[
     list[str] | None,
     typer.Option(

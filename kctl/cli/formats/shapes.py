@@ -55,11 +55,16 @@ def jsonl_parts(*, for_terminal: bool) -> list[Part]:
     ]
 
 
-def csv_parts(*, for_terminal: bool) -> list[Part]:
+FORMULA_STARTS = b"=+-@\t\r"
+"""What makes a spreadsheet take a cell for a formula, also behind the quotes."""
+
+
+def csv_parts(*, for_terminal: bool, is_safe: bool = False) -> list[Part]:
     """Return one line of CSV_HEAD's columns a record (RFC 4180: CRLF, quotes doubled).
 
     An encoding is `utf-8`, `base64` for bytes that are not UTF-8, or `null`; a null is also the only field without
     quotes, so that either tells it from an empty one. Headers are as in jsonl.
+    Args: is_safe: write an apostrophe before a key or value that a spreadsheet would take for a formula.
     """
     form = JsonForm(is_ascii=for_terminal)
 
@@ -69,7 +74,10 @@ def csv_parts(*, for_terminal: bool) -> list[Part]:
                 data.decode()
             except UnicodeDecodeError:
                 return b'"%b",base64' % b64encode(data)
-        return b'"%b",utf-8' % (harmless_bytes(data) if for_terminal else data).replace(b'"', b'""')
+        quoted = (harmless_bytes(data) if for_terminal else data).replace(b'"', b'""')
+        if is_safe and data[:1] and data[:1] in FORMULA_STARTS:
+            return b'"\'%b",utf-8' % quoted
+        return b'"%b",utf-8' % quoted
 
     return [
         OutputField("topic", lambda topic: b'"%b"' % topic.encode().replace(b'"', b'""')),

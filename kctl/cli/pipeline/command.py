@@ -16,7 +16,7 @@ def pipeline() -> None:
     """Move many records with Spark: to files and back, checked, mirrored.
 
     On this machine, or on a cluster with --master; run again, a job goes on where it ended.
-    Needs the extra `spark` (pip install 'kctl-kafka[spark]') and Java 17.
+    Needs the extra `spark` (pip install '.[spark]' in a checkout) and Java 17.
     """
 
 

@@ -147,7 +147,7 @@ def _of_references(key: str, value: str, sources: Sources) -> Iterator[Finding]:
         elif reference.kind == "cmd":
             yield from _of_command(key, reference, sources)
         elif reference.kind == "keyring" and find_spec("keyring") is None:
-            yield Finding(Level.WARNING, key, f"{reference}: needs a package: pip install 'kctl-kafka[keyring]'")
+            yield Finding(Level.WARNING, key, f"{reference}: needs a package: pip install keyring")
 
 
 def _of_command(key: str, reference: Reference, sources: Sources) -> Iterator[Finding]:

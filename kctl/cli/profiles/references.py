@@ -3,7 +3,7 @@
     ${env:NAME}            a variable
     ${file:PATH}           the text of a file, without the line ends at its end; relative to the profile's file
     ${cmd:COMMAND}         what a command prints, by /bin/sh
-    ${keyring:SERVICE/USER}  the system's key ring, with the extra kctl-kafka[keyring]
+    ${keyring:SERVICE/USER}  the system's key ring, with the package keyring (the extra `keyring`)
     ${prompt:WORDS}        asked for on the terminal
     $${                    is ${ itself
 
@@ -270,7 +270,7 @@ def _of_keyring(argument: str) -> str:
         import keyring
         from keyring.errors import KeyringError
     except ImportError:
-        raise _Missing("the key ring needs a package: pip install 'kctl-kafka[keyring]'") from None
+        raise _Missing("the key ring needs a package: pip install keyring") from None
     try:
         found = keyring.get_password(service, user)
     except KeyringError as e:

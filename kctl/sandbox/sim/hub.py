@@ -24,7 +24,7 @@ def _greenlet_class() -> "type[greenlet]":
     try:
         from greenlet import greenlet
     except ImportError as error:
-        raise RuntimeError("actors in virtual time need the package greenlet: pip install 'kctl-kafka[sim]'") from error
+        raise RuntimeError("actors in virtual time need greenlet: pip install greenlet (the extra `sim`)") from error
     return greenlet
 
 

@@ -33,7 +33,7 @@ def test_what_is_not_installed_is_told_with_how_to_install_it(monkeypatch: pytes
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == module else object())
     with pytest.raises(SparkMissingError, match=module) as caught:
         check_installed()
-    assert caught.value.hint == "pip install 'kctl-kafka[spark]'"
+    assert caught.value.hint == "pip install '.[spark]' in a checkout of kctl, or 'WHEEL[spark]'"
 
 
 def test_missing_java_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

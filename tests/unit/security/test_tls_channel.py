@@ -141,6 +141,15 @@ def test_a_certificate_for_another_host(trusting: TlsSettings, authority: Author
         shake(*pair(trusting, server_context(pem), host))
 
 
+def test_address_that_is_a_dns_name_of_the_certificate_is_named_as_such(
+    trusting: TlsSettings, authority: Authority
+) -> None:
+    pem = authority.issue("other", names="DNS:10.0.0.1")
+    with pytest.raises(HostnameMismatch, match=r"has 10\.0\.0\.1 as a DNS name, and not as an IP address") as caught:
+        shake(*pair(trusting, server_context(pem), "10.0.0.1"))
+    assert "identification.algorithm" not in caught.value.hint
+
+
 def test_any_host_where_the_check_is_off(authority: Authority) -> None:
     pem = authority.issue("elsewhere", names="DNS:a.example")
     client, server = pair(TlsSettings(authority.pem, checks_hostname=False), server_context(pem), "b.example")

@@ -5,6 +5,7 @@ import shlex
 import ssl
 import subprocess
 import tempfile
+import warnings
 from pathlib import Path
 
 import pytest
@@ -133,6 +134,16 @@ def test_versions(enabled: str, expected: tuple[str, str]) -> None:
     made = settings(ssl_enabled_protocols=enabled)
     assert (made.oldest, made.newest) == expected
     made.context()
+
+
+@pytest.mark.parametrize(
+    ("enabled", "oldest"), [("TLSv1.2,TLSv1.1", ssl.TLSVersion.TLSv1_1), ("TLSv1.2", ssl.TLSVersion.TLSv1_2)]
+)
+def test_no_version_older_than_the_oldest_enabled_one_is_offered(enabled: str, oldest: ssl.TLSVersion) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        context = settings(ssl_enabled_protocols=enabled).context()
+    assert context.minimum_version == oldest
 
 
 def test_versions_that_cannot_be_had() -> None:

@@ -80,7 +80,9 @@ def _refused_certificate(
     if code in (_HOSTNAME, _ADDRESS) and chain:
         names = ", ".join(chain[0].names) or chain[0].subject
         text = f"certificate is for {names}, asked for {host}"
-        hint = "use one of those names; an empty ssl.endpoint.identification.algorithm accepts any"
+        if host in chain[0].names:  # the text of an IP address as a DNS name, which does not count
+            text = f"certificate has {host} as a DNS name, and not as an IP address"
+        hint = "connect by a name that the certificate has, or have it issued for this one"
         return HostnameMismatch(text, presented=presented, hint=hint)
     if code in _UNTRUSTED and chain:
         issuer = chain[-1].issuer

@@ -6,6 +6,7 @@ Shown by tests/unit/security/test_tls_settings.py.
 import os
 import re
 import tempfile
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -202,7 +203,9 @@ def _set_versions(context: "ssl.SSLContext", oldest: str, newest: str) -> None:
         name = "ssl.enabled.protocols"
         raise ConfigError(f"{name}: {newest} is too old to be used; enable TLSv1.2 or TLSv1.3", key=name)
     context.maximum_version = versions[newest]
-    context.minimum_version = versions.get(oldest, ssl.TLSVersion.MINIMUM_SUPPORTED)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of the versions that somebody has enabled by hand
+        context.minimum_version = versions.get(oldest) or ssl.TLSVersion[oldest.replace(".", "_")]
     context.options |= ssl.OP_NO_RENEGOTIATION
 
 

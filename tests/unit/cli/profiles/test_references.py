@@ -160,5 +160,5 @@ def test_the_key_ring() -> None:
 
 def test_without_the_key_ring_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "keyring", None)
-    with pytest.raises(ConfigError, match="pip install 'kctl-kafka"):
+    with pytest.raises(ConfigError, match="pip install keyring"):
         fetch("client.id", "${keyring:a/b}", "profile p", _sources())
