@@ -51,6 +51,7 @@ layers: $(READY)
 generated: $(READY)  ## files that are made from others are up to date
 	@PYTHONPATH=. $(BIN)/python tools/write_reference.py --check
 	@PYTHONPATH=. $(BIN)/python tools/write_manuals.py --check
+	@PYTHONPATH=. $(BIN)/python tools/write_constraints.py --check
 
 unit: $(READY)  ## no socket, no sleep
 	$(PYTEST) tests/unit

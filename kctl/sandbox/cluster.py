@@ -76,6 +76,8 @@ class Cluster:
         self._topics_made = 0
         self._next_producer_id = 1_000
         self._scheduler: Scheduler | None = None
+        self.unfinished_bytes = 0
+        """What all connections have of frames that are not complete yet."""
         self.groups = Groups(self)
         self.transactions = Transactions(self)
         self.replication = Replication(self)

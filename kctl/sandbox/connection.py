@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 _BEFORE_AUTHENTICATION_MAX_BYTES = 524_288
 """sasl.server.max.receive.size: strangers get no large buffers."""
+MOST_UNFINISHED_BYTES = 256 * 1024 * 1024
+"""Bytes of frames that are not complete yet, of all connections: the one that goes beyond it is closed."""
 _BACKLOG = 64
 """Requests read ahead of the one that is answered; more stay in the socket."""
 _OPEN_TO_STRANGERS = (ApiVersionsRequest.API_KEY, SaslHandshakeRequest.API_KEY)
@@ -54,6 +56,7 @@ class BrokerConnection:
         self._max_bytes = listener.cluster.settings.socket_request_max_bytes
         is_open = identity.is_authenticated
         self._reader = FrameReader(self._max_bytes if is_open else _BEFORE_AUTHENTICATION_MAX_BYTES)
+        self._unfinished_bytes = 0
         self._frames: deque[bytes] = deque()
         self._call: Call | None = None
         self._is_closed = False
@@ -74,6 +77,18 @@ class BrokerConnection:
         except RemoteProtocolError as error:
             self._refuse(f"{error}, begins with {error.first_bytes[:16]!r}")
             return
+        self._count_unfinished(self._reader.pending_bytes)
+        if self._listener.cluster.unfinished_bytes > MOST_UNFINISHED_BYTES:
+            self._refuse(f"{MOST_UNFINISHED_BYTES} bytes of unfinished frames are held already")
+            return
+        self._serve()
+
+    def _count_unfinished(self, size_bytes: int) -> None:
+        self._listener.cluster.unfinished_bytes += size_bytes - self._unfinished_bytes
+        self._unfinished_bytes = size_bytes
+
+    def writable(self) -> None:
+        """The client has read what was too much."""
         self._serve()
 
     def disconnected(self) -> None:
@@ -97,11 +112,11 @@ class BrokerConnection:
     @property
     def _is_free(self) -> bool:
         is_held = self._is_closed or self._is_throttled or self._faults.is_frozen or self._identity.is_refused
-        return self._call is None and not is_held
+        return self._call is None and not is_held and not self._wire.is_full
 
     def _pace(self) -> None:
         """Let a client that sends faster than it is answered wait in its own socket."""
-        is_full = len(self._frames) > _BACKLOG
+        is_full = len(self._frames) > _BACKLOG or self._wire.is_full
         if is_full != self._is_paused and not self._is_closed:
             self._is_paused = is_full
             self._wire.pause_reading(is_full)
@@ -209,6 +224,8 @@ class BrokerConnection:
             return
         self._is_closed = True
         self._frames.clear()
+        self._reader = FrameReader(0)  # what it has of a frame is not wanted any more
+        self._count_unfinished(0)
         call, self._call = self._call, None
         if call is not None:
             call.abandon()

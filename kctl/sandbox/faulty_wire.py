@@ -40,12 +40,21 @@ class FaultyWire:
         else:
             self._inner.receive(data)
 
+    def writable(self) -> None:
+        """The client has read on."""
+        self._inner.writable()
+
     def disconnected(self) -> None:
         """The client is gone."""
         self._is_over = True
         self._inner.disconnected()
 
     # --- to the client ----------------------------------------------------------------------------------------------
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the client leaves too much unread."""
+        return self._wire.is_full
 
     def write(self, data: bytes) -> None:
         """Pass on bytes of the broker, or not."""

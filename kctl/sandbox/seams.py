@@ -37,6 +37,11 @@ class Scheduler(Protocol):
 class Wire(Protocol):
     """The way out of one accepted connection. Everything is ignored once it is closed."""
 
+    @property
+    def is_full(self) -> bool:
+        """Whether the client leaves so much unread that nothing more should be written; `Endpoint.writable` ends it."""
+        ...
+
     def write(self, data: bytes) -> None:
         """Queue bytes for the client."""
         ...
@@ -59,6 +64,10 @@ class Endpoint(Protocol):
 
     def receive(self, data: bytes) -> None:
         """Take bytes from the client, in order."""
+        ...
+
+    def writable(self) -> None:
+        """Continue to answer: the client has read what made the wire full."""
         ...
 
     def disconnected(self) -> None:

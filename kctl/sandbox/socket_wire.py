@@ -14,6 +14,8 @@ from kctl.sandbox.socket_loop import SocketLoop
 _READ_BYTES = 65_536
 _LINGER_MS = 1_000
 """How long a closed connection waits for the client to close its side."""
+MOST_UNSENT_BYTES = 1 << 20
+"""Answers that wait for a client to read them; further requests stay unanswered until it does."""
 _RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 
 
@@ -44,6 +46,11 @@ class SocketWire:
         self._watch()
 
     # --- for the core -----------------------------------------------------------------------------------------------
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the client leaves too much unread."""
+        return len(self._unsent) > MOST_UNSENT_BYTES
 
     def write(self, data: bytes) -> None:
         """Queue bytes for the client."""
@@ -99,6 +106,7 @@ class SocketWire:
     def _flush(self) -> None:
         if self._is_closed:
             return
+        was_full = self.is_full
         try:
             while self._unsent:
                 del self._unsent[: self._sock.send(self._unsent)]
@@ -110,6 +118,8 @@ class SocketWire:
         if self._is_closing and not self._unsent:
             self._half_close()
         self._watch()
+        if was_full and not self.is_full and self._endpoint is not None:
+            self._endpoint.writable()
 
     def _half_close(self) -> None:
         try:

@@ -44,9 +44,18 @@ class TlsEnd:
             self._inner.disconnected()
             self._wire.close()
 
+    def writable(self) -> None:
+        """The client has read on."""
+        self._inner.writable()
+
     def disconnected(self) -> None:
         """The client is gone."""
         self._inner.disconnected()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the client leaves too much unread."""
+        return self._wire.is_full
 
     def write(self, data: bytes) -> None:
         """Encrypt bytes for the client."""

@@ -186,6 +186,11 @@ class Connection:
         self._syns_lost += 1
         self._network.hub.call_later_ms(wait_ms, "kernel", lambda: self._up.send("SYN", lambda: self._arrive(address)))
 
+    @property
+    def is_full(self) -> bool:
+        """Return False: the simulated kernel takes everything at once."""
+        return False
+
     def write(self, data: bytes) -> None:
         if self._server is not None:
             self._answers += 1

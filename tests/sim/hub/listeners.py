@@ -16,6 +16,9 @@ class EchoEnd:
     def receive(self, data: bytes) -> None:
         self._wire.write(data)
 
+    def writable(self) -> None:
+        """Nothing waits."""
+
     def disconnected(self) -> None:
         self._on_gone()
 

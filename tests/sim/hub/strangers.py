@@ -19,6 +19,9 @@ class StrangerEnd:
         self._wire.write(self._answer)
         self._wire.close()
 
+    def writable(self) -> None:
+        """Nothing waits."""
+
     def disconnected(self) -> None:
         pass
 

@@ -49,6 +49,9 @@ class ScriptedEnd:
             if response is not None:
                 self._wire.write(encode_response(response, request.version, request.correlation_id))
 
+    def writable(self) -> None:
+        """Nothing waits."""
+
     def disconnected(self) -> None:
         self._node.asked.append("disconnected")
 

@@ -66,6 +66,7 @@ class WireLog:
         self.is_closed = False
         self.is_reset = False
         self.pauses: list[bool] = []
+        self.is_full = False
 
     def write(self, data: bytes) -> None:
         assert not self.is_closed

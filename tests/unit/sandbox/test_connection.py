@@ -54,6 +54,36 @@ def test_a_client_that_sends_far_ahead_has_to_wait_in_its_socket() -> None:
         client.take(ApiVersionsResponse, 0, correlation_id)
 
 
+def test_client_that_reads_nothing_is_not_answered_until_it_does() -> None:
+    bench = Bench()
+    client = bench.connect()
+    client.wire.is_full = True
+    ids = [client.send(ApiVersionsRequest(), 0) for _ in range(5)]
+    assert not client.frames
+    assert client.wire.pauses == [True]
+    client.wire.is_full = False
+    client.end.writable()
+    for correlation_id in ids:
+        client.take(ApiVersionsResponse, 0, correlation_id)
+    assert client.wire.pauses == [True, False]
+
+
+def test_unfinished_frames_of_all_connections_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kctl.sandbox.connection.MOST_UNFINISHED_BYTES", 2500)
+    bench = Bench()
+    clients = [bench.connect() for _ in range(3)]
+    for client in clients:
+        client.end.receive((5000).to_bytes(4, "big") + bytes(1000))
+    assert [client.wire.is_closed for client in clients] == [False, False, True]
+    clients[0].end.disconnected()
+    another = bench.connect()
+    another.end.receive((5000).to_bytes(4, "big") + bytes(1000))
+    assert not another.wire.is_closed, "what a closed connection held is free again"
+    clients[1].end.disconnected()
+    another.end.disconnected()
+    assert bench.sandbox.cluster.unfinished_bytes == 0
+
+
 @pytest.mark.parametrize(
     "data",
     [
