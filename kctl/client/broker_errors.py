@@ -1,12 +1,11 @@
 """Every error code a broker can answer with: its name, whether trying again can help, and what it means.
 
 One table. Codes, names, `retriable` and STALE_METADATA are facts of Kafka 4.3 that `tools/check_broker_errors.py`
-compares with the released jar; the texts are our own. Knows nothing of who asks. Shown by
-tests/unit/test_broker_errors.py.
+compares with the released jar; the texts are our own. The classes are in broker_error_classes.py. Knows nothing of
+who asks. Shown by tests/unit/test_broker_errors.py.
 """
 
 from enum import IntEnum
-from functools import cache
 
 from kctl.client.errors import BrokerError
 
@@ -195,8 +194,8 @@ AUTHORIZATION_FAILED = frozenset(
 )
 """Codes that mean that we are known, but not allowed."""
 
-
-_BY_CODE = {int(code): code for code in ErrorCode}
+BY_NUMBER: dict[int, ErrorCode] = {int(code): code for code in ErrorCode}
+"""The table by what is on the wire."""
 
 
 def broker_error(code: int, what: str, text: str | None = None) -> BrokerError:
@@ -207,26 +206,22 @@ def broker_error(code: int, what: str, text: str | None = None) -> BrokerError:
         what: what was asked, of whom: `Produce to t-0 on node 2`.
         text: the broker's own words, where it sent any; they replace ours.
     """
-    kind = error_class(code)
-    known = _BY_CODE[code].text if code in _BY_CODE else "a code newer than this client; not retried"
-    return kind(f"{what}: {kind.name} ({code}): {text or known}", text=text)
+    from kctl.client.broker_error_classes import BY_CODE, UnknownBrokerError  # only once a broker has refused something
+
+    code = int(code)
+    words = text or (BY_NUMBER[code].text if code in BY_NUMBER else "a code newer than this client; not retried")
+    message = f"{what}: {error_name(code)} ({code}): {words}"
+    kind = BY_CODE.get(code)
+    return UnknownBrokerError(message, code=code, text=text) if kind is None else kind(message, text=text)
 
 
 def error_class(code: int) -> type[BrokerError]:
-    """Return the subclass of BrokerError for a code, always the same: `NotCoordinatorError` for 16."""
-    return _class_of(int(code))
+    """Return the subclass of BrokerError for a code: `NotCoordinatorError` for 16; UnknownBrokerError for others."""
+    from kctl.client.broker_error_classes import BY_CODE, UnknownBrokerError  # see broker_error
 
-
-@cache
-def _class_of(code: int) -> type[BrokerError]:
-    known = _BY_CODE.get(code)
-    if known is None:
-        return type("UnknownBrokerError", (BrokerError,), {"code": code, "name": f"ERROR_{code}"})
-    spelled = known.name.title().replace("_", "").removesuffix("Error").removesuffix("Exception") + "Error"
-    fields = {"code": code, "name": known.name, "retriable": known.retriable, "__doc__": known.text}
-    return type(spelled, (BrokerError,), fields)
+    return BY_CODE.get(int(code), UnknownBrokerError)
 
 
 def error_name(code: int) -> str:
     """Return how Kafka spells a code: `NOT_COORDINATOR` for 16, `ERROR_4711` for one that is not in the table."""
-    return _BY_CODE[code].name if code in _BY_CODE else f"ERROR_{code}"
+    return BY_NUMBER[code].name if code in BY_NUMBER else f"ERROR_{code}"

@@ -1,24 +1,35 @@
 """Every error a caller can meet, one class each; `retriable` is on the class.
 
     KafkaError
-      BrokerError            a broker answered with an error code (table: broker_errors.py)
+      BrokerError            a broker answered with an error code: NotCoordinatorError, ... (broker_error_classes.py)
+        AuthorizationError   the principal lacks an ACL: TopicAuthorizationFailedError, ...
       TransportError         no usable connection: DNS, refused, reset, TLS, SASL, wrong peer
       ProtocolError          RemoteProtocolError: the peer's bytes are wrong; LocalProtocolError: we were misused
       KafkaTimeoutError      a limit passed: which one, its value, and what it was waiting for
       ConfigError            a property is unknown, malformed or impossible
 
-This module imports nothing of the client. Shown by tests/unit/test_errors.py.
+Imports nothing else of the client but the clock and the base class; the classes of broker errors are loaded when one
+is first used. Shown by tests/unit/test_errors.py.
 """
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kctl.client.clock import FOREVER_MS
+from kctl.client.kafka_error import KafkaError as KafkaError  # said twice: this is where everyone imports it from
 
+if TYPE_CHECKING:
+    from kctl.client.broker_error_classes import *  # noqa: F403 - every class of a code, as __getattr__ finds them
+else:
 
-class KafkaError(Exception):
-    """Base of everything the client raises on purpose."""
+    def __getattr__(name: str) -> type["BrokerError"]:
+        """Return the class of a broker error by its name; loaded only now, because most programs need none."""
+        if name.endswith("Error"):
+            from importlib import import_module
 
-    retriable: bool = False
+            found = vars(import_module("kctl.client.broker_error_classes")).get(name)
+            if found is not None:
+                return found
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 class ConfigError(KafkaError):
@@ -35,10 +46,6 @@ class IllegalStateError(KafkaError):
 
 class ConcurrentModificationError(IllegalStateError):
     """A second thread called a client that takes one at a time while the first was inside of a call."""
-
-
-class InterruptError(KafkaError):
-    """The wait was interrupted by the caller."""
 
 
 class WakeupError(KafkaError):
@@ -123,15 +130,27 @@ class BrokerError(KafkaError):
     """A broker answered with an error code.
 
     Attributes: `code` as on the wire, `name` as Kafka spells it, `text` the broker's own words where it sent any.
-    Subclasses by code are made in broker_errors.py, which owns the table.
+    Each code has a subclass in this module: `TOPIC_AUTHORIZATION_FAILED` is TopicAuthorizationFailedError.
     """
 
     code: int = -1
     name: str = "UNKNOWN_SERVER_ERROR"
 
+    def __init_subclass__(cls, *, code: int | None = None) -> None:
+        super().__init_subclass__()
+        if code is not None:
+            cls.code = code
+
     def __init__(self, message: str, *, text: str | None = None) -> None:
         super().__init__(message)
         self.text = text
+
+
+class AuthorizationError(BrokerError):
+    """The principal of this connection is not allowed to do that; the base of the errors for each kind of resource.
+
+    Source: KIP-266, Java's AuthorizationException.
+    """
 
 
 # --- bytes that are not what they should be -------------------------------------------------------------------------
@@ -327,25 +346,31 @@ class TlsClosed(TlsError):
 
 
 class AuthenticationError(TransportError):
-    """The broker refused who we are; never retried."""
+    """The broker refused the credentials; retried only where a subclass says so (SaslRequired)."""
 
     retriable = False
 
 
 class SaslRequired(AuthenticationError):
-    """The broker hung up on the first request of a client without SASL; tried again, as a restart looks the same."""
+    """The broker closed the connection on the first request of a client without SASL.
+
+    Retriable, unlike other authentication errors: a broker that restarts looks the same.
+    """
 
     retriable = True
 
 
 class WrongPeerError(TransportError):
-    """Whatever answers on that port is not a Kafka broker, or not with this security protocol."""
+    """The server there is no Kafka broker, or uses another security protocol; retried only as TlsNotAnswered."""
 
     retriable = False
 
 
 class TlsNotAnswered(WrongPeerError):
-    """The peer hung up on the first words of TLS: a plaintext listener does that; tried again, as a proxy does too."""
+    """The server closed the connection on the first bytes of TLS, as a plaintext listener does.
+
+    Retriable, unlike WrongPeerError: a proxy whose broker restarts does the same.
+    """
 
     retriable = True
 

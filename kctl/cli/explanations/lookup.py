@@ -17,7 +17,8 @@ from kctl.cli.explanations.limits import LIMITS
 from kctl.cli.explanations.page import Page
 from kctl.cli.settings import ENVIRONMENT_PREFIX, KNOWN
 from kctl.client import errors
-from kctl.client.broker_errors import ErrorCode, error_class
+from kctl.client.broker_error_classes import BY_CODE
+from kctl.client.broker_errors import ErrorCode
 from kctl.client.config.foreign import IGNORED, REFUSED
 
 LONGEST_TEXT = 2_000
@@ -90,7 +91,7 @@ def _by_name(text: str) -> list[Page]:
     own_classes = {own.lower(): kind for own, kind in ERROR_CLASSES.items()}
     if name.lower() in own_classes:
         return [pages.class_page(own_classes[name.lower()])]
-    broker_classes = {error_class(code).__name__.lower(): code for code in ErrorCode}
+    broker_classes = {kind.__name__.lower(): _BROKER_CODES[code] for code, kind in BY_CODE.items()}
     if name.lower() in broker_classes:
         return [pages.broker_page(broker_classes[name.lower()])]
     return _by_property(name.lower())

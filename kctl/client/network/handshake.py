@@ -9,7 +9,7 @@ Source: KIP-35, KIP-511, KIP-43, KIP-152, KIP-368. Differs: Java asks for ApiVer
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from kctl.client.broker_errors import error_class
+from kctl.client.broker_errors import error_name
 from kctl.client.errors import AuthenticationError, RemoteProtocolError
 from kctl.client.events import Phase
 from kctl.client.network.states import ConnectionState
@@ -94,7 +94,7 @@ class Handshake:
             self._api_versions_version = max(0, newest)
             return ConnectionState.APIVERSIONS
         if response.error_code != 0:
-            name = error_class(response.error_code).name
+            name = error_name(response.error_code)
             raise RemoteProtocolError(f"ApiVersions was answered with {name}", api="ApiVersions")
         self.versions = NodeVersions.from_response(response)
         return ConnectionState.READY if self._new_mechanism is None else ConnectionState.SASL_HANDSHAKE
@@ -113,7 +113,7 @@ class Handshake:
         if response.error_code == _ILLEGAL_SASL_STATE:
             raise AuthenticationError("this listener does no SASL", hint="use --security-protocol PLAINTEXT or SSL")
         if response.error_code != 0:
-            raise AuthenticationError(f"SaslHandshake was answered with {error_class(response.error_code).name}")
+            raise AuthenticationError(f"SaslHandshake was answered with {error_name(response.error_code)}")
         self._token = self._sasl.first()
         return ConnectionState.SASL_AUTHENTICATE
 
@@ -123,7 +123,7 @@ class Handshake:
         assert isinstance(response, SaslAuthenticateResponse)
         assert self._sasl is not None
         if response.error_code != 0:
-            words = response.error_message or error_class(response.error_code).name
+            words = response.error_message or error_name(response.error_code)
             raise AuthenticationError(f"{self._sasl.name}: {words}", hint="check user name, password and mechanism")
         token = self._sasl.step(response.auth_bytes)
         if token is None:

@@ -1,0 +1,45 @@
+"""KafkaError: the base class of all errors, and what all of them can do: be compared, copied and pickled.
+
+Errors are equal when type, message and attributes are equal. They travel between processes whole; a `__cause__` of
+another library comes along where it can be pickled. Shown by tests/unit/test_error_copies.py and, through pools of
+processes, tests/loopback/test_errors_in_pools.py.
+"""
+
+
+class KafkaError(Exception):
+    """Base of everything the client raises on purpose."""
+
+    retriable: bool = False
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        return self.args == other.args and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash((type(self), str(self)))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Return how to make this error again without its constructor, whose arguments the message no longer has."""
+        state = dict(vars(self), __suppress_context__=self.__suppress_context__)
+        if _can_travel(self.__cause__):
+            state["__cause__"] = self.__cause__
+        return _bare, (type(self), *self.args), state
+
+
+def _bare(kind: type[KafkaError], *args: object) -> KafkaError:
+    """Return an error without attributes; unpickling and copying add them."""
+    return kind.__new__(kind, *args)
+
+
+def _can_travel(cause: BaseException | None) -> bool:
+    """Return whether a cause, which may be of any library, survives pickling."""
+    if cause is None or isinstance(cause, KafkaError):
+        return cause is not None
+    import pickle  # only when an error leaves its process
+
+    try:
+        pickle.loads(pickle.dumps(cause))
+    except Exception:  # noqa: BLE001 - a foreign class can raise anything
+        return False
+    return True

@@ -1,0 +1,61 @@
+"""One error of every class that derives from KafkaError, each with all of its arguments, for tests of all of them."""
+
+import inspect
+import pkgutil
+from importlib import import_module
+
+import kctl.client
+import kctl.pipeline
+from kctl.client.cluster import TopicPartition
+from kctl.client.errors import Account, ApiTimeout, ConnectionRefused, KafkaError
+from kctl.client.producer.deliveries import CloseResult, PartitionResult
+
+OPTIONAL = ("pyspark", "pyarrow")
+"""What modules of kctl.pipeline may need and an environment may lack."""
+
+
+def every_error() -> list[KafkaError]:
+    """Return an error of every class, by name of the class."""
+    return [sample(kind) for kind in error_classes()]
+
+
+def error_classes() -> list[type[KafkaError]]:
+    """Return KafkaError and all its descendants in kctl, by name."""
+    for package in (kctl.client, kctl.pipeline):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            try:
+                import_module(module.name)
+            except ModuleNotFoundError as error:
+                if (error.name or "").partition(".")[0] not in OPTIONAL:
+                    raise
+    found, unseen = {KafkaError}, [KafkaError]
+    while unseen:
+        children = [kind for kind in unseen.pop().__subclasses__() if kind.__module__.startswith("kctl.")]
+        unseen += [kind for kind in children if kind not in found]
+        found.update(children)
+    return sorted(found, key=lambda kind: (kind.__module__, kind.__name__))
+
+
+def sample(kind: type[KafkaError]) -> KafkaError:
+    """Return an error of that class whose every argument is given and says something."""
+    refused = ConnectionRefused("nothing listens", hint="start a broker")
+    refused.phase, refused.host, refused.port, refused.address = "tcp", "h", 9092, "10.0.0.1:9092"
+    timeout = ApiTimeout("waiting", timeout_ms=5, elapsed_ms=6, cause=refused, account=Account(("dns 5 ms",), 2))
+    part = PartitionResult(1, 2, 3)
+    result = CloseResult(1, 2, 3, {TopicPartition("t", 0): part})
+    values: dict[str, object] = {
+        "message": "what failed", "text": "the broker's words", "key": "acks", "partitions": (("t", 0), ("t", 1)),
+        "topic": "t", "partition": 3, "offset": 17, "divergent_offset": 12, "divergent_epoch": 4, "code": 4711,
+        "cause": refused if kind.__name__ == "AdvertisedAddressError" else timeout, "api": "Fetch", "version": 12,
+        "field": "responses[0]", "first_bytes": b"HTTP/1.1", "base_offset": 10, "resume_offset": 20, "undelivered": 7,
+        "hint": "try this", "limit_ms": 1, "elapsed_ms": 2, "timeout_ms": 3, "presented": ("CN=a", "CN=b"),
+        "alert": "bad_certificate", "node_id": 2, "waiting_for": "the leader is unknown", "result": result,
+        "account": Account(("connecting 4 ms",), 3, (refused, timeout)),
+    }  # fmt: skip
+    parameters = inspect.signature(kind.__init__).parameters.values()
+    wanted = [each for each in parameters if each.name not in ("self", "args", "kwargs")]
+    given = {each.name: values[each.name] for each in wanted if each.kind is not inspect.Parameter.POSITIONAL_ONLY}
+    error = kind(**given) if given else kind("what failed")
+    error.__cause__ = OSError(111, "Connection refused")
+    error.add_note("row 3")
+    return error

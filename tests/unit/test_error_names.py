@@ -1,0 +1,86 @@
+"""Broker errors are attributes of `kctl.client.errors`, and pages and docstrings name only errors that exist."""
+
+import ast
+import builtins
+import re
+from pathlib import Path
+
+import pytest
+
+from kctl.client import broker_error_classes, errors
+from kctl.client.broker_errors import AUTHORIZATION_FAILED, ErrorCode, broker_error
+from tests.unit.error_samples import error_classes
+
+ROOT = Path(__file__).parents[2]
+NAME = re.compile(r"(?<![\w.])(?:errors\.)?([A-Z][a-z]\w*?(?:Error|Timeout))s?\b(?!\.)")
+
+
+def documented_names() -> dict[str, list[str]]:
+    """Return the names of error classes in pages and docstrings, each with where it stands."""
+    texts = [(page, page.read_text()) for page in (*ROOT.glob("docs/**/*.md"), ROOT / "README.md")]
+    for file in ROOT.glob("kctl/client/**/*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+                texts.append((file, ast.get_docstring(node) or ""))
+    found: dict[str, list[str]] = {}
+    for file, text in texts:
+        for name in NAME.findall(text):
+            found.setdefault(name, []).append(str(file.relative_to(ROOT)))
+    return found
+
+
+def test_every_error_named_in_docs_and_docstrings_exists() -> None:
+    elsewhere = {kind.__name__ for kind in error_classes()}
+    internal = {"DecompressionError", "FieldError"}
+    """No KafkaErrors: the package of records turns them into those of the client."""
+    unknown = {
+        name: sorted(set(places))
+        for name, places in documented_names().items()
+        if not (hasattr(errors, name) or hasattr(builtins, name) or name in elsewhere or name in internal)
+    }
+    assert unknown == {}
+
+
+def test_consumer_page_names_broker_errors() -> None:
+    names = documented_names()
+    for name in ("TopicAuthorizationFailedError", "GroupAuthorizationFailedError", "FencedInstanceIdError"):
+        assert "docs/consumer.md" in names[name]
+
+
+def test_every_code_is_caught_by_its_class() -> None:
+    for code in ErrorCode:
+        if code is ErrorCode.NONE:
+            continue
+        kind = broker_error_classes.BY_CODE[code]
+        assert getattr(broker_error_classes, kind.__name__) is kind
+        with pytest.raises(getattr(errors, kind.__name__)) as caught:
+            raise broker_error(code, "Fetch of t-0")
+        assert (caught.value.code, caught.value.name, caught.value.retriable) == (code, code.name, code.retriable)
+        assert kind.__doc__ == code.text
+
+
+def test_authorization_errors_have_one_base() -> None:
+    for code in ErrorCode:
+        is_forbidden = isinstance(broker_error(code, "x"), errors.AuthorizationError)
+        assert is_forbidden == (code in AUTHORIZATION_FAILED), code.name
+
+
+def test_unsupported_version_of_a_broker_is_caught_as_unsupported_version() -> None:
+    with pytest.raises(errors.UnsupportedVersionError) as caught:
+        raise broker_error(ErrorCode.UNSUPPORTED_VERSION, "Fetch of t-0")
+    assert isinstance(caught.value, errors.BrokerError)
+    assert caught.value.api is None
+
+
+def test_unknown_name_is_an_attribute_error() -> None:
+    for name in ("NoSuchThingError", "NoSuchThing", "BY_CODE", "ErrorCode"):
+        with pytest.raises(AttributeError, match=f"no attribute '{name}'"):
+            getattr(errors, name)
+
+
+def test_types_are_known() -> None:
+    """mypy checks these lines: a class that it does not know would fail `make types`."""
+    kind: type[errors.BrokerError] = errors.FencedInstanceIdError
+    forbidden: type[errors.AuthorizationError] = errors.TopicAuthorizationFailedError
+    assert kind.code == 82
+    assert forbidden.retriable is False
