@@ -32,7 +32,8 @@ from kctl.client.committed_offset import OffsetAndMetadata
 from kctl.client.config import AdminConfig
 from kctl.client.errors import IllegalStateError
 from kctl.client.events import EventSink, ignore_events
-from kctl.client.network.system import system_runtime
+from kctl.client.lifetime import follow_forks, forked_error, warn_unclosed
+from kctl.client.network.system import has_threads, system_runtime
 from kctl.client.seams import Runtime
 
 Timeout = float | timedelta | None
@@ -52,6 +53,8 @@ class Admin:
     Raises: ConfigError: a property is unknown, malformed or impossible.
     """
 
+    _warns_if_dropped = False
+
     def __init__(
         self, config: Mapping[str, object], runtime: Runtime | None = None, *, events: EventSink = ignore_events
     ) -> None:
@@ -62,8 +65,17 @@ class Admin:
             self.config.retry_backoff_ms, self.config.retry_backoff_max_ms, runtime.chance
         )
         self._is_closed = False
+        self._is_forked = False
+        self._warns_if_dropped = has_threads(runtime.driver)
+        follow_forks(self)
+
+    def _after_fork(self) -> None:
+        """Refuse every call from now on; called in the child of a fork()."""
+        self._is_forked = self._is_closed = True
 
     def _call(self, what: str, timeout: Timeout) -> Call:
+        if self._is_forked:
+            raise forked_error("admin client")
         if self._is_closed:
             raise IllegalStateError("the admin client is closed")
         return Call(
@@ -199,6 +211,8 @@ class Admin:
 
     def close(self) -> None:
         """Close every connection. Idempotent."""
+        if self._is_forked:
+            raise forked_error("admin client")
         self._is_closed = True
         self._client.close()
 
@@ -208,7 +222,13 @@ class Admin:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        if not self._is_forked:
+            self.close()
+
+    def __del__(self) -> None:
+        if self._warns_if_dropped and not self._is_closed:
+            self.close()
+            warn_unclosed(self)
 
 
 def _checked(key: TopicPartition, given: int | OffsetAndMetadata) -> OffsetAndMetadata:

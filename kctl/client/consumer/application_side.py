@@ -23,6 +23,7 @@ from kctl.client.consumer.events import (
     GiveBack,
     PartitionFailed,
     PositionResolved,
+    Stop,
     ToApplication,
     ToNetwork,
     Truncated,
@@ -271,6 +272,15 @@ class ApplicationSide:
                 self.group.on_event(event)
 
     # --- the end ----------------------------------------------------------------------------------------------------
+
+    def abandon(self) -> None:
+        """Let the network loop of a dropped consumer leave the group and end; any thread, waits for nothing.
+
+        Positions are not committed: what the last poll returned may not have been processed.
+        """
+        is_leaving = self.group is not None and closing.leaves_group(self.group, None)
+        timer = Timer(self._clock, closing.DEFAULT_CLOSE_TIMEOUT_MS)
+        self.link.post([Stop(timer.deadline_at_ms, timer.start_at_ms, is_leaving, timer.timeout_ms)])
 
     def close(self, timer: Timer, on_close: OnClose | None) -> CloseResult:
         """Close once, whatever a listener or callback raises on the way; further calls get the same result.

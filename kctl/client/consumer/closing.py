@@ -39,6 +39,12 @@ class Closing(NamedTuple):
     error: BaseException | None
 
 
+def leaves_group(group: GroupSide, on_close: OnClose | None) -> bool:
+    """Return whether a close makes the member leave: unless it is asked to remain, or is static and not asked."""
+    is_static = group.metadata.group_instance_id is not None
+    return group.subscribed is not None and (on_close == "leave" or (on_close is None and not is_static))
+
+
 def close(link: NetworkLink, task: Task, group: GroupSide | None, timer: Timer, on_close: OnClose | None) -> Closing:
     """Release the partitions, let the network commit and say goodbye, and end its thread, all within the timer.
 
@@ -49,8 +55,7 @@ def close(link: NetworkLink, task: Task, group: GroupSide | None, timer: Timer, 
     error = None
     is_leaving = False
     if group is not None:
-        is_static = group.metadata.group_instance_id is not None
-        is_leaving = group.subscribed is not None and (on_close == "leave" or (on_close is None and not is_static))
+        is_leaving = leaves_group(group, on_close)
         error = group.release_all()
     has_ended = link.stop(task, timer, is_leaving=is_leaving)
     link.drain()

@@ -28,7 +28,8 @@ from kctl.client.consumer.rebalance_listener import RebalanceListener
 from kctl.client.consumer.waiting import WaitReason
 from kctl.client.errors import IllegalStateError
 from kctl.client.events import EventSink, ignore_events
-from kctl.client.network.system import system_runtime
+from kctl.client.lifetime import follow_forks, warn_unclosed
+from kctl.client.network.system import has_threads, system_runtime
 from kctl.client.records import Record
 from kctl.client.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES
 from kctl.client.seams import Runtime
@@ -66,6 +67,8 @@ class Consumer:
         max_decompressed_bytes: the largest batch that is decompressed; one at a time is.
     """
 
+    _warns_if_dropped = False
+
     def __init__(
         self,
         config: Mapping[str, object] | ConsumerConfig,
@@ -86,6 +89,8 @@ class Consumer:
             prefetch_bytes=prefetch_bytes,
             max_decompressed_bytes=max_decompressed_bytes,
         )
+        self._warns_if_dropped = has_threads(runtime.driver)
+        follow_forks(self)
 
     # --- group ------------------------------------------------------------------------------------------------------
 
@@ -344,6 +349,8 @@ class Consumer:
 
     def wakeup(self) -> None:
         """Make the present or next blocking call raise WakeupError; any thread, and signal handlers."""
+        if self._one_user.is_forked:
+            self._one_user.refuse()
         self._side.link.wakeup()
 
     # --- questions to the cluster -----------------------------------------------------------------------------------
@@ -426,6 +433,7 @@ class Consumer:
         timer = Timer(self._clock, to_timeout_ms(timeout, DEFAULT_CLOSE_TIMEOUT_MS))
         if on_close not in (None, "leave", "remain"):
             raise ValueError(f"on_close is 'leave' or 'remain', not {on_close!r}")
+        self._warns_if_dropped = False
         return self._side.close(timer, on_close)
 
     def __enter__(self) -> Self:
@@ -435,9 +443,21 @@ class Consumer:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         """Close; after an exception, what was given last and not committed since counts as not processed."""
+        if self._one_user.is_forked:
+            return
         if kind is not None:
             self._side.data.step_back()
         self.close()
+
+    def __del__(self) -> None:
+        if self._warns_if_dropped:
+            self._side.abandon()
+            warn_unclosed(self)
+
+    def _after_fork(self) -> None:
+        """Refuse every call from now on; called in the child of a fork()."""
+        self._one_user._after_fork()
+        self._warns_if_dropped = False
 
     # --- inside -----------------------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from functools import wraps
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 from kctl.client.errors import ConcurrentModificationError
+from kctl.client.lifetime import forked_error
 from kctl.client.seams import Driver
 
 _USER = "user"
@@ -22,12 +23,22 @@ class OneUser:
     Source: Java's `KafkaConsumer.acquire`, which raises ConcurrentModificationException.
     """
 
-    __slots__ = ("caller", "held_by")
+    __slots__ = ("caller", "held_by", "is_forked")
 
     def __init__(self, driver: Driver) -> None:
-        self.caller = driver.caller
+        self.caller: Callable[[], object] = driver.caller
+        self.is_forked = False
         self.held_by: dict[str, object] = {}
         """Empty, or the user: `dict.setdefault` decides between two threads in one step."""
+
+    def _after_fork(self) -> None:
+        """Make every guarded call raise; asking who calls does, so that the calls themselves check nothing."""
+        self.is_forked = True
+        self.caller = self.refuse
+
+    def refuse(self) -> object:
+        """Raise the error of a call in the child of a fork()."""
+        raise forked_error("consumer")
 
 
 class HasOneUser(Protocol):

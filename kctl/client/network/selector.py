@@ -14,6 +14,7 @@ import socket
 from collections import deque
 
 from kctl.client.clock import SystemClock
+from kctl.client.lifetime import follow_forks
 from kctl.client.seams import Address, Connected, Disconnected, IoEvent, Received, SocketOptions
 
 _SCRATCH_BYTES = 1024 * 1024
@@ -68,6 +69,7 @@ class Selector:
         for end in (self._wake_reader, self._wake_writer):
             end.setblocking(False)
         self._selector.register(self._wake_reader, _READ, None)
+        follow_forks(self)
 
     def connect(self, channel: int, address: Address) -> None:
         try:
@@ -178,6 +180,15 @@ class Selector:
     def shutdown(self) -> None:
         for channel in list(self._channels):
             self.close(channel)
+        self._selector.close()
+        self._wake_reader.close()
+        self._wake_writer.close()
+
+    def _after_fork(self) -> None:
+        """Close the child's copies of the descriptors. The parent's epoll is shared: nothing may be unregistered."""
+        for entry in list(self._channels.values()):
+            entry.sock.close()
+        self._channels.clear()
         self._selector.close()
         self._wake_reader.close()
         self._wake_writer.close()

@@ -13,7 +13,7 @@ from random import Random
 from kctl.client.clock import SystemClock
 from kctl.client.network.resolver import ThreadResolver
 from kctl.client.network.selector import Selector
-from kctl.client.seams import Runtime, Task, Waiter
+from kctl.client.seams import Driver, Runtime, Task, Waiter
 
 _LONGEST_WAIT_S = 1.0
 """Longer waits are made of such pieces. Python looks for signals between them: one that comes just before a lock is
@@ -98,6 +98,11 @@ class ThreadDriver:
     def is_current(self, task: Task) -> bool:
         assert isinstance(task, ThreadTask)
         return task.thread is threading.current_thread()
+
+
+def has_threads(driver: Driver) -> bool:
+    """Return whether loops are threads, which run on when the client that started them is dropped."""
+    return isinstance(driver, ThreadDriver)
 
 
 class SystemEntropy:

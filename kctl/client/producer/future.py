@@ -89,6 +89,8 @@ class SendFuture:
 
     def done(self) -> bool:
         """Return whether the record's fate is known."""
+        if self.outcome is None:
+            self._mailbox.check_process()
         return self.outcome is not None
 
     def result(self, timeout: float | timedelta | None = None) -> RecordMetadata:

@@ -19,6 +19,7 @@ from kctl.client.errors import (
     MaxBlockTimeout,
     ResultTimeout,
 )
+from kctl.client.lifetime import forked_error
 from kctl.client.producer.future import SendFuture
 from kctl.client.producer.record_run import ColumnsFuture, RecordRun
 from kctl.client.seams import Driver, Task, Waiter
@@ -138,6 +139,7 @@ class Mailbox:
         task: the loop, once spawned.
         failure: the bug that ended the loop.
         is_finished: set by the loop when it takes no more events; what is posted later is the poster's to undo.
+        is_forked: set in the child of a fork(), where there is no loop.
     """
 
     def __init__(self, clock: Clock, driver: Driver, wakeup: Callable[[], None]) -> None:
@@ -146,6 +148,7 @@ class Mailbox:
         self.task: Task | None = None
         self.is_finished = False
         self.failure: BaseException | None = None
+        self.is_forked = False
         self._events: deque[Event] = deque()
         self._close_marks: deque[CloseMark] = deque()
         self._wakeup = wakeup
@@ -219,8 +222,9 @@ class Mailbox:
 
         Raises:
             ResultTimeout: the timeout has passed first.
-            IllegalStateError: called on the loop itself.
+            IllegalStateError: called on the loop itself, or in the child of a fork().
         """
+        self.check_process()
         if self.is_on_loop():
             raise IllegalStateError("a callback must not wait for a record: the wait would hold up its own answer")
         timer = Timer(self.clock, timeout_ms)
@@ -235,8 +239,15 @@ class Mailbox:
                     elapsed_ms=timer.elapsed_ms,
                 )
 
+    def check_process(self) -> None:
+        """Raise IllegalStateError in the child of a fork(): the loop is the parent's."""
+        if self.is_forked:
+            raise forked_error("producer")
+
     def closed_error(self) -> IllegalStateError:
-        """Return the error of a call that comes after the end of the loop, with the reason of that."""
+        """Return the error of a call after the end of the loop, with the reason, or in the child of a fork()."""
+        if self.is_forked:
+            return forked_error("producer")
         if self.failure is None:
             return IllegalStateError("the producer is closed")
         why = f"{type(self.failure).__name__}: {self.failure}"

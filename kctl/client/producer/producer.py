@@ -17,7 +17,8 @@ from kctl.client.committed_offset import OffsetAndMetadata
 from kctl.client.config import ProducerConfig
 from kctl.client.errors import CloseTimeout, IllegalStateError, KafkaError, MaxBlockTimeout, RecordTooLargeError
 from kctl.client.events import EventSink, ignore_events
-from kctl.client.network.system import system_runtime
+from kctl.client.lifetime import follow_forks, warn_unclosed
+from kctl.client.network.system import has_threads, system_runtime
 from kctl.client.producer.buffer_memory import BufferMemory
 from kctl.client.producer.columns import GivenColumns, RowLimits
 from kctl.client.producer.deliveries import CloseResult
@@ -59,6 +60,8 @@ class Producer:
         ConfigError: a property is unknown, malformed or impossible.
     """
 
+    _warns_if_dropped = False
+
     def __init__(
         self, config: Mapping[str, object], runtime: Runtime | None = None, *, events: EventSink = ignore_events
     ) -> None:
@@ -80,6 +83,19 @@ class Producer:
         self._is_closing = False
         self._task = runtime.driver.spawn(self._sender.run, "producer")
         self._mailbox.task = self._task
+        self._warns_if_dropped = has_threads(runtime.driver)
+        follow_forks(self)
+
+    def _after_fork(self) -> None:
+        """Refuse every call from now on; called in the child of a fork()."""
+        self._mailbox.is_forked = self._is_closing = True
+
+    def __del__(self) -> None:
+        """Let the loop of a dropped producer deliver what was accepted, and end; records keep their own deadlines."""
+        if self._warns_if_dropped and not self._is_closing:
+            limit_ms = self.config.delivery_timeout_ms if self._transactions is None else self.config.max_block_ms
+            self._mailbox.post_close(CloseMark.within(Timer(self._clock, limit_ms)))
+            warn_unclosed(self)
 
     # --- sending ------------------------------------------------------------------------------------------------------
 
@@ -115,7 +131,7 @@ class Producer:
         if isinstance(topic, ProducerRecord):
             topic, value, key, partition, headers, timestamp_ms = topic
         if self._is_closing:
-            raise IllegalStateError("the producer is closed")
+            raise self._mailbox.closed_error()
         if self._transactions is not None:
             self._transactions.check_send()
         if type(value) is bytes and key is None and partition is None and timestamp_ms is None and not headers:
@@ -178,7 +194,7 @@ class Producer:
             BrokerError, TransportError, IllegalStateError, TransactionError: as `send`.
         """
         if self._is_closing:
-            raise IllegalStateError("the producer is closed")
+            raise self._mailbox.closed_error()
         if self._transactions is not None:
             self._transactions.check_send()
         timer = Timer(self._clock, self.config.max_block_ms)
@@ -272,7 +288,7 @@ class Producer:
         if self._mailbox.is_on_loop():
             raise IllegalStateError("a callback must not flush: the wait would hold up its own end")
         if self._is_closing:
-            raise IllegalStateError("the producer is closed")
+            raise self._mailbox.closed_error()
         mark = FlushMark(Timer(self._clock, to_timeout_ms(timeout, FOREVER_MS)), self._driver.waiter())
         try:
             self._mailbox.ask(mark)
@@ -288,7 +304,7 @@ class Producer:
         Raises: as `send`.
         """
         if self._is_closing:
-            raise IllegalStateError("the producer is closed")
+            raise self._mailbox.closed_error()
         if not self._is_known(topic, None):
             timer = Timer(self._clock, to_timeout_ms(timeout, self.config.max_block_ms))
             self._wait_for_topic(topic, None, timer)
@@ -301,6 +317,7 @@ class Producer:
 
     def metrics(self) -> ProducerMetrics:
         """Return what the producer has done so far and holds now; costs microseconds, never waits, also after close."""
+        self._mailbox.check_process()
         return self._counters.snapshot(
             outstanding=self._sender.outstanding,
             buffer_used_bytes=self._memory.used_bytes,
@@ -380,7 +397,7 @@ class Producer:
     ) -> None:
         timeout_ms = to_timeout_ms(timeout, self.config.max_block_ms)
         if self._is_closing:
-            raise IllegalStateError("the producer is closed")
+            raise self._mailbox.closed_error()
         self._desk.ask(step, timeout_ms, offsets, member)
 
     # --- the end ------------------------------------------------------------------------------------------------------
@@ -398,6 +415,7 @@ class Producer:
         Source: KIP-15. Differs: the wait for the thread is bounded too.
         """
         timeout_ms = to_timeout_ms(timeout, FOREVER_MS)
+        self._mailbox.check_process()
         timer = Timer(self._clock, timeout_ms)
         self._is_closing = True
         if self._mailbox.is_on_loop():
@@ -443,6 +461,8 @@ class Producer:
         With a transactional.id, a transaction that is still open is aborted, within max.block.ms.
         Raises: UndeliveredError: the block ended well, but not every record was delivered.
         """
+        if self._mailbox.is_forked:
+            return
         if self._transactions is not None:
             self.close(self.config.max_block_ms / 1000)
             return

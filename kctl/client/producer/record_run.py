@@ -54,6 +54,8 @@ class ColumnsFuture:
 
     def done(self) -> bool:
         """Return whether the fate of every record is known."""
+        if self.outcome is None:
+            self._mailbox.check_process()
         return self.outcome is not None
 
     def result(self, timeout: float | timedelta | None = None) -> int:

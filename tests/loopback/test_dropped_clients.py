@@ -1,0 +1,141 @@
+"""A client that is dropped without close() warns, and its thread and descriptors go away."""
+
+import gc
+import os
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from kctl.client import Admin, Consumer, Producer
+from kctl.client.errors import ConfigError
+from kctl.client.producer import SendFuture
+from kctl.sandbox import Fault, Sandbox
+from kctl.sandbox.server import ServedSandbox
+
+PATIENCE_S = 60
+"""A thread that does not end fails the test after this time."""
+NAMES = ("producer", "kctl-consumer-network")
+
+
+@pytest.fixture
+def served() -> Iterator[ServedSandbox]:
+    with Sandbox(nodes=3, topics={"t": 3}).serve() as served:
+        yield served
+
+
+def client_threads() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name in NAMES]
+
+
+def descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+def warned_of(drop: Callable[[], object]) -> list[str]:
+    """Return what is warned of while a call drops clients and everything unreachable goes away."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        drop()
+        gc.collect()
+    return [str(warning.message) for warning in caught if warning.category is ResourceWarning]
+
+
+def wait_for_threads() -> None:
+    for thread in client_threads():
+        thread.join(PATIENCE_S)
+    assert client_threads() == []
+
+
+def make_and_drop(count: int, bootstrap: str) -> None:
+    """Use clients, each in a reference cycle, and drop them."""
+    kept: list[object] = []
+    for _ in range(count):
+        producer = Producer({"bootstrap.servers": bootstrap})
+        producer.send("t", b"x").result(PATIENCE_S)
+        consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "g"})
+        consumer.subscribe(["t"])
+        consumer.poll(0)
+        admin = Admin({"bootstrap.servers": bootstrap})
+        admin.list_topics(timeout=PATIENCE_S)
+        kept.append((producer, consumer, admin, kept))
+
+
+def test_clients_dropped_without_close_warn_and_release_threads_and_descriptors(served: ServedSandbox) -> None:
+    warned_of(lambda: make_and_drop(1, served.bootstrap))
+    wait_for_threads()
+    before = descriptors()
+    warned = warned_of(lambda: make_and_drop(20, served.bootstrap))
+    hint = "call close(), or use it in a with statement"
+    kinds = [name for name in ("Admin", "Consumer", "Producer") for _ in range(20)]
+    assert sorted(warned) == [f"unclosed {name}: {hint}" for name in kinds]
+    wait_for_threads()
+    served.stop()  # the nodes' ends of the connections are descriptors of this process, too
+    assert descriptors() <= before
+
+
+def test_dropped_consumer_leaves_its_group(served: ServedSandbox) -> None:
+    members = []
+
+    with Admin({"bootstrap.servers": served.bootstrap}) as admin:
+
+        def count_members() -> int:
+            return len(admin.describe_groups(["g"], timeout=PATIENCE_S).done["g"].members)
+
+        def join_and_drop() -> None:
+            consumer = Consumer({"bootstrap.servers": served.bootstrap, "group.id": "g"})
+            consumer.subscribe(["t"])
+            while not consumer.assignment:
+                consumer.poll(0.1)
+            members.append(count_members())
+
+        assert len(warned_of(join_and_drop)) == 1
+        wait_for_threads()
+        assert [*members, count_members()] == [1, 0]
+
+
+def test_dropped_producer_delivers_what_it_accepted(served: ServedSandbox) -> None:
+    futures: list[SendFuture] = []
+
+    def send_and_drop() -> None:
+        producer = Producer({"bootstrap.servers": served.bootstrap, "linger.ms": 60_000})
+        futures.extend(producer.send("t", b"%d" % number) for number in range(100))
+
+    assert len(warned_of(send_and_drop)) == 1
+    assert [future.exception(PATIENCE_S) for future in futures] == [None] * 100
+    wait_for_threads()
+
+
+def test_thread_of_a_dropped_producer_ends_though_no_broker_answers(served: ServedSandbox) -> None:
+    limits = {"delivery.timeout.ms": 600, "request.timeout.ms": 300, "linger.ms": 0}
+    futures: list[SendFuture] = []
+
+    def send_and_drop() -> None:
+        producer = Producer({"bootstrap.servers": served.bootstrap, **limits})
+        producer.send("t", b"1").result(PATIENCE_S)
+        for node_id in (1, 2, 3):
+            served.sandbox.start_fault(node_id, Fault.FREEZE)
+        futures.append(producer.send("t", b"2"))
+
+    assert len(warned_of(send_and_drop)) == 1
+    assert futures[0].exception(PATIENCE_S) is not None
+    wait_for_threads()
+
+
+def test_closed_clients_do_not_warn(served: ServedSandbox) -> None:
+    def use_and_close() -> None:
+        settings = {"bootstrap.servers": served.bootstrap}
+        with Producer(settings), Consumer(settings), Admin(settings):
+            pass
+
+    assert warned_of(use_and_close) == []
+
+
+@pytest.mark.parametrize("kind", [Producer, Consumer, Admin])
+def test_client_whose_construction_fails_does_not_warn(kind: type[Producer | Consumer | Admin]) -> None:
+    def fail() -> None:
+        with pytest.raises(ConfigError):
+            kind({"bootstrap.servers": ""})
+
+    assert warned_of(fail) == []
