@@ -16,7 +16,7 @@ from kctl.client.consumer.assignors import Assignment, MemberSubscription, assig
 from kctl.client.consumer.assignors.protocol import encode_assignment, encode_subscription
 from tests.brokers.requirements import have
 from tests.brokers.toolchain import compiled_class_path, java_command
-from tests.unit.consumer.assignors.groups import Group, changed, imbalance, kept, random_group
+from tests.unit.consumer.assignors.groups import CONTESTED, Group, changed, imbalance, kept, random_group
 
 PROGRAM = Path(__file__).parent / "java" / "ShareOut.java"
 SEED = 20_260
@@ -96,6 +96,13 @@ def test_range_and_round_robin_are_the_same(name: str, equal: bool) -> None:
 def test_sticky_is_the_same_where_all_want_the_same_topics(name: str) -> None:
     for group, theirs in zip(groups(name, True), answers_of_java(name, True), strict=True):
         assert in_order(group.assign(assignor_by_name(name))) == theirs, question(name, group)
+
+
+@pytest.mark.parametrize("name", STICKY)
+def test_sticky_keeps_the_same_of_two_partitions_of_which_one_is_contested(name: str) -> None:
+    [theirs] = java([question(name, CONTESTED)])
+    assert in_order(CONTESTED.assign(assignor_by_name(name))) == parsed(theirs)
+    assert parsed(theirs)["b"] == [TopicPartition("t", 0)]
 
 
 def test_sticky_is_as_even_and_as_sticky_where_topics_differ() -> None:

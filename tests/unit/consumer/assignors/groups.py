@@ -44,6 +44,17 @@ class Group(NamedTuple):
         return Group(members, self.partitions_of)
 
 
+CONTESTED = Group(
+    {
+        "a": MemberSubscription(("t",), owned=(TopicPartition("t", 1), TopicPartition("t", 2)), generation=1),
+        "b": MemberSubscription(("t",), owned=(TopicPartition("t", 0), TopicPartition("t", 3)), generation=1),
+        "c": MemberSubscription(("t",), owned=(TopicPartition("t", 0),), generation=0),
+    },
+    {"t": 4},
+)
+"""b owns two partitions and has room for one, because a has the larger share; c claims t-0 for an older generation."""
+
+
 def random_group(rng: Random, *, equal: bool, most_members: int = 9, statics: float = 0.3) -> Group:
     """A new group; with `equal`, all members want the same topics."""
     names = [f"t{number}" for number in range(rng.randint(1, 5))]

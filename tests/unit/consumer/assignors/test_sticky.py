@@ -1,6 +1,5 @@
 """StickyAssignor: even, and nothing moves that need not. Hypothesis draws the groups; Java is asked elsewhere."""
 
-import math
 from random import Random
 
 from hypothesis import given
@@ -10,7 +9,7 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.assignors import Assignment, MemberSubscription, assignor_by_name
 from kctl.client.consumer.assignors.claims import Claim
 from kctl.client.consumer.assignors.sticky import previous_claim
-from tests.unit.consumer.assignors.groups import FIRST_ID, Group, changed, kept, random_group
+from tests.unit.consumer.assignors.groups import CONTESTED, FIRST_ID, Group, changed, kept, random_group
 from tests.unit.consumer.assignors.test_range import words
 from tests.unit.consumer.fakes import T0, T1, T2
 
@@ -94,15 +93,35 @@ def test_the_order_of_the_members_does_not_matter(rng: Random, equal: bool) -> N
     assert group.assign(STICKY) == turned.assign(STICKY)
 
 
-@given(chances)
-def test_who_keeps_as_much_as_the_quota_allows(rng: Random) -> None:
-    group = changed(rng, settled(rng, equal=True), equal=True)
+def rightful(group: Group, member_id: str) -> set[TopicPartition]:
+    """What a member may keep: it is the only claimant, or all others claim it for an older generation."""
+    member = group.members[member_id]
+    others = [each for name, each in group.members.items() if name != member_id]
+    return {
+        tp
+        for tp in set(member.owned) & set(group.subscribed_partitions())
+        if all(other.generation < member.generation for other in others if tp in other.owned)
+    }
+
+
+def check_members_keep_their_share(group: Group) -> None:
+    """Each member keeps all that it rightfully owns, or as much of it as every member gets at least."""
     assignment = group.assign(STICKY)
-    most = math.ceil(len(group.subscribed_partitions()) / len(group.members))
-    claimed = [tp for member in group.members.values() for tp in member.owned]
-    for member_id, member in group.members.items():
-        own = [tp for tp in member.owned if claimed.count(tp) == 1 and tp in group.subscribed_partitions()]
-        assert len(set(own) & set(assignment[member_id])) >= min(len(own), most - 1)
+    least = len(group.subscribed_partitions()) // len(group.members)
+    for member_id in group.members:
+        own = rightful(group, member_id)
+        assert len(own & set(assignment[member_id])) >= min(len(own), least)
+
+
+@given(chances)
+def test_member_keeps_what_it_owns_up_to_the_smaller_share(rng: Random) -> None:
+    check_members_keep_their_share(changed(rng, settled(rng, equal=True), equal=True))
+
+
+def test_member_without_room_may_give_up_the_partition_that_only_it_claims() -> None:
+    """b keeps t-0, which it owns although c claims it too, and gives up t-3. Java decides the same."""
+    check_members_keep_their_share(CONTESTED)
+    assert words(CONTESTED.assign(STICKY)) == {"a": "t-1 t-2", "b": "t-0", "c": "t-3"}
 
 
 def owning(
