@@ -11,7 +11,13 @@ PEERS := $(or $(KCTL_CACHE),$(HOME)/.cache/kctl)/peers/.ready
 # The tiers that wait more than they compute, in an order in which two at a time end together.
 LONGEST_FIRST := broker installed conformance pipeline-jobs faultlab packages pipeline-source docs loopback
 
-.PHONY: help run test check format lint types layers generated unit sim sim-seeds sim-fresh sim-long sim-mutants fuzz loopback cli faultlab broker pipeline pipeline-source pipeline-jobs pipeline-versions soak replication conformance docs site packages reproducible installed bench bench-peers clean
+QUICK := format lint types layers generated unit sim
+# Tiers that are skipped, and count as failed, when the packages cannot be built.
+NEED_DIST := packages installed
+FAILED := build/failed-tiers
+TWO_AT_A_TIME = $(MAKE) --no-print-directory --jobs 2 --output-sync=target
+
+.PHONY: help dist run test check format lint types layers generated unit sim sim-seeds sim-fresh sim-long sim-mutants fuzz loopback cli faultlab broker pipeline pipeline-source pipeline-jobs pipeline-versions soak replication conformance docs site packages reproducible installed bench bench-peers clean
 
 help:  ## list the tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 26
@@ -28,13 +34,22 @@ $(READY): $(INSTALLED)
 run: $(INSTALLED)  ## start a sandbox cluster, produce to it, consume from it, probe it
 	@PATH="$(abspath $(BIN)):$$PATH" bash tools/first_run.sh
 
-test: check sim-seeds  ## every tier; starts real brokers itself
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target dist/.built fuzz
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target $(LONGEST_FIRST)
+test: $(READY)  ## every tier, also after one has failed; starts real brokers itself
+	@rm -rf $(FAILED) && mkdir -p $(FAILED)
+	@$(TWO_AT_A_TIME) $(addprefix attempt-,$(QUICK))
+	@$(TWO_AT_A_TIME) attempt-sim-seeds
+	@$(TWO_AT_A_TIME) attempt-dist attempt-fuzz
+	@if [ -e $(FAILED)/dist ]; then touch $(addprefix $(FAILED)/,$(NEED_DIST)); fi
+	@$(TWO_AT_A_TIME) $(addprefix attempt-,$(LONGEST_FIRST))
+	@if [ -n "$$(ls $(FAILED))" ]; then echo "failed tiers:" $$(ls $(FAILED)); exit 1; fi
 	@echo "all tiers passed"
 
+# One tier of `make test`: a failure is noted, and the next tier runs. A tier that is noted as failed before is skipped.
+attempt-%:
+	@[ -e $(FAILED)/$* ] || $(MAKE) --no-print-directory $* || touch $(FAILED)/$*
+
 check: $(READY)  ## what every commit passes, in under a minute
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target format lint types layers generated unit sim
+	@$(TWO_AT_A_TIME) $(QUICK)
 
 format: $(READY)
 	$(BIN)/ruff format --check --quiet .
@@ -112,6 +127,8 @@ replication: $(READY)  ## the sandbox's story of replicas in trouble on three re
 
 docs: $(READY)  ## every block of README and docs is typed or run, and comes as it is shown
 	$(PYTEST) tests/docs
+
+dist: dist/.built
 
 dist/.built: $(READY) setup.py pyproject.toml MANIFEST.in tools/build_packages.py $(shell find kctl man completions -name '*.py' -o -path 'man/*' -o -path 'completions/*')
 	rm -rf dist

@@ -1,0 +1,94 @@
+"""`make test` runs every tier whatever fails, and ends with a list of the tiers that failed."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+NEED_PYTEST = ["unit", "sim", "fuzz", "broker", "installed", "conformance", "pipeline-jobs", "faultlab", "packages"]
+NEED_PYTEST += ["pipeline-source", "docs", "loopback"]
+
+pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="no make")
+
+PROGRAM = """#!/bin/sh
+echo "$(basename "$0") $*" >> "$LOG"
+case "$*" in *"$BREAKS"*) exit 3;; esac
+case "$*" in *build_packages*) mkdir -p dist;; esac
+case "$*" in "-m venv "*) mkdir -p "$3/bin"; ln -s "$(readlink -f "$0")" "$3/bin/python";; esac
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A folder with the Makefile, and an environment whose programs only note how they were called."""
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    for name in ("kctl/x.py", "man/x", "completions/x", "tools/build_packages.py", "pyproject.toml", "setup.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    (tmp_path / "MANIFEST.in").touch()
+    programs = tmp_path / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    for name in ("python", "ruff", "mypy", "lint-imports"):
+        (programs / name).write_text(PROGRAM)
+        (programs / name).chmod(0o755)
+    for mark in (".installed", ".ready"):
+        (tmp_path / ".venv" / mark).touch()
+    return tmp_path
+
+
+def make(project: Path, target: str, breaks: str) -> tuple[int, list[str], list[str]]:
+    """Return exit code, lines of output and the calls of programs; what is called with `breaks` in it fails."""
+    log = project / "log"
+    log.touch()
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    done = subprocess.run(
+        ["make", target, f"PYTHON={project}/.venv/bin/python"],
+        cwd=project,
+        env={**environment, "LOG": str(log), "BREAKS": breaks},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, (done.stdout + done.stderr).splitlines(), log.read_text().splitlines()
+
+
+def test_make_test_with_all_tiers_passing_says_so(project: Path) -> None:
+    code, lines, calls = make(project, "test", "nothing breaks")
+    assert (code, lines[-1]) == (0, "all tiers passed")
+    for folder in ("unit", "sim", "fuzz", "broker", "conformance", "faultlab", "packages", "docs", "loopback", "cli"):
+        assert any(call.endswith(f"tests/{folder}") for call in calls), folder
+
+
+@pytest.mark.parametrize(
+    ("breaks", "failed"),
+    [
+        ("pytest -q tests/unit", ["unit"]),
+        ("pytest -q tests/broker", ["broker"]),
+        ("tests.sim run", ["sim-seeds"]),
+        ("pytest -q", NEED_PYTEST),
+        ("build_packages", ["dist", "installed", "packages"]),
+    ],
+)
+def test_make_test_runs_the_other_tiers_and_lists_those_that_failed(
+    project: Path, breaks: str, failed: list[str]
+) -> None:
+    _, _, calls_without_failure = make(project, "test", "nothing breaks")
+    (project / "log").unlink()
+    shutil.rmtree(project / "dist")
+    code, lines, calls = make(project, "test", breaks)
+    assert code != 0
+    listed = next(line for line in lines if line.startswith("failed tiers: "))
+    assert sorted(listed.removeprefix("failed tiers: ").split()) == sorted(failed)
+    assert "all tiers passed" not in lines
+    unbroken = [call for call in calls_without_failure if re.search(r"tests/(docs|loopback|conformance)$", call)]
+    assert set(unbroken) <= set(calls)
+
+
+def test_make_check_still_fails_at_once(project: Path) -> None:
+    code, lines, _ = make(project, "check", "pytest -q tests/unit")
+    assert code != 0
+    assert not any("failed tiers" in line for line in lines)
