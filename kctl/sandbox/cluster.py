@@ -1,7 +1,7 @@
 """The cluster: nodes, topics, who leads what, groups, producer ids. State that all nodes share.
 
 It does no I/O; time comes from the scheduler that whoever runs it hands over. Shown by
-tests/unit/sandbox/test_cluster.py.
+tests/unit/sandbox/test_topics.py.
 """
 
 from collections.abc import Sequence

@@ -2,7 +2,7 @@
 
 Owns which records are the newest. Time never goes back within a partition here: a record counts as at least as new as
 those before it. Where partitions tie, the later topic of the command line and the higher partition count as newer.
-Shown by tests/unit/cli/test_tail_reading.py and tests/cli/test_consume_tail.py.
+Shown by tests/cli/test_consume_ranges.py.
 """
 
 import heapq

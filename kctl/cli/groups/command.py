@@ -1,4 +1,4 @@
-"""`kctl groups`: list, describe, lag, members and delete; groups_offsets.py adds what changes committed offsets.
+"""`kctl groups`: list, describe, lag, members and delete; offsets.py adds what changes committed offsets.
 
 Owns what the rows show and the exit code of a call in which some groups failed. Shown by tests/cli/test_groups.py.
 """

@@ -1,4 +1,4 @@
-"""The options of `kctl probe`, each declared once. What they come to is decided in `probe.py`."""
+"""The options of `kctl probe`, each declared once. What they come to is decided in `request.py`."""
 
 from pathlib import Path
 from typing import Annotated, Any

@@ -1,6 +1,6 @@
 """ConnectionFactory: what every connection of a client has in common, from its config.
 
-Imports TLS and SASL only where the config asks for them. Shown by tests/unit/network/test_network_client.py.
+Imports TLS and SASL only where the config asks for them. Shown by tests/sim/network/test_requests.py.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """Dialer: makes connections. From "this node, please" to a connection that is ready or an attempt that failed.
 
 Owns the attempts under way: look-ups, the race over the addresses of a name, the connect limit. It tells the outcome
-to `ClusterConnectionStates` and to the node's entry. Shown by tests/unit/network/test_network_client.py.
+to `ClusterConnectionStates` and to the node's entry. Shown by tests/sim/network/test_requests.py.
 """
 
 from kctl.client.clock import FOREVER_MS, Clock

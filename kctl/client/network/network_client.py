@@ -3,7 +3,7 @@
 Decides which node is talked to and when to give up on a request; `dialer.py` makes the connections, `connection.py`
 speaks on one, `channel_table.py` holds them. `poll` waits for the nearest of all deadlines of all of them, so each
 fires on its millisecond. Single-threaded save `wakeup`; it knows neither topics nor threads. Shown by
-tests/unit/network/test_network_client.py in virtual time and tests/loopback/test_network_client.py on sockets.
+tests/sim/network in virtual time and tests/loopback/network/test_unanswered.py on sockets.
 
 Source: Kafka's NetworkClient, KIP-601. Differs: the connect deadline covers DNS and the ApiVersions answer, and is
 part of the poll's wait; nodes and addresses race.

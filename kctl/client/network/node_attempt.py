@@ -1,6 +1,6 @@
 """NodeAttempt: one try to reach a node, over the look-up of its name and all its addresses, under one limit.
 
-Pure bookkeeping: `network_client.py` does what it says. Shown by tests/unit/network/test_node_attempt.py.
+Pure bookkeeping: `network_client.py` does what it says. Shown by tests/sim/network/test_races.py.
 """
 
 from kctl.client.clock import FOREVER_MS

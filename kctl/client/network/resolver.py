@@ -2,7 +2,7 @@
 
 getaddrinfo cannot be bounded or stopped; a look-up that outlives the connect limit is left to end by itself and its
 answer is dropped. At most `max_threads` run at once; each ends when there is nothing left to look up. Numeric
-addresses are answered at once. Shown by tests/loopback/test_resolver.py.
+addresses are answered at once. Shown by tests/loopback/network/test_system.py.
 """
 
 import socket

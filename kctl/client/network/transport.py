@@ -1,6 +1,6 @@
 """How frames become bytes on a connection: as they are, or inside TLS. Bytes in, bytes out, no socket.
 
-Shown by tests/unit/network/test_transport.py.
+Shown by tests/unit/network/test_connection.py.
 """
 
 from typing import TYPE_CHECKING, Protocol

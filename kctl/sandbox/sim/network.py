@@ -2,7 +2,7 @@
 
 TCP is honest here: bytes of a live connection arrive late, cut into segments, or not at all after a reset. A heap
 entry only means "deliver the head of this direction", so equal instants cannot reorder a connection.
-It knows listeners only by `kctl.sandbox.seams`. Shown by tests/sim/hub/test_network.py.
+It knows listeners only by `kctl.sandbox.seams`. Shown by tests/sim/hub/test_selector.py.
 """
 
 import errno

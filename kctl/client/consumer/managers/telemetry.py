@@ -1,7 +1,7 @@
 """TelemetryManager: learns the id that the cluster gives this client for its metrics.
 
 Owns the id, once it is known, and the calls that wait for it. Metrics themselves are not sent.
-Shown by tests/sim/consumer/test_client_instance_id.py.
+Shown by tests/sim/consumer/test_calls.py.
 """
 
 from collections.abc import Callable
