@@ -23,8 +23,11 @@ from kctl.client import Admin, Consumer, Producer
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import IllegalStateError
 from kctl.client.events import Event, Started
-from kctl.sandbox import Fault, Sandbox
+from kctl.client.security.tls import server_context
+from kctl.sandbox import Fault, ListenerSecurity, Sandbox
 from kctl.sandbox.server import ServedSandbox
+from tests.brokers.certificates import make_certificates
+from tests.brokers.requirements import have
 
 PATIENCE_S = 60
 """A hang fails the test after this time."""
@@ -225,6 +228,27 @@ def test_children_leave_connections_and_membership_of_the_parent_alone(
         assert [record.value for record in polled(consumer, 1)] == [b"2"]
         assert consumer.group_metadata() == member
         assert sum(isinstance(event, Started) for event in events) == dials
+
+
+def test_child_sends_nothing_on_tls_connections_of_the_parent(tmp_path: Path, events: list[Event]) -> None:
+    """A close_notify of the child would end TLS for the parent."""
+    certificates = have(lambda: make_certificates(tmp_path))
+    security = ListenerSecurity(server_context(certificates.broker.read_text()))
+    with Sandbox(nodes=1, topics={"t": 1}, security=security).serve() as served:
+        tls = {"security.protocol": "SSL", "ssl.truststore.location": str(certificates.ca), "linger.ms": 0}
+        with Producer({"bootstrap.servers": served.bootstrap, **tls}, events=events.append) as producer:
+            producer.send("t", b"1").result(PATIENCE_S)
+            dials = sum(isinstance(event, Started) for event in events)
+
+            def work() -> str:
+                with producer:
+                    pass
+                return outcome(producer.close)
+
+            for _ in range(3):
+                assert CREATED_BEFORE_FORK in in_child(work)
+            assert producer.send("t", b"2").result(PATIENCE_S).offset == 1
+            assert sum(isinstance(event, Started) for event in events) == dials
 
 
 def settings_of(served: ServedSandbox) -> dict[str, object]:
