@@ -2,8 +2,7 @@
 
 Knows who has answered a request so far. Until then a refusal (credentials, certificate, a server that is not Kafka) is
 most likely a mistake in the configuration, and waiting does not help. Afterwards it is trouble of one node, which is
-retried with a back-off and concerns nothing else. Shown by tests/unit/network/test_acceptance.py and
-tests/sim/network/test_refusals.py.
+retried with a back-off and concerns nothing else. Shown by tests/sim/network/test_refusals.py.
 """
 
 from collections.abc import Sequence
