@@ -8,14 +8,15 @@
       KafkaTimeoutError      a limit passed: which one, its value, and what it was waiting for
       ConfigError            a property is unknown, malformed or impossible
 
-Imports nothing else of the client but the clock and the base class; the classes of broker errors are loaded when one
-is first used. Shown by tests/unit/test_errors.py.
+Imports of the client only the clock and what these classes are made of; the classes of broker errors are loaded when
+one is first used. Shown by tests/unit/test_errors.py.
 """
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from kctl.client.account import Account as Account  # said twice: this is where everyone imports it from
 from kctl.client.clock import FOREVER_MS
-from kctl.client.kafka_error import KafkaError as KafkaError  # said twice: this is where everyone imports it from
+from kctl.client.kafka_error import KafkaError as KafkaError  # see Account
 
 if TYPE_CHECKING:
     from kctl.client.broker_error_classes import *  # noqa: F403 - every class of a code, as __getattr__ finds them
@@ -391,24 +392,6 @@ class AdvertisedAddressError(TransportError):
 
 
 # --- a limit passed -------------------------------------------------------------------------------------------------
-
-
-class Account(NamedTuple):
-    """What was done with the time of a call, for the error that ends it.
-
-    Attributes:
-        ledger: where the time went, one entry each.
-        attempts: how many connection attempts were made.
-        node_errors: the last error of each node that has one, the one that got furthest first.
-    """
-
-    ledger: tuple[str, ...] = ()
-    attempts: int = 0
-    node_errors: tuple[KafkaError, ...] = ()
-
-    def __str__(self) -> str:
-        tries = f"{self.attempts} connection attempt{'' if self.attempts == 1 else 's'}" if self.attempts else ""
-        return "; ".join(part for part in (", ".join(self.ledger), tries) if part)
 
 
 class KafkaTimeoutError(KafkaError):

@@ -14,6 +14,10 @@ OPTIONAL = ("pyspark", "pyarrow")
 """What modules of kctl.pipeline may need and an environment may lack."""
 
 
+BY_TYPE: dict[object, object] = {int: 17, str: "some text", bytes: b"bytes", bool: True}
+"""Values of parameters that only one class has; a parameter of another type needs an entry in `sample`."""
+
+
 def every_error() -> list[KafkaError]:
     """Return an error of every class, by name of the class."""
     return [sample(kind) for kind in error_classes()]
@@ -54,7 +58,7 @@ def sample(kind: type[KafkaError]) -> KafkaError:
     }  # fmt: skip
     parameters = inspect.signature(kind.__init__).parameters.values()
     wanted = [each for each in parameters if each.name not in ("self", "args", "kwargs")]
-    given = {each.name: values[each.name] for each in wanted if each.kind is not inspect.Parameter.POSITIONAL_ONLY}
+    given = {each.name: values[each.name] if each.name in values else BY_TYPE[each.annotation] for each in wanted}
     error = kind(**given) if given else kind("what failed")
     error.__cause__ = OSError(111, "Connection refused")
     error.add_note("row 3")
