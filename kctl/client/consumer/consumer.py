@@ -28,7 +28,7 @@ from kctl.client.consumer.rebalance_listener import RebalanceListener
 from kctl.client.consumer.waiting import WaitReason
 from kctl.client.errors import IllegalStateError
 from kctl.client.events import EventSink, ignore_events
-from kctl.client.lifetime import follow_forks, warn_unclosed
+from kctl.client.lifetime import warn_unclosed
 from kctl.client.network.system import has_threads, system_runtime
 from kctl.client.records import Record
 from kctl.client.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES
@@ -90,9 +90,6 @@ class Consumer:
             max_decompressed_bytes=max_decompressed_bytes,
         )
         self._warns_if_dropped = has_threads(runtime.driver)
-        follow_forks(self)
-
-    # --- group ------------------------------------------------------------------------------------------------------
 
     @for_one_user
     def subscribe(self, topics: Iterable[str] | re.Pattern[str], listener: RebalanceListener | None = None) -> None:
@@ -185,8 +182,6 @@ class Consumer:
         """Let the group share its partitions anew, with the next polls; does nothing while it does so anyway."""
         self._need_group("enforce_rebalance").rejoin(reason)
 
-    # --- assignment and position ------------------------------------------------------------------------------------
-
     @property
     @for_one_user
     def assignment(self) -> list[TopicPartition]:
@@ -265,8 +260,6 @@ class Consumer:
     @for_one_user
     def paused(self) -> list[TopicPartition]:
         return self._side.subscription.paused
-
-    # --- records ----------------------------------------------------------------------------------------------------
 
     def poll(self, timeout: Timeout = None) -> list[ConsumerRecord]:
         """Return the next records, up to max.poll.records, as soon as there are any.
@@ -353,8 +346,6 @@ class Consumer:
             self._one_user.refuse()
         self._side.link.wakeup()
 
-    # --- questions to the cluster -----------------------------------------------------------------------------------
-
     @for_one_user
     def partitions_for(self, topic: str, timeout: Timeout = None) -> list[PartitionInfo]:
         """Return the partitions of a topic by number.
@@ -416,8 +407,6 @@ class Consumer:
 
         return UUID(bytes=self._side.lookups.client_instance_id(timer))
 
-    # --- the end ----------------------------------------------------------------------------------------------------
-
     @for_one_user
     def close(self, timeout: Timeout = None, on_close: OnClose | None = None) -> CloseResult:
         """Commit where that is automatic, leave the group, close the sockets and end the network thread, in that order.
@@ -450,16 +439,9 @@ class Consumer:
         self.close()
 
     def __del__(self) -> None:
-        if self._warns_if_dropped:
+        if self._warns_if_dropped and not self._one_user.is_forked:
             self._side.abandon()
             warn_unclosed(self)
-
-    def _after_fork(self) -> None:
-        """Refuse every call from now on; called in the child of a fork()."""
-        self._one_user._after_fork()
-        self._warns_if_dropped = False
-
-    # --- inside -----------------------------------------------------------------------------------------------------
 
     def _timer(self, timeout: Timeout) -> Timer:
         self._check_open()

@@ -11,7 +11,7 @@ from functools import wraps
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 from kctl.client.errors import ConcurrentModificationError
-from kctl.client.lifetime import forked_error
+from kctl.client.lifetime import follow_forks, forked_error
 from kctl.client.seams import Driver
 
 _USER = "user"
@@ -23,13 +23,14 @@ class OneUser:
     Source: Java's `KafkaConsumer.acquire`, which raises ConcurrentModificationException.
     """
 
-    __slots__ = ("caller", "held_by", "is_forked")
+    __slots__ = ("__weakref__", "caller", "held_by", "is_forked")
 
     def __init__(self, driver: Driver) -> None:
         self.caller: Callable[[], object] = driver.caller
         self.is_forked = False
         self.held_by: dict[str, object] = {}
         """Empty, or the user: `dict.setdefault` decides between two threads in one step."""
+        follow_forks(self)
 
     def _after_fork(self) -> None:
         """Make every guarded call raise; asking who calls does, so that the calls themselves check nothing."""
