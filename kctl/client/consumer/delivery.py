@@ -3,7 +3,7 @@
 A poll only looks at what comes next: `PollResult` holds the records and, as `Run`s, where each partition stands after
 them. Nothing moves until `PollResult.given` says what has reached the application. So a poll that is interrupted before
 it returns (Ctrl-C) is repeated by the next one, and a loop that ends early leaves its rest to the next one.
-Shown by tests/unit/consumer/test_delivery.py and tests/sim/consumer/test_interrupts.py.
+Shown by tests/unit/consumer/test_fetched_data.py and tests/sim/consumer/test_interrupts.py.
 """
 
 from typing import NamedTuple
