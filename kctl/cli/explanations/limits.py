@@ -173,7 +173,7 @@ LIMITS = (
         ClientConfig,
         "",
         f"{_NETWORK}.cluster_connection_states.ClusterConnectionStates",
-        "The longest such wait.",
+        "The longest such wait; after a refusal the first one, which doubles up to 10s.",
         "tests/unit/metadata/test_backoff.py::test_never_above_the_maximum_however_many_attempts",
     ),
     Limit(

@@ -13,11 +13,13 @@
 | F4 columns-counts | send_columns tells how many rows were accepted; its future counts them as they are told |
 | F3 close-counts | what close returns, and the metrics, are the ends of the futures, and all of them have ended |
 | H1 heal | after the faults are over everything goes well again within a bound |
+| H2 starved | a producer that fills every in-flight slot learns of new topics and new leaders within a bound |
 """
 
 from collections import Counter
 from collections.abc import Iterator
 
+from kctl.client.clock import FOREVER_MS
 from tests.sim.chaos.checker import Violation, broken
 from tests.sim.chaos.history import CLUSTER, Entry
 from tests.sim.chaos.rules_refusals import REFUSALS
@@ -61,6 +63,8 @@ class CallRules:
         if entry.proc == CLUSTER:
             if entry.what == "settled" and entry.value["why_not"]:
                 yield broken("H1 heal", entry, f"after {entry.value['after_ms']} ms: {entry.value['why_not']}")
+            if entry.what == "saturated" and entry.value.get("took_ms", FOREVER_MS) > entry.value.get("limit_ms", 0):
+                yield broken("H2 starved", entry, str(entry.value))
             return
         if entry.kind == "invoke":
             self._open[entry.proc] = entry

@@ -11,6 +11,7 @@ from tests.sim.chaos_producer.checker import check
 from tests.sim.chaos_producer.faults import ProducerTrouble
 from tests.sim.chaos_producer.plan import ProducerPlan
 from tests.sim.chaos_producer.reader import read_along, read_at_the_end
+from tests.sim.chaos_producer.saturation import saturate
 from tests.sim.chaos_producer.world import ProducerWorld
 
 HEAL_LIMIT_MS = 120_000
@@ -71,3 +72,4 @@ def _look_at_all(world: ProducerWorld) -> None:
     for tp in world.partitions():
         world.history.event(CLUSTER, "log", [tp, world.records(tp)])
     read_at_the_end(world)
+    saturate(world)

@@ -388,14 +388,14 @@ def test_why_nothing_arrives() -> None:
     assert desk.waiting() == [""]
 
 
-def test_refused_credentials_at_the_leader_are_raised() -> None:
+def test_leader_that_refused_is_waited_for_because_it_is_dialled_again() -> None:
     client = FakeClient(topic("t", [1]))
     client.network.down[1] = AuthenticationError("wrong password")
     desk = Desk(client, T0)
     assert desk.requests() == []
-    [failed] = desk.reports.take()
-    assert isinstance(failed, PartitionFailed)
-    assert str(failed.error) == "wrong password"
+    [waiting] = desk.reports.take()
+    assert isinstance(waiting, Waiting)
+    assert str(waiting.cause) == "wrong password"
 
 
 def test_a_topic_is_not_read_under_the_name_that_another_one_had() -> None:

@@ -225,15 +225,18 @@ def test_a_call_about_two_partitions_of_a_topic_without_leaders_ends_once(code: 
     assert getattr(done.error, "code", None) == code
 
 
-def test_a_call_whose_leader_lets_nobody_in_ends_once_and_asks_nobody_else() -> None:
+def test_call_waits_for_a_leader_that_refused_and_asks_the_others_meanwhile() -> None:
     client = FakeClient(topic("t", [1, 1, 2]))
-    client.network.down[1] = AuthenticationError("refused")
+    refusal = client.network.down[1] = AuthenticationError("refused")
     desk = Desk(client)
     desk.manager.ask(AskOffsets(1, ((T0, LATEST_TIMESTAMP), (T1, 1234), (T2, 1234)), 1000))
-    assert desk.requests() == []
-    [done] = desk.reports.take()
-    assert isinstance(done, CallDone)
-    assert isinstance(done.error, AuthenticationError)
+    assert [request.node_id for request in desk.requests()] == [2]
+    assert desk.reports.take() == []
+    progress = desk.manager.progress(1)
+    assert progress is not None
+    assert progress.cause is refusal
+    del client.network.down[1]
+    assert [request.node_id for request in desk.requests()] == [1]
 
 
 def test_a_topic_that_is_not_ours_to_read_is_raised() -> None:
