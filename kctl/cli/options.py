@@ -80,7 +80,7 @@ class Common(NamedTuple):
 
     environment: Environment
     settings: Settings
-    close_timeout_ms: int
+    close_timeout_given_ms: int | None
     output: Output | None
     quiet: bool
     verbose: bool
@@ -106,6 +106,11 @@ class Common(NamedTuple):
         for trace in (self.tracer, self.trace_file):
             if trace is not None:
                 trace.finish()
+
+    @property
+    def close_timeout_ms(self) -> int:
+        """--close-timeout, or its default."""
+        return DEFAULT_CLOSE_MS if self.close_timeout_given_ms is None else self.close_timeout_given_ms
 
     @property
     def close_timeout_s(self) -> float:
@@ -219,7 +224,7 @@ def common(
         environment=environment,
         settings=settings,
         profile=chosen,
-        close_timeout_ms=DEFAULT_CLOSE_MS if close_timeout is None else close_timeout,
+        close_timeout_given_ms=close_timeout,
         output=output,
         quiet=quiet,
         verbose=verbose,

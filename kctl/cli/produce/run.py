@@ -5,7 +5,6 @@ Whatever ends it (the input, a mistake in it, an error, a signal), the producer 
 Shown by tests/cli/test_produce_consume.py and its neighbours test_produce_*.py.
 """
 
-import math
 from collections import deque
 from collections.abc import Callable
 
@@ -16,13 +15,13 @@ from kctl.cli.failures import CommandError, exit_code, explain
 from kctl.cli.input.input_record import STDIN, InputRecord
 from kctl.cli.input.inputs import Inputs
 from kctl.cli.interrupts import Interrupted
-from kctl.cli.options import Common
+from kctl.cli.options import DEFAULT_CLOSE_MS, Common
 from kctl.cli.produce.delivery_account import account_code, tell_account
+from kctl.cli.produce.limits import EndBudget, bound_delivery
 from kctl.cli.produce.pace import Pace
 from kctl.cli.produce.request import ProduceRequest
 from kctl.cli.produce.undelivered import UndeliveredFile, UndeliveredRecord
 from kctl.cli.view.produce_status import SendFigures, SendStatus
-from kctl.client.clock import Timer
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ProducerConfig
 from kctl.client.errors import FlushTimeout, KafkaError, KafkaTimeoutError, RecordTooLargeError, UndeliveredError
@@ -46,7 +45,7 @@ def run_producing(common: Common, request: ProduceRequest) -> int:
 
 
 def _config(common: Common, request: ProduceRequest) -> ProducerConfig:
-    settings = common.settings.with_flags(request.flags)
+    settings = bound_delivery(common.settings.with_flags(request.flags))
     if request.is_transaction:
         made_up = f"kctl-produce-{system_runtime().entropy.token_bytes(8).hex()}"
         settings = settings.with_defaults({"transactional.id": made_up})
@@ -74,6 +73,10 @@ class _Producing:
         """The record that was read and not yet taken by the producer."""
         self._ending: Ending | None = None
         self._is_closing = False
+        self._config = config
+        self._budget = EndBudget(
+            self._runtime.clock, close_ms=common.close_timeout_given_ms, default_close_ms=DEFAULT_CLOSE_MS
+        )
         self._transactional_id = config.transactional_id
         self._is_open = self._is_committed = False
         self._total_bytes = self._inputs.total_bytes
@@ -147,25 +150,29 @@ class _Producing:
 
     def _deliver_all(self) -> None:
         """Wait for every record; then commit, unless something is wrong: close() aborts what is open."""
+        budget = self._budget
+        budget.start_flush(self._config.delivery_timeout_ms)
         if self._transactional_id is None:
-            self._producer.flush(math.inf)  # each record has its own limit, delivery.timeout.ms
+            self._producer.flush(budget.remaining_s)
         elif self._ending is None:
-            self._producer.flush(math.inf)
+            self._producer.flush(budget.remaining_s)
             self._is_open = False  # a commit that was begun is never taken back
-            self._producer.commit_transaction()
+            max_block_s = self._config.max_block_ms / 1000
+            is_limited = self._common.close_timeout_given_ms is not None
+            self._producer.commit_transaction(min(max_block_s, budget.remaining_s) if is_limited else max_block_s)
             self._is_committed = True
 
     def _close(self) -> CloseResult:
-        """Abort what is not committed and close, all within --close-timeout."""
+        """Abort what is not committed and close, all within the one budget of the end."""
         self._is_closing = True
-        timer = Timer(self._runtime.clock, self._common.close_timeout_ms)
+        budget = self._budget
+        budget.start_close()
         if self._is_open:
-            self._attempt(lambda: self._producer.abort_transaction(timer.remaining_ms / 1000))
-        timer.update()
+            self._attempt(lambda: self._producer.abort_transaction(budget.remaining_s))
         results: list[CloseResult] = []
-        self._attempt(lambda: results.append(self._producer.close(timer.remaining_ms / 1000)))
-        if not results:  # Ctrl-C came meanwhile; the second would have left at once
-            results.append(self._producer.close(self._common.close_timeout_s))
+        self._attempt(lambda: results.append(self._producer.close(budget.remaining_s)))
+        if not results:  # interrupted by Ctrl-C, the second of which leaves at once; or a callback held the close up
+            results.append(self._producer.close(budget.remaining_s))
         return results[0]
 
     # --- what became of it --------------------------------------------------------------------------------------------

@@ -1,0 +1,68 @@
+"""Time limits of `kctl produce`: what --api-timeout means for a record, and the one budget of the end.
+
+Shown by tests/unit/cli/test_produce_limits.py and tests/cli/test_produce_deadlines.py.
+"""
+
+from kctl.cli.settings import Setting, Settings
+from kctl.client.clock import Clock, Timer
+from kctl.client.config import ProducerConfig
+
+_API = "--api-timeout"
+
+
+def bound_delivery(settings: Settings) -> Settings:
+    """Return settings in which --api-timeout, given without a delivery timeout, limits the delivery of a record too.
+
+    delivery.timeout.ms must not be shorter than linger.ms and request.timeout.ms together, so both are cut to fit.
+    """
+    given = settings.by_name.get("max.block.ms")
+    if given is None or given.origin != _API or "delivery.timeout.ms" in settings.by_name:
+        return settings
+    api_ms = int(given.value)
+    linger_ms = min(_value(settings, "linger.ms", ProducerConfig.linger_ms.default), api_ms // 2)
+    request_ms = min(
+        _value(settings, "request.timeout.ms", ProducerConfig.request_timeout_ms.default), api_ms - linger_ms
+    )
+    limits = {"delivery.timeout.ms": api_ms, "linger.ms": linger_ms, "request.timeout.ms": request_ms}
+    return settings.with_flags({name: Setting(str(limit_ms), _API) for name, limit_ms in limits.items()})
+
+
+def _value(settings: Settings, name: str, default: int) -> int:
+    setting = settings.by_name.get(name)
+    try:
+        return default if setting is None else int(setting.value)
+    except ValueError:  # reported where the config is parsed
+        return default
+
+
+class EndBudget:
+    """The time for what is outstanding once nothing more is read. A step never gets time that an earlier one used.
+
+    --close-timeout, where it is given, is one budget from the end of the input to the end of the command. Without it,
+    the records have the delivery timeout, and closing then has the default close timeout.
+    """
+
+    def __init__(self, clock: Clock, *, close_ms: int | None, default_close_ms: int) -> None:
+        self._clock = clock
+        self._close_ms = close_ms
+        self._default_close_ms = default_close_ms
+        self._timer: Timer | None = None
+        self._is_closing = False
+
+    def start_flush(self, delivery_ms: int) -> None:
+        """Start the time of the outstanding records, at the end of the input."""
+        self._timer = Timer(self._clock, delivery_ms if self._close_ms is None else self._close_ms)
+
+    def start_close(self) -> None:
+        """Start the time of closing, where it does not run yet."""
+        if self._is_closing or (self._timer is not None and self._close_ms is not None):
+            return
+        self._is_closing = True
+        self._timer = Timer(self._clock, self._default_close_ms if self._close_ms is None else self._close_ms)
+
+    @property
+    def remaining_s(self) -> float:
+        """Seconds left of the present step."""
+        assert self._timer is not None
+        self._timer.update()
+        return self._timer.remaining_ms / 1000

@@ -1,0 +1,61 @@
+"""How long produce takes to end when a broker freezes: whole processes against wide bounds on real time."""
+
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from kctl.cli.exit_codes import ExitCode
+from kctl.sandbox import Fault, Sandbox
+from tests.cli.processes import end, kctl, running
+
+
+@contextmanager
+def _frozen_with_one_outstanding(*options: str) -> "Iterator[subprocess.Popen[bytes]]":
+    """Run a produce that has one record delivered and one outstanding at a frozen broker."""
+    with (
+        Sandbox(nodes=1, topics={"t": 1}).serve() as served,
+        running("produce", "t", "-b", served.bootstrap, *options) as process,
+    ):
+        assert process.stdin is not None
+        process.stdin.write(b"one\n")
+        process.stdin.flush()
+        assert kctl("consume", "t", "-b", served.bootstrap, "-n", "1").stdout == b"one\n"
+        served.sandbox.start_fault(1, Fault.FREEZE)
+        process.stdin.write(b"two\n")
+        process.stdin.flush()
+        yield process
+
+
+def _end_input(process: "subprocess.Popen[bytes]") -> None:
+    assert process.stdin is not None
+    process.stdin.close()
+    process.stdin = None
+
+
+@pytest.mark.parametrize("limit", ["--close-timeout", "--api-timeout"])
+def test_end_of_input_with_a_frozen_broker_ends_by_the_given_timeout(limit: str) -> None:
+    with _frozen_with_one_outstanding(limit, "2s") as process:
+        ended = end(process)  # closes stdin; the delivery timeout of 120 s is far beyond the bound
+    assert ended.code == ExitCode.UNDELIVERED
+    assert "1 record delivered" in ended.stderr
+    assert "1 record NOT delivered" in ended.stderr
+
+
+def test_delivery_timeout_wins_over_api_timeout_for_outstanding_records() -> None:
+    with _frozen_with_one_outstanding("--api-timeout", "1s", "--delivery-timeout", "60s") as process:
+        _end_input(process)
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(4)
+
+
+def test_signal_during_close_keeps_the_rest_of_the_close_timeout() -> None:
+    """The end of the input starts --close-timeout; a Ctrl-C close to its end does not start it again."""
+    with _frozen_with_one_outstanding("--close-timeout", "8s") as process:
+        _end_input(process)
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(6)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(5.5) == ExitCode.SIGINT  # 2 s are left; a new budget would take 8 s
