@@ -165,9 +165,9 @@ def main() -> int:
     try:
         interrupts.install()
         code = run(sys.argv[1:], environment)
-        interrupts.remove()
     except Interrupted as e:  # before the command had begun, or when it had told how it ended
         code = e.code
+    interrupts.remove()
     _forget_closed_streams()
     return code
 

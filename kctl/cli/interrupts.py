@@ -1,5 +1,7 @@
 """Ctrl-C and SIGTERM: the first stops the command, which then closes within its limit; the second leaves at once.
 
+The terminal gets a notice where closing lasts longer than NOTICE_AFTER_S.
+
 Shown by tests/cli/test_interrupts.py.
 """
 
@@ -10,6 +12,7 @@ from types import FrameType
 from kctl.cli.exit_codes import ExitCode
 
 _CODES = {signal.SIGINT: ExitCode.SIGINT, signal.SIGTERM: ExitCode.SIGTERM}
+NOTICE_AFTER_S = 0.5
 _SHOW_CURSOR = b"\x1b[?25h"
 
 
@@ -40,6 +43,7 @@ class Interrupts:
 
     def remove(self) -> None:
         """Let both end the process at once, now that nothing is left to close."""
+        signal.setitimer(signal.ITIMER_REAL, 0)
         for number in _CODES:
             signal.signal(number, signal.SIG_DFL)
 
@@ -51,5 +55,9 @@ class Interrupts:
             os._exit(code)
         self._seen = True
         if self._stderr_is_tty:
-            os.write(2, self._closing)
+            signal.signal(signal.SIGALRM, self._on_lasting_close)
+            signal.setitimer(signal.ITIMER_REAL, NOTICE_AFTER_S)
         raise Interrupted(code)
+
+    def _on_lasting_close(self, _number: int, _frame: FrameType | None) -> None:
+        os.write(2, self._closing)

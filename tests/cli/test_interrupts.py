@@ -79,6 +79,30 @@ def test_the_second_signal_ends_a_close_that_takes_long() -> None:
     assert ended == (ExitCode.SIGINT, b"", "")
 
 
+def test_first_signal_during_the_close_of_consume_keeps_the_rest_of_the_close_timeout() -> None:
+    with Sandbox(nodes=1, topics={"t": 1}).serve() as served:
+        kctl("produce", "t", "-b", served.bootstrap, "-q", stdin=b"one\n")
+        options = ("-g", "g", "--idle-timeout", "2s", "--close-timeout", "25s")
+        with running("consume", "t", "-b", served.bootstrap, *options) as process:
+            assert _first_line(process) == b"one\n"
+            served.sandbox.start_fault(1, Fault.FREEZE)
+            with pytest.raises(subprocess.TimeoutExpired):
+                process.wait(5)  # --idle-timeout is over: it closes
+            process.send_signal(signal.SIGINT)
+            with pytest.raises(subprocess.TimeoutExpired):
+                process.wait(1)
+            served.sandbox.stop_fault(1, Fault.FREEZE)
+            ended = end(process)
+        described = kctl("groups", "members", "g", "-b", served.bootstrap, "--output", "json")
+    assert ended.code == ExitCode.SIGINT
+    assert '"members": []' in described.stdout.decode(), "it has left the group"
+
+
+def test_close_timeout_zero_with_nothing_outstanding_is_no_error(bootstrap: str, topic: str) -> None:
+    kctl("produce", topic, "-b", bootstrap, "-q", stdin=b"one\n")
+    assert kctl("consume", topic, "-b", bootstrap, "-e", "--close-timeout", "0s") == (0, b"one\n", "")
+
+
 @pytest.mark.parametrize("command", ["consume {topic} -n 100000", "consume {topic} --output jsonl -n 100000"])
 def test_a_closed_pipe_is_a_quiet_end(bootstrap: str, topic: str, command: str) -> None:
     lines = b"".join(b"%06d %b\n" % (i, b"x" * 100) for i in range(20_000))

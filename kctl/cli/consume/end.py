@@ -5,14 +5,26 @@ Shown by tests/unit/cli/test_consume_end.py and tests/cli/test_consume_ranges.py
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import exit_code
+from kctl.cli.interrupts import Interrupted
 from kctl.cli.options import Common
 from kctl.cli.words.durations import show_duration
+from kctl.client.clock import Timer
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.closing import CloseResult
+from kctl.client.consumer.consumer import Consumer
 from kctl.client.consumer.farewell import COMMITTING, LEAVING
 from kctl.client.errors import KafkaError
 
 _PHASES = {COMMITTING: "commit", LEAVING: "leave-group"}
+
+
+def close_consumer(consumer: Consumer, timer: Timer) -> tuple[CloseResult, Interrupted | None]:
+    """Close within the timer, and return the signal that came meanwhile: the first one keeps what is left of it."""
+    try:
+        return consumer.close(timer.remaining_ms / 1000), None
+    except Interrupted as interrupted:
+        timer.update()
+        return consumer.close(timer.remaining_ms / 1000), interrupted
 
 
 def tell_close(common: Common, config: ConsumerConfig, closed: CloseResult, commit_error: KafkaError | None) -> int:
@@ -21,7 +33,7 @@ def tell_close(common: Common, config: ConsumerConfig, closed: CloseResult, comm
     Args: commit_error: why the latest commit failed.
     """
     if closed.expired_in is not None:
-        common.environment.say(_stopped(config, closed))
+        common.environment.say(_stopped(common, config, closed))
         return ExitCode.CLOSE_TIMEOUT
     if closed.committed is False:
         why = "there was no time" if commit_error is None else str(commit_error)
@@ -30,9 +42,12 @@ def tell_close(common: Common, config: ConsumerConfig, closed: CloseResult, comm
     return ExitCode.OK
 
 
-def _stopped(config: ConsumerConfig, closed: CloseResult) -> str:
+def _stopped(common: Common, config: ConsumerConfig, closed: CloseResult) -> str:
     phase = _PHASES.get(closed.expired_in or "", "end of the network thread")
-    parts = [f"kctl consume: close stopped at {closed.elapsed_ms} ms (--close-timeout) in phase {phase}"]
+    if common.close_timeout_ms:
+        parts = [f"kctl consume: close stopped at {closed.elapsed_ms} ms (--close-timeout) in phase {phase}"]
+    else:
+        parts = [f"kctl consume: closed without waiting for the response to {phase} (--close-timeout 0s)"]
     if closed.committed is not None:
         parts.append(f"offsets committed: {'yes' if closed.committed else 'no'}")
     if closed.left_group is False:

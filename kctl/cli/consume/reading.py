@@ -13,7 +13,6 @@ from kctl.cli.consume.waiting_words import WaitingWords, waiting_words, without_
 from kctl.cli.data_out import DataOut
 from kctl.cli.failures import CommandError, explain
 from kctl.cli.formats.output import RecordOutput
-from kctl.cli.interrupts import Interrupted
 from kctl.cli.options import Common
 from kctl.cli.view.consume_status import Figures, Rate, StatusLine
 from kctl.cli.words.durations import show_duration
@@ -132,9 +131,6 @@ class Reading:
                 self._after_chunk()
             self._flush()
             self._status.clear()
-        except Interrupted:
-            self._status.leave()  # what the signal said stands below it
-            raise
         finally:
             self._status.clear()
             self._flush()

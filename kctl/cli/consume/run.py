@@ -6,7 +6,7 @@ Shown by tests/cli/test_consume_ranges.py and its neighbours.
 import click
 
 from kctl.cli.consume.bounds import find_bounds
-from kctl.cli.consume.end import tell_close
+from kctl.cli.consume.end import close_consumer, tell_close
 from kctl.cli.consume.group_reading import GroupReading
 from kctl.cli.consume.partitions import choose_partitions
 from kctl.cli.consume.reading import FOREVER, Limits, Reading
@@ -17,7 +17,7 @@ from kctl.cli.formats.output import RecordOutput
 from kctl.cli.options import Common
 from kctl.cli.settings import Setting
 from kctl.cli.words.offsets import END, START, Anchor, Position, Relative, range_of
-from kctl.client.clock import FOREVER_MS
+from kctl.client.clock import FOREVER_MS, Timer
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.consumer.managers.fetch import PREFETCH_BYTES
@@ -52,8 +52,10 @@ def run_reading(common: Common, request: ReadRequest, output: RecordOutput) -> i
             _start(common, config, consumer, request, reading)
         reading.follow()
     finally:
-        closed = consumer.close(common.close_timeout_s)
+        closed, interrupted = close_consumer(consumer, Timer(common.environment.clock, common.close_timeout_ms))
         code = tell_close(common, config, closed, reading.commit_error if isinstance(reading, GroupReading) else None)
+    if interrupted is not None:
+        raise interrupted
     if common.verbose:
         common.say(f"kctl consume: {reading.written} record{'' if reading.written == 1 else 's'}")
     return code

@@ -6,6 +6,7 @@ Shown by tests/sim/consumer/test_deadlines.py and tests/sim/groups/test_deadline
 from typing import Literal, NamedTuple
 
 from kctl.client.clock import Timer
+from kctl.client.consumer.farewell import COMMITTING, LEAVING
 from kctl.client.consumer.group_side import GroupSide
 from kctl.client.consumer.network_link import NetworkLink
 from kctl.client.errors import CloseTimeout
@@ -22,7 +23,8 @@ class CloseResult(NamedTuple):
     Attributes:
         committed: whether every offset that was still to be committed is; None without a group.
         left_group: whether the group knows that this member is gone; None where it was not to be told.
-        expired_in: the step in which the timeout passed, or None when everything was done in time.
+        expired_in: the step in which the timeout passed, or None when everything was done in time. With a timeout of 0:
+            what was sent without waiting for its response.
         elapsed_ms: how long it took.
     """
 
@@ -61,7 +63,6 @@ def close(link: NetworkLink, task: Task, group: GroupSide | None, timer: Timer, 
     link.drain()
     timer.update()
     word = link.last_word
-    expired_in = ENDING if word is None or not has_ended else word.expired_in
     left_group = None
     committed = None
     if group is not None:
@@ -70,4 +71,10 @@ def close(link: NetworkLink, task: Task, group: GroupSide | None, timer: Timer, 
         committed = group.end_commits(late)
         raised = group.last_callbacks()
         error = error or raised
+    if word is not None and has_ended:
+        expired_in = word.expired_in
+    elif timer.timeout_ms:
+        expired_in = ENDING
+    else:  # the thread ends by itself: what counts is what was outstanding
+        expired_in = COMMITTING if committed is False else LEAVING if left_group is False else None
     return Closing(CloseResult(committed, left_group, expired_in, timer.elapsed_ms), error)

@@ -33,7 +33,7 @@ from kctl.client.consumer.managers.coordinator import Coordinator
 from kctl.client.consumer.managers.membership import Membership
 from kctl.client.consumer.managers.membership_classic import ClassicMembership
 from kctl.client.consumer.managers.membership_consumer import ConsumerMembership
-from kctl.client.consumer.managers.requests import RequestManager
+from kctl.client.consumer.managers.requests import Outgoing, RequestManager
 from kctl.client.events import AutoCommitFailed, MembershipLost
 from kctl.client.seams import Entropy
 
@@ -95,6 +95,18 @@ class GroupDesk:
                 self.commits.commit(event)
             case AskCommitted():
                 self.committed.ask(event)
+
+    def last_requests(self, now_ms: int, until_ms: int, *, is_leaving: bool) -> list[Outgoing]:
+        """Return what a close without time still sends: commits, then the LeaveGroup, on one connection in that order.
+
+        Source: KIP-102: close(0) attempts to commit and to leave the group without waiting for the responses.
+        """
+        requests = self.commits.unsent(now_ms)
+        if is_leaving:
+            self.membership.leave(until_ms)
+        else:
+            self.membership.remain(until_ms)
+        return [*requests, *self.membership.poll(now_ms).requests]
 
     def _subscribe(self, event: Subscribe) -> None:
         self._term = event.term

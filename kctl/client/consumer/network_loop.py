@@ -5,6 +5,7 @@ the nearest deadline of all. The application never touches anything in here. Sho
 """
 
 from collections import deque
+from collections.abc import Iterable
 from random import Random
 from typing import NamedTuple
 
@@ -34,11 +35,12 @@ from kctl.client.consumer.events import (
     TryAgain,
     Waiting,
 )
-from kctl.client.consumer.farewell import COMMITTING, Farewell
+from kctl.client.consumer.farewell import COMMITTING, LEAVING, Farewell
 from kctl.client.consumer.group_desk import GroupDesk
 from kctl.client.consumer.group_events import AskCommitted, CommitSync, GroupToNetwork, GroupWaiting
 from kctl.client.consumer.managers import CallManager, FetchManager, OffsetsManager, RequestManager, TopicsManager
 from kctl.client.consumer.managers.leaders import Leaders
+from kctl.client.consumer.managers.requests import Outgoing
 from kctl.client.consumer.managers.telemetry import TelemetryManager
 from kctl.client.errors import CloseTimeout, KafkaError
 from kctl.client.events import PositionReset
@@ -87,6 +89,8 @@ class NetworkLoop:
         self._request_timeout_ms = config.request_timeout_ms
         self._auto_offset_reset = config.auto_offset_reset
         self._farewell: Farewell | None = None
+        self._outcome: LoopEnded | None = None
+        """How a close without time ended."""
         self._has_new_wishes = False
         self._group_topics: tuple[str, ...] = ()
         self.open_calls: dict[int, OpenCall] = {}
@@ -123,20 +127,23 @@ class NetworkLoop:
         for manager in self._managers:
             wanted = manager.poll(now_ms)
             deadline_at_ms = min(deadline_at_ms, wanted.next_deadline_at_ms)
-            for request in wanted.requests:
-                send = self._client.ask if request.is_for_any else self._client.send
-                send(
-                    request.node_id,
-                    request.request,
-                    timeout_ms=request.timeout_ms,
-                    on_done=request.on_done,
-                    max_version=request.max_version,
-                )
+            self._send(wanted.requests)
         self._use_topics()
         self._tell_progress()
         self._tell_news()
         self._client.poll(max(0, deadline_at_ms - self._client.clock.now_ms()))  # what this turn took counts as waited
         self._tell_news()
+
+    def _send(self, requests: Iterable[Outgoing]) -> None:
+        for request in requests:
+            send = self._client.ask if request.is_for_any else self._client.send
+            send(
+                request.node_id,
+                request.request,
+                timeout_ms=request.timeout_ms,
+                on_done=request.on_done,
+                max_version=request.max_version,
+            )
 
     # --- from the application ---------------------------------------------------------------------------------------
 
@@ -244,7 +251,9 @@ class NetworkLoop:
     # --- the end ----------------------------------------------------------------------------------------------------
 
     def _stop(self, event: Stop) -> None:
-        """Fetch no more, give up the fetch sessions, and leave the group where there is one; at once with no time.
+        """Fetch no more, give up the fetch sessions, and leave the group where there is one.
+
+        With no time, commits and LeaveGroup are sent and no response is awaited.
 
         A close that was interrupted and is made again can only make it end earlier.
         """
@@ -253,6 +262,8 @@ class NetworkLoop:
         self._end_by_ms = min(self._end_by_ms, event.deadline_at_ms, FOREVER_MS - 1)
         if now_ms >= self._end_by_ms:
             self._is_stopping = True
+            if self._group is not None and not is_under_way:
+                self._send_last(self._group, event, now_ms)
         if is_under_way or self._is_stopping:
             return
         self._fetch.stop(now_ms, event.deadline_at_ms)
@@ -260,6 +271,15 @@ class NetworkLoop:
         if self._group is not None:
             self._managers += self._group.managers
             self._farewell = Farewell(self._group, event, self._request_timeout_ms, now_ms)
+
+    def _send_last(self, group: GroupDesk, event: Stop, now_ms: int) -> None:
+        """Send commits and LeaveGroup, and hand them to the system without waiting for a response."""
+        until_ms = now_ms + self._request_timeout_ms
+        self._send(group.last_requests(now_ms, until_ms, is_leaving=event.is_leaving))
+        self._client.poll(0)
+        if event.is_leaving:
+            has_left = group.membership.has_left is True
+            self._outcome = LoopEnded(has_left, None if has_left else LEAVING)
 
     def _go_on_stopping(self, now_ms: int) -> None:
         if self._farewell is not None:
@@ -270,10 +290,10 @@ class NetworkLoop:
 
     def _last_word(self) -> LoopEnded:
         """Return how the farewell ended; commits that did not get their turn are told first."""
-        outcome = None if self._farewell is None else self._farewell.outcome
+        outcome = self._outcome if self._farewell is None else self._farewell.outcome
         if self._group is not None and not self._group.commits.is_idle:
             self._group.commits.abort(CloseTimeout(COMMITTING, timeout_ms=0, elapsed_ms=0))
-            outcome = outcome or LoopEnded(expired_in=COMMITTING)
+            outcome = LoopEnded(None if outcome is None else outcome.has_left, COMMITTING)
         return outcome or LoopEnded()
 
     # --- to the application -----------------------------------------------------------------------------------------

@@ -181,7 +181,38 @@ def test_zero_does_not_wait(scene: GroupScene) -> None:
         elapsed_ms, (committed, left_group, expired_in) = member.close(0)
         assert elapsed_ms == 0
         assert (committed, left_group) == (False, False)
-        assert expired_in is not None
+        assert expired_in == "committing offsets"
+
+    play(scene, body)
+
+
+def test_close_with_zero_timeout_still_sends_commit_and_leave_group(scene: GroupScene) -> None:
+    def body() -> None:
+        member = Member(scene)
+        member.consumer.commit_async({T0: 2})
+        member.consumer.close(0)
+        scene.hub.sleep_ms(50)  # the responses are not awaited, but the requests arrive
+        assert member.sent("OffsetCommit", "LeaveGroup") == ["OffsetCommit", "OffsetCommit", "LeaveGroup"]
+        checker = scene.consumer(group_id=GROUP)
+        committed = checker.committed([T0])[T0]
+        assert committed is not None
+        assert committed.offset == 4, "the later commit of the close wins"
+        checker.subscribe(["t"])
+        before_ms = scene.hub.now_ms
+        while not checker.assignment:
+            checker.poll(0.1)
+        assert scene.hub.now_ms - before_ms < 5_000, "the group does not wait for the session timeout of who left"
+        checker.close()
+
+    play(scene, body)
+
+
+def test_close_with_zero_timeout_and_nothing_outstanding_reports_no_expiry(scene: GroupScene) -> None:
+    def body() -> None:
+        alone = scene.consumer()
+        alone.assign([T0])
+        alone.poll(1)
+        assert alone.close(0).expired_in is None
 
     play(scene, body)
 

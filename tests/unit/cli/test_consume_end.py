@@ -63,9 +63,20 @@ DENIED = broker_error(ErrorCode.GROUP_AUTHORIZATION_FAILED, "OffsetCommit")
     ],
 )
 def test_a_close(closed: CloseResult, protocol: str, error: KafkaError | None, code: ExitCode, said: str) -> None:
+    assert _told(closed, protocol, error, close_ms=2000) == (code, said), "even with --quiet"
+
+
+def test_close_with_zero_timeout_names_the_response_that_was_not_awaited() -> None:
+    assert _told(CloseResult(True, False, LEAVING, 0), "classic", None, close_ms=0) == (
+        ExitCode.CLOSE_TIMEOUT,
+        "kctl consume: closed without waiting for the response to leave-group (--close-timeout 0s); "
+        "offsets committed: yes; group frees member in 45s\n",
+    )
+
+
+def _told(closed: CloseResult, protocol: str, error: KafkaError | None, *, close_ms: int) -> tuple[int, str]:
     stderr = io.StringIO()
     environment = Environment(io.BytesIO(), io.BytesIO(), stderr, {}, ManualClock())
-    common = Common(environment, Settings({}), 2000, None, True, False)
+    common = Common(environment, Settings({}), close_ms, None, True, False)
     config = ConsumerConfig.parse({"bootstrap.servers": "a:1", "group.id": "g", "group.protocol": protocol})
-    assert tell_close(common, config, closed, error) == code
-    assert stderr.getvalue() == said, "even with --quiet"
+    return tell_close(common, config, closed, error), stderr.getvalue()

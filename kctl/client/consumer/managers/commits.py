@@ -167,6 +167,14 @@ class CommitManager:
             return Poll([], deadline_at_ms)
         return Poll([self._request(head, identity, now_ms)], deadline_at_ms)
 
+    def unsent(self, now_ms: int) -> list[Outgoing]:
+        """Return a request for every commit that is not in flight, in their order: a close without time sends all."""
+        if not self._coordinator.ready(PROMPT):
+            return []
+        waiting = [each for each in self._queue if isinstance(each, PendingCommit) and not each.is_in_flight]
+        named = [(each, self._identity_for(each)) for each in waiting if each.left]
+        return [self._request(each, identity, now_ms) for each, identity in named if identity is not None]
+
     def _identity_for(self, commit: PendingCommit) -> MemberIdentity | None:
         """Return in whose name to commit; None when the member that read the records is no member any more."""
         if not commit.event.as_member:
