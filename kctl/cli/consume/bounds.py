@@ -5,13 +5,17 @@ before it cannot keep a reading from ending.
 Shown by tests/unit/cli/test_bounds.py and tests/cli/test_consume_ranges.py.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import NamedTuple
 
 from kctl.cli.words.offsets import START, Absolute, Anchor, AtTime, Position, Range, Relative
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
+from kctl.client.consumer.events import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
+from kctl.client.consumer.lookups import OffsetLookup
+from kctl.client.consumer.waiting import WaitKind, WaitReason
 
+ASKED = WaitReason(WaitKind.NOT_STARTED, "the look-up of its offset has just begun")
 Offsets = dict[TopicPartition, int]
 
 
@@ -22,79 +26,132 @@ class Bounds(NamedTuple):
     end: int | None = None
 
 
-def find_bounds(
-    consumer: Consumer,
-    ranges: Mapping[TopicPartition, Range],
-    note: Callable[[str], None],
-    *,
-    exit_at_end: bool = False,
-    needs_starts: bool = True,
-) -> dict[TopicPartition, Bounds]:
-    """Return the bounds of each partition; "end" is what it is now.
+class BoundsLookup:
+    """The bounds of partitions, each as soon as its leader has responded; "end" is what it is now.
 
-    A start that a partition does not have is moved to the nearest that it has, and `note` is told: the other partitions
-    may well have it. An end may lie after what is there: it is waited for, save with `exit_at_end`.
+    A start that a partition does not have is moved to the nearest that it has, and `note` is called: the other
+    partitions may well have it. An end may lie after what is there: it is waited for, except with `exit_at_end`.
 
     Args:
         ranges: what to read of which partition.
         exit_at_end: no end is later than what is the end now.
-        needs_starts: False: only the ends are wanted, for somebody else says where to start.
+        without_start: of these only the end is wanted: the group says where to start.
     """
-    found = _Found(consumer, ranges, exit_at_end=exit_at_end, needs_starts=needs_starts)
-    bounds: dict[TopicPartition, Bounds] = {}
-    for tp, wanted in ranges.items():
-        end = None if wanted.end is None else found.offset(tp, wanted.end)
-        if exit_at_end:
-            end = found.ends[tp] if end is None else min(end, found.ends[tp])
-        bounds[tp] = Bounds(found.start(tp, wanted.start, note) if needs_starts else 0, end)
-    return bounds
-
-
-class _Found:
-    """What the brokers answered; each question is asked once for all partitions that need the answer."""
 
     def __init__(
-        self, consumer: Consumer, ranges: Mapping[TopicPartition, Range], *, exit_at_end: bool, needs_starts: bool
+        self,
+        consumer: Consumer,
+        ranges: Mapping[TopicPartition, Range],
+        note: Callable[[str], None],
+        *,
+        exit_at_end: bool = False,
+        without_start: Container[TopicPartition] = (),
     ) -> None:
-        positions = {tp: [wanted.end] + [wanted.start] * needs_starts for tp, wanted in ranges.items()}
-        self.beginnings = consumer.beginning_offsets(ranges)
-        self.ends = consumer.end_offsets(
-            [tp for tp in ranges if exit_at_end or any(p not in (None, START) for p in positions[tp])]
-        )
+        self._ranges = dict(ranges)
+        self._note = note
+        self._exit_at_end = exit_at_end
+        self._without_start = without_start
+        self._seen_results = 0
         self._stored: Offsets = {}
+        positions = {
+            tp: [wanted.end] if tp in without_start else [wanted.end, wanted.start] for tp, wanted in ranges.items()
+        }
         stored = [tp for tp, of in positions.items() if any(_counts_from(p, Anchor.STORED) for p in of)]
         if stored:
             committed = consumer.committed(stored)
             self._stored = {tp: each.offset for tp, each in committed.items() if each is not None}
-        self._at_times: dict[tuple[TopicPartition, int], int] = {}
-        for asked in _questions(positions):
-            for tp, hit in consumer.offsets_for_times(asked).items():
-                self._at_times[tp, asked[tp]] = self.ends[tp] if hit is None else hit.offset
+        start, needs_end = consumer.look_up_offsets, exit_at_end
+        self._beginnings = start(dict.fromkeys(ranges, EARLIEST_TIMESTAMP))
+        have_ends = [tp for tp in ranges if needs_end or any(p not in (None, START) for p in positions[tp])]
+        self._ends = start(dict.fromkeys(have_ends, LATEST_TIMESTAMP))
+        self._at_times = [(asked, start(asked)) for asked in _questions(positions)]
 
-    def offset(self, tp: TopicPartition, position: Position) -> int:
+    @property
+    def pending(self) -> list[TopicPartition]:
+        """The partitions that were not taken yet."""
+        return list(self._ranges)
+
+    def forget(self, topic_partition: TopicPartition) -> None:
+        """Look for the bounds of that partition no more."""
+        self._ranges.pop(topic_partition, None)
+
+    def waiting(self) -> dict[TopicPartition, WaitReason]:
+        """Return why the bounds of partitions are not known yet."""
+        reasons: dict[TopicPartition, WaitReason] = {}
+        for lookup in self._lookups:
+            reasons |= lookup.waiting
+        return {tp: reasons.get(tp, ASKED) for tp in self._ranges}
+
+    def take(self) -> dict[TopicPartition, Bounds]:
+        """Return the bounds that have become known since the last time.
+
+        Raises: KafkaError: a partition does not exist, or must not be read.
+        """
+        results = sum(len(lookup.found) + len(lookup.failed) for lookup in self._lookups)
+        if results == self._seen_results and results:
+            return {}
+        self._seen_results = results
+        for lookup in self._lookups:
+            for error in lookup.failed.values():
+                raise error
+        missing = {tp for lookup in self._lookups for tp in lookup.pending}
+        known = [tp for tp in self._ranges if tp not in missing]
+        return {tp: self._bounds(tp, self._ranges.pop(tp)) for tp in known}
+
+    def cancel(self) -> None:
+        """Look for nothing any more."""
+        self._ranges.clear()
+        for lookup in self._lookups:
+            lookup.cancel()
+
+    @property
+    def _lookups(self) -> list[OffsetLookup]:
+        return [self._beginnings, self._ends, *(lookup for _, lookup in self._at_times)]
+
+    def _bounds(self, tp: TopicPartition, wanted: Range) -> Bounds:
+        end = None if wanted.end is None else self._offset(tp, wanted.end)
+        if self._exit_at_end:
+            end = self._end(tp) if end is None else min(end, self._end(tp))
+        return Bounds(0 if tp in self._without_start else self._start(tp, wanted.start), end)
+
+    def _beginning(self, tp: TopicPartition) -> int:
+        return found_offset(self._beginnings, tp)
+
+    def _end(self, tp: TopicPartition) -> int:
+        return found_offset(self._ends, tp)
+
+    def _offset(self, tp: TopicPartition, position: Position) -> int:
         """Return the offset of a position, never below 0."""
         if isinstance(position, Absolute):
             return position.offset
         if isinstance(position, AtTime):
-            return self._at_times[tp, position.at_ms]
+            lookup = next(lookup for asked, lookup in self._at_times if asked.get(tp) == position.at_ms)
+            hit = lookup.found[tp]
+            return self._end(tp) if hit is None else hit.offset
         if position.anchor is Anchor.END:
-            return max(self.beginnings[tp], self.ends[tp] + position.shift)
+            return max(self._beginning(tp), self._end(tp) + position.shift)
         if position.anchor is Anchor.START:
-            return self.beginnings[tp] + position.shift
-        return max(0, self._stored.get(tp, self.beginnings[tp]) + position.shift)
+            return self._beginning(tp) + position.shift
+        return max(0, self._stored.get(tp, self._beginning(tp)) + position.shift)
 
-    def start(self, tp: TopicPartition, position: Position, note: Callable[[str], None]) -> int:
-        first = self.beginnings[tp]
+    def _start(self, tp: TopicPartition, position: Position) -> int:
+        first = self._beginning(tp)
         if position == START:
             return first
         if _counts_from(position, Anchor.STORED) and tp not in self._stored:
-            note(f"nothing is stored for {tp}; starting at {first}")
-        wanted, end = self.offset(tp, position), self.ends[tp]
+            self._note(f"nothing is stored for {tp}; starting at {first}")
+        wanted, end = self._offset(tp, position), self._end(tp)
         start = min(max(first, wanted), end)
         if start != wanted and (isinstance(position, Absolute) or _counts_from(position, Anchor.STORED)):
             has = f"only {first} to {end - 1}" if first < end else "it is empty"
-            note(f"{tp} has no offset {wanted}, {has}; starting at {start}")
+            self._note(f"{tp} has no offset {wanted}, {has}; starting at {start}")
         return start
+
+
+def found_offset(lookup: OffsetLookup, tp: TopicPartition) -> int:
+    """Return the first or next offset that was looked up; 0 where a broker says that there is none."""
+    found = lookup.found[tp]
+    return 0 if found is None else found.offset
 
 
 def _counts_from(position: Position | None, anchor: Anchor) -> bool:

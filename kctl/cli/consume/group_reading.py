@@ -5,8 +5,9 @@ Shown by tests/unit/cli/test_group_reading.py and tests/cli/test_consume_group.p
 """
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
-from kctl.cli.consume.bounds import find_bounds
+from kctl.cli.consume.bounds import Bounds, BoundsLookup
 from kctl.cli.consume.reading import Limits, Reading
 from kctl.cli.consume.waiting_words import WaitingWords, waiting_words
 from kctl.cli.exit_codes import ExitCode
@@ -28,6 +29,19 @@ from kctl.client.errors import ApiTimeout, BrokerError, KafkaError
 COMMIT_EVERY_MS = 1000
 
 
+class Held(NamedTuple):
+    """A partition whose bounds are looked up.
+
+    Attributes:
+        committed: by the group; None where it is nothing or unknown, `is_uncommitted` where it is nothing.
+        has_own_start: it starts at an offset to be looked up.
+    """
+
+    committed: int | None
+    is_uncommitted: bool
+    has_own_start: bool
+
+
 class GroupReading(Reading, RebalanceListener):
     """A `Reading` of whatever the group gives this member."""
 
@@ -40,6 +54,8 @@ class GroupReading(Reading, RebalanceListener):
         self._specs: Sequence[OffsetSpec] = ()
         self._exit_at_end = False
         self._is_assigned = False
+        self._held: dict[TopicPartition, Held] = {}
+        """The partitions that are paused until their bounds are known."""
         self._snapshots: dict[TopicPartition, int | None] = {}
         """The end of each partition that was ever ours; it stays the same when the partition comes back."""
         self._written_to: dict[TopicPartition, int] = {}
@@ -110,19 +126,57 @@ class GroupReading(Reading, RebalanceListener):
         self._is_assigned = bool(self._consumer.assignment) or self._config.group_protocol == "classic"
         committed = self._committed(topic_partitions)
         self._expected |= {tp: offset for tp, offset in committed.items() if offset is not None}
-        wanted = {tp: range_of(self._specs, tp.partition) for tp in topic_partitions}
-        self._seek_where_nothing_is_committed(wanted, committed)
-        has_ends = {tp: each for tp, each in wanted.items() if self._exit_at_end or each.end is not None}
-        new = {tp: each for tp, each in has_ends.items() if tp not in self._snapshots}
-        found = find_bounds(self._consumer, new, self.note, exit_at_end=self._exit_at_end, needs_starts=False)
-        self._snapshots |= {tp: each.end for tp, each in found.items()}
-        ends = {tp: end for tp in has_ends if (end := self._snapshots[tp]) is not None}
-        unread = {tp: end for tp, end in ends.items() if self._consumer.position(tp) < end}
-        self._ends |= unread
+        ranges = {tp: range_of(self._specs, tp.partition) for tp in topic_partitions}
         assigned = self._consumer.assignment
         have_ends = bool(assigned) and all(range_of(self._specs, tp.partition).end for tp in assigned)
         self._is_bounded = self._exit_at_end or have_ends
-        self._consumer.pause(tp for tp in ends if tp not in unread)
+        self._look_up_bounds(ranges, committed)
+
+    def _look_up_bounds(
+        self, ranges: Mapping[TopicPartition, Range], committed: Mapping[TopicPartition, int | None]
+    ) -> None:
+        """Hold partitions back whose end, or whose start without a commit, is to be looked up first.
+
+        `_begin` lets each go as soon as its leader has responded.
+        """
+        wanted: dict[TopicPartition, Range] = {}
+        without_start: set[TopicPartition] = set()
+        for tp, each in ranges.items():
+            is_uncommitted = tp in committed and committed[tp] is None
+            has_own_start = is_uncommitted and each.start not in (START, END)  # auto.offset.reset has no word for it
+            is_end_missing = tp not in self._snapshots and (self._exit_at_end or each.end is not None)
+            if has_own_start or is_end_missing:
+                wanted[tp] = each
+                self._held[tp] = Held(committed.get(tp), is_uncommitted=is_uncommitted, has_own_start=has_own_start)
+                if not is_uncommitted:
+                    without_start.add(tp)
+            else:
+                self._limit(tp, committed.get(tp), self._snapshots.get(tp))
+        if wanted:
+            self._consumer.pause(wanted)
+            note, exit_at_end = self.note, self._exit_at_end
+            lookup = BoundsLookup(self._consumer, wanted, note, exit_at_end=exit_at_end, without_start=without_start)
+            self._lookups.append(lookup)
+
+    def _begin(self, bounds: Mapping[TopicPartition, Bounds]) -> None:
+        """Let partitions go: seek to a start of their own where nothing is committed, and read to their end."""
+        for tp, each in bounds.items():
+            held = self._held.pop(tp)
+            if held.has_own_start:
+                self._consumer.seek(tp, each.start)
+                self._expected[tp] = each.start
+            end = self._snapshots.setdefault(tp, each.end)
+            self._consumer.resume([tp])
+            self._limit(tp, each.start if held.is_uncommitted else held.committed, end)
+
+    def _limit(self, tp: TopicPartition, start: int | None, end: int | None) -> None:
+        """Read a partition up to that end; not at all where it starts there."""
+        if end is None:
+            return
+        if start is not None and start >= end:
+            self._consumer.pause([tp])
+        else:
+            self._ends[tp] = end
 
     def _committed(self, topic_partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int | None]:
         """Return what the group has committed; nothing where its coordinator does not say so in time."""
@@ -131,20 +185,6 @@ class GroupReading(Reading, RebalanceListener):
         except ApiTimeout:
             return {}
         return {tp: None if each is None else each.offset for tp, each in committed.items()}
-
-    def _seek_where_nothing_is_committed(
-        self, wanted: Mapping[TopicPartition, Range], committed: Mapping[TopicPartition, int | None]
-    ) -> None:
-        """Go to starts that auto.offset.reset has no word for."""
-        ranges = {
-            tp: Range(each.start)
-            for tp, each in wanted.items()
-            if each.start not in (START, END) and tp in committed and committed[tp] is None
-        }
-        if ranges:
-            for tp, each in find_bounds(self._consumer, ranges, self.note).items():
-                self._consumer.seek(tp, each.start)
-                self._expected[tp] = each.start
 
     def on_partitions_revoked(self, topic_partitions: Sequence[TopicPartition]) -> None:
         try:
@@ -172,6 +212,10 @@ class GroupReading(Reading, RebalanceListener):
                 offsets.pop(tp, None)
             for offsets in (self._ends, self._expected, self._high_watermarks):
                 offsets.pop(tp, None)
+            self._held.pop(tp, None)
+            for lookup in self._lookups:
+                lookup.forget(tp)
+        self._lookups = [lookup for lookup in self._lookups if lookup.pending]
 
     # --- what was written -------------------------------------------------------------------------------------------
 
@@ -225,4 +269,4 @@ class GroupReading(Reading, RebalanceListener):
             text = f"group.instance.id={self._config.group_instance_id} is in use until the session of its member ends"
             return WaitingWords(text, True, self._unreleased)
         group = self._consumer.waiting_for_group()
-        return waiting_words(self._consumer.waiting_for(), group, self._filtered)
+        return waiting_words(self._reasons(), group, self._filtered, self._clock.now_ms())

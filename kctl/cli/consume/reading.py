@@ -7,10 +7,11 @@ an object each. Shown by tests/unit/cli/test_consume_run.py.
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from kctl.cli.consume.bounds import Bounds
+from kctl.cli.consume.bounds import Bounds, BoundsLookup
 from kctl.cli.consume.topic_watch import TopicWatch
 from kctl.cli.consume.waiting_words import WaitingWords, waiting_words, without_figures
 from kctl.cli.data_out import DataOut
+from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError, explain
 from kctl.cli.formats.output import RecordOutput
 from kctl.cli.options import Common
@@ -21,13 +22,15 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.chunk import FetchedChunk
 from kctl.client.consumer.consumer import Consumer
-from kctl.client.consumer.waiting import WaitKind
+from kctl.client.consumer.waiting import WaitKind, WaitReason
 from kctl.client.errors import ApiTimeout
 
 IDLE_MS = 500
 """How often an idle consumer looks whether its reader has left."""
 TELL_AFTER_MS = 2000
-"""A wait is told after so long."""
+"""A rest is reported after so long, a fault after FAULT_AFTER_MS, and again after REPEAT_MS, twice that, and so on."""
+FAULT_AFTER_MS = 1000
+REPEAT_MS, MOST_REPEAT_MS = 10_000, 60_000
 WRITE_RECORDS = 500
 FOREVER = 2**63 - 1
 
@@ -75,8 +78,15 @@ class Reading:
         self._filtered = 0
         """Records left out since something was written."""
         self._told = ""
-        self._fault: Timer | None = None
-        """Since something has been wrong without a break."""
+        self._is_fault_told = False
+        self._fault_since_ms: int | None = None
+        """Since when something has been wrong without a break, and nothing has come."""
+        self._faults = WaitingWords()
+        """What is wrong with some partitions, as it was looked at last."""
+        self._look_at_ms = 0
+        self._repeat_at_ms, self._repeat_ms = 0, REPEAT_MS
+        self._lookups: list[BoundsLookup] = []
+        """Of partitions that are to be read as soon as their bounds are known."""
         self._is_rested = False
         self._watch: TopicWatch | None = None
         self._seen: dict[TopicPartition, None] = {}
@@ -99,13 +109,38 @@ class Reading:
             self._consumer.seek(tp, each.start)
             self._expected[tp] = each.start
 
+    def look_up(self, lookup: BoundsLookup, *, is_bounded: bool) -> None:
+        """Read each partition as soon as its bounds are known; with `is_bounded` each of them has an end."""
+        self._is_bounded = is_bounded
+        self._seen |= dict.fromkeys(lookup.pending)
+        self._lookups.append(lookup)
+
+    def _begin_found(self) -> bool:
+        """Begin with the partitions whose bounds have become known; return whether there were any."""
+        found: dict[TopicPartition, Bounds] = {}
+        for lookup in self._lookups:
+            found |= lookup.take()
+        if found:
+            self._lookups = [lookup for lookup in self._lookups if lookup.pending]
+            self._begin(found)
+        return bool(found)
+
+    def _begin(self, bounds: Mapping[TopicPartition, Bounds]) -> None:
+        wanted = {tp: each for tp, each in bounds.items() if each.end is None or each.start < each.end}
+        self._ends |= {tp: each.end for tp, each in wanted.items() if each.end is not None}
+        if wanted:
+            self._consumer.assign([*self._consumer.assignment, *wanted])
+        for tp, each in wanted.items():
+            self._consumer.seek(tp, each.start)
+            self._expected[tp] = each.start
+
     @property
     def _is_done(self) -> bool:
         return self.written >= self._limits.records or self._is_rested or self._is_at_every_end
 
     @property
     def _is_at_every_end(self) -> bool:
-        return self._is_bounded and not self._ends
+        return self._is_bounded and not self._ends and not self._lookups
 
     def follow(self) -> None:
         """Write what comes until there is nothing more to write; flush whenever nothing is there at once.
@@ -118,15 +153,19 @@ class Reading:
             self._rest = Timer(self._clock, FOREVER_MS)
             self._silence = Timer(self._clock, FOREVER_MS)
             while not self._is_done:
+                if self._begin_found():
+                    continue
                 self._look_for_new()
                 chunk = self._poll(0)
                 if chunk is None:
                     self._flush()
+                    if self._begin_found():
+                        continue
                     chunk = self._poll(self._wait_s())
                 if chunk is None or chunk.next_offset <= chunk.fetch_offset:  # what moves no position is no progress
                     self._on_idle()
                     continue
-                self._rest, self._fault = Timer(self._clock, FOREVER_MS), None
+                self._rest, self._fault_since_ms = Timer(self._clock, FOREVER_MS), None
                 self._write(chunk)
                 self._after_chunk()
             self._flush()
@@ -140,7 +179,18 @@ class Reading:
 
     def _wait_s(self) -> float:
         self._rest.update()
-        return max(1, min(IDLE_MS, self._limits.idle_ms - self._rest.elapsed_ms)) / 1000
+        limit_ms, elapsed_ms = self._config.default_api_timeout_ms, self._rest.elapsed_ms
+        left_ms = min(IDLE_MS, self._limits.idle_ms - elapsed_ms)
+        if self._is_bounded:
+            left_ms = min(left_ms, limit_ms - elapsed_ms)
+        if self._has_goal and self._fault_since_ms is not None:
+            left_ms = min(left_ms, self._fault_since_ms + limit_ms - self._clock.now_ms())
+        return max(1, left_ms) / 1000
+
+    @property
+    def _has_goal(self) -> bool:
+        """Whether something other than Ctrl-C is to end the reading, so that a fault must not keep it from ending."""
+        return self._is_bounded or self._limits.records < FOREVER or self._limits.idle_ms < FOREVER_MS
 
     def _look_for_new(self) -> None:
         new = [] if self._watch is None else self._watch.new_partitions(self._seen)
@@ -178,9 +228,23 @@ class Reading:
         if self._filtered and self._silence.elapsed_ms >= TELL_AFTER_MS:
             self._flush()
             self._tell(self._words())
-        if self._status.is_due(self._clock.now_ms()):
+        now_ms = self._clock.now_ms()
+        if now_ms >= self._look_at_ms:
+            self._look_at_ms = now_ms + FAULT_AFTER_MS
+            self._look_at_faults()
+        if self._status.is_due(now_ms):
             self._flush()
-            self._show(WaitingWords())
+            self._show(self._faults)
+
+    def _look_at_faults(self) -> None:
+        """Report what keeps some partitions from being read while others are."""
+        words = self._words()
+        self._faults = words if words.is_fault else WaitingWords()
+        if words.is_fault:
+            self._flush()
+            self._tell(words)
+        elif self._is_fault_told:
+            self._tell(WaitingWords())
 
     def _wrote(self, tp: TopicPartition, next_offset: int) -> None:
         """Everything of the partition before that offset has been handed to the output; not flushed yet."""
@@ -215,42 +279,51 @@ class Reading:
         if self._is_done:
             return
         words = self._words()
-        if self._silence.elapsed_ms >= TELL_AFTER_MS:
+        if self._silence.elapsed_ms >= (FAULT_AFTER_MS if words.is_fault else TELL_AFTER_MS):
             self._tell(words)
         self._end_if_due(words)
         self._show(words)
 
     def _words(self) -> WaitingWords:
-        return waiting_words(self._consumer.waiting_for(), filtered=self._filtered)
+        return waiting_words(self._reasons(), filtered=self._filtered, now_ms=self._clock.now_ms())
+
+    def _reasons(self) -> dict[TopicPartition, WaitReason]:
+        """Return why nothing comes from each partition, those among them whose bounds are not known yet."""
+        reasons = self._consumer.waiting_for()
+        for lookup in self._lookups:
+            reasons |= lookup.waiting()
+        return reasons
 
     def _end_if_due(self, words: WaitingWords) -> None:
         """Raise where an end or a limit is not reached for a fault; rest after --idle-timeout."""
-        limit_ms = self._config.default_api_timeout_ms
+        now_ms, limit_ms = self._clock.now_ms(), self._config.default_api_timeout_ms
+        if not words.is_fault:
+            self._fault_since_ms = None
+        elif self._fault_since_ms is None:
+            since_ms = now_ms if words.since_ms is None else words.since_ms
+            self._fault_since_ms = max(since_ms, self._rest.start_at_ms)
         if self._is_bounded and self._rest.elapsed_ms >= limit_ms:
-            raise self._timeout(words, self._rest)
-        if words.is_fault and self._limits.records < FOREVER:
-            self._fault = self._fault or Timer(self._clock, limit_ms)
-            self._fault.update()
-            if self._fault.is_expired:
-                raise self._timeout(words, self._fault)
-        else:
-            self._fault = None
+            raise self._timeout(words, self._rest.elapsed_ms)
+        if self._has_goal and self._fault_since_ms is not None and now_ms - self._fault_since_ms >= limit_ms:
+            raise self._timeout(words, now_ms - self._fault_since_ms)
         if self._rest.elapsed_ms >= self._limits.idle_ms:
             self._end_of_rest(words)
 
     def _end_of_rest(self, words: WaitingWords) -> None:
         """End, and well, unless it is known what kept the records away."""
         said = f"nothing came for {show_duration(self._limits.idle_ms)} (--idle-timeout)"
-        if words.is_fault and words.cause is not None:
-            failure = explain(words.cause)
-            raise CommandError(failure.code, f"{said}: {words.text}", failure.hint)
+        if words.is_fault:
+            code, hint = ExitCode.API_TIMEOUT, ""
+            if words.cause is not None:
+                code, _, hint, _ = explain(words.cause)
+            raise CommandError(code, f"{said}: {words.text}", hint)
         self._is_rested = True
         self._say(f"kctl consume: {said}{f': {words.text}' if words.text else ''}")
 
-    def _timeout(self, words: WaitingWords, since: Timer) -> ApiTimeout:
-        text = f"waiting for records: {words.text or 'nobody says why'}"
+    def _timeout(self, words: WaitingWords, elapsed_ms: int) -> ApiTimeout:
+        text = f"waiting for records: {words.text or 'no reason is known'}"
         limit_ms = self._config.default_api_timeout_ms
-        return ApiTimeout(text, timeout_ms=limit_ms, elapsed_ms=since.elapsed_ms, cause=words.cause)
+        return ApiTimeout(text, timeout_ms=limit_ms, elapsed_ms=elapsed_ms, cause=words.cause)
 
     # --- what is said -----------------------------------------------------------------------------------------------
 
@@ -263,11 +336,18 @@ class Reading:
         self._common.say(line)
 
     def _tell(self, words: WaitingWords) -> None:
-        """Tell each reason once, and that it is over where it was a fault."""
-        reason = without_figures(words.text)
-        if reason == self._told or (self._status.is_shown and not words.is_fault):
+        """Report each reason once, a fault again from time to time, and that it is over where it was a fault."""
+        now_ms = self._clock.now_ms()
+        key = without_figures(words.key)
+        if key != self._told:
+            self._repeat_ms = REPEAT_MS
+            if self._status.is_shown and not words.is_fault:
+                return
+        elif not words.is_fault or self._status.is_shown or now_ms < self._repeat_at_ms:
             return
-        self._told = reason
+        self._told, self._is_fault_told = key, words.is_fault
+        self._repeat_at_ms = now_ms + self._repeat_ms
+        self._repeat_ms = min(2 * self._repeat_ms, MOST_REPEAT_MS)
         self._say(f"kctl consume: waiting: {words.text}" if words.text else "kctl consume: going on")
 
     def _show(self, words: WaitingWords) -> None:
@@ -279,7 +359,7 @@ class Reading:
             Figures(
                 written=self.written,
                 per_second=self._rate.per_second(now_ms, self.written),
-                lag=sum(max(0, each) for each in behind) if behind else None,
+                lag=sum(max(0, each) for each in behind) if behind and not words.is_fault else None,
                 partitions=len(self._consumer.assignment),
                 waiting=words.text,
                 is_fault=words.is_fault,

@@ -5,7 +5,7 @@ Shown by tests/cli/test_consume_ranges.py and its neighbours.
 
 import click
 
-from kctl.cli.consume.bounds import find_bounds
+from kctl.cli.consume.bounds import BoundsLookup
 from kctl.cli.consume.end import close_consumer, tell_close
 from kctl.cli.consume.group_reading import GroupReading
 from kctl.cli.consume.partitions import choose_partitions
@@ -71,7 +71,9 @@ def _start(common: Common, config: ConsumerConfig, consumer: Consumer, request: 
         reading.start_tail(chosen, request.tail or 0, follows=request.follow)
     else:
         ranges = {tp: range_of(specs, tp.partition) for tp in chosen}
-        reading.start(find_bounds(consumer, ranges, reading.note, exit_at_end=request.exit_at_end))
+        has_ends = bool(ranges) and all(each.end is not None for each in ranges.values())
+        lookup = BoundsLookup(consumer, ranges, reading.note, exit_at_end=request.exit_at_end)
+        reading.look_up(lookup, is_bounded=request.exit_at_end or has_ends)
     if topics.patterns and follows and not request.partitions:
         reading.watch(TopicWatch(consumer, topics, common.environment.clock, config.metadata_max_age_ms))
 

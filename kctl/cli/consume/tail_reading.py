@@ -1,4 +1,7 @@
-"""TailReading: the newest records over all partitions, in the order of their timestamps.
+"""TailReading: the newest records over all partitions that can be read, in the order of their timestamps.
+
+A partition whose leader does not respond within STRAGGLER_MS after the others is left out, which is reported; with
+--follow it is read on as soon as it responds.
 
 Owns which records are the newest. Time never goes back within a partition here: a record counts as at least as new as
 those before it. Where partitions tie, the later topic of the command line and the higher partition count as newer.
@@ -6,15 +9,24 @@ Shown by tests/cli/test_consume_ranges.py.
 """
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from kctl.cli.consume.bounds import Bounds
-from kctl.cli.consume.reading import FOREVER, Reading
+from kctl.cli.consume.bounds import Bounds, BoundsLookup
+from kctl.cli.consume.reading import FAULT_AFTER_MS, FOREVER, IDLE_MS, Reading
+from kctl.cli.consume.waiting_words import FRESH_MS, WaitingWords, waiting_words
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import CommandError, explain
+from kctl.cli.words.offsets import END, START, Range
+from kctl.client.clock import Timer
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.chunk import FetchedChunk
+from kctl.client.consumer.waiting import WaitReason
 from kctl.client.records import BatchReader
 
+STRAGGLER_MS = 3000
+"""How long partitions that do not respond are waited for."""
+TAIL = Range(START, END)
 _WIDEN = 4
 """A window that holds too few records, for compaction or markers took the others, becomes so many times as wide."""
 
@@ -36,7 +48,7 @@ class TailReading(Reading):
     _is_collecting = True
 
     def start_tail(self, partitions: Sequence[TopicPartition], count: int, *, follows: bool) -> None:
-        """Find out where the partitions end.
+        """Look up where the partitions end.
 
         Args:
             count: how many records over all partitions, at most consume_request.MOST_TAIL.
@@ -45,43 +57,96 @@ class TailReading(Reading):
         self._count = count
         self._follows = follows
         self._order = {tp: order for order, tp in enumerate(partitions)}
-        self._beginnings = self._consumer.beginning_offsets(partitions)
-        self._snapshot = self._consumer.end_offsets(partitions)
+        self._bounds = BoundsLookup(self._consumer, dict.fromkeys(partitions, TAIL), self.note)
+        self._found_bounds: dict[TopicPartition, Bounds] = {}
         self._newest: list[Candidate] = []
         self._latest_ms: dict[TopicPartition, int] = {}
         self._found = dict.fromkeys(partitions, 0)
+        self._missing: dict[TopicPartition, WaitReason] = {}
+        """Why partitions were left out."""
 
     def follow(self) -> None:
         """Read backwards in windows until each holds enough, write the newest, and go on after them where wanted."""
+        self._wait_for_bounds()
         width = self._count
-        windows = self._windows(self._order, width)
+        windows = self._windows(self._found_bounds, width)
         while windows:
             self.start(windows)
             super().follow()
             short = [
                 tp
                 for tp, bounds in windows.items()
-                if self._found[tp] < self._count and bounds.start > self._beginnings[tp]
+                if tp not in self._missing
+                and self._found[tp] < self._count
+                and bounds.start > self._found_bounds[tp].start
             ]
             width *= _WIDEN
             windows = self._windows(short, width)
         self._is_collecting = False
         self._write_newest()
-        self.start({tp: Bounds(end, None if self._follows else end) for tp, end in self._snapshot.items()})
+        words = waiting_words(self._missing, now_ms=self._clock.now_ms() + FRESH_MS)
+        if self._missing:
+            self.note(f"without the records of {words.text}")
+        if self._follows:
+            self._follow_on()
+        elif self._missing:
+            code = ExitCode.API_TIMEOUT if words.cause is None else explain(words.cause).code
+            raise CommandError(code, f"not all partitions could be read: {words.text}")
+
+    def _follow_on(self) -> None:
+        ends = {tp: Bounds(each.end or 0) for tp, each in self._found_bounds.items()}
+        unread = {tp: Range(END) for tp in self._order if tp not in ends}
+        self._bounds.cancel()
+        self.start(ends)
+        if unread:
+            self.look_up(BoundsLookup(self._consumer, unread, self.note), is_bounded=False)
         super().follow()
 
-    def _windows(
-        self, partitions: Sequence[TopicPartition] | dict[TopicPartition, int], width: int
-    ) -> dict[TopicPartition, Bounds]:
+    def _wait_for_bounds(self) -> None:
+        """Wait until all partitions have responded, or the last that did is long ago."""
+        limit_ms = self._config.default_api_timeout_ms
+        since = Timer(self._clock, limit_ms)
+        while self._bounds.pending:
+            self._poll(IDLE_MS / 1000)
+            found = self._bounds.take()
+            self._found_bounds |= found
+            if found:
+                since = Timer(self._clock, limit_ms)
+            since.update()
+            words = waiting_words(self._bounds.waiting(), now_ms=self._clock.now_ms())
+            if since.elapsed_ms >= FAULT_AFTER_MS:
+                self._tell(words)
+            if self._found_bounds and since.elapsed_ms >= STRAGGLER_MS:
+                break
+            if since.is_expired and not self._follows:
+                raise self._timeout(words, since.elapsed_ms)
+        self._missing = self._bounds.waiting()
+        if not self._follows:
+            self._bounds.cancel()
+
+    def _end_if_due(self, words: WaitingWords) -> None:
+        """Leave partitions out that bring nothing, while their newest records are collected."""
+        if self._is_collecting and words.is_fault and self._rest.elapsed_ms >= STRAGGLER_MS:
+            reasons = self._consumer.waiting_for()
+            for tp in list(self._ends):
+                self._missing[tp] = reasons[tp]
+                self._reached_end(tp)
+            return
+        super()._end_if_due(words)
+
+    def _windows(self, partitions: Iterable[TopicPartition], width: int) -> dict[TopicPartition, Bounds]:
         wanted = dict.fromkeys(partitions)
         self._newest = [each for each in self._newest if each.chunk.topic_partition not in wanted]
         heapq.heapify(self._newest)
         for tp in wanted:
             self._found[tp] = 0
             self._latest_ms.pop(tp, None)
-        ends = self._snapshot
-        bounds = {tp: Bounds(max(self._beginnings[tp], ends[tp] - width), ends[tp]) for tp in wanted}
-        return {tp: each for tp, each in bounds.items() if self._count and each.start < ends[tp]}
+        windows: dict[TopicPartition, Bounds] = {}
+        for tp in wanted:
+            beginning, end = self._found_bounds[tp].start, self._found_bounds[tp].end or 0
+            if self._count and beginning < end:
+                windows[tp] = Bounds(max(beginning, end - width), end)
+        return windows
 
     def _write(self, chunk: FetchedChunk) -> None:
         if not self._is_collecting:

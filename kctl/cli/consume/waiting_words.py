@@ -23,6 +23,8 @@ PASSING = (WaitKind.PAUSED, WaitKind.DELIVERABLE, WaitKind.NOT_STARTED)
 
 
 _FIGURES = re.compile(r"\b\d+(?:\.\d+)?(?= ?(?:ms|s|min|attempts?|times?|bytes)\b)|(?<=\battempt )\d+")
+FRESH_MS = 1000
+"""A request without a response is a fault after this."""
 
 
 class WaitingWords(NamedTuple):
@@ -32,15 +34,22 @@ class WaitingWords(NamedTuple):
         text: for people; empty where there is nothing to say.
         is_fault: something keeps records from arriving that are or may be there.
         cause: the last error on the way, where there was one.
+        since_ms: the instant from which the oldest of the faults has lasted, where that is known.
+        key: the same for the same reasons, however long they have lasted: the faults alone where there are any.
     """
 
     text: str = ""
     is_fault: bool = False
     cause: KafkaError | None = None
+    since_ms: int | None = None
+    key: str = ""
 
 
 def waiting_words(
-    partitions: Mapping[TopicPartition, WaitReason], group: WaitReason | None = None, filtered: int = 0
+    partitions: Mapping[TopicPartition, WaitReason],
+    group: WaitReason | None = None,
+    filtered: int = 0,
+    now_ms: int = 0,
 ) -> WaitingWords:
     """Return why nothing arrives.
 
@@ -48,15 +57,16 @@ def waiting_words(
         partitions: as `Consumer.waiting_for` says it.
         group: as `Consumer.waiting_for_group` says it; what the group waits for comes before its partitions.
         filtered: records that have arrived meanwhile and were left out.
+        now_ms: the instant up to which a broker has not responded.
     """
     if group is not None:
-        return WaitingWords(group.text, group.kind not in RESTING, group.cause)
-    told = {tp: reason for tp, reason in partitions.items() if reason.kind not in PASSING}
+        return WaitingWords(group.text, group.kind not in RESTING, group.cause, group.since_ms, group.text)
+    told = {tp: reason for tp, reason in partitions.items() if not _is_passing(reason, now_ms)}
     at_end = sum(reason.kind is WaitKind.AT_END for reason in told.values())
     by_text: dict[str, list[TopicPartition]] = {}
     for tp, reason in told.items():
         if reason.kind is not WaitKind.AT_END:
-            by_text.setdefault(reason.text, []).append(tp)
+            by_text.setdefault(_text(reason, now_ms), []).append(tp)
     parts = [f"{_names(tps)}: {text}" for text, tps in by_text.items()]
     if len(parts) > MOST_REASONS:
         parts = [*parts[:MOST_REASONS], f"{len(parts) - MOST_REASONS} more reasons"]
@@ -64,9 +74,26 @@ def waiting_words(
         parts.append(f"at the end of {_count(at_end, len(partitions))}")
     if filtered:
         parts.append("what arrives is all left out by --grep")
-    faults = [reason for reason in told.values() if reason.kind not in RESTING]
-    cause = next((reason.cause for reason in faults if reason.cause is not None), None)
-    return WaitingWords("; ".join(parts), bool(faults), cause)
+    text = "; ".join(parts)
+    faults = {tp: reason for tp, reason in told.items() if reason.kind not in RESTING}
+    if not faults:
+        return WaitingWords(text, key=text)
+    cause = next((reason.cause for reason in faults.values() if reason.cause is not None), None)
+    since_ms = min((reason.since_ms for reason in faults.values() if reason.since_ms is not None), default=None)
+    key = "; ".join(f"{tp}: {reason.text}" for tp, reason in faults.items())
+    return WaitingWords(text, True, cause, since_ms, key)
+
+
+def _is_passing(reason: WaitReason, now_ms: int) -> bool:
+    """Return whether a reason is not worth a word: our own doing, or a request that was sent just now."""
+    is_early = reason.kind is WaitKind.ANSWER and (reason.since_ms is None or now_ms - reason.since_ms < FRESH_MS)
+    return reason.kind in PASSING or is_early
+
+
+def _text(reason: WaitReason, now_ms: int) -> str:
+    if reason.kind is not WaitKind.ANSWER or reason.since_ms is None:
+        return reason.text
+    return f"{reason.text} for {(now_ms - reason.since_ms) // 1000}s"
 
 
 def without_figures(text: str) -> str:

@@ -97,7 +97,8 @@ LIMITS = (
         ProducerConfig,
         "--delivery-timeout",
         "kctl.client.producer.expiry.Expiry",
-        "One record from send() to its acknowledgement: waiting for its batch, attempts, and waits between them.",
+        "One record from send() to its acknowledgement: waiting for its batch, attempts, and waits between them. In "
+        "`kctl produce` --api-timeout limits it where it is not given.",
         f"{_SIM}/producer/test_delivery.py::test_records_expire_each_at_its_own_deadline",
     ),
     Limit(
@@ -105,7 +106,8 @@ LIMITS = (
         None,
         "--close-timeout",
         "kctl.client.producer.sender.Sender",
-        "Closing a client: delivering or giving up what is there, and ending its thread.",
+        "Closing a client: delivering or abandoning what is outstanding, and ending its thread. For `kctl produce` it "
+        "starts at the end of the input, where it is given, and is spent once.",
         f"{_SIM}/producer/test_limits.py::test_close_ends_at_its_timeout_and_every_future_with_a_cause",
         show_duration(DEFAULT_CLOSE_MS),
     ),

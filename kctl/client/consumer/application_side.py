@@ -21,6 +21,7 @@ from kctl.client.consumer.events import (
     LATEST_TIMESTAMP,
     Fetched,
     GiveBack,
+    LookupNews,
     PartitionFailed,
     PositionResolved,
     Stop,
@@ -141,7 +142,7 @@ class ApplicationSide:
                 timestamp_ms = self._reset_policy_timestamp_ms()
             if timestamp_ms is None:
                 raise self._unpositioned([topic_partition])
-            self.subscription.seek(topic_partition, self.lookups.start(topic_partition, timestamp_ms, timer))
+            self.subscription.seek(topic_partition, self.lookups.position(topic_partition, timestamp_ms, timer))
         assert state.position is not None
         return state.position
 
@@ -160,7 +161,7 @@ class ApplicationSide:
             while True:
                 self._advance()
                 taken = take() if group is None or group.may_deliver else None
-                if taken is not None or not self._wait(timer):
+                if taken is not None or self.lookups.take_results() or not self._wait(timer):
                     return taken
         finally:
             self._is_polling = False
@@ -260,6 +261,8 @@ class ApplicationSide:
                 state = self.subscription.current(event.topic_partition, event.epoch)
                 if state is not None:
                     state.waiting = None
+            case LookupNews():
+                self.lookups.on_news(event)
             case NoCommittedOffset(topic_partition, epoch):
                 self.subscription.nothing_committed(topic_partition, epoch)
             case Waiting(topic_partition, epoch, text, kind, node_id, cause, at_ms):

@@ -22,6 +22,7 @@ from kctl.client.consumer.delivery import PollResult
 from kctl.client.consumer.events import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, OffsetAndTimestamp
 from kctl.client.consumer.group_events import NO_IDS, GroupMetadata, OffsetAndMetadata, Subscribe
 from kctl.client.consumer.group_side import GroupSide, OnCommit, checked_offsets
+from kctl.client.consumer.lookups import OffsetLookup
 from kctl.client.consumer.managers.fetch import PREFETCH_BYTES
 from kctl.client.consumer.one_user import OneUser, for_one_user
 from kctl.client.consumer.rebalance_listener import RebalanceListener
@@ -391,6 +392,26 @@ class Consumer:
         return self._side.lookups.offsets(timestamps_ms, self._timer(timeout))
 
     @for_one_user
+    def look_up_offsets(
+        self, timestamps_ms: Mapping[TopicPartition, int], *, reads_uncommitted: bool = False
+    ) -> OffsetLookup:
+        """Start to look up an offset of each partition in the background, and return what will hold the results.
+
+        A partition without a leader or with a silent one delays none of the others. There is no timeout; results come
+        during `poll` and `poll_chunk`, which return early (empty) when there is one, and the look-up ends with `close`.
+
+        Args:
+            timestamps_ms: EARLIEST_TIMESTAMP (-2), LATEST_TIMESTAMP (-1), or as for `offsets_for_times`.
+            reads_uncommitted: the end is that of the log, whatever isolation.level says.
+        Differs: Java has none.
+        """
+        self._check_open()
+        for tp, timestamp_ms in timestamps_ms.items():
+            if timestamp_ms < EARLIEST_TIMESTAMP:
+                raise ValueError(f"{tp}: not a timestamp: {timestamp_ms}")
+        return self._side.lookups.start(timestamps_ms, reads_uncommitted=reads_uncommitted)
+
+    @for_one_user
     def client_instance_id(self, timeout: Timeout = None) -> "UUID":
         """Return the id by which the cluster knows this client; asked once, the same from then on.
 
@@ -450,7 +471,7 @@ class Consumer:
         return Timer(self._clock, timeout_ms) if closing is None else closing.sub(timeout_ms)
 
     def _check_assigned(self) -> None:
-        if self.subscription is None and not self._side.subscription.has_any:
+        if self.subscription is None and not (self._side.subscription.has_any or self._side.lookups.are_open):
             raise IllegalStateError("neither subscribed to topics nor assigned any partition: there is nothing to poll")
 
     @for_one_user

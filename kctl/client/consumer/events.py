@@ -13,7 +13,7 @@ from kctl.client.cluster import NO_EPOCH, NO_TOPIC_ID, PartitionInfo, TopicParti
 from kctl.client.cluster_client import ledger_text
 from kctl.client.consumer.chunk import MAX_OFFSET, FetchedChunk
 from kctl.client.consumer.group_events import CommittedAnswer, GroupToApplication, GroupToNetwork
-from kctl.client.consumer.waiting import WaitKind
+from kctl.client.consumer.waiting import WaitKind, WaitReason
 from kctl.client.errors import Account, KafkaError
 from kctl.client.events import ResetCause
 
@@ -103,11 +103,18 @@ class AskTopics(NamedTuple):
 
 
 class AskOffsets(NamedTuple):
-    """Look up offsets by timestamp and answer with `OffsetsAnswer`."""
+    """Look up offsets by timestamp and answer with `OffsetsAnswer`.
+
+    Attributes:
+        is_background: no call waits: a `LookupNews` reports each partition as its leader responds.
+        reads_uncommitted: the end is that of the log, whatever isolation.level says.
+    """
 
     call_id: int
     timestamps: tuple[tuple[TopicPartition, int], ...]
     deadline_at_ms: int
+    is_background: bool = False
+    reads_uncommitted: bool = False
 
 
 class AskClientInstanceId(NamedTuple):
@@ -203,7 +210,7 @@ class Waiting(NamedTuple):
 
     Attributes:
         kind, node_id, cause: as in `WaitReason`.
-        at_ms: when it was said; filled in on the way.
+        at_ms: since when; where it is 0 the loop fills in when it was reported.
     """
 
     topic_partition: TopicPartition
@@ -217,6 +224,14 @@ class Waiting(NamedTuple):
 
 TopicsAnswer = Mapping[str, tuple[PartitionInfo, ...]]
 OffsetsAnswer = Mapping[TopicPartition, OffsetAndTimestamp | None]
+
+
+class LookupNews(NamedTuple):
+    """What a background look-up knows of a partition: its offset (None: none found), an error, or what it waits for."""
+
+    call_id: int
+    topic_partition: TopicPartition
+    result: OffsetAndTimestamp | KafkaError | WaitReason | None
 
 
 class CallDone(NamedTuple):
@@ -280,6 +295,7 @@ class LoopEnded(NamedTuple):
 
 ToApplication = (
     Fetched
+    | LookupNews
     | PartitionFailed
     | Truncated
     | GiveBack

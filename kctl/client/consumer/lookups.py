@@ -1,25 +1,73 @@
-"""Lookups: the questions that an application asks the cluster, as blocking calls with a timer.
+"""Lookups: the questions that an application asks the cluster, as blocking calls with a timer or in the background.
 
 Owns the way from a question to its answer over the link, nothing of partitions or positions.
 Shown by tests/sim/consumer and tests/sim/groups.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import cast
 
-from kctl.client.clock import Timer
+from kctl.client.clock import FOREVER_MS, Timer
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.events import (
     LATEST_TIMESTAMP,
+    AbandonCall,
     AskClientInstanceId,
     AskOffsets,
     AskTopics,
+    LookupNews,
     OffsetAndTimestamp,
     OffsetsAnswer,
     TopicsAnswer,
 )
 from kctl.client.consumer.group_events import AskCommitted, CommittedAnswer, OffsetAndMetadata
 from kctl.client.consumer.network_link import NetworkLink
+from kctl.client.consumer.waiting import WaitReason
+from kctl.client.errors import KafkaError
+
+
+class OffsetLookup:
+    """Offsets that are looked up in the background, each partition as soon as its leader responds; without a timeout.
+
+    Attributes:
+        found: offsets so far; None where no record is at or after the timestamp.
+        failed: errors that asking again does not cure.
+        waiting: why the others have no result yet, where the network thread has reported that.
+    """
+
+    def __init__(self, asked: Iterable[TopicPartition], cancel: Callable[[], None]) -> None:
+        self.found: dict[TopicPartition, OffsetAndTimestamp | None] = {}
+        self.failed: dict[TopicPartition, KafkaError] = {}
+        self.waiting: dict[TopicPartition, WaitReason] = {}
+        self._pending = dict.fromkeys(asked)
+        self._cancel = cancel
+
+    @property
+    def pending(self) -> list[TopicPartition]:
+        """The partitions without a result."""
+        return list(self._pending)
+
+    def cancel(self) -> None:
+        """Look for no more of them."""
+        self._pending.clear()
+        self.waiting.clear()
+        self._cancel()
+
+    def on_news(self, news: LookupNews) -> bool:
+        """Take what the network thread reports; return whether a result has come."""
+        tp, result = news.topic_partition, news.result
+        if tp not in self._pending:
+            return False
+        if isinstance(result, WaitReason):
+            self.waiting[tp] = result
+            return False
+        del self._pending[tp]
+        self.waiting.pop(tp, None)
+        if isinstance(result, KafkaError):
+            self.failed[tp] = result
+        else:
+            self.found[tp] = result
+        return True
 
 
 class Lookups:
@@ -27,6 +75,43 @@ class Lookups:
 
     def __init__(self, link: NetworkLink) -> None:
         self._link = link
+        self._open: dict[int, OffsetLookup] = {}
+        self._has_results = False
+
+    # --- in the background --------------------------------------------------------------------------------------------
+
+    def start(self, timestamps_ms: Mapping[TopicPartition, int], *, reads_uncommitted: bool) -> OffsetLookup:
+        """Start to look offsets up; what comes is put into the returned look-up by each drain of the link."""
+        asked = tuple((TopicPartition(*tp), timestamp_ms) for tp, timestamp_ms in timestamps_ms.items())
+        if not asked:
+            return OffsetLookup((), lambda: None)
+        call_id = self._link.next_call_id()
+        lookup = self._open[call_id] = OffsetLookup((tp for tp, _ in asked), lambda: self._cancel(call_id))
+        self._link.post([AskOffsets(call_id, asked, FOREVER_MS, True, reads_uncommitted)])
+        return lookup
+
+    def _cancel(self, call_id: int) -> None:
+        if self._open.pop(call_id, None) is not None:
+            self._link.post([AbandonCall(call_id)])
+
+    def on_news(self, news: LookupNews) -> None:
+        lookup = self._open.get(news.call_id)
+        if lookup is not None:
+            self._has_results |= lookup.on_news(news)
+            if not lookup.pending:
+                del self._open[news.call_id]
+
+    @property
+    def are_open(self) -> bool:
+        """Whether anything is looked up in the background, or was just found."""
+        return bool(self._open) or self._has_results
+
+    def take_results(self) -> bool:
+        """Return whether a background look-up has had a result since the last time."""
+        had, self._has_results = self._has_results, False
+        return had
+
+    # --- blocking -----------------------------------------------------------------------------------------------------
 
     def topics(self, topics: tuple[str, ...] | None, timer: Timer) -> TopicsAnswer:
         """Return the partitions of these topics; None asks for all."""
@@ -56,7 +141,7 @@ class Lookups:
         answer = self._link.ask(lambda call_id: AskClientInstanceId(call_id, timer.deadline_at_ms), timer)
         return cast(bytes, answer)
 
-    def start(self, topic_partition: TopicPartition, timestamp_ms: int, timer: Timer) -> int:
+    def position(self, topic_partition: TopicPartition, timestamp_ms: int, timer: Timer) -> int:
         """Return where a partition starts by timestamp; its end where no record is that young."""
         for wanted_ms in (timestamp_ms, LATEST_TIMESTAMP):
             found = self.offsets({topic_partition: wanted_ms}, timer)[topic_partition]

@@ -52,6 +52,8 @@ class NetworkLink:
         self._wake_network = wake_network
         self._on_event = on_event
         self._last_call_id = 0
+        self._call_id = 0
+        """Of the call that waits."""
         self._done: CallDone | None = None
         self._progress: CallProgress | None = None
         self._fatal_error: KafkaError | None = None
@@ -133,8 +135,7 @@ class NetworkLink:
 
         Raises: ApiTimeout when the timer ends first, what `look` raises, and what the network answers.
         """
-        self._last_call_id += 1
-        call_id = self._last_call_id
+        self._call_id = call_id = self.next_call_id()
         self._done = self._progress = None
         try:
             self.post([question(call_id)])
@@ -144,6 +145,11 @@ class NetworkLink:
             if done is None:
                 self.post([AbandonCall(call_id)])
         return _result(done)
+
+    def next_call_id(self) -> int:
+        """Return a new id, for a call that waits or for one in the background."""
+        self._last_call_id += 1
+        return self._last_call_id
 
     def wait_until(self, is_done: Callable[[], bool], timer: Timer, waiting_for: str) -> None:
         """Wait until the condition holds, or raise ApiTimeout saying what it waited for."""
@@ -191,10 +197,10 @@ class NetworkLink:
     def _take(self, event: ToApplication) -> None:
         match event:
             case CallDone():
-                if event.call_id == self._last_call_id:
+                if event.call_id == self._call_id:
                     self._done = event
             case CallProgress():
-                if event.call_id == self._last_call_id:
+                if event.call_id == self._call_id:
                     self._progress = event
             case NetworkFailed(error):
                 self._fatal_error = error

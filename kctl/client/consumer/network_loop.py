@@ -300,7 +300,7 @@ class NetworkLoop:
 
     def _report(self, event: ToApplication) -> None:
         if isinstance(event, Waiting | GroupWaiting):
-            event = event._replace(at_ms=self._client.clock.now_ms())
+            event = event._replace(at_ms=event.at_ms or self._client.clock.now_ms())
         self._outbox.append(event)
         if isinstance(event, CallDone):
             self._close_call(event.call_id)

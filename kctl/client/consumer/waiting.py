@@ -32,7 +32,8 @@ class WaitKind(Enum):
     CONNECTION = "connection"
     """The leader is being connected, or cannot be reached."""
     ANSWER = "answer"
-    """The leader has not answered yet."""
+    """The broker `node_id` has not responded to a request sent at `since_ms`; of a fetch that is reported after
+    2 x fetch.max.wait.ms. Without a `since_ms` nothing is known yet."""
     REFUSED = "refused"
     """The broker answered with an error; it is asked again."""
     AT_END = "at-end"

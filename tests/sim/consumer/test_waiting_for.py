@@ -72,3 +72,40 @@ def test_a_coordinator_that_cannot_be_reached(scene: GroupScene, protocol: str) 
             assert consumer.waiting_for_group() is None, "it has its partition"
 
     scene.run(body)
+
+
+@pytest.mark.parametrize("max_wait_ms", [500, 2000])
+def test_partition_of_a_frozen_leader_is_not_at_the_end(scene: GroupScene, max_wait_ms: int) -> None:
+    def body() -> None:
+        with scene.consumer(fetch_max_wait_ms=max_wait_ms, request_timeout_ms=30_000) as consumer:
+            consumer.assign([T0])
+            consumer.seek(T0, 0)
+            consumer.poll(3)
+            assert consumer.waiting_for()[T0].kind is WaitKind.AT_END
+            frozen_at_ms = scene.hub.now_ms
+            scene.sandbox.start_fault(scene.leader(0), Fault.FREEZE)
+            consumer.poll(2 * max_wait_ms / 1000)
+            waiting = consumer.waiting_for()[T0]
+            assert (waiting.kind, waiting.node_id) == (WaitKind.ANSWER, scene.leader(0))
+            assert str(waiting) == f"no response from broker {scene.leader(0)}"
+            assert waiting.since_ms is not None
+            assert frozen_at_ms - max_wait_ms <= waiting.since_ms <= frozen_at_ms
+            assert consumer.current_lag(T0) is None, "what the leader holds by now is unknown"
+            scene.sandbox.heal()
+            consumer.poll(max_wait_ms / 500)
+            assert consumer.waiting_for()[T0].kind is WaitKind.AT_END
+
+    scene.run(body)
+
+
+def test_slow_fetches_are_not_overdue_before_twice_the_wait(scene: GroupScene) -> None:
+    def body() -> None:
+        with scene.consumer(fetch_max_wait_ms=500) as consumer:
+            consumer.assign([T0])
+            consumer.seek(T0, 0)
+            consumer.poll(2)
+            for _ in range(40):
+                consumer.poll(0.1)
+                assert consumer.waiting_for()[T0].kind is WaitKind.AT_END
+
+    scene.run(body)

@@ -5,13 +5,15 @@ from typing import ClassVar, cast
 
 import pytest
 
-from kctl.cli.consume.bounds import Bounds, find_bounds
+from kctl.cli.consume.bounds import Bounds, BoundsLookup
 from kctl.cli.words.offset_grammar import parse_offset
 from kctl.cli.words.offsets import range_of
+from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
-from kctl.client.consumer.events import OffsetAndTimestamp
+from kctl.client.consumer.events import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, LookupNews, OffsetAndTimestamp
 from kctl.client.consumer.group_events import OffsetAndMetadata
+from kctl.client.consumer.lookups import OffsetLookup
 
 T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
 
@@ -27,31 +29,34 @@ class Answers:
     COMMITTED: ClassVar[dict[TopicPartition, int | None]] = {T0: 7, T1: None, T2: 1}
 
     def __init__(self) -> None:
+        self.silent: set[TopicPartition] = set()
+        """Leaders that have not responded."""
         self.asked_times: list[dict[TopicPartition, int]] = []
-
-    def beginning_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        return {tp: self.BEGINNINGS[tp] for tp in partitions}
-
-    def end_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        return {tp: self.ENDS[tp] for tp in partitions}
 
     def committed(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, OffsetAndMetadata | None]:
         return {tp: None if (at := self.COMMITTED[tp]) is None else OffsetAndMetadata(at) for tp in partitions}
 
-    def offsets_for_times(self, asked: Mapping[TopicPartition, int]) -> dict[TopicPartition, OffsetAndTimestamp | None]:
-        self.asked_times.append(dict(asked))
-        found = {tp: max(self.BEGINNINGS[tp], -(-at_ms // 10)) for tp, at_ms in asked.items()}
-        return {
-            tp: OffsetAndTimestamp(offset, 10 * offset) if offset < self.ENDS[tp] else None
-            for tp, offset in found.items()
-        }
+    def look_up_offsets(self, asked: Mapping[TopicPartition, int]) -> OffsetLookup:
+        if any(at_ms >= 0 for at_ms in asked.values()):
+            self.asked_times.append(dict(asked))
+        lookup = OffsetLookup(asked, lambda: None)
+        for tp, at_ms in asked.items():
+            if tp not in self.silent:
+                lookup.on_news(LookupNews(1, tp, self._answer(tp, at_ms)))
+        return lookup
+
+    def _answer(self, tp: TopicPartition, at_ms: int) -> OffsetAndTimestamp | None:
+        if at_ms in (EARLIEST_TIMESTAMP, LATEST_TIMESTAMP):
+            return OffsetAndTimestamp((self.BEGINNINGS if at_ms == EARLIEST_TIMESTAMP else self.ENDS)[tp], -1)
+        offset = max(self.BEGINNINGS[tp], -(-at_ms // 10))
+        return OffsetAndTimestamp(offset, 10 * offset) if offset < self.ENDS[tp] else None
 
 
 def _bounds(*texts: str, exit_at_end: bool = False, notes: list[str] | None = None) -> list[tuple[int, int | None]]:
     specs = [parse_offset(text, 0) for text in texts]
     ranges = {tp: range_of(specs, tp.partition) for tp in (T0, T1, T2)}
     note = (lambda _: None) if notes is None else notes.append
-    found = find_bounds(cast(Consumer, Answers()), ranges, note, exit_at_end=exit_at_end)
+    found = BoundsLookup(cast(Consumer, Answers()), ranges, note, exit_at_end=exit_at_end).take()
     assert list(found) == [T0, T1, T2]
     return [(each.start, each.end) for each in found.values()]
 
@@ -102,7 +107,7 @@ def test_two_instants_a_partition_are_asked_for_together_over_partitions() -> No
     consumer = Answers()
     specs = [parse_offset("@0000000000060:0000000000080", 0), parse_offset("1=@0000000000000", 0)]
     ranges = {tp: range_of(specs, tp.partition) for tp in (T0, T1)}
-    found = find_bounds(cast(Consumer, consumer), ranges, lambda _: None)
+    found = BoundsLookup(cast(Consumer, consumer), ranges, lambda _: None).take()
     assert found == {T0: Bounds(6, 8), T1: Bounds(0, 2)}
     assert len(consumer.asked_times) == 2
 
@@ -120,3 +125,23 @@ def test_what_is_stored_and_what_is_not() -> None:
     notes: list[str] = []
     _bounds("stored", notes=notes)
     assert notes == ["nothing is stored for t-1; starting at 0", "t-2 has no offset 1, it is empty; starting at 3"]
+
+
+def test_silent_leader_delays_no_other_partition() -> None:
+    consumer = Answers()
+    consumer.silent = {T1}
+    ranges = {tp: range_of([parse_offset("0:end", 0)], tp.partition) for tp in (T0, T1, T2)}
+    lookup = BoundsLookup(cast(Consumer, consumer), ranges, lambda _: None)
+    assert lookup.take() == {T0: Bounds(5, 10), T2: Bounds(3, 3)}
+    assert lookup.take() == {}
+    assert lookup.pending == list(lookup.waiting()) == [T1]
+
+
+def test_partition_that_does_not_exist_is_an_error() -> None:
+    consumer = Answers()
+    consumer.silent = {T0}
+    lookup = BoundsLookup(cast(Consumer, consumer), {T0: range_of([], 0)}, lambda _: None)
+    error = broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "t-0")
+    lookup._beginnings.on_news(LookupNews(1, T0, error))
+    with pytest.raises(type(error)):
+        lookup.take()

@@ -47,12 +47,6 @@ class Member:
     def committed(self, topic_partitions: Sequence[TopicPartition]) -> dict[TopicPartition, None]:
         return dict.fromkeys(topic_partitions)
 
-    def beginning_offsets(self, topic_partitions: Mapping[TopicPartition, object]) -> dict[TopicPartition, int]:
-        return dict.fromkeys(topic_partitions, 0)
-
-    def end_offsets(self, topic_partitions: Mapping[TopicPartition, object]) -> dict[TopicPartition, int]:
-        return dict.fromkeys(topic_partitions, 0)
-
     def pause(self, topic_partitions: object) -> None:
         pass
 

@@ -164,6 +164,7 @@ class FetchManager:
         requests: list[Outgoing] = []
         is_due_again = self._add_checks(requests, to_check)
         is_due_again |= self._add_fetches(requests, to_fetch, left_out, now_ms)
+        deadline_at_ms = min(deadline_at_ms, self._news.report_overdue(self._in_flight, self._partitions, now_ms))
         return Poll(requests, now_ms if is_due_again else deadline_at_ms)
 
     def _node_to_read(self, state: FetchState, info: PartitionInfo, now_ms: int) -> int:
@@ -267,7 +268,7 @@ class FetchManager:
             forgotten_topics_data=said.forgotten,
             rack_id=self._config.client_rack if may_follow else "",
         )
-        self._in_flight[node_id] = InFlight(epochs, max_bytes, early_before_ms=now_ms + max_wait_ms // 2)
+        self._in_flight[node_id] = InFlight(epochs, max_bytes, now_ms, early_before_ms=now_ms + max_wait_ms // 2)
         return Outgoing(
             node_id,
             request,
@@ -287,6 +288,7 @@ class FetchManager:
                 state.node_id = None
                 if state.epoch == epoch:
                     asked[tp] = state
+                    self._news.responded(tp, state)
         return asked
 
     def _on_answer(self, node_id: int, answer: Answer) -> None:

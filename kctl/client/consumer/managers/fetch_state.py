@@ -23,7 +23,7 @@ class FetchState:
 
     __slots__ = (
         "_buffered", "asked_epoch", "attempts", "buffered_bytes", "bytes_per_offset", "checked_epoch", "end_offset",
-        "epoch", "fetched_epoch", "follower_id", "follower_until_ms", "high_watermark", "is_asked_back",
+        "epoch", "fetched_epoch", "follower_id", "follower_until_ms", "high_watermark", "is_asked_back", "is_overdue",
         "last_stable_offset", "leader_only_until_ms", "next_offset", "node_id", "paused", "reason", "retry_at_ms",
         "stopped", "topic_id"
     )  # fmt: skip
@@ -61,6 +61,8 @@ class FetchState:
         """The chunks that the application has not consumed: where each ends, and its size."""
         self.is_asked_back = False
         """The application is to give back what it holds of it unread, as others need the room."""
+        self.is_overdue = False
+        """Reported as being without a response."""
         self.retry_at_ms = 0
         self.attempts = 0
         self.reason = ""
@@ -104,8 +106,9 @@ class Entry(NamedTuple):
 
 
 class InFlight(NamedTuple):
-    """One fetch on the wire: the epochs of its partitions, the bytes it may bring, when an empty response is early."""
+    """One fetch on the wire: epochs of its partitions, its bytes, since when, when an empty response is early."""
 
     epochs: dict[TopicPartition, int]
     reserved_bytes: int
+    sent_at_ms: int
     early_before_ms: int

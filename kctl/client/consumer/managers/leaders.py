@@ -122,3 +122,11 @@ def may_pass(error: KafkaError) -> bool:
     Source: Java's fetcher and offset lookup, which also try again after UNKNOWN_SERVER_ERROR.
     """
     return error.retriable or (isinstance(error, BrokerError) and error.code == ErrorCode.UNKNOWN_SERVER_ERROR)
+
+
+def no_leader_reason(error: KafkaError | None) -> str:
+    """Return in few words why no leader is known."""
+    if error is None:
+        return "waiting for metadata"
+    is_leaderless = isinstance(error, BrokerError) and error.code == ErrorCode.LEADER_NOT_AVAILABLE
+    return "no leader" if is_leaderless else str(error)

@@ -16,6 +16,7 @@ from kctl.client.consumer.events import (
     LATEST_TIMESTAMP,
     AskOffsets,
     CallDone,
+    LookupNews,
     OffsetAndTimestamp,
     PartitionFailed,
     PositionResolved,
@@ -23,9 +24,9 @@ from kctl.client.consumer.events import (
     ToApplication,
     Waiting,
 )
-from kctl.client.consumer.managers.leaders import Leaders, may_pass
+from kctl.client.consumer.managers.leaders import Leaders, may_pass, no_leader_reason
 from kctl.client.consumer.managers.requests import Outgoing, Poll, Progress
-from kctl.client.consumer.waiting import WaitKind
+from kctl.client.consumer.waiting import WaitKind, WaitReason
 from kctl.client.errors import BrokerError, KafkaError, RemoteProtocolError
 from kctl.client.network.in_flight import Answer
 from kctl.client.protocol.api.list_offsets import (
@@ -38,6 +39,7 @@ from kctl.client.protocol.api.list_offsets import (
 
 NOT_FOUND = -1
 """The offset in an answer when no record is at or after the timestamp."""
+READ_UNCOMMITTED = 0
 POSITIONS = 0
 """The `call_id` of queries for positions; real calls count from 1."""
 
@@ -65,10 +67,20 @@ class OffsetQuery:
 class OpenCall:
     """One blocking call: its queries that are still open and what was found so far."""
 
-    __slots__ = ("asked_at_version", "deadline_at_ms", "found", "queries")
+    __slots__ = ("asked_at_version", "deadline_at_ms", "found", "is_background", "isolation_level", "queries")
 
-    def __init__(self, deadline_at_ms: int, queries: list[OffsetQuery], asked_at_version: int) -> None:
+    def __init__(
+        self,
+        deadline_at_ms: int,
+        queries: list[OffsetQuery],
+        asked_at_version: int,
+        isolation_level: int,
+        *,
+        is_background: bool = False,
+    ) -> None:
         self.asked_at_version = asked_at_version
+        self.isolation_level = isolation_level
+        self.is_background = is_background
         self.deadline_at_ms = deadline_at_ms
         self.queries = {query.topic_partition: query for query in queries}
         self.found: dict[TopicPartition, OffsetAndTimestamp | None] = {}
@@ -84,8 +96,10 @@ class OffsetsManager:
         self._leaders = leaders
         self._report = report
         self._backoff = ExponentialBackoff(config.retry_backoff_ms, config.retry_backoff_max_ms, chance)
+        self._now_ms = 0
+        """The instant of the latest poll."""
         self._isolation_level = int(config.isolation_level == "read_committed")
-        self._calls: dict[int, OpenCall] = {POSITIONS: OpenCall(FOREVER_MS, [], 0)}
+        self._calls: dict[int, OpenCall] = {POSITIONS: OpenCall(FOREVER_MS, [], 0, self._isolation_level)}
         self._failed: dict[TopicPartition, OffsetQuery] = {}
         """The last failed look-up of each position: the next one continues its back-off."""
 
@@ -93,7 +107,14 @@ class OffsetsManager:
 
     def ask(self, question: AskOffsets) -> None:
         queries = [OffsetQuery(question.call_id, tp, timestamp_ms) for tp, timestamp_ms in question.timestamps]
-        self._calls[question.call_id] = OpenCall(question.deadline_at_ms, queries, self._leaders.version)
+        isolation_level = READ_UNCOMMITTED if question.reads_uncommitted else self._isolation_level
+        self._calls[question.call_id] = OpenCall(
+            question.deadline_at_ms,
+            queries,
+            self._leaders.version,
+            isolation_level,
+            is_background=question.is_background,
+        )
 
     def resolve(self, event: ResolvePosition) -> None:
         """Look for the position of an assigned partition; an older look-up of the same is dropped."""
@@ -113,7 +134,7 @@ class OffsetsManager:
 
     def progress(self, call_id: int) -> Progress | None:
         call = self._calls.get(call_id)
-        if call is None:
+        if call is None or call.is_background:
             return None
         query = next(iter(call.queries.values()))
         others = f" and {len(call.queries) - 1} more" if len(call.queries) > 1 else ""
@@ -134,6 +155,7 @@ class OffsetsManager:
     # --- requests ---------------------------------------------------------------------------------------------------
 
     def poll(self, now_ms: int) -> Poll:
+        self._now_ms = now_ms
         for call_id in [call_id for call_id, call in self._calls.items() if now_ms >= call.deadline_at_ms]:
             self.abandon(call_id)
         requests: list[Outgoing] = []
@@ -160,12 +182,22 @@ class OffsetsManager:
         for node_id, found in by_leader.items():
             entries = [(query, info) for query, info in found if self._is_open(query)]
             if entries and self._leaders.is_ready(node_id):
-                requests.append(self._request(node_id, entries))
+                requests.append(self._request(node_id, entries, call.isolation_level))
+                self._tell_asked(call, node_id, [query for query, _ in entries], now_ms)
             elif entries:
                 self._not_ready(node_id, [query for query, _ in entries])
         return requests
 
-    def _request(self, node_id: int, entries: list[tuple[OffsetQuery, PartitionInfo]]) -> Outgoing:
+    def _tell_asked(self, call: OpenCall, node_id: int, queries: list[OffsetQuery], now_ms: int) -> None:
+        if call.is_background:
+            for query in queries:
+                query.reason = text = f"no response from broker {node_id}"
+                reason = WaitReason(WaitKind.ANSWER, text, node_id, query.error, now_ms)
+                self._report(LookupNews(query.call_id, query.topic_partition, reason))
+
+    def _request(
+        self, node_id: int, entries: list[tuple[OffsetQuery, PartitionInfo]], isolation_level: int
+    ) -> Outgoing:
         by_topic: dict[str, list[ListOffsetsPartition]] = {}
         for query, info in entries:
             query.node_id = node_id
@@ -178,7 +210,7 @@ class OffsetsManager:
             )
         request = ListOffsetsRequest(
             replica_id=-1,
-            isolation_level=self._isolation_level,
+            isolation_level=isolation_level,
             topics=[ListOffsetsTopic(name=topic, partitions=partitions) for topic, partitions in by_topic.items()],
         )
         queries = {query.topic_partition: query for query, _ in entries}
@@ -217,7 +249,9 @@ class OffsetsManager:
     def _on_found(self, query: OffsetQuery, found: OffsetAndTimestamp | None) -> None:
         tp = query.topic_partition
         call = self._calls[query.call_id]
-        if query.call_id != POSITIONS:
+        if call.is_background:
+            self._end_query(call, query, found)
+        elif query.call_id != POSITIONS:
             del call.queries[tp]
             call.found[tp] = found
             if not call.queries:
@@ -247,7 +281,7 @@ class OffsetsManager:
         if isinstance(error, BrokerError) and (not may_pass(error) or self._is_surely_unknown(query, error)):
             self._fail(query, error)
         else:
-            self._wait(query, error, "waiting for metadata" if error is None else str(error))
+            self._wait(query, error, no_leader_reason(error))
 
     def _is_surely_unknown(self, query: OffsetQuery, error: BrokerError) -> bool:
         """Return whether metadata fetched since the call began says that the partition does not exist.
@@ -269,19 +303,36 @@ class OffsetsManager:
 
     def _wait(self, query: OffsetQuery, error: KafkaError | None, reason: str) -> None:
         query.error = error or query.error
-        if query.call_id == POSITIONS and query.reason != reason:
+        if query.reason == reason:
+            return
+        if self._calls[query.call_id].is_background:
+            query.reason = reason
+            waiting = WaitReason(WaitKind.POSITION, reason, cause=error, since_ms=self._now_ms)
+            self._report(LookupNews(query.call_id, query.topic_partition, waiting))
+        elif query.call_id == POSITIONS:
             query.reason = reason
             said = f"looking for the position: {reason}"
             self._report(Waiting(query.topic_partition, query.epoch, said, WaitKind.POSITION, cause=error))
 
     def _fail(self, query: OffsetQuery, error: KafkaError) -> None:
-        if query.call_id != POSITIONS:
+        call = self._calls[query.call_id]
+        if call.is_background:
+            self._end_query(call, query, error)
+        elif query.call_id != POSITIONS:
             self.abandon(query.call_id)
             self._report(CallDone(query.call_id, None, error))
         else:
             self.forget(query.topic_partition)
             self._failed[query.topic_partition] = query
             self._report(PartitionFailed(query.topic_partition, query.epoch, NOT_FOUND, error))
+
+    def _end_query(self, call: OpenCall, query: OffsetQuery, result: OffsetAndTimestamp | KafkaError | None) -> None:
+        """Report one partition of a background look-up, which is over with its last one."""
+        del call.queries[query.topic_partition]
+        self._report(LookupNews(query.call_id, query.topic_partition, result))
+        if not call.queries:
+            self.abandon(query.call_id)
+            self._report(CallDone(query.call_id, None, None))
 
     def _is_open(self, query: OffsetQuery) -> bool:
         call = self._calls.get(query.call_id)

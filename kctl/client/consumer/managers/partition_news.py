@@ -4,17 +4,21 @@ Owns the back-off of a partition and the words of its reasons; sends nothing its
 Shown by tests/unit/consumer/test_fetch_manager.py and test_position_check.py.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from random import Random
 
 from kctl.client.backoff import ExponentialBackoff
+from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.events import PartitionFailed, ToApplication, Truncated, Waiting
-from kctl.client.consumer.managers.fetch_state import Entry, FetchState
-from kctl.client.consumer.managers.leaders import Leaders, may_pass
+from kctl.client.consumer.managers.fetch_state import Entry, FetchState, InFlight
+from kctl.client.consumer.managers.leaders import Leaders, may_pass, no_leader_reason
 from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import BrokerError, KafkaError
+
+LEAST_OVERDUE_MS = 500
+"""A fetch without a response for 2 x fetch.max.wait.ms, and at least this long, is reported to the application."""
 
 
 class PartitionNews:
@@ -25,6 +29,7 @@ class PartitionNews:
     ) -> None:
         self.report = report
         self._leaders = leaders
+        self._overdue_after_ms = max(2 * config.fetch_max_wait_ms, LEAST_OVERDUE_MS)
         self._backoff = ExponentialBackoff(config.retry_backoff_ms, config.retry_backoff_max_ms, chance)
 
     def wait(
@@ -40,6 +45,35 @@ class PartitionNews:
         if state.reason != reason:
             state.reason = reason
             self.report(Waiting(tp, state.epoch, reason, kind, node_id, cause))
+
+    def report_overdue(
+        self, in_flight: Mapping[int, InFlight], partitions: Mapping[TopicPartition, FetchState], now_ms: int
+    ) -> int:
+        """Report the partitions whose fetch has had no response for too long; return when to look again."""
+        next_at_ms = FOREVER_MS
+        for node_id, fetch in in_flight.items():
+            overdue_at_ms = fetch.sent_at_ms + self._overdue_after_ms
+            if now_ms < overdue_at_ms:
+                next_at_ms = min(next_at_ms, overdue_at_ms)
+                continue
+            for tp in fetch.epochs:
+                state = partitions.get(tp)
+                if state is not None and state.node_id == node_id:
+                    self._no_response(tp, state, node_id, fetch.sent_at_ms)
+        return next_at_ms
+
+    def _no_response(self, tp: TopicPartition, state: FetchState, node_id: int, sent_at_ms: int) -> None:
+        """Report that the fetch sent to this broker at that instant has had no response."""
+        if not state.is_overdue:
+            state.is_overdue = True
+            state.reason = reason = f"no response from broker {node_id}"
+            self.report(Waiting(tp, state.epoch, reason, WaitKind.ANSWER, node_id, None, sent_at_ms))
+
+    def responded(self, tp: TopicPartition, state: FetchState) -> None:
+        """Take back what `report_overdue` reported; what the response says follows."""
+        if state.is_overdue:
+            state.is_overdue = False
+            self.wait(tp, state, "")
 
     def fail(self, tp: TopicPartition, state: FetchState, error: KafkaError, now_ms: int) -> None:
         """Stop the partition: the application decides how to continue; the same fetch is repeated after a back-off."""
@@ -71,7 +105,7 @@ class PartitionNews:
         if isinstance(error, BrokerError) and not may_pass(error):
             self.fail(tp, state, error, now_ms)
         else:
-            self.wait(tp, state, "waiting for metadata" if error is None else str(error), WaitKind.METADATA, error)
+            self.wait(tp, state, no_leader_reason(error), WaitKind.METADATA, error)
 
     def another_topic(self, tp: TopicPartition, state: FetchState) -> None:
         """Report that metadata names another topic than the one that was assigned; either may be out of date."""
