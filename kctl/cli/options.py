@@ -25,10 +25,14 @@ from kctl.client.config.endpoints import DEFAULT_PORT, has_no_port
 from kctl.client.events import Event, EventSink, ignore_events
 
 if TYPE_CHECKING:
+    from kctl.cli.notices import WaitNotices
     from kctl.cli.trace.trace_file import TraceFile
     from kctl.cli.trace.tracer import Tracer
 
 DEFAULT_CLOSE_MS = 30_000
+FAIL_FAST = "bootstrap.refused.timeout.ms"
+FAIL_FAST_MS = 5000
+"""How long a command that ends by itself tries while every bootstrap server refuses or does not resolve."""
 
 
 class Output(Enum):
@@ -87,11 +91,16 @@ class Common(NamedTuple):
     tracer: "Tracer | None" = None
     trace_file: "TraceFile | None" = None
     profile: Chosen | None = None
+    notices: "WaitNotices | None" = None
 
     @property
     def events(self) -> EventSink:
-        """What a command's client is to tell its events to: the traces that were asked for."""
-        sinks = [trace.take for trace in (self.tracer, self.trace_file) if trace is not None]
+        """Takes the events of a command's client: for the traces that were asked for, and for the notices of waits."""
+        if self.notices is not None:
+            from kctl.client.network.system import system_runtime  # the client is wanted anyway
+
+            self.notices.start(system_runtime().driver)
+        sinks = [each.take for each in (self.tracer, self.trace_file, self.notices) if each is not None]
         if len(sinks) <= 1:
             return sinks[0] if sinks else ignore_events
 
@@ -102,10 +111,27 @@ class Common(NamedTuple):
         return take
 
     def finish_traces(self) -> None:
-        """End the traces; nothing is told to them any more."""
+        """End the traces and the notices; nothing is told to them any more."""
+        self.end_notices()
         for trace in (self.tracer, self.trace_file):
             if trace is not None:
                 trace.finish()
+
+    def end_notices(self) -> None:
+        """Report no waits any more: the command does that itself from here on, or has ended."""
+        if self.notices is not None:
+            self.notices.stop()
+
+    @property
+    def fail_fast_settings(self) -> Settings:
+        """The settings of a command that ends by itself: it fails soon while all bootstrap servers refuse."""
+        settings = self.settings.with_defaults({FAIL_FAST: str(FAIL_FAST_MS)})
+        given = settings.by_name[FAIL_FAST].value
+        if self.notices is not None and given.isdecimal():
+            from kctl.cli.notices import limit_text
+
+            self.notices.refused_limit = limit_text(int(given), "--fail-fast")
+        return settings
 
     @property
     def close_timeout_ms(self) -> int:
@@ -167,6 +193,14 @@ def common(
         int | None, _duration("--request-timeout", text="Limit of one request on the wire (30s).")
     ] = None,
     close_timeout: Annotated[int | None, _duration("--close-timeout", text="Limit of closing down (30s).")] = None,
+    fail_fast: Annotated[
+        bool | None,
+        typer.Option(
+            "--fail-fast/--no-fail-fast",
+            help="Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout. The "
+            "default is --fail-fast, but not for following or for produce from a pipe.",
+        ),
+    ] = None,
     security_protocol: Annotated[
         str | None,
         typer.Option("--security-protocol", metavar="NAME", help="PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL."),
@@ -210,6 +244,7 @@ def common(
         "request.timeout.ms": _limit("--request-timeout", request_timeout),
         "security.protocol": Setting(security_protocol, "--security-protocol") if security_protocol else None,
         "bootstrap.servers": Setting(",".join(bootstrap), "--bootstrap") if bootstrap else None,
+        FAIL_FAST: None if fail_fast is None else Setting(str(FAIL_FAST_MS if fail_fast else -1), "--fail-fast"),
     }
     given = {name: setting for name, setting in flags.items() if setting is not None}
     chosen = choose_profile(profile, environment.environ)
@@ -230,6 +265,9 @@ def common(
         verbose=verbose,
         tracer=_start_trace(environment, settings) if trace else None,
         trace_file=None if trace_file is None else _start_trace_file(environment, trace_file),
+        notices=None
+        if quiet or trace or not (environment.stderr_is_tty or verbose)
+        else _notices(environment, settings),
     )
     if chosen is not None and chosen.file.mode & FOR_OTHERS:
         _note_open_secrets(shared, chosen)
@@ -283,10 +321,20 @@ def _fetch_references(settings: Settings, chosen: Chosen, environment: Environme
 def _start_trace(environment: Environment, settings: Settings) -> "Tracer":
     from kctl.cli.trace.tracer import Tracer
 
+    return Tracer(environment.say, environment.clock, limit_ms=_api_timeout_ms(settings))
+
+
+def _notices(environment: Environment, settings: Settings) -> "WaitNotices":
+    from kctl.cli.notices import WaitNotices, limit_text
+
+    limit = limit_text(_api_timeout_ms(settings), "--api-timeout")
+    return WaitNotices(environment.program, environment.say, environment.clock, limit)
+
+
+def _api_timeout_ms(settings: Settings) -> int:
     limit = settings.by_name.get("default.api.timeout.ms")
     declared = ClientConfig.default_api_timeout_ms
-    limit_ms = declared.default if limit is None else declared.read(limit.value)
-    return Tracer(environment.say, environment.clock, limit_ms=limit_ms)
+    return declared.default if limit is None else declared.read(limit.value)
 
 
 def _start_trace_file(environment: Environment, path: Path) -> "TraceFile":

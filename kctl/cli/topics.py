@@ -140,7 +140,7 @@ def delete(
 def _admin(common: Common) -> "Iterator[Admin]":
     from kctl.client.admin import Admin  # not wanted for --help
 
-    config = common.settings.parse(AdminConfig)
+    config = common.fail_fast_settings.parse(AdminConfig)
     common.note_ignored(config)
     with Admin(config.given, events=common.events) as admin:
         yield admin

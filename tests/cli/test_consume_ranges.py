@@ -3,6 +3,7 @@
 import pytest
 
 from kctl.cli.exit_codes import ExitCode
+from kctl.client.producer import Producer
 from kctl.sandbox.server import ServedSandbox
 from tests.cli.records import send, send_marker
 from tests.unit.cli.run_in_process import Ended, run_in_process
@@ -133,3 +134,40 @@ def test_the_newest_are_found_behind_markers(cluster: ServedSandbox, bootstrap: 
 
 def test_the_newest_of_nothing(bootstrap: str, topic: str) -> None:
     assert consume(topic, "-b", bootstrap, "--tail", "5") == (0, b"", "")
+
+
+def test_exit_at_end_of_an_empty_topic_says_so(bootstrap: str, topic: str) -> None:
+    assert consume(topic, "-b", bootstrap, "-e") == (0, b"", "kctl consume: note: 0 records: there are none\n")
+    assert consume(topic, "-b", bootstrap, "-e", "-q") == (0, b"", "")
+
+
+def test_exit_at_end_behind_the_last_record_or_without_a_match_says_so(bootstrap: str, topic: str) -> None:
+    send(bootstrap, topic, 0, ["x"])
+    ended = consume(topic, "-b", bootstrap, "-e", "-o", "@2099-01-01")
+    assert ended == (0, b"", "kctl consume: note: 0 records: there are none behind the start\n")
+    ended = consume(topic, "-b", bootstrap, "-e", "--grep", "nomatch")
+    assert ended == (0, b"", "kctl consume: note: 0 records: none matches --grep\n")
+
+
+@pytest.mark.parametrize("group", [(), ("-g", "open", "-o", "start")], ids=["alone", "group"])
+def test_exit_at_end_behind_an_open_transaction_says_where(bootstrap: str, topic: str, group: tuple[str, ...]) -> None:
+    send(bootstrap, topic, 0, ["before"])
+    config = {"bootstrap.servers": bootstrap, "transactional.id": topic}
+    with Producer(config) as producer:
+        producer.init_transactions()
+        producer.begin_transaction()
+        producer.send(topic, b"hidden", partition=0)
+        producer.flush()
+        code, stdout, stderr = consume(topic, "-b", bootstrap, "-e", "--isolation", "read_committed", *group)
+        producer.abort_transaction()
+    assert (code, stdout) == (0, b"before\n")
+    assert stderr == (
+        f"kctl consume: note: {topic}-0: an open transaction hides what is behind offset 1; "
+        "--isolation read_uncommitted\n"
+    )
+
+
+def test_offset_of_one_partition_reads_no_other(bootstrap: str, topic: str) -> None:
+    for partition in range(3):
+        send(bootstrap, topic, partition, ["x", "y"])
+    assert consume(topic, "-b", bootstrap, "-o", "1=1:2") == (0, b"y\n", ""), "the others have no end"

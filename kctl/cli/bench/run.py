@@ -85,7 +85,7 @@ def _topic(common: Common, request: BenchRequest) -> Iterator[str]:
         return
     name = f"kctl-bench-{system_runtime().entropy.token_bytes(6).hex()}"
     wanted = NewTopic(name, request.partitions or BROKER_DEFAULT, request.replication_factor or BROKER_DEFAULT)
-    with Admin(common.settings.parse(AdminConfig).given, events=common.events) as admin:
+    with Admin(common.fail_fast_settings.parse(AdminConfig).given, events=common.events) as admin:
         is_there = True
         try:
             try:

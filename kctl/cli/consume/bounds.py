@@ -36,6 +36,12 @@ class BoundsLookup:
         ranges: what to read of which partition.
         exit_at_end: no end is later than what is the end now.
         without_start: of these only the end is wanted: the group says where to start.
+        finds_open: look for open transactions at the ends too.
+
+    Attributes:
+        looked_up: all the partitions.
+        empty: partitions that were found to hold nothing.
+        open_at: where an open transaction hides what is behind it.
     """
 
     def __init__(
@@ -46,8 +52,12 @@ class BoundsLookup:
         *,
         exit_at_end: bool = False,
         without_start: Container[TopicPartition] = (),
+        finds_open: bool = False,
     ) -> None:
+        self.empty: set[TopicPartition] = set()
+        self.open_at: dict[TopicPartition, int] = {}
         self._ranges = dict(ranges)
+        self.looked_up = tuple(ranges)
         self._note = note
         self._exit_at_end = exit_at_end
         self._without_start = without_start
@@ -61,6 +71,10 @@ class BoundsLookup:
             committed = consumer.committed(stored)
             self._stored = {tp: each.offset for tp, each in committed.items() if each is not None}
         start, needs_end = consumer.look_up_offsets, exit_at_end
+        # Asked before the ends that isolation.level lets us see: what is written meanwhile is no open transaction.
+        self._log_ends = consumer.look_up_offsets(
+            dict.fromkeys(ranges if finds_open else (), LATEST_TIMESTAMP), reads_uncommitted=True
+        )
         self._beginnings = start(dict.fromkeys(ranges, EARLIEST_TIMESTAMP))
         have_ends = [tp for tp in ranges if needs_end or any(p not in (None, START) for p in positions[tp])]
         self._ends = start(dict.fromkeys(have_ends, LATEST_TIMESTAMP))
@@ -106,11 +120,15 @@ class BoundsLookup:
 
     @property
     def _lookups(self) -> list[OffsetLookup]:
-        return [self._beginnings, self._ends, *(lookup for _, lookup in self._at_times)]
+        return [self._beginnings, self._log_ends, self._ends, *(lookup for _, lookup in self._at_times)]
 
     def _bounds(self, tp: TopicPartition, wanted: Range) -> Bounds:
         end = None if wanted.end is None else self._offset(tp, wanted.end)
         if self._exit_at_end:
+            if self._beginning(tp) >= self._end(tp):
+                self.empty.add(tp)
+            if tp in self._log_ends.found and found_offset(self._log_ends, tp) > self._end(tp):
+                self.open_at[tp] = self._end(tp)
             end = self._end(tp) if end is None else min(end, self._end(tp))
         return Bounds(0 if tp in self._without_start else self._start(tp, wanted.start), end)
 

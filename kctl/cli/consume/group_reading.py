@@ -154,9 +154,17 @@ class GroupReading(Reading, RebalanceListener):
                 self._limit(tp, committed.get(tp), self._snapshots.get(tp))
         if wanted:
             self._consumer.pause(wanted)
-            note, exit_at_end = self.note, self._exit_at_end
-            lookup = BoundsLookup(self._consumer, wanted, note, exit_at_end=exit_at_end, without_start=without_start)
-            self._lookups.append(lookup)
+            exit_at_end, reads_committed = self._exit_at_end, self._config.isolation_level == "read_committed"
+            self._add_lookup(
+                BoundsLookup(
+                    self._consumer,
+                    wanted,
+                    self.note,
+                    exit_at_end=exit_at_end,
+                    without_start=without_start,
+                    finds_open=exit_at_end and reads_committed,
+                )
+            )
 
     def _begin(self, bounds: Mapping[TopicPartition, Bounds]) -> None:
         """Let partitions go: seek to a start of their own where nothing is committed, and read to their end."""

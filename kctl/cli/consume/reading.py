@@ -87,6 +87,7 @@ class Reading:
         self._repeat_at_ms, self._repeat_ms = 0, REPEAT_MS
         self._lookups: list[BoundsLookup] = []
         """Of partitions that are to be read as soon as their bounds are known."""
+        self._all_lookups: list[BoundsLookup] = []
         self._is_rested = False
         self._watch: TopicWatch | None = None
         self._seen: dict[TopicPartition, None] = {}
@@ -113,7 +114,11 @@ class Reading:
         """Read each partition as soon as its bounds are known; with `is_bounded` each of them has an end."""
         self._is_bounded = is_bounded
         self._seen |= dict.fromkeys(lookup.pending)
+        self._add_lookup(lookup)
+
+    def _add_lookup(self, lookup: BoundsLookup) -> None:
         self._lookups.append(lookup)
+        self._all_lookups.append(lookup)
 
     def _begin_found(self) -> bool:
         """Begin with the partitions whose bounds have become known; return whether there were any."""
@@ -324,6 +329,20 @@ class Reading:
         text = f"waiting for records: {words.text or 'no reason is known'}"
         limit_ms = self._config.default_api_timeout_ms
         return ApiTimeout(text, timeout_ms=limit_ms, elapsed_ms=elapsed_ms, cause=words.cause)
+
+    def tell_end(self) -> None:
+        """Note why -e printed nothing, or what it does not show."""
+        open_at = {tp: offset for lookup in self._all_lookups for tp, offset in lookup.open_at.items()}
+        for tp, offset in open_at.items():
+            self.note(f"{tp}: an open transaction hides what is behind offset {offset}; --isolation read_uncommitted")
+        if self.written or open_at:
+            return
+        if self._filtered:
+            why = "none matches --grep"
+        else:
+            is_empty = all(tp in lookup.empty for lookup in self._all_lookups for tp in lookup.looked_up)
+            why = "there are none" if is_empty else "there are none behind the start"
+        self.note(f"0 records: {why}")
 
     # --- what is said -----------------------------------------------------------------------------------------------
 

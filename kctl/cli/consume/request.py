@@ -33,3 +33,11 @@ class ReadRequest(NamedTuple):
     records: int | None
     idle_ms: int | None
     prefetch_bytes: int | None
+
+    @property
+    def ends_by_itself(self) -> bool:
+        """Whether something other than Ctrl-C ends the reading."""
+        if self.tail is not None:
+            return not self.follow
+        has_end = any(spec.end is not None for spec in self.specs)
+        return self.exit_at_end or self.records is not None or self.idle_ms is not None or has_end

@@ -50,7 +50,10 @@ def run_reading(common: Common, request: ReadRequest, output: RecordOutput) -> i
             reading.join(request.topics, request.specs, exit_at_end=request.exit_at_end)
         else:
             _start(common, config, consumer, request, reading)
+        common.end_notices()
         reading.follow()
+        if request.exit_at_end:
+            reading.tell_end()
     finally:
         closed, interrupted = close_consumer(consumer, Timer(common.environment.clock, common.close_timeout_ms))
         code = tell_close(common, config, closed, reading.commit_error if isinstance(reading, GroupReading) else None)
@@ -67,14 +70,18 @@ def _start(common: Common, config: ConsumerConfig, consumer: Consumer, request: 
     topics, specs = request.topics, request.specs
     may_be_none = follows and request.tail is None
     chosen = choose_partitions(consumer, topics, request.partitions, specs, may_be_none=may_be_none)
+    is_named = bool(specs) and all(spec.spans for spec in specs) and not request.partitions
+    if is_named:  # -o 0=20:21 is about that partition and no other
+        chosen = [tp for tp in chosen if any(spec.is_about(tp.partition) for spec in specs)]
     if isinstance(reading, TailReading):
         reading.start_tail(chosen, request.tail or 0, follows=request.follow)
     else:
         ranges = {tp: range_of(specs, tp.partition) for tp in chosen}
         has_ends = bool(ranges) and all(each.end is not None for each in ranges.values())
-        lookup = BoundsLookup(consumer, ranges, reading.note, exit_at_end=request.exit_at_end)
+        hides_open = request.exit_at_end and config.isolation_level == "read_committed"
+        lookup = BoundsLookup(consumer, ranges, reading.note, exit_at_end=request.exit_at_end, finds_open=hides_open)
         reading.look_up(lookup, is_bounded=request.exit_at_end or has_ends)
-    if topics.patterns and follows and not request.partitions:
+    if topics.patterns and follows and not request.partitions and not is_named:
         reading.watch(TopicWatch(consumer, topics, common.environment.clock, config.metadata_max_age_ms))
 
 
@@ -93,7 +100,8 @@ def _config(common: Common, request: ReadRequest) -> ConsumerConfig:
         reset = "earliest" if start == START else "latest" if start == END else "none"
         defaults = DEFAULTS | {"auto.offset.reset": reset}
         flags["group.id"] = Setting(group, "--group")
-    config = common.settings.with_flags(flags).with_defaults(defaults).parse(ConsumerConfig)
+    settings = common.fail_fast_settings if request.ends_by_itself else common.settings
+    config = settings.with_flags(flags).with_defaults(defaults).parse(ConsumerConfig)
     if config.enable_auto_commit:
         raise click.UsageError("enable.auto.commit=true would commit what is not written yet; kctl commits by itself.")
     if config.group_id is None and any(_is_stored(spec.start) or _is_stored(spec.end) for spec in specs):

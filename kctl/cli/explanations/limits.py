@@ -155,6 +155,15 @@ LIMITS = (
         "tests/unit/network/test_idle_expiry.py::test_idle_channels_go_least_recently_used_first_and_all_at_once",
     ),
     Limit(
+        "bootstrap.refused.timeout.ms",
+        ClientConfig,
+        "--fail-fast",
+        f"{_NETWORK}.bootstrap_refusal.BootstrapRefusal",
+        "How long all bootstrap servers may refuse connections or not resolve before the call fails, while none was "
+        "ever connected. -1 tries as long as the call lasts; `kctl` sets 5s for commands that end by themselves.",
+        f"{_SIM}/network/test_refused_bootstrap.py::test_consumer_fails_after_the_timeout_and_again_in_the_next_call",
+    ),
+    Limit(
         "bootstrap.attempt.delay.ms",
         ClientConfig,
         "",

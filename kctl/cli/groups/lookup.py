@@ -25,7 +25,7 @@ MOST_NAMED = 5
 @contextmanager
 def admin_of(common: Common) -> Iterator[Admin]:
     """The admin client of this run."""
-    config = common.settings.parse(AdminConfig)
+    config = common.fail_fast_settings.parse(AdminConfig)
     common.note_ignored(config)
     with Admin(config.given, events=common.events) as admin:
         yield admin

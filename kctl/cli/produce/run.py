@@ -45,7 +45,9 @@ def run_producing(common: Common, request: ProduceRequest) -> int:
 
 
 def _config(common: Common, request: ProduceRequest) -> ProducerConfig:
-    settings = bound_delivery(common.settings.with_flags(request.flags))
+    reads_pipe = not request.files or STDIN in request.files
+    settings = common.settings if reads_pipe else common.fail_fast_settings
+    settings = bound_delivery(settings.with_flags(request.flags))
     if request.is_transaction:
         made_up = f"kctl-produce-{system_runtime().entropy.token_bytes(8).hex()}"
         settings = settings.with_defaults({"transactional.id": made_up})
@@ -84,6 +86,8 @@ class _Producing:
         self._status = SendStatus(
             common.environment, self._runtime.clock, self._runtime.driver, self._figures, wanted=self._wants_status()
         )
+        if common.notices is not None:
+            common.notices.say = self._status.say
 
     def run(self) -> int:
         """Do all of it; whatever happens, the producer is closed."""

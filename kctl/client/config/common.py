@@ -47,6 +47,14 @@ class ClientConfig(SecurityConfig):
         "bootstrap.attempt.delay.ms", 100, "Head start of one candidate over the next (kctl's own property)."
     )
 
+    bootstrap_refused_timeout_ms = duration(
+        "bootstrap.refused.timeout.ms",
+        -1,
+        "Fail when all bootstrap servers have refused connections or not resolved for so long, before any connection; "
+        "-1: try as long as the call lasts (kctl's own property).",
+        low=-1,
+    )
+
     # --- waits between attempts -------------------------------------------------------------------------------------
     reconnect_backoff_ms = duration("reconnect.backoff.ms", 50, "First wait before a node is dialled again.")
     reconnect_backoff_max_ms = duration("reconnect.backoff.max.ms", 1000, "Longest such wait.")

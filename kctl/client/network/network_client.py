@@ -26,6 +26,7 @@ from kctl.client.events import EventSink, Lost, RequestExpired, Throttled, ignor
 from kctl.client.network import connect_errors
 from kctl.client.network.acceptance import Acceptance
 from kctl.client.network.advertised import AdvertisedAddresses
+from kctl.client.network.bootstrap_refusal import BootstrapRefusal
 from kctl.client.network.channel_table import ChannelTable
 from kctl.client.network.cluster_connection_states import ClusterConnectionStates
 from kctl.client.network.connection import Arrived, Connection
@@ -64,6 +65,7 @@ class NetworkClient:
             setup_timeout_max_ms=config.socket_connection_setup_timeout_max_ms,
             chance=runtime.chance,
         )
+        self._bootstrap_refusal = BootstrapRefusal(self.states, config.bootstrap_refused_timeout_ms)
         self._max_in_flight = config.max_in_flight_requests_per_connection
         self._idle_expiry = IdleExpiryManager(config.connections_max_idle_ms)
         self._channels = ChannelTable(self.selector, self.clock, self._idle_expiry, events)
@@ -179,10 +181,15 @@ class NetworkClient:
 
     def fatal_error(self) -> KafkaError | None:
         """Return an error that waiting does not cure: a client that no broker has ever accepted was refused."""
-        return self._acceptance.fatal_error(self._choice.members())
+        members = self._choice.members()
+        error = self._acceptance.fatal_error(members)
+        if error is not None or self._acceptance.is_given:
+            return error
+        return self._bootstrap_refusal.error((entry.node.node_id for entry in members), self.clock.now_ms())
 
     def clear_refusals(self) -> None:
         """Let nodes that refused be dialled again soon: a new call of the user is a new chance."""
+        self._bootstrap_refusal.clear()
         for node_id in self._entries:
             self.states.clear_refusal(node_id)
 

@@ -1,0 +1,206 @@
+"""WaitNotices: what a command waits for, reported after a second, for every command in this one place.
+
+Fed by the client's typed events on its network thread; reports from a task of its own, so that silence is noticed too.
+Shown by tests/unit/cli/test_notices.py and tests/cli/test_notices.py.
+"""
+
+import re
+import threading
+from collections.abc import Callable
+from typing import NamedTuple
+
+from kctl.client.clock import Clock
+from kctl.client.errors import ConnectionRefused, DnsError, KafkaError
+from kctl.client.events import (
+    Closed,
+    Event,
+    Expired,
+    Failed,
+    Lost,
+    Phase,
+    PhaseDone,
+    Ready,
+    RequestExpired,
+    RequestSent,
+    ResponseReceived,
+    Started,
+    Target,
+)
+from kctl.client.seams import Driver
+
+REPORT_AFTER_MS = 1000
+REPEAT_MS, MOST_REPEAT_MS = 10_000, 60_000
+LOOK_EVERY_MS = 200
+MOST_CAUSES = 3
+HELD_BY_BROKERS = ("Fetch", "JoinGroup", "SyncGroup", "ConsumerGroupHeartbeat")
+"""Requests that a healthy broker answers late."""
+
+
+_DETAILS = re.compile(r" \(RST after \d+ ms\)| in \d+ ms of \d+ ms| \[phase \w+\]")
+"""What differs from attempt to attempt, in the text of an error."""
+
+
+class _Attempt(NamedTuple):
+    target: Target
+    phase: Phase
+    since_ms: int
+
+
+class _Request(NamedTuple):
+    target: Target
+    api: str
+    sent_at_ms: int
+
+
+class Waits:
+    """What a client waits for, learnt from its events; any thread. Knows no time but that of the events."""
+
+    def __init__(self, now_ms: int) -> None:
+        self._lock = threading.Lock()
+        self._progress_at_ms = now_ms
+        """When a connection became ready or a response arrived last."""
+        self._was_ready = False
+        self._attempts: dict[int, _Attempt] = {}
+        self._errors: dict[str, KafkaError] = {}
+        """The last error at each address that has not become ready since."""
+        self._requests: dict[tuple[int, int], _Request] = {}
+
+    def take(self, event: Event) -> None:
+        """Learn from an event."""
+        with self._lock:
+            self._take(event)
+
+    def _take(self, event: Event) -> None:
+        match event:
+            case Started() | PhaseDone():
+                self._attempts[event.target.attempt] = _Attempt(event.target, event.phase, event.at_ms)
+            case Ready():
+                self._attempts.pop(event.target.attempt, None)
+                self._errors.pop(_place(event.target), None)
+                self._was_ready = True
+                self._progress_at_ms = event.at_ms
+            case Failed() | Expired() | Lost():
+                self._drop(event.target)
+                self._errors[_place(event.target)] = event.error
+            case Closed():
+                self._drop(event.target)
+            case RequestSent():
+                if event.api not in HELD_BY_BROKERS:
+                    key = (event.target.attempt, event.correlation_id)
+                    self._requests[key] = _Request(event.target, event.api, event.at_ms)
+            case ResponseReceived():
+                self._requests.pop((event.target.attempt, event.correlation_id), None)
+                self._progress_at_ms = event.at_ms
+            case RequestExpired():
+                self._requests.pop((event.target.attempt, event.correlation_id), None)
+            case _:
+                pass
+
+    def _drop(self, target: Target) -> None:
+        self._attempts.pop(target.attempt, None)
+        for key in [key for key in self._requests if key[0] == target.attempt]:
+            del self._requests[key]
+
+    def causes(self, now_ms: int) -> list[str]:
+        """Return what has kept the client waiting for REPORT_AFTER_MS and longer; nothing while it gets responses."""
+        with self._lock:
+            return self._causes(now_ms)
+
+    @property
+    def are_refused(self) -> bool:
+        """Whether all that has happened is that servers refused connections or did not resolve."""
+        with self._lock:
+            errors = self._errors.values()
+            are_refusals = all(isinstance(each, ConnectionRefused | DnsError) for each in errors)
+            return bool(errors) and are_refusals and not self._was_ready and not self._requests
+
+    def _causes(self, now_ms: int) -> list[str]:
+        if now_ms - self._progress_at_ms < REPORT_AFTER_MS:
+            return []
+        found = {
+            _place(each.target): f"no response to {each.api}"
+            for each in self._requests.values()
+            if now_ms - each.sent_at_ms >= REPORT_AFTER_MS
+        }
+        for place, error in self._errors.items():
+            found.setdefault(place, _DETAILS.sub("", str(error).removeprefix(f"{place}: ")))
+        for attempt in self._attempts.values():
+            if now_ms - attempt.since_ms >= REPORT_AFTER_MS:
+                found.setdefault(_place(attempt.target), f"no progress in phase {attempt.phase.value} of connecting")
+        return [f"{place}: {cause}" for place, cause in found.items()]
+
+
+def _place(target: Target) -> str:
+    host = f"[{target.host}]" if ":" in target.host else target.host
+    return f"{host}:{target.port}"
+
+
+class WaitNotices:
+    """Says what a command waits for.
+
+    Args:
+        say: prints a line on stderr.
+        limit: until when it is tried, such as "60s (--api-timeout)".
+
+    Attributes: refused_limit: the same where all bootstrap servers refuse; empty where that makes no difference.
+    """
+
+    def __init__(self, program: str, say: Callable[[str], None], clock: Clock, limit: str) -> None:
+        self.say = say
+        self._program = program
+        self._clock = clock
+        self._limit = limit
+        self.refused_limit = ""
+        self._waits = Waits(clock.now_ms())
+        self.take = self._waits.take
+        self._told: list[str] = []
+        self._repeat_ms = REPEAT_MS
+        self._repeat_at_ms = 0
+        self._driver: Driver | None = None
+        self._is_stopping = False
+
+    def start(self, driver: Driver) -> None:
+        """Look from now on, in a task of its own; does nothing when that runs, or was stopped."""
+        if self._driver is None and not self._is_stopping:
+            self._driver = driver
+            self._stop = driver.waiter()
+            self._task = driver.spawn(self._run, "notices")
+
+    def stop(self) -> None:
+        """Say nothing any more: the command says itself what it waits for, or has ended."""
+        self._is_stopping = True
+        if self._driver is not None:
+            self._stop.notify()
+            self._driver.join(self._task, self._clock.start_ms() + 5 * LOOK_EVERY_MS)
+            self._driver = None
+
+    def _run(self) -> None:
+        driver = self._driver
+        assert driver is not None
+        while not self._is_stopping:
+            driver.wait(self._stop, self._clock.now_ms() + LOOK_EVERY_MS)
+            if not self._is_stopping:
+                self.look(self._clock.now_ms())
+
+    def look(self, now_ms: int) -> None:
+        """Report what is waited for: when it is new, at most once a second, and again from time to time."""
+        causes = self._waits.causes(now_ms)
+        if not causes:
+            return
+        is_new = not set(causes) <= set(self._told)
+        if is_new:
+            self._repeat_ms = REPEAT_MS
+        if now_ms < (self._repeat_at_ms - REPEAT_MS + REPORT_AFTER_MS if is_new else self._repeat_at_ms):
+            return
+        self._told = causes
+        self._repeat_at_ms = now_ms + self._repeat_ms
+        self._repeat_ms = min(2 * self._repeat_ms, MOST_REPEAT_MS)
+        more = f"; and {len(causes) - MOST_CAUSES} more" if len(causes) > MOST_CAUSES else ""
+        shown = "; ".join(causes[:MOST_CAUSES])
+        limit = self.refused_limit if self.refused_limit and self._waits.are_refused else self._limit
+        self.say(f"{self._program}: waiting: {shown}{more}, retrying until {limit}")
+
+
+def limit_text(limit_ms: int, flag: str) -> str:
+    """Return a limit as notices name it."""
+    return f"{limit_ms / 1000:g}s ({flag})"

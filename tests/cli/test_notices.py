@@ -1,0 +1,49 @@
+"""What commands wait for is on stderr after a second, with -v and on a terminal; refusing servers end them soon."""
+
+import pytest
+
+from kctl.cli.exit_codes import ExitCode
+from tests.cli.processes import kctl
+from tests.cli.terminal import Terminal
+
+ONE_SHOT = [
+    ("topics", "list"),
+    ("topics", "create", "t"),
+    ("groups", "list"),
+    ("consume", "t", "-e"),
+    ("consume", "t", "-g", "g", "-n", "1"),
+    ("produce", "t", __file__),
+]
+ENDLESS = [("consume", "t"), ("produce", "t")]
+
+
+@pytest.mark.parametrize("command", ONE_SHOT, ids=" ".join)
+def test_one_shot_command_fails_fast_when_all_servers_refuse(command: tuple[str, ...], refused: str) -> None:
+    """The whole --api-timeout, 60 s, is beyond the bound of a run."""
+    ended = kctl(*command, "-v", "-b", refused)
+    assert ended.code == ExitCode.REFUSED
+    waiting, *_, hint = ended.stderr.splitlines()
+    assert waiting == f"kctl {command[0]}: waiting: {refused}: connection refused, retrying until 5s (--fail-fast)"
+    assert f"no bootstrap server accepted a connection for 5s: {refused}: connection refused" in ended.stderr
+    assert ended.stderr.count("waiting: ") == 1
+    assert hint.startswith("hint: ")
+    assert "--no-fail-fast" in hint
+
+
+@pytest.mark.parametrize("command", [*ENDLESS, ("topics", "list", "--no-fail-fast")], ids=" ".join)
+def test_other_commands_keep_trying_until_the_api_timeout(command: tuple[str, ...], refused: str) -> None:
+    ended = kctl(*command, "-v", "-b", refused, "--api-timeout", "9s", stdin=b"a record\n")
+    assert ended.code in (ExitCode.REFUSED, ExitCode.UNDELIVERED)
+    assert "retrying until 9s (--api-timeout)" in ended.stderr
+    assert "no bootstrap server accepted" not in ended.stderr
+
+
+def test_terminal_shows_what_is_waited_for(silent: str) -> None:
+    with Terminal("topics", "list", "-b", silent, with_stderr=True) as terminal:
+        waiting = f"kctl topics: waiting: {silent}: no response to ApiVersions, retrying until 60s (--api-timeout)"
+        terminal.read_until(waiting.encode())
+
+
+def test_pipe_without_verbose_shows_only_the_end(refused: str) -> None:
+    ended = kctl("topics", "list", "-b", refused, "--api-timeout", "3s")
+    assert "waiting:" not in ended.stderr.splitlines()[0]

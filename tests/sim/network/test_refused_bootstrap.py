@@ -1,0 +1,101 @@
+"""bootstrap.refused.timeout.ms: when every bootstrap server refuses, every kind of client fails before its deadline."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from kctl.client.admin import Admin
+from kctl.client.errors import ApiTimeout, ConnectionRefused
+from kctl.client.producer import Producer
+from kctl.sandbox import Fault
+from kctl.sandbox.sim import Hub, sim_runtime
+from tests.sim.consumer.scene import Scene
+
+LIMIT_MS = 5000
+LATE_MS = 1300
+"""The failure is seen when a server is dialled again, after a back-off of up to 1.2 s."""
+
+
+@pytest.fixture
+def scene() -> Iterator[Scene]:
+    with Hub(seed=7) as hub:
+        made = Scene(hub)
+        for node in (1, 2, 3):
+            made.sandbox.start_fault(node, Fault.REFUSE)
+        yield made
+
+
+def _config(scene: Scene, limit_ms: int) -> dict[str, object]:
+    return {"bootstrap.servers": scene.bootstrap, "bootstrap.refused.timeout.ms": limit_ms}
+
+
+def test_consumer_fails_after_the_timeout_and_again_in_the_next_call(scene: Scene) -> None:
+    def body() -> None:
+        with scene.consumer(bootstrap_refused_timeout_ms=LIMIT_MS) as consumer:
+            for _ in range(2):
+                before_ms = scene.hub.now_ms
+                with pytest.raises(ConnectionRefused, match="no bootstrap server accepted a connection for 5s"):
+                    consumer.partitions_for("t")
+                assert LIMIT_MS <= scene.hub.now_ms - before_ms <= LIMIT_MS + LATE_MS
+            scene.sandbox.heal()
+            assert len(consumer.partitions_for("t")) == 3, "a new call is a new chance"
+
+    scene.run(body)
+
+
+def test_admin_fails_after_the_timeout(scene: Scene) -> None:
+    def body() -> None:
+        with Admin(_config(scene, LIMIT_MS), sim_runtime(scene.hub, "a", scene.network)) as admin:
+            with pytest.raises(ConnectionRefused):
+                admin.list_topics()
+            assert LIMIT_MS <= scene.hub.now_ms <= LIMIT_MS + LATE_MS
+
+    scene.run(body)
+
+
+def test_producer_fails_after_the_timeout(scene: Scene) -> None:
+    def body() -> None:
+        producer = Producer(_config(scene, LIMIT_MS), sim_runtime(scene.hub, "p", scene.network))
+        with pytest.raises(ConnectionRefused):
+            producer.send("t", b"x")
+        assert LIMIT_MS <= scene.hub.now_ms <= LIMIT_MS + LATE_MS
+        producer.close(0)
+
+    scene.run(body)
+
+
+def test_without_it_the_whole_call_is_used(scene: Scene) -> None:
+    def body() -> None:
+        with scene.consumer(default_api_timeout_ms=20_000) as consumer:
+            with pytest.raises(ApiTimeout):
+                consumer.partitions_for("t")
+            assert scene.hub.now_ms == 20_000
+
+    scene.run(body)
+
+
+@pytest.mark.parametrize("fault", [Fault.SILENCE, Fault.BLACKHOLE])
+def test_one_server_that_is_only_slow_is_waited_for(scene: Scene, fault: Fault) -> None:
+    def body() -> None:
+        scene.sandbox.heal(2)
+        scene.sandbox.start_fault(2, fault)
+        with scene.consumer(bootstrap_refused_timeout_ms=1000, default_api_timeout_ms=8000) as consumer:
+            with pytest.raises(ApiTimeout):
+                consumer.partitions_for("t")
+            assert scene.hub.now_ms == 8000
+
+    scene.run(body)
+
+
+def test_servers_that_refuse_after_a_connection_are_waited_for(scene: Scene) -> None:
+    def body() -> None:
+        scene.sandbox.heal()
+        with scene.consumer(bootstrap_refused_timeout_ms=1000, default_api_timeout_ms=8000) as consumer:
+            consumer.partitions_for("t")
+            for node in (1, 2, 3):
+                scene.sandbox.start_fault(node, Fault.RESET_ON_REQUEST)
+                scene.sandbox.start_fault(node, Fault.REFUSE)
+            with pytest.raises(ApiTimeout):
+                consumer.beginning_offsets([("t", 0)])  # type: ignore[list-item]  # as a plain tuple
+
+    scene.run(body)

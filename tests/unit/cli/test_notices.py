@@ -1,0 +1,102 @@
+"""What a command says it waits for, from events, in virtual time."""
+
+import pytest
+
+from kctl.cli.notices import WaitNotices, limit_text
+from kctl.client.clock import ManualClock
+from kctl.client.errors import ConnectionLost, ConnectionRefused
+from kctl.client.events import Event, Failed, Lost, Phase, Ready, RequestSent, ResponseReceived, Started, Target
+
+PLACE = "127.0.0.1:9092"
+
+
+def _target(attempt: int = 1, port: int = 9092) -> Target:
+    return Target(attempt, -1, "127.0.0.1", port, f"127.0.0.1:{port}")
+
+
+class Run:
+    """Notices that are looked at every 100 ms."""
+
+    def __init__(self) -> None:
+        self.clock = ManualClock()
+        self.said: list[str] = []
+        self.refusals = 0
+        self.notices = WaitNotices("kctl topics", self.said.append, self.clock, limit_text(60_000, "--api-timeout"))
+
+    def take(self, *events: Event) -> None:
+        for event in events:
+            self.notices.take(event)
+
+    def passes(self, ms: int) -> list[str]:
+        """Let time pass and return what was said meanwhile."""
+        self.said.clear()
+        for _ in range(ms // 100):
+            self.clock.advance(100)
+            self.notices.look(self.clock.now_ms())
+        return list(self.said)
+
+    def refused(self, port: int = 9092) -> Failed:
+        self.refusals += 1
+        error = ConnectionRefused(f"127.0.0.1:{port}: connection refused (RST after {self.refusals} ms) [phase tcp]")
+        return Failed(self.clock.now_ms(), _target(port=port), Phase.TCP, 0, error)
+
+
+def test_refused_connection_is_reported_after_a_second() -> None:
+    run = Run()
+    run.take(run.refused())
+    assert run.passes(900) == []
+    assert run.passes(100) == [f"kctl topics: waiting: {PLACE}: connection refused, retrying until 60s (--api-timeout)"]
+    run.take(run.refused())
+    assert run.passes(9_000) == [], "it is the same cause"
+    assert len(run.passes(1_000)) == 1, "and is repeated after 10 s"
+    assert len(run.passes(19_900)) == 0
+    assert len(run.passes(100)) == 1
+
+
+def test_fail_fast_is_the_limit_while_all_refuse() -> None:
+    run = Run()
+    run.notices.refused_limit = limit_text(5000, "--fail-fast")
+    run.take(run.refused())
+    assert run.passes(1000)[0].endswith(", retrying until 5s (--fail-fast)")
+    run.take(Failed(1000, _target(port=1), Phase.APIVERSIONS, 0, ConnectionLost("127.0.0.1:1: closed")))
+    assert run.passes(1000)[0].endswith(", retrying until 60s (--api-timeout)")
+
+
+def test_request_without_a_response_is_reported() -> None:
+    run = Run()
+    run.take(Ready(0, _target(), 0), RequestSent(0, _target(), "Metadata", 1, 5, 10))
+    [line] = run.passes(1000)
+    assert f"waiting: {PLACE}: no response to Metadata, retrying" in line
+    run.take(ResponseReceived(1000, _target(), "Metadata", 1, 5, 10, 1000))
+    assert run.passes(60_000) == []
+
+
+def test_silent_connection_is_reported_with_its_phase() -> None:
+    run = Run()
+    run.take(Started(0, _target(), Phase.TCP, 10_000))
+    [line] = run.passes(1000)
+    assert f"{PLACE}: no progress in phase tcp of connecting" in line
+
+
+@pytest.mark.parametrize("api", ["Fetch", "JoinGroup"])
+def test_requests_that_brokers_hold_are_not_reported(api: str) -> None:
+    run = Run()
+    run.take(Ready(0, _target(), 0), RequestSent(0, _target(), api, 1, 5, 10))
+    assert run.passes(60_000) == []
+
+
+def test_nothing_is_reported_while_responses_arrive() -> None:
+    run = Run()
+    run.take(run.refused(port=1), Ready(0, _target(), 0))
+    for number in range(20):
+        run.take(ResponseReceived(run.clock.now_ms(), _target(), "Produce", 1, number, 10, 1))
+        assert run.passes(500) == []
+
+
+def test_lost_connection_ends_its_requests() -> None:
+    run = Run()
+    run.take(Ready(0, _target(), 0), RequestSent(0, _target(), "Metadata", 1, 5, 10))
+    run.take(Lost(0, _target(), ConnectionLost(f"{PLACE}: the connection was closed")))
+    [line] = run.passes(1000)
+    assert "the connection was closed" in line
+    assert "no response" not in line
