@@ -28,6 +28,7 @@ CALLS: dict[str, Callable[[Consumer], object]] = {
     "enforce_rebalance": lambda consumer: consumer.enforce_rebalance(),
     "group_metadata": lambda consumer: consumer.group_metadata(),
     "list_topics": lambda consumer: consumer.list_topics(),
+    "look_up_offsets": lambda consumer: consumer.look_up_offsets({T0: 1}),
     "offsets_for_times": lambda consumer: consumer.offsets_for_times({T0: 1}),
     "partitions_for": lambda consumer: consumer.partitions_for("t"),
     "pause": lambda consumer: consumer.pause([T0]),
