@@ -73,7 +73,7 @@ class BoundsLookup:
         start, needs_end = consumer.look_up_offsets, exit_at_end
         # Asked before the ends that isolation.level lets us see: what is written meanwhile is no open transaction.
         self._log_ends = consumer.look_up_offsets(
-            dict.fromkeys(ranges if finds_open else (), LATEST_TIMESTAMP), reads_uncommitted=True
+            dict.fromkeys(ranges if finds_open else (), LATEST_TIMESTAMP), log_end=True
         )
         self._beginnings = start(dict.fromkeys(ranges, EARLIEST_TIMESTAMP))
         have_ends = [tp for tp in ranges if needs_end or any(p not in (None, START) for p in positions[tp])]

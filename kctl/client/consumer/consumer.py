@@ -392,24 +392,10 @@ class Consumer:
         return self._side.lookups.offsets(timestamps_ms, self._timer(timeout))
 
     @for_one_user
-    def look_up_offsets(
-        self, timestamps_ms: Mapping[TopicPartition, int], *, reads_uncommitted: bool = False
-    ) -> OffsetLookup:
-        """Start to look up an offset of each partition in the background, and return what will hold the results.
-
-        A partition without a leader or with a silent one delays none of the others. There is no timeout; results come
-        during `poll` and `poll_chunk`, which return early (empty) when there is one, and the look-up ends with `close`.
-
-        Args:
-            timestamps_ms: EARLIEST_TIMESTAMP (-2), LATEST_TIMESTAMP (-1), or as for `offsets_for_times`.
-            reads_uncommitted: the end is that of the log, whatever isolation.level says.
-        Differs: Java has none.
-        """
+    def look_up_offsets(self, timestamps_ms: Mapping[TopicPartition, int], *, log_end: bool = False) -> OffsetLookup:
+        """Start to look up offsets by time, EARLIEST_TIMESTAMP or LATEST_TIMESTAMP; see `OffsetLookup`."""
         self._check_open()
-        for tp, timestamp_ms in timestamps_ms.items():
-            if timestamp_ms < EARLIEST_TIMESTAMP:
-                raise ValueError(f"{tp}: not a timestamp: {timestamp_ms}")
-        return self._side.lookups.start(timestamps_ms, reads_uncommitted=reads_uncommitted)
+        return self._side.lookups.start(timestamps_ms, reads_uncommitted=log_end)
 
     @for_one_user
     def client_instance_id(self, timeout: Timeout = None) -> "UUID":
@@ -417,16 +403,12 @@ class Consumer:
 
         Raises:
             IllegalStateError: enable.metrics.push=false.
-            UnsupportedVersionError: the broker is older than 3.7 or takes no client metrics.
-            ApiTimeout.
+            UnsupportedVersionError, ApiTimeout: the broker is older than 3.7, takes no client metrics, or is silent.
         Source: KIP-714. Differs: no metrics are sent.
         """
-        timer = self._timer(timeout)
         if not self._config.enable_metrics_push:
             raise IllegalStateError("client_instance_id() needs enable.metrics.push=true")
-        from uuid import UUID  # imported where it is wanted: start-up time counts
-
-        return UUID(bytes=self._side.lookups.client_instance_id(timer))
+        return self._side.lookups.client_instance_id(self._timer(timeout))
 
     @for_one_user
     def close(self, timeout: Timeout = None, on_close: OnClose | None = None) -> CloseResult:

@@ -5,11 +5,12 @@ Shown by tests/sim/consumer and tests/sim/groups.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from kctl.client.clock import FOREVER_MS, Timer
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.events import (
+    EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
     AbandonCall,
     AskClientInstanceId,
@@ -25,9 +26,15 @@ from kctl.client.consumer.network_link import NetworkLink
 from kctl.client.consumer.waiting import WaitReason
 from kctl.client.errors import KafkaError
 
+if TYPE_CHECKING:
+    from uuid import UUID
+
 
 class OffsetLookup:
     """Offsets that are looked up in the background, each partition as soon as its leader responds; without a timeout.
+
+    A partition without a leader or with a silent one delays none of the others. Results come during `poll` and
+    `poll_chunk`, which return early and empty when there is one; the look-up ends with `close`. Java has none.
 
     Attributes:
         found: offsets so far; None where no record is at or after the timestamp.
@@ -81,8 +88,14 @@ class Lookups:
     # --- in the background --------------------------------------------------------------------------------------------
 
     def start(self, timestamps_ms: Mapping[TopicPartition, int], *, reads_uncommitted: bool) -> OffsetLookup:
-        """Start to look offsets up; what comes is put into the returned look-up by each drain of the link."""
+        """Start to look offsets up; what comes is put into the returned look-up by each drain of the link.
+
+        Args: reads_uncommitted: the end is that of the log, whatever isolation.level says.
+        """
         asked = tuple((TopicPartition(*tp), timestamp_ms) for tp, timestamp_ms in timestamps_ms.items())
+        for tp, timestamp_ms in asked:
+            if timestamp_ms < EARLIEST_TIMESTAMP:
+                raise ValueError(f"{tp}: not a timestamp: {timestamp_ms}")
         if not asked:
             return OffsetLookup((), lambda: None)
         call_id = self._link.next_call_id()
@@ -136,10 +149,12 @@ class Lookups:
         found = self.offsets(dict.fromkeys(topic_partitions, timestamp_ms), timer)
         return {tp: 0 if each is None else each.offset for tp, each in found.items()}
 
-    def client_instance_id(self, timer: Timer) -> bytes:
-        """Return the 16 bytes by which the cluster knows this client."""
+    def client_instance_id(self, timer: Timer) -> "UUID":
+        """Return the id by which the cluster knows this client."""
+        from uuid import UUID  # imported where it is wanted: start-up time counts
+
         answer = self._link.ask(lambda call_id: AskClientInstanceId(call_id, timer.deadline_at_ms), timer)
-        return cast(bytes, answer)
+        return UUID(bytes=cast(bytes, answer))
 
     def position(self, topic_partition: TopicPartition, timestamp_ms: int, timer: Timer) -> int:
         """Return where a partition starts by timestamp; its end where no record is that young."""

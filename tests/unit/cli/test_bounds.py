@@ -36,7 +36,7 @@ class Answers:
     def committed(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, OffsetAndMetadata | None]:
         return {tp: None if (at := self.COMMITTED[tp]) is None else OffsetAndMetadata(at) for tp in partitions}
 
-    def look_up_offsets(self, asked: Mapping[TopicPartition, int], *, reads_uncommitted: bool = False) -> OffsetLookup:
+    def look_up_offsets(self, asked: Mapping[TopicPartition, int], *, log_end: bool = False) -> OffsetLookup:
         if any(at_ms >= 0 for at_ms in asked.values()):
             self.asked_times.append(dict(asked))
         lookup = OffsetLookup(asked, lambda: None)

@@ -91,7 +91,7 @@ class FetchManager:
         if repeated is not None and repeated.next_offset == event.offset:  # the same fetch again: its back-off counts
             state.attempts, state.retry_at_ms = repeated.attempts, repeated.retry_at_ms
         self._partitions[event.topic_partition] = state
-        self._tell_end(event.topic_partition, state)
+        self._news.at_its_end(event.topic_partition, state)
 
     def forget(self, topic_partition: TopicPartition) -> None:
         self._partitions.pop(topic_partition, None)
@@ -352,11 +352,6 @@ class FetchManager:
         else:
             self._on_nothing(tp, state)
 
-    def _tell_end(self, tp: TopicPartition, state: FetchState) -> None:
-        """Say that nothing more comes where all is fetched that the application asked for."""
-        if state.is_at_its_end:
-            self._news.wait(tp, state, f"at the end that was asked for, offset {state.end_offset}", WaitKind.AT_END)
-
     def _on_nothing(self, tp: TopicPartition, state: FetchState) -> None:
         """Say why a partition brought nothing; one that had to stand back for others has nothing to say."""
         state.attempts = 0
@@ -385,7 +380,7 @@ class FetchManager:
             state.fetched_epoch = walk.leader_epoch
             state.buffer(walk.next_offset, len(whole))
             self._news.wait(tp, state, "")
-            self._tell_end(tp, state)
+            self._news.at_its_end(tp, state)
             self._news.report(
                 Fetched(
                     FetchedChunk(

@@ -46,6 +46,11 @@ class PartitionNews:
             state.reason = reason
             self.report(Waiting(tp, state.epoch, reason, kind, node_id, cause))
 
+    def at_its_end(self, tp: TopicPartition, state: FetchState) -> None:
+        """Say that nothing more comes where all is fetched that the application asked for."""
+        if state.is_at_its_end:
+            self.wait(tp, state, f"at the end that was asked for, offset {state.end_offset}", WaitKind.AT_END)
+
     def report_overdue(
         self, in_flight: Mapping[int, InFlight], partitions: Mapping[TopicPartition, FetchState], now_ms: int
     ) -> int:
