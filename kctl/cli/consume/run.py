@@ -57,8 +57,8 @@ def run_reading(common: Common, request: ReadRequest, output: RecordOutput) -> i
     finally:
         closed, interrupted = close_consumer(consumer, Timer(common.environment.clock, common.close_timeout_ms))
         code = tell_close(common, config, closed, reading.commit_error if isinstance(reading, GroupReading) else None)
-    if interrupted is not None:
-        raise interrupted
+        if interrupted is not None:  # the exit code is that of the signal, whatever ended the reading
+            raise interrupted
     if common.verbose:
         common.say(f"kctl consume: {reading.written} record{'' if reading.written == 1 else 's'}")
     return code
