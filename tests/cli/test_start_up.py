@@ -61,7 +61,7 @@ def test_help_imports_no_command_and_no_client() -> None:
     modules = _modules("--help")
     assert not modules & (NEVER | NOT_WITHOUT_TLS | NOT_OFF_A_TERMINAL)
     of_client = {name for name in modules if name.startswith("kctl.client.")}
-    assert of_client <= {"kctl.client.clock", "kctl.client.errors"}
+    assert of_client <= {"kctl.client.account", "kctl.client.clock", "kctl.client.errors", "kctl.client.kafka_error"}
     assert "socket" not in modules
 
 
@@ -76,19 +76,20 @@ ROOT = {
     "click", "typer", "shellingham",
     "kctl.__main__", "kctl.version", "kctl.cli", "kctl.cli.app", "kctl.cli.data_out", "kctl.cli.environment",
     "kctl.cli.exit_codes", "kctl.cli.failures", "kctl.cli.formats", "kctl.cli.interrupts",
-    "kctl.client", "kctl.client.clock", "kctl.client.errors",
+    "kctl.client", "kctl.client.account", "kctl.client.clock", "kctl.client.errors", "kctl.client.kafka_error",
     "kctl.pipeline", "kctl.pipeline.job_errors",
 }  # fmt: skip
 """What every run may import: the root command, and how errors become exit codes."""
 OPTIONS = {
-    "kctl.cli.options", "kctl.cli.profiles", "kctl.cli.settings", "kctl.cli.words",
+    "kctl.cli.login", "kctl.cli.options", "kctl.cli.profiles", "kctl.cli.settings", "kctl.cli.words",
     "kctl.client.broker_errors", "kctl.client.config", "kctl.client.durations", "kctl.client.events",
     "kctl.client.properties", "kctl.client.security",
 }  # fmt: skip
 """What commands with the shared options may import besides: names and kinds of properties, no client."""
 NETWORK = {
     "kctl.client.backoff", "kctl.client.cluster", "kctl.client.metadata", "kctl.client.metadata_updater",
-    "kctl.client.network", "kctl.client.protocol", "kctl.client.questions", "kctl.client.seams",
+    "kctl.client.lifetime", "kctl.client.network", "kctl.client.protocol", "kctl.client.questions", "kctl.client.seams",
+    "kctl.client.topic_names",
 }  # fmt: skip
 CLIENT = NETWORK | {"kctl.client.cluster_client", "kctl.client.committed_offset"}
 PRODUCER = {"kctl.client.producer", "kctl.client.records", "kctl.client.teardown"}
@@ -184,7 +185,13 @@ def test_a_report_of_little_input_does_without_spark_and_client(tmp_path: Path) 
 @pytest.mark.parametrize("arguments", [("up", "--topic", "%%"), ("tell", "--control", "/nonexistent", "status")])
 def test_a_sandbox_does_without_the_clients(arguments: tuple[str, ...]) -> None:
     modules = _modules("sandbox", *arguments)
-    needed = {"kctl.client.protocol", "kctl.client.records", "kctl.client.seams", "google_crc32c"}
+    needed = {
+        "kctl.client.protocol",
+        "kctl.client.records",
+        "kctl.client.seams",
+        "kctl.client.topic_names",
+        "google_crc32c",
+    }
     others = {name for name in _packages(modules) - ROOT - OPTIONS if not name.startswith("kctl.sandbox")}
     assert others == HELP["sandbox"] | needed
     assert not modules & (NEVER | NOT_WITHOUT_TLS | NOT_OFF_A_TERMINAL)
