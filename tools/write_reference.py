@@ -66,16 +66,25 @@ def timeouts() -> str:
         "",
         "Every call ends by its deadline. A limit is never early, whatever its owner does meanwhile: instants that "
         "start something are rounded up, instants of looking are rounded down. A limit inside of a call never "
-        "outlives it: a request gets what is left of the call, where that is less. Limits that cannot both hold "
-        "are refused before anything is done.",
+        "outlives it: the timeout of a request is min(what is left of the call, request.timeout.ms), and a connect "
+        "timeout above the call's is cut by it. What happens to the connection then is decision "
+        "[8](decisions/0008-requests-outlive-short-calls.md). Limits that contradict each other are refused before "
+        "anything is done.",
         "",
         "| limit | client | flag | default | kept by | covers | shown by |",
         "|---|---|---|---|---|---|---|",
     ]
     for limit in LIMITS:
-        kind = "every" if limit.kind is None or limit.kind.KIND == "client" else limit.kind.KIND
         flag = f"`{limit.flag}`" if limit.flag else ""
-        cells = [f"`{limit.name}`", kind, flag, limit.default_text, f"`{limit.owner}`", limit.covers, f"`{limit.test}`"]
+        cells = [
+            f"`{limit.name}`",
+            limit.client,
+            flag,
+            limit.default_text,
+            f"`{limit.owner}`",
+            limit.covers,
+            f"`{limit.test}`",
+        ]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 

@@ -187,7 +187,10 @@ def common(
     api_timeout: Annotated[int | None, _duration("--api-timeout", text="Limit of one whole call (60s).")] = None,
     connect_timeout: Annotated[
         int | None,
-        _duration("--connect-timeout", text="Limit of DNS, TCP, TLS and SASL together (10s)."),
+        _duration(
+            "--connect-timeout",
+            text="Limit of each attempt to connect: DNS, TCP, TLS and SASL together (10s, growing to 30s).",
+        ),
     ] = None,
     request_timeout: Annotated[
         int | None, _duration("--request-timeout", text="Limit of one request on the wire (30s).")

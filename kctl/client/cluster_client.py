@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from kctl.client.backoff import ExponentialBackoff
-from kctl.client.clock import Timer
+from kctl.client.clock import FOREVER_MS, Timer
 from kctl.client.cluster import Node, TopicPartition
 from kctl.client.config import ClientConfig
 from kctl.client.errors import Account, ApiTimeout, KafkaError
@@ -86,6 +86,7 @@ class ClusterClient:
         on_done: OnDone,
         expect_response: bool = True,
         max_version: int | None = None,
+        wanted_until_ms: int = FOREVER_MS,
     ) -> None:
         """Send to a ready node; see `NetworkClient.send`."""
         self.network.send(
@@ -95,13 +96,28 @@ class ClusterClient:
             on_done=on_done,
             expect_response=expect_response,
             max_version=max_version,
+            wanted_until_ms=wanted_until_ms,
         )
 
     def ask(
-        self, node_id: int, request: Request, *, timeout_ms: int, on_done: OnDone, max_version: int | None = None
+        self,
+        node_id: int,
+        request: Request,
+        *,
+        timeout_ms: int,
+        on_done: OnDone,
+        max_version: int | None = None,
+        wanted_until_ms: int = FOREVER_MS,
     ) -> None:
         """Ask a ready node what any node could answer; others are asked too when it is silent. See `Questions.ask`."""
-        self._questions.ask(node_id, request, timeout_ms=timeout_ms, on_done=on_done, max_version=max_version)
+        self._questions.ask(
+            node_id,
+            request,
+            timeout_ms=timeout_ms,
+            on_done=on_done,
+            max_version=max_version,
+            wanted_until_ms=wanted_until_ms,
+        )
 
     def learn_leader(self, partition: TopicPartition, leader_id: int, leader_epoch: int, nodes: Iterable[Node]) -> bool:
         """Take the new leader of a partition from an answer that named it; return whether that is news.

@@ -145,6 +145,19 @@ class RequestExpired(NamedTuple):
     limit_ms: int
 
 
+class RequestAbandoned(NamedTuple):
+    """The call that sent a request has ended without its answer; the connection stays open until the request expires.
+
+    Attributes: limit_ms: how long the call could wait: what was left of it, which is less than request.timeout.ms.
+    """
+
+    at_ms: int
+    target: Target
+    api: str
+    correlation_id: int
+    limit_ms: int
+
+
 class Throttled(NamedTuple):
     """The broker asked for a pause of `throttle_ms`; the client keeps it."""
 
@@ -229,6 +242,7 @@ Event = (
     | RequestSent
     | ResponseReceived
     | RequestExpired
+    | RequestAbandoned
     | Throttled
     | PositionReset
     | AutoCommitFailed

@@ -18,12 +18,24 @@ SILENCE_MS = 1000
 class Question:
     """One question under way."""
 
-    __slots__ = ("ask_another_at_ms", "asked", "deadline_at_ms", "max_version", "on_done", "request", "unanswered")
+    __slots__ = (
+        "ask_another_at_ms",
+        "asked",
+        "deadline_at_ms",
+        "max_version",
+        "on_done",
+        "request",
+        "unanswered",
+        "wanted_until_ms",
+    )
 
-    def __init__(self, request: Request, max_version: int | None, deadline_at_ms: int, on_done: OnDone) -> None:
+    def __init__(
+        self, request: Request, max_version: int | None, deadline_at_ms: int, wanted_until_ms: int, on_done: OnDone
+    ) -> None:
         self.request = request
         self.max_version = max_version
         self.deadline_at_ms = deadline_at_ms
+        self.wanted_until_ms = wanted_until_ms
         self.on_done = on_done
         self.asked: list[int] = []
         """The nodes that were asked, in order."""
@@ -45,14 +57,23 @@ class Questions:
         self._last_number = 0
 
     def ask(
-        self, node_id: int, request: Request, *, timeout_ms: int, on_done: OnDone, max_version: int | None = None
+        self,
+        node_id: int,
+        request: Request,
+        *,
+        timeout_ms: int,
+        on_done: OnDone,
+        max_version: int | None = None,
+        wanted_until_ms: int = FOREVER_MS,
     ) -> None:
         """Ask a ready node, and others when it is silent; `on_done` gets the first answer, or the last failure.
 
-        Args: timeout_ms: for the whole question, from now.
+        Args:
+            timeout_ms: for the whole question, from now.
+            wanted_until_ms: as in `NetworkClient.send`; after that no other node is asked.
         """
         self._last_number += 1
-        question = Question(request, max_version, self._clock.start_ms() + timeout_ms, on_done)
+        question = Question(request, max_version, self._clock.start_ms() + timeout_ms, wanted_until_ms, on_done)
         self._open[self._last_number] = question
         self._put(self._last_number, question, node_id, timeout_ms)
 
@@ -60,7 +81,7 @@ class Questions:
         """Ask others where the first are silent; return when to run again at the latest."""
         next_at_ms = FOREVER_MS
         for number, question in list(self._open.items()):
-            if now_ms >= question.deadline_at_ms:
+            if now_ms >= min(question.deadline_at_ms, question.wanted_until_ms):
                 continue  # what was sent ends by itself
             if now_ms >= question.ask_another_at_ms:
                 node = self._network.any_ready_node(avoid=question.asked)
@@ -80,6 +101,7 @@ class Questions:
             timeout_ms=timeout_ms,
             on_done=lambda answer: self._on_answer(number, answer),
             max_version=question.max_version,
+            wanted_until_ms=question.wanted_until_ms,
         )
 
     def _on_answer(self, number: int, answer: Answer) -> None:

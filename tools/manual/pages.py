@@ -188,7 +188,7 @@ def _timeouts() -> Page:
     )
     page.section("Limits")
     for limit in LIMITS:
-        kind = "every client" if limit.kind is None or limit.kind.KIND == "client" else f"the {limit.kind.KIND}"
+        kind = "every client" if limit.client == "every" else f"the {limit.client}"
         tag = bold(limit.name) + (f" ({bold(limit.flag)})" if limit.flag else "")
         page.item(tag, limit.covers, f"Of {kind}. Default: {limit.default_text}.")
     _see_also(page, ["kctl(1)", "kctl-exit-codes(7)"])

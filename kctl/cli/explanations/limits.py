@@ -18,6 +18,7 @@ class Limit(NamedTuple):
         covers: what has to be done within it.
         test: the test that shows that it holds.
         default: where `kind` is None.
+        only: the kind of client that has it, where `kind` is None and not all have it.
     """
 
     name: str
@@ -27,6 +28,14 @@ class Limit(NamedTuple):
     covers: str
     test: str
     default: str = ""
+    only: str = ""
+
+    @property
+    def client(self) -> str:
+        """The kind of client that has it; "every" where all do."""
+        if self.kind is None:
+            return self.only or "every"
+        return "every" if self.kind.KIND == "client" else self.kind.KIND
 
     @property
     def default_text(self) -> str:
@@ -69,16 +78,17 @@ LIMITS = (
         ClientConfig,
         "--connect-timeout",
         f"{_NETWORK}.cluster_connection_states.ClusterConnectionStates",
-        "One attempt at a node: DNS, TCP, TLS, ApiVersions and SASL together, until it is ready. Doubles with each "
-        "failed attempt of the same node; never jittered.",
-        f"{_SIM}/network/test_connect_limit.py::test_expires_on_its_millisecond",
+        "One attempt at a node: DNS, TCP, TLS, ApiVersions and SASL together, until it is ready; never jittered. Given "
+        "without socket.connection.setup.timeout.max.ms it is the limit of every attempt; otherwise it doubles with "
+        "each failed attempt of the same node. Above the API timeout it is cut by that. connections.timeout.ms is the same.",
+        f"{_SIM}/network/test_connect_limit.py::test_a_connect_timeout_given_alone_is_the_limit_of_every_attempt",
     ),
     Limit(
         "socket.connection.setup.timeout.max.ms",
         ClientConfig,
         "",
         f"{_NETWORK}.cluster_connection_states.ClusterConnectionStates",
-        "The longest that the limit above grows.",
+        "The longest that the connect timeout grows.",
         f"{_SIM}/network/test_connect_limit.py::"
         "test_the_limit_doubles_per_failed_attempt_up_to_its_max_and_starts_afresh_after_a_success",
     ),
@@ -87,8 +97,10 @@ LIMITS = (
         ClientConfig,
         "--request-timeout",
         f"{_NETWORK}.connection.Connection",
-        "One request on the wire, from its sending to its answer; or what is left of the call, where that is less. It "
-        "is TCP_USER_TIMEOUT as well: what the peer's system does not acknowledge for so long ends the connection. "
+        "One request, from its sending to its response, those of connecting (ApiVersions, SASL) included; or what is "
+        "left of the call, where that is less. A request that expires closes its connection. A look-up whose call ends "
+        "first is abandoned instead: its connection stays open until request.timeout.ms. It "
+        "is TCP_USER_TIMEOUT as well: what the peer's system does not acknowledge for that long ends the connection. "
         "JoinGroup alone may take longer, max.poll.interval.ms and 5 s, for which a coordinator may hold it.",
         f"{_SIM}/network/test_requests.py::test_a_request_expires_on_its_millisecond_and_takes_its_connection_along",
     ),
@@ -105,11 +117,34 @@ LIMITS = (
         "close(timeout)",
         None,
         "--close-timeout",
-        "kctl.client.producer.sender.Sender",
-        "Closing a client: delivering or abandoning what is outstanding, and ending its thread. For `kctl produce` it "
-        "starts at the end of the input, where it is given, and is spent once.",
-        f"{_SIM}/producer/test_limits.py::test_close_ends_at_its_timeout_and_every_future_with_a_cause",
+        "kctl.client.consumer.consumer.Consumer",
+        "Closing a consumer: automatic commit, LeaveGroup, closing the connections. Each request has "
+        "request.timeout.ms at most.",
+        f"{_SIM}/groups/test_close.py::test_the_default_is_30_seconds",
         show_duration(DEFAULT_CLOSE_MS),
+        "consumer",
+    ),
+    Limit(
+        "close(timeout)",
+        None,
+        "--close-timeout",
+        "kctl.client.producer.sender.Sender",
+        "Closing a producer: delivering the records that were sent, failing the rest, ending its thread. For `kctl "
+        "produce` it starts at the end of the input, where it is given, and is spent once.",
+        f"{_SIM}/producer/test_limits.py::test_close_ends_at_its_timeout_and_every_future_with_a_cause",
+        f"none: each record has its own limit ({show_duration(DEFAULT_CLOSE_MS)} with kctl)",
+        "producer",
+    ),
+    Limit(
+        "close()",
+        None,
+        "",
+        "kctl.client.admin.admin.Admin",
+        "Closing an admin client: it has no thread and nothing to deliver, so it closes its connections and takes no "
+        "timeout.",
+        f"{_SIM}/admin/test_admin.py::test_a_closed_admin_refuses_and_closes_again",
+        "none: it waits for nothing",
+        "admin",
     ),
     Limit(
         "flush(timeout)",

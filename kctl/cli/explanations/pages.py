@@ -82,7 +82,7 @@ def broker_page(error: ErrorCode) -> Page:
 
 def limit_page(limit: Limit) -> Page:
     """Return the page of a limit."""
-    of = "" if limit.kind is None or limit.kind.KIND == "client" else f" of the {limit.kind.KIND}"
+    of = "" if limit.client == "every" else f" of the {limit.client}"
     flag = f" ({limit.flag})" if limit.flag else ""
     declared = limit.kind.PROPERTIES[limit.name] if limit.kind is not None else None
     return Page(

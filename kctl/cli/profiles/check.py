@@ -47,6 +47,7 @@ QUIET = ("env", "file")
 UNKNOWN_LOGIN = "unknown.UnknownLoginModule required;"
 """Stands for a sasl.jaas.config that cannot be known now."""
 PAIRS = (
+    ("socket.connection.setup.timeout.ms", "default.api.timeout.ms"),
     ("request.timeout.ms", "default.api.timeout.ms"),
     ("retry.backoff.ms", "default.api.timeout.ms"),
 )

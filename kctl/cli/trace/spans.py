@@ -13,6 +13,7 @@ from kctl.client.events import (
     Lost,
     Phase,
     Ready,
+    RequestAbandoned,
     RequestExpired,
     RequestSent,
     ResponseReceived,
@@ -80,7 +81,7 @@ class Spans:
             self._requests[event.target, event.correlation_id] = span
         elif isinstance(event, ResponseReceived):
             self._end_request(event.target, event.correlation_id, event.at_ms, End.DONE)
-        elif isinstance(event, RequestExpired):
+        elif isinstance(event, RequestExpired | RequestAbandoned):
             self._end_request(event.target, event.correlation_id, event.at_ms, End.EXPIRED)
 
     def _on_started(self, event: Started) -> None:

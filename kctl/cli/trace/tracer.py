@@ -21,6 +21,7 @@ from kctl.client.events import (
     PhaseDone,
     PositionReset,
     Ready,
+    RequestAbandoned,
     RequestExpired,
     RequestSent,
     ResponseReceived,
@@ -93,6 +94,8 @@ def _words(event: Event) -> str:
             return f"closed: {event.reason}"
         case RequestExpired():
             return f"{event.api} #{event.correlation_id} not answered in {event.limit_ms} ms"
+        case RequestAbandoned():
+            return f"{event.api} #{event.correlation_id} not answered in {event.limit_ms} ms, when its call ended"
         case Throttled():
             return f"{event.api} throttled for {event.throttle_ms} ms"
         case RequestSent() | ResponseReceived():

@@ -33,12 +33,13 @@ class ClientConfig(SecurityConfig):
     socket_connection_setup_timeout_ms = duration(
         "socket.connection.setup.timeout.ms",
         10_000,
-        "Limit of DNS, TCP, TLS, ApiVersions and SASL together, doubling per failed attempt of a node.",
+        "Limit of DNS, TCP, TLS, ApiVersions and SASL together. Given alone it is the limit of every attempt; "
+        "otherwise it doubles per failed attempt of a node.",
         low=1,
         alias="connections.timeout.ms",
     )
     socket_connection_setup_timeout_max_ms = duration(
-        "socket.connection.setup.timeout.max.ms", 30_000, "The longest that the connection limit grows.", low=1
+        "socket.connection.setup.timeout.max.ms", 30_000, "Longest that the connection limit grows.", low=1
     )
     connections_max_idle_ms = duration(
         "connections.max.idle.ms", 540_000, "A connection idle for so long is closed; -1: never.", low=-1
@@ -102,10 +103,15 @@ class ClientConfig(SecurityConfig):
         if not self.bootstrap_servers:
             raise ConfigError("bootstrap.servers is not set: name at least one host:port", key="bootstrap.servers")
         self._settle_security_protocol()
+        # A connect timeout given alone is the limit of every attempt. Source: the draft of KIP-601. Differs: in Java it
+        # is the limit of the first attempt and doubles.
+        connect, longest_connect = kind.socket_connection_setup_timeout_ms, kind.socket_connection_setup_timeout_max_ms
+        if self.is_given(connect):
+            self._default(longest_connect, self.values[connect.name])
         # A first limit set by hand above the default ceiling lifts the ceiling: a limit is exactly what was asked.
         # Differs: Java cuts the connection limit silently and turns the growing back-off off.
         for first, longest in (
-            (kind.socket_connection_setup_timeout_ms, kind.socket_connection_setup_timeout_max_ms),
+            (connect, longest_connect),
             (kind.reconnect_backoff_ms, kind.reconnect_backoff_max_ms),
             (kind.retry_backoff_ms, kind.retry_backoff_max_ms),
         ):
@@ -115,9 +121,6 @@ class ClientConfig(SecurityConfig):
             name = kind.client_dns_lookup.name
             text = f"{name}={self.client_dns_lookup} is not supported: list the canonical names in bootstrap.servers"
             raise ConfigError(text, key=name)
-        connect, api = kind.socket_connection_setup_timeout_ms, self.api_timeout_property()
-        if self._both_given(connect, api) and self.values[connect.name] > self.values[api.name]:
-            self._refuse(connect, api, "the connection would be given longer than the whole call")
 
     def _settle_ceiling(self, first: Property[int], longest: Property[int]) -> None:
         if self._both_given(first, longest):

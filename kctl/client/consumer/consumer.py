@@ -275,7 +275,8 @@ class Consumer:
             TopicAuthorizationFailedError and other BrokerErrors that trying again does not cure.
             AuthenticationError, WrongPeerError, TlsError: no broker lets us in.
             WakeupError: wakeup() was called.
-        Source: KIP-266. Differs: an unknown topic is no error here; see `waiting_for`.
+        Source: KIP-266. Differs: an unknown topic is no error here; see `waiting_for`. The timeout may be left out:
+        default.api.timeout.ms then.
         """
         result = self._poll(timeout)
         if result is None:
@@ -352,7 +353,8 @@ class Consumer:
         """Return the partitions of a topic by number.
 
         Raises: UnknownTopicOrPartitionError, TopicAuthorizationFailedError, ApiTimeout.
-        Differs: Java returns null for an unknown topic.
+        Source: KIP-266. Differs: a broker is always asked, so that the answer is newer than the call; KIP-266 asks only
+        where no metadata of the topic is known. Java returns null for an unknown topic.
         """
         return list(self._side.lookups.topics((topic,), self._timer(timeout))[topic])
 
@@ -404,7 +406,7 @@ class Consumer:
         Raises:
             IllegalStateError: enable.metrics.push=false.
             UnsupportedVersionError, ApiTimeout: the broker is older than 3.7, takes no client metrics, or is silent.
-        Source: KIP-714. Differs: no metrics are sent.
+        Source: KIP-714. Differs: no metrics are sent, and the timeout may be left out: default.api.timeout.ms then.
         """
         if not self._config.enable_metrics_push:
             raise IllegalStateError("client_instance_id() needs enable.metrics.push=true")

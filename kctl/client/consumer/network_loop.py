@@ -143,6 +143,7 @@ class NetworkLoop:
                 timeout_ms=request.timeout_ms,
                 on_done=request.on_done,
                 max_version=request.max_version,
+                wanted_until_ms=request.wanted_until_ms,
             )
 
     # --- from the application ---------------------------------------------------------------------------------------

@@ -47,10 +47,12 @@ _CLOSED_HINTS = {
 }
 
 
-def expired(target: Target, phase: Phase, limit_ms: int, elapsed_ms: int) -> TransportError:
-    """Return the error of an attempt that was not ready within its limit."""
+def expired(
+    target: Target, phase: Phase, limit_ms: int, elapsed_ms: int, flag: str = "--connect-timeout"
+) -> TransportError:
+    """Return the error of an attempt that was not ready within its limit, which is the option `flag`."""
     what, hint = _WAITED_FOR[phase]
-    text = f"{what} in {elapsed_ms} ms of {limit_ms} ms (--connect-timeout)"
+    text = f"{what} in {elapsed_ms} ms of {limit_ms} ms ({flag})"
     return located(target, phase, ConnectTimeout(text, limit_ms=limit_ms, elapsed_ms=elapsed_ms, hint=hint))
 
 

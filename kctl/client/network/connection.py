@@ -72,7 +72,8 @@ class Connection:
     ) -> None:
         """
         Args:
-            request_timeout_ms: for the renewal of a SASL session, behind what is in flight.
+            request_timeout_ms: for each request of the handshake, and for the renewal of a SASL session, behind what is
+                in flight.
             jitter: a random number from 0 to 1.
             notes: what other connections to the same listener have learnt.
         """
@@ -151,13 +152,20 @@ class Connection:
         return arrived
 
     def next_deadline_ms(self) -> int:
-        """Return the instant at which the first request expires, or the session has to be renewed."""
+        """Return the instant at which the first request expires or is abandoned, or the session has to be renewed."""
         renew_at_ms = FOREVER_MS if self._session.is_renewing else self._session.renew_at_ms
-        return min([renew_at_ms, *(request.deadline_at_ms for request in self._pending())])
+        return min([renew_at_ms, *(min(each.deadline_at_ms, each.wanted_until_ms) for each in self._pending())])
 
     def expired_request(self, now_ms: int) -> InFlight | None:
         """Return a request whose time is up, if there is one."""
         return next((request for request in self._pending() if now_ms >= request.deadline_at_ms), None)
+
+    def take_abandoned(self, now_ms: int) -> list[InFlight]:
+        """Return the requests whose calls have ended since the last look; they stay in flight until they expire."""
+        abandoned = [request for request in self._pending() if now_ms >= request.wanted_until_ms]
+        for request in abandoned:
+            request.wanted_until_ms = FOREVER_MS
+        return abandoned
 
     def _pending(self) -> Sequence[InFlight]:
         if not self._session.held:
@@ -231,11 +239,17 @@ class Connection:
             return connect_errors.no_word_in_tls(self.target, elapsed_ms, error)
         return connect_errors.lost(self.target, self.phase, elapsed_ms, error, unframed)
 
-    def expired(self, limit_ms: int, now_ms: int) -> KafkaError:
-        """Return the error of a connection that was not ready by its deadline."""
+    def expired(self, limit_ms: int, now_ms: int, overdue: InFlight | None = None) -> KafkaError:
+        """Return the error of a connection that was not ready by its deadline.
+
+        Args: overdue: the request of the handshake that expired first, if one did.
+        """
         unframed = self._foreign_bytes()
         if unframed:
             return connect_errors.wrong_peer(self.target, self.phase, unframed)
+        if overdue is not None:
+            elapsed_ms = now_ms - overdue.sent_at_ms
+            return connect_errors.expired(self.target, self.phase, limit_ms, elapsed_ms, "--request-timeout")
         return connect_errors.expired(self.target, self.phase, limit_ms, now_ms - self.started_at_ms)
 
     def _foreign_bytes(self) -> bytes:
@@ -255,7 +269,16 @@ class Connection:
 
     # --- requests -----------------------------------------------------------------------------------------------------
 
-    def send(self, request: Request, version: int, *, now_ms: int, deadline_at_ms: int, on_done: OnDone | None) -> None:
+    def send(
+        self,
+        request: Request,
+        version: int,
+        *,
+        now_ms: int,
+        deadline_at_ms: int,
+        on_done: OnDone | None,
+        wanted_until_ms: int = FOREVER_MS,
+    ) -> None:
         """Queue one request; its answer comes out of `receive`. One with `on_done` waits for a renewal under way."""
         correlation_id, frame = self._frame(request, version)
         in_flight = InFlight(
@@ -266,6 +289,7 @@ class Connection:
             sent_at_ms=now_ms,
             deadline_at_ms=deadline_at_ms,
             on_done=on_done,
+            wanted_until_ms=wanted_until_ms,
         )
         queued = HeldRequest(request.NAME, version, correlation_id, frame, in_flight)
         if self._session.is_renewing and on_done is not None:
@@ -340,9 +364,10 @@ class Connection:
         self._ask(now_ms)
 
     def _ask(self, now_ms: int) -> None:
-        """Send the next request of the handshake; it lives under the connect deadline, so it has none of its own."""
+        """Send the next request of the handshake, under request.timeout.ms and the connect timeout."""
         request, version = self._handshake.next_request(self.state)
-        self.send(request, version, now_ms=now_ms, deadline_at_ms=FOREVER_MS, on_done=None)
+        deadline_at_ms = min(FOREVER_MS, now_ms + self._request_timeout_ms)
+        self.send(request, version, now_ms=now_ms, deadline_at_ms=deadline_at_ms, on_done=None)
 
     def _on_frame(self, frame: bytes, now_ms: int) -> None:
         if not self.in_flight:

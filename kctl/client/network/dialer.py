@@ -107,7 +107,8 @@ class Dialer:
 
     def next_deadline_ms(self) -> int:
         attempts = [entry.attempt for entry in self._attempting.values() if entry.attempt is not None]
-        return min((attempt.next_deadline_ms() for attempt in attempts), default=FOREVER_MS)
+        connecting = [each.next_deadline_ms() for attempt in attempts for each in attempt.connecting.values()]
+        return min([FOREVER_MS, *(attempt.next_deadline_ms() for attempt in attempts), *connecting])
 
     def won(self, entry: NodeEntry, connection: Connection, now_ms: int) -> None:
         """Give the node its first ready connection; hang up its other addresses."""
@@ -138,6 +139,19 @@ class Dialer:
             elapsed_ms = now_ms - connection.started_at_ms
             self._events(Expired(now_ms, connection.target, connection.phase, limit_ms, elapsed_ms, error))
             self._ended(entry, connection, error, now_ms)
+        for entry in list(self._attempting.values()):
+            for connection in list(entry.attempt.connecting.values() if entry.attempt is not None else ()):
+                self._expire_handshake(entry, connection, now_ms)
+
+    def _expire_handshake(self, entry: NodeEntry, connection: Connection, now_ms: int) -> None:
+        """End a connection of which a request, ApiVersions or SASL, was not answered within request.timeout.ms."""
+        overdue = connection.expired_request(now_ms)
+        if overdue is None:
+            return
+        limit_ms, elapsed_ms = overdue.deadline_at_ms - overdue.sent_at_ms, now_ms - overdue.sent_at_ms
+        error = connection.expired(limit_ms, now_ms, overdue)
+        self._events(Expired(now_ms, connection.target, connection.phase, limit_ms, elapsed_ms, error))
+        self._ended(entry, connection, error, now_ms)
 
     def give_up(self, entry: NodeEntry, reason: str) -> None:
         """End an attempt on our own account; the node is not to blame."""

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+from kctl.client.clock import FOREVER_MS
 from kctl.client.errors import KafkaError
 from kctl.client.protocol.schema import Response
 
@@ -25,9 +26,23 @@ OnDone = Callable[[Answer], None]
 
 
 class InFlight:
-    """One request on the wire; it has until `deadline_at_ms`."""
+    """One request on the wire.
 
-    __slots__ = ("api", "correlation_id", "deadline_at_ms", "on_done", "response_cls", "sent_at_ms", "version")
+    Attributes:
+        deadline_at_ms: when it expires, which ends its connection.
+        wanted_until_ms: when the call that made it ends, where that leaves the connection open (docs/decisions/0008).
+    """
+
+    __slots__ = (
+        "api",
+        "correlation_id",
+        "deadline_at_ms",
+        "on_done",
+        "response_cls",
+        "sent_at_ms",
+        "version",
+        "wanted_until_ms",
+    )
 
     def __init__(
         self,
@@ -39,6 +54,7 @@ class InFlight:
         sent_at_ms: int,
         deadline_at_ms: int,
         on_done: OnDone | None,
+        wanted_until_ms: int = FOREVER_MS,
     ) -> None:
         self.api = api
         self.version = version
@@ -46,5 +62,6 @@ class InFlight:
         self.response_cls = response_cls
         self.sent_at_ms = sent_at_ms
         self.deadline_at_ms = deadline_at_ms
+        self.wanted_until_ms = wanted_until_ms
         self.on_done = on_done
         """None for the requests of the handshake, which are answered to the connection itself."""

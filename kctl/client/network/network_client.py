@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from kctl.client.backoff import ExponentialBackoff
+from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import Node
 from kctl.client.config import ClientConfig
 from kctl.client.errors import (
@@ -22,7 +23,7 @@ from kctl.client.errors import (
     RequestTimeout,
     UnsupportedVersionError,
 )
-from kctl.client.events import EventSink, Lost, RequestExpired, Throttled, ignore_events
+from kctl.client.events import EventSink, Lost, RequestAbandoned, RequestExpired, Throttled, ignore_events
 from kctl.client.network import connect_errors
 from kctl.client.network.acceptance import Acceptance
 from kctl.client.network.advertised import AdvertisedAddresses
@@ -224,11 +225,14 @@ class NetworkClient:
         on_done: OnDone,
         expect_response: bool = True,
         max_version: int | None = None,
+        wanted_until_ms: int = FOREVER_MS,
     ) -> None:
         """Send a request to a ready node; a later poll calls `on_done` exactly once.
 
         Args:
-            timeout_ms: how long the answer may take: min(what is left of the call, request.timeout.ms).
+            timeout_ms: how long the answer may take before the connection is closed.
+            wanted_until_ms: when the call that wants it ends, if the connection is to outlive it: the request is then
+                reported as abandoned, and stays in flight for the rest of `timeout_ms`.
             expect_response: False for Produce with acks=0; `on_done` then gets neither response nor error, once the
                 system has taken the bytes.
             max_version: the newest version the caller can use, if not the newest declared.
@@ -245,7 +249,14 @@ class NetworkClient:
             version = connection.versions.choose(type(request), max_version)
             if expect_response:
                 deadline_at_ms = self.clock.start_ms() + timeout_ms
-                connection.send(request, version, now_ms=now_ms, deadline_at_ms=deadline_at_ms, on_done=on_done)
+                connection.send(
+                    request,
+                    version,
+                    now_ms=now_ms,
+                    deadline_at_ms=deadline_at_ms,
+                    on_done=on_done,
+                    wanted_until_ms=wanted_until_ms,
+                )
             else:
                 connection.send_unanswered(request, version, now_ms)
                 self._unanswered.add(connection, Unanswered(node_id, version, on_done))
@@ -369,6 +380,10 @@ class NetworkClient:
                 request = entry.connection.expired_request(now_ms)
                 if request is not None:
                     self._request_expired(entry, entry.connection, request, now_ms)
+                    continue
+                for each in entry.connection.take_abandoned(now_ms):
+                    target, limit_ms = entry.connection.target, now_ms - each.sent_at_ms
+                    self._events(RequestAbandoned(now_ms, target, each.api, each.correlation_id, limit_ms))
         for channel in self._idle_expiry.evict_idle(now_ms):
             found = self._channels.find(channel)
             assert found is not None

@@ -123,5 +123,19 @@ class Replies:
         finally:
             HANDLERS[key] = handler
 
+    @staticmethod
+    @contextmanager
+    def silent(api: str, is_silent: Callable[[], bool]) -> Iterator[None]:
+        """Let nodes leave the requests of an API without an answer while `is_silent`, for as long as this lasts."""
+        (key,) = [key for key, handler in HANDLERS.items() if api == handler.request.NAME]
+        handler = HANDLERS[key]
+        HANDLERS[key] = handler._replace(
+            handle=lambda call, request: None if is_silent() else handler.handle(call, request)
+        )
+        try:
+            yield
+        finally:
+            HANDLERS[key] = handler
+
     def _wrapped(self, handler: Handler[Any]) -> Callable[[Call, Any], Response | None]:
         return lambda call, request: self.answer(handler, call, request)

@@ -1,4 +1,4 @@
-"""A request stays on the wire until request.timeout.ms, however short the call was that wanted it."""
+"""A look-up stays on the wire until request.timeout.ms: a short call ends at its deadline without its connection."""
 
 from collections.abc import Callable, Iterator
 
@@ -7,7 +7,7 @@ import pytest
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.errors import ApiTimeout
-from kctl.client.events import Closed, Event, Lost, RequestExpired, RequestSent
+from kctl.client.events import Closed, Event, Lost, RequestAbandoned, RequestExpired, RequestSent
 from kctl.sandbox import Fault
 from kctl.sandbox.sim import Hub, sim_runtime
 from tests.sim.groups.scene import GROUP, GroupScene
@@ -65,6 +65,8 @@ def test_a_short_call_to_a_silent_broker_loses_no_connection(scene: GroupScene, 
             assert caught.value.waiting_for
             assert [event.api for event in watched.events if isinstance(event, RequestSent)] == [api]
             consumer.poll(2)
+            abandoned = [event for event in watched.events if isinstance(event, RequestAbandoned)]
+            assert [(event.api, event.at_ms - before_ms, event.limit_ms) for event in abandoned] == [(api, 100, 100)]
             assert watched.of(Closed, Lost, RequestExpired) == [], "it is still asked, and so is the fetch"
             scene.write(0, 3)
             scene.sandbox.heal()

@@ -4,7 +4,7 @@ import pytest
 
 from kctl.client.clock import FOREVER_MS
 from kctl.client.errors import ConnectionRefused, ConnectTimeout
-from kctl.client.events import Expired, Failed, Phase, Started
+from kctl.client.events import Expired, Failed, Phase, PhaseDone, Started
 from kctl.sandbox.faults import Fault
 from kctl.sandbox.sim import Hub
 from tests.sim.network.bench import Bench
@@ -64,6 +64,31 @@ def test_the_limit_doubles_per_failed_attempt_up_to_its_max_and_starts_afresh_af
         node.faults.start(Fault.BLACKHOLE)
         bench.connect(until_ms=hub.now_ms + 1000)
         assert bench.seen(Expired)[-1].limit_ms == 1000
+
+
+@pytest.mark.parametrize("name", ["socket.connection.setup.timeout.ms", "connections.timeout.ms"])
+def test_a_connect_timeout_given_alone_is_the_limit_of_every_attempt(name: str) -> None:
+    with Hub() as hub:
+        bench = Bench(hub, **{name.replace(".", "_"): 1000})
+        bench.nodes[0].faults.start(Fault.BLACKHOLE)
+        bench.connect(until_ms=9_900)
+        limits = [(expired.limit_ms, expired.elapsed_ms) for expired in bench.seen(Expired)]
+        assert len(limits) >= 4
+        assert set(limits) == {(1000, 1000)}
+
+
+@pytest.mark.parametrize("fault", [Fault.SILENCE, Fault.FREEZE])
+def test_a_request_of_the_handshake_expires_after_the_request_timeout(fault: Fault) -> None:
+    with Hub() as hub:
+        bench = Bench(hub, request_timeout_ms=400, **LIMIT)
+        bench.nodes[0].faults.start(fault)
+        bench.connect(until_ms=999)
+        first = bench.seen(Expired)[0]
+        tcp_done_at_ms = next(event.at_ms for event in bench.seen(PhaseDone) if event.phase is Phase.TCP)
+        assert (first.phase, first.limit_ms, first.at_ms) == (Phase.APIVERSIONS, 400, tcp_done_at_ms + 400)
+        assert "400 ms of 400 ms (--request-timeout)" in str(first.error)
+        bench.nodes[0].faults.heal()
+        assert bench.connect(until_ms=2000)
 
 
 def test_all_connections_that_expire_together_are_evicted_in_one_poll() -> None:

@@ -51,7 +51,8 @@ def test_no_servers(command: tuple[str, ...]) -> None:
 
 @everywhere
 def test_impossible_limits_name_both(command: tuple[str, ...]) -> None:
-    ended = run_in_process(*command, "-b", "127.0.0.1:1", "--connect-timeout", "10s", "--api-timeout", "5s")
+    limits = ("--connect-timeout", "10s", "-X", "socket.connection.setup.timeout.max.ms=5000")
+    ended = run_in_process(*command, "-b", "127.0.0.1:1", *limits)
     assert (ended.code, ended.stdout) == (2, b"")
     assert "socket.connection.setup.timeout.ms=10000" in ended.stderr
     assert "=5000" in ended.stderr

@@ -129,17 +129,25 @@ def test_an_alias_is_the_same_property() -> None:
         ClientConfig.parse({**HERE, "connections.timeout.ms": "0"})
 
 
-def test_connecting_cannot_take_longer_than_the_whole_call() -> None:
-    with pytest.raises(ConfigError) as caught:
-        ClientConfig.parse({**HERE, "connections.timeout.ms": "3000", "default.api.timeout.ms": "2000"})
-    assert str(caught.value) == (
-        "socket.connection.setup.timeout.ms=3000 and default.api.timeout.ms=2000 cannot both hold: "
-        "the connection would be given longer than the whole call"
+@pytest.mark.parametrize("name", ["connections.timeout.ms", "socket.connection.setup.timeout.ms"])
+def test_a_connect_timeout_given_alone_limits_every_attempt(name: str) -> None:
+    config = ClientConfig.parse({**HERE, name: "2000"})
+    assert (config.socket_connection_setup_timeout_ms, config.socket_connection_setup_timeout_max_ms) == (2000, 2000)
+    growing = ClientConfig.parse({**HERE, name: "2000", "socket.connection.setup.timeout.max.ms": "9000"})
+    assert (growing.socket_connection_setup_timeout_ms, growing.socket_connection_setup_timeout_max_ms) == (2000, 9000)
+    default = ClientConfig.parse(HERE)
+    assert (default.socket_connection_setup_timeout_ms, default.socket_connection_setup_timeout_max_ms) == (
+        10_000,
+        30_000,
     )
-    with pytest.raises(ConfigError, match=r"max.block.ms=2000 cannot both hold"):
-        ProducerConfig.parse({**HERE, "connections.timeout.ms": "3000", "max.block.ms": "2000"})
-    # One of them alone is no contradiction: the call's limit cuts the other.
-    assert ClientConfig.parse({**HERE, "default.api.timeout.ms": "2000"}).api_timeout_ms == 2000
+
+
+def test_a_connect_timeout_above_the_api_timeout_is_accepted() -> None:
+    """The deadline of the call cuts it."""
+    config = ClientConfig.parse({**HERE, "connections.timeout.ms": "3000", "default.api.timeout.ms": "2000"})
+    assert (config.socket_connection_setup_timeout_ms, config.api_timeout_ms) == (3000, 2000)
+    producer = ProducerConfig.parse({**HERE, "connections.timeout.ms": "3000", "max.block.ms": "2000"})
+    assert (producer.socket_connection_setup_timeout_ms, producer.api_timeout_ms) == (3000, 2000)
 
 
 @pytest.mark.parametrize("name", ["socket.connection.setup.timeout", "reconnect.backoff", "retry.backoff"])

@@ -5,7 +5,7 @@ from random import Random
 from typing import cast
 
 from kctl.client.backoff import ExponentialBackoff
-from kctl.client.clock import ManualClock
+from kctl.client.clock import FOREVER_MS, ManualClock
 from kctl.client.cluster import Cluster, Node, PartitionInfo, TopicInfo, TopicPartition
 from kctl.client.cluster_client import ClusterClient, LedgerMark
 from kctl.client.config import ConsumerConfig
@@ -137,14 +137,28 @@ class FakeClient:
         return self.metadata.due_at_ms() == 0
 
     def send(
-        self, node_id: int, request: Request, *, timeout_ms: int, on_done: OnDone, max_version: int | None = None
+        self,
+        node_id: int,
+        request: Request,
+        *,
+        timeout_ms: int,
+        on_done: OnDone,
+        max_version: int | None = None,
+        wanted_until_ms: int = FOREVER_MS,
     ) -> None:
-        self.sent.append(Outgoing(node_id, request, timeout_ms, on_done, max_version))
+        self.sent.append(Outgoing(node_id, request, timeout_ms, on_done, max_version, wanted_until_ms=wanted_until_ms))
 
     def ask(
-        self, node_id: int, request: Request, *, timeout_ms: int, on_done: OnDone, max_version: int | None = None
+        self,
+        node_id: int,
+        request: Request,
+        *,
+        timeout_ms: int,
+        on_done: OnDone,
+        max_version: int | None = None,
+        wanted_until_ms: int = FOREVER_MS,
     ) -> None:
-        self.sent.append(Outgoing(node_id, request, timeout_ms, on_done, max_version, is_for_any=True))
+        self.sent.append(Outgoing(node_id, request, timeout_ms, on_done, max_version, True, wanted_until_ms))
 
     def poll(self, timeout_ms: int) -> None:
         self.polled_ms.append(timeout_ms)

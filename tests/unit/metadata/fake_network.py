@@ -104,6 +104,7 @@ class FakeNetwork(NetworkClient):
         on_done: OnDone,
         expect_response: bool = True,
         max_version: int | None = None,
+        wanted_until_ms: int = FOREVER_MS,
     ) -> None:
         assert node_id in self.up
         self.sent.append(SentRequest(node_id, request, timeout_ms, on_done, self.clock.now_ms(), max_version))

@@ -146,7 +146,7 @@ class CommittedManager:
                 self._request_timeout_ms,
                 lambda answer: self._on_answer(each, wanted, answer),
                 LAST_VERSION_WITH_NAMES,
-            )
+            )._replace(wanted_until_ms=each.deadline_at_ms)
         ]
 
     def _request(self, wanted: Iterable[TopicPartition]) -> OffsetFetchRequest:

@@ -182,7 +182,7 @@ class OffsetsManager:
         for node_id, found in by_leader.items():
             entries = [(query, info) for query, info in found if self._is_open(query)]
             if entries and self._leaders.is_ready(node_id):
-                requests.append(self._request(node_id, entries, call.isolation_level))
+                requests.append(self._request(node_id, entries, call.isolation_level, call.deadline_at_ms))
                 self._tell_asked(call, node_id, [query for query, _ in entries], now_ms)
             elif entries:
                 self._not_ready(node_id, [query for query, _ in entries])
@@ -196,7 +196,7 @@ class OffsetsManager:
                 self._report(LookupNews(query.call_id, query.topic_partition, reason))
 
     def _request(
-        self, node_id: int, entries: list[tuple[OffsetQuery, PartitionInfo]], isolation_level: int
+        self, node_id: int, entries: list[tuple[OffsetQuery, PartitionInfo]], isolation_level: int, wanted_until_ms: int
     ) -> Outgoing:
         by_topic: dict[str, list[ListOffsetsPartition]] = {}
         for query, info in entries:
@@ -214,8 +214,13 @@ class OffsetsManager:
             topics=[ListOffsetsTopic(name=topic, partitions=partitions) for topic, partitions in by_topic.items()],
         )
         queries = {query.topic_partition: query for query, _ in entries}
-        timeout_ms = self._config.request_timeout_ms
-        return Outgoing(node_id, request, timeout_ms, lambda answer: self._on_answer(queries, answer))
+        return Outgoing(
+            node_id,
+            request,
+            self._config.request_timeout_ms,
+            lambda answer: self._on_answer(queries, answer),
+            wanted_until_ms=wanted_until_ms,
+        )
 
     # --- answers ----------------------------------------------------------------------------------------------------
 

@@ -74,8 +74,14 @@ class TelemetryManager:
         if self._node is None:
             return Poll([], deadline_at_ms)
         request = GetTelemetrySubscriptionsRequest()
-        timeout_ms = self._request_timeout_ms
-        asked = Outgoing(self._node.node_id, request, timeout_ms, self._on_answer, is_for_any=True)
+        asked = Outgoing(
+            self._node.node_id,
+            request,
+            self._request_timeout_ms,
+            self._on_answer,
+            is_for_any=True,
+            wanted_until_ms=max(self._calls.values()),
+        )
         return Poll([asked], deadline_at_ms)
 
     def _on_answer(self, answer: Answer) -> None:

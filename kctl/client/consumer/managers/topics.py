@@ -94,8 +94,16 @@ class TopicsManager:
             if node is not None:
                 each.node = node
                 request = request_for(each.question.topics)
-                on_done = partial(self._on_answer, each)
-                requests.append(Outgoing(node.node_id, request, self._request_timeout_ms, on_done, is_for_any=True))
+                requests.append(
+                    Outgoing(
+                        node.node_id,
+                        request,
+                        self._request_timeout_ms,
+                        partial(self._on_answer, each),
+                        is_for_any=True,
+                        wanted_until_ms=each.question.deadline_at_ms,
+                    )
+                )
         return Poll(requests, deadline_at_ms)
 
     def _on_answer(self, each: OpenQuestion, answer: Answer) -> None:

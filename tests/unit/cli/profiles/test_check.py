@@ -72,8 +72,8 @@ def test_single_properties(bench: Bench, key: str, value: str, level: str, said:
 @pytest.mark.parametrize(
     ("properties", "level", "key", "said"),
     [
-        ({"socket.connection.setup.timeout.ms": "9", "default.api.timeout.ms": "8"}, "error",
-         "socket.connection.setup.timeout.ms", "cannot both hold"),
+        ({"socket.connection.setup.timeout.ms": "9", "default.api.timeout.ms": "8"}, "warning",
+         "socket.connection.setup.timeout.ms", "never reached"),
         ({"delivery.timeout.ms": "5", "request.timeout.ms": "6"}, "error", "delivery.timeout.ms", "cannot both hold"),
         ({"heartbeat.interval.ms": "9", "session.timeout.ms": "9"}, "error", "heartbeat.interval.ms", "cannot both"),
         ({"request.timeout.ms": "9", "default.api.timeout.ms": "8"}, "warning", "request.timeout.ms", "never reached"),

@@ -12,6 +12,7 @@ from kctl.client.events import (
     Lost,
     Phase,
     Ready,
+    RequestAbandoned,
     RequestExpired,
     RequestSent,
     ResponseReceived,
@@ -52,10 +53,13 @@ def test_requests_end_answered_expired_or_with_their_connection() -> None:
         RequestSent(1, FIRST, "Fetch", 17, 2, 40),
         RequestSent(2, FIRST, "Fetch", 17, 3, 40),
         ResponseReceived(7, FIRST, "Metadata", 13, 1, 80, 7),
+        RequestSent(3, FIRST, "ListOffsets", 10, 4, 40),
+        RequestAbandoned(13, FIRST, "ListOffsets", 4, 10),
         RequestExpired(31, FIRST, "Fetch", 2, 30),
         Lost(31, FIRST, ERROR),
     )
-    assert [(end, at) for _, _, at, end in found] == [(End.DONE, 7), (End.EXPIRED, 31), (End.FAILED, 31)]
+    ends = [(End.DONE, 7), (End.EXPIRED, 31), (End.FAILED, 31), (End.EXPIRED, 13)]
+    assert [(end, at) for _, _, at, end in found] == ends
 
 
 def test_an_expired_attempt_is_marked_as_such() -> None:
