@@ -80,7 +80,7 @@ LIMITS = (
         f"{_NETWORK}.cluster_connection_states.ClusterConnectionStates",
         "One attempt at a node: DNS, TCP, TLS, ApiVersions and SASL together, until it is ready; never jittered. Given "
         "without socket.connection.setup.timeout.max.ms it is the limit of every attempt; otherwise it doubles with "
-        "each failed attempt of the same node. Above the API timeout it is cut by that. connections.timeout.ms is the same.",
+        "each failed attempt of the same node. Above the API timeout it is cut. connections.timeout.ms is the same.",
         f"{_SIM}/network/test_connect_limit.py::test_a_connect_timeout_given_alone_is_the_limit_of_every_attempt",
     ),
     Limit(
