@@ -5,7 +5,7 @@ Owns what the rows show and the exit code of a call in which some topics failed.
 
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,8 +15,9 @@ import typer
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import explain
 from kctl.cli.formats.rows import Row
-from kctl.cli.formats.rows_out import write_rows
+from kctl.cli.formats.rows_out import format_rows, write_lines, write_rows
 from kctl.cli.options import Common, Output, with_common
+from kctl.cli.overtime import interrupted_after
 from kctl.client.config import AdminConfig
 from kctl.client.errors import KafkaError
 
@@ -48,12 +49,15 @@ def list_(
 ) -> int:
     """List the topics that may be seen."""
     output = common.choose_output(*SHAPES)
-    with _admin(common) as admin:
-        listed = admin.list_topics(include_internal=internal).values()
-    rows: list[Row] = [
-        {"name": topic.name, "topic_id": _id_text(topic.topic_id), "internal": topic.is_internal} for topic in listed
-    ]
-    write_rows(common, output, LIST_COLUMNS, rows)
+    with _within_api_timeout(common, "showing the topics"):
+        with _admin(common) as admin:
+            listed = admin.list_topics(include_internal=internal).values()
+        rows: list[Row] = [
+            {"name": topic.name, "topic_id": _id_text(topic.topic_id), "internal": topic.is_internal}
+            for topic in listed
+        ]
+        lines = format_rows(common, output, LIST_COLUMNS, rows)
+    write_lines(common, lines)
     return ExitCode.OK
 
 
@@ -62,10 +66,12 @@ def list_(
 def describe(common: Common, names: Names) -> int:
     """Show the partitions of topics: leader, replicas, and which of them are in sync."""
     output = common.choose_output(*SHAPES)
-    with _admin(common) as admin:
-        results = admin.describe_topics(_distinct(names))
-    rows = [row for name in results.done for row in _partition_rows(results.done[name])]
-    write_rows(common, output, DESCRIBE_COLUMNS, rows)
+    with _within_api_timeout(common, "showing the partitions"):
+        with _admin(common) as admin:
+            results = admin.describe_topics(_distinct(names))
+        rows = [row for name in results.done for row in _partition_rows(results.done[name])]
+        lines = format_rows(common, output, DESCRIBE_COLUMNS, rows)
+    write_lines(common, lines)
     return _tell_failures(common, results.done, results.failed)
 
 
@@ -134,6 +140,12 @@ def delete(
 
 
 # --- what they share ------------------------------------------------------------------------------------------------
+
+
+def _within_api_timeout(common: Common, doing: str) -> AbstractContextManager[None]:
+    """Interrupt a block of one call and what is made of its response, when it takes longer than the API timeout."""
+    timeout_ms = common.settings.parse(AdminConfig).api_timeout_ms
+    return interrupted_after(timeout_ms, common.environment.clock, doing)
 
 
 @contextmanager

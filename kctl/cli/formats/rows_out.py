@@ -1,6 +1,6 @@
 """Rows on stdout, in the shape that was asked for. Shown by tests/cli/test_topics.py and tests/cli/test_pipeline.py."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from kctl.cli.data_out import DataOut
 from kctl.cli.formats.rows import Row, json_lines, json_text, table_lines
@@ -9,11 +9,21 @@ from kctl.cli.options import Common, Output
 
 def write_rows(common: Common, output: Output, columns: Sequence[str], rows: Sequence[Row]) -> None:
     """Write rows: a table as wide as the terminal, if there is one; JSON, or JSON lines."""
-    out = DataOut(common.environment.stdout)
+    write_lines(common, format_rows(common, output, columns, rows))
+
+
+def format_rows(common: Common, output: Output, columns: Sequence[str], rows: Sequence[Row]) -> list[str]:
+    """Return the rows as `write_rows` writes them, for `write_lines`."""
     if output is Output.JSON:
-        out.write_line(json_text(rows))
-    else:
-        lines = table_lines(columns, rows, common.environment.table_width)
-        for line in lines if output is Output.TABLE else json_lines(rows):
-            out.write_line(line)
+        return [json_text(rows)]
+    return list(
+        table_lines(columns, rows, common.environment.table_width) if output is Output.TABLE else json_lines(rows)
+    )
+
+
+def write_lines(common: Common, lines: Iterable[str]) -> None:
+    """Write lines to stdout."""
+    out = DataOut(common.environment.stdout)
+    for line in lines:
+        out.write_line(line)
     out.flush()

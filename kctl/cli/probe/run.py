@@ -72,9 +72,12 @@ def _round(plan: Plan, runtime: Runtime, report: Report, take: EventSink, number
     try:
         _poll_to_the_end(prober, timer, report.draw)
     finally:
+        untried = prober.waiting + prober.left_out
         prober.close()
     wall_ms = runtime.clock.wall_ms()
-    findings = judge(prober.reports, prober.coordinator, wall_ms=wall_ms, cert_warn_ms=plan.cert_warn_ms)
+    findings = judge(
+        prober.reports, prober.coordinator, wall_ms=wall_ms, cert_warn_ms=plan.cert_warn_ms, untried=untried
+    )
     return ProbeResult(
         number,
         timer.start_at_ms,

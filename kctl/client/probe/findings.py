@@ -52,10 +52,14 @@ def judge(
     *,
     wall_ms: int,
     cert_warn_ms: int = 21 * DAY_MS,
+    untried: int = 0,
 ) -> list[Finding]:
     """Return the findings of one round, the gravest first.
 
-    Args: wall_ms: the present, to compare certificates with; cert_warn_ms: how long before its end one is told.
+    Args:
+        wall_ms: the present, to compare certificates with.
+        cert_warn_ms: how long before its end one is told.
+        untried: how many advertised brokers were not tried.
     """
     found = [
         *_failed_bootstrap(reports),
@@ -67,6 +71,7 @@ def judge(
         *_coordinator(coordinator),
         *_idle(reports),
         *_unfinished(reports),
+        *_untried(untried),
         *_certificates(reports, wall_ms, cert_warn_ms),
         *_version_skew(reports),
     ]
@@ -102,10 +107,10 @@ def _failed_bootstrap(reports: Sequence[AddressReport]) -> Iterable[Finding]:
 
 
 def _failed_advertised(reports: Sequence[AddressReport]) -> Iterable[Finding]:
+    ready_ids = {report.target.node_id for report in reports if report.is_ready}
     for report in reports:
         if report.advertised and report.error is not None:
-            same_node = [other for other in reports if other.target.node_id == report.target.node_id]
-            is_partial = any(other.is_ready for other in same_node)
+            is_partial = report.target.node_id in ready_ids
             place = f"{report.target.host}:{report.target.port}"
             text = f"bootstrap ok; broker {report.target.node_id} advertises {place}: {_reason(report)}"
             hint = "fix advertised.listeners of that broker, or make the address reachable from here"
@@ -192,6 +197,12 @@ def _unfinished(reports: Sequence[AddressReport]) -> Iterable[Finding]:
             severity = Severity.WARNING if others else Severity.ERROR
             text = f"still in {report.phase.value} when the limit of the whole round (--api-timeout) passed"
             yield Finding("unfinished", severity, str(report.target), text, "give it a longer --api-timeout")
+
+
+def _untried(count: int) -> Iterable[Finding]:
+    if count:
+        text = f"{count} advertised brokers were not tried: the limit of the round, or of a probe's addresses, passed"
+        yield Finding("untried", Severity.WARNING, "", text, "give it a longer --api-timeout")
 
 
 def _certificates(reports: Sequence[AddressReport], wall_ms: int, cert_warn_ms: int) -> Iterable[Finding]:

@@ -6,6 +6,7 @@ It emits events while it runs and fills in reports; `idle.py` has what follows w
 Shown by tests/sim/probe.
 """
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -28,19 +29,23 @@ from kctl.client.events import (
 from kctl.client.network import connect_errors
 from kctl.client.network.address_race import interleave
 from kctl.client.network.channel_table import ChannelTable
-from kctl.client.network.connection import Connection
 from kctl.client.network.connection_factory import ConnectionFactory
 from kctl.client.network.idle_expiry import IdleExpiryManager
 from kctl.client.network.node_entry import NodeEntry
 from kctl.client.network.socket_options import socket_options
+from kctl.client.probe.attempts import NameLookup, ProbeAttempt
 from kctl.client.probe.conversation import Conversation, ask_mechanisms, ask_versions, mechanisms_of
 from kctl.client.probe.idle import IdleHold
 from kctl.client.probe.other_protocol import other_protocol
 from kctl.client.probe.report import AddressReport, CoordinatorReport, tls_report
 from kctl.client.protocol.schema import Response
-from kctl.client.seams import Address, Connected, Disconnected, IoEvent, Lookup, Runtime
+from kctl.client.seams import Address, Connected, Disconnected, IoEvent, Runtime
 
 _NEVER_IDLE = -1
+MOST_NODES = 10_000
+"""How many nodes are probed at most; a response can advertise any number."""
+_NODES_PER_POLL = 100
+"""How many look-ups start in one poll: between polls the caller looks at its deadline."""
 CONNECT_LIMIT, REQUEST_LIMIT, IDLE_WAIT, PAUSE = "--connect-timeout", "--request-timeout", "--idle", "another question"
 
 
@@ -72,56 +77,6 @@ class NextLimit(NamedTuple):
     target: Target
 
 
-class _Name:
-    """A look-up under way."""
-
-    __slots__ = ("deadline_at_ms", "lookup", "report", "started_at_ms", "target")
-
-    def __init__(self, report: AddressReport, lookup: Lookup | None, deadline_at_ms: int) -> None:
-        self.target = report.target
-        self.started_at_ms = report.started_at_ms
-        self.report = report
-        self.lookup = lookup
-        self.deadline_at_ms = deadline_at_ms
-
-
-class _Attempt:
-    """A connection under way and the report that it fills in."""
-
-    __slots__ = (
-        "connection",
-        "conversation",
-        "deadline_at_ms",
-        "idle",
-        "is_asked",
-        "is_retry",
-        "report",
-        "wants_mechanisms",
-    )
-
-    def __init__(self, connection: Connection, report: AddressReport, deadline_at_ms: int, *, is_retry: bool) -> None:
-        self.connection = connection
-        self.report = report
-        self.deadline_at_ms = deadline_at_ms
-        """When it has to be ready."""
-        self.is_retry = is_retry
-        """Whether it is the second one of an address, without credentials: the other protocol, or the mechanisms."""
-        self.wants_mechanisms = is_retry and isinstance(report.error, SaslRequired)
-        self.is_asked = False
-        """Whether the mechanisms were asked for."""
-        self.conversation: Conversation | None = None
-        self.idle: IdleHold | None = None
-
-    @property
-    def next_deadline_ms(self) -> int:
-        """When something is due on a connection that is ready: an answer, or the end of its silence."""
-        if self.idle is not None and not self.idle.is_asked:
-            return self.idle.until_at_ms
-        if self.conversation is not None and self.conversation.again_at_ms is not None:
-            return self.conversation.again_at_ms
-        return self.connection.next_deadline_ms()
-
-
 class Prober:
     """One round. Poll it until `is_done`, then close it."""
 
@@ -149,19 +104,29 @@ class Prober:
         self._idle_expiry = IdleExpiryManager(_NEVER_IDLE)
         self._channels = ChannelTable(self._selector, self.clock, self._idle_expiry, events)
         self._last_number = 0
-        self._names: list[_Name] = []
-        self._attempts: dict[int, _Attempt] = {}
-        self._ready: dict[int, _Attempt] = {}
+        self._names: list[NameLookup] = []
+        self._attempts: dict[int, ProbeAttempt] = {}
+        self._ready: dict[int, ProbeAttempt] = {}
         """Those of the attempts that are ready, and being asked."""
         self._known: dict[tuple[str, int], None] = {}
-        """Places that are probed already, as they were written."""
+        """Places that are probed already or will be, as they were written."""
+        self._next_nodes: deque[Node] = deque()
+        """Advertised brokers whose look-up has not started yet."""
+        self.left_out = 0
+        """How many advertised brokers are not probed, because there are more than `MOST_NODES`."""
         for node in nodes:
-            self._look_up(node, advertised=False)
+            if self._is_new(node):
+                self._look_up(node, advertised=False)
 
     @property
     def is_done(self) -> bool:
         """Whether every address of every node has come to its end."""
-        return not self._names and not self._attempts
+        return not self._names and not self._attempts and not self._next_nodes
+
+    @property
+    def waiting(self) -> int:
+        """How many advertised brokers have not been tried yet."""
+        return len(self._next_nodes)
 
     def next_deadline_ms(self) -> int:
         """Return the instant at which the next limit passes."""
@@ -185,9 +150,11 @@ class Prober:
 
     def poll(self, timeout_ms: int) -> None:
         """Go on: wait for I/O, a limit or `timeout_ms`, whichever is first, and tell what happened."""
+        for _ in range(min(_NODES_PER_POLL, len(self._next_nodes))):
+            self._look_up(self._next_nodes.popleft(), advertised=True)
         self._advance_names(self.clock.now_ms())
         wait_ms = max(0, min(timeout_ms, self.next_deadline_ms() - self.clock.now_ms()))
-        happened = self._selector.poll(0 if self.is_done else wait_ms)
+        happened = self._selector.poll(0 if self.is_done or self._next_nodes else wait_ms)
         now_ms = self.clock.now_ms()
         for event in happened:
             self._on_io(event, now_ms)
@@ -208,15 +175,21 @@ class Prober:
         self._names = []
         self._attempts = {}
         self._ready = {}
+        self._next_nodes.clear()
         self._selector.shutdown()
 
     # --- names --------------------------------------------------------------------------------------------------------
 
-    def _look_up(self, node: Node, *, advertised: bool) -> None:
+    def _is_new(self, node: Node) -> bool:
+        """Note a node to be probed; return False where its place is known."""
         place = (node.host, node.port)
         if place in self._known:
-            return
+            return False
         self._known[place] = None
+        return True
+
+    def _look_up(self, node: Node, *, advertised: bool) -> None:
+        place = (node.host, node.port)
         now_ms = self.clock.now_ms()
         target = Target(self._number(), node.node_id, node.host, node.port, "")
         report = AddressReport(target, advertised=advertised, started_at_ms=now_ms, limit_ms=self._limit_ms)
@@ -226,7 +199,7 @@ class Prober:
         lookup = None
         if place not in self._options.resolve:
             lookup = self._runtime.resolver.lookup(node.host, node.port, self._selector.wakeup)
-        self._names.append(_Name(report, lookup, deadline_at_ms))
+        self._names.append(NameLookup(report, lookup, deadline_at_ms))
 
     def _advance_names(self, now_ms: int) -> None:
         names, self._names = self._names, []
@@ -241,7 +214,7 @@ class Prober:
             else:
                 self._names.append(name)
 
-    def _on_name(self, name: _Name, now_ms: int) -> None:
+    def _on_name(self, name: NameLookup, now_ms: int) -> None:
         elapsed_ms = max(0, now_ms - name.started_at_ms)  # one found in Metadata starts later than this poll looked
         if name.lookup is not None and name.lookup.error is not None:
             dns_error = DnsError(name.lookup.error, hint="check the name")
@@ -274,7 +247,7 @@ class Prober:
             self.reports[behind:behind] = more
         return [found, *more]
 
-    def _name_failed(self, name: _Name, error: KafkaError, elapsed_ms: int) -> None:
+    def _name_failed(self, name: NameLookup, error: KafkaError, elapsed_ms: int) -> None:
         name.report.error, name.report.elapsed_ms, name.report.is_done = error, elapsed_ms, True
 
     # --- connections --------------------------------------------------------------------------------------------------
@@ -296,7 +269,9 @@ class Prober:
         )
         if instead is None:
             connection.started_at_ms = report.started_at_ms  # the limit covers the look-up too
-        self._attempts[connection.channel] = _Attempt(connection, report, deadline_at_ms, is_retry=instead is not None)
+        self._attempts[connection.channel] = ProbeAttempt(
+            connection, report, deadline_at_ms, is_retry=instead is not None
+        )
         self._events(Started(now_ms, connection.target, Phase.TCP, self._limit_ms))
         report.phase = Phase.TCP
         self._channels.dial(NodeEntry(node), connection, address, deadline_at_ms)
@@ -324,7 +299,7 @@ class Prober:
             return
         self._channels.flush(connection)
 
-    def _on_answer(self, attempt: _Attempt, response: Response, elapsed_ms: int, now_ms: int) -> None:
+    def _on_answer(self, attempt: ProbeAttempt, response: Response, elapsed_ms: int, now_ms: int) -> None:
         if attempt.idle is not None:
             attempt.report.idle = attempt.idle.ended(now_ms, None)
             return
@@ -339,7 +314,7 @@ class Prober:
             detail = f"{len(view.brokers)} brokers of cluster {view.cluster_id}"
             self._events(PhaseDone(now_ms, attempt.connection.target, Phase.METADATA, elapsed_ms, detail))
 
-    def _go_on(self, attempt: _Attempt, now_ms: int) -> None:
+    def _go_on(self, attempt: ProbeAttempt, now_ms: int) -> None:
         """Ask the next question of a connection that is ready, or be done with it."""
         report, connection = attempt.report, attempt.connection
         if attempt.is_retry:
@@ -360,7 +335,7 @@ class Prober:
                 self.coordinator = attempt.conversation.coordinator
             self._asked_all(attempt, now_ms)
 
-    def _go_on_again(self, attempt: _Attempt, now_ms: int) -> None:
+    def _go_on_again(self, attempt: ProbeAttempt, now_ms: int) -> None:
         """Note of a second attempt that it got through; ask for the mechanisms first, where they are wanted."""
         if not attempt.wants_mechanisms:
             attempt.report.works_with = other_protocol(self._config.security_protocol)
@@ -371,7 +346,7 @@ class Prober:
         if not attempt.connection.in_flight:
             self._done(attempt, now_ms)
 
-    def _asked_all(self, attempt: _Attempt, now_ms: int) -> None:
+    def _asked_all(self, attempt: ProbeAttempt, now_ms: int) -> None:
         report = attempt.report
         report.elapsed_ms = now_ms - report.started_at_ms
         if self._options.idle_ms:
@@ -389,11 +364,14 @@ class Prober:
     def _on_brokers(self, brokers: Sequence[Node]) -> None:
         if self._options.follow:
             for broker in brokers:
-                self._look_up(broker, advertised=True)
+                if len(self._known) >= MOST_NODES:
+                    self.left_out += (broker.host, broker.port) not in self._known
+                elif self._is_new(broker):
+                    self._next_nodes.append(broker)
 
     # --- ends ---------------------------------------------------------------------------------------------------------
 
-    def _failed(self, attempt: _Attempt, error: KafkaError, now_ms: int) -> None:
+    def _failed(self, attempt: ProbeAttempt, error: KafkaError, now_ms: int) -> None:
         connection = attempt.connection
         if attempt.idle is not None:
             attempt.report.idle = attempt.idle.ended(now_ms, error)
@@ -409,7 +387,7 @@ class Prober:
         self._events(Failed(now_ms, connection.target, phase, elapsed_ms, error))
         self._ended_with(attempt, error, now_ms)
 
-    def _ended_with(self, attempt: _Attempt, error: KafkaError, now_ms: int) -> None:
+    def _ended_with(self, attempt: ProbeAttempt, error: KafkaError, now_ms: int) -> None:
         report = attempt.report
         self._take_notes(attempt, now_ms)
         self._done(attempt, now_ms)
@@ -426,7 +404,7 @@ class Prober:
             address = Address(host.strip("[]"), int(port), host.startswith("["))
             self._dial(report, address, self.clock.start_ms() + self._limit_ms, now_ms, instead=instead)
 
-    def _done(self, attempt: _Attempt, now_ms: int) -> None:
+    def _done(self, attempt: ProbeAttempt, now_ms: int) -> None:
         report = attempt.report
         report.is_done = True
         if not attempt.is_retry and attempt.idle is None:
@@ -447,7 +425,7 @@ class Prober:
             if now_ms >= attempt.next_deadline_ms:
                 self._expire_ready(attempt, now_ms)
 
-    def _expire_ready(self, attempt: _Attempt, now_ms: int) -> None:
+    def _expire_ready(self, attempt: ProbeAttempt, now_ms: int) -> None:
         """End the silence of a connection, or a pause between questions, or a connection whose answer is overdue."""
         connection = attempt.connection
         if attempt.conversation is not None and attempt.conversation.again_at_ms is not None:
@@ -469,7 +447,7 @@ class Prober:
             error = RequestTimeout(waiting_for, timeout_ms=limit_ms, elapsed_ms=elapsed_ms)
             self._failed(attempt, error, now_ms)
 
-    def _take_notes(self, attempt: _Attempt, now_ms: int) -> None:
+    def _take_notes(self, attempt: ProbeAttempt, now_ms: int) -> None:
         """Copy what the connection knows by now into its report."""
         if attempt.is_retry or attempt.idle is not None:
             return

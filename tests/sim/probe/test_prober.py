@@ -6,11 +6,12 @@ from kctl.client.cluster import Node
 from kctl.client.config import AdminConfig
 from kctl.client.errors import ConnectionRefused, ConnectTimeout, DnsError, RequestTimeout, SaslRequired, WrongPeerError
 from kctl.client.events import Closed, Event, Expired, Failed, Phase, PhaseDone, Ready, RequestSent
+from kctl.client.probe import prober as prober_module
 from kctl.client.probe.conversation import group_hash
 from kctl.client.probe.prober import PAUSE, ProbeOptions, Prober
 from kctl.client.protocol.api.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from kctl.client.protocol.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
-from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse
+from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse, MetadataResponseBroker
 from kctl.client.protocol.api.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from kctl.client.protocol.framing import RequestFrame
 from kctl.client.protocol.schema import Response
@@ -18,7 +19,7 @@ from kctl.client.seams import Address
 from kctl.sandbox import Sandbox
 from kctl.sandbox.faults import Fault
 from kctl.sandbox.sim import Hub, SimNetwork, SimResolver, sim_runtime
-from tests.sim.network.scripted_node import ScriptedNode
+from tests.sim.network.scripted_node import ScriptedNode, answer_well
 
 CONFIG = {"bootstrap.servers": "unused:1", "connections.timeout.ms": 2000, "request.timeout.ms": 3000}
 
@@ -281,3 +282,31 @@ def test_the_partition_of_a_group_is_found_as_brokers_find_it() -> None:
     assert [group_hash(text) for text in ("", "a", "g", "ab", "my-group", "polygenelubricants")] == [
         0, 97, 103, 97 * 31 + 98, 1_906_497_762, 0,
     ]  # fmt: skip
+
+
+def test_advertised_brokers_are_tried_a_few_per_poll_and_at_most_so_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A response can advertise any number: the deadline of the round is looked at between polls."""
+    monkeypatch.setattr(prober_module, "MOST_NODES", 500)
+    brokers = [
+        MetadataResponseBroker(node_id=number, host=f"10.1.{number // 250}.{1 + number % 250}", port=9)
+        for number in range(2000)
+    ]
+
+    def answer(request: RequestFrame) -> Response:
+        if isinstance(request.message, MetadataRequest):
+            return MetadataResponse(brokers=brokers, cluster_id="c", controller_id=1)
+        return answer_well(request)
+
+    with Hub() as hub:
+        round_ = Round(hub)
+        round_.listen("10.0.0.1").answer = answer
+        prober = round_.begin("10.0.0.1")
+        most_started = 0
+        while not prober.is_done:
+            started, had_waiting, before_ms = len(prober.reports), prober.waiting > 0, hub.now_ms
+            prober.poll(60_000)
+            most_started = max(most_started, len(prober.reports) - started)
+            assert hub.now_ms == before_ms or not had_waiting, "no wait while look-ups can be started"
+        assert most_started == 100
+        assert (len(prober.reports), prober.left_out, prober.waiting) == (500, 1501, 0)
+        prober.close()

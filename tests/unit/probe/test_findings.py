@@ -215,3 +215,9 @@ def test_the_gravest_come_first() -> None:
         Severity.ERROR,
         Severity.WARNING,
     ]
+
+
+def test_brokers_that_were_not_tried_are_a_warning() -> None:
+    (finding,) = judge([report()], wall_ms=0, untried=7)
+    assert (finding.id, finding.severity) == ("untried", Severity.WARNING)
+    assert finding.text.startswith("7 advertised brokers were not tried")
