@@ -69,8 +69,8 @@ def timeouts() -> str:
         "outlives it: the timeout of a request is min(what is left of the call, request.timeout.ms), and a connect "
         "timeout above the call's is cut by it. What happens to the connection then is decision "
         "[8](decisions/0008-requests-outlive-short-calls.md). Limits that contradict each other are refused before "
-        "anything is done. `kctl topics list` and `describe` are under the API timeout until their output is formatted, "
-        "decoding included; writing it to a slow reader is not.",
+        "anything is done. `kctl topics list` and `describe` are under the API timeout until their output is "
+        "formatted, decoding included; writing it to a slow reader is not.",
         "",
         "| limit | client | flag | default | kept by | covers | shown by |",
         "|---|---|---|---|---|---|---|",
