@@ -1,4 +1,4 @@
-"""Ways to make an answer unreadable, of whatever API it is. Shared by the simulation and the proxy before real brokers.
+"""Ways to damage an answer, of whatever API it is. Shared by the simulation and the proxy before real brokers.
 
 Shown by tests/sim/chaos_producer/test_faults.py.
 """
@@ -10,10 +10,18 @@ def _framed(body: bytes) -> bytes:
     return len(body).to_bytes(4, "big") + body
 
 
-CHANGES: tuple[Callable[[bytes], bytes], ...] = (
+UNREADABLE: tuple[Callable[[bytes], bytes], ...] = (
     lambda frame: _framed(bytes([frame[4] ^ 0x40]) + frame[5:]),  # the correlation id of another request
-    lambda frame: _framed(frame[4:] + bytes(3)),  # bytes after the end
-    lambda frame: _framed(frame[4:-1]),  # one too few
+    lambda frame: _framed(frame[4:-1]),  # one byte too few
     lambda frame: (2**31 - 1).to_bytes(4, "big") + frame[4:],  # longer than any frame may be
     lambda frame: _framed(frame[4:8] + b"\xff" * 64),  # lengths and text that cannot be
 )
+"""What the client cannot read: the connection ends with it."""
+
+
+def with_surplus(frame: bytes) -> bytes:
+    """Bytes after the end: the client reads the answer, and notes the surplus."""
+    return _framed(frame[4:] + bytes(3))
+
+
+CHANGES = (*UNREADABLE, with_surplus)

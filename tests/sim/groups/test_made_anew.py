@@ -94,7 +94,7 @@ def test_while_its_group_does_not_know_yet_a_member_reads_nothing_of_the_new_top
             assert len(scene.read(consumer, 10)) == OLD
             make_anew(scene)
             assert scene.read(consumer, 3) == [], "until the next heartbeat"
-            assert "made anew" in consumer.waiting_for()[T0].text
+            assert "t was deleted and recreated" in consumer.waiting_for()[T0].text
             assert len(scene.read(consumer, INTERVAL_MS / 1000)) == NEW
         scene.hub.sleep_ms(10)
 

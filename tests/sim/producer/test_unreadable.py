@@ -1,12 +1,13 @@
 """Answers that cannot be read: the request may have been done, so it is repeated, and nothing is lost or doubled.
 
-The connection ends with such an answer, and every request in flight on it with the same error.
+The connection ends with such an answer, and every request in flight on it with the same error. An answer with bytes
+after its end is read.
 """
 
 import pytest
 
 from kctl.client.errors import ConnectionLost, DeliveryTimeout, RemoteProtocolError
-from tests.sim.chaos.damages import CHANGES
+from tests.sim.chaos.damages import CHANGES, UNREADABLE, with_surplus
 from tests.sim.producer.test_delivery import numbers
 from tests.sim.producer.transactions_world import GROUP, T0, VERSIONS, committed, run_version, seen, transactional
 from tests.sim.producer.world import World, run
@@ -15,7 +16,7 @@ EACH_DAMAGE = pytest.mark.parametrize("how", range(len(CHANGES)))
 
 
 def damage(world: World, how: int) -> None:
-    """Make the next answer on each connection unreadable."""
+    """Damage the next answer on each connection."""
     for connection in world.network.connections_of():
         connection.damage(CHANGES[how])
 
@@ -37,7 +38,7 @@ def test_records_behind_an_unreadable_answer_are_delivered_once_and_in_order(how
     assert run(app).values("t", 0) == numbers(7)
 
 
-@EACH_DAMAGE
+@pytest.mark.parametrize("how", range(len(UNREADABLE)))
 def test_unreadable_answers_without_end_leave_the_record_unknown_at_its_deadline(how: int) -> None:
     def app(world: World) -> None:
         producer = world.producer({"delivery.timeout.ms": 3000, "request.timeout.ms": 1000, "linger.ms": 0})
@@ -58,6 +59,19 @@ def test_unreadable_answers_without_end_leave_the_record_unknown_at_its_deadline
         assert isinstance(error.cause, ConnectionLost)
         assert isinstance(error.cause.__cause__, RemoteProtocolError)
         assert producer.close(1)[:3] == (1, 0, 1)
+
+    assert run(app).values("t", 0) == numbers(2)
+
+
+def test_an_answer_with_bytes_after_its_end_is_read() -> None:
+    def app(world: World) -> None:
+        producer = world.producer({"linger.ms": 0})
+        producer.send("t", b"0").result()
+        damage(world, CHANGES.index(with_surplus))
+        sent_at_ms = world.clock.now_ms()
+        assert producer.send("t", b"1").result().offset == 1
+        assert world.clock.now_ms() - sent_at_ms == 2, "one round trip: nothing is sent again"
+        producer.close()
 
     assert run(app).values("t", 0) == numbers(2)
 
