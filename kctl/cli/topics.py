@@ -17,7 +17,6 @@ from kctl.cli.failures import explain
 from kctl.cli.formats.rows import Row
 from kctl.cli.formats.rows_out import format_rows, write_lines, write_rows
 from kctl.cli.options import Common, Output, with_common
-from kctl.cli.overtime import interrupted_after
 from kctl.client.config import AdminConfig
 from kctl.client.errors import KafkaError
 
@@ -49,9 +48,8 @@ def list_(
 ) -> int:
     """List the topics that may be seen."""
     output = common.choose_output(*SHAPES)
-    with _within_api_timeout(common, "showing the topics"):
-        with _admin(common) as admin:
-            listed = admin.list_topics(include_internal=internal).values()
+    with _admin(common) as admin, _within_api_timeout(common, "showing the topics"):
+        listed = admin.list_topics(include_internal=internal).values()
         rows: list[Row] = [
             {"name": topic.name, "topic_id": _id_text(topic.topic_id), "internal": topic.is_internal}
             for topic in listed
@@ -66,9 +64,8 @@ def list_(
 def describe(common: Common, names: Names) -> int:
     """Show the partitions of topics: leader, replicas, and which of them are in sync."""
     output = common.choose_output(*SHAPES)
-    with _within_api_timeout(common, "showing the partitions"):
-        with _admin(common) as admin:
-            results = admin.describe_topics(_distinct(names))
+    with _admin(common) as admin, _within_api_timeout(common, "showing the partitions"):
+        results = admin.describe_topics(_distinct(names))
         rows = [row for name in results.done for row in _partition_rows(results.done[name])]
         lines = format_rows(common, output, DESCRIBE_COLUMNS, rows)
     write_lines(common, lines)
@@ -144,6 +141,8 @@ def delete(
 
 def _within_api_timeout(common: Common, doing: str) -> AbstractContextManager[None]:
     """Interrupt a block of one call and what is made of its response, when it takes longer than the API timeout."""
+    from kctl.cli.overtime import interrupted_after  # not wanted for --help
+
     timeout_ms = common.settings.parse(AdminConfig).api_timeout_ms
     return interrupted_after(timeout_ms, common.environment.clock, doing)
 

@@ -18,13 +18,13 @@ from kctl.client.errors import ApiTimeout, InvalidOffsetError, KafkaError
 from kctl.client.network.system import system_runtime
 from kctl.client.protocol.primitives import parse_uuid
 from kctl.client.seams import Runtime
-from kctl.pipeline.consumer_pool import ConsumerPool
 from kctl.pipeline.ranges import OffsetRange, Properties
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from kctl.client.records import Columns
+    from kctl.pipeline.consumer_pool import ConsumerPool
 
 PREFETCH_BYTES: Final = 16 << 20
 """Fetched and not yet decoded, at most, beside one answer that is just arriving."""
@@ -43,7 +43,7 @@ def read_range(
     columns: Sequence[str] | None = None,
     *,
     fail_on_data_loss: bool = True,
-    pool: ConsumerPool | None = None,
+    pool: "ConsumerPool | None" = None,
     runtime: Runtime | None = None,
 ) -> "Iterator[pa.RecordBatch]":
     """Yield the records of the range, in order, in batches of up to 16,384 rows or about 4 MiB.
@@ -87,7 +87,7 @@ class RangeReader:
         columns: Sequence[str] | None = None,
         *,
         fail_on_data_loss: bool = True,
-        pool: ConsumerPool | None = None,
+        pool: "ConsumerPool | None" = None,
         runtime: Runtime | None = None,
     ) -> None:
         from kctl.pipeline.record_columns import DEFAULT_COLUMNS, RecordColumns

@@ -119,7 +119,9 @@ SPARK = {
 """What runs tasks; pyspark and pyarrow are imported when a plan has shown that there is something to do."""
 REPORT = HELP["pipeline"] | SPARK
 JOBS = REPORT | CLIENT | {"kctl.client.admin", "kctl.pipeline.references"}
-RANGES = CONSUMER | {"kctl.pipeline.range_reader", "kctl.pipeline.ranges", "kctl.pipeline.sizing"}
+RANGES = CONSUMER | {
+    "kctl.pipeline.range_reader", "kctl.pipeline.ranges", "kctl.pipeline.resume_point", "kctl.pipeline.sizing",
+}  # fmt: skip
 MIRROR = JOBS | RANGES
 EXPORT = MIRROR | {"kctl.pipeline.export_files"}
 VERIFY = EXPORT | {"kctl.pipeline.fingerprints", "kctl.pipeline.record_diff"}
@@ -127,10 +129,10 @@ VERIFY = EXPORT | {"kctl.pipeline.fingerprints", "kctl.pipeline.record_diff"}
 RUNS: list[tuple[tuple[str, ...], set[str]]] = [
     (("consume", "t"), HELP["consume"] | CLIENT | CONSUMER | {"kctl.cli.view"}),
     (("consume", "t", "-o", "strat"), HELP["consume"]),
-    (("produce", "t"), HELP["produce"] | CLIENT | PRODUCER | {"kctl.cli.view"}),
+    (("produce", "t"), HELP["produce"] | CLIENT | PRODUCER | {"kctl.cli.private_file", "kctl.cli.view"}),
     (("produce", "t", "-f", "%k%v"), HELP["produce"] | {"kctl.client.records"}),
     (("probe",), HELP["probe"] | NETWORK | {"kctl.client.probe", "kctl.cli.view"}),
-    (("topics", "list"), HELP["topics"] | CLIENT | {"kctl.client.admin"}),
+    (("topics", "list"), HELP["topics"] | CLIENT | {"kctl.cli.overtime", "kctl.client.admin"}),
     (("groups", "list"), HELP["groups"] | CLIENT | {"kctl.client.admin"}),
     (("groups", "lag", "g"), HELP["groups"] | CLIENT | {"kctl.client.admin"}),
     (("bench", "produce"), BENCH),
@@ -145,7 +147,10 @@ RUNS: list[tuple[tuple[str, ...], set[str]]] = [
     (("pipeline", "export", "t", "--to", "/nonexistent/x"), EXPORT | {"kctl.cli.view"}),
     (("pipeline", "export", "t", "--to", "/nonexistent/x", "--dry-run"), EXPORT),
     (("pipeline", "export", "t", "--to", "x", "--master", "yarn"), HELP["pipeline"]),
-    (("pipeline", "import", "/nonexistent"), JOBS | {"kctl.pipeline.export_files", "kctl.cli.view"}),
+    (
+        ("pipeline", "import", "/nonexistent"),
+        JOBS | {"kctl.pipeline.export_files", "kctl.pipeline.resume_point", "kctl.cli.view"},
+    ),
     (("pipeline", "mirror", "t", "--to-topic", "u"), MIRROR | {"kctl.cli.view"}),
     (("pipeline", "mirror", "t"), HELP["pipeline"]),
     (("pipeline", "verify", "t", "--to-topic", "u"), VERIFY | {"kctl.cli.view"}),

@@ -59,9 +59,9 @@ def mirror(
     Partitions, headers and timestamps stay the same. Run it again to continue: after a kill at any point, or for
     records that arrived since. docs/pipeline.md.
     """
-    start = _start(topics, from_position, restart=restart)
     if not target.is_given:
         raise click.UsageError("where to? --to-bootstrap, --to-config or --to-topic say it.")
+    start = _start(topics, from_position, restart=restart)
     output = common.choose_output(*SHAPES)
 
     from kctl.pipeline.jobs.mirror import INTERVAL_MS, MirrorRequest, plan_mirror  # the client: not for --help
@@ -88,15 +88,16 @@ def mirror(
 
 def _start(topics: list[str], from_position: str | None, *, restart: bool) -> "Place | None":
     """Return where the options say that the source is read from. Raises: click.UsageError."""
-    from kctl.client.cluster import TopicPartition
+    if from_position is None and not restart:
+        return None
+    if from_position is not None and restart:
+        raise click.UsageError("--restart cannot be combined with --from-position.")
+
+    from kctl.client.cluster import TopicPartition  # the client: not for --help
     from kctl.pipeline.ranges import FROM_EARLIEST, TO_LATEST, Place
 
-    if restart and from_position is not None:
-        raise click.UsageError("--restart cannot be combined with --from-position.")
-    if restart:
-        return FROM_EARLIEST._replace(option="--restart")
     if from_position is None:
-        return None
+        return FROM_EARLIEST._replace(option="--restart")
     if from_position == "end":
         return TO_LATEST._replace(option="--from-position")
     if len(set(topics)) != 1:
