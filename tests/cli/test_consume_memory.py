@@ -54,3 +54,17 @@ def test_large_batches_are_in_memory_one_at_a_time(served: ServedSandbox, tmp_pa
     assert process.wait(BOUND_S) == 0
     assert out.stat().st_size == BATCHES * LARGE_BYTES
     assert usage.ru_maxrss * 1024 < MOST_RESIDENT_BYTES
+
+
+def test_tail_decompresses_one_batch_at_a_time(served: ServedSandbox, tmp_path: Path) -> None:
+    with (tmp_path / "out").open("wb") as stdout:
+        process = subprocess.Popen(
+            [*KCTL, "consume", "t", "--tail", str(BATCHES), "-f", "%o\\n", "-b", served.bootstrap, "-q"],
+            stdout=stdout,
+            env=environment(),
+        )
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    assert (tmp_path / "out").read_text().split() == [str(offset) for offset in range(BATCHES)]
+    assert usage.ru_maxrss * 1024 < MOST_RESIDENT_BYTES

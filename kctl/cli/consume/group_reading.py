@@ -88,6 +88,11 @@ class GroupReading(Reading, RebalanceListener):
     def _is_at_every_end(self) -> bool:
         return self._is_assigned and super()._is_at_every_end
 
+    @property
+    def _has_goal(self) -> bool:
+        """The ends of partitions are a goal before the group has shared any."""
+        return self._exit_at_end or super()._has_goal
+
     def _poll(self, timeout_s: float) -> FetchedChunk | None:
         try:
             return super()._poll(timeout_s)

@@ -30,6 +30,8 @@ IDLE_MS = 500
 TELL_AFTER_MS = 2000
 """A rest is reported after so long, a fault after FAULT_AFTER_MS, and again after REPEAT_MS, twice that, and so on."""
 FAULT_AFTER_MS = 1000
+CALM_MS = 2000
+"""A fault that comes back within this has lasted all the time: what is tried again looks well between two attempts."""
 REPEAT_MS, MOST_REPEAT_MS = 10_000, 60_000
 WRITE_RECORDS = 500
 FOREVER = 2**63 - 1
@@ -80,7 +82,8 @@ class Reading:
         self._told = ""
         self._is_fault_told = False
         self._fault_since_ms: int | None = None
-        """Since when something has been wrong without a break, and nothing has come."""
+        """Since when something has been wrong, without a break of CALM_MS, and nothing has come."""
+        self._fault_seen_ms = 0
         self._faults = WaitingWords()
         """What is wrong with some partitions, as it was looked at last."""
         self._look_at_ms = 0
@@ -189,7 +192,8 @@ class Reading:
         if self._is_bounded:
             left_ms = min(left_ms, limit_ms - elapsed_ms)
         if self._has_goal and self._fault_since_ms is not None:
-            left_ms = min(left_ms, self._fault_since_ms + limit_ms - self._clock.now_ms())
+            until_end_ms = self._fault_since_ms + limit_ms - self._clock.now_ms()
+            left_ms = min(left_ms, until_end_ms) if until_end_ms > 0 else left_ms
         return max(1, left_ms) / 1000
 
     @property
@@ -302,15 +306,18 @@ class Reading:
     def _end_if_due(self, words: WaitingWords) -> None:
         """Raise where an end or a limit is not reached for a fault; rest after --idle-timeout."""
         now_ms, limit_ms = self._clock.now_ms(), self._config.default_api_timeout_ms
-        if not words.is_fault:
+        if words.is_fault:
+            self._fault_seen_ms = now_ms
+            if self._fault_since_ms is None:
+                since_ms = now_ms if words.since_ms is None else words.since_ms
+                self._fault_since_ms = max(since_ms, self._rest.start_at_ms)
+        elif now_ms - self._fault_seen_ms >= CALM_MS:
             self._fault_since_ms = None
-        elif self._fault_since_ms is None:
-            since_ms = now_ms if words.since_ms is None else words.since_ms
-            self._fault_since_ms = max(since_ms, self._rest.start_at_ms)
         if self._is_bounded and self._rest.elapsed_ms >= limit_ms:
             raise self._timeout(words, self._rest.elapsed_ms)
-        if self._has_goal and self._fault_since_ms is not None and now_ms - self._fault_since_ms >= limit_ms:
-            raise self._timeout(words, now_ms - self._fault_since_ms)
+        fault_ms = 0 if self._fault_since_ms is None else now_ms - self._fault_since_ms
+        if self._has_goal and words.is_fault and fault_ms >= limit_ms:
+            raise self._timeout(words, fault_ms)
         if self._rest.elapsed_ms >= self._limits.idle_ms:
             self._end_of_rest(words)
 

@@ -22,13 +22,18 @@ from kctl.client.clock import Timer
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.chunk import FetchedChunk
 from kctl.client.consumer.waiting import WaitReason
-from kctl.client.records import BatchReader
+from kctl.client.records import BatchReader, OutputField, OutputPlan
 
 STRAGGLER_MS = 3000
 """How long partitions that do not respond are waited for."""
 TAIL = Range(START, END)
 _WIDEN = 4
 """A window that holds too few records, for compaction or markers took the others, becomes so many times as wide."""
+
+
+MOST_HELD_BYTES = 256 * 1024 * 1024
+"""Decompressed bytes of partly written batches that are kept while records of other batches come between."""
+_OFFSETS_AND_TIMES = OutputPlan([OutputField("offset"), b" ", OutputField("timestamp"), b"\n"])
 
 
 class Candidate(NamedTuple):
@@ -155,11 +160,13 @@ class TailReading(Reading):
         tp = chunk.topic_partition
         self._expected[tp] = chunk.next_offset
         end = self._ends.get(tp, 0)
-        for records in chunk.reader(end):
-            for record in records:
+        reader = chunk.reader(end)
+        while not reader.exhausted:
+            for line in reader.output(_OFFSETS_AND_TIMES).splitlines():
+                offset, timestamp_ms = map(int, line.split())
                 self._found[tp] += 1
-                self._latest_ms[tp] = max(self._latest_ms.get(tp, record.timestamp_ms), record.timestamp_ms)
-                self._take(Candidate(self._latest_ms[tp], self._order[tp], record.offset, chunk))
+                self._latest_ms[tp] = max(self._latest_ms.get(tp, timestamp_ms), timestamp_ms)
+                self._take(Candidate(self._latest_ms[tp], self._order[tp], offset, chunk))
         if chunk.next_offset >= end:
             self._reached_end(tp)
 
@@ -171,16 +178,23 @@ class TailReading(Reading):
 
     def _write_newest(self) -> None:
         readers: dict[tuple[TopicPartition, int], BatchReader] = {}
+        held_bytes = 0
         for _, _, offset, chunk in sorted(self._newest):
             if self.written >= self._limits.records:
                 break
             key = chunk.topic_partition, chunk.fetch_offset
-            reader = readers.get(key)
+            reader = readers.pop(key, None)
+            held_bytes -= 0 if reader is None else reader.held_bytes
             if reader is None or self._output.conditions:  # what is left out must not shift the turns of the others
                 stop = offset + 1 if self._output.conditions else FOREVER
-                reader = readers[key] = chunk._replace(fetch_offset=offset).reader(stop)
+                reader = chunk._replace(fetch_offset=offset).reader(stop)
             reader.count = self.written
             self._out.write(reader.output(self._output.plan_for(chunk), 1))
             self.written = max(self.written, reader.count)
+            if held_bytes + reader.held_bytes > MOST_HELD_BYTES:
+                readers.clear()  # opened again when they are needed
+                held_bytes = 0
+            readers[key] = reader
+            held_bytes += reader.held_bytes
         self._newest.clear()
         self._flush()

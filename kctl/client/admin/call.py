@@ -196,6 +196,7 @@ class Call:
         while pause.not_expired:
             self.client.poll(pause.remaining_ms)
             pause.update()
+        self.timer.update()  # what failed without a request has not looked at the time
         self.wait_until(lambda: not self.timer.is_expired, "waiting to ask again")
 
     def each(

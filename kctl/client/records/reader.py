@@ -82,6 +82,13 @@ class BatchReader:
         self._cursor: RecordCursor | None = None
         self._error: CorruptBatchError | None = None
 
+    @property
+    def held_bytes(self) -> int:
+        """Decompressed bytes of the batch that is being read; 0 between batches and for what was not compressed."""
+        if self._cursor is None or self._cursor.buf is self._data:
+            return 0
+        return len(self._cursor.buf)
+
     def records(self, max_records: int = CHUNK_RECORDS) -> list[Record]:
         """The next records, at most `max_records`; empty when exhausted.
 
@@ -205,6 +212,8 @@ class BatchReader:
             message = read_message(
                 source, data, frame.at, frame.end, check_crcs=self._check_crcs, max_decompressed_bytes=limit
             )
+            if message.info.compression != "none":
+                self._decompressed_bytes += len(message.records)
             return self._cursor_over(message.info, message.records)
         info = read_batch(source, data, frame.at, frame.end, check_crcs=self._check_crcs)
         records_at = frame.at + BATCH_OVERHEAD_BYTES

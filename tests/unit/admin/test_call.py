@@ -6,7 +6,7 @@ import pytest
 from kctl.client.admin.call import Call
 from kctl.client.admin.topics import NewTopic, create_topics
 from kctl.client.backoff import ExponentialBackoff
-from kctl.client.broker_errors import ErrorCode
+from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.clock import ManualClock
 from kctl.client.config import AdminConfig
 from kctl.client.errors import ApiTimeout, ConnectionLost, KafkaError, UnsupportedVersionError
@@ -160,3 +160,19 @@ def test_an_answer_that_forgets_an_item_is_an_error_of_that_item() -> None:
     assert list(results.done) == ["a"]
     with pytest.raises(KafkaError, match="says nothing about b"):
         results["b"]
+
+
+def test_items_that_fail_without_a_request_are_attempted_until_the_deadline_and_not_after() -> None:
+    """A partition without a leader is looked up in the metadata alone: no request of it notices the time."""
+    call = call_with(lambda sent: sent.answer(answer()))
+    attempts: list[int] = []
+
+    def attempt(keys: list[str]) -> dict[str, str | KafkaError]:
+        attempts.append(call.client.clock.now_ms())
+        assert len(attempts) < 100, "attempted without an end"
+        return {key: "done" if key == "a" else broker_error(ErrorCode.LEADER_NOT_AVAILABLE, key) for key in keys}
+
+    results = call.each(["a", "b"], attempt, lambda error: error.retriable)
+    assert results.done == {"a": "done"}
+    assert isinstance(results.failed["b"], ApiTimeout)
+    assert attempts[-1] < 1000 == call.client.clock.now_ms()

@@ -224,6 +224,16 @@ def test_a_limit_that_a_fault_keeps_away_ends_by_the_api_timeout_with_its_cause(
     assert run.stdout.getvalue() == b"0-0\n0-1\n"
 
 
+def test_fault_that_comes_back_at_every_attempt_ends_a_goal_by_the_api_timeout() -> None:
+    run = Run({T0: 9}, _chunk(T0, 0, 2), limits=Limits(records=5))
+    run.start(with_ends=False)
+    run.consumer.reasons = [reason for _ in range(100) for reason in ({T0: GONE}, {T0: AT_END}) for _ in "ab"]
+    with pytest.raises(ApiTimeout) as e:
+        run.reading.follow()
+    assert isinstance(e.value.cause, ConnectionRefused)
+    assert 5000 <= e.value.elapsed_ms < 6000
+
+
 def test_a_rest_ends_well_and_says_so() -> None:
     run = Run({T0: 9}, _chunk(T0, 0, 2), limits=Limits(idle_ms=3000))
     run.start(with_ends=False)

@@ -14,6 +14,7 @@ from kctl.cli.failures import CommandError
 from kctl.cli.formats.output import RecordOutput
 from kctl.cli.options import Common
 from kctl.cli.settings import Settings
+from kctl.cli.words.topics import TopicWords
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.clock import ManualClock
 from kctl.client.cluster import TopicPartition
@@ -22,13 +23,14 @@ from kctl.client.consumer.chunk import FetchedChunk
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.consumer.group_events import OffsetAndMetadata
 from kctl.client.consumer.group_side import OnCommit
-from kctl.client.consumer.waiting import WaitReason
-from kctl.client.errors import KafkaError
+from kctl.client.consumer.waiting import WaitKind, WaitReason
+from kctl.client.errors import ApiTimeout, ConnectionLost, KafkaError
 from kctl.client.records import OutputField, RecordBatchBuilder
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 CONFIG = ConsumerConfig.parse({"bootstrap.servers": "a:1", "group.id": "g", "group.instance.id": "i"})
 UNRELEASED = broker_error(ErrorCode.UNRELEASED_INSTANCE_ID, "ConsumerGroupHeartbeat of group g")
+GONE = ConnectionLost("the coordinator closed the connection")
 LOST = broker_error(ErrorCode.UNKNOWN_MEMBER_ID, "OffsetCommit")
 
 
@@ -39,6 +41,13 @@ class Member:
         self.assignment: list[TopicPartition] = []
         self.commits: list[dict[TopicPartition, int]] = []
         self._callbacks: list[OnCommit] = []
+        self.waits: WaitReason | None = None
+
+    def subscribe(self, topics: object, listener: object) -> None:
+        pass
+
+    def partitions_for(self, topic: str) -> list[int]:
+        return [0]
 
     def commit_async(self, offsets: Mapping[TopicPartition, int], callback: OnCommit) -> None:
         self.commits.append(dict(offsets))
@@ -53,8 +62,8 @@ class Member:
     def poll_chunk(self, timeout: float) -> None:
         raise UNRELEASED
 
-    def waiting_for_group(self) -> None:
-        return None
+    def waiting_for_group(self) -> WaitReason | None:
+        return self.waits
 
     def waiting_for(self) -> dict[TopicPartition, WaitReason]:
         return {}
@@ -79,6 +88,10 @@ class Run:
     def gets(self, *topic_partitions: TopicPartition) -> None:
         self.member.assignment += topic_partitions
         self.reading.on_partitions_assigned(topic_partitions)
+
+    def nothing_comes(self, timeout: float) -> None:
+        """Let the time of a poll pass."""
+        self.clock.advance(int(timeout * 1000))
 
     def loses(self, *topic_partitions: TopicPartition) -> None:
         self.reading.on_partitions_lost(topic_partitions)
@@ -165,3 +178,17 @@ def test_after_an_assignment_a_refused_instance_id_is_waited_for_again() -> None
     assert not run.reading._words().is_fault
     run.clock.advance(CONFIG.default_api_timeout_ms)
     assert run.reading._poll(0) is None
+
+
+def test_ends_of_partitions_are_a_goal_before_the_first_assignment() -> None:
+    """A join that never succeeds ends -e by the api timeout."""
+    run = Run()
+    run.reading.join(TopicWords(("t",), ()), (), exit_at_end=True)
+    run.member.waits = WaitReason(
+        WaitKind.COORDINATOR, "waiting for the coordinator of group g", cause=GONE, since_ms=0
+    )
+    run.member.poll_chunk = run.nothing_comes  # type: ignore[method-assign]  # no error of a poll here
+    with pytest.raises(ApiTimeout) as caught:
+        run.reading.follow()
+    assert caught.value.cause is GONE
+    assert run.clock.now_ms() == CONFIG.default_api_timeout_ms

@@ -4,7 +4,9 @@ import pytest
 
 from kctl.client.errors import CorruptBatchError, UnsupportedCodecError
 from kctl.client.records import BatchReader, Record
+from kctl.client.records._hot.exits import OutputField, OutputPlan
 from kctl.client.records.compression import CODEC_IDS, compress
+from kctl.client.records.reader import OUTPUT_BYTES
 from tests.unit.records.handmade import batch, message, record
 
 CODECS = ["gzip", "snappy", "lz4"]
@@ -128,6 +130,16 @@ def test_bytes_after_the_value_are_damage() -> None:
     data[31:35] = (1).to_bytes(4, "big")
     with pytest.raises(CorruptBatchError, match="1 bytes after the message's value"):
         decode(bytes(data), check_crcs=False)
+
+
+def test_output_ends_after_enough_decompressed_bytes_of_wrappers() -> None:
+    """A few kB of wrappers may become gigabytes: all of them are never in memory together."""
+    size_bytes = OUTPUT_BYTES // 2 + 1
+    data = b"".join(wrapper("gzip", offset, message(0, None, bytes(size_bytes))) for offset in range(1, 5))
+    reader = BatchReader(data, topic="t", partition=3)
+    plan = OutputPlan([OutputField("value")])
+    sizes = [len(reader.output(plan)) for _ in range(2)]
+    assert sizes == [2 * size_bytes, 2 * size_bytes]
 
 
 def test_an_unknown_codec_is_named() -> None:
