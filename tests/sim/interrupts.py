@@ -37,12 +37,14 @@ class Interrupted:
     Attributes:
         at: where the interrupt was raised, as "file:line function"; None if the call had fewer boundaries.
         result: what the call returned, if it did.
+        handler: what the signal handler does before it raises KeyboardInterrupt.
     """
 
     def __init__(self, boundary: int, folder: str = CLIENT) -> None:
         self.boundary = boundary
         self.at: str | None = None
         self.result: Any = None
+        self.handler: Callable[[], object] = lambda: None
         self._folder = folder
         self._seen = 0
         self._actor = getcurrent()
@@ -86,6 +88,7 @@ class Interrupted:
         if self._seen == self.boundary:
             code = frame.f_code
             self.at = f"{Path(code.co_filename).name}:{frame.f_lineno} {code.co_qualname}"
+            self.handler()
             raise KeyboardInterrupt
 
 

@@ -2,8 +2,9 @@
 
 The one piece of state that application threads change together: `_taken` grows under a lock that only they use;
 `_given` is the loop's alone. Their difference is what is in use. The loop never waits for the lock, and no thread waits
-while holding it. Each record knows whether it holds memory, so that a call that is interrupted (Ctrl-C) at any point
-can undo what it did: CPython handles no signal between two assignments.
+while holding it. Nothing is called while it is held: CPython handles signals after calls, and a signal handler that
+sends would wait for the lock of the call that it has interrupted. Each record knows whether it holds memory, so that a
+call that is interrupted (Ctrl-C) at any point can undo what it did: no signal is handled between two assignments.
 Shown by tests/unit/producer/test_buffer_memory.py and tests/sim/producer/test_interrupts.py.
 
 Source: Java's BufferPool, which is as fair.
@@ -27,10 +28,11 @@ class Holder(Protocol):
 
 
 class _Waiting(NamedTuple):
-    """A record in the line, and how to wake its sender."""
+    """A record in the line, how to wake its sender, and which thread that is."""
 
     holder: Holder
     waiter: Waiter
+    caller: object
 
 
 class BufferMemory:
@@ -61,45 +63,50 @@ class BufferMemory:
     def try_take(self, holder: Holder) -> bool:
         """Take memory if there is enough and no sender waits for some; any thread."""
         with self._lock:
-            return not self._line and self._acquire(holder)
+            if self._line or self._taken - self._given + holder.size_bytes > self.total_bytes:
+                return False
+            self._taken += holder.size_bytes
+            holder.holds_memory = True
+            return True
 
     def take(self, holder: Holder, deadline_at_ms: int, nudge: Callable[[], bool]) -> bool:
         """Take memory, in line until the deadline; return whether it was there. Any thread but the loop's.
 
-        If it was not, or this raises, the caller calls `withdraw`.
+        If it was not, or this raises, the caller calls `withdraw`. A signal handler that sends has the place in line of
+        the call that it interrupts, which waits for the handler.
 
         Args: nudge: wakes the loop, which sees that a sender waits; returns False when there is no loop left.
         """
-        waiter = self._driver.waiter()
-        with self._lock:
-            self._line.append(_Waiting(holder, waiter))
+        caller = self._driver.caller()
+        interrupted = [waiting for waiting in list(self._line) if waiting.caller == caller]
+        waiter = interrupted[0].waiter if interrupted else self._driver.waiter()
+        self._line.append(_Waiting(holder, waiter, caller))
         may_wait = True
-        while not self._take_as_first(holder):
+        while not self._take_as_first(holder, caller):
             if not may_wait or not nudge():
                 return False
             may_wait = self._driver.wait(waiter, deadline_at_ms)
         self._wake_first()
         return True
 
-    def _take_as_first(self, holder: Holder) -> bool:
+    def _take_as_first(self, holder: Holder, caller: object) -> bool:
         with self._lock:
-            if self._line[0].holder is not holder or not self._acquire(holder):
+            if self._line[0].caller != caller or self._taken - self._given + holder.size_bytes > self.total_bytes:
                 return False
-            self._line.popleft()
-            return True
-
-    def _acquire(self, holder: Holder) -> bool:
-        if self._taken - self._given + holder.size_bytes > self.total_bytes:
-            return False
-        self._taken += holder.size_bytes
-        holder.holds_memory = True
+            self._taken += holder.size_bytes
+            holder.holds_memory = True
+        self._leave_line(holder)
         return True
+
+    def _leave_line(self, holder: Holder) -> None:
+        for waiting in list(self._line):
+            if waiting.holder is holder:
+                self._line.remove(waiting)
 
     def withdraw(self, holder: Holder) -> None:
         """Undo what was done for a record that is not accepted: leave the line, give back what it holds; any thread."""
+        self._leave_line(holder)
         with self._lock:
-            for waiting in [waiting for waiting in self._line if waiting.holder is holder]:
-                self._line.remove(waiting)
             if holder.holds_memory:
                 holder.holds_memory = False
                 self._taken -= holder.size_bytes

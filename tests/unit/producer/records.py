@@ -25,6 +25,7 @@ class NoDriver:
 
     def __init__(self, clock: ManualClock) -> None:
         self.clock = clock
+        self.present_caller: object = None
 
     def waiter(self) -> Flag:
         return Flag()
@@ -47,7 +48,7 @@ class NoDriver:
         return False
 
     def caller(self) -> object:
-        return None
+        return self.present_caller
 
 
 def config(**properties: object) -> ProducerConfig:

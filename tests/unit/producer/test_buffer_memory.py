@@ -1,8 +1,11 @@
 from collections.abc import Callable
 
+import pytest
+
 from kctl.client.clock import ManualClock
 from kctl.client.producer.buffer_memory import BufferMemory
 from kctl.client.seams import Waiter
+from tests.sim.interrupts import Interrupted, each_boundary
 from tests.unit.producer.records import Flag, NoDriver
 
 
@@ -83,6 +86,7 @@ def test_senders_get_memory_in_the_order_in_which_they_asked() -> None:
     def second() -> None:
         """While the large one waits, a small one comes, and more is given back than the small one needs."""
         memory.give(300)
+        driver.present_caller = "another thread"
         assert not memory.take(small, 0, lambda: True)
         order.append(small)
         memory.give(600)
@@ -97,6 +101,7 @@ def test_give_wakes_the_first_and_withdraw_the_next() -> None:
     memory = full_memory(driver)
     first, second = Claim(800), Claim(800)
     for claim in (first, second):
+        driver.present_caller = claim
         memory.take(claim, 0, lambda: True)
     flags = [waiting.waiter for waiting in memory._line]
     assert all(isinstance(flag, Flag) for flag in flags)
@@ -115,3 +120,42 @@ def test_withdraw_gives_back_what_is_held_and_only_once() -> None:
     memory.withdraw(claim)
     memory.withdraw(claim)
     assert memory.used_bytes == 900
+
+
+def test_signal_handler_that_sends_takes_the_place_of_the_call_that_it_interrupts() -> None:
+    driver = ActingDriver(ManualClock())
+    memory = full_memory(driver)
+    outer, other, inner = Claim(300), Claim(300), Claim(200)
+
+    def another_thread_comes_then_a_signal() -> None:
+        driver.present_caller = "another thread"
+        assert not memory.take(other, 0, lambda: False)
+        driver.present_caller = None
+        driver.actions = [lambda: memory.give(200)]
+        assert memory.take(inner, 400, lambda: True)
+        assert (inner.holds_memory, outer.holds_memory) == (True, False)
+        driver.actions = [lambda: memory.give(300)]
+
+    driver.actions = [another_thread_comes_then_a_signal]
+    assert memory.take(outer, 500, lambda: True)
+    assert (inner.holds_memory, outer.holds_memory, other.holds_memory, memory.waiting) == (True, True, False, 1)
+
+
+@pytest.mark.parametrize("name", ["try_take", "take", "withdraw"])
+def test_signal_handlers_find_the_lock_free_at_every_point_where_they_may_run(name: str) -> None:
+    locked: list[str | None] = []
+
+    def scene(interrupted: Interrupted) -> None:
+        driver = ActingDriver(ManualClock())
+        memory = full_memory(driver)
+        claim = Claim(100)
+        calls: dict[str, Callable[[], object]] = {
+            "try_take": lambda: memory.try_take(claim),
+            "take": lambda: memory.take(claim, 500, lambda: True),
+            "withdraw": lambda: memory.withdraw(claim),
+        }
+        interrupted.handler = lambda: locked.append(interrupted.at) if memory._lock.locked() else None
+        interrupted(calls[name])
+
+    assert each_boundary(scene) > 1
+    assert locked == []
