@@ -2,7 +2,7 @@
 
 import pytest
 
-from kctl.client.consumer.events import Fetched, PartitionFailed, StartFetch
+from kctl.client.consumer.events import Fetched, PartitionFailed, StartFetch, Truncated
 from kctl.client.errors import NoProgressError
 from tests.unit.consumer.fakes import T0, FakeClient, answer, batch, topic
 from tests.unit.consumer.test_fetch_manager import Desk, asked, brings, data
@@ -63,6 +63,32 @@ def test_empty_responses_that_come_at_once_are_bounded(end: int) -> None:
         for request in desk.requests(now_ms):
             fetches += 1
             answer(request, brings(data(0, b"", end=end)), now_ms)
+    assert 9 <= fetches <= 20
+
+
+@pytest.mark.parametrize("partition", [1, -1], ids=["another partition", "no partition"])
+def test_responses_about_partitions_that_were_not_asked_for_are_bounded(partition: int) -> None:
+    desk = Desk(FakeClient(topic("t", [1])), T0, retry_backoff_max_ms=1000)
+    fetches = 0
+    for now_ms in range(10_000):
+        for request in desk.requests(now_ms):
+            fetches += 1
+            answer(request, brings(data(0, b""), data(partition, batch(0, 3))), now_ms)
+    assert 9 <= fetches <= 20
+
+
+def test_logs_that_differ_behind_the_position_only_are_bounded() -> None:
+    desk = Desk(FakeClient(topic("t", [1])), retry_backoff_max_ms=1000)
+    desk.manager.start(StartFetch(T0, 0, 7))
+    fetches = 0
+    for now_ms in range(10_000):
+        if any(isinstance(event, Truncated) for event in desk.reports.take()):
+            desk.manager.start(StartFetch(T0, now_ms, 7))  # the position is not behind the end of what is the same
+        for request in desk.requests(now_ms):
+            fetches += 1
+            differs = data(0, b"")
+            differs.diverging_epoch.epoch, differs.diverging_epoch.end_offset = 1, 7
+            answer(request, brings(differs), now_ms)
     assert 9 <= fetches <= 20
 
 

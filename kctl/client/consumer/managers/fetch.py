@@ -16,7 +16,7 @@ from kctl.client.cluster import NO_EPOCH, Node, PartitionInfo, TopicPartition
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.chunk import FetchedChunk, base_offset_behind, walk_batches
 from kctl.client.consumer.events import Fetched, GiveBack, StartFetch, ToApplication
-from kctl.client.consumer.managers.fetch_pace import FetchPace
+from kctl.client.consumer.managers.fetch_pace import FetchPace, is_news
 from kctl.client.consumer.managers.fetch_sessions import (
     GOODBYE_MS,
     SESSION_ERRORS,
@@ -308,15 +308,16 @@ class FetchManager:
                 self._on_failure(asked, node_id, error, answer.received_at_ms)
             return
         is_early = answer.received_at_ms + response.throttle_time_ms < fetch.early_before_ms
-        is_early_and_empty = is_early and is_without_news(response)
-        self._pace.on_response(node_id, answer.received_at_ms, is_early_and_empty=is_early_and_empty)
+        has_news = False
         for topic in response.responses:
             name = topic.topic or session.names.get(topic.topic_id, "")
             for data in topic.partitions:
                 tp = TopicPartition(name, data.partition_index)
                 state = asked.pop(tp, None)
                 if state is not None:
+                    has_news = has_news or is_news(data, state.next_offset)
                     self._on_partition(tp, state, node_id, data, response, answer.received_at_ms)
+        self._pace.on_response(node_id, answer.received_at_ms, is_early_and_empty=is_early and not has_news)
         for tp, state in asked.items():
             if session.is_full:
                 left_out = broker_error(ErrorCode.UNKNOWN_SERVER_ERROR, f"Fetch of {tp}", "not in the answer")
@@ -478,15 +479,6 @@ class FetchManager:
         for entry in at_follower:
             self._back_to_leader(entry.state, now_ms)
         return True
-
-
-def is_without_news(response: FetchResponse) -> bool:
-    """Return whether no partition of a response has records, an error or another place to read from."""
-    return not any(
-        data.records or data.error_code or data.diverging_epoch.end_offset >= 0 or data.preferred_read_replica >= 0
-        for topic in response.responses
-        for data in topic.partitions
-    )
 
 
 def no_progress(tp: TopicPartition, position: int, size_bytes: int) -> NoProgressError:

@@ -1,4 +1,4 @@
-"""FetchPace: bounds the fetch rate at brokers that respond at once, without records, to fetches that allow a wait.
+"""FetchPace: bounds the fetch rate at brokers that respond at once, without news, to fetches that allow a wait.
 
 A broker holds a fetch without records for `fetch.max.wait.ms`. One response that comes early means nothing; a series
 of them would have the client fetch as fast as the network allows. Shown by tests/unit/consumer/test_fetch_progress.py.
@@ -8,6 +8,7 @@ from random import Random
 
 from kctl.client.backoff import ExponentialBackoff
 from kctl.client.config import ConsumerConfig
+from kctl.client.protocol.api.fetch import PartitionData
 
 EARLY_RESPONSES = 3
 """Consecutive early responses without records before the next fetch waits for a back-off."""
@@ -34,3 +35,13 @@ class FetchPace:
         early = self._early[node_id] = self._early.get(node_id, 0) + 1
         if early >= EARLY_RESPONSES:
             self._next_at_ms[node_id] = now_ms + self._backoff.backoff_ms(early - EARLY_RESPONSES)
+
+
+def is_news(data: PartitionData, next_offset: int) -> bool:
+    """Return whether a response has records, an error or another place to read from for a partition that was asked for.
+
+    Source: KIP-595, by which logs differ from an offset on that is before the one that was asked for. A broker that
+    names a later one is fetched from again at the same offset.
+    """
+    differs_before = 0 <= data.diverging_epoch.end_offset < next_offset
+    return bool(data.records or data.error_code or differs_before or data.preferred_read_replica >= 0)
