@@ -24,16 +24,52 @@ from kctl.client.protocol.api.produce import (
 NAMED_TOPICS_VERSION = 12
 """The last version that names topics; later ones carry their ids alone."""
 
-_MAYBE_WRITTEN = frozenset(
+_NOT_WRITTEN = frozenset(
     {
-        ErrorCode.REQUEST_TIMED_OUT,
-        ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
-        ErrorCode.UNKNOWN_SERVER_ERROR,
-        ErrorCode.NETWORK_EXCEPTION,
-        ErrorCode.KAFKA_STORAGE_ERROR,
+        ErrorCode.CORRUPT_MESSAGE,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.LEADER_NOT_AVAILABLE,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.REPLICA_NOT_AVAILABLE,
+        ErrorCode.MESSAGE_TOO_LARGE,
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.NOT_COORDINATOR,
+        ErrorCode.INVALID_TOPIC_EXCEPTION,
+        ErrorCode.RECORD_LIST_TOO_LARGE,
+        ErrorCode.NOT_ENOUGH_REPLICAS,
+        ErrorCode.INVALID_REQUIRED_ACKS,
+        ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+        ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
+        ErrorCode.INVALID_TIMESTAMP,
+        ErrorCode.UNSUPPORTED_VERSION,
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT,
+        ErrorCode.POLICY_VIOLATION,
+        ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+        ErrorCode.INVALID_PRODUCER_EPOCH,
+        ErrorCode.INVALID_TXN_STATE,
+        ErrorCode.INVALID_PRODUCER_ID_MAPPING,
+        ErrorCode.CONCURRENT_TRANSACTIONS,
+        ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+        ErrorCode.UNKNOWN_PRODUCER_ID,
+        ErrorCode.FENCED_LEADER_EPOCH,
+        ErrorCode.UNKNOWN_LEADER_EPOCH,
+        ErrorCode.UNSUPPORTED_COMPRESSION_TYPE,
+        ErrorCode.INVALID_RECORD,
+        ErrorCode.THROTTLING_QUOTA_EXCEEDED,
+        ErrorCode.PRODUCER_FENCED,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.INCONSISTENT_TOPIC_ID,
+        ErrorCode.TRANSACTION_ABORTABLE,
     }
 )
-"""Codes after which the batch may be in the log all the same; so may it after a code that is newer than this client."""
+"""Codes with which a broker refuses to append a batch. After any other, known to this client or not, it may be in the
+log: its sequence numbers are not used again, or a broker that has it would take the next batch for a duplicate of it.
+
+Source: Kafka's UnifiedLog, ReplicaManager and KafkaApis.handleProduceRequest. Differs: Java uses the numbers again
+after every code that is not retriable.
+"""
 
 _LOST_WHILE_WAITING = frozenset(
     {
@@ -42,10 +78,9 @@ _LOST_WHILE_WAITING = frozenset(
         ErrorCode.UNKNOWN_TOPIC_ID,
     }
 )
-"""The same with acks=all alone: a leader that steps down while it waits for its followers says so of what it has
-appended, and the next one may have it. Source: Kafka's DelayedProduce."""
+"""With acks=all these prove nothing either: a leader that steps down while it waits for its followers says so of what
+it has appended, and the next one may have it. Source: Kafka's DelayedProduce."""
 
-_KNOWN = frozenset(ErrorCode)
 _ACKS_ALL = -1
 
 
@@ -116,12 +151,12 @@ def verdicts(
         name = topic.name if version <= NAMED_TOPICS_VERSION else names.get(topic.topic_id, "")
         for part in topic.partition_responses:
             found[name, part.index] = part
-    maybe_written = _MAYBE_WRITTEN | _LOST_WHILE_WAITING if request.acks == _ACKS_ALL else _MAYBE_WRITTEN
-    return [_verdict(entry, found.get(entry.queue.topic_partition), node_id, maybe_written) for entry in entries]
+    not_written = _NOT_WRITTEN - _LOST_WHILE_WAITING if request.acks == _ACKS_ALL else _NOT_WRITTEN
+    return [_verdict(entry, found.get(entry.queue.topic_partition), node_id, not_written) for entry in entries]
 
 
 def _verdict(
-    entry: Sent, answer: PartitionProduceResponse | None, node_id: int, maybe_written: frozenset[ErrorCode]
+    entry: Sent, answer: PartitionProduceResponse | None, node_id: int, not_written: frozenset[ErrorCode]
 ) -> Verdict:
     if answer is not None and answer.error_code == ErrorCode.NONE:
         return Verdict(Outcome(None, answer.base_offset, answer.log_append_time_ms))
@@ -133,8 +168,7 @@ def _verdict(
     if code == ErrorCode.DUPLICATE_SEQUENCE_NUMBER:
         return Verdict(Outcome())
     refusal = broker_error(code, what, _words(answer))
-    is_maybe_written = code in maybe_written or code not in _KNOWN
-    return Verdict(None, refusal, code, is_maybe_written, answer.current_leader)
+    return Verdict(None, refusal, code, code not in not_written, answer.current_leader)
 
 
 def _words(answer: PartitionProduceResponse) -> str | None:

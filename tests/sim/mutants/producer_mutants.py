@@ -23,8 +23,8 @@ PRODUCER_MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a leader that steps down has written nothing",
         f"{_PRODUCER}/produce_calls.py",
-        "_MAYBE_WRITTEN | _LOST_WHILE_WAITING if request.acks == _ACKS_ALL else _MAYBE_WRITTEN",
-        "_MAYBE_WRITTEN",
+        "_NOT_WRITTEN - _LOST_WHILE_WAITING if request.acks == _ACKS_ALL else _NOT_WRITTEN",
+        "_NOT_WRITTEN",
     ),
     Mutant(
         "a lost answer is a certain failure",

@@ -6,7 +6,9 @@ after its end is read.
 
 import pytest
 
-from kctl.client.errors import ConnectionLost, DeliveryTimeout, RemoteProtocolError
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.errors import BrokerError, ConnectionLost, DeliveryTimeout, RemoteProtocolError
+from kctl.sandbox.apis import produce
 from tests.sim.chaos.damages import CHANGES, UNREADABLE, with_surplus
 from tests.sim.producer.test_delivery import numbers
 from tests.sim.producer.transactions_world import GROUP, T0, VERSIONS, committed, run_version, seen, transactional
@@ -36,6 +38,26 @@ def test_records_behind_an_unreadable_answer_are_delivered_once_and_in_order(how
         assert producer.close()[:3] == (7, 0, 0)
 
     assert run(app).values("t", 0) == numbers(7)
+
+
+def test_sequence_numbers_of_a_batch_answered_with_a_code_that_produce_does_not_have_are_not_used_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The batch is in the log: the next one with its numbers would count as delivered and be in no log."""
+    code = ErrorCode.REBALANCE_IN_PROGRESS
+    monkeypatch.setattr(produce, "_WRITTEN_ALL_THE_SAME", (code,))
+
+    def app(world: World) -> None:
+        producer = world.producer()
+        producer.send("t", b"0").result()
+        world.sandbox.fail_requests("Produce", code)
+        error = producer.send("t", b"1").exception()
+        assert isinstance(error, BrokerError)
+        assert error.code == code
+        assert producer.send("t", b"2").result().offset == 2
+        assert producer.close()[:3] == (2, 0, 1)
+
+    assert run(app).values("t", 0) == numbers(3)
 
 
 @pytest.mark.parametrize("how", range(len(UNREADABLE)))

@@ -140,9 +140,9 @@ def test_batch_that_the_answer_leaves_out_is_repeated_until_its_deadline() -> No
     assert setup.deliveries.result({}).unknown == 1
 
 
-@pytest.mark.parametrize("code", [13, 56, 9999])
+@pytest.mark.parametrize("code", [13, 27, 56, 9999])
 def test_code_that_proves_nothing_leaves_the_batch_unknown(code: int) -> None:
-    """NETWORK_EXCEPTION, KAFKA_STORAGE_ERROR and a code that is newer than this client."""
+    """NETWORK_EXCEPTION, a code that Produce does not have, KAFKA_STORAGE_ERROR, and one newer than this client."""
     setup = Setup(retries=0, acks=1)
     future = setup.add()
     setup.sent().answer(response(said(code)))
