@@ -6,12 +6,10 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
-from kctl.client.admin import Admin
 from kctl.client.errors import BrokerError, ConfigError
 from kctl.client.producer import Producer
 from kctl.pipeline.export_files import manifests as manifests_module
 from kctl.pipeline.export_files.manifests import read_manifests
-from kctl.pipeline.job_errors import ExportDataError
 from kctl.pipeline.jobs.export import ExportRequest, export, plan_export
 from kctl.pipeline.ranges import Selection
 from kctl.pipeline.running import Progress
@@ -112,20 +110,6 @@ def test_transactions_leave_gaps_and_what_was_aborted_is_left_out(
     assert (result.records, result.gaps) == (200, 103)
     reading = {**kafka_newest.client_properties(), "isolation.level": "read_committed"}
     assert in_export(tmp_path / "x") == on_topic(reading, topic)
-
-
-def test_a_topic_that_was_made_anew_is_refused(kafka_newest: KafkaCluster, session: Session, tmp_path: Path) -> None:
-    topic = kafka_newest.create_topic()
-    produce(kafka_newest.bootstrap(), topic, 100, partitions=1)
-    request = request_for(kafka_newest, tmp_path / "x", topic)
-    export(request, session=session)
-    with Admin(kafka_newest.client_properties()) as admin:
-        admin.delete_topics([topic]).raise_first()
-    kafka_newest.create_topic(topic)
-    produce(kafka_newest.bootstrap(), topic, 50, partitions=1)
-    with pytest.raises(ExportDataError, match="ends at offset 50, and it is exported up to 100"):
-        export(request, session=session)
-    assert len(in_export(tmp_path / "x")) == 100
 
 
 def test_what_cannot_be_is_told_before_spark_starts(kafka_newest: KafkaCluster, tmp_path: Path) -> None:
