@@ -44,7 +44,7 @@ def test_attempt_after_a_timeout_raises_the_first_error_at_once(monkeypatch: pyt
     timeout = ApiTimeout("waiting for offset 7 of t-0", timeout_ms=6000, elapsed_ms=6001)
     with pytest.raises(ApiTimeout):
         run(monkeypatch, Task(0), timeout)
-    with pytest.raises(SourceError, match="KCTL: ApiTimeout: .*waiting for offset 7 of t-0"):
+    with pytest.raises(SourceError, match=r"KCTL: ApiTimeout: .*waiting for offset 7 of t-0"):
         run(monkeypatch, Task(1), AssertionError("the attempt was made"))
     run(monkeypatch, Task(1, partition=1))  # another task
 
