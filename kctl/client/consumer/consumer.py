@@ -234,6 +234,7 @@ class Consumer:
         """Return the offset of the next record to be delivered, looking it up where there is none yet.
 
         Raises: IllegalStateError: not assigned. InvalidOffsetError: no position and auto.offset.reset=none. ApiTimeout.
+        Source: KIP-266. Differs: not assigned is an illegal state, as in later versions of Java, and no argument.
         """
         return self._side.position(topic_partition, self._timer(timeout))
 
@@ -275,8 +276,7 @@ class Consumer:
             TopicAuthorizationFailedError and other BrokerErrors that trying again does not cure.
             AuthenticationError, WrongPeerError, TlsError: no broker lets us in.
             WakeupError: wakeup() was called.
-        Source: KIP-266. Differs: an unknown topic is no error here; see `waiting_for`. The timeout may be left out:
-        default.api.timeout.ms then.
+        Source: KIP-266. Differs: an unknown topic is no error (see `waiting_for`); the timeout may be left out.
         """
         result = self._poll(timeout)
         if result is None:
@@ -289,8 +289,7 @@ class Consumer:
         """Wait without any limit for the assignment and its positions, then for records as `poll` does.
 
         Deprecated: a cluster that is not there keeps this from ever returning; only wakeup() ends the wait.
-        Args: timeout: for the records alone.
-        Source: Java's poll(long), whose semantics KIP-266 leaves as they are.
+        Args: timeout: for the records alone. Source: Java's poll(long), whose semantics KIP-266 leaves as they are.
         """
         result = self._poll_after_metadata(timeout)
         if result is None:
@@ -304,8 +303,7 @@ class Consumer:
 
         For callers that turn batches into bytes or columns without making records of them:
         `chunk.reader(stop_offset).output(plan)`. The position is after the whole chunk when this returns; a caller that
-        stops in the middle seeks back to `reader.next_offset`. Raises as `poll` does, save that damage inside the
-        batches is found by the reader.
+        stops in the middle seeks back to `reader.next_offset`. Raises as `poll`; the reader finds damage in batches.
         """
         result = self._poll_chunk(timeout)
         if result is None:
@@ -317,8 +315,7 @@ class Consumer:
     def __iter__(self) -> Iterator[ConsumerRecord]:
         """Yield records for ever; ends when the consumer is closed.
 
-        The position moves record by record, as the loop gets them: what a loop that ends early was not given comes
-        from the next poll or loop.
+        The position moves record by record: what a loop that ends early was not given comes from the next poll or loop.
         """
         data = self._side.data
         while self._side.close_result is None:
@@ -353,8 +350,7 @@ class Consumer:
         """Return the partitions of a topic by number.
 
         Raises: UnknownTopicOrPartitionError, TopicAuthorizationFailedError, ApiTimeout.
-        Source: KIP-266. Differs: a broker is always asked, so that the answer is newer than the call; KIP-266 asks only
-        where no metadata of the topic is known. Java returns null for an unknown topic.
+        Source: KIP-266. Differs: always asks a broker, not only without metadata; Java has null for an unknown topic.
         """
         return list(self._side.lookups.topics((topic,), self._timer(timeout))[topic])
 
@@ -406,7 +402,7 @@ class Consumer:
         Raises:
             IllegalStateError: enable.metrics.push=false.
             UnsupportedVersionError, ApiTimeout: the broker is older than 3.7, takes no client metrics, or is silent.
-        Source: KIP-714. Differs: no metrics are sent, and the timeout may be left out: default.api.timeout.ms then.
+        Source: KIP-714. Differs: no metrics are sent; the timeout may be left out.
         """
         if not self._config.enable_metrics_push:
             raise IllegalStateError("client_instance_id() needs enable.metrics.push=true")
@@ -417,8 +413,8 @@ class Consumer:
         """Commit where that is automatic, leave the group, close the sockets and end the network thread, in that order.
 
         Args:
-            timeout: for all steps together, 30 s by default; 0 waits for nothing: the thread ends on its own. With
-                math.inf each step that needs an answer still has request.timeout.ms at most.
+            timeout: for all steps together, 30 s by default; 0 sends the requests and waits for nothing. With math.inf
+                each step that needs a response still has request.timeout.ms at most.
             on_close: "leave" or "remain" in the group; by default only static members remain.
         Returns: what was achieved. The same again when called again.
         Raises: what a rebalance listener or a commit's callback raises; never a timeout, and no wakeup interrupts it.

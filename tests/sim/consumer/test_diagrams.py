@@ -17,7 +17,7 @@ T0 = TopicPartition("t", 0)
 REQUEST_MS = 4000
 SOON_MS = 500
 """Two back-offs, and reconnecting."""
-CALLS: dict[str, tuple[str, Callable[[Consumer, float], object]]] = {
+CALLS: dict[str, tuple[str, Callable[[Consumer, float | None], object]]] = {
     "commit_sync": ("OffsetCommit", lambda consumer, timeout: consumer.commit_sync({T0: 1}, timeout)),
     "committed": ("OffsetFetch", lambda consumer, timeout: consumer.committed([T0], timeout)),
     "end_offsets": ("ListOffsets", lambda consumer, timeout: consumer.end_offsets([T0], timeout)),
@@ -40,9 +40,9 @@ class Watched:
         self.since_ms = scene.hub.now_ms
         self._events.clear()
 
-    def call(self, timeout_ms: int) -> int:
+    def call(self, timeout_ms: int | None) -> int:
         """Make the call, and return how long it took."""
-        self._call(self.consumer, timeout_ms / 1000)
+        self._call(self.consumer, None if timeout_ms is None else timeout_ms / 1000)
         return self._hub.now_ms - self.since_ms
 
     def sent_at_ms(self) -> list[int]:
@@ -110,6 +110,19 @@ def test_the_third_request_gets_what_is_left_of_the_api_timeout(scene: GroupScen
             assert watched.ends(cut)[-1] == (timeout_ms, cut_ms)
             assert cut_ms < 1500
             assert bool(watched.losses_after(timeout_ms)) == (call == "commit_sync")
+        watched.consumer.close()
+
+    scene.run(body)
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_call_without_a_timeout_has_the_default_api_timeout(scene: GroupScene, call: str) -> None:
+    def body() -> None:
+        watched = Watched(scene, call)
+        scene.sandbox.start_fault(1, Fault.SILENCE)
+        with pytest.raises(ApiTimeout):
+            watched.call(None)
+        assert scene.hub.now_ms - watched.since_ms == 60_000
         watched.consumer.close()
 
     scene.run(body)
