@@ -17,7 +17,7 @@ NEED_DIST := packages installed
 FAILED := build/failed-tiers
 TWO_AT_A_TIME = $(MAKE) --no-print-directory --jobs 2 --output-sync=target
 
-.PHONY: help dist run test check format lint types layers generated unit sim sim-seeds sim-fresh sim-long sim-mutants fuzz loopback cli faultlab broker pipeline pipeline-source pipeline-jobs pipeline-versions soak replication conformance docs site packages reproducible installed bench bench-peers clean
+.PHONY: help dist run test check format lint types layers generated unit sim sim-seeds sim-fresh sim-long sim-mutants fuzz loopback cli faultlab broker pipeline pipeline-source pipeline-jobs pipeline-versions soak replication conformance docs site packages reproducible installed bench bench-lateness bench-peers clean
 
 help:  ## list the tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 26
@@ -155,6 +155,9 @@ conformance: $(READY)  ## bytes and outcomes against the Java client and others
 
 bench: $(READY)  ## measurements, each with what it compares to
 	@for file in benchmarks/bench_*.py; do echo "== $$file"; PYTHONPATH=. $(BIN)/python $$file || exit 1; done
+
+bench-lateness: $(READY)  ## how late whole commands end after their timeouts, on a cluster that answers nothing
+	PYTHONPATH=. $(BIN)/python benchmarks/bench_lateness.py
 
 bench-peers: $(READY) $(PEERS)  ## deadlines next to kafka-python, aiokafka, confluent-kafka and the Java client
 	PYTHONPATH=. $(BIN)/python benchmarks/bench_deadlines.py --peers
