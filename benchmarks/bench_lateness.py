@@ -3,9 +3,8 @@
 Each run is a process of its own. Start-up is everything from its spawn to the first line of the command: interpreter
 and imports. Lateness is from there to the end of the process, less the timeout; interpreter shutdown is part of it. A
 command may end before its timeout where waiting cannot help (every server refuses); lateness is negative then.
-CPU is
-what the command used from its beginning to the end of its process: where the machine is busy, lateness is mostly the
-wait for a core to do it. The first row is a process that only sleeps for the timeout: what the machine is late by on its own.
+CPU is what the command used from its beginning to the end of its process: where the machine is busy, lateness is mostly
+the wait for a core to do it. The first row is a process that only sleeps for the timeout.
 
 Held to, with --check: a median of 100 ms.
 """
