@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "specification.md"
 VERDICTS = ("done", "partly", "deviates")
 REFERENCE = re.compile(r"`((?:kctl|tests)/[^`]+)`")
