@@ -83,10 +83,11 @@ sim-fresh: $(READY)  ## 80 seeds of the simulation that no commit before has tri
 	$(BIN)/python -m tests.sim run --fresh 80 --jobs 2
 	$(BIN)/python -m tests.sim run --producer --fresh 80 --jobs 2
 
-sim-long: $(READY)  ## 1,000 seeds, what they met, and an hour of one group in which no memory grows
+sim-long: $(READY)  ## 1,000 seeds, what they met, an hour of one group, and Ctrl-C at each boundary
 	$(BIN)/python -m tests.sim run --corpus --seeds 0:1000 --jobs 2 --coverage
 	$(BIN)/python -m tests.sim run --producer --corpus --seeds 0:1000 --jobs 2 --coverage
 	$(BIN)/python -m tests.sim memory
+	KCTL_EACH_BOUNDARY=1 $(PYTEST) tests/sim/consumer/test_interrupts.py tests/sim/producer/test_interrupts.py
 
 sim-mutants: $(READY)  ## each bug planted in the client is found by the corpus or within 300 seeds
 	$(BIN)/python -m tests.sim mutants --jobs 2

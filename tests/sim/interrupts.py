@@ -14,6 +14,7 @@ Shown by tests/sim/test_interrupts.py.
 """
 
 import dis
+import os
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -27,6 +28,8 @@ import kctl.client
 
 CLIENT = str(Path(kctl.client.__file__).parent)
 _CALLS = frozenset({"CALL", "CALL_KW", "CALL_FUNCTION_EX"})
+_AT_EACH = bool(os.environ.get("KCTL_EACH_BOUNDARY"))
+"""Whether scenes are played for each boundary, whatever their step is: `make sim-long`."""
 _JUMP_BACK = "JUMP_BACKWARD"
 """After calls and these jumps CPython looks for signals; in 3.11 some of the jumps have a condition in their name."""
 
@@ -128,10 +131,11 @@ def each_boundary(
     Args:
         scene: runs one call by the `Interrupted` that it is given, and checks what has to be true then.
         most: boundaries; a scene that has more fails.
-        step: interrupt at every n-th boundary only.
+        step: interrupt at every n-th boundary only, unless KCTL_EACH_BOUNDARY is set.
         folder: of the code to interrupt; whatever its file names begin with.
-    Returns: how many interrupts there were. A failing check says where the interrupt was.
+    Returns: how many boundaries the call has, as far as it was tried. A failing check says where the interrupt was.
     """
+    step = 1 if _AT_EACH else step
     for number in range(1, most + 2, step):
         interrupted = Interrupted(number, folder)
         try:
@@ -140,5 +144,5 @@ def each_boundary(
             error.add_note(f"interrupt {number} was at {interrupted.at}")
             raise
         if interrupted.at is None:
-            return (number - 1) // step
+            return number - 1
     raise AssertionError(f"more than {most} boundaries")

@@ -1,7 +1,7 @@
 """Ctrl-C at every point of the consumer's calls: nothing is skipped, nothing that was not returned is committed.
 
-Each scene is played once for each boundary of the call that is interrupted (tests/sim/interrupts.py), the longest two
-for some of them.
+Each scene is played once for some boundaries of the call that is interrupted, and by `make sim-long` for each of them
+(tests/sim/interrupts.py).
 """
 
 from collections.abc import Callable, Sequence
@@ -78,8 +78,8 @@ class Reader(RebalanceListener):
             assert (0 if each is None else each.offset) == len(self.seen[tp]), f"{tp}: {each}, given {self.seen[tp]}"
 
 
-def play(body: Callable[[Scene, Interrupted], None], *, step: int = 1) -> int:
-    """Play the body once for each boundary of the call that it interrupts; return how many there were."""
+def play(body: Callable[[Scene, Interrupted], None], *, step: int = 7) -> int:
+    """Play the body once for every n-th boundary of the call that it interrupts; return how many there were."""
 
     def scene(interrupted: Interrupted) -> None:
         with Hub(seed=71) as hub:
@@ -194,7 +194,7 @@ def test_interrupted_poll_of_a_new_member_loses_no_assignment() -> None:
         result = reader.consumer.close()
         assert (result.committed, result.left_group) == (True, True)
 
-    assert play(body, step=3) > 100
+    assert play(body, step=19) > 300
 
 
 def test_interrupted_poll_that_commits_loses_no_callback() -> None:
@@ -237,4 +237,4 @@ def test_interrupted_poll_that_gives_a_partition_away_finishes_the_rebalance() -
         second.consumer.close()
         first.check_committed()
 
-    assert play(body, step=5) > 30
+    assert play(body, step=19) > 150
