@@ -154,9 +154,11 @@ class Common(NamedTuple):
         return self.output
 
     def say(self, line: str) -> None:
-        """Tell people something on stderr, unless --quiet."""
+        """Tell people something on stderr, unless --quiet; what a broker sent does not steer their terminal."""
         if not self.quiet:
-            self.environment.say(line)
+            from kctl.cli.formats.terminal import harmless_text  # wanted where something is said
+
+            self.environment.say(harmless_text(line))
 
     def note_ignored(self, config: ClientConfig) -> None:
         """Tell which of the properties do nothing here: those of -X always, those of files and variables with -v."""

@@ -140,3 +140,9 @@ def test_options_that_some_commands_share_come_as_what_they_mean() -> None:
         built.make_context("command", ["--width", "-1"], obj=environment) as ctx,
     ):
         built.invoke(ctx)
+
+
+def test_control_characters_of_a_broker_do_not_reach_the_terminal() -> None:
+    common, _, stderr = _parse()
+    common.say("kctl consume: waiting: leader [a\x1b[31mX\x07]:9092")
+    assert stderr.getvalue() == "kctl consume: waiting: leader [a\\x1b[31mX\\x07]:9092\n"
