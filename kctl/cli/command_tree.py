@@ -95,6 +95,11 @@ class Command(NamedTuple):
     def name(self) -> str:
         return " ".join(self.path)
 
+    @property
+    def runs(self) -> bool:
+        """Does it do something without a subcommand?"""
+        return not self.commands or any(option.is_common for option in self.options)
+
     def walk(self) -> Iterator["Command"]:
         """Yield this command and all below it, in the order of the help."""
         yield self

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Never
 
 import click
 import typer
+from click.core import ParameterSource
 
 from kctl.cli.environment import Environment
 from kctl.cli.failures import SECRETS
@@ -381,6 +382,10 @@ def with_common(
         own = list(inspect.signature(command).parameters.values())[1:]
 
         def call(**given: Any) -> int:
+            below = given["ctx"].invoked_subcommand
+            if below is not None:  # the subcommand has options of its own, and these would be lost
+                _refuse_options(given["ctx"], below)
+                return 0
             named = given.get(profile)
             if named is not None:
                 if given["profile"] not in (None, named):
@@ -396,6 +401,14 @@ def with_common(
         return _taking(call, command, (*own, *shared.values()))
 
     return decorate
+
+
+def _refuse_options(ctx: click.Context, subcommand: str) -> None:
+    """Raise click.UsageError where an option was given before the name of a subcommand."""
+    given = [each for each in ctx.params if ctx.get_parameter_source(each) is ParameterSource.COMMANDLINE]
+    if given:
+        name = next(each.opts[0] for each in ctx.command.params if each.name == given[0])
+        raise click.UsageError(f"{name} belongs after '{subcommand}', which has options of its own.", ctx)
 
 
 def with_options(**declarations: Callable[..., Any]) -> Callable[[Callable[..., int]], Callable[..., int]]:

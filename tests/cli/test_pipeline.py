@@ -37,8 +37,6 @@ from tests.cli.processes import INSTALLED, kctl
         ),
         (("export", "t", "--to", ""), "Invalid value for '--to': an empty path"),
         (("import", ""), "Invalid value for 'FOLDER': an empty path"),
-        (("report", ""), "Invalid value for 'PATH...': an empty path"),
-        (("report", "x", "--html", ""), "Invalid value for '--html': an empty path"),
         (("verify", "t", "--to-export", ""), "Invalid value for '--to-export': an empty path"),
         (("import", "x", "--master", "local[two]"), "'local[two]' is none of local"),
         (("import", "/nonexistent", "--dry-run", "-b", "a:1"), "/nonexistent is no export: it has no manifest"),

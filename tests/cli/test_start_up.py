@@ -13,7 +13,7 @@ import pytest
 from kctl.cli.app import COMMANDS
 from kctl.version import VERSION
 from tests.cli.processes import BOUND_S, PYTHON, environment, kctl
-from tests.unit.pipeline.report.fleets import NodeTruth, probe_lines, write
+from tests.unit.cli.probe.report.fleets import NodeTruth, probe_lines, write
 
 NEVER = {"asyncio", "pyspark", "pyarrow", "pydantic", "multiprocessing", "tomli_w"}
 NOT_WITHOUT_TLS = {"ssl"}
@@ -117,8 +117,7 @@ SPARK = {
     "kctl.pipeline.shipping", "kctl.pipeline.spark_archive", "kctl.pipeline.spark_process",
 }  # fmt: skip
 """What runs tasks; pyspark and pyarrow are imported when a plan has shown that there is something to do."""
-REPORT = HELP["pipeline"] | SPARK
-JOBS = REPORT | CLIENT | {"kctl.client.admin", "kctl.pipeline.references"}
+JOBS = HELP["pipeline"] | SPARK | CLIENT | {"kctl.client.admin", "kctl.pipeline.references"}
 RANGES = CONSUMER | {
     "kctl.pipeline.range_reader", "kctl.pipeline.ranges", "kctl.pipeline.resume_point", "kctl.pipeline.sizing",
 }  # fmt: skip
@@ -154,7 +153,7 @@ RUNS: list[tuple[tuple[str, ...], set[str]]] = [
     (("pipeline", "mirror", "t", "--to-topic", "u"), MIRROR | {"kctl.cli.view"}),
     (("pipeline", "mirror", "t"), HELP["pipeline"]),
     (("pipeline", "verify", "t", "--to-topic", "u"), VERIFY | {"kctl.cli.view"}),
-    (("pipeline", "report", "/nonexistent"), REPORT),
+    (("probe", "report", "/nonexistent"), HELP["probe"]),
 ]
 """What a run imports beyond ROOT and OPTIONS, where nobody answers, or where it was a mistake."""
 
@@ -178,12 +177,12 @@ def test_a_run_imports_what_it_uses_and_nothing_else(
     assert not modules & (NEVER | NOT_WITHOUT_TLS | NOT_OFF_A_TERMINAL)
 
 
-def test_a_report_of_little_input_does_without_spark_and_client(tmp_path: Path) -> None:
+def test_report_imports_neither_spark_nor_the_client(tmp_path: Path) -> None:
     write(tmp_path / "a.jsonl", probe_lines([NodeTruth("a:9092")], Random(1), 3))
     page = tmp_path / "page.html"
-    modules = _modules("pipeline", "report", str(tmp_path), "--html", str(page))
+    modules = _modules("probe", "report", str(tmp_path / "a.jsonl"), "--html", str(page))
     assert page.exists()
-    assert _packages(modules) - ROOT - OPTIONS == REPORT | {"kctl.cli.view", "kctl.pipeline.references"}
+    assert _packages(modules) - ROOT - OPTIONS == HELP["probe"]
     assert not modules & (NEVER | NOT_WITHOUT_TLS | NOT_OFF_A_TERMINAL)
 
 

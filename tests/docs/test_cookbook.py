@@ -116,6 +116,9 @@ RECIPES = {
     "What has changed since it was good?": Recipe(
         lambda scene: scene.sandbox.start_fault(2, Fault.REFUSE), 3, "", 0, "", before=_probed_before
     ),
+    "Which timeouts should these machines use?": Recipe(
+        lambda scene: scene.sandbox.start_fault(2, Fault.REFUSE), 3, "never-ready", 0, "--connect-timeout"
+    ),
     "Where did the time go?": Recipe(lambda scene: scene.all_nodes(Fault.SILENCE), 12, "apiversions"),
     "How long does a record take?": Recipe(lambda scene: scene.all_nodes(Fault.FREEZE), 12, "", 0, "p99"),
     "Is a group too far behind?": Recipe(lambda scene: _produce(scene, 900), 3, "orders", 0, "orders"),

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from random import Random
 
 import pytest
 
@@ -17,7 +16,6 @@ from kctl.pipeline.jobs import mirror as mirror_module
 from kctl.pipeline.jobs.export import ExportRequest, export
 from kctl.pipeline.jobs.file_import import ImportRequest, import_files
 from kctl.pipeline.jobs.mirror import MirrorRequest, mirror
-from kctl.pipeline.jobs.report.job import plan_report, run_report
 from kctl.pipeline.jobs.verify import VerifyRequest, verify
 from kctl.pipeline.ranges import Selection
 from kctl.pipeline.running import Progress, open_session
@@ -28,7 +26,6 @@ from tests.pipeline.conftest import LocalSpark
 from tests.pipeline.copies import committed_rows, content
 from tests.pipeline.exports import in_export, on_topic, produce
 from tests.pipeline.standalone import StandaloneCluster
-from tests.unit.pipeline.report.fleets import NodeTruth, probe_lines, write
 
 # PySpark leaves sockets to the garbage collector.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
@@ -123,9 +120,6 @@ def test_a_worker_is_killed_in_the_middle_of_export_and_mirror(
         check_mirror(kafka_newest, standalone, session, topic)
         assert verify(VerifyRequest(topic, properties, f"{topic}-mirror", properties), session=session).is_equal
         assert verify(VerifyRequest(topic, properties, folder=folder), session=session).is_equal
-        write(tmp_path / "probed.jsonl", probe_lines([NodeTruth("a:9092")], Random(1), 10))
-        plan = plan_report([tmp_path / "probed.jsonl"], spark=True)
-        assert run_report(plan, session=session).places[0].rounds == 10
     for number in range(2):
         standalone.wait_for_worker(number)
 

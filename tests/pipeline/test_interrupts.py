@@ -8,7 +8,6 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from random import Random
 from typing import NamedTuple
 
 import pyarrow.parquet as pq
@@ -24,11 +23,12 @@ from kctl.pipeline.ranges import OffsetRange, Selection
 from kctl.pipeline.running import Attempt
 from kctl.pipeline.session import Session
 from kctl.pipeline.session_folders import remove_abandoned
+from kctl.sandbox import Sandbox
 from tests.brokers.cluster import KafkaCluster
+from tests.cli.groups_scene import fill
 from tests.pipeline.copies import committed_rows, content
 from tests.pipeline.exports import in_export, on_topic, produce
 from tests.pipeline.processes import JobProcess, children_of
-from tests.unit.pipeline.report.fleets import NodeTruth, probe_lines, write
 
 # PySpark leaves sockets to the garbage collector.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
@@ -130,15 +130,13 @@ class Jobs(NamedTuple):
     mirror: JobProcess
     import_: JobProcess
     verify: JobProcess
-    report: JobProcess
 
 
 def all_in_the_middle(
     kafka: KafkaCluster, start: Callable[..., JobProcess], tmp_path: Path, topic: str, target: str
 ) -> Jobs:
     """Start all jobs; return when they are where they should be, and the broker is frozen."""
-    write(tmp_path / "probed.jsonl", probe_lines([NodeTruth("a:9092")], Random(1), 10))
-    gates = [Gate(tmp_path / f"gate-{number}") for number in range(4)]
+    gates = [Gate(tmp_path / f"gate-{number}") for number in range(3)]
     gated = [("--master", "local[1]", "--worker-python", str(gate.program)) for gate in gates]
     at = ("--bootstrap", kafka.bootstrap(), "--api-timeout", "120s")
     exported, copied = tmp_path / "exported", f"{topic}-copy"
@@ -149,7 +147,6 @@ def all_in_the_middle(
         start("mirror", topic, "--to-topic", copied, "--create", *at, *free),
         start("import", str(exported), "--to-topic", target, *kept, *at, *gated[1]),
         start("verify", topic, "--to-export", str(exported), *at, *gated[2]),
-        start("report", str(tmp_path / "probed.jsonl"), *gated[3]),
     )
     for job, gate in zip((jobs.export, *jobs[2:]), gates, strict=True):
         job.wait_for(gate.is_asked, "a task")
@@ -201,8 +198,9 @@ def check_next_runs(kafka: KafkaCluster, session: Session, tmp_path: Path, topic
 
 
 def test_ctrl_c_while_spark_starts_ends_it_at_once(start: Callable[..., JobProcess], tmp_path: Path) -> None:
-    write(tmp_path / "probed.jsonl", probe_lines([NodeTruth("a:9092")], Random(1), 10))
-    job = start("report", str(tmp_path / "probed.jsonl"), "--master", "local[1]")
-    job.wait_for(lambda: bool(children_of(job.process.pid)), "the JVM")
-    interrupt(job, is_impatient=False)
-    check_ended(job)
+    with Sandbox(nodes=1, topics={"t": 1}).serve() as served:
+        fill(served.bootstrap, "t", {0: 10})
+        job = start("export", "t", "--to", str(tmp_path / "x"), "-b", served.bootstrap, "--master", "local[1]")
+        job.wait_for(lambda: bool(children_of(job.process.pid)), "the JVM")
+        interrupt(job, is_impatient=False)
+        check_ended(job)

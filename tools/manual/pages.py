@@ -61,14 +61,14 @@ def _root(tree: Command) -> Page:
 
 def _command(command: Command, tree: Command) -> Page:
     page = Page("-".join(command.path), 1, command.summary, _OF_COMMANDS)
-    leaves = [each for each in command.walk() if not each.commands]
+    leaves = [each for each in command.walk() if each.runs]
     page.section("Synopsis")
     for each in leaves:
         page.line(_synopsis(each))
     _description(page, command)
     if command.commands:
         page.section("Commands")
-        for each in leaves:
+        for each in (each for each in leaves if each is not command):
             page.part(" ".join(each.path))
             for text in each.text:
                 page.paragraph(text)
@@ -92,7 +92,7 @@ def _command(command: Command, tree: Command) -> Page:
 
 
 def _synopsis(command: Command) -> str:
-    words = [italic("COMMAND")] if command.commands else []
+    words = [] if command.runs else [italic("COMMAND")]
     for each in command.arguments:
         words.append(
             italic(each.metavar) if each.is_required or each.metavar[0] == "[" else f"[{italic(each.metavar)}]"

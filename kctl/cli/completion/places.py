@@ -44,6 +44,7 @@ _OF_METAVAR: dict[str, tuple[Offer, ...]] = {
     "[PROFILE]": (PROFILES,),
     "[PROFILE]...": (PROFILES,),
     "FILE": (FILES,),
+    "FILE...": (FILES,),
     "PATH": (FILES,),
     "BEFORE AFTER": (FILES,),
     "[CODE|TEXT]...": (Offer(list="subjects"),),

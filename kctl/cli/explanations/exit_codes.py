@@ -25,7 +25,7 @@ CODE_PAGES: dict[ExitCode, CodePage] = {
     ),
     ExitCode.DEGRADED: CodePage(
         "It worked, but not everywhere: some topics of several failed, or with kctl probe --strict some address; "
-        "kctl pipeline verify found that copies differ, or kctl pipeline report --strict has findings.",
+        "kctl pipeline verify found that copies differ, or kctl probe report --strict has findings.",
         ("Each item that failed is told with its own cause.",),
     ),
     ExitCode.DNS: CodePage(

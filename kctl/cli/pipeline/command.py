@@ -1,14 +1,27 @@
 """`kctl pipeline`: the commands, a module each, which hold options alone. Shown by tests/cli/test_pipeline.py."""
 
+import click
 import typer
+from typer.core import TyperGroup
 
 from kctl.cli.pipeline.export import export
 from kctl.cli.pipeline.file_import import import_
 from kctl.cli.pipeline.mirror import mirror
-from kctl.cli.pipeline.report import report
 from kctl.cli.pipeline.verify import verify
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False, no_args_is_help=True)
+
+class PipelineGroup(TyperGroup):
+    """The commands; one that moved is named with its new name."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[:1] == ["report"]:
+            raise click.UsageError("No such command 'report': it is now kctl probe report FILE...", ctx)
+        return super().resolve_command(ctx, args)
+
+
+app = typer.Typer(cls=PipelineGroup, rich_markup_mode=None, add_completion=False, no_args_is_help=True)
 
 
 @app.callback()
@@ -24,4 +37,3 @@ app.command("export")(export)
 app.command("import")(import_)
 app.command("mirror")(mirror)
 app.command("verify")(verify)
-app.command("report")(report)

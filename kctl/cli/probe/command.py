@@ -8,22 +8,24 @@ import typer
 
 from kctl.cli.options import Common, with_common
 from kctl.cli.probe import options
+from kctl.cli.probe.report.command import report
 from kctl.cli.probe.request import SHAPES, ProbeRequest
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False)
+app = typer.Typer(
+    rich_markup_mode=None, add_completion=False, invoke_without_command=True, subcommand_metavar="[COMMAND]"
+)
 
-CERT_WARN_MS = 21 * 24 * 3_600_000
 INTERVAL_MS = 1000
 
 
-@app.command()
+@app.callback()
 @with_common(*SHAPES, fetches=lambda given: given["diff"] is None)
 def probe(
     common: Common,
     strict: options.Strict = False,
     group: options.Group = None,
     idle: options.Idle = 0,
-    cert_warn: options.CertWarn = CERT_WARN_MS,
+    cert_warn: options.CertWarn = options.CERT_WARN_MS,
     resolve: options.Resolve = None,
     sni: options.Sni = None,
     try_protocols: options.TryProtocols = True,
@@ -61,3 +63,6 @@ def probe(
     from kctl.cli.probe.session import run_probe  # the client, which --help and mistakes do without
 
     return run_probe(common, request)
+
+
+app.command("report")(report)

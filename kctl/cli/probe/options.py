@@ -7,6 +7,8 @@ import typer
 
 from kctl.cli.options import DurationType
 
+CERT_WARN_MS = 21 * 24 * 3_600_000
+
 
 def _duration(name: str, text: str) -> Any:
     return typer.Option(name, click_type=DurationType(), metavar="DURATION", help=text, show_default=False)

@@ -20,9 +20,9 @@ OPTIONS = [(command, option) for command in TREE.walk() for option in command.op
 
 SAYS = re.compile(r"^kctl(?: (?P<command>[a-z-]+))?: ")
 METAVARS = {
-    "", "ADDRESS", "BEFORE AFTER", "DURATION", "FACTOR", "FILE", "FOLDER", "GROUP", "HOST:PORT", "HOST:PORT:IP", "ID",
+    "", "ADDRESS", "BEFORE AFTER", "DURATION", "FILE", "FOLDER", "GROUP", "HOST:PORT", "HOST:PORT:IP", "ID",
     "KEY", "KEY=VALUE", "LEVEL", "N", "N/s", "NAME", "NAME=VALUE", "NAME[:PARTITIONS]", "PATH", "PATTERN", "PROFILE",
-    "RACK,...", "RANGE", "REGEX", "SHARE", "SIZE", "SOURCE", "TEMPLATE", "TEXT", "TIME", "TOPIC", "TOPIC[:P,P-P]",
+    "RACK,...", "RANGE", "SIZE", "SOURCE", "TEMPLATE", "TEXT", "TIME", "TOPIC", "TOPIC[:P,P-P]",
     "URL", "WHERE", "WHO", "WORD",
 }  # fmt: skip
 """Words for what follows an option: an old one where it fits."""

@@ -1,0 +1,85 @@
+"""`kctl probe report`: its options; the modules beside it are imported when it runs.
+
+Shown by tests/cli/test_probe_report.py.
+"""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kctl.cli.data_out import DataOut
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import CommandError
+from kctl.cli.formats.terminal import harmless_text
+from kctl.cli.options import Common, Output, with_common
+from kctl.cli.probe.options import CERT_WARN_MS, CertWarn
+
+SHAPES = (Output.TABLE, Output.JSON)
+
+
+@with_common(*SHAPES, fetches=False)
+def report(
+    common: Common,
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...",
+            help="Files of probe --output jsonl or json and of --trace-file, also .gz; a folder's name is a place.",
+        ),
+    ],
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write the report as an HTML page too.")
+    ] = None,
+    cert_warn: CertWarn = CERT_WARN_MS,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 3 for any finding.")] = False,
+) -> int:
+    """Report on saved probe and trace files.
+
+    For each place: percentiles of each phase and request, expired attempts, certificates that expire, and the
+    --connect-timeout, --request-timeout and --api-timeout to use, with the false expiries to expect.
+    """
+    output = common.choose_output(*SHAPES)
+    from kctl.cli.probe.report.reading import read_file
+    from kctl.cli.probe.report.result import as_object, summarise
+    from kctl.cli.probe.report.statistics import Statistics
+
+    statistics = Statistics()
+    for path in dict.fromkeys(files):
+        if not path.exists() or path.is_dir():
+            what = "a folder; name its files" if path.is_dir() else "no such file"
+            raise CommandError(ExitCode.USAGE, f"{path}: {what}")
+    for path in dict.fromkeys(files):
+        read_file(str(path), place_of(path), statistics)
+    bad = [harmless_text(f"{file}{f':{line}' * bool(line)}: {why}") for file, line, why in statistics.bad_samples]
+    first = f", the first: {bad[0]}" if bad else ""
+    if not any(node.attempts or node.requests for each in statistics.places.values() for node in each.nodes.values()):
+        hint = "kctl probe --watch --output jsonl >FILE, or --trace-file FILE on any command"
+        what = f"{statistics.bad_lines} invalid lines{first}" if bad else "no probe result or trace"
+        raise CommandError(ExitCode.DATA, f"nothing to report in {len(files)} files: {what}", hint)
+    found = summarise(statistics, now_ms=common.environment.clock.wall_ms(), cert_warn_ms=cert_warn)
+    out = DataOut(common.environment.stdout)
+    if output is Output.JSON:
+        out.write_line(json.dumps(as_object(found), indent=1))
+    else:
+        from kctl.cli.probe.report.view import text_lines
+
+        for line in text_lines(found, common.environment.table_width):
+            out.write_line(line)
+    out.flush()
+    if html is not None:
+        from kctl.cli.probe.report.view import page
+
+        try:
+            html.write_text(page(found), encoding="utf-8", errors="replace")
+        except OSError as e:
+            raise CommandError(ExitCode.USAGE, f"--html {html}: {e.strerror}") from None
+    if bad:
+        common.say(f"kctl probe: {statistics.bad_lines} invalid lines skipped{first}")
+    return ExitCode.DEGRADED if strict and found.findings else ExitCode.OK
+
+
+def place_of(path: Path) -> str:
+    """Return the place of a file: the name of its folder, or of itself where no folder is named."""
+    return path.parent.name or path.name.partition(".json")[0]

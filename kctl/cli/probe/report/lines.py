@@ -1,0 +1,82 @@
+"""Fields of probe and trace lines, checked as docs/schemas describes them; a line that differs is a ValueError.
+
+Pure. Shown by tests/unit/cli/probe/report/test_reading.py.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+PHASES = ("dns", "tcp", "tls", "apiversions", "sasl", "metadata")
+VERSION = 1
+_LONGEST_NAME = 300
+_LARGEST = 2**53
+_KINDS = {
+    str: "a string",
+    int: "an integer",
+    dict: "an object",
+    list: "an array",
+    bool: "a boolean",
+    type(None): "null",
+}
+
+Fields = Mapping[str, Any]
+Kind = TypeVar("Kind", str, int, dict[str, Any], list[Any])
+
+
+def parse_line(data: bytes) -> dict[str, Any]:
+    """Return the object of a line of kctl probe or --trace-file."""
+    try:
+        found = checked(json.loads(data.strip().decode("utf-8-sig")), dict)
+    except UnicodeDecodeError:
+        raise ValueError("not UTF-8") from None
+    except json.JSONDecodeError as e:
+        cut = "" if data.endswith(b"\n") else "; the last line may be truncated"
+        raise ValueError(f"not JSON: {e.msg} at column {e.colno}{cut}") from None
+    except RecursionError:
+        raise ValueError("not JSON: nested too deeply") from None
+    if "event" not in found:
+        raise ValueError("not a line of kctl probe or --trace-file: it has no field 'event'")
+    if get(found, "v", int) != VERSION:
+        raise ValueError(f"schema version {found['v']}, this kctl reads {VERSION}")
+    return found
+
+
+def node_of(fields: Fields) -> str:
+    """Return host:port."""
+    host, port = get(fields, "host", str), get(fields, "port", int)
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def error_of(fields: Fields) -> str:
+    """Return the name of the error."""
+    return get(get(fields, "error", dict), "name", str)
+
+
+def one_of(fields: Fields, name: str, known: tuple[str, ...]) -> str:
+    """Return a field that has one of the known words."""
+    value = get(fields, name, str)
+    if value not in known:
+        raise ValueError(f"{name}: {value[:40]!r} is not one of {', '.join(known)}")
+    return value
+
+
+def get(fields: Fields, name: str, kind: type[Kind]) -> Kind:
+    """Return a field, which must be of that kind: a short string, or an integer that is not negative."""
+    if name not in fields:
+        raise ValueError(f"{name}: missing")
+    try:
+        return checked(fields[name], kind)
+    except ValueError as e:
+        raise ValueError(f"{name}: {e}") from None
+
+
+def checked(value: Any, kind: type[Kind]) -> Kind:
+    """Return a value of that kind."""
+    if type(value) is not kind:
+        raise ValueError(f"expected {_KINDS[kind]}, found {_KINDS.get(type(value), 'a fraction')}")
+    if isinstance(value, str) and len(value) > _LONGEST_NAME:
+        raise ValueError(f"{len(value)} characters, more than {_LONGEST_NAME}")
+    if isinstance(value, int) and not 0 <= value <= _LARGEST:
+        raise ValueError("out of range")
+    return value

@@ -1,0 +1,164 @@
+"""Counts and latency histograms by place and node, of bounded size however much is read.
+
+Knows no file format. Shown by tests/unit/cli/probe/report/test_statistics.py.
+"""
+
+import math
+from collections.abc import Callable
+from typing import TypeVar
+
+Entry = TypeVar("Entry")
+Key = TypeVar("Key")
+
+MOST_NODES = 4000
+"""Nodes of one place."""
+MOST_NAMES = 100
+"""Error names and APIs of one node; further ones are counted as OTHERS."""
+MOST_SAMPLES = 20
+OTHERS = "(others)"
+_BUCKET_BITS = 8
+
+
+def bucket_of(ms: int) -> int:
+    """Return the bucket of a duration: 1 ms wide below 512 ms, then at most 1/256 of the duration."""
+    shift = max(0, ms.bit_length() - _BUCKET_BITS - 1)
+    return (shift << _BUCKET_BITS) + (ms >> shift)
+
+
+def bucket_end_ms(bucket: int) -> int:
+    """Return the longest duration of a bucket."""
+    shift = max(0, (bucket >> _BUCKET_BITS) - 1)
+    return ((bucket - (shift << _BUCKET_BITS) + 1) << shift) - 1
+
+
+class Histogram:
+    """Durations that completed, and how long the expired ones had waited; at most 12,000 buckets each."""
+
+    def __init__(self) -> None:
+        self.completed: dict[int, int] = {}
+        self.expired: dict[int, int] = {}
+
+    def complete(self, ms: int) -> None:
+        _count(self.completed, bucket_of(ms))
+
+    def expire(self, ms: int) -> None:
+        _count(self.expired, bucket_of(ms))
+
+    def add(self, other: "Histogram") -> None:
+        for bucket, count in other.completed.items():
+            _count(self.completed, bucket, count)
+        for bucket, count in other.expired.items():
+            _count(self.expired, bucket, count)
+
+    @property
+    def slowest_ms(self) -> int | None:
+        return bucket_end_ms(max(self.completed)) if self.completed else None
+
+    def quantile_ms(self, share: float, count: int | None = None) -> int | None:
+        """Return the duration within which this share of `count` attempts completed; None where fewer did."""
+        rank = max(1, math.ceil(share * (sum(self.completed.values()) if count is None else count) - 1e-9))
+        for bucket in sorted(self.completed):
+            rank -= self.completed[bucket]
+            if rank <= 0:
+                return bucket_end_ms(bucket)
+        return None
+
+    def longer_than(self, ms: int) -> int:
+        """Return how many completed, and took longer."""
+        return sum(count for bucket, count in self.completed.items() if bucket_end_ms(bucket) > ms)
+
+
+class NodeStatistics:
+    """A node (host:port) as one place sees it.
+
+    Attributes:
+        setup: from the DNS lookup until requests can be sent; `phases` and `requests` (by API) likewise.
+        ready, expired, failed: attempts by outcome; those that the client ended (it lost a race) do not count.
+        certificate: seen_at_ms, -not_after_ms and subject of the last one; of several the first to expire.
+    """
+
+    def __init__(self) -> None:
+        self.setup = Histogram()
+        self.phases: dict[str, Histogram] = {}
+        self.requests: dict[str, Histogram] = {}
+        self.ready = self.expired = self.failed = 0
+        self.errors: dict[str, int] = {}
+        self.certificate: tuple[int, int, str] | None = None
+
+    @property
+    def attempts(self) -> int:
+        return self.ready + self.expired + self.failed
+
+    def phase(self, name: str) -> Histogram:
+        return _entry(self.phases, name, MOST_NAMES, Histogram)
+
+    def request(self, api: str) -> Histogram:
+        return _entry(self.requests, api, MOST_NAMES, Histogram)
+
+    def count_error(self, name: str, count: int = 1) -> None:
+        _count(self.errors, name if name in self.errors or len(self.errors) < MOST_NAMES else OTHERS, count)
+
+    def note_certificate(self, seen_at_ms: int, not_after_ms: int, subject: str) -> None:
+        found = (seen_at_ms, -not_after_ms, subject)
+        self.certificate = max(self.certificate or found, found)
+
+    def add(self, other: "NodeStatistics") -> None:
+        """Add all counts of another node."""
+        self.setup.add(other.setup)
+        for phase, histogram in other.phases.items():
+            self.phase(phase).add(histogram)
+        for api, histogram in other.requests.items():
+            self.request(api).add(histogram)
+        for error, count in other.errors.items():
+            self.count_error(error, count)
+        self.ready += other.ready
+        self.expired += other.expired
+        self.failed += other.failed
+        self.certificate = max(filter(None, (self.certificate, other.certificate)), default=None)
+
+
+class PlaceStatistics:
+    """The nodes of a place."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[str, NodeStatistics] = {}
+        self.files = self.rounds = self.traces = 0
+
+    def node(self, name: str) -> NodeStatistics:
+        return _entry(self.nodes, name, MOST_NODES, NodeStatistics)
+
+    def total(self) -> NodeStatistics:
+        """Return all nodes as one."""
+        total = NodeStatistics()
+        for node in self.nodes.values():
+            total.add(node)
+        return total
+
+
+class Statistics:
+    """Everything that was read.
+
+    Attributes: bad_samples: the first invalid lines: file, line (0: the whole file), reason.
+    """
+
+    def __init__(self) -> None:
+        self.places: dict[str, PlaceStatistics] = {}
+        self.lines = self.bad_lines = 0
+        self.bad_samples: list[tuple[str, int, str]] = []
+
+    def note_bad(self, file: str, line: int, reason: str) -> None:
+        self.bad_lines += 1
+        if len(self.bad_samples) < MOST_SAMPLES:
+            self.bad_samples.append((file, line, reason))
+
+
+def _count(counts: dict[Key, int], key: Key, count: int = 1) -> None:
+    counts[key] = counts.get(key, 0) + count
+
+
+def _entry(known: dict[str, Entry], name: str, most: int, new: Callable[[], Entry]) -> Entry:
+    """Return the entry of a name, which is OTHERS above a number of names."""
+    if name not in known:
+        name = name if len(known) < most else OTHERS
+        known.setdefault(name, new())
+    return known[name]
