@@ -77,7 +77,8 @@ def test_responses_about_partitions_that_were_not_asked_for_are_bounded(partitio
     assert 9 <= fetches <= 20
 
 
-def test_logs_that_differ_behind_the_position_only_are_bounded() -> None:
+@pytest.mark.parametrize("records", [b"", batch(7, 3)], ids=["no records", "records"])
+def test_logs_that_differ_behind_the_position_only_are_bounded(records: bytes) -> None:
     desk = Desk(FakeClient(topic("t", [1])), retry_backoff_max_ms=1000)
     desk.manager.start(StartFetch(T0, 0, 7))
     fetches = 0
@@ -86,7 +87,7 @@ def test_logs_that_differ_behind_the_position_only_are_bounded() -> None:
             desk.manager.start(StartFetch(T0, now_ms, 7))  # the position is not behind the end of what is the same
         for request in desk.requests(now_ms):
             fetches += 1
-            differs = data(0, b"")
+            differs = data(0, records)
             differs.diverging_epoch.epoch, differs.diverging_epoch.end_offset = 1, 7
             answer(request, brings(differs), now_ms)
     assert 9 <= fetches <= 20

@@ -43,5 +43,8 @@ def is_news(data: PartitionData, next_offset: int) -> bool:
     Source: KIP-595, by which logs differ from an offset on that is before the one that was asked for. A broker that
     names a later one is fetched from again at the same offset.
     """
-    differs_before = 0 <= data.diverging_epoch.end_offset < next_offset
-    return bool(data.records or data.error_code or differs_before or data.preferred_read_replica >= 0)
+    if data.error_code or data.preferred_read_replica >= 0:
+        return True
+    if data.diverging_epoch.end_offset >= 0:  # records beside it are not taken
+        return data.diverging_epoch.end_offset < next_offset
+    return bool(data.records)
