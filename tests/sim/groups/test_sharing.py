@@ -308,3 +308,33 @@ def test_a_coordinator_in_trouble_costs_no_record(scene: GroupScene, trouble: st
 
     scene.play(lambda: actor("a"), lambda: actor("b"), disturb)
     assert len(scene.seen) == 120
+
+
+def test_a_static_leader_finishes_the_cooperative_rebalance_that_its_former_process_left(scene: GroupScene) -> None:
+    """Between its two rounds partitions are assigned to no member, and the group keeps that (KIP-814)."""
+    cooperative = {"partition_assignment_strategy": "cooperative-sticky", "max_poll_interval_ms": 300_000}
+    shares: dict[str, list[TopicPartition]] = {}
+
+    def leader() -> None:
+        former = scene.member("a1", group_instance_id="a", **cooperative)
+        scene.read(former, 3)
+        assert len(former.assignment) == 6
+        scene.hub.sleep_ms(4000)  # its network loop joins again for the first round; its application applies nothing
+        scene.crash("a1", former)
+        with scene.member("a2", group_instance_id="a", **cooperative) as consumer:
+            scene.read(consumer, 6)
+            shares["a"] = consumer.assignment
+            scene.read(consumer, 2)
+        scene.hub.sleep_ms(10)
+
+    def other() -> None:
+        scene.hub.sleep_ms(4000)
+        with scene.member("b", group_instance_id="b", **cooperative) as consumer:
+            scene.read(consumer, 8)
+            shares["b"] = consumer.assignment
+            scene.read(consumer, 2)
+        scene.hub.sleep_ms(10)
+
+    scene.play(leader, other)
+    assert {name: len(share) for name, share in shares.items()} == {"a": 3, "b": 3}
+    assert not set(shares["a"]) & set(shares["b"])

@@ -123,6 +123,7 @@ class Joined:
         members: what each member said, for the leader; empty for the others.
         topics: all topics that the members want.
         counts: the partitions of those topics when they were shared out; None before.
+        keeps_shares: this member leads, and the coordinator keeps the shares that an earlier process made (KIP-814).
     """
 
     def __init__(self, protocol: str, members: dict[str, MemberSubscription], *, skip_assignment: bool) -> None:
@@ -130,7 +131,7 @@ class Joined:
         self.members = members
         self.topics = tuple(sorted({topic for member in members.values() for topic in member.topics}))
         self.counts: dict[str, int] | None = None
-        self._skip_assignment = skip_assignment
+        self.keeps_shares = bool(members) and skip_assignment
 
     @classmethod
     def from_response(cls, response: JoinGroupResponse) -> "Joined":
@@ -148,7 +149,7 @@ class Joined:
         Source: KIP-814 for a static leader that is back and only watches the topics.
         """
         self.counts = counts
-        if not self.members or self._skip_assignment:
+        if not self.members or self.keeps_shares:
             return {}
         shares = assignor_by_name(self.protocol).assign(self.members, counts)
         return {member_id: encode_assignment(shares[member_id]) for member_id in shares}

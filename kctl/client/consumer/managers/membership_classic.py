@@ -5,7 +5,9 @@ Owns the member's state: id, generation, what it has, and where it stands in a r
 tests/unit/consumer/test_classic_membership.py and tests/sim/groups.
 
 Source: KIP-62 (heartbeats), KIP-345 (static members), KIP-394 (member id first), KIP-429 (cooperative), KIP-814.
-Differs: the network loop joins by itself once the application polls; a JoinGroup waits for no poll.
+Differs: the network loop joins by itself once the application polls; a JoinGroup waits for no poll. A static leader
+that is back joins twice where all assignors are cooperative: between the two rounds of a rebalance partitions are
+assigned to no member, and if its former process ended there, nobody else would assign them.
 """
 
 from collections.abc import Callable, Iterator
@@ -327,6 +329,8 @@ class ClassicMembership:
         self._change(assigned)
         if released:
             self._join_anew("partitions were released")
+        elif self._is_cooperative and self._joined is not None and self._joined.keeps_shares:
+            self._join_anew("a static leader is back; its former process may have left a rebalance unfinished")
 
     def _on_beat(self, identity: MemberIdentity, sent_at_ms: int, answer: Answer) -> None:
         response = answer.response
