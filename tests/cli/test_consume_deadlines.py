@@ -92,7 +92,11 @@ def test_following_reports_a_frozen_leader_and_reads_the_others(served: ServedSa
 # --- a leader that does not serve from the start ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("group", [(), ("-g", "g", "-o", "start")], ids=["alone", "group"])
+@pytest.mark.parametrize(
+    "group",
+    [(), ("-g", "g", "-o", "start"), ("-g", "g", "-o", "0")],
+    ids=["alone", "group", "group that starts at an offset"],
+)
 @pytest.mark.parametrize("way", [("-e",), ("-n", "99"), ("-o", "@2020-01-01:end"), ("--tail", "9")], ids=" ".join)
 def test_frozen_leader_at_the_start_hides_no_other_partition(
     served: ServedSandbox, way: tuple[str, ...], group: tuple[str, ...]

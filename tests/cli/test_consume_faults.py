@@ -32,7 +32,8 @@ def _line(process: "subprocess.Popen[bytes]") -> bytes:
 def test_39_a_close_that_does_not_get_through(served: ServedSandbox, protocol: str) -> None:
     send(served.bootstrap, "t", 0, ["one", "two"])
     member = ("-g", "g", "-X", f"group.protocol={protocol}", "--close-timeout", "1s")
-    with running("consume", "t", "-b", served.bootstrap, *member, "--idle-timeout", "2s") as process:
+    rest = ("--idle-timeout", "2s", "-X", "fetch.max.wait.ms=10000")  # a broker may be silent for longer: no fault
+    with running("consume", "t", "-b", served.bootstrap, *member, *rest) as process:
         assert [_line(process), _line(process)] == [b"one\n", b"two\n"]
         served.sandbox.start_fault(1, Fault.FREEZE)
         ended = end(process)

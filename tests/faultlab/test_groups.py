@@ -50,7 +50,8 @@ def test_35_no_coordinator(lonely: KafkaCluster) -> None:
 def test_39_a_close_that_a_frozen_coordinator_holds_up(kafka_newest: KafkaCluster, protocol: str) -> None:
     topic = kafka_newest.create_topic()
     _write(kafka_newest, topic, ["one"])
-    with running(*_member(kafka_newest, topic, protocol), "--close-timeout", "1s", "--idle-timeout", "3s") as process:
+    limits = ("--close-timeout", "1s", "--idle-timeout", "3s", "-X", "fetch.max.wait.ms=10000")  # 3 s are no silence
+    with running(*_member(kafka_newest, topic, protocol), *limits) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"one\n"
         kafka_newest.node(1).freeze()

@@ -159,6 +159,9 @@ class GroupReading(Reading, RebalanceListener):
                 self._limit(tp, committed.get(tp), self._snapshots.get(tp))
         if wanted:
             self._consumer.pause(wanted)
+            for tp in wanted:
+                if self._held[tp].has_own_start:
+                    self._consumer.seek(tp, 0)  # any position until `_begin`: without one, poll raises an error
             exit_at_end, reads_committed = self._exit_at_end, self._config.isolation_level == "read_committed"
             self._add_lookup(
                 BoundsLookup(
