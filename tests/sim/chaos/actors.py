@@ -18,7 +18,13 @@ from kctl.client.consumer.events import Stop
 from kctl.client.consumer.group_events import Offsets
 from kctl.client.consumer.rebalance_listener import RebalanceListener
 from kctl.client.consumer.waiting import WaitKind
-from kctl.client.errors import InvalidOffsetError, KafkaError, KafkaTimeoutError, RemoteProtocolError
+from kctl.client.errors import (
+    FencedInstanceIdError,
+    InvalidOffsetError,
+    KafkaError,
+    KafkaTimeoutError,
+    RemoteProtocolError,
+)
 from kctl.client.events import Expired, Failed, Lost, ResponseReceived
 from kctl.sandbox.sim import sim_runtime
 from tests.sim.chaos.plan import ClientPlan
@@ -100,6 +106,8 @@ class Life:
         self.owned: list[TopicPartition] = []
         """The assignment after the last poll."""
         self._is_accepted = False
+        self.is_fenced = False
+        """The group has another member under its group.instance.id: its process has to be started again."""
         properties = {"bootstrap.servers": BOOTSTRAP, "client.id": self.proc, **plan.properties}
         self.group = str(properties.get("group.id", ""))
         runtime = sim_runtime(world.hub, plan.name, world.network, world.resolver)
@@ -133,6 +141,7 @@ class Life:
         try:
             result = call()
         except KafkaError as error:
+            self.is_fenced = self.is_fenced or isinstance(error, FencedInstanceIdError)
             told: dict[str, Any] = {"text": str(error)[:300]}
             if isinstance(error, KafkaTimeoutError):
                 told |= {"limit": error.limit, "timeout_ms": error.timeout_ms, "elapsed_ms": error.elapsed_ms}

@@ -36,12 +36,14 @@ class Actor:
         end_ms = world.hub.now_ms + self.chance.randint(2000, 9000)
         while world.phase is Phase.CHAOS and not (self.plan.is_restless and world.hub.now_ms >= end_ms):
             life.step()
+            if life.is_fenced:
+                break
         if world.phase is Phase.CHAOS:
             self._end(life)
             return
         life.settle()
         self.is_settled = True
-        while world.phase is not Phase.OVER and not self.is_to_bounce:
+        while world.phase is not Phase.OVER and not self.is_to_bounce and not life.is_fenced:
             life.calm_step()
         life.close(CLOSE_MS)
         self.is_to_bounce = False

@@ -163,3 +163,11 @@ def test_early_and_unexpected_ends() -> None:
     assert "R12" in rules_broken(*START, *(poll * 13), timeout_ms=0, error="NoProgressError")
     wrong = rules_broken(*START, *call, (10, PROC, "info", "end_offsets", {}), timeout_ms=10, error="KeyError")
     assert wrong == ["D8"]
+
+
+def test_a_static_member_may_be_fenced_after_its_coordinator_has_moved() -> None:
+    moved: Line = (6, CLUSTER, "event", "fault", {"kind": "coordinator", "duration_ms": 1})
+    poll: list[Line] = [(7, PROC, "invoke", "poll", None), (7, PROC, "info", "poll", {})]
+    assert rules_broken(*START, moved, *poll, timeout_ms=0, error="FencedInstanceIdError") == []
+    assert rules_broken(*START, *poll, timeout_ms=0, error="FencedInstanceIdError") == ["D8"]
+    assert rules_broken(moved, *START, *poll, timeout_ms=0, error="FencedInstanceIdError") == ["D8"]
