@@ -186,6 +186,18 @@ def test_a_fenced_instance_stays_out() -> None:
     assert [type(event) for event in desk.reports] == [GroupFailed]
 
 
+def test_subscribe_after_fenced_instance_leaves_no_deadline_in_the_past() -> None:
+    desk = Desk(group_instance_id="one")
+    desk.join(1, T0)
+    desk.member.applied(1)
+    desk.beat(ErrorCode.FENCED_INSTANCE_ID, 3000)
+    desk.member.applied(2)
+    desk.member.poll(4000)
+    desk.member.poll_began()
+    desk.member.subscribe(Subscribe(("t",)))
+    assert desk.member.poll(5000).next_deadline_at_ms > 5000
+
+
 def test_refused_joins_back_off() -> None:
     desk = Desk(retry_backoff_max_ms=1000)
     joins = 0

@@ -164,6 +164,18 @@ def test_a_fenced_instance_stays_out() -> None:
     assert said(bench.beat()).member_epoch == 0
 
 
+def test_subscribe_after_fenced_instance_leaves_no_deadline_in_the_past() -> None:
+    bench = Bench(group_instance_id="i")
+    bench.joined(0)
+    bench.now_ms = INTERVAL_MS
+    bench.refuse(bench.beat(), ErrorCode.FENCED_INSTANCE_ID)
+    assert bench.polled() == []
+    bench.member.poll_began()
+    bench.member.subscribe(TOPICS)
+    bench.now_ms += 1000
+    assert bench.deadline_at_ms > bench.now_ms
+
+
 def test_a_topic_that_may_not_be_read_is_told_once_a_poll_and_the_member_stays() -> None:
     bench = Bench()
     bench.joined(0)

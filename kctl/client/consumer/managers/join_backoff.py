@@ -39,6 +39,11 @@ class JoinBackoff:
         self._is_refused = True
         self.fatal = fatal
 
+    def clear_fatal(self) -> None:
+        """Forget the fatal error: another subscription may be accepted."""
+        self.fatal = None
+        self._is_due = False
+
     def accepted(self) -> None:
         self.failures = 0
         self.retry_at_ms = 0

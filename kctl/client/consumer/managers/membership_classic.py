@@ -124,7 +124,7 @@ class ClassicMembership:
 
     def subscribe(self, event: Subscribe) -> None:
         self._choice = TopicChoice(event, self._metadata, exclude_internal=self._config.exclude_internal_topics)
-        self._backoff.fatal = None
+        self._backoff.clear_fatal()
         self.rejoin("the subscription changed")
 
     def applied(self, number: int) -> None:

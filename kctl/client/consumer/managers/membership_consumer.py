@@ -145,7 +145,7 @@ class ConsumerMembership:
 
     def subscribe(self, event: Subscribe) -> None:
         self._choice = event
-        self._backoff.fatal = None
+        self._backoff.clear_fatal()
         self._due_at_ms = 0
 
     def applied(self, number: int) -> None:
