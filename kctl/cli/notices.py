@@ -85,7 +85,7 @@ class Waits:
             case Closed():
                 self._drop(event.target)
             case RequestSent():
-                if event.api not in HELD_BY_BROKERS:
+                if event.expects_response and event.api not in HELD_BY_BROKERS:
                     key = (event.target.attempt, event.correlation_id)
                     self._requests[key] = _Request(event.target, event.api, event.at_ms)
             case ResponseReceived():

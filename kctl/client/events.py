@@ -113,7 +113,7 @@ class Lost(NamedTuple):
 
 
 class RequestSent(NamedTuple):
-    """A request frame was handed to the system."""
+    """A request frame was handed to the system; `expects_response` is False for Produce with acks=0."""
 
     at_ms: int
     target: Target
@@ -121,6 +121,7 @@ class RequestSent(NamedTuple):
     version: int
     correlation_id: int
     size_bytes: int
+    expects_response: bool = True
 
 
 class ResponseReceived(NamedTuple):

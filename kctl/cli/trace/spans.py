@@ -78,7 +78,10 @@ class Spans:
             self._end_requests(event.target, event.at_ms, End.DROPPED)
         elif isinstance(event, RequestSent):
             span = self._start(f"{event.api} {event.target}", event.at_ms, None)
-            self._requests[event.target, event.correlation_id] = span
+            if event.expects_response:
+                self._requests[event.target, event.correlation_id] = span
+            else:
+                span.finish(event.at_ms, End.DONE)
         elif isinstance(event, ResponseReceived):
             self._end_request(event.target, event.correlation_id, event.at_ms, End.DONE)
         elif isinstance(event, RequestExpired | RequestAbandoned):

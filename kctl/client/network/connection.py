@@ -314,7 +314,8 @@ class Connection:
         api, version, correlation_id, frame, in_flight = queued
         if in_flight is not None:
             self.in_flight.append(in_flight)
-        self._events(RequestSent(now_ms, self.target, api, version, correlation_id, len(frame)))
+        expects_response = in_flight is not None
+        self._events(RequestSent(now_ms, self.target, api, version, correlation_id, len(frame), expects_response))
         self._outgoing.append(self._transport.wrap(frame))
 
     # --- the SASL session ---------------------------------------------------------------------------------------------

@@ -125,6 +125,7 @@ def test_writing_keeps_a_connection_from_being_idle() -> None:
             bench.poll_until(lambda: False, until_ms=hub.now_ms + 100)
         assert bench.seen(Closed) == []
         assert [answer.error for answer in written] == [None] * 50
+        assert {event.api for event in bench.seen(RequestSent) if not event.expects_response} == {"Metadata"}
         bench.poll_until(lambda: bool(bench.seen(Closed)), until_ms=hub.now_ms + 5000)
         assert 5900 <= hub.now_ms <= 5920
 

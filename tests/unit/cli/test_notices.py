@@ -62,6 +62,12 @@ def test_fail_fast_is_the_limit_while_all_refuse() -> None:
     assert run.passes(1000)[0].endswith(", retrying until 60s (--api-timeout)")
 
 
+def test_request_that_expects_no_response_is_not_waited_for() -> None:
+    run = Run()
+    run.take(Ready(0, _target(), 0), RequestSent(0, _target(), "Produce", 13, 5, 10, expects_response=False))
+    assert run.passes(5000) == []
+
+
 def test_request_without_a_response_is_reported() -> None:
     run = Run()
     run.take(Ready(0, _target(), 0), RequestSent(0, _target(), "Metadata", 1, 5, 10))

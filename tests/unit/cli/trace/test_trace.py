@@ -87,6 +87,12 @@ def test_bars_lie_under_the_api_timer_on_its_scale() -> None:
     assert max(map(len, lines)) <= 97
 
 
+def test_span_of_request_that_expects_no_response_ends_when_it_is_sent() -> None:
+    spans = Spans()
+    spans.take(RequestSent(5, FIRST, "Produce", 13, 1, 40, expects_response=False))
+    assert (spans.shown[0].ended_at_ms, spans.shown[0].end) == (5, End.DONE)
+
+
 def test_a_narrow_terminal_still_gets_a_bar() -> None:
     spans = Spans()
     spans.take(RequestSent(0, FIRST, "Metadata", 13, 1, 40))
