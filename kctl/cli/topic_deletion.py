@@ -1,4 +1,4 @@
-"""What `kctl topics delete` does: look, show, ask where somebody can answer, and delete.
+"""`kctl topics delete`: look the topics up, show them, ask on a terminal, and delete.
 
 Owns the order: a topic that cannot be found is reported before any other is deleted. Shown by tests/cli/test_topics.py.
 """
@@ -51,7 +51,7 @@ def delete_topics(
 
 
 def _is_confirmed(common: Common, topics: Mapping[str, TopicInfo]) -> bool:
-    """Ask on a terminal; without one nobody can answer."""
+    """Ask on a terminal; return False without one."""
     environment = common.environment
     if not (environment.stdin_is_tty and environment.stderr_is_tty):
         return False

@@ -166,7 +166,7 @@ class Metadata:
     def _creates_missing(self) -> bool:
         """Return whether a request for everything of interest is to create what is missing.
 
-        A topic is asked for without creation first, so that one that was created can be told from one that existed.
+        A topic is asked for without creation first, so that a created one is distinguished from one that existed.
         """
         missing = [name for name in self._wanted if _is_unknown(self.cluster.topics.get(name))]
         if not self.creates_topics or self._unseen or self._wants_all:

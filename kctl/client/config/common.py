@@ -51,7 +51,7 @@ class ClientConfig(SecurityConfig):
     bootstrap_refused_timeout_ms = duration(
         "bootstrap.refused.timeout.ms",
         -1,
-        "Fail when all bootstrap servers have refused connections or not resolved for so long, before any connection; "
+        "Fail when all bootstrap servers have refused or not resolved for this long, before any connection; "
         "-1: try as long as the call lasts (kctl's own property).",
         low=-1,
     )

@@ -119,7 +119,7 @@ class FetchedData:
                 self.result = result = PollResult(records, runs)
                 if records:
                     return result
-                self.settle()  # control batches and aborted records: nobody waits for those
+                self.settle()  # control batches and aborted records are not delivered
             elif failed is None:
                 return None
             else:

@@ -111,7 +111,7 @@ class Connection:
 
     @property
     def is_closed_by_peer(self) -> bool:
-        """Whether the peer ended TLS; its TCP connection may stay open, and nothing would ever come."""
+        """Whether the broker ended TLS; its TCP connection may stay open, but no more bytes follow."""
         return self._transport.is_closed_by_peer
 
     @property
@@ -253,7 +253,7 @@ class Connection:
         return connect_errors.expired(self.target, self.phase, limit_ms, now_ms - self.started_at_ms)
 
     def _foreign_bytes(self) -> bytes:
-        """Return what a peer sent that is no whole frame and not the beginning of its first answer."""
+        """Return the bytes of a server that are neither a whole frame nor the beginning of its first response."""
         unframed = self._first_bytes if self.versions is None and self._frames.pending_bytes else b""
         if unframed and self.in_flight and may_be_answer(unframed, self.in_flight[0].correlation_id):
             return b""

@@ -58,7 +58,7 @@ def judge(
 
     Args:
         wall_ms: the present, to compare certificates with.
-        cert_warn_ms: how long before its end one is told.
+        cert_warn_ms: how long before it expires a certificate is reported.
         untried: how many advertised brokers were not tried.
     """
     found = [

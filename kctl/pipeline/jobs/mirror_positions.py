@@ -84,7 +84,7 @@ def find_positions(
     for topic, target in targets.items():
         for number, offset in committed_offsets(admin, target, counts[topic]).items():
             source = TopicPartition(topic, number)
-            position = None if offset is None else _of_offset(offset)
+            position = None if offset is None else position_of(offset)
             if position is not None and position.is_of(target):
                 found[source] = position
             else:
@@ -147,7 +147,7 @@ def _kept_positions(properties: Mapping[str, object]) -> dict[bytes, MirrorPosit
     for each in ranges:
         for batch in read_range(reading, each, ("key", "value")):
             for key, value in zip(batch.column("key").to_pylist(), batch.column("value").to_pylist(), strict=True):
-                position = _of_value(value)
+                position = _position_in(value)
                 if key is not None and position is not None:
                     found[key] = position
     return found
@@ -163,12 +163,12 @@ def _text(position: MirrorPosition, offset: int | None = None) -> str:
     return json.dumps(said | {"target_topic_id": position.target_topic_id}, separators=(",", ":"))
 
 
-def _of_offset(committed: OffsetAndMetadata) -> MirrorPosition:
+def position_of(committed: OffsetAndMetadata) -> MirrorPosition:
     """Return the position that the group has; kctl 0.1 committed offsets without metadata."""
     return _parsed(committed.metadata, committed.offset) or MirrorPosition(ResumePoint(committed.offset), "")
 
 
-def _of_value(value: bytes | None) -> MirrorPosition | None:
+def _position_in(value: bytes | None) -> MirrorPosition | None:
     return None if value is None else _parsed(value.decode(errors="replace"), None)
 
 

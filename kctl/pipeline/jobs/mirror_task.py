@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kctl.client.admin import Admin
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.group_events import GroupMetadata
-from kctl.pipeline.jobs.mirror_positions import MirrorPosition, MirrorTarget, write_position
+from kctl.pipeline.jobs.mirror_positions import MirrorPosition, MirrorTarget, position_of, write_position
 from kctl.pipeline.ranges import OffsetRange
 from kctl.pipeline.references import resolve
 from kctl.pipeline.running import Attempt
@@ -52,7 +52,7 @@ def mirror_range(task: MirrorTask, _attempt: Attempt) -> Mirrored:
     properties = resolve(task.target_properties)
     with Producer(_writing(properties, f"{task.target.group_id}-{task.range.partition}")) as producer:
         producer.init_transactions()  # from here on no earlier attempt can commit any more
-        start = _start(task, properties)
+        start = start_offset(task, properties)
         if start >= task.range.end_offset:
             return Mirrored(0, 0)
         reader = RangeReader(
@@ -74,14 +74,19 @@ def _writing(properties: Mapping[str, object], transactional_id: str) -> dict[st
     return writing_properties({**given, "transactional.id": transactional_id, "enable.idempotence": "true"})
 
 
-def _start(task: MirrorTask, properties: dict[str, object]) -> int:
-    """Return where to continue: an earlier attempt of this task may have come further than the driver knew."""
+def start_offset(task: MirrorTask, properties: dict[str, object]) -> int:
+    """Return where to continue: an earlier attempt of this task may have come further than the driver knew.
+
+    An offset that was committed for a target topic that was deleted since does not count.
+    """
     target = TopicPartition(task.target.topic, task.range.partition)
     with Admin(properties) as admin:
         found = admin.list_group_offsets(task.target.group_id, [target], require_stable=True)
         found.raise_first()
         committed = found[target]
-    return task.range.start_offset if committed is None else max(committed.offset, task.range.start_offset)
+    if committed is None or not position_of(committed).is_of(task.target):
+        return task.range.start_offset
+    return max(committed.offset, task.range.start_offset)
 
 
 def _copy(task: MirrorTask, producer: "Producer", reader: "RangeReader") -> Mirrored:

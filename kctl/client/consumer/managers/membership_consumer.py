@@ -57,7 +57,7 @@ from kctl.client.seams import Entropy
 UNKNOWN = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.GROUP_ID_NOT_FOUND})
 """Codes that mean that the group has given this member's partitions away."""
 SESSION_INTERVALS = 9
-"""Heartbeat intervals that a session lasts with the brokers' defaults (45 s, 5 s), which do not tell it to members."""
+"""Heartbeat intervals of a session with the brokers' defaults (45 s, 5 s); brokers do not report it to members."""
 LEAST_INTERVAL_MS = 10
 """However often the broker wants heartbeats, not more often."""
 
