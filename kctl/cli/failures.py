@@ -219,6 +219,8 @@ def explain(error: BaseException, secrets: Iterable[str] = ()) -> Failure:
     code = exit_code(error)
     if isinstance(error, click.ClickException):
         message = error.format_message()
+        if message.startswith(error.message) and "Did you mean" in error.message:
+            message = error.message  # typer names the nearest commands, and new versions of click name them again
     elif isinstance(error, errors.KafkaTimeoutError):
         message = error.summary
     elif isinstance(error, errors.KafkaError | CommandError):

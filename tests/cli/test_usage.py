@@ -57,6 +57,13 @@ def test_unknown_command_with_the_nearest() -> None:
     assert "No such command 'cosume'. Did you mean 'consume'?" in ended.stderr
 
 
+@pytest.mark.parametrize("group", ["topics", "groups", "profile"])
+def test_unknown_command_of_a_group_with_the_nearest_named_once(group: str) -> None:
+    ended = kctl(group, "lst")
+    assert (ended.code, ended.stdout) == (2, b"")
+    assert f"kctl {group}: No such command 'lst'. Did you mean 'list'?\n" in ended.stderr
+
+
 def test_unknown_command_like_no_other() -> None:
     ended = kctl("xyzzy")
     assert ended.code == 2
