@@ -363,7 +363,7 @@ class GroupSide:
 def _call(
     method: Callable[[Sequence[TopicPartition]], None], partitions: list[TopicPartition], errors: list[BaseException]
 ) -> None:
-    """Call a method of the listener and keep what it raises: the change has to be finished in any case."""
+    """Call a method of the listener and keep what it raises, also KeyboardInterrupt: the change has to be finished."""
     try:
         method(partitions)
     except BaseException as error:  # noqa: BLE001 - raised when the change is applied
