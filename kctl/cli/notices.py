@@ -154,8 +154,8 @@ class WaitNotices:
         self._waits = Waits(clock.now_ms())
         self.take = self._waits.take
         self._told: list[str] = []
+        self._told_at_ms = clock.now_ms() - REPORT_AFTER_MS
         self._repeat_ms = REPEAT_MS
-        self._repeat_at_ms = 0
         self._driver: Driver | None = None
         self._is_stopping = False
 
@@ -188,13 +188,11 @@ class WaitNotices:
         if not causes:
             return
         is_new = not set(causes) <= set(self._told)
-        if is_new:
-            self._repeat_ms = REPEAT_MS
-        if now_ms < (self._repeat_at_ms - REPEAT_MS + REPORT_AFTER_MS if is_new else self._repeat_at_ms):
+        if now_ms - self._told_at_ms < (REPORT_AFTER_MS if is_new else self._repeat_ms):
             return
+        self._repeat_ms = REPEAT_MS if is_new else min(2 * self._repeat_ms, MOST_REPEAT_MS)
         self._told = causes
-        self._repeat_at_ms = now_ms + self._repeat_ms
-        self._repeat_ms = min(2 * self._repeat_ms, MOST_REPEAT_MS)
+        self._told_at_ms = now_ms
         more = f"; and {len(causes) - MOST_CAUSES} more" if len(causes) > MOST_CAUSES else ""
         shown = "; ".join(causes[:MOST_CAUSES])
         limit = self.refused_limit if self.refused_limit and self._waits.are_refused else self._limit

@@ -53,6 +53,14 @@ def test_refused_connection_is_reported_after_a_second() -> None:
     assert len(run.passes(100)) == 1
 
 
+def test_new_cause_is_reported_within_a_second_after_repetitions() -> None:
+    run = Run()
+    run.take(run.refused())
+    run.passes(32_000)
+    run.take(run.refused(port=9093))
+    assert len(run.passes(1_000)) == 1
+
+
 def test_fail_fast_is_the_limit_while_all_refuse() -> None:
     run = Run()
     run.notices.refused_limit = limit_text(5000, "--fail-fast")
