@@ -153,8 +153,8 @@ class WaitNotices:
         self.refused_limit = ""
         self._waits = Waits(clock.now_ms())
         self.take = self._waits.take
-        self._told: list[str] = []
-        self._told_at_ms = clock.now_ms() - REPORT_AFTER_MS
+        self._reported: list[str] = []
+        self._reported_at_ms = clock.now_ms() - REPORT_AFTER_MS
         self._repeat_ms = REPEAT_MS
         self._driver: Driver | None = None
         self._is_stopping = False
@@ -187,12 +187,12 @@ class WaitNotices:
         causes = self._waits.causes(now_ms)
         if not causes:
             return
-        is_new = not set(causes) <= set(self._told)
-        if now_ms - self._told_at_ms < (REPORT_AFTER_MS if is_new else self._repeat_ms):
+        is_new = not set(causes) <= set(self._reported)
+        if now_ms - self._reported_at_ms < (REPORT_AFTER_MS if is_new else self._repeat_ms):
             return
         self._repeat_ms = REPEAT_MS if is_new else min(2 * self._repeat_ms, MOST_REPEAT_MS)
-        self._told = causes
-        self._told_at_ms = now_ms
+        self._reported = causes
+        self._reported_at_ms = now_ms
         more = f"; and {len(causes) - MOST_CAUSES} more" if len(causes) > MOST_CAUSES else ""
         shown = "; ".join(causes[:MOST_CAUSES])
         limit = self.refused_limit if self.refused_limit and self._waits.are_refused else self._limit

@@ -112,7 +112,7 @@ class Common(NamedTuple):
         return take
 
     def finish_traces(self) -> None:
-        """End the traces and the notices; nothing is told to them any more."""
+        """End the traces and the notices; they get no more events reported."""
         self.end_notices()
         for trace in (self.tracer, self.trace_file):
             if trace is not None:
