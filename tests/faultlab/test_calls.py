@@ -11,7 +11,8 @@ from tests.faults import peers
 
 def test_34_the_whole_call_runs_out_of_time_before_any_limit_of_its_parts() -> None:
     with peers.silent() as servers:
-        runs = run_all(servers, limits=SHORT._replace(connect_ms=SHORT.api_ms), commands=("consume", "topics list"))
+        limits = SHORT._replace(connect_ms=SHORT.api_ms, request_ms=SHORT.api_ms)
+        runs = run_all(servers, limits=limits, commands=("consume", "topics list"))
     for run in runs.values():
         assert run.code in (ExitCode.API_TIMEOUT, ExitCode.CONNECT_TIMEOUT), run
         assert "(--api-timeout) passed while" in run.stderr
@@ -41,7 +42,8 @@ def test_37_a_topic_that_does_not_exist() -> None:
 
 def test_49_limits_that_cannot_both_hold() -> None:
     with peers.refused() as servers:
-        runs = run_all(servers, limits=SHORT._replace(connect_ms=5_000), commands=("consume", "topics list", "probe"))
+        ceiling = ("-X", "socket.connection.setup.timeout.max.ms=100")
+        runs = run_all(servers, *ceiling, commands=("consume", "topics list", "probe"))
     for run in runs.values():
         check(49, run)
         check_at_once(run)

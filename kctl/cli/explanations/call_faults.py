@@ -159,9 +159,10 @@ CALL_FAULTS = (
         49,
         "Limits that cannot both hold",
         ExitCode.USAGE,
-        "socket.connection.setup.timeout.ms=# and default.api.timeout.ms=# cannot both hold: ...",
+        "socket.connection.setup.timeout.ms=# and socket.connection.setup.timeout.max.ms=# cannot both hold: ...",
         "",
-        "For example --connect-timeout above --api-timeout. It is refused before anything is done, with both values.",
+        "For example --connect-timeout above socket.connection.setup.timeout.max.ms. It is refused before anything is "
+        "done, with both values. (A --connect-timeout above --api-timeout is cut by that instead.)",
         _CALLS,
     ),
     Fault(
