@@ -8,7 +8,6 @@ import pytest
 
 from kctl.client.admin import Admin, NewTopic
 from kctl.client.producer import Producer
-from kctl.pipeline import reason
 from tests.brokers.cluster import KafkaCluster
 from tests.pipeline.source_topics import read, rows
 
@@ -86,21 +85,6 @@ def test_a_topic_that_grows_meanwhile(spark: "SparkSession", kafka: KafkaCluster
         assert set(offsets["#topic_ids"]) == {first, later}
     finally:
         query.stop()
-
-
-def test_a_log_that_was_lost(spark: "SparkSession", kafka: KafkaCluster, tmp_path: Path) -> None:
-    topic = kafka.create_topic(partitions=1)
-    produce(kafka, topic, 0, 50, 1)
-    assert to_files(spark, kafka, tmp_path, subscribe=topic).awaitTermination(WITHIN_S)
-    with Admin({"bootstrap.servers": kafka.bootstrap()}) as admin:
-        admin.delete_topics([topic]).raise_first()
-    kafka.create_topic(topic)
-    produce(kafka, topic, 0, 20, 1)
-    query = to_files(spark, kafka, tmp_path, subscribe=topic)
-    with pytest.raises(Exception, match="KCTL: InvalidOffsetError") as caught:
-        query.awaitTermination(WITHIN_S)
-    line = reason(caught.value) or ""
-    assert f"{topic}-0 was read up to 50 and ends at 20 now; failOnDataLoss=false goes on" in line
 
 
 def test_options_of_a_batch_are_refused(spark: "SparkSession", kafka: KafkaCluster, tmp_path: Path) -> None:
