@@ -77,6 +77,12 @@ def test_a_dead_broker_is_told_by_its_limit_before_spark_starts(refused: str, tm
     assert "refused" in ended.stderr
 
 
+def test_mirror_plan_fails_fast_while_the_target_refuses(bootstrap: str, topic: str, refused: str) -> None:
+    ended = kctl("pipeline", "mirror", topic, "-b", bootstrap, "--to-bootstrap", refused, "--dry-run")
+    assert (ended.code, ended.stdout) == (ExitCode.REFUSED, b"")
+    assert f"no bootstrap server accepted a connection for 5s: {refused}: connection refused" in ended.stderr
+
+
 def test_what_is_not_installed_is_told_with_how_to_get_it(refused: str, tmp_path: Path) -> None:
     ended = kctl(
         *("pipeline", "export", "t", "--to", str(tmp_path / "x"), "-b", refused),

@@ -1,5 +1,6 @@
 """How long produce takes to end when a broker freezes: whole processes against wide bounds on real time."""
 
+import re
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -42,6 +43,10 @@ def test_end_of_input_with_a_frozen_broker_ends_by_the_given_timeout(limit: str)
     assert ended.code == ExitCode.UNDELIVERED
     assert "1 record delivered" in ended.stderr
     assert "1 record NOT delivered" in ended.stderr
+    if limit == "--close-timeout":
+        figures = re.search(r"(\d+) ms of (\d+) ms \(--close-timeout\) passed", ended.stderr)
+        assert figures is not None, ended.stderr
+        assert 1900 <= int(figures[2]) <= int(figures[1]), "the message reports the time that the user gave"
 
 
 def test_delivery_timeout_wins_over_api_timeout_for_outstanding_records() -> None:

@@ -74,8 +74,8 @@ def test_the_target_gets_limits_and_no_credentials(tmp_path: Path) -> None:
     }
     settings = Settings({name: Setting(value, "-X") for name, value in given.items()})
     common = Common(system_environment(), settings, 1, None, False, False)
-    with TargetOptions(None, "b:2", None).properties(common, is_local=True) as other:
+    with TargetOptions(None, "b:2", None).properties(common.settings, is_local=True) as other:
         assert other == {"bootstrap.servers": "b:2", "request.timeout.ms": "7"}
-    with TargetOptions(None, None, None).properties(common, is_local=True) as same:
+    with TargetOptions(None, None, None).properties(common.settings, is_local=True) as same:
         assert same["bootstrap.servers"] == "a:1"
         assert str(same["sasl.jaas.config"]).startswith("env:")

@@ -122,9 +122,9 @@ def _by_free_text(text: str) -> list[Page]:
 
 
 def _subjects() -> list[tuple[str, Callable[[], Page]]]:
-    """Return what each page is about, and how to make it."""
+    """Return what each page is about, and how to make it; of equals the first counts: a fault that fails a call."""
     about: list[tuple[str, Callable[[], Page]]] = []
-    for fault in FAULTS.values():
+    for fault in sorted(FAULTS.values(), key=lambda fault: fault.code is ExitCode.OK):
         about += [(said, lambda fault=fault: pages.fault_page(fault)) for said in (fault.title, fault.reason)]  # type: ignore[misc]  # bound now, of the loop's type
     for code in ExitCode:
         about.append((code.text, lambda code=code: pages.code_page(code)))  # type: ignore[misc]  # as above

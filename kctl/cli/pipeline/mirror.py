@@ -67,7 +67,7 @@ def mirror(
     from kctl.pipeline.jobs.mirror import INTERVAL_MS, MirrorRequest, plan_mirror  # the client: not for --help
     from kctl.pipeline.jobs.mirror import mirror as job
 
-    with target.properties(common, is_local=spark.is_local) as to_properties:
+    with target.properties(spark.settings_of(common), is_local=spark.is_local) as to_properties:
         request = MirrorRequest(
             tuple(dict.fromkeys(topics)),
             {},

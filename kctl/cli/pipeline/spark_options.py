@@ -12,7 +12,7 @@ import click
 import typer
 
 from kctl.cli.options import Common
-from kctl.cli.settings import Setting
+from kctl.cli.settings import Setting, Settings
 
 if TYPE_CHECKING:
     from kctl.pipeline.running import OnProgress
@@ -41,6 +41,10 @@ class SparkOptions(NamedTuple):
     @property
     def is_local(self) -> bool:
         return self.master.startswith("local")
+
+    def settings_of(self, common: Common) -> Settings:
+        """Return the settings of the call: a plan fails soon while all bootstrap servers refuse, a job does not."""
+        return common.fail_fast_settings if self.dry_run else common.settings
 
     def session_options(self) -> "SessionOptions":
         """Return them as the pipeline takes them."""
@@ -103,7 +107,7 @@ def plan_of(common: Common, spark: SparkOptions, plan: Callable[[R], T], request
     """Return the plan for a request, made without Spark."""
     from kctl.pipeline.references import lent
 
-    with lent(task_properties(common.settings.by_name, is_local=spark.is_local)) as referring:
+    with lent(task_properties(spark.settings_of(common).by_name, is_local=spark.is_local)) as referring:
         return plan(request._replace(properties=referring))
 
 

@@ -11,8 +11,7 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from kctl.cli.options import Common
-from kctl.cli.settings import Setting, merge_settings
+from kctl.cli.settings import Setting, Settings, merge_settings
 
 ToTopicOption = Annotated[
     str | None, typer.Option("--to-topic", metavar="TOPIC", help="The target's topic; else that of the same name.")
@@ -23,6 +22,7 @@ _LIMITS = (
     "request.timeout.ms",
     "delivery.timeout.ms",
     "socket.connection.setup.timeout.ms",
+    "bootstrap.refused.timeout.ms",
 )
 
 
@@ -42,16 +42,17 @@ class TargetOptions(NamedTuple):
         return self.bootstrap is not None or self.config is not None
 
     @contextmanager
-    def properties(self, common: Common, *, is_local: bool) -> Iterator[dict[str, object]]:
+    def properties(self, given: Settings, *, is_local: bool) -> Iterator[dict[str, object]]:
         """Yield the Kafka properties of the target, with references in place of secrets.
 
+        Args: given: the settings of the source, whose timeouts apply to the target, too.
         Where no cluster is named it is the source's.
         Raises: ConfigError: the file cannot be read. CommandError: a secret that only this machine has.
         """
         from kctl.cli.pipeline.spark_options import task_properties
         from kctl.pipeline.references import lent
 
-        settings: Mapping[str, Setting] = common.settings.by_name
+        settings: Mapping[str, Setting] = given.by_name
         if self.is_another_cluster:
             limits = {name: setting for name, setting in settings.items() if name in _LIMITS}
             flags = {} if self.bootstrap is None else {"bootstrap.servers": Setting(self.bootstrap, "--to-bootstrap")}

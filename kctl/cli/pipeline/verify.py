@@ -67,7 +67,7 @@ def verify(
     from kctl.pipeline.jobs.verify import VerifyRequest, plan_verify
     from kctl.pipeline.jobs.verify import verify as job
 
-    with target.properties(common, is_local=spark.is_local) as to_properties:
+    with target.properties(spark.settings_of(common), is_local=spark.is_local) as to_properties:
         request = VerifyRequest(
             topic, {}, target.topic or topic, to_properties, export, Compared(timestamps=not ignore_timestamps)
         )

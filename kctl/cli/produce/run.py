@@ -156,13 +156,14 @@ class _Producing:
         """Wait for every record; then commit, unless something is wrong: close() aborts what is open."""
         budget = self._budget
         budget.start_flush(self._config.delivery_timeout_ms)
+        is_limited = self._common.close_timeout_given_ms is not None
         if self._transactional_id is None:
-            self._producer.flush(budget.remaining_s)
+            if not is_limited:  # else close() waits for them, and its errors report the timeout that was given
+                self._producer.flush(budget.remaining_s)
         elif self._ending is None:
             self._producer.flush(budget.remaining_s)
             self._is_open = False  # a commit that was begun is never taken back
             max_block_s = self._config.max_block_ms / 1000
-            is_limited = self._common.close_timeout_given_ms is not None
             self._producer.commit_transaction(min(max_block_s, budget.remaining_s) if is_limited else max_block_s)
             self._is_committed = True
 
