@@ -82,7 +82,8 @@ def test_43_too_long_between_two_polls(kafka_newest: KafkaCluster, protocol: str
 def test_44_a_static_name_that_another_process_has(kafka_newest: KafkaCluster, protocol: str) -> None:
     topic = kafka_newest.create_topic()
     _write(kafka_newest, topic, ["one"])
-    member = (*_member(kafka_newest, topic, protocol), "-X", "group.instance.id=x")
+    # KIP-848: a second process waits for the end of the first until --api-timeout
+    member = (*_member(kafka_newest, topic, protocol), "-X", "group.instance.id=x", "--api-timeout", "5s")
     if protocol == "classic":
         member += ("-X", "heartbeat.interval.ms=200")
     with running(*member) as first:
