@@ -149,6 +149,9 @@ class Dialer:
         if overdue is None:
             return
         limit_ms, elapsed_ms = overdue.deadline_at_ms - overdue.sent_at_ms, now_ms - overdue.sent_at_ms
+        assert entry.attempt is not None
+        if limit_ms >= entry.attempt.limit_ms:
+            return  # the connect timeout is no longer and began no later: it passes in this millisecond or the next
         error = connection.expired(limit_ms, now_ms, overdue)
         self._events(Expired(now_ms, connection.target, connection.phase, limit_ms, elapsed_ms, error))
         self._ended(entry, connection, error, now_ms)
