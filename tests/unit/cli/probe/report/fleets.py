@@ -170,7 +170,8 @@ def trace_lines(
         yield event("connected", **at, elapsed_ms=tcp_ms + tls_ms)
         for correlation_id in range(fetches):
             ms = node.metadata.draw(random)
-            yield event("request_sent", **at, api="Fetch", version=17, correlation_id=correlation_id, size_bytes=90)
+            sent = {"api": "Fetch", "version": 17, "correlation_id": correlation_id, "size_bytes": 90}
+            yield event("request_sent", **at, **sent, expects_response=True)
             clock_ms += ms
             yield event(
                 "response_received",
