@@ -160,7 +160,10 @@ def main() -> int:
     """Run the command line of this process and return its exit code."""
     environment = system_environment()
     interrupts = Interrupts(
-        program_of(sys.argv[1:]), stdout_is_tty=environment.stdout_is_tty, stderr_is_tty=environment.stderr_is_tty
+        program_of(sys.argv[1:]),
+        environment.closing_notice,
+        stdout_is_tty=environment.stdout_is_tty,
+        stderr_is_tty=environment.stderr_is_tty,
     )
     try:
         interrupts.install()

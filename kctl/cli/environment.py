@@ -7,7 +7,7 @@ Shown by tests/unit/cli/test_environment.py.
 import os
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from io import BufferedIOBase
 from typing import NamedTuple, TextIO
@@ -17,6 +17,16 @@ from kctl.client.clock import Clock, SystemClock
 
 NARROWEST = 20
 LOWEST, DEFAULT_ROWS = 5, 24
+
+
+class ClosingNotice:
+    """How the notice of a lasting close is shown: a live view that would paint over it shows it itself.
+
+    Attributes: show: called in a signal handler, so it may only leave the text for another thread; None: it is written.
+    """
+
+    def __init__(self) -> None:
+        self.show: Callable[[str], None] | None = None
 
 
 class Environment(NamedTuple):
@@ -35,6 +45,7 @@ class Environment(NamedTuple):
     columns: int = 80
     program: str = "kctl"
     """How what is told on stderr begins: `kctl consume`, so that two in one pipe can be told apart."""
+    closing_notice: ClosingNotice = ClosingNotice()
 
     @property
     def colour(self) -> bool:

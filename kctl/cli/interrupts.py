@@ -9,6 +9,7 @@ import os
 import signal
 from types import FrameType
 
+from kctl.cli.environment import ClosingNotice
 from kctl.cli.exit_codes import ExitCode
 
 _CODES = {signal.SIGINT: ExitCode.SIGINT, signal.SIGTERM: ExitCode.SIGTERM}
@@ -30,8 +31,9 @@ class Interrupted(BaseException):
 class Interrupts:
     """Turns the first signal into `Interrupted` and the second into an immediate end."""
 
-    def __init__(self, program: str, *, stdout_is_tty: bool, stderr_is_tty: bool) -> None:
-        self._closing = f"\r{program}: closing within --close-timeout; once more to leave at once\n".encode()
+    def __init__(self, program: str, notice: ClosingNotice, *, stdout_is_tty: bool, stderr_is_tty: bool) -> None:
+        self._closing = f"{program}: closing within --close-timeout; once more to leave at once"
+        self._notice = notice
         self._stdout_is_tty = stdout_is_tty
         self._stderr_is_tty = stderr_is_tty
         self._seen = False
@@ -60,4 +62,7 @@ class Interrupts:
         raise Interrupted(code)
 
     def _on_lasting_close(self, _number: int, _frame: FrameType | None) -> None:
-        os.write(2, self._closing)
+        if self._notice.show is not None:
+            self._notice.show(self._closing)
+        else:
+            os.write(2, f"\r{self._closing}\n".encode())

@@ -87,7 +87,11 @@ class SendStatus:
         self._lock = threading.Lock()
         self._stop = driver.waiter()
         self._is_stopping = False
+        self._left = ""
+        """What a signal handler left to be shown."""
         self._records, self._bytes = Rate(), Rate()
+        if self._line.is_shown:
+            environment.closing_notice.show = self._leave
         self._task = driver.spawn(self._run, "status") if self._line.is_shown else None
 
     def say(self, line: str) -> None:
@@ -96,8 +100,13 @@ class SendStatus:
             self._line.clear()
             self._environment.say(line)
 
+    def _leave(self, line: str) -> None:
+        """Leave a line to the thread that paints: a signal handler may wait for no lock."""
+        self._left = line
+
     def close(self) -> None:
         """Take the line away for good."""
+        self._environment.closing_notice.show = None
         self._is_stopping = True
         if self._task is not None:
             self._stop.notify()
@@ -116,6 +125,10 @@ class SendStatus:
                     self._paint()
 
     def _paint(self) -> None:
+        if self._left:
+            self._line.clear()
+            self._environment.say(self._left)
+            self._left = ""
         now_ms, figures = self._clock.now_ms(), self._figures()
         records = self._records.per_second(now_ms, figures.delivered)
         read = self._bytes.per_second(now_ms, figures.read_bytes)

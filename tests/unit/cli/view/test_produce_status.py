@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from kctl.cli.environment import Environment
+from kctl.cli.environment import ClosingNotice, Environment
 from kctl.cli.view.painter import plain
 from kctl.cli.view.produce_status import SendFigures, SendStatus, send_line, show_size
 from kctl.client.clock import ManualClock
@@ -52,3 +52,22 @@ def test_without_a_terminal_it_says_what_it_is_told_and_nothing_else() -> None:
     status.say("words")
     status.close()
     assert stderr.getvalue() == "words\n"
+
+
+def test_closing_notice_is_shown_above_the_line_and_not_painted_over() -> None:
+    stderr, notice = io.StringIO(), ClosingNotice()
+    terminal = Environment(
+        io.BytesIO(), io.BytesIO(), stderr, {"TERM": "xterm"}, ManualClock(), stderr_is_tty=True, closing_notice=notice
+    )
+    runtime = system_runtime()
+    status = SendStatus(terminal, runtime.clock, runtime.driver, lambda: SendFigures(0, 0, 0), wanted=True)
+    assert notice.show is not None
+    with status._lock:
+        status._paint()
+        notice.show("kctl produce: closing")
+        status._paint()
+    painted = stderr.getvalue()
+    status.close()
+    assert painted.count("kctl produce: closing\n") == 1
+    assert painted.index("kctl produce: closing\n") < painted.rindex("0 records")
+    assert notice.show is None
