@@ -327,6 +327,21 @@ def test_who_is_unknown_to_one_coordinator_says_goodbye_to_the_next() -> None:
     assert bench.has_left() is True
 
 
+def test_member_that_only_a_commit_called_unknown_still_reports_that_it_leaves() -> None:
+    """A broker that woke up and coordinates no more may have answered the commit: the group still has the member."""
+    bench = Bench()
+    bench.joined(0)
+    identity = bench.member.identity
+    assert identity is not None
+    bench.member.fenced(identity, broker_error(ErrorCode.UNKNOWN_MEMBER_ID, "OffsetCommit"))
+    bench.member.leave(1000)
+    request = bench.beat()
+    assert said(request).member_epoch == -1
+    assert bench.has_left() is None
+    bench.hear(request, epoch=-1)
+    assert bench.has_left() is True
+
+
 def test_a_static_member_that_remains_says_that_it_will_be_back() -> None:
     bench = Bench(group_instance_id="i")
     bench.joined(0)

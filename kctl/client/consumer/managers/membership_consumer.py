@@ -114,6 +114,9 @@ class ConsumerMembership:
         """What the heartbeat tells that is under way."""
         self._due_at_ms = self._sent_at_ms = 0
         self._has_complained = False
+        self._may_be_member = False
+        """Whether only a commit said that the group does not know this member: a broker that is not the coordinator any
+        more may have answered it, so leaving is still reported to the one that is."""
         self._goodbye: ConsumerGoodbye | None = None
         self._told_waiting = ""
 
@@ -178,6 +181,7 @@ class ConsumerMembership:
         if code in UNKNOWN:
             self._lose(Loss(str(error), error))
             self._join()
+            self._may_be_member = True
         elif code == ErrorCode.FENCED_INSTANCE_ID:
             self._fail(error)
         else:
@@ -370,6 +374,7 @@ class ConsumerMembership:
         self._goodbye = None  # were it sent again now, it would end the new membership
 
     def _forget_membership(self) -> None:
+        self._may_be_member = False
         if self._stage is not Stage.ABSENT:
             self._incarnation += 1
         self._stage = Stage.ABSENT
@@ -383,7 +388,7 @@ class ConsumerMembership:
 
     def _say_goodbye(self, deadline_at_ms: int, *, keeps_place: bool) -> None:
         """Tell the group, where it may count on us; the partitions of a static member may wait for its return."""
-        if self._stage is Stage.MEMBER or self._in_flight is not None:
+        if self._stage is Stage.MEMBER or self._in_flight is not None or self._may_be_member:
             self._goodbye = ConsumerGoodbye(
                 self._coordinator,
                 self._contents.goodbye(keeps_place=keeps_place),
