@@ -104,9 +104,9 @@ class Identity:
 
     @property
     def may_renew(self) -> bool:
-        """Whether a SaslHandshake may begin the next session: once a second, as in Kafka."""
+        """Whether a SaslHandshake may begin the next session: where sessions end, and once a second, as in Kafka."""
         is_too_soon = self._renewed_at_ms is not None and self._scheduler.now_ms() - self._renewed_at_ms < _RENEWALS_MS
-        return self._server is not None and self._server.done and not is_too_soon
+        return self._max_session_ms > 0 and self._server is not None and self._server.done and not is_too_soon
 
     @property
     def has_expired(self) -> bool:
