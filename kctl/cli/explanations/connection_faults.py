@@ -206,7 +206,7 @@ CONNECTION_FAULTS = (
         "The certificate is for another host",
         ExitCode.TLS,
         "certificate is for elsewhere.invalid, asked for ... [phase tls]",
-        "use one of those names; ...",
+        "connect by a name that the certificate has, or have it issued for this one",
         "The name that was dialled is none of the certificate's subject alternative names. Dial one of them, or have "
         "it issued for this name too.",
         _TLS,
