@@ -25,6 +25,8 @@ def parse(words: list[str]) -> None:
     command: click.Command = typer.main.get_command(root)
     context = click.Context(command, info_name="kctl")
     while isinstance(command, click.Group):
+        if command.invoke_without_command and (not words or words[0].startswith("-")):
+            break
         name, *words = words
         found = command.get_command(context, name)
         assert found is not None, f"no command {name}"
