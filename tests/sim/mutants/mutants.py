@@ -173,7 +173,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "a refused commit takes nothing away",
         _KIP_848,
         "        if code in UNKNOWN:\n            self._lose(Loss(str(error), error))\n"
-        "            self._join()\n        elif",
+        "            self._join()\n            self._may_be_member = True\n        elif",
         "        if",
     ),
     Mutant(
