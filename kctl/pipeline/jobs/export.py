@@ -168,7 +168,7 @@ def export(
         if not plan.ranges and request.interval_ms is None:
             return ExportResult()
         running = session or stack.enter_context(open_session(options, "kctl export", on_progress))
-        job = _Export(request, planner, folder, settings, running, on_progress)
+        job = _Export(request, folder, settings, running, on_progress)
         job.run(plan)
         while request.interval_ms is not None:
             on_progress(Progress("waiting for records", records=job.done, lag=0))
@@ -294,14 +294,12 @@ class _Export:
     def __init__(
         self,
         request: ExportRequest,
-        planner: Planner,
         folder: ExportFolder,
         settings: Mapping[str, str],
         session: Session,
         on_progress: OnProgress,
     ) -> None:
         self._request = request
-        self._planner = planner
         self._folder = folder
         self._settings = settings
         self._session = session
