@@ -15,9 +15,9 @@ from kctl.cli.app import COMMANDS, HELP, root
 from kctl.cli.app import Argument as RootArgument
 from kctl.cli.options import DurationType, common_names
 from kctl.cli.settings import KNOWN
-from kctl.cli.words.durations import show_duration
 from kctl.client.config.producer import Acks
 from kctl.client.config.property import Choice
+from kctl.grammar.durations import show_duration
 
 PROPERTY_OF_OPTION = {
     "--bootstrap": "bootstrap.servers",

@@ -23,8 +23,8 @@ from kctl.cli.profiles.references import JAAS, Fetched
 from kctl.client.config import KINDS, ClientConfig
 from kctl.client.config.property import AnyProperty, mask_urls, passwords_in_urls
 from kctl.client.errors import ConfigError
-from kctl.client.properties import LARGEST_FILE_BYTES, read_properties
 from kctl.client.security.jaas import read_jaas
+from kctl.grammar.properties import LARGEST_FILE_BYTES, read_properties
 
 ENVIRONMENT_PREFIX = "KCTL_"
 NOT_PROPERTIES = ("KCTL_CACHE", "KCTL_COMPLETION_TIMEOUT_MS", "KCTL_PROFILE", "KCTL_PURE", "KCTL_RUN_PORT")

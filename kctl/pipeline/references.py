@@ -17,7 +17,7 @@ from pathlib import Path
 
 from kctl.client.config import KINDS
 from kctl.client.errors import ConfigError
-from kctl.client.properties import LARGEST_FILE_BYTES, read_properties
+from kctl.grammar.properties import LARGEST_FILE_BYTES, read_properties
 
 ENV, FILE = "env:", "file:"
 _LENT = "KCTL_LENT_"

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from kctl.client.clock import FOREVER_MS
 from kctl.client.errors import AuthenticationError
 from kctl.client.seams import Entropy
-from kctl.client.security.sasl.server import (
+from kctl.sandbox.sasl import (
     OauthBearerServer,
     PlainServer,
     SaslServer,

@@ -26,8 +26,8 @@ from kctl.sandbox.settings import ClusterSettings
 
 if TYPE_CHECKING:
     from kctl.sandbox.server import ServedSandbox
-    from kctl.sandbox.sim.network import SimNetwork
-    from kctl.sandbox.sim.resolver import SimResolver
+    from tests.sim.virtual.network import SimNetwork
+    from tests.sim.virtual.resolver import SimResolver
 
 T = TypeVar("T")
 
@@ -94,7 +94,7 @@ class Sandbox:
 
         Node i is 10.0.0.i:9092; with a `resolver` it is advertised as node-i, a name that the resolver learns.
         """
-        from kctl.sandbox.sim.runtime import HubScheduler, SimEntropy
+        from tests.sim.virtual.runtime import HubScheduler, SimEntropy
 
         for node in self.cluster.nodes.values():
             ip = f"10.0.0.{node.node_id}"

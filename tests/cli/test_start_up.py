@@ -68,6 +68,7 @@ def test_help_imports_no_command_and_no_client() -> None:
 def _packages(modules: set[str]) -> set[str]:
     """Return the packages that modules are of: those of kctl to their second level, others by their first name."""
     ours = {".".join(name.split(".")[:3]) for name in modules if name.startswith("kctl.")}
+    ours = {"kctl.grammar" if name.startswith("kctl.grammar.") else name for name in ours}
     foreign = {name.partition(".")[0] for name in modules} - set(sys.stdlib_module_names)
     return ours | {name for name in foreign if name != "kctl" and not name.startswith("_")}
 
@@ -81,9 +82,9 @@ ROOT = {
 }  # fmt: skip
 """What every run may import: the root command, and how errors become exit codes."""
 OPTIONS = {
-    "kctl.cli.login", "kctl.cli.options", "kctl.cli.profiles", "kctl.cli.settings", "kctl.cli.words",
-    "kctl.client.broker_errors", "kctl.client.config", "kctl.client.durations", "kctl.client.events",
-    "kctl.client.properties", "kctl.client.security",
+    "kctl.cli.login", "kctl.cli.options", "kctl.cli.profiles", "kctl.cli.settings", "kctl.grammar",
+    "kctl.client.broker_errors", "kctl.client.config", "kctl.client.events",
+    "kctl.client.security",
 }  # fmt: skip
 """What commands with the shared options may import besides: names and kinds of properties, no client."""
 NETWORK = {
@@ -130,7 +131,7 @@ RUNS: list[tuple[tuple[str, ...], set[str]]] = [
     (("consume", "t", "-o", "strat"), HELP["consume"]),
     (("produce", "t"), HELP["produce"] | CLIENT | PRODUCER | {"kctl.cli.private_file", "kctl.cli.view"}),
     (("produce", "t", "-f", "%k%v"), HELP["produce"] | {"kctl.client.records"}),
-    (("probe",), HELP["probe"] | NETWORK | {"kctl.client.probe", "kctl.cli.view"}),
+    (("probe",), HELP["probe"] | NETWORK | {"kctl.client.probe"}),
     (("topics", "list"), HELP["topics"] | CLIENT | {"kctl.cli.overtime", "kctl.client.admin"}),
     (("groups", "list"), HELP["groups"] | CLIENT | {"kctl.client.admin"}),
     (("groups", "lag", "g"), HELP["groups"] | CLIENT | {"kctl.client.admin"}),

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from kctl.client.errors import ConfigError
-from kctl.client.properties import read_properties, write_properties
+from kctl.grammar.properties import read_properties, write_properties
 from tools.check_broker_errors import fetch_jars
 from tools.check_properties import differences, released_properties
 

@@ -13,7 +13,7 @@ from kctl.client.security.sasl import SaslMechanism
 from kctl.client.security.sasl.oauthbearer import OauthBearerClient, Token, unsecured_token
 from kctl.client.security.sasl.plain import PlainClient
 from kctl.client.security.sasl.scram import ScramClient
-from kctl.client.security.sasl.server import ScramCredential, ScramServer
+from kctl.sandbox.sasl import ScramCredential, ScramServer
 from tools.check_broker_errors import fetch_jars
 from tools.kafka_jars import JACKSON, jar
 

@@ -13,13 +13,13 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
+from kctl.cli.probe.view.frame import Scene, draw
 from kctl.cli.view.painter import Line
-from kctl.cli.view.probe_frame import Scene, draw
 from kctl.client.errors import ConnectionRefused, ConnectTimeout
 from kctl.client.events import Phase, Target
 from kctl.sandbox import Sandbox
 from tests.docs.pages import ROOT, Shell, Step
-from tests.unit.cli.view.scenario import NOW_MS, PLAN, located, ready, report
+from tests.unit.cli.probe.view.scenario import NOW_MS, PLAN, located, ready, report
 
 PICTURES = ROOT / "docs" / "pictures"
 COLUMNS = 116

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from kctl.client.config import KINDS, ClientConfig
 from kctl.client.config.endpoints import Endpoint, read_bootstrap
 from kctl.client.errors import ConfigError
-from kctl.client.properties import read_properties, write_properties
+from kctl.grammar.properties import read_properties, write_properties
 
 ODD = st.text(alphabet=st.sampled_from("ab=: \t\f\n\r\\#!u0041é\0"), max_size=40)
 TEXTS = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=20)

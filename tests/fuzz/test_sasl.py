@@ -10,7 +10,7 @@ from kctl.client.security.jaas import read_jaas
 from kctl.client.security.sasl.oauthbearer import OauthBearerClient, Token
 from kctl.client.security.sasl.plain import PlainClient
 from kctl.client.security.sasl.scram import ScramClient
-from kctl.client.security.sasl.server import (
+from kctl.sandbox.sasl import (
     OauthBearerServer,
     PlainServer,
     SaslServer,

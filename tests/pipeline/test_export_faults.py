@@ -12,7 +12,7 @@ import pytest
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import exit_code
 from kctl.client.errors import ApiTimeout
-from kctl.client.properties import write_properties
+from kctl.grammar.properties import write_properties
 from kctl.pipeline.export_files.manifests import MANIFESTS, read_manifests
 from kctl.pipeline.jobs import export as export_module
 from kctl.pipeline.jobs.export import ExportRequest, export

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from kctl.client.properties import write_properties
+from kctl.grammar.properties import write_properties
 from tests.brokers.cluster import KafkaCluster
 from tests.brokers.security import PLAIN_PASSWORD
 from tests.brokers.waiting import wait_until

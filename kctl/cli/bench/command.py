@@ -11,8 +11,7 @@ import typer
 from kctl.cli.bench.request import SHAPES, BenchRequest, Kind
 from kctl.cli.options import Common, with_common, with_options
 from kctl.cli.settings import Setting
-from kctl.cli.words.records import parse_rate
-from kctl.cli.words.sizes import parse_size_bytes
+from kctl.grammar.sizes import parse_rate, parse_size_bytes
 
 MOST_RECORDS = 10**12
 MOST_RECORD_BYTES = 1 << 30

@@ -21,11 +21,10 @@ from kctl.cli.formats.record_options import (
     PrintOffsetsOption,
 )
 from kctl.cli.options import Common, DurationType, with_common
-from kctl.cli.words.offset_grammar import parse_offset
-from kctl.cli.words.offsets import OffsetSpec
-from kctl.cli.words.partitions import parse_partitions
-from kctl.cli.words.sizes import parse_size_bytes
-from kctl.cli.words.topics import parse_topics
+from kctl.grammar.offset_grammar import parse_offset
+from kctl.grammar.offsets import OffsetSpec
+from kctl.grammar.sizes import parse_size_bytes
+from kctl.grammar.topics import parse_partitions, parse_topics
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -7,13 +7,13 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import exit_code
 from kctl.cli.interrupts import Interrupted
 from kctl.cli.options import Common
-from kctl.cli.words.durations import show_duration
 from kctl.client.clock import Timer
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.closing import CloseResult
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.consumer.farewell import COMMITTING, LEAVING
 from kctl.client.errors import KafkaError
+from kctl.grammar.durations import show_duration
 
 _PHASES = {COMMITTING: "commit", LEAVING: "leave-group"}
 

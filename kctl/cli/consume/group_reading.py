@@ -14,8 +14,6 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.cli.formats.output import RecordOutput
 from kctl.cli.options import Common
-from kctl.cli.words.offsets import END, START, OffsetSpec, Range, range_of
-from kctl.cli.words.topics import TopicWords
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.clock import FOREVER_MS, Timer
 from kctl.client.cluster import TopicPartition
@@ -25,6 +23,8 @@ from kctl.client.consumer.consumer import Consumer
 from kctl.client.consumer.group_events import Offsets as Committed
 from kctl.client.consumer.rebalance_listener import RebalanceListener
 from kctl.client.errors import ApiTimeout, BrokerError, KafkaError
+from kctl.grammar.offsets import END, START, OffsetSpec, Range, range_of
+from kctl.grammar.topics import TopicWords
 
 COMMIT_EVERY_MS = 1000
 

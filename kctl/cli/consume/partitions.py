@@ -1,16 +1,16 @@
 """Which partitions to read: topics by name or pattern, and the numbers of `-p`, answered by the brokers.
 
-Shown by tests/unit/cli/test_partitions.py and tests/cli/test_produce_consume.py.
+Shown by tests/unit/grammar/test_partitions.py and tests/cli/test_produce_consume.py.
 """
 
 from collections.abc import Sequence
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
-from kctl.cli.words.offsets import OffsetSpec
-from kctl.cli.words.topics import TopicWords
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
+from kctl.grammar.offsets import OffsetSpec
+from kctl.grammar.topics import TopicWords
 
 
 def choose_partitions(

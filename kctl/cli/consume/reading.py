@@ -16,7 +16,6 @@ from kctl.cli.failures import CommandError, explain
 from kctl.cli.formats.output import RecordOutput
 from kctl.cli.options import Common
 from kctl.cli.view.consume_status import Figures, Rate, StatusLine
-from kctl.cli.words.durations import show_duration
 from kctl.client.clock import FOREVER_MS, Timer
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig
@@ -24,6 +23,7 @@ from kctl.client.consumer.chunk import FetchedChunk
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.consumer.waiting import WaitKind, WaitReason
 from kctl.client.errors import ApiTimeout
+from kctl.grammar.durations import show_duration
 
 IDLE_MS = 500
 """How often an idle consumer looks whether its reader has left."""

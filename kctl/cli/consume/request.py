@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kctl.cli.words.offsets import OffsetSpec
-from kctl.cli.words.topics import TopicWords
+from kctl.grammar.offsets import OffsetSpec
+from kctl.grammar.topics import TopicWords
 
 MOST_TAIL = 1_000_000
 """Records that --tail keeps at most."""

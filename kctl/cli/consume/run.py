@@ -16,11 +16,11 @@ from kctl.cli.consume.topic_watch import TopicWatch
 from kctl.cli.formats.output import RecordOutput
 from kctl.cli.options import Common
 from kctl.cli.settings import Setting
-from kctl.cli.words.offsets import END, START, Anchor, Position, Relative, range_of
 from kctl.client.clock import FOREVER_MS, Timer
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.consumer.managers.fetch import PREFETCH_BYTES
+from kctl.grammar.offsets import END, START, Anchor, Position, Relative, range_of
 
 DEFAULTS = {"auto.offset.reset": "none", "allow.auto.create.topics": "false", "enable.auto.commit": "false"}
 """Properties that a command line wants otherwise than a library: nothing is skipped or created without a word."""

@@ -17,12 +17,12 @@ from kctl.cli.consume.reading import FAULT_AFTER_MS, FOREVER, IDLE_MS, Reading
 from kctl.cli.consume.waiting_words import FRESH_MS, WaitingWords, waiting_words
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError, explain
-from kctl.cli.words.offsets import END, START, Range
 from kctl.client.clock import Timer
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.chunk import FetchedChunk
 from kctl.client.consumer.waiting import WaitReason
 from kctl.client.records import BatchReader, OutputField, OutputPlan
+from kctl.grammar.offsets import END, START, Range
 
 STRAGGLER_MS = 3000
 """How long partitions that do not respond are waited for."""

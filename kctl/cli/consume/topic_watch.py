@@ -2,11 +2,11 @@
 
 from collections.abc import Container
 
-from kctl.cli.words.topics import TopicWords
 from kctl.client.clock import Clock, Timer
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.errors import ApiTimeout
+from kctl.grammar.topics import TopicWords
 
 LOOK_S = 1.0
 """Limit of one look while reading: reading goes on beside it only as far as was fetched ahead."""

@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 from kctl.cli.options import DEFAULT_CLOSE_MS
-from kctl.cli.words.durations import show_duration
 from kctl.client.config import AdminConfig, ClientConfig, ConsumerConfig, ProducerConfig
+from kctl.grammar.durations import show_duration
 
 
 class Limit(NamedTuple):

@@ -31,6 +31,17 @@ def parse_literal(text: str) -> bytes:
     return bytes(literal)
 
 
+def parse_delimiter(text: str) -> bytes:
+    """Return the bytes that stand between two things.
+
+    Raises: ValueError: an unknown escape, or nothing.
+    """
+    delimiter = parse_literal(text)
+    if not delimiter:
+        raise ValueError("an empty text separates nothing")
+    return delimiter
+
+
 def read_literal(text: str, position: int) -> tuple[bytes, int]:
     """Return the bytes of the character or escape at a position, and the position after it. Raises TemplateError."""
     if text[position] == "\\":

@@ -12,11 +12,11 @@ import click
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError, explain
 from kctl.cli.options import Common
-from kctl.cli.words.partitions import parse_partitions
 from kctl.client.admin import Admin, GroupDescription, MemberDescription
 from kctl.client.config import AdminConfig
 from kctl.client.errors import KafkaError
 from kctl.client.topic_names import LONGEST_TOPIC_NAME
+from kctl.grammar.topics import parse_partitions
 
 MOST_NAMED = 5
 """Members that a refusal names; further ones are counted."""

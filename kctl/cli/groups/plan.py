@@ -11,11 +11,11 @@ import click
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
-from kctl.cli.words.durations import parse_duration_ms
-from kctl.cli.words.offset_grammar import parse_offset
-from kctl.cli.words.offsets import AtTime
 from kctl.client.admin import EARLIEST, LATEST, Admin
 from kctl.client.cluster import TopicPartition
+from kctl.grammar.durations import parse_duration_ms
+from kctl.grammar.offset_grammar import parse_offset
+from kctl.grammar.offsets import AtTime
 
 Offsets = Mapping[TopicPartition, int]
 

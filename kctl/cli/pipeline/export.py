@@ -17,8 +17,8 @@ from kctl.cli.options import Common, Output, with_common, with_options
 from kctl.cli.pipeline.continuing_options import ContinuingOptions, continuing_options
 from kctl.cli.pipeline.path_type import PathType
 from kctl.cli.pipeline.spark_options import SparkOptions, plan_of, result_of, spark_options
-from kctl.cli.words.sizes import parse_size_bytes
-from kctl.cli.words.topics import parse_topics
+from kctl.grammar.sizes import parse_size_bytes
+from kctl.grammar.topics import parse_topics
 
 if TYPE_CHECKING:
     from kctl.pipeline.jobs.export import ExportPlan

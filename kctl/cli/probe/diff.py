@@ -1,6 +1,6 @@
 """`kctl probe --diff BEFORE AFTER`: what changed between two saved results.
 
-Reads the files and prints; what a change is, `view/probe_diff.py` knows. Shown by tests/cli/test_probe_diff.py.
+Reads the files and prints; what a change is, `view/diff.py` knows. Shown by tests/cli/test_probe_diff.py.
 """
 
 from pathlib import Path
@@ -10,7 +10,7 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.cli.formats.terminal import harmless_text
 from kctl.cli.options import Common, Output
-from kctl.cli.view.probe_diff import Summary, differences, read_summary
+from kctl.cli.probe.view.diff import Summary, differences, read_summary
 
 LARGEST_FILE_BYTES = 256 * 1024 * 1024
 

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.probe.verdict import verdict
-from kctl.cli.view.probe_report import Report
-from kctl.cli.view.probe_result import ProbeResult
-from kctl.cli.view.probe_statistics import Statistics, add_round
+from kctl.cli.probe.view.report import Report
+from kctl.cli.probe.view.result import ProbeResult
+from kctl.cli.probe.view.statistics import Statistics, add_round
 from kctl.client.clock import Timer
 from kctl.client.config import AdminConfig
 from kctl.client.events import Event, EventSink, ignore_events

@@ -15,7 +15,7 @@ from kctl.cli.options import Common, Output
 from kctl.cli.probe.request import SHAPES, ProbeRequest
 from kctl.cli.probe.resolve import parse_resolve
 from kctl.cli.probe.run import Plan, run_rounds
-from kctl.cli.view.probe_report import (
+from kctl.cli.probe.view.report import (
     LinesReport,
     ObjectsReport,
     QuietReport,
@@ -23,10 +23,10 @@ from kctl.cli.view.probe_report import (
     RoundsReport,
     WriteOutReport,
 )
-from kctl.cli.view.probe_result import PHASES, ProbeResult
-from kctl.cli.view.probe_statistics import Statistics
-from kctl.cli.view.probe_words import blocked_by
-from kctl.cli.view.probe_write_out import parse_template
+from kctl.cli.probe.view.result import PHASES, ProbeResult
+from kctl.cli.probe.view.statistics import Statistics
+from kctl.cli.probe.view.text import blocked_by
+from kctl.cli.probe.view.write_out import parse_template
 from kctl.client.config import AdminConfig
 from kctl.client.events import Phase
 from kctl.client.network.descriptors import allow_descriptors
@@ -82,7 +82,7 @@ def _choose_report(common: Common, plan: Plan, statistics: Statistics, write_out
     if common.quiet:
         return QuietReport(at_once)
     if environment.can_redraw and common.tracer is None:  # a trace on the same terminal would be painted over
-        from kctl.cli.view.probe_live import LiveReport, WatchReport  # wanted only on a terminal
+        from kctl.cli.probe.view.live import LiveReport, WatchReport  # wanted only on a terminal
 
         out = DataOut(environment.stdout)
         if is_repeated:

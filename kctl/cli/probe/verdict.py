@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import exit_code
-from kctl.cli.view.probe_result import Outcome, brokers, outcome
+from kctl.cli.probe.view.result import Outcome, brokers, outcome
 from kctl.client.probe.findings import Finding, Severity
 from kctl.client.probe.report import AddressReport, CoordinatorReport
 

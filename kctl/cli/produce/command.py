@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import click
 import typer
 
-from kctl.cli.formats.escapes import parse_literal
+from kctl.cli.formats.escapes import parse_delimiter, parse_literal
 from kctl.cli.input.form import LINE_FEED, Form, InputForm
 from kctl.cli.options import Common, DurationType, with_common
 from kctl.cli.produce.request import ProduceRequest
 from kctl.cli.settings import Setting
-from kctl.cli.words.records import parse_delimiter, parse_header, parse_rate
+from kctl.grammar.sizes import parse_rate
 
 if TYPE_CHECKING:
     from kctl.cli.input.template_reader import InputTemplate
+    from kctl.client.records import Header
 
 T = TypeVar("T")
 MOST_PARTITION = 2**31 - 1
@@ -235,3 +236,17 @@ def _parsed(parse: Callable[[str], T], given: str, name: str) -> T:
         return parse(given)
     except ValueError as e:
         raise click.BadParameter(str(e), param_hint=name) from None
+
+
+def parse_header(text: str) -> "Header":
+    """Return name and value of `name=value`; `name=` has an empty value, `name` alone has null.
+
+    Raises: ValueError: `name:value`, as some tools write it, and a header without a name.
+    """
+    name, equals, value = text.partition("=")
+    if not equals and ":" in text:
+        name, _, value = text.partition(":")
+        raise ValueError(f"{text!r} has no =: write {name}={value} (-H NAME alone is a header with a null value)")
+    if not name:
+        raise ValueError(f"{text!r} has no name: write NAME=VALUE")
+    return name, value.encode("utf-8", "surrogateescape") if equals else None

@@ -7,7 +7,7 @@ Shown by tests/unit/cli/trace/test_trace.py.
 from collections.abc import Sequence
 
 from kctl.cli.trace.spans import End, Span
-from kctl.cli.words.durations import show_duration
+from kctl.grammar.durations import show_duration
 
 _LABEL_COLUMNS = 36
 _TIME_COLUMNS = 16

@@ -2,7 +2,7 @@
 
 It moves bytes and reports what happened; what the bytes mean is `connection.py`, when to give up is
 `network_client.py`. Reads land in one buffer that is used again by the next poll, because freed large buffers cost
-more than decoding. Shown by tests/loopback/network/test_selector.py; its twin in virtual time is `kctl.sandbox.sim`.
+more than decoding. Shown by tests/loopback/network/test_selector.py; its twin in virtual time is `tests.sim.virtual`.
 """
 
 import contextlib

@@ -15,8 +15,8 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig, ProducerConfig
 from kctl.client.config.foreign import why_ignored
 from kctl.client.config.property import shown
-from kctl.client.durations import parse_duration_ms
 from kctl.client.errors import ConfigError
+from kctl.grammar.durations import parse_duration_ms
 from kctl.pipeline.ranges import MAX_OFFSET, Cut, Place, Selection
 from kctl.pipeline.references import refuse_plain_secrets, resolve
 from kctl.pipeline.source.java_pattern import python_pattern

@@ -6,8 +6,8 @@ from contextlib import ExitStack
 from kctl.client.admin import Admin
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
-from kctl.sandbox.sim import Hub, sim_runtime
 from tests.sim.producer.world import World
+from tests.sim.virtual import Hub, sim_runtime
 
 POLL_S = 0.2
 ROUNDS = 60

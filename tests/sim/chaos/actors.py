@@ -26,10 +26,10 @@ from kctl.client.errors import (
     RemoteProtocolError,
 )
 from kctl.client.events import Expired, Failed, Lost, ResponseReceived
-from kctl.sandbox.sim import sim_runtime
 from tests.sim.chaos.plan import ClientPlan
 from tests.sim.chaos.world import BOOTSTRAP, Phase, World
 from tests.sim.interrupts import Interrupted
+from tests.sim.virtual import sim_runtime
 
 T = TypeVar("T")
 TIMEOUTS_MS = (0, 1, 10, 100, 500, 2000)

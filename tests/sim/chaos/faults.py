@@ -8,13 +8,13 @@ from collections.abc import Callable
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition
 from kctl.sandbox import Fault as NodeFault
-from kctl.sandbox.sim import LinkFault
-from kctl.sandbox.sim.network import Connection
 from tests.sim.chaos.damages import CHANGES
 from tests.sim.chaos.history import CLUSTER
 from tests.sim.chaos.plan import NODES, Fault, Kind
 from tests.sim.chaos.stage import Stage
 from tests.sim.hub.strangers import TLS_ALERT, UNAVAILABLE, Stranger
+from tests.sim.virtual import LinkFault
+from tests.sim.virtual.network import Connection
 
 GROUPS = ("g", "k")
 MOST_PARTITIONS_OF_U = 5

@@ -11,7 +11,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from kctl.sandbox.sim import Hub, SimNetwork, SimulationStuck
 from tests.sim.chaos.checker import Violation
 from tests.sim.chaos.coverage import Coverage
 from tests.sim.chaos.faults import Trouble
@@ -20,6 +19,7 @@ from tests.sim.chaos.plan import Plan
 from tests.sim.chaos.stage import Stage
 from tests.sim.chaos.world import Phase
 from tests.sim.chaos_producer.plan import ProducerPlan
+from tests.sim.virtual import Hub, SimNetwork, SimulationStuck
 
 MAX_STEPS_AT_ONCE = 5_000
 CALM_DOWN_MS = 6000

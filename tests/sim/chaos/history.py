@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kctl.sandbox.sim import Hub
+from tests.sim.virtual import Hub
 
 CLUSTER = "cluster"
 """Who speaks when it is no client."""

@@ -11,9 +11,9 @@ from typing import NamedTuple
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.consumer.rebalance_listener import RebalanceListener
 from kctl.sandbox import Sandbox
-from kctl.sandbox.sim import Hub, LinkFault, SimNetwork, SimResolver, sim_runtime
 from tests.sim.chaos.plan import NODES, SESSION_MS
 from tests.sim.chaos.world import BOOTSTRAP
+from tests.sim.virtual import Hub, LinkFault, SimNetwork, SimResolver, sim_runtime
 
 MINUTE_MS = 60_000
 MOST_GROWTH = 200

@@ -6,7 +6,6 @@ Shown by tests/sim/chaos/test_seeds.py.
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.errors import KafkaError
-from kctl.sandbox.sim import sim_runtime
 from tests.sim.chaos import frame
 from tests.sim.chaos.actors import value_of
 from tests.sim.chaos.checker import check
@@ -15,6 +14,7 @@ from tests.sim.chaos.frame import Outcome
 from tests.sim.chaos.lives import Actor, write_steadily
 from tests.sim.chaos.plan import MAX_POLL_MS, Plan
 from tests.sim.chaos.world import BOOTSTRAP, World
+from tests.sim.virtual import sim_runtime
 
 HEAL_LIMIT_MS = 3 * MAX_POLL_MS + 60_000
 """The last stall, a rebalance in which somebody is missing, and a request of 30 s that nobody answers, in a row."""

@@ -9,11 +9,11 @@ from typing import Protocol
 
 from kctl.client.cluster import TopicPartition
 from kctl.sandbox import Sandbox
-from kctl.sandbox.sim import Hub, SimNetwork, SimResolver
 from tests.sim.chaos.coverage import Coverage
 from tests.sim.chaos.history import History
 from tests.sim.chaos.plan import Fault
 from tests.sim.chaos.replies import Replies
+from tests.sim.virtual import Hub, SimNetwork, SimResolver
 
 
 class Planned(Protocol):

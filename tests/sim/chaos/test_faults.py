@@ -6,11 +6,11 @@ import pytest
 
 from kctl.client.cluster import TopicPartition
 from kctl.sandbox.partition import NO_LEADER
-from kctl.sandbox.sim import Hub
 from tests.sim.chaos.faults import Trouble
 from tests.sim.chaos.lives import Actor, write_steadily
 from tests.sim.chaos.plan import ClientPlan, Fault, Kind, Plan, size_of
 from tests.sim.chaos.world import World
+from tests.sim.virtual import Hub
 
 BEGIN_MS, CUT_MS, END_MS = 2000, 2500, 6000
 CLIENT = ClientPlan(

@@ -20,11 +20,11 @@ from kctl.sandbox.groups.reconciliation import Slot
 from kctl.sandbox.log import PartitionLog
 from kctl.sandbox.partition import NO_LEADER, Partition
 from kctl.sandbox.settings import ClusterSettings
-from kctl.sandbox.sim import Hub, SimNetwork, SimResolver
 from tests.sim.chaos.coverage import Coverage
 from tests.sim.chaos.history import CLUSTER, History
 from tests.sim.chaos.plan import NODES, PARTITIONS, SESSION_MS, Plan
 from tests.sim.chaos.replies import Replies
+from tests.sim.virtual import Hub, SimNetwork, SimResolver
 
 BOOTSTRAP = ",".join(f"node-{node}:9092" for node in range(1, NODES + 1))
 

@@ -22,11 +22,11 @@ from kctl.client.events import Expired, Failed, Lost, ResponseReceived
 from kctl.client.producer import Producer, SendFuture
 from kctl.client.producer.future import NO_PARTITION, Outcome
 from kctl.client.producer.record_run import ColumnsFuture, RecordRun
-from kctl.sandbox.sim import sim_runtime
 from tests.sim.chaos.actors import is_acceptance
 from tests.sim.chaos_producer.plan import ProducerClient
 from tests.sim.chaos_producer.sendings import names_of, watch, watch_rows
 from tests.sim.chaos_producer.world import BOOTSTRAP, Phase, ProducerWorld, Sent
+from tests.sim.virtual import sim_runtime
 
 T = TypeVar("T")
 TIMEOUTS_MS = (0, 1, 10, 100, 500, 2000)

@@ -9,9 +9,9 @@ from typing import Any
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer, ConsumerRecord
 from kctl.client.errors import KafkaError
-from kctl.sandbox.sim import sim_runtime
 from tests.sim.chaos_producer.actors import INPUT
 from tests.sim.chaos_producer.world import BOOTSTRAP, Phase, ProducerWorld, id_of
+from tests.sim.virtual import sim_runtime
 
 FRESH_LIMIT_MS = 60_000
 

@@ -11,10 +11,10 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.errors import KafkaError
 from kctl.client.producer import Producer, SendFuture
 from kctl.sandbox import Fault
-from kctl.sandbox.sim import LinkFault, sim_runtime
 from tests.sim.chaos.history import CLUSTER
 from tests.sim.chaos.plan import NODES
 from tests.sim.chaos_producer.world import BOOTSTRAP, ProducerWorld
+from tests.sim.virtual import LinkFault, sim_runtime
 
 STORIES = ("topic", "died", "frozen")
 METADATA_LIMIT_MS = 1000

@@ -4,12 +4,12 @@ import pytest
 
 from kctl.sandbox.partition import NO_LEADER
 from kctl.sandbox.quotas import Quota
-from kctl.sandbox.sim import Hub
 from tests.sim.chaos.plan import Fault
 from tests.sim.chaos_producer.actors import Actor
 from tests.sim.chaos_producer.faults import ProducerTrouble
 from tests.sim.chaos_producer.plan import ClusterPlan, ProducerClient, ProducerPlan
 from tests.sim.chaos_producer.world import ProducerWorld
+from tests.sim.virtual import Hub
 
 END_MS = 4000
 LIMITS: dict[str, str | int] = {

@@ -3,10 +3,10 @@
 from collections import Counter
 
 from kctl.client.producer import Producer
-from kctl.sandbox.sim import Hub, SimNetwork, sim_runtime
 from tests.sim.chaos.replies import failing_apis
 from tests.sim.chaos_producer.coverage import NEEDED
 from tests.sim.chaos_producer.plan import ERRORS, KINDS, draw, from_json, to_json
+from tests.sim.virtual import Hub, SimNetwork, sim_runtime
 
 SEEDS = range(300)
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from kctl.sandbox.sim import Hub
 from tests.sim.chaos.history import CLUSTER, Entry
 from tests.sim.chaos_producer.checker import check
 from tests.sim.chaos_producer.plan import ClusterPlan, ProducerPlan
 from tests.sim.chaos_producer.saturation import STORIES, saturate
 from tests.sim.chaos_producer.world import ProducerWorld
+from tests.sim.virtual import Hub
 
 PLAN = ProducerPlan(1, "calm", 0, ClusterPlan(), (), ())
 

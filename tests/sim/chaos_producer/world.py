@@ -15,13 +15,13 @@ from kctl.sandbox.call import Call
 from kctl.sandbox.log import PartitionLog
 from kctl.sandbox.partition import NO_LEADER, Partition
 from kctl.sandbox.settings import ClusterSettings
-from kctl.sandbox.sim import Hub, SimNetwork, SimResolver
 from tests.sim.chaos.history import CLUSTER, History
 from tests.sim.chaos.plan import NODES
 from tests.sim.chaos.replies import Replies
 from tests.sim.chaos.world import BOOTSTRAP, Phase
 from tests.sim.chaos_producer.coverage import ProducerCoverage
 from tests.sim.chaos_producer.plan import PARTITIONS, ProducerPlan
+from tests.sim.virtual import Hub, SimNetwork, SimResolver
 
 __all__ = ["BOOTSTRAP", "Phase", "ProducerWorld", "Sent", "id_of"]
 

@@ -10,7 +10,7 @@ from kctl.client.records import RecordBatchBuilder
 from kctl.sandbox import Sandbox
 from kctl.sandbox.log import PartitionLog
 from kctl.sandbox.settings import ClusterSettings
-from kctl.sandbox.sim import Hub, SimNetwork, sim_runtime
+from tests.sim.virtual import Hub, SimNetwork, sim_runtime
 
 T = TypeVar("T")
 

@@ -19,8 +19,8 @@ from kctl.client.protocol.api.get_telemetry_subscriptions import (
 from kctl.sandbox import Fault
 from kctl.sandbox.apis import HANDLERS, api_versions
 from kctl.sandbox.call import Call, Handler
-from kctl.sandbox.sim import Hub
 from tests.sim.groups.scene import GROUP, GroupScene
+from tests.sim.virtual import Hub
 
 T0 = TopicPartition("t", 0)
 WAITING: dict[str, Callable[[Consumer, Any], object]] = {

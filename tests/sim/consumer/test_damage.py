@@ -9,8 +9,8 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.errors import CorruptBatchError
 from kctl.sandbox.log import StoredBatch
-from kctl.sandbox.sim import Hub
 from tests.sim.consumer.scene import Scene, drain
+from tests.sim.virtual import Hub
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 MAGIC_AT = 16

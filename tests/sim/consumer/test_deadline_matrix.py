@@ -10,8 +10,8 @@ from kctl.client.consumer.consumer import Consumer
 from kctl.client.errors import ApiTimeout
 from kctl.client.questions import SILENCE_MS
 from kctl.sandbox import Fault
-from kctl.sandbox.sim import Hub
 from tests.sim.groups.scene import GROUP, GroupScene
+from tests.sim.virtual import Hub
 
 TIMEOUTS_MS = (0, 1, 100, 5000)
 SLOW_MS = 20_000

@@ -8,8 +8,8 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer, ConsumerRecord
 from kctl.client.errors import ApiTimeout
 from kctl.sandbox import Fault
-from kctl.sandbox.sim import Hub
 from tests.sim.consumer.scene import Scene
+from tests.sim.virtual import Hub
 
 T = [TopicPartition("t", i) for i in range(3)]
 

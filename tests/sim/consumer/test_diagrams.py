@@ -9,9 +9,9 @@ from kctl.client.consumer.consumer import Consumer
 from kctl.client.errors import ApiTimeout
 from kctl.client.events import Closed, Event, Expired, Lost, RequestAbandoned, RequestExpired, RequestSent
 from kctl.sandbox import Fault
-from kctl.sandbox.sim import Hub, sim_runtime
 from tests.sim.chaos.replies import Replies
 from tests.sim.groups.scene import GROUP, GroupScene
+from tests.sim.virtual import Hub, sim_runtime
 
 T0 = TopicPartition("t", 0)
 REQUEST_MS = 4000

@@ -11,10 +11,10 @@ from kctl.client.errors import IllegalStateError, KafkaError, KafkaTimeoutError,
 from kctl.client.events import Event
 from kctl.client.network.network_client import NetworkClient
 from kctl.client.producer import Producer
-from kctl.sandbox.sim import Hub, sim_runtime
 from tests.sim.chaos.distortions import Distortion
 from tests.sim.chaos.replies import Replies
 from tests.sim.consumer.scene import Scene, drain
+from tests.sim.virtual import Hub, sim_runtime
 
 ALWAYS = 10_000
 

@@ -27,8 +27,8 @@ from kctl.sandbox.call import Call
 from kctl.sandbox.identity import SaslUsers
 from kctl.sandbox.node import ListenerSecurity
 from kctl.sandbox.sandbox import Sandbox
-from kctl.sandbox.sim import Hub
 from tests.sim.groups.scene import GROUP, GroupScene
+from tests.sim.virtual import Hub
 
 T0 = TopicPartition("t", 0)
 Calls = dict[str, Callable[[Consumer], object]]

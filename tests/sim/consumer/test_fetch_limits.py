@@ -8,8 +8,8 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.consumer.delivery import Delivery
 from kctl.sandbox.settings import ClusterSettings
-from kctl.sandbox.sim import Hub
 from tests.sim.consumer.scene import Scene, drain
+from tests.sim.virtual import Hub
 
 KIB = 1024
 VALUE_BYTES = 1000

@@ -7,8 +7,8 @@ import pytest
 from kctl.client.cluster import TopicPartition
 from kctl.sandbox import Fault
 from kctl.sandbox.settings import ClusterSettings
-from kctl.sandbox.sim import Hub
 from tests.sim.consumer.scene import Scene, drain
+from tests.sim.virtual import Hub
 
 T = [TopicPartition("t", i) for i in range(3)]
 

@@ -6,8 +6,8 @@ import pytest
 
 from kctl.client.cluster import TopicPartition
 from kctl.sandbox import ClusterSettings, Fault
-from kctl.sandbox.sim import Hub
 from tests.sim.consumer.scene import Scene, drain
+from tests.sim.virtual import Hub
 
 R0 = TopicPartition("r", 0)
 

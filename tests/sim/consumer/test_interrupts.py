@@ -11,9 +11,9 @@ from kctl.client.consumer.consumer import Consumer
 from kctl.client.consumer.group_events import Offsets
 from kctl.client.consumer.rebalance_listener import RebalanceListener
 from kctl.client.errors import KafkaError
-from kctl.sandbox.sim import Hub
 from tests.sim.consumer.scene import Scene
 from tests.sim.interrupts import Interrupted, each_boundary
+from tests.sim.virtual import Hub
 
 T = (TopicPartition("t", 0), TopicPartition("t", 1))
 COUNT = 12

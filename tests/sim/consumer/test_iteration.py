@@ -8,8 +8,8 @@ import pytest
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.consumer.rebalance_listener import RebalanceListener
-from kctl.sandbox.sim import Hub
 from tests.sim.consumer.scene import Scene
+from tests.sim.virtual import Hub
 
 T = tuple(TopicPartition("t", number) for number in range(3))
 COUNT = 100

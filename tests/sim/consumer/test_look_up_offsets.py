@@ -9,8 +9,8 @@ from kctl.client.consumer.events import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import BrokerError
 from kctl.sandbox import Fault
-from kctl.sandbox.sim import Hub
 from tests.sim.consumer.scene import Scene
+from tests.sim.virtual import Hub
 
 T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
 

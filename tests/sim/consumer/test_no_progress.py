@@ -7,9 +7,9 @@ import pytest
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.errors import KafkaError, NoProgressError
-from kctl.sandbox.sim import Hub
 from tests.sim.chaos.replies import Replies
 from tests.sim.consumer.scene import Scene, drain
+from tests.sim.virtual import Hub
 
 T0 = TopicPartition("t", 0)
 NODES = (1, 2, 3)

@@ -9,8 +9,8 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.consumer.rebalance_listener import RebalanceListener
 from kctl.client.errors import ConcurrentModificationError, WakeupError
-from kctl.sandbox.sim import Hub
 from tests.sim.groups.scene import GROUP, GroupScene
+from tests.sim.virtual import Hub
 
 T0 = TopicPartition("t", 0)
 

@@ -9,8 +9,8 @@ from kctl.client.consumer.consumer import Consumer
 from kctl.client.errors import ApiTimeout
 from kctl.client.events import Closed, Event, Lost, RequestAbandoned, RequestExpired, RequestSent
 from kctl.sandbox import Fault
-from kctl.sandbox.sim import Hub, sim_runtime
 from tests.sim.groups.scene import GROUP, GroupScene
+from tests.sim.virtual import Hub, sim_runtime
 
 T0 = TopicPartition("t", 0)
 CALLS: dict[str, tuple[Callable[[Consumer], object], str]] = {

@@ -7,8 +7,8 @@ import pytest
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import InvalidOffsetError
 from kctl.client.events import ResetCause
-from kctl.sandbox.sim import Hub
 from tests.sim.consumer.scene import Scene, drain
+from tests.sim.virtual import Hub
 
 T0 = TopicPartition("t", 0)
 HOUR_MS = 3_600_000

@@ -5,8 +5,8 @@ import pytest
 from kctl.client.cluster import TopicPartition
 from kctl.client.questions import SILENCE_MS
 from kctl.sandbox import Fault
-from kctl.sandbox.sim import Hub
 from tests.sim.consumer.scene import Scene
+from tests.sim.virtual import Hub
 
 SOON_MS = 50
 

@@ -8,8 +8,8 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.errors import LogTruncationError
 from kctl.client.events import ResetCause
-from kctl.sandbox.sim import Hub
 from tests.sim.consumer.scene import Scene, drain
+from tests.sim.virtual import Hub
 
 T0 = TopicPartition("t", 0)
 

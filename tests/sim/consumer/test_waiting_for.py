@@ -8,8 +8,8 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import ConnectTimeout
 from kctl.sandbox import Fault
-from kctl.sandbox.sim import Hub
 from tests.sim.groups.scene import GroupScene
+from tests.sim.virtual import Hub
 
 T0 = TopicPartition("t", 0)
 

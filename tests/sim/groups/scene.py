@@ -10,8 +10,8 @@ from kctl.client.errors import KafkaError
 from kctl.sandbox import Sandbox
 from kctl.sandbox.groups.classic import ClassicGroup
 from kctl.sandbox.settings import ClusterSettings
-from kctl.sandbox.sim import Hub
 from tests.sim.consumer.scene import Scene
+from tests.sim.virtual import Hub
 
 GROUP = "g"
 

@@ -12,8 +12,8 @@ from kctl.client.errors import CloseTimeout, IllegalStateError, KafkaError
 from kctl.client.events import Closed, Event, RequestSent
 from kctl.client.seams import Task, Waiter
 from kctl.sandbox import Fault
-from kctl.sandbox.sim import Hub, sim_runtime
 from tests.sim.groups.scene import GROUP, GroupScene
+from tests.sim.virtual import Hub, sim_runtime
 
 T0 = TopicPartition("t", 0)
 REQUEST_TIMEOUT_MS = 4000

@@ -27,7 +27,7 @@ from kctl.client.consumer.managers.membership_consumer import ConsumerMembership
 from kctl.sandbox import Fault, Sandbox
 from kctl.sandbox.groups.consumer import ConsumerGroup
 from kctl.sandbox.settings import ClusterSettings
-from kctl.sandbox.sim import Hub, SimNetwork, sim_runtime
+from tests.sim.virtual import Hub, SimNetwork, sim_runtime
 
 PARTITIONS = 12
 SESSION_MS = 6000

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from kctl.client.consumer.consumer import Consumer
-from kctl.sandbox.sim import Hub
 from tests.sim.groups.scene import GROUP, GroupScene, Noting
+from tests.sim.virtual import Hub
 
 
 @pytest.fixture

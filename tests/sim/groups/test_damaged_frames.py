@@ -4,10 +4,10 @@ import pytest
 
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.errors import KafkaError
-from kctl.sandbox.sim import Hub
 from tests.sim.groups.scene import GROUP, GroupScene
 from tests.sim.hub.strangers import Stranger
 from tests.sim.network.test_refusals import TWO_GIB, UNASKED
+from tests.sim.virtual import Hub
 
 PROTOCOLS = pytest.mark.parametrize(
     "properties",

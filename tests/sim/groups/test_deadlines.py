@@ -11,8 +11,8 @@ from kctl.client.consumer.managers.fetch_sessions import GOODBYE_MS
 from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import ApiTimeout, CloseTimeout, KafkaError, WakeupError
 from kctl.sandbox import Fault
-from kctl.sandbox.sim import Hub
 from tests.sim.groups.scene import GROUP, GroupScene
+from tests.sim.virtual import Hub
 
 T0 = TopicPartition("t", 0)
 FAULTS = [Fault.FREEZE, Fault.SILENCE, Fault.RESET_ON_REQUEST, Fault.BLACKHOLE, Fault.REFUSE, Fault.RESET]

@@ -14,9 +14,9 @@ from kctl.client.consumer.consumer import Consumer
 from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import CommitFailedError
 from kctl.sandbox.settings import ClusterSettings
-from kctl.sandbox.sim import Hub, LinkFault
 from tests.sim.chaos.replies import Replies
 from tests.sim.groups.scene import GROUP, GroupScene
+from tests.sim.virtual import Hub, LinkFault
 
 SESSION_MS = 9000
 INTERVAL_MS = 1000

@@ -6,8 +6,8 @@ import pytest
 
 from kctl.client.consumer.managers.coordinator import HELD, PROMPT
 from kctl.client.events import Event, RequestSent
-from kctl.sandbox.sim import Hub
 from tests.sim.groups.scene import GROUP, GroupScene
+from tests.sim.virtual import Hub
 
 MAX_POLL_MS = 300_000
 REQUEST_MS = 8000

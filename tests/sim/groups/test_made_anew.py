@@ -11,8 +11,8 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.errors import KafkaError
 from kctl.sandbox.settings import ClusterSettings
-from kctl.sandbox.sim import Hub
 from tests.sim.groups.scene import GROUP, GroupScene, Noting
+from tests.sim.virtual import Hub
 
 OLD, NEW = 30, 50
 INTERVAL_MS = 7000

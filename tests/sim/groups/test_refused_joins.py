@@ -7,9 +7,9 @@ import pytest
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.errors import BrokerError
-from kctl.sandbox.sim import Hub
 from tests.sim.chaos.replies import Replies
 from tests.sim.groups.scene import GroupScene
+from tests.sim.virtual import Hub
 
 SECONDS = 10
 MOST = 20

@@ -11,8 +11,8 @@ from kctl.client.consumer.group_events import OffsetAndMetadata
 from kctl.client.consumer.rebalance_listener import RebalanceListener
 from kctl.client.errors import ApiTimeout, CommitFailedError, IllegalStateError, KafkaError
 from kctl.sandbox import Fault
-from kctl.sandbox.sim import Hub
 from tests.sim.groups.scene import GROUP, GroupScene
+from tests.sim.virtual import Hub
 
 T = [TopicPartition("t", i) for i in range(6)]
 STRATEGIES = ["range", "roundrobin", "sticky", "cooperative-sticky"]

@@ -11,8 +11,8 @@ from kctl.client.consumer.consumer import Consumer
 from kctl.client.errors import BrokerError, CloseTimeout, KafkaError
 from kctl.client.events import AutoCommitFailed, Event, MembershipLost
 from kctl.sandbox import Fault
-from kctl.sandbox.sim import Hub, sim_runtime
 from tests.sim.groups.scene import GROUP, GroupScene
+from tests.sim.virtual import Hub, sim_runtime
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ from kctl.client.admin import Admin, OffsetAndMetadata
 from kctl.client.admin.results import Results
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition
-from kctl.sandbox.sim import Hub, sim_runtime
 from tests.sim.chaos.replies import Replies
 from tests.sim.consumer.scene import drain
 from tests.sim.groups.scene import GroupScene
+from tests.sim.virtual import Hub, sim_runtime
 
 TP = TopicPartition("t", 0)
 

@@ -4,8 +4,8 @@ import sys
 
 from kctl.client.seams import Address, Received
 from kctl.sandbox.faults import Fault
-from kctl.sandbox.sim import Hub, LinkProfile, SimDriver, SimNetwork, SimSelector
 from tests.sim.hub.listeners import EchoListener
+from tests.sim.virtual import Hub, LinkProfile, SimDriver, SimNetwork, SimSelector
 
 
 def _client(hub: Hub, network: SimNetwork, name: str, address: Address) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from kctl.client.seams import Driver
-from kctl.sandbox.sim import Hub, SimDriver
+from tests.sim.virtual import Hub, SimDriver
 
 
 def _fits(driver: SimDriver) -> Driver:

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from kctl.sandbox.sim import Hub, SimulationStuck
-from kctl.sandbox.sim.hub import Pause
+from tests.sim.virtual import Hub, SimulationStuck
+from tests.sim.virtual.hub import Pause
 
 
 def test_actors_sleep_exactly_and_together() -> None:

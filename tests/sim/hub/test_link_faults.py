@@ -3,8 +3,8 @@
 import errno
 
 from kctl.client.seams import Address, Connected, Disconnected, IoEvent, Received
-from kctl.sandbox.sim import Hub, LinkFault, SimDriver, SimNetwork, SimSelector
 from tests.sim.hub.listeners import EchoListener
+from tests.sim.virtual import Hub, LinkFault, SimDriver, SimNetwork, SimSelector
 
 HERE = Address("10.0.0.1", 9092)
 THERE = Address("10.0.0.2", 9092)

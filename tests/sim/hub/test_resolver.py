@@ -1,7 +1,7 @@
 """Names in virtual time."""
 
 from kctl.client.seams import Address, Resolver
-from kctl.sandbox.sim import Hub, SimResolver
+from tests.sim.virtual import Hub, SimResolver
 
 
 def test_names_numbers_failures_and_slow_answers() -> None:

@@ -2,7 +2,7 @@
 
 from kctl.client.clock import Clock
 from kctl.client.seams import Runtime, SocketOptions
-from kctl.sandbox.sim import Hub, SimNetwork, sim_runtime
+from tests.sim.virtual import Hub, SimNetwork, sim_runtime
 
 
 def _runtime(hub: Hub, name: str) -> Runtime:

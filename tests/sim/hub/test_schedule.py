@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from kctl.sandbox.sim.schedule import Schedule, SimulationStuck
+from tests.sim.virtual.schedule import Schedule, SimulationStuck
 
 
 def _run(schedule: Schedule) -> None:

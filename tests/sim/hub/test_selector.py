@@ -6,8 +6,8 @@ import pytest
 
 from kctl.client.seams import Address, Connected, Disconnected, IoEvent, Received, Selectable
 from kctl.sandbox.faults import Fault
-from kctl.sandbox.sim import Hub, LinkProfile, SimNetwork, SimSelector, SimulationStuck
 from tests.sim.hub.listeners import EchoListener
+from tests.sim.virtual import Hub, LinkProfile, SimNetwork, SimSelector, SimulationStuck
 
 _HERE = Address("10.0.0.1", 9092)
 

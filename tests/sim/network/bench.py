@@ -10,8 +10,8 @@ from kctl.client.events import Event
 from kctl.client.network.network_client import Answer, NetworkClient
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse
 from kctl.client.protocol.schema import Response
-from kctl.sandbox.sim import Hub, LinkProfile, SimNetwork, SimResolver, sim_runtime
 from tests.sim.network.scripted_node import ScriptedNode
+from tests.sim.virtual import Hub, LinkProfile, SimNetwork, SimResolver, sim_runtime
 
 E = TypeVar("E", bound=Event)
 

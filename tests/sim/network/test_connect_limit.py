@@ -6,8 +6,8 @@ from kctl.client.clock import FOREVER_MS
 from kctl.client.errors import ConnectionRefused, ConnectTimeout
 from kctl.client.events import Expired, Failed, Phase, PhaseDone, Started
 from kctl.sandbox.faults import Fault
-from kctl.sandbox.sim import Hub
 from tests.sim.network.bench import Bench
+from tests.sim.virtual import Hub
 
 LIMIT = {"socket_connection_setup_timeout_ms": 1000, "socket_connection_setup_timeout_max_ms": 3000}
 

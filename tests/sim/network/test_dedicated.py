@@ -4,8 +4,8 @@ from kctl.client.cluster import Node
 from kctl.client.errors import KafkaError
 from kctl.client.network.network_client import Answer
 from kctl.client.protocol.api.metadata import MetadataRequest
-from kctl.sandbox.sim import Hub
 from tests.sim.network.bench import Bench, is_metadata
+from tests.sim.virtual import Hub
 
 OWN = -1000
 

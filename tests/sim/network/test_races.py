@@ -4,8 +4,8 @@ import pytest
 
 from kctl.client.events import Closed, Failed, Ready, Started
 from kctl.sandbox.faults import Fault
-from kctl.sandbox.sim import Hub
 from tests.sim.network.bench import Bench, is_metadata
+from tests.sim.virtual import Hub
 
 
 @pytest.mark.parametrize("fault", [Fault.BLACKHOLE, Fault.SILENCE, Fault.REFUSE, Fault.RESET, Fault.RESET_ON_REQUEST])

@@ -4,10 +4,10 @@ import pytest
 
 from kctl.client.errors import ConnectionLost, RemoteProtocolError, WrongPeerError
 from kctl.client.events import Failed, Lost, Started
-from kctl.sandbox.sim import Hub
 from tests.sim.hub.strangers import TLS_ALERT, UNAVAILABLE, Stranger
 from tests.sim.network.bench import Bench, is_metadata
 from tests.sim.network.scripted_node import answer_well
+from tests.sim.virtual import Hub
 
 TWO_GIB = (2**31 - 1).to_bytes(4, "big") + bytes(60)
 UNASKED = (64).to_bytes(4, "big") + bytes([0x55] * 64)

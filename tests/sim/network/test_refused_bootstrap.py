@@ -8,8 +8,8 @@ from kctl.client.admin import Admin
 from kctl.client.errors import ApiTimeout, ConnectionRefused
 from kctl.client.producer import Producer
 from kctl.sandbox import Fault
-from kctl.sandbox.sim import Hub, sim_runtime
 from tests.sim.consumer.scene import Scene
+from tests.sim.virtual import Hub, sim_runtime
 
 LIMIT_MS = 5000
 LATE_MS = 1300

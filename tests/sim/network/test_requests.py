@@ -10,9 +10,9 @@ from kctl.client.protocol.api.produce import ProduceRequest
 from kctl.client.protocol.framing import RequestFrame
 from kctl.client.protocol.schema import Response
 from kctl.sandbox.faults import Fault
-from kctl.sandbox.sim import Hub
 from tests.sim.network.bench import Bench, is_metadata
 from tests.sim.network.scripted_node import answer_well
+from tests.sim.virtual import Hub
 
 
 def test_an_answer_comes_back_with_its_version_and_its_events() -> None:

@@ -16,7 +16,7 @@ from kctl.sandbox.faults import Fault
 from kctl.sandbox.identity import MECHANISMS, SaslUsers
 from kctl.sandbox.node import ListenerSecurity
 from kctl.sandbox.settings import ClusterSettings
-from kctl.sandbox.sim import Hub, SimNetwork, sim_runtime
+from tests.sim.virtual import Hub, SimNetwork, sim_runtime
 
 _MODULES = {"PLAIN": "plain.Plain", "OAUTHBEARER": "oauthbearer.OAuthBearer"}
 

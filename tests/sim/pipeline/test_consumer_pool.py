@@ -12,9 +12,9 @@ from kctl.pipeline.consumer_pool import MOST_IDLE, ConsumerPool
 from kctl.pipeline.range_reader import read_range
 from kctl.pipeline.ranges import OffsetRange
 from kctl.sandbox import Fault
-from kctl.sandbox.sim import Hub
 from tests.sim.consumer.scene import Scene
 from tests.sim.pipeline.test_ranges import LIMIT_MS, break_all, expected, properties, run, runtime
+from tests.sim.virtual import Hub
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ from kctl.pipeline.range_reader import RECREATED_AFTER_MS, RangeReader, read_ran
 from kctl.pipeline.ranges import Cut, OffsetRange, Place, Selection, plan_ranges
 from kctl.pipeline.record_writer import PartialWriteError, PartitionWritten, write_batches
 from kctl.sandbox import Fault
-from kctl.sandbox.sim import Hub, sim_runtime
 from tests.sim.consumer.scene import Scene
+from tests.sim.virtual import Hub, sim_runtime
 
 LIMIT_MS = 3000
 FAULTS = [Fault.BLACKHOLE, Fault.REFUSE, Fault.RESET, Fault.SILENCE, Fault.FREEZE, Fault.RESET_ON_REQUEST]

@@ -7,8 +7,8 @@ from kctl.client.events import Lost, RequestSent
 from kctl.client.probe.prober import IDLE_WAIT, NextLimit
 from kctl.client.probe.report import AddressReport
 from kctl.sandbox.faults import Fault
-from kctl.sandbox.sim import Hub
 from tests.sim.probe.test_prober import Round
+from tests.sim.virtual import Hub
 
 IDLE_MS = 400_000
 READY_AT_MS = 6

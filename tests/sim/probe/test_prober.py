@@ -18,8 +18,8 @@ from kctl.client.protocol.schema import Response
 from kctl.client.seams import Address
 from kctl.sandbox import Sandbox
 from kctl.sandbox.faults import Fault
-from kctl.sandbox.sim import Hub, SimNetwork, SimResolver, sim_runtime
 from tests.sim.network.scripted_node import ScriptedNode, answer_well
+from tests.sim.virtual import Hub, SimNetwork, SimResolver, sim_runtime
 
 CONFIG = {"bootstrap.servers": "unused:1", "connections.timeout.ms": 2000, "request.timeout.ms": 3000}
 

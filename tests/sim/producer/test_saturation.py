@@ -8,8 +8,8 @@ from kctl.client.errors import MaxBlockTimeout
 from kctl.client.producer import Producer, SendFuture
 from kctl.sandbox import ClusterSettings, Fault
 from kctl.sandbox.quotas import Quota
-from kctl.sandbox.sim import LinkFault
 from tests.sim.producer.world import World, run
+from tests.sim.virtual import LinkFault
 
 ANSWER_MS = 50
 PARTITIONS = 6

@@ -7,7 +7,7 @@ from kctl.client.producer import Producer
 from kctl.client.records import Record, decode_batches
 from kctl.client.seams import Runtime
 from kctl.sandbox import ClusterSettings, Sandbox
-from kctl.sandbox.sim import Hub, SimNetwork, sim_runtime
+from tests.sim.virtual import Hub, SimNetwork, sim_runtime
 
 
 class World:

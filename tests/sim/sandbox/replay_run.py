@@ -11,8 +11,8 @@ from kctl.client.protocol.api.produce import (
     TopicProduceData,
 )
 from kctl.sandbox import Fault, Sandbox
-from kctl.sandbox.sim import Hub, LinkProfile, SimNetwork
 from tests.sim.sandbox.peer import Lost, SimPeer
+from tests.sim.virtual import Hub, LinkProfile, SimNetwork
 from tests.unit.sandbox.bench import batch
 
 CHAOS_MS = 3_000

@@ -6,8 +6,8 @@ from kctl.client.protocol.api.api_versions import ApiVersionsRequest, ApiVersion
 from kctl.client.protocol.api.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse
 from kctl.sandbox import Fault, Sandbox
-from kctl.sandbox.sim import Hub, LinkProfile, SimNetwork, SimResolver
 from tests.sim.sandbox.peer import Lost, SimPeer
+from tests.sim.virtual import Hub, LinkProfile, SimNetwork, SimResolver
 from tests.unit.sandbox.bench import batch
 
 LATENCY_MS = 5

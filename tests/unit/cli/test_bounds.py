@@ -6,14 +6,14 @@ from typing import ClassVar, cast
 import pytest
 
 from kctl.cli.consume.bounds import Bounds, BoundsLookup
-from kctl.cli.words.offset_grammar import parse_offset
-from kctl.cli.words.offsets import range_of
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.consumer.events import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, LookupNews, OffsetAndTimestamp
 from kctl.client.consumer.group_events import OffsetAndMetadata
 from kctl.client.consumer.lookups import OffsetLookup
+from kctl.grammar.offset_grammar import parse_offset
+from kctl.grammar.offsets import range_of
 
 T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
 

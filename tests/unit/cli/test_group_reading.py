@@ -14,7 +14,6 @@ from kctl.cli.failures import CommandError
 from kctl.cli.formats.output import RecordOutput
 from kctl.cli.options import Common
 from kctl.cli.settings import Settings
-from kctl.cli.words.topics import TopicWords
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.clock import ManualClock
 from kctl.client.cluster import TopicPartition
@@ -26,6 +25,7 @@ from kctl.client.consumer.group_side import OnCommit
 from kctl.client.consumer.waiting import WaitKind, WaitReason
 from kctl.client.errors import ApiTimeout, ConnectionLost, KafkaError
 from kctl.client.records import OutputField, RecordBatchBuilder
+from kctl.grammar.topics import TopicWords
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 CONFIG = ConsumerConfig.parse({"bootstrap.servers": "a:1", "group.id": "g", "group.instance.id": "i"})

@@ -7,8 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kctl.cli.exit_codes import ExitCode
+from kctl.cli.formats.escapes import parse_delimiter
+from kctl.cli.produce.command import parse_header
 from kctl.cli.produce.pace import MOST_BEHIND_MS, Pace
-from kctl.cli.words.records import parse_delimiter, parse_header, parse_rate
+from kctl.grammar.sizes import parse_rate
 from tests.unit.cli.run_in_process import run_in_process
 
 

@@ -11,7 +11,7 @@ from kctl.client.config import ClientConfig
 from kctl.client.errors import AuthenticationError, ConfigError
 from kctl.client.security.sasl import SaslMechanism, mechanism_from_config
 from kctl.client.security.sasl.oauthbearer import OauthBearerClient, Token, unsecured_token
-from kctl.client.security.sasl.server import OauthBearerServer, unsecured_user
+from kctl.sandbox.sasl import OauthBearerServer, unsecured_user
 
 WALL_MS = 1_700_000_000_000
 MODULE = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"

@@ -4,7 +4,7 @@ import pytest
 
 from kctl.client.errors import AuthenticationError, ConfigError
 from kctl.client.security.sasl.plain import PlainClient
-from kctl.client.security.sasl.server import PlainServer
+from kctl.sandbox.sasl import PlainServer
 
 
 def test_the_example_of_rfc_4616() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from kctl.client.errors import AuthenticationError, ConfigError
 from kctl.client.security.sasl.scram import MAX_ITERATIONS, MIN_ITERATIONS, ScramClient, derive, xor
-from kctl.client.security.sasl.server import ScramCredential, ScramServer
+from kctl.sandbox.sasl import ScramCredential, ScramServer
 
 MECHANISMS = ("SCRAM-SHA-256", "SCRAM-SHA-512")
 SALT = b"0123456789abcdef"

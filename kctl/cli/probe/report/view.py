@@ -13,7 +13,7 @@ from kctl.cli.formats.terminal import harmless_text
 from kctl.cli.probe.report.result import Report, latency
 from kctl.cli.probe.report.statistics import Histogram, PlaceStatistics
 from kctl.cli.probe.report.timeouts import Timeouts
-from kctl.cli.words.durations import show_duration
+from kctl.grammar.durations import show_duration
 from kctl.version import VERSION
 
 MOST_ROWS = 50

@@ -6,7 +6,7 @@ Shown by tests/unit/cli/profiles/foreign/test_java.py.
 from collections.abc import Mapping
 
 from kctl.cli.profiles.foreign.transfer import LEFT_OUT, Item, Read, Written, header, taken
-from kctl.client.properties import read_properties, write_properties
+from kctl.grammar.properties import read_properties, write_properties
 
 
 def read_java(raw: bytes, name: str) -> Read:

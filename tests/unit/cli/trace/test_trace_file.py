@@ -34,7 +34,7 @@ from kctl.client.events import (
     Target,
     Throttled,
 )
-from tests.unit.cli.view.test_probe_objects import closed
+from tests.unit.cli.probe.view.test_objects import closed
 
 SCHEMA: dict[str, Any] = json.loads(
     (Path(__file__).parents[4] / "docs" / "schemas" / f"trace.v{SCHEMA_VERSION}.json").read_text()

@@ -20,9 +20,9 @@ from tests.unit.cli.probe.report.fleets import (
     trace_lines,
     write,
 )
+from tests.unit.cli.probe.view.test_objects import SCHEMA as PROBE_SCHEMA
+from tests.unit.cli.probe.view.test_objects import closed
 from tests.unit.cli.trace.test_trace_file import SCHEMA as TRACE_SCHEMA
-from tests.unit.cli.view.test_probe_objects import SCHEMA as PROBE_SCHEMA
-from tests.unit.cli.view.test_probe_objects import closed
 
 FOLDER = Path(__file__).parents[5] / "docs" / "schemas"
 SCHEMA: dict[str, Any] = json.loads((FOLDER / f"probe-report.v{SCHEMA_VERSION}.json").read_text())

@@ -10,7 +10,7 @@ from kctl.cli.profiles.references import escape
 from kctl.cli.settings import KNOWN
 from kctl.client.config.foreign import IGNORED
 from kctl.client.errors import ConfigError
-from kctl.client.properties import read_properties, write_properties
+from kctl.grammar.properties import read_properties, write_properties
 from tests.unit.cli.profiles.foreign.strategies import properties, texts, through_toml
 
 everything = st.builds(

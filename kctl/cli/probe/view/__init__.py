@@ -1,0 +1,1 @@
+"""What `kctl probe` shows: the live frame, the report, JSON objects and their differences."""

@@ -1,0 +1,127 @@
+"""One stacked bar an address: which phase took how much of the time, to a scale, with the connect limit as a mark.
+
+Pure: a report, an instant and a width in, spans out. Each phase has a letter, small while it runs, so that colour adds
+nothing that cannot be read without it. Shown by tests/unit/cli/probe/view/test_bar.py.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from kctl.cli.probe.view.result import PHASES, Outcome, latency_ms, outcome
+from kctl.cli.view.painter import Span, Style
+from kctl.client.events import Phase
+from kctl.client.probe.report import AddressReport
+from kctl.grammar.durations import show_duration
+
+LETTERS = {
+    Phase.DNS: "D",
+    Phase.TCP: "T",
+    Phase.TLS: "L",
+    Phase.APIVERSIONS: "A",
+    Phase.SASL: "S",
+    Phase.METADATA: "M",
+}
+_STYLES = {
+    Phase.DNS: Style.BLUE,
+    Phase.TCP: Style.CYAN,
+    Phase.TLS: Style.MAGENTA,
+    Phase.APIVERSIONS: Style.YELLOW,
+    Phase.SASL: Style.GREEN,
+    Phase.METADATA: Style.BRIGHT,
+}
+LIMIT_MARK, EXPIRED_MARK, FAILED_MARK = "|", "!", "x"
+SHORTEST_SCALE_MS = 10
+_STEPS = (1, 2, 5)
+_LATE_MS = 100
+"""What expires a little after its limit does not make the scale jump."""
+
+
+class Scale(NamedTuple):
+    """What the width of a bar stands for, and the limit that is marked on it."""
+
+    ms: int
+    limit_ms: int
+
+    def cell(self, at_ms: int, width: int) -> int:
+        """Return how many cells of a bar an instant is from its beginning."""
+        return min(width, (at_ms * width + self.ms // 2) // self.ms)
+
+    @property
+    def shows_limit(self) -> bool:
+        """Whether the limit lies on the bar; the scale grows until it does, as long as something still runs."""
+        return self.limit_ms <= self.ms
+
+    def __str__(self) -> str:
+        limit = f"{LIMIT_MARK} connect limit {show_duration(self.limit_ms)}"
+        return f"0 to {show_duration(self.ms)}; {limit}" + ("" if self.shows_limit else ", further right")
+
+
+def scale_of(reports: Iterable[AddressReport], now_ms: int) -> Scale:
+    """Return a scale on which every bar fits: 1, 2 or 5 times a power of ten, or the limit where that is near."""
+    longest_ms, limit_ms = 0, 0
+    for report in reports:
+        longest_ms = max(longest_ms, elapsed_ms(report, now_ms))
+        limit_ms = max(limit_ms, report.limit_ms)
+    scale_ms = _round_up(max(longest_ms, SHORTEST_SCALE_MS))
+    if limit_ms <= 2 * longest_ms <= 2 * limit_ms + _LATE_MS:
+        scale_ms = limit_ms
+    return Scale(max(1, scale_ms), limit_ms)
+
+
+def _round_up(ms: int) -> int:
+    power = 1
+    while True:
+        for step in _STEPS:
+            if step * power >= ms:
+                return step * power
+        power *= 10
+
+
+def elapsed_ms(report: AddressReport, now_ms: int) -> int:
+    """Return how long an address has taken, or took."""
+    if report.is_ready:
+        return latency_ms(report)
+    if report.error is not None or report.is_done:
+        return report.elapsed_ms
+    return max(0, now_ms - report.started_at_ms)
+
+
+def bar(report: AddressReport, now_ms: int, width: int, scale: Scale) -> list[Span]:
+    """Return the bar of one address: `width` cells, and one more for a mark at its very end."""
+    cells: list[tuple[str, Style]] = []
+    until_ms = 0
+    for phase in PHASES:
+        if phase in report.phases_ms:
+            until_ms += report.phases_ms[phase]
+            _fill(cells, scale.cell(until_ms, width), LETTERS[phase], _STYLES[phase])
+    stands = outcome(report)
+    if stands is not Outcome.READY and report.phase in LETTERS:
+        _fill(
+            cells, scale.cell(elapsed_ms(report, now_ms), width), LETTERS[report.phase].lower(), _STYLES[report.phase]
+        )
+    if not cells and report.phases_ms:
+        longest = max(report.phases_ms, key=lambda phase: report.phases_ms[phase])
+        _fill(cells, 1, LETTERS[longest], _STYLES[longest])  # too short for the scale, yet not nothing
+    cells += [(" ", Style.PLAIN)] * (width + 1 - len(cells))
+    if scale.shows_limit:
+        cells[scale.cell(scale.limit_ms, width)] = (LIMIT_MARK, Style.BRIGHT)
+    ends = scale.cell(elapsed_ms(report, now_ms), width)
+    if stands is Outcome.FAILED:
+        cells[ends] = (FAILED_MARK, Style.RED)
+    elif stands is Outcome.EXPIRED:
+        cells[ends] = (EXPIRED_MARK, Style.RED)
+    return _joined(cells)
+
+
+def _fill(cells: list[tuple[str, Style]], until: int, letter: str, style: Style) -> None:
+    cells += [(letter, style)] * (until - len(cells))
+
+
+def _joined(cells: Iterable[tuple[str, Style]]) -> list[Span]:
+    spans: list[Span] = []
+    for text, style in cells:
+        if spans and spans[-1].style is style:
+            spans[-1] = Span(spans[-1].text + text, style)
+        else:
+            spans.append(Span(text, style))
+    return spans

@@ -1,0 +1,159 @@
+"""The live view of a probe as lines: a row an address with its bar, what just happened, and what fires next.
+
+Pure: what is known, an instant and a size in, lines out; never more of them, or longer, than the size. The worst come
+first where not all fit, and the others are counted. Shown by tests/unit/cli/probe/view/test_frame.py, stored frames.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kctl.cli.formats.terminal import harmless_text
+from kctl.cli.probe.view.bar import LETTERS, Scale, bar, elapsed_ms, scale_of
+from kctl.cli.probe.view.result import Outcome, count, outcome
+from kctl.cli.probe.view.text import name, state, summary
+from kctl.cli.view.painter import Line, Span, Style, cut
+from kctl.client.events import Phase
+from kctl.client.probe.prober import NextLimit
+from kctl.client.probe.report import AddressReport
+from kctl.grammar.durations import show_duration
+
+WIDE_COLUMNS, MIDDLE_COLUMNS = 100, 60
+"""From here on a row is one line, or two; below it is three."""
+MOST_EVENTS = 3
+_EVENT_ROWS = 15
+"""Terminals lower than this show no events: the addresses matter more."""
+_RANKS = {Outcome.FAILED: 0, Outcome.EXPIRED: 0, Outcome.UNFINISHED: 1, Outcome.READY: 2}
+_STYLES = {
+    Outcome.READY: Style.GREEN,
+    Outcome.FAILED: Style.RED,
+    Outcome.EXPIRED: Style.RED,
+    Outcome.UNFINISHED: Style.PLAIN,
+}
+
+
+class Scene(NamedTuple):
+    """What a probe knows at one moment.
+
+    Attributes:
+        plan: the phases that an address goes through under the security protocol.
+        budget_ms, left_ms: the API timeout and what is left of it; both None once it does not matter any more.
+        next_limit: which limit passes first.
+        events: what happened last, as lines.
+    """
+
+    reports: Sequence[AddressReport]
+    plan: Sequence[Phase]
+    now_ms: int
+    budget_ms: int | None = None
+    left_ms: int | None = None
+    next_limit: NextLimit | None = None
+    events: Sequence[str] = ()
+
+
+def draw(scene: Scene, columns: int, rows: int) -> Sequence[Line]:
+    """Return the frame for a terminal of that size."""
+    scale = scale_of(scene.reports, scene.now_ms)
+    head = _head(scene, scale, columns)
+    foot = _foot(scene, rows)
+    room = max(1, rows - 1 - len(head) - len(foot))  # the cursor stands on a line below
+    shown, hidden = _chosen(scene, room, columns)
+    lines: list[Line] = list(head)
+    for report in shown:
+        lines += _row(report, scene.now_ms, scale, columns, _name_width(shown, columns))
+    if hidden:
+        lines.append([Span(_rest(hidden), Style.DIM)])
+    return [cut(line, columns) for line in (*lines, *foot)][-(rows - 1) :]
+
+
+def _head(scene: Scene, scale: Scale, columns: int) -> list[Line]:
+    legend = "  ".join(f"{LETTERS[phase]} {phase.value}" for phase in scene.plan)
+    if columns >= WIDE_COLUMNS:
+        return [[Span(f"{legend}   {scale}", Style.DIM)]]
+    return [[Span(legend, Style.DIM)], [Span(str(scale), Style.DIM)]]
+
+
+def _foot(scene: Scene, rows: int) -> list[Line]:
+    lines: list[Line] = []
+    if rows >= _EVENT_ROWS:
+        lines += [[Span(harmless_text(event), Style.DIM)] for event in scene.events[-MOST_EVENTS:]]
+    lines.append([Span(summary(scene.reports), Style.BRIGHT)])
+    if scene.left_ms is not None and scene.budget_ms is not None:
+        lines.append([Span(f"{_seconds(scene.left_ms)} of {show_duration(scene.budget_ms)} left (--api-timeout)")])
+        if scene.next_limit is not None:
+            waits_ms = max(0, scene.next_limit.at_ms - scene.now_ms)
+            if waits_ms < scene.left_ms:
+                who = harmless_text(str(scene.next_limit.target))
+                lines.append([Span(f"next: {scene.next_limit.name} of {who} in {_seconds(waits_ms)}")])
+            else:
+                lines.append([Span(f"next: --api-timeout in {_seconds(scene.left_ms)}")])
+    return lines
+
+
+def _seconds(ms: int) -> str:
+    return f"{ms / 1000:.1f}s"
+
+
+def _lines_a_row(columns: int) -> int:
+    if columns >= WIDE_COLUMNS:
+        return 1
+    return 2 if columns >= MIDDLE_COLUMNS else 3
+
+
+def _chosen(scene: Scene, room: int, columns: int) -> tuple[Sequence[AddressReport], Sequence[AddressReport]]:
+    """Return the reports for which there is room, and the others."""
+    height = _lines_a_row(columns)
+    if len(scene.reports) * height <= room:
+        return scene.reports, ()
+    fitting = max(1, (room - 1) // height)
+
+    def rank(report: AddressReport) -> tuple[int, int]:
+        return _RANKS[outcome(report)], -elapsed_ms(report, scene.now_ms)
+
+    ranked = sorted(scene.reports, key=rank)
+    return ranked[:fitting], ranked[fitting:]
+
+
+def _rest(hidden: Sequence[AddressReport]) -> str:
+    ready, running = count(hidden, Outcome.READY), count(hidden, Outcome.UNFINISHED)
+    failed = len(hidden) - ready - running
+    counts = ((failed, "failed"), (running, "under way"), (ready, "ready"))
+    return f"and {len(hidden)} more: " + ", ".join(f"{number} {word}" for number, word in counts if number)
+
+
+def _name_width(shown: Sequence[AddressReport], columns: int) -> int:
+    return min(max((len(name(report)) for report in shown), default=0), columns * 3 // 10)
+
+
+def _row(report: AddressReport, now_ms: int, scale: Scale, columns: int, name_width: int) -> list[Line]:
+    stands = outcome(report)
+    total = f"{elapsed_ms(report, now_ms)} ms"
+    words = Span(_words(report), _STYLES[stands])
+    height = _lines_a_row(columns)
+    if height == 1:
+        width = (columns - name_width) * 4 // 10
+        label = Span(_padded(name(report), name_width), Style.BRIGHT)
+        return [[label, Span(" "), *bar(report, now_ms, width, scale), Span(f" {total:>9}  "), words]]
+    label = Span(name(report), Style.BRIGHT)
+    if height == 2:
+        width = columns // 2 - 2
+        return [[label], [Span("  "), *bar(report, now_ms, width, scale), Span(f" {total:>8}  "), words]]
+    width = columns - 3 - 10
+    return [[label], [Span("  "), *bar(report, now_ms, width, scale), Span(f" {total:>8}")], [Span("  "), words]]
+
+
+def _words(report: AddressReport) -> str:
+    words = state(report)
+    if report.is_ready:
+        words += "  " + " ".join(f"{LETTERS[phase]}{ms}" for phase, ms in report.phases_ms.items())
+    if report.works_with:
+        words = f"{report.works_with} works here: {words}"
+    if report.idle is not None:
+        seconds = f"{report.idle.idle_ms / 1000:g} s"
+        words += f", lived through {seconds} idle" if report.idle.error is None else f", lost after {seconds} idle"
+    elif report.is_ready and not report.is_done:
+        words += ", not done yet"
+    return words
+
+
+def _padded(text: str, width: int) -> str:
+    return (text if len(text) <= width else text[: max(0, width - 3)] + "...").ljust(width)

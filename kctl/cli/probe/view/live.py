@@ -1,0 +1,117 @@
+"""The probe on a terminal, painted over as things happen; and the table of a probe that is repeated.
+
+Nothing here reads time or starts a thread: each `draw` paints at most once, and not more often than people can see.
+Shown by tests/unit/cli/probe/view/test_report.py and tests/cli/test_probe_terminal.py.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Self
+
+from kctl.cli.data_out import DataOut
+from kctl.cli.environment import Environment
+from kctl.cli.probe.view.frame import MOST_EVENTS, Scene, draw
+from kctl.cli.probe.view.log import event_line, is_told
+from kctl.cli.probe.view.result import ProbeResult
+from kctl.cli.probe.view.statistics import Statistics, table
+from kctl.cli.probe.view.text import fact_lines, finding_lines, summary
+from kctl.cli.view.painter import Line, Painter, Span, Style
+from kctl.client.clock import Timer
+from kctl.client.events import Event, Phase, PhaseDone, Started
+from kctl.client.probe.prober import Prober
+
+REDRAW_MS = 50
+"""How often a live view moves on; more often would only cost time that the probe needs."""
+
+
+class Painted:
+    """What the reports have in common that paint over what they showed before."""
+
+    def __init__(self, out: DataOut, environment: Environment, since_ms: int) -> None:
+        self._clock = environment.clock
+        self._environment = environment
+        self._since_ms = since_ms
+        self._painter = Painter(out, colour=environment.colour)
+        self._painted_at_ms = since_ms - REDRAW_MS
+        self._events: deque[str] = deque(maxlen=MOST_EVENTS)
+
+    def take(self, event: Event) -> None:
+        """Note what the next frame tells: ends and expiries, and how far the others came."""
+        is_noise = isinstance(event, Started) or (isinstance(event, PhaseDone) and event.phase is not Phase.METADATA)
+        if is_told(event) and not is_noise:
+            self._events.append(event_line(event, self._since_ms))
+
+    def _is_due(self) -> bool:
+        now_ms = self._clock.now_ms()
+        if now_ms - self._painted_at_ms < REDRAW_MS:
+            return False
+        self._painted_at_ms = now_ms
+        return True
+
+    def _paint(self, lines: Sequence[Line]) -> None:
+        self._painter.paint(lines, self._environment.size()[0])
+
+    def __enter__(self) -> Self:
+        self._painter.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._painter.__exit__(kind, error, traceback)
+
+
+class LiveReport(Painted):
+    """A row an address while it runs; what was found below it in the end."""
+
+    def __init__(self, out: DataOut, environment: Environment, since_ms: int, plan: Sequence[Phase]) -> None:
+        super().__init__(out, environment, since_ms)
+        self._plan = plan
+
+    def draw(self, prober: Prober, timer: Timer) -> None:
+        if not self._is_due():
+            return
+        scene = Scene(
+            prober.reports,
+            self._plan,
+            self._clock.now_ms(),
+            timer.timeout_ms,
+            timer.remaining_ms,
+            prober.next_limit(),
+            tuple(self._events),
+        )
+        self._paint(draw(scene, *self._environment.size()))
+
+    def ended(self, result: ProbeResult) -> None:
+        now_ms = result.started_at_ms + result.elapsed_ms
+        columns, rows = self._environment.size()
+        self._paint(draw(Scene(result.reports, self._plan, now_ms), columns, rows))
+        self._painter.below([*fact_lines(result), *finding_lines(result.findings)])
+
+
+class WatchReport(Painted):
+    """The statistics of all rounds so far, painted over after each."""
+
+    def __init__(self, out: DataOut, environment: Environment, since_ms: int, statistics: Statistics) -> None:
+        super().__init__(out, environment, since_ms)
+        self._statistics = statistics
+        self._last: ProbeResult | None = None
+
+    def draw(self, prober: Prober, timer: Timer) -> None:
+        if self._is_due():
+            left = f"{len(prober.reports)} addresses, {timer.remaining_ms / 1000:.0f}s left"
+            self._show(f"round {1 if self._last is None else self._last.number + 1} under way: {left}")
+
+    def ended(self, result: ProbeResult) -> None:
+        self._last = result
+        self._show(f"round {result.number}: {summary(result.reports)}")
+
+    def _show(self, last_line: str) -> None:
+        columns, rows = self._environment.size()
+        room = max(1, rows - 2 - len(self._events))
+        lines = table(self._statistics, columns, most=max(1, room // 4))
+        if len(table(self._statistics, columns)) <= room:
+            lines = table(self._statistics, columns)
+        events: list[Line] = [[Span(event, Style.DIM)] for event in self._events]
+        self._paint([*([Span(line)] for line in lines), *events, [Span(last_line, Style.BRIGHT)]])

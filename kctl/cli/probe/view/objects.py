@@ -1,0 +1,176 @@
+"""Probe events and results as objects for scripts: version 1 of docs/schemas/probe.v1.json.
+
+They are a promise: within a version fields are added, never renamed or removed. Shown by
+tests/unit/cli/probe/view/test_objects.py, which holds every kind of object to the schema.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from kctl.cli.failures import exit_code
+from kctl.cli.probe.view.log import Told
+from kctl.cli.probe.view.result import Outcome, ProbeResult, brokers, count, outcome
+from kctl.cli.probe.view.statistics import Latencies, Place
+from kctl.client.cluster import Node
+from kctl.client.errors import KafkaError
+from kctl.client.events import Expired, Failed, Lost, PhaseDone, Ready, Started, Target
+from kctl.client.probe.findings import Finding
+from kctl.client.probe.report import AddressReport, CoordinatorReport, TlsReport
+from kctl.client.protocol.api import api_name
+from kctl.version import VERSION
+
+SCHEMA_VERSION = 1
+
+_NAMES: dict[type[Told], str] = {
+    Started: "started",
+    PhaseDone: "phase_done",
+    Ready: "connected",
+    Failed: "failed",
+    Expired: "expired",
+    Lost: "lost",
+}
+
+
+def event_object(event: Told, since_ms: int, round_number: int = 1) -> dict[str, Any]:
+    """Return an event as plain values; instants are milliseconds since `since_ms`."""
+    fields: dict[str, Any] = {"v": SCHEMA_VERSION, "event": _NAMES[type(event)], "round": round_number}
+    fields |= event._asdict()
+    fields["at_ms"] = event.at_ms - since_ms
+    fields.pop("target")
+    fields |= {"attempt": event.target.attempt, **_target(event.target)}
+    if "phase" in fields:
+        fields["phase"] = fields["phase"].value
+    if "error" in fields:
+        fields["error"] = _error(fields["error"])
+    return fields
+
+
+def summary_object(
+    result: ProbeResult, since_ms: int, statistics: Mapping[Place, Latencies] | None = None
+) -> dict[str, Any]:
+    """Return how a round ended: every address, all findings, and the exit code."""
+    return {
+        "v": SCHEMA_VERSION,
+        "event": "summary",
+        "round": result.number,
+        "at_ms": result.started_at_ms + result.elapsed_ms - since_ms,
+        "elapsed_ms": result.elapsed_ms,
+        "time_ms": result.wall_ms,
+        "kctl": VERSION,
+        "exit_code": int(result.code),
+        "ready": count(result.reports, Outcome.READY),
+        "failed": count(result.reports, Outcome.FAILED, Outcome.EXPIRED),
+        "unfinished": count(result.reports, Outcome.UNFINISHED),
+        "brokers": [_node(broker) for broker in brokers(result.reports)],
+        "coordinator": None if result.coordinator is None else _coordinator(result.coordinator),
+        "findings": [_finding(finding) for finding in result.findings],
+        "addresses": [address_object(report) for report in result.reports],
+        "statistics": None if statistics is None else [_statistics(*item) for item in statistics.items()],
+    }
+
+
+def address_object(report: AddressReport) -> dict[str, Any]:
+    """Return all that is known of one address."""
+    view, broker = report.view, report.broker
+    return {
+        **_target(report.target),
+        "advertised": report.advertised,
+        "outcome": outcome(report).value,
+        "phase": report.phase.value,
+        "elapsed_ms": report.elapsed_ms,
+        "limit_ms": report.limit_ms,
+        "phases_ms": {phase.value: ms for phase, ms in report.phases_ms.items()},
+        "error": None if report.error is None else _error(report.error),
+        "works_with": report.works_with or None,
+        "answers_as": report.answers_as,
+        "advertised_as": None if broker is None else _node(broker),
+        "cluster_id": None if view is None else view.cluster_id,
+        "controller_id": None if view is None else view.controller_id,
+        "tls": None if report.tls is None else _tls(report.tls),
+        "sasl_mechanisms": list(report.sasl_mechanisms),
+        "api_versions": {api_name(key): list(offer) for key, offer in sorted(report.versions.items())},
+        "features": dict(sorted(report.features.items())),
+        "idle": None
+        if report.idle is None
+        else {
+            "idle_ms": report.idle.idle_ms,
+            "error": None if report.idle.error is None else _error(report.idle.error),
+        },
+    }
+
+
+def _target(target: Target) -> dict[str, Any]:
+    return {
+        "node_id": target.node_id,
+        "host": target.host,
+        "port": target.port,
+        "address": target.address or None,
+    }
+
+
+def _node(node: Node) -> dict[str, Any]:
+    return {"node_id": node.node_id, "host": node.host, "port": node.port, "rack": node.rack}
+
+
+def _error(error: KafkaError) -> dict[str, Any]:
+    return {
+        "name": type(error).__name__,
+        "message": str(error),
+        "hint": getattr(error, "hint", ""),
+        "exit_code": int(exit_code(error)),
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    return {
+        "id": finding.id,
+        "severity": finding.severity.value,
+        "where": finding.where,
+        "text": finding.text,
+        "hint": finding.hint,
+    }
+
+
+def _coordinator(found: CoordinatorReport) -> dict[str, Any]:
+    return {
+        "group": found.group_id,
+        "node": None if found.node is None else _node(found.node),
+        "partition": found.partition,
+        "leader_id": found.leader_id,
+        "error": None if found.error is None else _error(found.error),
+    }
+
+
+def _tls(tls: TlsReport) -> dict[str, Any]:
+    return {
+        "version": tls.version or None,
+        "cipher": tls.cipher or None,
+        "asked_for": tls.asked_for or None,
+        "client_certificate_asked": tls.is_client_certificate_asked,
+        "chain": [
+            {
+                "subject": certificate.subject,
+                "issuer": certificate.issuer,
+                "not_before_ms": certificate.not_before_ms,
+                "not_after_ms": certificate.not_after_ms,
+                "names": list(certificate.names),
+            }
+            for certificate in tls.chain
+        ],
+    }
+
+
+def _statistics(place: Place, latencies: Latencies) -> dict[str, Any]:
+    return {
+        "host": place.host,
+        "port": place.port,
+        "address": place.address or None,
+        "sent": latencies.sent,
+        "ok": latencies.ok,
+        "loss": round(latencies.loss, 4),
+        "last_ms": latencies.last_ms,
+        "avg_ms": None if latencies.average_ms is None else round(latencies.average_ms, 1),
+        "best_ms": latencies.best_ms,
+        "worst_ms": latencies.worst_ms,
+        "p99_ms": latencies.percentile_ms(0.99),
+    }

@@ -1,0 +1,152 @@
+"""Reports of a probe: what reaches stdout while it runs and when a round ends. Lines or objects; live.py paints.
+
+Shown by tests/unit/cli/probe/view/test_report.py.
+"""
+
+import json
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from kctl.cli.data_out import DataOut
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.probe.view.log import event_line, is_told
+from kctl.cli.probe.view.objects import event_object, summary_object
+from kctl.cli.probe.view.result import Outcome, ProbeResult, latency_ms, outcome
+from kctl.cli.probe.view.statistics import Latencies, Place, Statistics, table
+from kctl.cli.probe.view.text import blocked_by, fact_lines, finding_lines, name, state, summary
+from kctl.cli.probe.view.write_out import Template, fill
+from kctl.client.clock import Timer
+from kctl.client.events import Event, Started
+from kctl.client.probe.prober import Prober
+
+
+class Report(Protocol):
+    """Takes what happens; a context, so that a terminal is put back whatever comes."""
+
+    def take(self, event: Event) -> None:
+        """Note one event."""
+        ...
+
+    def draw(self, prober: Prober, timer: Timer) -> None:
+        """Show how things are, where the report shows that at all."""
+        ...
+
+    def ended(self, result: ProbeResult) -> None:
+        """Show how a round ended."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None: ...
+
+
+class Unpainted:
+    """What the reports have in common that write as things happen."""
+
+    def __init__(self, out: DataOut) -> None:
+        self._out = out
+
+    def take(self, event: Event) -> None:
+        """Show nothing: what counts is how a round ended."""
+
+    def draw(self, prober: Prober, timer: Timer) -> None:
+        """Show nothing: nothing is painted over."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._out.flush()
+
+
+class LinesReport(Unpainted):
+    """One line an event, then what was found, and a summary."""
+
+    def __init__(self, out: DataOut, since_ms: int, *, verbose: bool) -> None:
+        super().__init__(out)
+        self._since_ms = since_ms
+        self._verbose = verbose
+
+    def take(self, event: Event) -> None:
+        if is_told(event) and (self._verbose or not isinstance(event, Started)):
+            self._out.write_line(event_line(event, self._since_ms))
+
+    def ended(self, result: ProbeResult) -> None:
+        for line in (*fact_lines(result), *finding_lines(result.findings), summary(result.reports)):
+            self._out.write_line(line)
+
+
+class ObjectsReport(Unpainted):
+    """Summaries as objects, one a line; with `events` an object for each of them before."""
+
+    def __init__(self, out: DataOut, since_ms: int, statistics: Statistics | None, *, events: bool) -> None:
+        super().__init__(out)
+        self._since_ms = since_ms
+        self._statistics: Mapping[Place, Latencies] | None = statistics
+        self._events = events
+        self._round = 1
+
+    def take(self, event: Event) -> None:
+        if self._events and is_told(event):
+            self._write(event_object(event, self._since_ms, self._round))
+
+    def ended(self, result: ProbeResult) -> None:
+        self._write(summary_object(result, self._since_ms, self._statistics))
+        self._round = result.number + 1
+
+    def _write(self, one: Mapping[str, Any]) -> None:
+        self._out.write_line(json.dumps(one))
+
+
+class QuietReport(Unpainted):
+    """One line a round, for those who only run it: the state and, when it is not good, why."""
+
+    def ended(self, result: ProbeResult) -> None:
+        line = f"{'ok' if result.code is ExitCode.OK else 'fail'}: {summary(result.reports)}"
+        finding = blocked_by(result)
+        if result.code is not ExitCode.OK:
+            line += f" (exit code {int(result.code)}, {result.code.text})"
+            if finding is not None:
+                line += f": {finding.where}: {finding.text}" if finding.where else f": {finding.text}"
+        self._out.write_line(line.replace("\n", " "))
+
+
+class WriteOutReport(Unpainted):
+    """A template, filled for each address."""
+
+    def __init__(self, out: DataOut, template: Template) -> None:
+        super().__init__(out)
+        self._template = template
+
+    def ended(self, result: ProbeResult) -> None:
+        for report in result.reports:
+            self._out.write(fill(self._template, report, result.wall_ms).encode("utf-8", "surrogateescape"))
+        self._out.flush()
+
+
+class RoundsReport(Unpainted):
+    """One line an address and round, and the statistics in the end, also when it is interrupted."""
+
+    def __init__(self, out: DataOut, statistics: Statistics, columns: int) -> None:
+        super().__init__(out)
+        self._statistics = statistics
+        self._columns = columns
+
+    def ended(self, result: ProbeResult) -> None:
+        for report in result.reports:
+            is_ready = outcome(report) is Outcome.READY
+            how = f"ready in {latency_ms(report)} ms" if is_ready else f"{outcome(report).value}: {state(report)}"
+            self._out.write_line(f"round {result.number}  {name(report)}  {how}")
+        self._out.flush()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        for line in table(self._statistics, self._columns):
+            self._out.write_line(line)
+        self._out.flush()

@@ -1,0 +1,150 @@
+"""Latency statistics of a probe that is repeated, an address each. Pure, and small however long it runs.
+
+What is counted is how often each number of milliseconds was seen, so percentiles are exact and memory is bounded by
+the limits. Shown by tests/unit/cli/probe/view/test_statistics.py.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kctl.cli.probe.view.result import Outcome, latency_ms, outcome
+from kctl.client.probe.report import AddressReport
+
+
+class Place(NamedTuple):
+    """One address, the same in every round."""
+
+    host: str
+    port: int
+    address: str
+
+
+class Latencies:
+    """What the rounds so far came to for one address."""
+
+    def __init__(self) -> None:
+        self.sent = 0
+        self.ok = 0
+        self.last_ms: int | None = None
+        """Of the last round; None when it failed."""
+        self.last_reason = ""
+        self._total_ms = 0
+        self._counts: dict[int, int] = {}
+
+    def add(self, taken_ms: int | None, reason: str = "") -> None:
+        """Take one round: its milliseconds, or None and why it failed."""
+        self.sent += 1
+        self.last_ms = taken_ms
+        self.last_reason = reason
+        if taken_ms is not None:
+            self.ok += 1
+            self._total_ms += taken_ms
+            self._counts[taken_ms] = self._counts.get(taken_ms, 0) + 1
+
+    @property
+    def loss(self) -> float:
+        """The part of the rounds that failed, 0 to 1."""
+        return (self.sent - self.ok) / self.sent if self.sent else 0.0
+
+    @property
+    def average_ms(self) -> float | None:
+        return self._total_ms / self.ok if self.ok else None
+
+    @property
+    def best_ms(self) -> int | None:
+        return min(self._counts, default=None)
+
+    @property
+    def worst_ms(self) -> int | None:
+        return max(self._counts, default=None)
+
+    def percentile_ms(self, part: float) -> int | None:
+        """Return the least number of milliseconds that `part` of the successful rounds stayed within (nearest rank)."""
+        rank = math.ceil(part * self.ok)
+        seen = 0
+        for taken_ms in sorted(self._counts):
+            seen += self._counts[taken_ms]
+            if seen >= rank:
+                return taken_ms
+        return None
+
+
+Statistics = dict[Place, Latencies]
+
+
+def add_round(statistics: Statistics, reports: Sequence[AddressReport]) -> None:
+    """Take the reports of one round; an address that was not met before begins with it."""
+    for report in reports:
+        place = Place(report.target.host, report.target.port, report.target.address)
+        latencies = statistics.setdefault(place, Latencies())
+        if outcome(report) is Outcome.READY:
+            latencies.add(latency_ms(report))
+        else:
+            latencies.add(None, report.reason or f"unfinished in {report.phase.value}")
+
+
+_HEADINGS = ("sent", "ok", "loss", "last", "avg", "best", "worst", "p99")
+
+
+def table(statistics: Statistics, columns: int, most: int | None = None) -> list[str]:
+    """Return the statistics as a table, no line longer than `columns`; milliseconds throughout.
+
+    Args: most: how many addresses at most, those with most loss first; the others are counted. None has all, as met.
+    """
+    items = list(statistics.items())
+    hidden = 0
+    if most is not None and len(items) > most:
+        items.sort(key=lambda item: (-item[1].loss, -(item[1].worst_ms or 0)))
+        hidden, items = len(items) - most, items[:most]
+    names = [_name(place) for place, _ in items]
+    rows = [_cells(latencies) for _, latencies in items]
+    widths = [max(map(len, column)) for column in zip(_HEADINGS, *rows, strict=True)]
+    numbers = sum(widths) + 2 * len(widths)
+    longest = max([len("address"), *map(len, names)])
+    if longest + numbers > columns:
+        return _narrow(names, rows, columns) + _rest(hidden)
+    lines = ["address".ljust(longest) + _line(_HEADINGS, widths)]
+    lines += [name.ljust(longest) + _line(cells, widths) for name, cells in zip(names, rows, strict=True)]
+    return lines + _rest(hidden)
+
+
+def _name(place: Place) -> str:
+    ip = place.address.rpartition(":")[0].strip("[]")
+    return f"{place.host}:{place.port}" + (f" [{ip}]" if ip and ip != place.host else "")
+
+
+def _cells(latencies: Latencies) -> tuple[str, ...]:
+    average = latencies.average_ms
+    numbers = (latencies.best_ms, latencies.worst_ms, latencies.percentile_ms(0.99))
+    return (
+        str(latencies.sent),
+        str(latencies.ok),
+        f"{latencies.loss:.0%}",
+        "failed" if latencies.last_ms is None else str(latencies.last_ms),
+        "-" if average is None else f"{average:.1f}",
+        *("-" if number is None else str(number) for number in numbers),
+    )
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    return "".join(f"  {cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
+
+
+def _narrow(names: Sequence[str], rows: Sequence[Sequence[str]], columns: int) -> list[str]:
+    """Return a heading line an address and its numbers below, where a table has no room."""
+    lines: list[str] = []
+    for name, cells in zip(names, rows, strict=True):
+        lines.append(name[:columns])
+        line = " "
+        for heading, cell in zip(_HEADINGS, cells, strict=True):
+            if len(line) + len(heading) + len(cell) + 2 > columns:
+                lines.append(line)
+                line = " "
+            line += f" {heading} {cell}"
+        lines.append(line)
+    return lines
+
+
+def _rest(hidden: int) -> list[str]:
+    return [f"and {hidden} more"] if hidden else []

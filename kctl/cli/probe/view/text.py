@@ -1,0 +1,158 @@
+"""What a probe learnt, in words: the state of an address, findings, and the facts below them. Pure: lines out.
+
+Shown by tests/unit/cli/probe/view/test_text.py.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from kctl.cli.failures import exit_code
+from kctl.cli.formats.terminal import harmless_text
+from kctl.cli.probe.view.result import Outcome, ProbeResult, count
+from kctl.client.probe.findings import DAY_MS, Finding
+from kctl.client.probe.report import AddressReport, TlsReport
+from kctl.grammar.durations import show_duration
+
+MOST_FINDINGS = 50
+"""More are counted, not printed; `--output jsonl` has them all."""
+MOST_FACTS = 20
+_MOST_PLACES = 3
+
+
+def state(report: AddressReport) -> str:
+    """Return how an address stands, with who answers there and where that broker is advertised."""
+    if report.error is not None:
+        return harmless_text(report.reason)
+    if not report.is_ready:
+        return f"in {report.phase.value}"
+    broker = report.broker
+    if broker is None:
+        return "ready"
+    words = f"ready as broker {broker.node_id}"
+    if (broker.host, broker.port) != (report.target.host, report.target.port):
+        words += f", advertised as {broker.host}:{broker.port}"
+    return harmless_text(words)
+
+
+def name(report: AddressReport) -> str:
+    """Return what to call an address: as it was dialled, and whose it is when that is known from the cluster."""
+    place = harmless_text(str(report.target))
+    return f"broker {report.target.node_id} {place}" if report.advertised else place
+
+
+def summary(reports: Sequence[AddressReport]) -> str:
+    """Return the state of all in a few words: `2 of 3 addresses ready, 1 failed`."""
+    failed, unfinished = count(reports, Outcome.FAILED, Outcome.EXPIRED), count(reports, Outcome.UNFINISHED)
+    words = f"{count(reports, Outcome.READY)} of {len(reports)} addresses ready"
+    if failed:
+        words += f", {failed} failed"
+    if unfinished:
+        words += f", {unfinished} under way"
+    return words
+
+
+def finding_lines(findings: Sequence[Finding]) -> list[str]:
+    """Return findings, the gravest first, each with its hint on a line of its own."""
+    lines: list[str] = []
+    for finding in findings[:MOST_FINDINGS]:
+        where = f" {finding.where}" if finding.where else ""
+        lines.append(f"{finding.severity.value.upper()} {finding.id}{where}: {finding.text}")
+        if finding.hint:
+            lines.append(f"  hint: {finding.hint}")
+    if len(findings) > MOST_FINDINGS:
+        lines.append(f"and {len(findings) - MOST_FINDINGS} more findings; --output json has them all")
+    return [harmless_text(line) for line in lines]
+
+
+def fact_lines(result: ProbeResult) -> list[str]:
+    """Return what is known and is no fault: cluster, names side by side, TLS, SASL, coordinator, idleness."""
+    lines = [
+        *_cluster(result.reports),
+        *_names(result.reports),
+        *_tls(result),
+        *_mechanisms(result.reports),
+        *_coordinator(result),
+        *_idle(result.reports),
+    ]
+    return [harmless_text(line) for line in lines]
+
+
+def _cluster(reports: Sequence[AddressReport]) -> Iterable[str]:
+    seen: dict[str, None] = {}
+    for report in reports:
+        view = report.view
+        if view is not None and str(view.cluster_id) not in seen:
+            seen[str(view.cluster_id)] = None
+            yield f"cluster {view.cluster_id}: {len(view.brokers)} brokers, controller {view.controller_id}"
+
+
+def _names(reports: Sequence[AddressReport]) -> Iterable[str]:
+    """Bootstrap name and advertised name side by side, where they differ."""
+    pairs: dict[str, None] = {}
+    for report in reports:
+        broker = report.broker
+        if not report.advertised and broker is not None:
+            place = (report.target.host, report.target.port)
+            if place != (broker.host, broker.port):
+                pairs[f"{report.target} is broker {broker.node_id}, advertised as {broker.host}:{broker.port}"] = None
+    yield from _first(list(pairs), "names that differ")
+
+
+def _tls(result: ProbeResult) -> Iterable[str]:
+    seen: dict[TlsReport, list[str]] = {}
+    for report in result.reports:
+        if report.tls is not None:
+            seen.setdefault(report.tls._replace(asked_for=""), []).append(str(report.target))
+    lines: list[str] = []
+    for tls, places in seen.items():
+        agreed = f"{tls.version} {tls.cipher}" if tls.version else "TLS refused"
+        asked = {None: "not known", True: "asked for", False: "not asked for"}[tls.is_client_certificate_asked]
+        lines.append(f"tls {_places(places)}: {agreed}, client certificate {asked}")
+        for certificate in tls.chain:
+            days = (certificate.not_after_ms - result.wall_ms) // DAY_MS
+            until = f"until {certificate.not_after} ({days} days)" if days >= 0 else f"ended {certificate.not_after}"
+            names = f", for {', '.join(certificate.names)}" if certificate.names else ""
+            lines.append(f"  certificate {certificate.subject}, issuer {certificate.issuer}, {until}{names}")
+    yield from _first(lines, "lines on TLS")
+
+
+def _mechanisms(reports: Sequence[AddressReport]) -> Iterable[str]:
+    seen: dict[tuple[str, ...], list[str]] = {}
+    for report in reports:
+        if report.sasl_mechanisms:
+            seen.setdefault(report.sasl_mechanisms, []).append(str(report.target))
+    for mechanisms, places in seen.items():
+        yield f"sasl {_places(places)}: offers {', '.join(mechanisms)}"
+
+
+def _coordinator(result: ProbeResult) -> Iterable[str]:
+    found = result.coordinator
+    if found is not None and found.node is not None:
+        node = found.node
+        where = "" if found.partition is None else f", on __consumer_offsets-{found.partition}"
+        yield f"group {found.group_id}: coordinator is broker {node.node_id}, {node.host}:{node.port}{where}"
+
+
+def _idle(reports: Sequence[AddressReport]) -> Iterable[str]:
+    tested = [report.idle for report in reports if report.idle is not None]
+    if tested:
+        alive = [idle for idle in tested if idle.error is None]
+        longest = show_duration(max(idle.idle_ms for idle in tested))
+        yield f"idle: {len(alive)} of {len(tested)} connections survived {longest} of silence"
+
+
+def _places(places: Sequence[str]) -> str:
+    more = f" and {len(places) - _MOST_PLACES} more" if len(places) > _MOST_PLACES else ""
+    return ", ".join(places[:_MOST_PLACES]) + more
+
+
+def _first(lines: Sequence[str], what: str) -> Iterable[str]:
+    yield from lines[:MOST_FACTS]
+    if len(lines) > MOST_FACTS:
+        yield f"and {len(lines) - MOST_FACTS} more {what}"
+
+
+def blocked_by(result: ProbeResult) -> Finding | None:
+    """Return the finding that the exit code is about, for those who read one line only."""
+    own = [finding for finding in result.findings if finding.error is not None]
+    exact = [finding for finding in own if finding.error is not None and exit_code(finding.error) is result.code]
+    return next(iter((*exact, *result.findings)), None)

@@ -1,1 +1,0 @@
-"""What users write in options, one grammar a file."""

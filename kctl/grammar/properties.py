@@ -1,0 +1,143 @@
+"""The grammar of Java's .properties files: text in, a dict of texts out, and back.
+
+Owns comments, separators, continuation lines and escapes; knows nothing of what the properties mean.
+Shown by tests/unit/grammar/test_properties.py and tests/fuzz/test_properties.py.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from kctl.client.errors import ConfigError
+
+LARGEST_FILE_BYTES = 1 << 20
+
+_BLANK = " \t\f"
+_ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+_UNESCAPES = {written: "\\" + letter for letter, written in _ESCAPES.items()}
+
+
+def read_properties(source: str | bytes, name: str = "properties") -> dict[str, str]:
+    """Return the properties of a file's content, in its order; of a key that is there twice, the last value.
+
+    Args:
+        source: the content; bytes are UTF-8, or ISO 8859-1 where they are not valid UTF-8.
+        name: what to call the content in errors.
+    Raises:
+        ConfigError: naming the line: a malformed \\u escape, a value without a key, a content that is too large.
+    Source: java.util.Properties.load. Differs: Java reads ISO 8859-1 only; a value without a key is refused.
+    """
+    if len(source) > LARGEST_FILE_BYTES:
+        raise ConfigError(f"{name}: {len(source)} bytes are more than the {LARGEST_FILE_BYTES} a file may have")
+    text = _decode(source) if isinstance(source, bytes) else source
+    properties: dict[str, str] = {}
+    for number, line in _logical_lines(text):
+        key_end = _end_of_key(line)
+        try:
+            key = _unescape(line[:key_end])
+            value = _unescape(line[_start_of_value(line, key_end) :])
+        except ValueError as e:
+            raise ConfigError(f"{name} line {number}: {e}") from None
+        if not key:
+            raise ConfigError(f"{name} line {number}: a value without a key")
+        properties[key] = value
+    return properties
+
+
+def write_properties(properties: Mapping[str, str]) -> str:
+    """Return the content of a file from which `read_properties`, or Java, gives the same properties back."""
+    return "".join(f"{_escape(key, in_key=True)}={_escape(value, in_key=False)}\n" for key, value in properties.items())
+
+
+def _decode(source: bytes) -> str:
+    try:
+        return source.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return source.decode("iso-8859-1")
+
+
+def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Yield (number of its first line, content) for each line that is neither blank nor a comment, joined."""
+    pending: list[str] = []
+    first = 0
+    for number, line in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), start=1):
+        line = line.lstrip(_BLANK)
+        if not pending:
+            if not line or line[0] in "#!":
+                continue
+            first = number
+        backslashes = len(line) - len(line.rstrip("\\"))
+        if backslashes % 2 == 1:
+            if len(line) > 1 or pending:  # a backslash alone starts nothing: a comment may still follow
+                pending.append(line[:-1])
+            continue
+        yield first, "".join([*pending, line])
+        pending = []
+    if pending:
+        yield first, "".join(pending)
+
+
+def _end_of_key(line: str) -> int:
+    index = 0
+    while index < len(line) and line[index] not in "=:" + _BLANK:
+        index += 2 if line[index] == "\\" else 1
+    return min(index, len(line))
+
+
+def _start_of_value(line: str, index: int) -> int:
+    index = _skip_blank(line, index)
+    if index < len(line) and line[index] in "=:":
+        index = _skip_blank(line, index + 1)
+    return index
+
+
+def _skip_blank(line: str, index: int) -> int:
+    while index < len(line) and line[index] in _BLANK:
+        index += 1
+    return index
+
+
+def _unescape(written: str) -> str:
+    if "\\" not in written:
+        return written
+    parts: list[str] = []
+    index = 0
+    while (found := written.find("\\", index)) >= 0:
+        parts.append(written[index:found])
+        letter = written[found + 1 : found + 2]
+        index = found + 2
+        if letter == "u":
+            digits = written[index : index + 4]
+            parts.append(chr(_four_hex(digits)))
+            index += 4
+        else:
+            parts.append(_ESCAPES.get(letter, letter))
+    parts.append(written[index:])
+    return _join_surrogates("".join(parts))
+
+
+def _four_hex(digits: str) -> int:
+    if len(digits) != 4 or not all(digit in "0123456789abcdefABCDEF" for digit in digits):
+        raise ValueError("\\u must be followed by four hexadecimal digits")
+    return int(digits, 16)
+
+
+def _join_surrogates(text: str) -> str:
+    """Join the two halves that Java's \\ud83d\\ude00 gives; a lone half is refused."""
+    try:
+        return text.encode("utf-16-be", "surrogatepass").decode("utf-16-be")
+    except UnicodeDecodeError:
+        raise ValueError("a \\u escape names half of a character") from None
+
+
+def _escape(text: str, *, in_key: bool) -> str:
+    written: list[str] = []
+    for index, letter in enumerate(text):
+        if letter in _UNESCAPES:
+            written.append(_UNESCAPES[letter])
+        elif letter in "\\" or (in_key and letter in "=: ") or (index == 0 and letter in " #!"):
+            written.append("\\" + letter)
+        elif " " <= letter <= "~":
+            written.append(letter)
+        else:
+            units = letter.encode("utf-16-be", "surrogatepass")
+            written.extend(f"\\u{units[at] << 8 | units[at + 1]:04x}" for at in range(0, len(units), 2))
+    return "".join(written)

@@ -1,0 +1,69 @@
+"""Sizes and rates: `64MiB`, `500/s`. A number without a unit is refused, and so is `64M`: both would be a guess.
+
+Shown by tests/unit/grammar/test_sizes.py and tests/unit/cli/test_produce.py.
+"""
+
+import re
+
+UNITS_BYTES = {
+    "B": 1,
+    "kB": 1000,
+    "MB": 1000**2,
+    "GB": 1000**3,
+    "KiB": 1024,
+    "MiB": 1024**2,
+    "GiB": 1024**3,
+}
+LARGEST_BYTES = 2**53
+LONGEST_TEXT = 40
+
+_BY_LOWER = {unit.lower(): size for unit, size in UNITS_BYTES.items()}
+_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s?([A-Za-z]*)")
+_RATE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)/(ms|s|m|h)", re.ASCII)
+_PERIODS_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
+_EXAMPLES = "write it like 64MiB, 500kB or 1GiB"
+
+
+def parse_size_bytes(text: str) -> int:
+    """Return the bytes of a size such as `64MiB`; units B, kB, MB, GB (of 1000) and KiB, MiB, GiB (of 1024).
+
+    Raises: ValueError: saying what is wrong and how to write it.
+    """
+    text = text.strip()
+    if len(text) > LONGEST_TEXT:
+        raise ValueError(f"a size of {len(text)} characters is too long: {_EXAMPLES}")
+    match = _SIZE.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r} is not a size: {_EXAMPLES}")
+    number, unit = match.groups()
+    if not unit:
+        raise ValueError(f"{text!r} has no unit: write {text}MiB for mebibytes or {text}B for bytes")
+    unit_bytes = _BY_LOWER.get(unit.lower())
+    if unit_bytes is None and unit.upper() in ("K", "M", "G"):
+        decimal = "kB" if unit.upper() == "K" else f"{unit.upper()}B"
+        raise ValueError(f"{text!r} may mean {number}{decimal} or {number}{unit.upper()}iB: write one of them")
+    if unit_bytes is None:
+        raise ValueError(f"{text!r} has an unknown unit {unit!r}: {_EXAMPLES}")
+    whole, _, fraction = number.partition(".")
+    precision: int = 10 ** len(fraction)
+    size, rest = divmod(int(whole + fraction) * unit_bytes, precision)
+    if rest:
+        raise ValueError(f"{text!r} is no whole number of bytes")
+    if size > LARGEST_BYTES:
+        raise ValueError(f"{text!r} is more than any machine has")
+    return size
+
+
+def parse_rate(text: str) -> float:
+    """Return the records a second of a rate such as `500/s`, `2.5/s` or `30/m`.
+
+    Raises: ValueError: it has no unit, or would never send anything.
+    """
+    match = _RATE.fullmatch(text.strip())
+    if match is None:
+        hint = f"; write {text}/s for records a second" if text.strip().isdecimal() else ""
+        raise ValueError(f"{text!r} is not a rate: write it like 500/s, 2.5/s or 30/m{hint}")
+    rate = float(match[1]) * 1000 / _PERIODS_MS[match[2]]
+    if not rate:
+        raise ValueError(f"{text!r} would never send anything")
+    return rate

@@ -1,0 +1,88 @@
+"""Topics and partitions named on a command line: names, `/PATTERN/` for every topic that matches, and `0,2-4`.
+
+A topic's name contains no slash, so that a pattern is never mistaken for one.
+Shown by tests/unit/grammar/test_topics.py and tests/unit/grammar/test_partitions.py.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+INTERNAL = "__"
+"""Names of Kafka's own topics start with that; a pattern matches them only if it starts with that too."""
+LONGEST_PATTERN = 1000
+MOST_PARTITIONS = 100_000
+_RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
+
+
+class TopicWords(NamedTuple):
+    """Names as they were given, and the patterns of the others."""
+
+    names: tuple[str, ...] = ()
+    patterns: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return " ".join([*self.names, *(f"/{pattern}/" for pattern in self.patterns)])
+
+    def as_pattern(self) -> re.Pattern[str]:
+        """Return one pattern for the whole names of all that is meant."""
+        return re.compile("|".join([*map(re.escape, self.names), *(f"(?:{p})" for p in self.patterns)]))
+
+    def chosen_of(self, topics: Iterable[str]) -> list[str]:
+        """Return the names, and which of these topics match a pattern, in order."""
+        compiled = [re.compile(pattern) for pattern in self.patterns]
+        shows_internal = any(pattern.lstrip("^").startswith(INTERNAL) for pattern in self.patterns)
+        matching = [
+            topic
+            for topic in sorted(topics)
+            if (shows_internal or not topic.startswith(INTERNAL)) and any(p.fullmatch(topic) for p in compiled)
+        ]
+        return list(dict.fromkeys([*self.names, *matching]))
+
+
+def parse_topics(words: Sequence[str]) -> TopicWords:
+    """Return the topics that are meant.
+
+    Raises: ValueError: naming the word that is no topic, or the place at which its pattern is wrong.
+    """
+    names, patterns = [], []
+    for word in words:
+        if word.startswith("/"):
+            patterns.append(_pattern(word))
+        elif "/" in word:
+            raise ValueError(f"{word!r} is not the name of a topic; a pattern is written /{word.strip('/')}/")
+        elif not word:
+            raise ValueError("a topic's name is not empty")
+        else:
+            names.append(word)
+    return TopicWords(tuple(dict.fromkeys(names)), tuple(dict.fromkeys(patterns)))
+
+
+def _pattern(word: str) -> str:
+    if len(word) < 3 or not word.endswith("/"):
+        raise ValueError(f"{word!r} is not a pattern: write it between slashes, such as '/orders-.*/'")
+    if len(word) > LONGEST_PATTERN:
+        raise ValueError(f"a pattern of {len(word)} characters is too long")
+    pattern = word[1:-1]
+    try:
+        re.compile(pattern)
+    except re.error as e:
+        raise ValueError(f"{e.msg}\n  {word}\n  {' ' * (1 + (e.pos or 0))}^") from None
+    return pattern
+
+
+def parse_partitions(texts: Iterable[str]) -> list[int]:
+    """Return the partition numbers of `0,2-4`, in order and each once.
+
+    Raises: ValueError: naming what is no number or range.
+    """
+    numbers: dict[int, None] = {}
+    for part in (part.strip() for text in texts for part in text.split(",")):
+        match = _RANGE.fullmatch(part)
+        if match is None:
+            raise ValueError(f"{part!r} is not a partition: write 0, 0,2 or 2-4")
+        first, last = int(match[1]), int(match[2] or match[1])
+        if last < first or last - first >= MOST_PARTITIONS:
+            raise ValueError(f"{part!r} is not a range of partitions")
+        numbers |= dict.fromkeys(range(first, last + 1))
+    return sorted(numbers)

@@ -1,0 +1,81 @@
+"""Everything a client takes from its surroundings, in virtual time: `sim_runtime`.
+
+Shown by tests/sim, where whole clients run on it.
+"""
+
+from collections.abc import Callable
+
+from kctl.client.seams import Runtime, SocketOptions
+from tests.sim.virtual.driver import SimDriver
+from tests.sim.virtual.hub import Hub
+from tests.sim.virtual.network import SimNetwork
+from tests.sim.virtual.resolver import SimResolver
+from tests.sim.virtual.schedule import MS, Entry
+from tests.sim.virtual.selector import SimSelector
+
+
+class HubClock:
+    """The hub's time as a `Clock`. Looking and starting are equal whenever events fall on whole milliseconds."""
+
+    __slots__ = ("_hub",)
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+
+    def now_ms(self) -> int:
+        return self._hub.now_us // MS
+
+    def start_ms(self) -> int:
+        return -(-self._hub.now_us // MS)
+
+    def wall_ms(self) -> int:
+        return self._hub.now_us // MS + self._hub.wall_offset_ms
+
+
+class HubScheduler(HubClock):
+    """The hub as the broker core's `Scheduler`, in the name of `owner`."""
+
+    __slots__ = ("_owner",)
+
+    def __init__(self, hub: Hub, owner: str) -> None:
+        super().__init__(hub)
+        self._owner = hub.unique(owner)
+
+    def call_later(self, delay_ms: int, action: Callable[[], None]) -> Entry:
+        """Call `action` once, `delay_ms` from now."""
+        return self._hub.call_later_ms(delay_ms, self._owner, action)
+
+
+class SimEntropy:
+    """Bytes drawn from a named stream: equal in each run of a seed, and so never for real secrets."""
+
+    __slots__ = ("_chance",)
+
+    def __init__(self, hub: Hub, name: str) -> None:
+        self._chance = hub.rng(f"entropy.{name}")
+
+    def token_bytes(self, count: int) -> bytes:
+        return self._chance.randbytes(count)
+
+
+def sim_runtime(hub: Hub, name: str, network: SimNetwork, resolver: SimResolver | None = None) -> Runtime:
+    """Return the surroundings of one client.
+
+    Args:
+        hub: where its time comes from.
+        name: what its actors, channels and chance are called; a stable word, such as `c1`.
+        network: what it can dial.
+        resolver: the names it knows; numeric addresses need none.
+    """
+
+    def make_selector(_: SocketOptions) -> SimSelector:
+        return SimSelector(hub, network, name)
+
+    return Runtime(
+        clock=HubClock(hub),
+        driver=SimDriver(hub, name),
+        make_selector=make_selector,
+        resolver=resolver or SimResolver(hub, f"{name}.resolver"),
+        chance=hub.rng(f"chance.{name}"),
+        entropy=SimEntropy(hub, name),
+    )

@@ -1,0 +1,124 @@
+"""What reaches stdout while a probe runs, and when it ends."""
+
+import io
+import json
+
+from kctl.cli.data_out import DataOut
+from kctl.cli.environment import Environment
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.probe.view.live import LiveReport, WatchReport
+from kctl.cli.probe.view.report import (
+    LinesReport,
+    ObjectsReport,
+    QuietReport,
+    Report,
+    RoundsReport,
+    WriteOutReport,
+)
+from kctl.cli.probe.view.statistics import Statistics, add_round
+from kctl.cli.probe.view.write_out import parse_template
+from kctl.client.clock import ManualClock
+from kctl.client.events import Closed
+from tests.unit.cli.probe.view.scenario import EVENTS, GOOD, PLAN, START_MS, result
+
+
+def _written(report: Report, stdout: io.BytesIO, code: ExitCode = ExitCode.OK) -> list[str]:
+    with report:
+        for event in (*EVENTS, Closed(START_MS, GOOD, "close")):
+            report.take(event)
+        report.ended(result(code=code))
+    return stdout.getvalue().decode().splitlines()
+
+
+def test_lines_are_there_as_things_happen_and_starts_only_for_those_who_want_more() -> None:
+    for verbose in (False, True):
+        stdout = io.BytesIO()
+        report = LinesReport(DataOut(stdout, flush_bytes=0), START_MS, verbose=verbose)
+        report.take(EVENTS[0])
+        report.take(EVENTS[1])
+        assert stdout.getvalue().count(b"\n") == 1 + verbose
+        assert (b"dns started" in stdout.getvalue()) is verbose
+
+
+def test_events_facts_findings_and_a_summary() -> None:
+    stdout = io.BytesIO()
+    lines = _written(LinesReport(DataOut(stdout), START_MS, verbose=False), stdout)
+    assert lines[0].endswith("dns done in 4 ms: 10.0.0.1:9092")
+    assert "cluster abc: 2 brokers, controller 2" in lines
+    assert any(line.startswith("ERROR ") for line in lines)
+    assert lines[-1] == "2 of 8 addresses ready, 4 failed, 2 under way"
+
+
+def test_objects_with_and_without_events() -> None:
+    for events in (True, False):
+        stdout = io.BytesIO()
+        written = _written(ObjectsReport(DataOut(stdout), START_MS, None, events=events), stdout)
+        objects = [json.loads(line) for line in written]
+        assert len(objects) == 1 + len(EVENTS) * events
+        assert objects[-1]["event"] == "summary"
+
+
+def test_events_tell_their_round() -> None:
+    stdout = io.BytesIO()
+    report = ObjectsReport(DataOut(stdout), START_MS, {}, events=True)
+    for number in (1, 2):
+        report.take(EVENTS[0])
+        report.ended(result(number))
+    report.__exit__(None, None, None)
+    assert [json.loads(line)["round"] for line in stdout.getvalue().splitlines()] == [1, 1, 2, 2]
+
+
+def test_quiet_is_one_line_with_the_reason() -> None:
+    stdout = io.BytesIO()
+    assert _written(QuietReport(DataOut(stdout)), stdout) == ["ok: 2 of 8 addresses ready, 4 failed, 2 under way"]
+    stdout = io.BytesIO()
+    assert _written(QuietReport(DataOut(stdout)), stdout, ExitCode.REFUSED) == [
+        "fail: 2 of 8 addresses ready, 4 failed, 2 under way (exit code 11, refused, reset or unreachable): "
+        "10.0.0.2:9092: connection refused (RST after 1 ms)"
+    ]
+
+
+def test_a_template_is_all_there_is() -> None:
+    stdout = io.BytesIO()
+    written = _written(WriteOutReport(DataOut(stdout), parse_template("%{outcome},")), stdout)
+    assert written == ["ready,failed,unfinished,failed,failed,expired,ready,unfinished,"]
+
+
+def test_rounds_end_with_the_statistics_also_when_they_are_interrupted() -> None:
+    stdout = io.BytesIO()
+    statistics: Statistics = {}
+    add_round(statistics, result().reports)
+    lines = _written(RoundsReport(DataOut(stdout), statistics, 120), stdout)
+    assert lines[0] == "round 1  kafka-a.example:9092 [10.0.0.1]  ready in 740 ms"
+    assert lines[1] == "round 1  10.0.0.2:9092  failed: connection refused (RST after 1 ms)"
+    assert lines[8].startswith("address ")
+    assert len(lines) == 8 + 1 + len(statistics)
+
+
+def _environment(stdout: io.BytesIO) -> Environment:
+    environ = {"TERM": "xterm"}
+    return Environment(
+        io.BytesIO(), stdout, io.StringIO(), environ, ManualClock(START_MS), stdout_is_tty=True, columns=100
+    )
+
+
+def test_paintings_are_the_same_bytes_each_time_and_end_with_the_cursor() -> None:
+    def painted() -> bytes:
+        stdout = io.BytesIO()
+        _written(LiveReport(DataOut(stdout), _environment(stdout), START_MS, PLAN), stdout)
+        return stdout.getvalue()
+
+    first = painted()
+    assert first == painted()
+    assert b"2 of 8 addresses ready" in first
+    assert first.index(b"2 of 8 addresses ready") < first.index(b"ERROR other-protocol")
+    assert first.endswith(b"\x1b[?25h")
+
+
+def test_a_repeated_probe_paints_its_table() -> None:
+    stdout = io.BytesIO()
+    statistics: Statistics = {}
+    add_round(statistics, result().reports)
+    _written(WatchReport(DataOut(stdout), _environment(stdout), START_MS, statistics), stdout)
+    assert b"p99" in stdout.getvalue()
+    assert b"round 1: 2 of 8 addresses ready" in stdout.getvalue()

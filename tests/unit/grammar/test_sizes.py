@@ -1,0 +1,42 @@
+"""Sizes: what is read, what is refused and with which words."""
+
+import pytest
+
+from kctl.grammar.sizes import parse_size_bytes
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("0B", 0),
+        ("512B", 512),
+        ("1kB", 1000),
+        ("1KiB", 1024),
+        ("64MiB", 67_108_864),
+        ("64mib", 67_108_864),
+        ("1.5GiB", 1_610_612_736),
+        (" 2 MB ", 2_000_000),
+    ],
+)
+def test_reads(text: str, expected: int) -> None:
+    assert parse_size_bytes(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("64", "write 64MiB for mebibytes or 64B for bytes"),
+        ("64M", "64MB or 64MiB"),
+        ("64k", "64kB or 64KiB"),
+        ("64XB", "unknown unit 'XB'"),
+        ("-1MiB", "not a size"),
+        ("", "not a size"),
+        ("٣MiB", "not a size"),
+        ("1.5B", "no whole number of bytes"),
+        ("9" * 30 + "GiB", "more than any machine"),
+        ("9" * 41, "too long"),
+    ],
+)
+def test_refuses(text: str, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        parse_size_bytes(text)
