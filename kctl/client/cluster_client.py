@@ -8,16 +8,15 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from kctl.client.backoff import ExponentialBackoff
-from kctl.client.clock import FOREVER_MS, Timer
+from kctl.client.clock import Timer
 from kctl.client.cluster import Node, TopicPartition
 from kctl.client.config import ClientConfig
 from kctl.client.errors import Account, ApiTimeout, KafkaError
 from kctl.client.events import Event, EventSink, GuardedSink, ignore_events
 from kctl.client.metadata import Metadata
 from kctl.client.metadata_updater import MetadataUpdater
-from kctl.client.network.in_flight import OnDone
+from kctl.client.network.in_flight import Outgoing
 from kctl.client.network.network_client import NetworkClient
-from kctl.client.protocol.schema import Request
 from kctl.client.questions import Questions
 from kctl.client.seams import Runtime
 
@@ -57,15 +56,15 @@ class ClusterClient:
         self._events = events
         self._spent_ms: dict[str, int] = {}
 
-    def poll(self, timeout_ms: int) -> None:
+    def poll(self, until_ms: int) -> None:
         """Keep up the metadata, do the I/O that is ready, call back for the requests that ended.
 
-        Args: timeout_ms: upper bound of the wait; 0 never waits. It ends earlier for I/O, a wake-up or any deadline.
+        Args: until_ms: the instant at which the wait ends; it ends earlier for I/O, a wake-up or any deadline.
         """
         now_ms = self.clock.now_ms()
-        until_ms = min(now_ms + timeout_ms, self.send_due_questions(now_ms))
+        until_ms = min(until_ms, self.send_due_questions(now_ms))
         activity = self.activity()
-        self.network.poll(max(0, until_ms - self.clock.now_ms()))  # what was done here counts as waited
+        self.network.poll(until_ms)
         spent_ms = self.clock.now_ms() - now_ms
         if spent_ms:
             self._spent_ms[activity] = self._spent_ms.get(activity, 0) + spent_ms
@@ -77,47 +76,12 @@ class ClusterClient:
         """
         return min(self._updater.run(now_ms), self._questions.run(now_ms))
 
-    def send(
-        self,
-        node_id: int,
-        request: Request,
-        *,
-        timeout_ms: int,
-        on_done: OnDone,
-        expect_response: bool = True,
-        max_version: int | None = None,
-        wanted_until_ms: int = FOREVER_MS,
-    ) -> None:
-        """Send to a ready node; see `NetworkClient.send`."""
-        self.network.send(
-            node_id,
-            request,
-            timeout_ms=timeout_ms,
-            on_done=on_done,
-            expect_response=expect_response,
-            max_version=max_version,
-            wanted_until_ms=wanted_until_ms,
-        )
-
-    def ask(
-        self,
-        node_id: int,
-        request: Request,
-        *,
-        timeout_ms: int,
-        on_done: OnDone,
-        max_version: int | None = None,
-        wanted_until_ms: int = FOREVER_MS,
-    ) -> None:
-        """Ask a ready node what any node could answer; others are asked too when it is silent. See `Questions.ask`."""
-        self._questions.ask(
-            node_id,
-            request,
-            timeout_ms=timeout_ms,
-            on_done=on_done,
-            max_version=max_version,
-            wanted_until_ms=wanted_until_ms,
-        )
+    def send(self, outgoing: Outgoing) -> None:
+        """Send to a ready node, and to others too when it is silent and any could answer."""
+        if outgoing.is_for_any:
+            self._questions.ask(outgoing)
+        else:
+            self.network.send(outgoing)
 
     def learn_leader(self, partition: TopicPartition, leader_id: int, leader_epoch: int, nodes: Iterable[Node]) -> bool:
         """Take the new leader of a partition from an answer that named it; return whether that is news.
@@ -167,7 +131,7 @@ class ClusterClient:
                     cause=cause or self.last_error(),
                     account=self.account_since(since),
                 )
-            self.poll(timer.remaining_ms)
+            self.poll(timer.deadline_at_ms)
 
     def last_error(self) -> KafkaError | None:
         """Return what went wrong most recently: with the metadata, else with a node, else what a connect hangs in."""

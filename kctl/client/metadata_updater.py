@@ -12,7 +12,7 @@ from kctl.client.cluster import Node
 from kctl.client.config import ClientConfig
 from kctl.client.errors import BrokerError, KafkaError, RemoteProtocolError
 from kctl.client.metadata import Metadata
-from kctl.client.network.in_flight import Answer
+from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.network.network_client import NetworkClient
 from kctl.client.protocol.api.metadata import MetadataResponse
 from kctl.client.questions import Questions
@@ -71,7 +71,7 @@ class MetadataUpdater:
     def _send(self, node: Node, now_ms: int) -> None:
         self.is_in_flight = True
         request = self._metadata.begin(now_ms)
-        self._questions.ask(node.node_id, request, timeout_ms=self._request_timeout_ms, on_done=self._on_done)
+        self._questions.ask(Outgoing(node.node_id, request, self._request_timeout_ms, self._on_done))
 
     def _on_done(self, answer: Answer) -> None:
         self.is_in_flight = False

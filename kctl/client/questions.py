@@ -7,9 +7,8 @@ tests/sim/consumer/test_second_opinion.py.
 """
 
 from kctl.client.clock import FOREVER_MS, Clock
-from kctl.client.network.in_flight import Answer, OnDone
+from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.network.network_client import NetworkClient
-from kctl.client.protocol.schema import Request
 
 SILENCE_MS = 1000
 """How long one broker may keep silent before the next is asked as well."""
@@ -18,25 +17,11 @@ SILENCE_MS = 1000
 class Question:
     """One question under way."""
 
-    __slots__ = (
-        "ask_another_at_ms",
-        "asked",
-        "deadline_at_ms",
-        "max_version",
-        "on_done",
-        "request",
-        "unanswered",
-        "wanted_until_ms",
-    )
+    __slots__ = ("ask_another_at_ms", "asked", "deadline_at_ms", "outgoing", "unanswered")
 
-    def __init__(
-        self, request: Request, max_version: int | None, deadline_at_ms: int, wanted_until_ms: int, on_done: OnDone
-    ) -> None:
-        self.request = request
-        self.max_version = max_version
+    def __init__(self, outgoing: Outgoing, deadline_at_ms: int) -> None:
+        self.outgoing = outgoing
         self.deadline_at_ms = deadline_at_ms
-        self.wanted_until_ms = wanted_until_ms
-        self.on_done = on_done
         self.asked: list[int] = []
         """The nodes that were asked, in order."""
         self.unanswered = 0
@@ -56,32 +41,21 @@ class Questions:
         self._open: dict[int, Question] = {}
         self._last_number = 0
 
-    def ask(
-        self,
-        node_id: int,
-        request: Request,
-        *,
-        timeout_ms: int,
-        on_done: OnDone,
-        max_version: int | None = None,
-        wanted_until_ms: int = FOREVER_MS,
-    ) -> None:
+    def ask(self, outgoing: Outgoing) -> None:
         """Ask a ready node, and others when it is silent; `on_done` gets the first answer, or the last failure.
 
-        Args:
-            timeout_ms: for the whole question, from now.
-            wanted_until_ms: as in `NetworkClient.send`; after that no other node is asked.
+        `timeout_ms` is for the whole question, from now; after `wanted_until_ms` no other node is asked.
         """
         self._last_number += 1
-        question = Question(request, max_version, self._clock.start_ms() + timeout_ms, wanted_until_ms, on_done)
+        question = Question(outgoing, self._clock.start_ms() + outgoing.timeout_ms)
         self._open[self._last_number] = question
-        self._put(self._last_number, question, node_id, timeout_ms)
+        self._put(self._last_number, question, outgoing.node_id, outgoing.timeout_ms)
 
     def run(self, now_ms: int) -> int:
         """Ask others where the first are silent; return when to run again at the latest."""
         next_at_ms = FOREVER_MS
         for number, question in list(self._open.items()):
-            if now_ms >= min(question.deadline_at_ms, question.wanted_until_ms):
+            if now_ms >= min(question.deadline_at_ms, question.outgoing.wanted_until_ms):
                 continue  # what was sent ends by itself
             if now_ms >= question.ask_another_at_ms:
                 node = self._network.any_ready_node(avoid=question.asked)
@@ -96,12 +70,9 @@ class Questions:
         question.unanswered += 1
         question.ask_another_at_ms = self._clock.start_ms() + SILENCE_MS
         self._network.send(
-            node_id,
-            question.request,
-            timeout_ms=timeout_ms,
-            on_done=lambda answer: self._on_answer(number, answer),
-            max_version=question.max_version,
-            wanted_until_ms=question.wanted_until_ms,
+            question.outgoing._replace(
+                node_id=node_id, timeout_ms=timeout_ms, on_done=lambda answer: self._on_answer(number, answer)
+            )
         )
 
     def _on_answer(self, number: int, answer: Answer) -> None:
@@ -111,4 +82,4 @@ class Questions:
         question.unanswered -= 1
         if answer.response is not None or question.unanswered == 0:
             del self._open[number]
-            question.on_done(answer)
+            question.outgoing.on_done(answer)

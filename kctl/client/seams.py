@@ -79,8 +79,8 @@ class Selectable(Protocol):
         """Forget the channel at once; no further event of it comes. Idempotent."""
         ...
 
-    def poll(self, timeout_ms: int) -> list[IoEvent]:
-        """Wait for I/O, a wake-up or `timeout_ms` (0 never waits), and return what happened."""
+    def poll(self, until_ms: int) -> list[IoEvent]:
+        """Wait for I/O, a wake-up or the instant `until_ms` (past: no wait), and return the events."""
         ...
 
     def wakeup(self) -> None:

@@ -92,6 +92,6 @@ def _round(plan: Plan, runtime: Runtime, report: Report, take: EventSink, number
 
 def _poll_to_the_end(prober: Prober, timer: Timer, draw: Callable[[Prober, Timer], None]) -> None:
     while not prober.is_done and timer.not_expired:
-        prober.poll(min(LOOK_MS, timer.remaining_ms))
+        prober.poll(min(timer.now_ms + LOOK_MS, timer.deadline_at_ms))
         timer.update()
         draw(prober, timer)

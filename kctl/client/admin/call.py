@@ -11,7 +11,7 @@ from kctl.client.backoff import ExponentialBackoff
 from kctl.client.clock import Timer
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.errors import ApiTimeout, ConnectionLost, KafkaError, RemoteProtocolError
-from kctl.client.network.in_flight import Answer
+from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.protocol.schema import Request, Response
 
 K = TypeVar("K")
@@ -182,8 +182,7 @@ class Call:
         """
         self.timer.update()
         timeout_ms = min(self.timer.remaining_ms, self._request_timeout_ms)
-        send = self.client.ask if is_for_any else self.client.send
-        send(node_id, build(timeout_ms), timeout_ms=timeout_ms, on_done=on_done, max_version=max_version)
+        self.client.send(Outgoing(node_id, build(timeout_ms), timeout_ms, on_done, max_version, is_for_any))
 
     def pause(self, error: KafkaError) -> None:
         """Wait for the back-off before another attempt, or raise the error if there is to be none."""
@@ -194,7 +193,7 @@ class Call:
         self._attempts += 1
         pause = Timer.until(self.client.clock, min(until_ms, self.timer.deadline_at_ms))
         while pause.not_expired:
-            self.client.poll(pause.remaining_ms)
+            self.client.poll(pause.deadline_at_ms)
             pause.update()
         self.timer.update()  # what failed without a request has not looked at the time
         self.wait_until(lambda: not self.timer.is_expired, "waiting to ask again")

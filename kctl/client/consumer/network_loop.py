@@ -131,20 +131,12 @@ class NetworkLoop:
         self._use_topics()
         self._tell_progress()
         self._tell_news()
-        self._client.poll(max(0, deadline_at_ms - self._client.clock.now_ms()))  # what this turn took counts as waited
+        self._client.poll(deadline_at_ms)
         self._tell_news()
 
     def _send(self, requests: Iterable[Outgoing]) -> None:
         for request in requests:
-            send = self._client.ask if request.is_for_any else self._client.send
-            send(
-                request.node_id,
-                request.request,
-                timeout_ms=request.timeout_ms,
-                on_done=request.on_done,
-                max_version=request.max_version,
-                wanted_until_ms=request.wanted_until_ms,
-            )
+            self._client.send(request)
 
     # --- from the application ---------------------------------------------------------------------------------------
 

@@ -1,11 +1,11 @@
-"""Requests that were sent and not answered yet, and the answers. Shown by tests/unit/network/test_connection.py."""
+"""Requests to send, requests in flight, and how they ended. Shown by tests/unit/network/test_connection.py."""
 
 from collections.abc import Callable
 from typing import NamedTuple
 
 from kctl.client.clock import FOREVER_MS
 from kctl.client.errors import KafkaError
-from kctl.client.protocol.schema import Response
+from kctl.client.protocol.schema import Request, Response
 
 
 class Answer(NamedTuple):
@@ -23,6 +23,30 @@ class Answer(NamedTuple):
 
 
 OnDone = Callable[[Answer], None]
+
+
+class Outgoing(NamedTuple):
+    """A request for a node that is ready; `on_done` gets its answer exactly once.
+
+    Attributes:
+        timeout_ms: how long it may stay on the wire: request.timeout.ms, for look-ups also when the call ends before.
+            Its end takes the connection along (docs/decisions/0008).
+        max_version: the newest version the caller can use, if not the newest declared.
+        is_for_any: any broker can answer it, so others are asked too when that one keeps silent.
+        wanted_until_ms: when the call ends that looks something up, if the connection is to outlive it: the request is
+            then reported as abandoned, and stays in flight for the rest of `timeout_ms`.
+        expect_response: False for Produce with acks=0; `on_done` then gets neither response nor error, once the system
+            has taken the bytes.
+    """
+
+    node_id: int
+    request: Request
+    timeout_ms: int
+    on_done: OnDone
+    max_version: int | None = None
+    is_for_any: bool = False
+    wanted_until_ms: int = FOREVER_MS
+    expect_response: bool = True
 
 
 class InFlight:

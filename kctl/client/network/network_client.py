@@ -13,7 +13,6 @@ from collections import deque
 from collections.abc import Sequence
 
 from kctl.client.backoff import ExponentialBackoff
-from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import Node
 from kctl.client.config import ClientConfig
 from kctl.client.errors import (
@@ -34,16 +33,13 @@ from kctl.client.network.connection import Arrived, Connection
 from kctl.client.network.connection_factory import ConnectionFactory
 from kctl.client.network.dialer import Dialer
 from kctl.client.network.idle_expiry import IdleExpiryManager
-from kctl.client.network.in_flight import Answer, InFlight, OnDone
+from kctl.client.network.in_flight import Answer, InFlight, OnDone, Outgoing
 from kctl.client.network.node_choice import NodeChoice
 from kctl.client.network.node_entry import NodeEntry
 from kctl.client.network.socket_options import socket_options
 from kctl.client.network.unanswered import Unanswered, UnansweredRequests
-from kctl.client.protocol.schema import Request
 from kctl.client.protocol.versions import NodeVersions
 from kctl.client.seams import Connected, Disconnected, IoEvent, Received, Runtime
-
-__all__ = ["Answer", "NetworkClient", "OnDone"]
 
 LONGEST_REFUSAL_BACKOFF_MS = 10_000
 """The longest wait before a node that refused the client is dialled again; the first is reconnect.backoff.max.ms."""
@@ -216,27 +212,9 @@ class NetworkClient:
 
     # --- requests -----------------------------------------------------------------------------------------------------
 
-    def send(
-        self,
-        node_id: int,
-        request: Request,
-        *,
-        timeout_ms: int,
-        on_done: OnDone,
-        expect_response: bool = True,
-        max_version: int | None = None,
-        wanted_until_ms: int = FOREVER_MS,
-    ) -> None:
-        """Send a request to a ready node; a later poll calls `on_done` exactly once.
-
-        Args:
-            timeout_ms: how long the answer may take before the connection is closed.
-            wanted_until_ms: when the call that wants it ends, if the connection is to outlive it: the request is then
-                reported as abandoned, and stays in flight for the rest of `timeout_ms`.
-            expect_response: False for Produce with acks=0; `on_done` then gets neither response nor error, once the
-                system has taken the bytes.
-            max_version: the newest version the caller can use, if not the newest declared.
-        """
+    def send(self, outgoing: Outgoing) -> None:
+        """Send a request to a ready node; a later poll calls `on_done` exactly once."""
+        node_id, request, on_done = outgoing.node_id, outgoing.request, outgoing.on_done
         entry = self._entries.get(node_id)
         connection = None if entry is None else entry.connection
         if connection is None or connection.versions is None:
@@ -246,16 +224,16 @@ class NetworkClient:
         now_ms = self.clock.now_ms()
         version = -1
         try:
-            version = connection.versions.choose(type(request), max_version)
-            if expect_response:
-                deadline_at_ms = self.clock.start_ms() + timeout_ms
+            version = connection.versions.choose(type(request), outgoing.max_version)
+            if outgoing.expect_response:
+                deadline_at_ms = self.clock.start_ms() + outgoing.timeout_ms
                 connection.send(
                     request,
                     version,
                     now_ms=now_ms,
                     deadline_at_ms=deadline_at_ms,
                     on_done=on_done,
-                    wanted_until_ms=wanted_until_ms,
+                    wanted_until_ms=outgoing.wanted_until_ms,
                 )
             else:
                 connection.send_unanswered(request, version, now_ms)
@@ -292,17 +270,16 @@ class NetworkClient:
         waits = [self.states.may_connect_at_ms(node_id) for node_id in self._awaiting_backoff]
         return min([nearest, self._choice.next_deadline_ms(now_ms), *waits])
 
-    def poll(self, timeout_ms: int) -> None:
+    def poll(self, until_ms: int) -> None:
         """Do the I/O that is ready and call back for the requests that ended.
 
-        Waits until there is I/O, a wake-up, `timeout_ms` (0 never waits) or `next_deadline_ms`, whichever is first.
+        Waits for I/O, a wake-up, the instant `until_ms` (past: no wait) or `next_deadline_ms`, whichever is first.
         """
-        now_ms = self.clock.now_ms()
-        self._dialer.advance(now_ms)
-        until_ms = min(now_ms + timeout_ms, self.next_deadline_ms())
+        self._dialer.advance(self.clock.now_ms())
+        until_ms = min(until_ms, self.next_deadline_ms())
         self._choice.wait_ended()
         self._awaiting_backoff.clear()
-        happened = self.selector.poll(max(0, until_ms - self.clock.now_ms()))  # what was done here counts as waited
+        happened = self.selector.poll(until_ms)
         now_ms = self.clock.now_ms()
         for event in happened:
             self._on_io(event, now_ms)

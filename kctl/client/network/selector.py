@@ -20,8 +20,8 @@ from kctl.client.seams import Address, Connected, Disconnected, IoEvent, Receive
 _SCRATCH_BYTES = 1024 * 1024
 _READ_BYTES = 256 * 1024
 """Most bytes taken from one channel a poll, so that a fast node does not starve the others."""
-_LONGEST_WAIT_MS = 3600 * 1000
-"""The system refuses waits of centuries; a poll may end early, its caller looks at the time anyway."""
+_LONGEST_WAIT_S = 3600
+"""The system refuses waits of centuries: longer ones come in pieces of an hour."""
 _READ = selectors.EVENT_READ
 _WRITE = selectors.EVENT_WRITE
 _IN_PROGRESS = (errno.EINPROGRESS, errno.EWOULDBLOCK)
@@ -122,8 +122,8 @@ class Selector:
             self._drop_socket(entry)
         self._ended = [event for event in self._ended if event.channel != channel]
 
-    def poll(self, timeout_ms: int) -> list[IoEvent]:
-        happened = self._wait(0 if self._ended else timeout_ms)
+    def poll(self, until_ms: int) -> list[IoEvent]:
+        happened = self._wait(0 if self._ended else until_ms)
         events, self._ended = self._ended, []
         free = 0
         if len(happened) > _SCRATCH_BYTES // _READ_BYTES:
@@ -149,18 +149,15 @@ class Selector:
         entry: _Channel | None = ready[0].data
         return (False, -1) if entry is None else (entry.number <= self._last_read, entry.number)
 
-    def _wait(self, timeout_ms: int) -> list[tuple[selectors.SelectorKey, int]]:
-        """Wait for I/O until the instant `timeout_ms` after the present millisecond.
+    def _wait(self, until_ms: int) -> list[tuple[selectors.SelectorKey, int]]:
+        """Wait for I/O until the instant `until_ms`.
 
         Linux lets epoll and select be late by a thousandth of their wait (a process with low priority by a
         two-hundredth), and epoll knows whole milliseconds only. So the wait comes in pieces: nearly all of it first,
         nearly all of what is left then, and the last millisecond with select() on the epoll itself.
         """
-        if timeout_ms <= 0:
-            return self._selector.select(0)
-        until_ms = self._clock.now_ms() + min(timeout_ms, _LONGEST_WAIT_MS)
         rest_s = self._clock.seconds_until(until_ms)
-        while (piece_ms := int(rest_s * 1000 * _SURELY_NOT_LATE)) > 0:
+        while (piece_ms := int(min(rest_s, _LONGEST_WAIT_S) * 1000 * _SURELY_NOT_LATE)) > 0:
             # The standard library rounds up, and 70 / 1000 * 1000 is a little more than 70.
             happened = self._selector.select((piece_ms - 0.5) / 1000)
             if happened:

@@ -148,13 +148,13 @@ class Prober:
                 limits.append(NextLimit(attempt.next_deadline_ms, PAUSE if is_pausing else REQUEST_LIMIT, target))
         return min(limits, key=lambda limit: limit.at_ms, default=None)
 
-    def poll(self, timeout_ms: int) -> None:
-        """Go on: wait for I/O, a limit or `timeout_ms`, whichever is first, and tell what happened."""
+    def poll(self, until_ms: int) -> None:
+        """Advance every attempt: wait for I/O, a timeout or the instant `until_ms`, and report the events."""
         for _ in range(min(_NODES_PER_POLL, len(self._next_nodes))):
             self._look_up(self._next_nodes.popleft(), advertised=True)
         self._advance_names(self.clock.now_ms())
-        wait_ms = max(0, min(timeout_ms, self.next_deadline_ms() - self.clock.now_ms()))
-        happened = self._selector.poll(0 if self.is_done or self._next_nodes else wait_ms)
+        may_wait = not self.is_done and not self._next_nodes
+        happened = self._selector.poll(min(until_ms, self.next_deadline_ms()) if may_wait else 0)
         now_ms = self.clock.now_ms()
         for event in happened:
             self._on_io(event, now_ms)

@@ -12,7 +12,7 @@ from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import NO_NODE, Node, TopicPartition
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ProducerConfig
-from kctl.client.network.in_flight import Answer
+from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.producer.accumulator import Accumulator
 from kctl.client.producer.batch import Batch
 from kctl.client.producer.future import Outcome
@@ -154,12 +154,14 @@ class BatchSender:
             entries, self._client.metadata.cluster, self._acks, self._request_timeout_ms, transactional_id
         )
         self._client.send(
-            node_id,
-            request,
-            timeout_ms=self._request_timeout_ms,
-            on_done=partial(self._on_done, entries, request),
-            expect_response=self._acks != 0,
-            max_version=max_version(request, None if identity is None else identity.produce_max_version),
+            Outgoing(
+                node_id,
+                request,
+                self._request_timeout_ms,
+                partial(self._on_done, entries, request),
+                max_version(request, None if identity is None else identity.produce_max_version),
+                expect_response=self._acks != 0,
+            )
         )
 
     # --- answers ------------------------------------------------------------------------------------------------------

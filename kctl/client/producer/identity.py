@@ -13,7 +13,7 @@ from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import TopicPartition
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.errors import BrokerError, KafkaError, RemoteProtocolError
-from kctl.client.network.in_flight import Answer
+from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.producer.sequences import NO_PRODUCER_ID, PartitionSequence
 from kctl.client.protocol.api.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
@@ -83,7 +83,7 @@ class ProducerIdentity:
             return FOREVER_MS
         self._is_asking = True
         request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=2**31 - 1)
-        self._client.send(node.node_id, request, timeout_ms=self._request_timeout_ms, on_done=self._on_done)
+        self._client.send(Outgoing(node.node_id, request, self._request_timeout_ms, self._on_done))
         return FOREVER_MS
 
     def _on_done(self, answer: Answer) -> None:

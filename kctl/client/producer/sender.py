@@ -128,7 +128,7 @@ class Sender:
         is_closable = self._close is not None and self._is_all_done  # the last step may have been one without an answer
         if has_more or is_closable or not self._mailbox.may_sleep():
             wait_until_ms = now_ms
-        self._client.poll(max(0, wait_until_ms - self._clock.now_ms()))  # what this turn has taken counts as waited
+        self._client.poll(wait_until_ms)
 
     def _take_events(self) -> bool:
         """Take what the mailbox holds; return whether there may be more."""

@@ -126,8 +126,8 @@ class Member:
                 wanted = manager.poll(now_ms)
                 deadline_at_ms = min(deadline_at_ms, wanted.next_deadline_at_ms)
                 for each in wanted.requests:
-                    self._client.send(each.node_id, each.request, timeout_ms=each.timeout_ms, on_done=each.on_done)
-            self._client.poll(max(0, deadline_at_ms - now_ms))
+                    self._client.send(each)
+            self._client.poll(deadline_at_ms)
         self._client.close()
 
     def leave(self, *, keeps_place: bool = False) -> None:

@@ -16,7 +16,7 @@ def _client(hub: Hub, network: SimNetwork, name: str, address: Address) -> None:
     while hub.now_ms < 500:
         selector.send(1, chance.randbytes(chance.randint(1, 50)))
         hub.sleep_ms(chance.randint(1, 15))
-        for event in selector.poll(chance.randint(0, 5)):
+        for event in selector.poll(hub.now_ms + chance.randint(0, 5)):
             heard += len(event.data) if isinstance(event, Received) else 0
     hub.trace(name, f"heard {heard}")
     selector.shutdown()

@@ -29,7 +29,7 @@ class World:
     def poll_until(self, at_ms: int) -> list[IoEvent]:
         events: list[IoEvent] = []
         while self.hub.now_ms < at_ms:
-            events += self.selector.poll(at_ms - self.hub.now_ms)
+            events += self.selector.poll(at_ms)
         return events
 
     def heard(self, at_ms: int) -> bytes:

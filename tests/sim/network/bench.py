@@ -7,7 +7,8 @@ from kctl.client.cluster import Node
 from kctl.client.config import AdminConfig
 from kctl.client.errors import KafkaError
 from kctl.client.events import Event
-from kctl.client.network.network_client import Answer, NetworkClient
+from kctl.client.network.in_flight import Answer, Outgoing
+from kctl.client.network.network_client import NetworkClient
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse
 from kctl.client.protocol.schema import Response
 from tests.sim.network.scripted_node import ScriptedNode
@@ -39,11 +40,10 @@ class Bench:
     def poll_until(self, condition: Callable[[], bool], *, until_ms: int) -> bool:
         """Poll as an API call does: until the condition holds or its time is up."""
         while not condition():
-            now_ms = self.client.clock.now_ms()
-            if now_ms >= until_ms:
+            if self.client.clock.now_ms() >= until_ms:
                 return False
             self.polls += 1
-            self.client.poll(until_ms - now_ms)
+            self.client.poll(until_ms)
         return True
 
     def connect(self, node_id: int = -1, *, until_ms: int = 60_000) -> bool:
@@ -57,7 +57,7 @@ class Bench:
     def ask(self, node_id: int = -1, *, timeout_ms: int = 1000) -> list[Answer]:
         """Send a Metadata request; the answer will be in the list."""
         answers: list[Answer] = []
-        self.client.send(node_id, MetadataRequest(), timeout_ms=timeout_ms, on_done=answers.append)
+        self.client.send(Outgoing(node_id, MetadataRequest(), timeout_ms, answers.append))
         return answers
 
     def fetch_metadata(self, *, until_ms: int = 60_000) -> Response | KafkaError | None:

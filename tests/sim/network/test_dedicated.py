@@ -2,7 +2,7 @@
 
 from kctl.client.cluster import Node
 from kctl.client.errors import KafkaError
-from kctl.client.network.network_client import Answer
+from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.protocol.api.metadata import MetadataRequest
 from tests.sim.network.bench import Bench, is_metadata
 from tests.sim.virtual import Hub
@@ -25,7 +25,7 @@ def test_it_is_a_connection_of_its_own_that_nothing_else_uses() -> None:
         bench.poll_until(lambda: bench.client.ready(OWN), until_ms=1000)
         assert bench.network.open_connections == 2
         answers: list[Answer] = []
-        bench.client.send(OWN, MetadataRequest(), timeout_ms=1000, on_done=answers.append)
+        bench.client.send(Outgoing(OWN, MetadataRequest(), 1000, answers.append))
         node = bench.client.least_loaded_node()
         assert node is not None
         assert node.node_id != OWN
@@ -44,7 +44,7 @@ def test_it_outlives_the_list_of_nodes_and_follows_its_own_place() -> None:
         bench.client.poll(0)
         assert bench.client.is_ready(OWN), "the same place again changes nothing"
         errors: list[KafkaError | None] = []
-        bench.client.send(OWN, MetadataRequest(), timeout_ms=1000, on_done=lambda answer: errors.append(answer.error))
+        bench.client.send(Outgoing(OWN, MetadataRequest(), 1000, lambda answer: errors.append(answer.error)))
         bench.client.dedicate(Node(OWN, "elsewhere", 1))
         bench.poll_until(lambda: bool(errors), until_ms=1000)
         assert "moved" in str(errors[0])

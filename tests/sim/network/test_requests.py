@@ -3,7 +3,7 @@
 from kctl.client.cluster import Node
 from kctl.client.errors import ConnectionLost, RequestTimeout, UnsupportedVersionError
 from kctl.client.events import Closed, Lost, RequestExpired, RequestSent, ResponseReceived, Throttled
-from kctl.client.network.network_client import Answer
+from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.protocol.api.api_versions import ApiVersionsRequest
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse
 from kctl.client.protocol.api.produce import ProduceRequest
@@ -72,7 +72,7 @@ def test_an_api_that_the_node_lacks_is_told_through_the_answer() -> None:
         bench = Bench(hub)
         bench.connect()
         answers: list[Answer] = []
-        bench.client.send(-1, ProduceRequest(), timeout_ms=1000, on_done=answers.append)
+        bench.client.send(Outgoing(-1, ProduceRequest(), 1000, answers.append))
         assert answers == []
         bench.client.poll(0)
         assert isinstance(answers[0].error, UnsupportedVersionError)
@@ -120,7 +120,7 @@ def test_writing_keeps_a_connection_from_being_idle() -> None:
         bench.connect()
         written: list[Answer] = []
         for _ in range(50):
-            bench.client.send(-1, MetadataRequest(), timeout_ms=1000, on_done=written.append, expect_response=False)
+            bench.client.send(Outgoing(-1, MetadataRequest(), 1000, written.append, expect_response=False))
             bench.nodes[0].answer = lambda _: None
             bench.poll_until(lambda: False, until_ms=hub.now_ms + 100)
         assert bench.seen(Closed) == []

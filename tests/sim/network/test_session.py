@@ -8,7 +8,8 @@ from kctl.client.cluster import Node
 from kctl.client.config import AdminConfig
 from kctl.client.errors import AuthenticationError
 from kctl.client.events import Event, Failed, Lost, Ready, RequestSent
-from kctl.client.network.network_client import Answer, NetworkClient
+from kctl.client.network.in_flight import Answer, Outgoing
+from kctl.client.network.network_client import NetworkClient
 from kctl.client.producer import Producer
 from kctl.client.protocol.api.metadata import MetadataRequest
 from kctl.sandbox import Sandbox
@@ -66,12 +67,12 @@ def ask_until(bench: Bench, until_ms: int, *, every_ms: int) -> list[Answer]:
         client = bench.client()
         while client.clock.now_ms() < until_ms:
             if client.ready(-1):
-                client.send(-1, MetadataRequest(), timeout_ms=1000, on_done=answers.append)
+                client.send(Outgoing(-1, MetadataRequest(), 1000, answers.append))
                 next_at_ms = client.clock.now_ms() + every_ms
                 while client.clock.now_ms() < next_at_ms:
-                    client.poll(next_at_ms - client.clock.now_ms())
+                    client.poll(next_at_ms)
             else:
-                client.poll(every_ms)
+                client.poll(client.clock.now_ms() + every_ms)
         client.close()
 
     bench.hub.spawn("app", app)
@@ -99,13 +100,13 @@ def test_connection_that_paused_past_the_session_is_renewed_before_the_next_requ
     def app() -> None:
         client = bench.client()
         while not client.ready(-1):
-            client.poll(1000)
+            client.poll(client.clock.now_ms() + 1000)
         bench.runtime.driver.wait(bench.runtime.driver.waiter(), 10_000)  # a stopped process: no poll for 10 s
         while not client.ready(-1):
-            client.poll(1000)
-        client.send(-1, MetadataRequest(), timeout_ms=1000, on_done=answers.append)
+            client.poll(client.clock.now_ms() + 1000)
+        client.send(Outgoing(-1, MetadataRequest(), 1000, answers.append))
         while not answers:
-            client.poll(1000)
+            client.poll(client.clock.now_ms() + 1000)
         client.close()
 
     bench.hub.spawn("app", app)
@@ -120,9 +121,9 @@ def test_idle_connection_is_closed_though_its_session_is_renewed() -> None:
     def app() -> None:
         client = bench.client()
         while not client.ready(-1):
-            client.poll(1000)
+            client.poll(client.clock.now_ms() + 1000)
         while client.clock.now_ms() < 20_000:
-            client.poll(1000)
+            client.poll(client.clock.now_ms() + 1000)
         assert client.versions(-1) is None
         client.close()
 
@@ -138,15 +139,15 @@ def test_request_sent_during_the_renewal_is_answered_after_it() -> None:
     def app() -> None:
         client = bench.client()
         while not client.ready(-1):
-            client.poll(1000)
+            client.poll(client.clock.now_ms() + 1000)
         bench.sandbox.start_fault(1, Fault.DELAY, ms=50)
         while len(bench.sent("SaslHandshake")) < 2:
-            client.poll(10_000)
+            client.poll(client.clock.now_ms() + 10_000)
         assert not client.is_ready(-1)
-        client.send(-1, MetadataRequest(), timeout_ms=1000, on_done=answers.append)
+        client.send(Outgoing(-1, MetadataRequest(), 1000, answers.append))
         assert not bench.sent("Metadata")
         while not answers:
-            client.poll(1000)
+            client.poll(client.clock.now_ms() + 1000)
         client.close()
 
     bench.hub.spawn("app", app)
@@ -176,9 +177,9 @@ def test_silent_broker_during_the_renewal_ends_the_connection_after_request_time
     def app() -> None:
         client = bench.client()
         while not client.ready(-1):
-            client.poll(1000)
+            client.poll(client.clock.now_ms() + 1000)
         while client.versions(-1) is not None:
-            client.poll(1000)
+            client.poll(client.clock.now_ms() + 1000)
         client.close()
 
     bench.hub.spawn("app", app)

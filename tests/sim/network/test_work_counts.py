@@ -1,7 +1,7 @@
 """What a turn of a loop takes counts as waited: a wait ends at its instant, however long was worked before it began."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -10,6 +10,7 @@ from kctl.client.consumer.consumer import Consumer
 from kctl.client.consumer.network_loop import NetworkLoop
 from kctl.client.errors import FlushTimeout
 from kctl.client.producer import Producer
+from kctl.client.seams import Runtime, Selectable, SocketOptions
 from kctl.client.teardown import TEARDOWN_MS
 from kctl.sandbox import Fault
 from tests.sim.producer.world import World, run
@@ -31,6 +32,17 @@ class WorkingClock:
 
     def wall_ms(self) -> int:
         return self._clock.wall_ms() + self.worked_ms
+
+    def runtime(self, runtime: Runtime) -> Runtime:
+        """Return the same surroundings by this clock, whose instants the hub reaches earlier by the work done."""
+
+        def make_selector(options: SocketOptions) -> Selectable:
+            selector: Any = runtime.make_selector(options)
+            poll = selector.poll
+            selector.poll = lambda until_ms: poll(until_ms - self.worked_ms)
+            return cast(Selectable, selector)
+
+        return runtime._replace(clock=self, make_selector=make_selector)
 
     def slowed(self, do: Callable[..., Any]) -> Callable[..., Any]:
         """Return the same, which takes `WORK_MS` each time."""
@@ -54,7 +66,7 @@ class WorkingClock:
 def test_a_flush_with_slow_acknowledgements_ends_on_time(part: Callable[[Producer], tuple[Any, str]]) -> None:
     def app(world: World) -> None:
         clock = WorkingClock(world.clock)
-        producer = Producer({"bootstrap.servers": world.bootstrap}, world.runtime._replace(clock=clock))
+        producer = Producer({"bootstrap.servers": world.bootstrap}, clock.runtime(world.runtime))
         producer.send("t", b"a").result()
         for node_id in (1, 2, 3):
             world.sandbox.start_fault(node_id, Fault.FREEZE)
@@ -75,7 +87,7 @@ def test_a_close_of_a_consumer_whose_coordinator_is_silent_gives_up_on_time(
     def app(world: World) -> None:
         clock = WorkingClock(world.clock)
         properties = {"bootstrap.servers": world.bootstrap, "group.id": "g"}
-        consumer = Consumer(properties, world.runtime._replace(clock=clock))
+        consumer = Consumer(properties, clock.runtime(world.runtime))
         consumer.subscribe(["t"])
         while not consumer.assignment:
             consumer.poll(0.1)

@@ -76,7 +76,7 @@ def test_what_is_waited_for_has_a_name() -> None:
             assert isinstance(limit, NextLimit)
             assert limit.at_ms >= hub.now_ms
             names[limit.name] = limit.at_ms
-            prober.poll(IDLE_MS)
+            prober.poll(hub.now_ms + IDLE_MS)
         prober.close()
         assert list(names) == ["--connect-timeout", "--request-timeout", IDLE_WAIT]
         assert names["--connect-timeout"] == 2000

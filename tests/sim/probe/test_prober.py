@@ -54,7 +54,7 @@ class Round:
     def run(self, *hosts: str, until_ms: int = 60_000, **options: object) -> Prober:
         prober = self.begin(*hosts, **options)
         while not prober.is_done and self.hub.now_ms < until_ms:
-            prober.poll(until_ms - self.hub.now_ms)
+            prober.poll(until_ms)
         prober.close("the deadline passed")
         self.hub.run(self.hub.now_ms + 10)
         assert self.network.open_connections == 0

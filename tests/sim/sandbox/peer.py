@@ -67,7 +67,7 @@ class SimPeer:
     def _wait(self, limit_ms: int, is_done: Callable[[], bool]) -> None:
         end_ms = self.hub.now_ms + limit_ms
         while not is_done() and self.hub.now_ms < end_ms:
-            for event in self.selector.poll(end_ms - self.hub.now_ms):
+            for event in self.selector.poll(end_ms):
                 self._take(event)
 
     def _take(self, event: IoEvent) -> None:

@@ -75,13 +75,13 @@ class SimSelector:
             connection.abandon()
         self._events = [event for event in self._events if event.channel != channel]
 
-    def poll(self, timeout_ms: int) -> list[IoEvent]:
-        """Wait in virtual time and return what happened; with 0 only what is due at this instant happens first."""
+    def poll(self, until_ms: int) -> list[IoEvent]:
+        """Wait in virtual time until the instant `until_ms`; if that has passed, only what is due now happens first."""
         if self._is_shut:
             raise RuntimeError(f"{self._name}: poll after shutdown")
         self._hub.count_step(self._name)
         if not self._events and not self._is_woken:
-            self._hub.pause("I/O", self._hub.now_us + max(0, timeout_ms) * MS, self._wait)
+            self._hub.pause("I/O", max(self._hub.now_us, until_ms * MS), self._wait)
             self._pause = None
         self._is_woken = False
         events, self._events = self._events, []

@@ -26,12 +26,12 @@ class AnsweringNetwork(FakeNetwork):
         super().__init__(clock)
         self.answerer = answerer
 
-    def poll(self, timeout_ms: int) -> None:
+    def poll(self, until_ms: int) -> None:
         if not self.sent:
-            super().poll(timeout_ms)
+            super().poll(until_ms)
             return
         sent = self.take()
-        super().poll(min(10, timeout_ms))
+        super().poll(min(self.clock.now_ms() + 10, until_ms))
         self.answerer(sent)
 
 

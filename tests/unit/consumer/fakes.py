@@ -5,20 +5,19 @@ from random import Random
 from typing import cast
 
 from kctl.client.backoff import ExponentialBackoff
-from kctl.client.clock import FOREVER_MS, ManualClock
+from kctl.client.clock import ManualClock
 from kctl.client.cluster import Cluster, Node, PartitionInfo, TopicInfo, TopicPartition
 from kctl.client.cluster_client import ClusterClient, LedgerMark
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.chunk import FetchedChunk
 from kctl.client.consumer.events import ToApplication, ToNetwork
 from kctl.client.consumer.fetched_data import FetchedData
-from kctl.client.consumer.managers.requests import Outgoing
 from kctl.client.consumer.subscription import Subscription
 from kctl.client.errors import Account, BrokerError, KafkaError
 from kctl.client.events import Event
 from kctl.client.metadata import Metadata
-from kctl.client.network.in_flight import Answer, OnDone
-from kctl.client.protocol.schema import Request, Response
+from kctl.client.network.in_flight import Answer, Outgoing
+from kctl.client.protocol.schema import Response
 from kctl.client.protocol.versions import NodeVersions
 from kctl.client.records import Record, RecordBatchBuilder, stamp_batch
 from kctl.client.records.crc import crc32c
@@ -119,7 +118,7 @@ class FakeClient:
         self.network = FakeNetwork()
         self.clock = ManualClock()
         self.sent: list[Outgoing] = []
-        self.polled_ms: list[int] = []
+        self.polled_until_ms: list[int] = []
         self.is_closed = False
         self.told: list[Event] = []
         self.metadata = Metadata(max_age_ms=300_000, backoff=ExponentialBackoff(100, 100, Random(0)))
@@ -136,32 +135,11 @@ class FakeClient:
     def is_refresh_wanted(self) -> bool:
         return self.metadata.due_at_ms() == 0
 
-    def send(
-        self,
-        node_id: int,
-        request: Request,
-        *,
-        timeout_ms: int,
-        on_done: OnDone,
-        max_version: int | None = None,
-        wanted_until_ms: int = FOREVER_MS,
-    ) -> None:
-        self.sent.append(Outgoing(node_id, request, timeout_ms, on_done, max_version, wanted_until_ms=wanted_until_ms))
+    def send(self, outgoing: Outgoing) -> None:
+        self.sent.append(outgoing)
 
-    def ask(
-        self,
-        node_id: int,
-        request: Request,
-        *,
-        timeout_ms: int,
-        on_done: OnDone,
-        max_version: int | None = None,
-        wanted_until_ms: int = FOREVER_MS,
-    ) -> None:
-        self.sent.append(Outgoing(node_id, request, timeout_ms, on_done, max_version, True, wanted_until_ms))
-
-    def poll(self, timeout_ms: int) -> None:
-        self.polled_ms.append(timeout_ms)
+    def poll(self, until_ms: int) -> None:
+        self.polled_until_ms.append(until_ms)
 
     def close(self) -> None:
         self.is_closed = True

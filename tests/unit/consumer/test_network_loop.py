@@ -122,7 +122,7 @@ def test_the_wait_ends_at_the_nearest_deadline() -> None:
     desk = Desk()
     desk.client.clock.advance(300)
     desk.turn(AskTopics(1, None, 1000))
-    assert desk.client.polled_ms == [700]
+    assert desk.client.polled_until_ms == [1000]
 
 
 def test_refused_credentials_are_told_once_until_tried_again() -> None:

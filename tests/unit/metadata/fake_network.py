@@ -13,7 +13,7 @@ from kctl.client.errors import KafkaError
 from kctl.client.metadata import Metadata
 from kctl.client.metadata_updater import MetadataUpdater
 from kctl.client.network.cluster_connection_states import ClusterConnectionStates
-from kctl.client.network.in_flight import Answer, OnDone
+from kctl.client.network.in_flight import Answer, OnDone, Outgoing
 from kctl.client.network.network_client import NetworkClient
 from kctl.client.protocol.schema import Request, Response
 from kctl.client.questions import Questions
@@ -95,25 +95,17 @@ class FakeNetwork(NetworkClient):
     def activity(self) -> str:
         return "connecting"
 
-    def send(
-        self,
-        node_id: int,
-        request: Request,
-        *,
-        timeout_ms: int,
-        on_done: OnDone,
-        expect_response: bool = True,
-        max_version: int | None = None,
-        wanted_until_ms: int = FOREVER_MS,
-    ) -> None:
-        assert node_id in self.up
+    def send(self, outgoing: Outgoing) -> None:
+        assert outgoing.node_id in self.up
+        node_id, request, timeout_ms, on_done, max_version, *_ = outgoing
         self.sent.append(SentRequest(node_id, request, timeout_ms, on_done, self.clock.now_ms(), max_version))
 
     def next_deadline_ms(self) -> int:
         return FOREVER_MS
 
-    def poll(self, timeout_ms: int) -> None:
+    def poll(self, until_ms: int) -> None:
         """Let the time pass that the caller is willing to wait."""
+        timeout_ms = max(0, until_ms - self.clock.now_ms())
         self.polls.append(timeout_ms)
         self.clock.advance(timeout_ms)  # type: ignore[attr-defined]  # a ManualClock
 

@@ -43,18 +43,18 @@ def test_a_fatal_error_is_raised_at_once(client: FakeClient) -> None:
 def test_a_poll_waits_no_longer_than_until_the_metadata_is_due(client: FakeClient) -> None:
     client.metadata.want_topics(["t"])
     client.fake.up = [-1]
-    client.poll(700)
+    client.poll(client.clock.now_ms() + 700)
     client.fake.take().fail(ConnectionRefused("gone"))
-    client.poll(10_000)
+    client.poll(client.clock.now_ms() + 10_000)
     waited_ms = client.fake.polls[-1]
     assert 80 <= waited_ms <= 120
 
 
 def test_the_ledger_tells_the_time_since_a_mark(client: FakeClient) -> None:
-    client.poll(30)
+    client.poll(client.clock.now_ms() + 30)
     mark = client.ledger_mark()
-    client.poll(12)
+    client.poll(client.clock.now_ms() + 12)
     client.metadata.want_topics(["t"])
     client.fake.up = [-1]
-    client.poll(700)
+    client.poll(client.clock.now_ms() + 700)
     assert client.account_since(mark).ledger == ("metadata 700 ms", "connecting 12 ms")

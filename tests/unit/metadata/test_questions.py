@@ -2,7 +2,7 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.client.clock import FOREVER_MS, ManualClock
 from kctl.client.cluster import Node
 from kctl.client.errors import ConnectionLost
-from kctl.client.network.in_flight import Answer
+from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse
 from kctl.client.questions import SILENCE_MS, Questions
 from tests.unit.metadata.fake_network import FakeNetwork
@@ -20,7 +20,7 @@ class Bench:
         self.network.up = [1, 2, 3]
         self.questions = Questions(self.network, self.clock)
         self.answers: list[Answer] = []
-        self.questions.ask(1, MetadataRequest(), timeout_ms=timeout_ms, on_done=self.answers.append, max_version=9)
+        self.questions.ask(Outgoing(1, MetadataRequest(), timeout_ms, self.answers.append, max_version=9))
 
     def run(self) -> int:
         return self.questions.run(self.clock.now_ms())

@@ -4,27 +4,9 @@ from typing import NamedTuple, Protocol
 
 from kctl.client.clock import FOREVER_MS
 from kctl.client.errors import KafkaError
-from kctl.client.network.in_flight import OnDone
-from kctl.client.protocol.schema import Request
+from kctl.client.network.in_flight import Outgoing
 
-
-class Outgoing(NamedTuple):
-    """One request for a node that is ready; `on_done` gets its answer exactly once.
-
-    Attributes:
-        timeout_ms: how long it may stay on the wire: request.timeout.ms, for look-ups also when the call ends before.
-            Its end takes the connection along (docs/decisions/0008).
-        is_for_any: any broker can answer it, so others are asked too when that one keeps silent.
-        wanted_until_ms: when the call ends that looks something up; nothing follows from its answer then.
-    """
-
-    node_id: int
-    request: Request
-    timeout_ms: int
-    on_done: OnDone
-    max_version: int | None = None
-    is_for_any: bool = False
-    wanted_until_ms: int = FOREVER_MS
+__all__ = ["CallManager", "Outgoing", "Poll", "Progress", "RequestManager"]
 
 
 class Poll(NamedTuple):

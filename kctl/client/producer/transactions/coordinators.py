@@ -17,7 +17,7 @@ from kctl.client.cluster import NO_NODE, Node
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ProducerConfig
 from kctl.client.errors import KafkaError
-from kctl.client.network.in_flight import Answer, OnDone
+from kctl.client.network.in_flight import Answer, OnDone, Outgoing
 from kctl.client.producer.transactions.error_table import Meaning, meaning
 from kctl.client.protocol.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from kctl.client.protocol.schema import Request
@@ -92,9 +92,7 @@ class CoordinatorLink:
                     self.lost(answer.error)
             on_done(answer)
 
-        self._client.send(
-            self._connection, request, timeout_ms=self._request_timeout_ms, on_done=done, max_version=max_version
-        )
+        self._client.send(Outgoing(self._connection, request, self._request_timeout_ms, done, max_version))
 
     def answered(self) -> None:
         """Note that it answered as a coordinator does."""
@@ -157,7 +155,7 @@ class CoordinatorLink:
             request.coordinator_keys = [self.key]
         else:
             request.key = self.key
-        self._client.ask(node.node_id, request, timeout_ms=self._request_timeout_ms, on_done=self._on_answer)
+        self._client.send(Outgoing(node.node_id, request, self._request_timeout_ms, self._on_answer, is_for_any=True))
         return FOREVER_MS
 
     def _on_answer(self, answer: Answer) -> None:
