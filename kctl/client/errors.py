@@ -1,36 +1,20 @@
 """Every error a caller can meet, one class each; `retriable` is on the class.
 
     KafkaError
-      BrokerError            a broker answered with an error code: NotCoordinatorError, ... (broker_error_classes.py)
+      BrokerError            a broker answered with an error code: one class for each code in broker_errors.py
         AuthorizationError   the principal lacks an ACL: TopicAuthorizationFailedError, ...
       TransportError         no usable connection: DNS, refused, reset, TLS, SASL, wrong peer
       ProtocolError          RemoteProtocolError: the peer's bytes are wrong; LocalProtocolError: we were misused
       KafkaTimeoutError      a limit passed: which one, its value, and what it was waiting for
       ConfigError            a property is unknown, malformed or impossible
 
-Imports of the client only the clock and what these classes are made of; the classes of broker errors are loaded when
-one is first used. Shown by tests/unit/test_errors.py.
+`retriable` is inherited: where a class sets it to False, no subclass sets it to True. Imports of the client only the
+clock and what these classes are made of. Shown by tests/unit/test_errors.py.
 """
-
-from typing import TYPE_CHECKING
 
 from kctl.client.account import Account as Account  # said twice: this is where everyone imports it from
 from kctl.client.clock import FOREVER_MS
 from kctl.client.kafka_error import KafkaError as KafkaError  # see Account
-
-if TYPE_CHECKING:
-    from kctl.client.broker_error_classes import *  # noqa: F403 - every class of a code, as __getattr__ finds them
-else:
-
-    def __getattr__(name: str) -> type["BrokerError"]:
-        """Return the class of a broker error by its name; loaded only now, because most programs need none."""
-        if name.endswith("Error"):
-            from importlib import import_module
-
-            found = vars(import_module("kctl.client.broker_error_classes")).get(name)
-            if found is not None:
-                return found
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 class ConfigError(KafkaError):
@@ -131,7 +115,7 @@ class BrokerError(KafkaError):
     """A broker answered with an error code.
 
     Attributes: `code` as on the wire, `name` as Kafka spells it, `text` the broker's own words where it sent any.
-    Each code has a subclass in this module: `TOPIC_AUTHORIZATION_FAILED` is TopicAuthorizationFailedError.
+    Each code has a subclass in `kctl.client.broker_errors`: `NOT_COORDINATOR` is NotCoordinatorError.
     """
 
     code: int = -1
@@ -285,6 +269,18 @@ class ConnectionLost(TransportError):
     """The peer closed or reset the connection."""
 
 
+class TlsClosed(ConnectionLost):
+    """The peer closed the connection in the middle of TLS."""
+
+
+class TlsNotAnswered(ConnectionLost):
+    """The peer closed the connection on the first bytes of TLS: a plaintext listener, or a proxy without its broker."""
+
+
+class SaslRequired(ConnectionLost):
+    """The peer closed the connection on the first request of a client without SASL: it wants SASL, or it restarts."""
+
+
 class ConnectTimeout(TransportError):
     """The connection was not ready within its limit (--connect-timeout)."""
 
@@ -295,7 +291,7 @@ class ConnectTimeout(TransportError):
 
 
 class TlsError(TransportError):
-    """The TLS handshake failed: certificate, version, cipher or alert."""
+    """The TLS handshake failed: certificate, version, cipher or alert; never retried."""
 
     retriable = False
 
@@ -340,40 +336,16 @@ class ClientCertificateRefused(TlsAlert):
     """The peer wants a client certificate, or another one than ours."""
 
 
-class TlsClosed(TlsError):
-    """The peer closed the connection in the middle of TLS."""
-
-    retriable = True
-
-
 class AuthenticationError(TransportError):
-    """The broker refused the credentials; retried only where a subclass says so (SaslRequired)."""
+    """The broker refused the credentials; never retried."""
 
     retriable = False
-
-
-class SaslRequired(AuthenticationError):
-    """The broker closed the connection on the first request of a client without SASL.
-
-    Retriable, unlike other authentication errors: a broker that restarts looks the same.
-    """
-
-    retriable = True
 
 
 class WrongPeerError(TransportError):
-    """The server there is no Kafka broker, or uses another security protocol; retried only as TlsNotAnswered."""
+    """The server there is no Kafka broker, or uses another security protocol; never retried."""
 
     retriable = False
-
-
-class TlsNotAnswered(WrongPeerError):
-    """The server closed the connection on the first bytes of TLS, as a plaintext listener does.
-
-    Retriable, unlike WrongPeerError: a proxy whose broker restarts does the same.
-    """
-
-    retriable = True
 
 
 class AdvertisedAddressError(TransportError):

@@ -16,7 +16,7 @@ from typing import IO, Any, Generic, NamedTuple, TypeVar
 
 from kctl.client.clock import Clock, SystemClock
 from kctl.client.errors import KafkaError
-from kctl.pipeline.job_errors import CarriedError, SparkFailedError, SparkSetUpError, carry, restore
+from kctl.pipeline.job_errors import SparkFailedError, SparkSetUpError
 from kctl.pipeline.session import Gateway, Session, SessionOptions, check_installed, check_reachable, last_log_line
 from kctl.pipeline.session_folders import log_beside, session_folder
 from kctl.pipeline.shipping import PythonDescription, check_alike, describe_python
@@ -79,7 +79,7 @@ class Done(NamedTuple, Generic[Result]):
 
     position: int
     result: Result | None
-    error: CarriedError | None
+    error: KafkaError | None
 
 
 class TaskFailure(NamedTuple):
@@ -304,7 +304,7 @@ class _Watcher(Generic[Item, Result]):
         for done in reports:
             if done.error is not None:
                 if all(done.position != failure.position for failure in self.failures):
-                    self.failures.append(TaskFailure(done.position, restore(done.error)))
+                    self.failures.append(TaskFailure(done.position, done.error))
             elif done.position not in self.results:
                 result: Any = done.result
                 self.results[done.position] = result
@@ -358,7 +358,7 @@ def _outcome(position: int, item: Item, attempt: Attempt, work: Callable[[Item, 
     try:
         return Done(position, work(item, attempt), None)
     except KafkaError as e:
-        return Done(position, None, carry(e))
+        return Done(position, None, e)
 
 
 def _reports_param() -> Any:

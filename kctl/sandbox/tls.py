@@ -6,7 +6,7 @@ Shown by tests/loopback/sandbox/test_security.py.
 import ssl
 from collections.abc import Callable
 
-from kctl.client.errors import RemoteProtocolError, TlsError
+from kctl.client.errors import RemoteProtocolError, TlsClosed, TlsError
 from kctl.client.security.tls import TlsChannel
 from kctl.sandbox.seams import Endpoint, Wire
 
@@ -31,7 +31,7 @@ class TlsEnd:
         try:
             self._channel.receive(data)
             plain = self._channel.read() if self._channel.handshake() else b""
-        except (TlsError, RemoteProtocolError) as error:
+        except (TlsError, TlsClosed, RemoteProtocolError) as error:
             self._flush()
             self._on_refused(str(error))
             self._inner.disconnected()

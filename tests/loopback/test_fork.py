@@ -135,7 +135,6 @@ def test_consumer_in_child_refuses_every_call(served: ServedSandbox) -> None:
             "subscribe": (["t"],), "assign": ([T0],), "seek": (T0, 1), "pause": ([T0],), "resume": ([T0],),
             "position": (T0,), "current_lag": (T0,), "committed": ([T0],), "partitions_for": ("t",),
             "beginning_offsets": ([T0],), "end_offsets": ([T0],), "offsets_for_times": ({T0: 1},),
-            "poll_after_metadata": (1,),
         }  # fmt: skip
         names = [name for name in dir(Consumer) if not name.startswith("_")]
 

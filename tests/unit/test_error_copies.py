@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from kctl.client import broker_error_classes, errors
+from kctl.client import broker_errors, errors
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.errors import ApiTimeout, ConnectionRefused, KafkaError
 from tests.unit.error_samples import error_classes, every_error
@@ -27,7 +27,7 @@ def test_samples_cover_every_class() -> None:
     kinds = error_classes()
     declared = {kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, KafkaError)}
     assert declared <= set(kinds)
-    assert set(broker_error_classes.BY_CODE.values()) <= set(kinds)
+    assert set(broker_errors.BY_CODE.values()) <= set(kinds)
     assert [type(error) for error in every_error()] == kinds
 
 

@@ -1,7 +1,20 @@
-"""What the errors of limits say."""
+"""Error classes: `retriable` of subclasses, and the messages of timeouts."""
 
 from kctl.client.clock import FOREVER_MS
-from kctl.client.errors import ApiTimeout, RequestTimeout
+from kctl.client.errors import ApiTimeout, KafkaError, RequestTimeout
+from tests.unit.error_samples import error_classes
+
+
+def test_no_subclass_is_retriable_where_its_base_class_is_declared_not_to_be() -> None:
+    declared = [kind for kind in error_classes() if vars(kind).get("retriable") is False and kind is not KafkaError]
+    broken = [
+        (kind.__name__, base.__name__)
+        for kind in error_classes()
+        for base in declared
+        if issubclass(kind, base) and kind.retriable
+    ]
+    assert len(declared) > 3
+    assert broken == []
 
 
 def test_a_limit_is_told_with_what_was_measured_and_awaited() -> None:

@@ -17,8 +17,7 @@ from kctl.cli.explanations.limits import LIMITS
 from kctl.cli.explanations.page import Page
 from kctl.cli.settings import ENVIRONMENT_PREFIX, KNOWN
 from kctl.client import errors
-from kctl.client.broker_error_classes import BY_CODE
-from kctl.client.broker_errors import ErrorCode
+from kctl.client.broker_errors import BY_CODE, ErrorCode
 from kctl.client.config.foreign import IGNORED, REFUSED
 
 LONGEST_TEXT = 2_000

@@ -36,7 +36,7 @@ from kctl.client.consumer.group_side import GroupSide
 from kctl.client.consumer.lookups import Lookups
 from kctl.client.consumer.network_link import NetworkLink
 from kctl.client.consumer.network_loop import NetworkLoop
-from kctl.client.consumer.subscription import Stage, Subscription
+from kctl.client.consumer.subscription import Subscription
 from kctl.client.consumer.waiting import SESSION_OVER, WaitKind, WaitReason
 from kctl.client.errors import IllegalStateError, InvalidOffsetError
 from kctl.client.events import EventSink
@@ -167,12 +167,6 @@ class ApplicationSide:
             self._is_polling = False
             if group is not None:
                 group.poll_ended()
-
-    def is_placed(self) -> bool:
-        """Return whether there is an assignment, and a position in each partition of it."""
-        if self.group is not None and self.group.subscribed is not None and not self.group.is_member:
-            return False
-        return all(self.subscription.state(tp).stage is Stage.FETCHING for tp in self.subscription)
 
     def _advance(self) -> None:
         """Take what the network said, apply what it changed, and tell it what has been decided since."""

@@ -6,13 +6,12 @@ Never touches a socket. Shown by tests/unit/consumer and, whole, by tests/sim/co
 
 import math
 import re
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from kctl.client.clock import FOREVER_MS, Timer, to_timeout_ms
+from kctl.client.clock import Timer, to_timeout_ms
 from kctl.client.cluster import PartitionInfo, TopicPartition
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.application_side import ApplicationSide
@@ -285,19 +284,6 @@ class Consumer:
         result.given = result.count  # no call, so no KeyboardInterrupt, from here to the caller
         return records
 
-    def poll_after_metadata(self, timeout: Timeout) -> list[ConsumerRecord]:
-        """Wait without any limit for the assignment and its positions, then for records as `poll` does.
-
-        Deprecated: a cluster that is not there keeps this from ever returning; only wakeup() ends the wait.
-        Args: timeout: for the records alone. Source: Java's poll(long), whose semantics KIP-266 leaves as they are.
-        """
-        result = self._poll_after_metadata(timeout)
-        if result is None:
-            return []
-        records = result.records
-        result.given = result.count
-        return records
-
     def poll_chunk(self, timeout: Timeout = None) -> FetchedChunk | None:
         """Return the next fetched chunk undecoded, or None when the timeout passes first.
 
@@ -459,17 +445,6 @@ class Consumer:
         timer = self._timer(timeout)
         self._check_assigned()
         return self._side.poll(self._take_records, timer)
-
-    @for_one_user
-    def _poll_after_metadata(self, timeout: Timeout) -> PollResult | None:
-        warnings.warn(
-            "poll_after_metadata() waits without a limit; use poll(timeout)", DeprecationWarning, stacklevel=4
-        )
-        timeout_ms = to_timeout_ms(timeout, 0)
-        self._check_open()
-        self._check_assigned()
-        self._side.poll(lambda: self._side.is_placed() or None, Timer(self._clock, FOREVER_MS))
-        return self._side.poll(self._take_records, Timer(self._clock, timeout_ms))
 
     @for_one_user
     def _poll_chunk(self, timeout: Timeout) -> PollResult | None:

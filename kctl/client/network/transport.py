@@ -69,7 +69,7 @@ class PlainTransport:
 
 
 class TlsTransport:
-    """Bytes inside a TLS channel; what goes wrong in it raises TlsError."""
+    """Bytes inside a TLS channel; what goes wrong in it raises TlsError or TlsClosed."""
 
     def __init__(self, channel: "TlsChannel") -> None:
         self.channel: TlsChannel | None = channel

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+from kctl.client.broker_errors import FencedInstanceIdError
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.closing import CloseResult
 from kctl.client.consumer.consumer import Consumer, ConsumerRecord
@@ -19,7 +20,6 @@ from kctl.client.consumer.group_events import Offsets
 from kctl.client.consumer.rebalance_listener import RebalanceListener
 from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import (
-    FencedInstanceIdError,
     InvalidOffsetError,
     KafkaError,
     KafkaTimeoutError,

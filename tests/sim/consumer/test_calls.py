@@ -11,7 +11,7 @@ import pytest
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
-from kctl.client.errors import ApiTimeout, IllegalStateError, UnsupportedVersionError, WakeupError
+from kctl.client.errors import ApiTimeout, IllegalStateError, UnsupportedVersionError
 from kctl.client.protocol.api.get_telemetry_subscriptions import (
     GetTelemetrySubscriptionsRequest,
     GetTelemetrySubscriptionsResponse,
@@ -34,7 +34,6 @@ WAITING: dict[str, Callable[[Consumer, Any], object]] = {
     "offsets_for_times": lambda consumer, timeout: consumer.offsets_for_times({T0: 1}, timeout),
     "partitions_for": lambda consumer, timeout: consumer.partitions_for("t", timeout),
     "poll": lambda consumer, timeout: consumer.poll(timeout),
-    "poll_after_metadata": lambda consumer, timeout: consumer.poll_after_metadata(timeout),
     "poll_chunk": lambda consumer, timeout: consumer.poll_chunk(timeout),
     "position": lambda consumer, timeout: consumer.position(T0, timeout),
 }
@@ -69,7 +68,6 @@ def telemetry(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bytes]]:
 
 
 @pytest.mark.parametrize("call", WAITING)
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_negative_timeout_is_refused_and_changes_nothing(scene: GroupScene, call: str) -> None:
     def body() -> None:
         consumer = scene.consumer(group_id=GROUP)
@@ -83,7 +81,7 @@ def test_a_negative_timeout_is_refused_and_changes_nothing(scene: GroupScene, ca
     scene.run(body)
 
 
-@pytest.mark.parametrize("call", sorted(WAITING.keys() - {"poll_after_metadata", "close"}))
+@pytest.mark.parametrize("call", sorted(WAITING.keys() - {"close"}))
 def test_a_timedelta_is_a_timeout_everywhere(scene: GroupScene, call: str) -> None:
     def body() -> None:
         consumer = scene.consumer(group_id=GROUP)
@@ -106,7 +104,6 @@ def test_a_timedelta_is_a_timeout_everywhere(scene: GroupScene, call: str) -> No
 
 
 @pytest.mark.parametrize("call", sorted(WAITING.keys() - {"close"}))
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_every_call_after_close_is_an_illegal_state(scene: GroupScene, call: str) -> None:
     def body() -> None:
         consumer = scene.consumer(group_id=GROUP)
@@ -118,11 +115,10 @@ def test_every_call_after_close_is_an_illegal_state(scene: GroupScene, call: str
     scene.run(body)
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_it_is_an_error_not_to_have_subscribed_or_assigned_before_polling(scene: GroupScene) -> None:
     def body() -> None:
         consumer = scene.consumer(group_id=GROUP)
-        for call in ("poll", "poll_chunk", "poll_after_metadata"):
+        for call in ("poll", "poll_chunk"):
             with pytest.raises(IllegalStateError, match="neither subscribed"):
                 WAITING[call](consumer, 1)
         consumer.assign([T0])
@@ -245,53 +241,6 @@ def test_without_metrics_there_is_no_client_instance_id(scene: GroupScene) -> No
         no_id = pytest.raises(IllegalStateError, match=r"enable\.metrics\.push")
         with scene.consumer(enable_metrics_push=False) as consumer, no_id:
             consumer.client_instance_id(5)
-
-    scene.run(body)
-
-
-# --- the old poll -----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("is_member", [True, False])
-def test_the_old_poll_waits_for_the_assignment_whatever_its_timeout(scene: GroupScene, is_member: bool) -> None:
-    def body() -> None:
-        scene.write(0, 3)
-        for node_id in (1, 2, 3):
-            scene.sandbox.start_fault(node_id, Fault.REFUSE)
-        scene.hub.call_later_ms(100_000, "healer", scene.sandbox.heal)
-        consumer = scene.member("a") if is_member else scene.consumer()
-        if not is_member:
-            consumer.assign([T0])
-        with pytest.warns(DeprecationWarning, match="poll_after_metadata"):
-            got = consumer.poll_after_metadata(0)
-        assert scene.hub.now_ms >= 100_000
-        assert T0 in consumer.assignment
-        assert consumer.waiting_for()[T0].kind.value in ("deliverable", "answer", "connection"), "it has its position"
-        while not got:
-            got = consumer.poll(1)
-        assert [record.offset for record in got] == [0, 1, 2]
-        consumer.close()
-        scene.hub.sleep_ms(20)
-
-    scene.play(body)
-
-
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_the_old_poll_counts_its_timeout_for_records_alone_and_wakeup_ends_it(scene: GroupScene) -> None:
-    def body() -> None:
-        with scene.consumer() as consumer:
-            consumer.assign([T0])
-            assert consumer.poll_after_metadata(0) == []
-            assert scene.elapsed_ms(lambda: consumer.poll_after_metadata(2.5)) == 2500
-            consumer.seek_to_beginning()
-            for node_id in (1, 2, 3):
-                scene.sandbox.start_fault(node_id, Fault.FREEZE)
-            scene.hub.call_later_ms(200_000, "waker", consumer.wakeup)
-            before_ms = scene.hub.now_ms
-            with pytest.raises(WakeupError):
-                consumer.poll_after_metadata(1)
-            assert scene.hub.now_ms - before_ms == 200_000
-            scene.sandbox.heal()
 
     scene.run(body)
 

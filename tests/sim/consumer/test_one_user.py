@@ -34,7 +34,6 @@ CALLS: dict[str, Callable[[Consumer], object]] = {
     "pause": lambda consumer: consumer.pause([T0]),
     "paused": lambda consumer: consumer.paused,
     "poll": lambda consumer: consumer.poll(0),
-    "poll_after_metadata": lambda consumer: consumer.poll_after_metadata(0),
     "poll_chunk": lambda consumer: consumer.poll_chunk(0),
     "position": lambda consumer: consumer.position(T0),
     "resume": lambda consumer: consumer.resume([T0]),

@@ -47,7 +47,7 @@ class TlsChannel:
         except (ValueError, TypeError) as e:
             raise TlsError(f"{self.host!r} is no name to ask a certificate for: {e}") from None
         self._first_bytes = b""
-        self._failure: TlsError | None = None
+        self._failure: TlsError | TlsClosed | None = None
         self.is_established = False
         self.is_closed_by_peer = False
 
@@ -76,7 +76,7 @@ class TlsChannel:
     def handshake(self) -> bool:
         """Go on with the handshake as far as the received bytes allow; return whether it is done.
 
-        Raises: TlsError: a subclass for each cause; the channel is of no further use.
+        Raises: TlsError, TlsClosed: a class for each cause; the channel is of no further use.
         """
         if not self.is_established:
             self.is_established = self._attempt(self._tls.do_handshake)
@@ -85,7 +85,7 @@ class TlsChannel:
     def read(self) -> bytes:
         """Return the application bytes received so far, b"" when there are none yet or the peer has ended.
 
-        Raises: TlsError: a damaged record, an alert, or a connection cut without TLS's own ending.
+        Raises: TlsError: a damaged record or an alert. TlsClosed: the connection ended without close_notify.
         """
         import ssl
 
@@ -173,7 +173,7 @@ class TlsChannel:
             raise self._fail(e) from e
         return True
 
-    def _fail(self, error: "ssl.SSLError") -> TlsError:
+    def _fail(self, error: "ssl.SSLError") -> TlsError | TlsClosed:
         from kctl.client.security.tls.failures import tls_error
 
         self._failure = tls_error(error, self.host, self.peer_chain())

@@ -42,7 +42,7 @@ _ABOUT_OUR_CERTIFICATE = (
 )
 
 
-def tls_error(error: ssl.SSLError, host: str, chain: tuple[PeerCertificate, ...]) -> TlsError:
+def tls_error(error: ssl.SSLError, host: str, chain: tuple[PeerCertificate, ...]) -> TlsError | TlsClosed:
     """Return our error for one of OpenSSL's.
 
     Args: host: whom we asked for; chain: what the peer presented, as far as it got.

@@ -8,8 +8,7 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.explanations.faults import FAULTS
 from kctl.cli.explanations.lookup import ERROR_CLASSES, all_pages, find_pages
 from kctl.cli.settings import KNOWN
-from kctl.client.broker_error_classes import BY_CODE
-from kctl.client.broker_errors import ErrorCode
+from kctl.client.broker_errors import BY_CODE, ErrorCode
 from kctl.client.config.foreign import IGNORED, REFUSED
 from tests.unit.cli.run_in_process import run_in_process
 
