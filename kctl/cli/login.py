@@ -55,7 +55,7 @@ def without_login(profile: "Mapping[str, Setting]", others: "Mapping[str, Settin
     kept = {name: setting for name, setting in profile.items() if not is_of_login(name)}
     has_login = any(is_of_login(name) and name.startswith("sasl.") for name in others)
     if not has_login and PROTOCOL in kept:
-        kept[PROTOCOL] = kept[PROTOCOL]._replace(value=kept[PROTOCOL].value.upper().replace("SASL_", ""))
+        kept[PROTOCOL] = kept[PROTOCOL]._replace(value=kept[PROTOCOL].text.upper().replace("SASL_", ""))
     return kept
 
 
@@ -96,7 +96,7 @@ def with_jaas(by_name: "Mapping[str, Setting]", rank: "Mapping[str, int]") -> "d
         known = ", ".join(MODULES)
         raise ConfigError(f"{USERNAME} needs {MECHANISM}: {known}", key=MECHANISM)
     is_written = user.of_profile or password.of_profile
-    jaas = _jaas(mechanism.value, _quoted(user, is_written), _quoted(password, is_written))
+    jaas = _jaas(mechanism.text, _quoted(user, is_written), _quoted(password, is_written))
     found[JAAS] = password._replace(value=jaas, of_profile=is_written)
     return found
 
@@ -128,11 +128,11 @@ def written_with_jaas(properties: Mapping[str, str]) -> Mapping[str, str]:
     from kctl.cli.settings import Setting
 
     named = {OTHER_NAMES.get(name, name): Setting(value, "", of_profile=True) for name, value in properties.items()}
-    return {name: setting.value for name, setting in with_jaas(named, dict.fromkeys(named, 0)).items()}
+    return {name: setting.text for name, setting in with_jaas(named, dict.fromkeys(named, 0)).items()}
 
 
 def _user_of(jaas: "Setting") -> "Setting | None":
-    entry = read_written_login(jaas.value if jaas.of_profile else escape(jaas.value))
+    entry = read_written_login(jaas.text if jaas.of_profile else escape(jaas.text))
     if entry is None or "username" not in entry.options:
         return None
     return jaas._replace(value=entry.options["username"], of_profile=True)
@@ -149,8 +149,8 @@ def _jaas(mechanism: str, user: str, password: str) -> str:
 def _quoted(setting: "Setting", is_written: bool) -> str:
     """Return a value as it stands between quotes of a login; references stay, for they are quoted when fetched."""
     if not is_written:
-        return in_quotes(setting.value)
-    written = setting.value if setting.of_profile else escape(setting.value)
+        return in_quotes(setting.text)
+    written = setting.text if setting.of_profile else escape(setting.text)
     try:
         pieces = list(split_references(written))
     except ValueError as e:

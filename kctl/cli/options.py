@@ -126,8 +126,8 @@ class Common(NamedTuple):
     @property
     def fail_fast_settings(self) -> Settings:
         """The settings of a command that ends by itself: it fails soon while all bootstrap servers refuse."""
-        settings = self.settings.with_defaults({FAIL_FAST: str(FAIL_FAST_MS)})
-        given = settings.by_name[FAIL_FAST].value
+        settings = self.settings.with_defaults({FAIL_FAST: FAIL_FAST_MS})
+        given = settings.by_name[FAIL_FAST].text
         if self.notices is not None and given.isdecimal():
             from kctl.cli.notices import limit_text
 
@@ -250,7 +250,7 @@ def common(
         "request.timeout.ms": _limit("--request-timeout", request_timeout),
         "security.protocol": Setting(security_protocol, "--security-protocol") if security_protocol else None,
         "bootstrap.servers": Setting(",".join(bootstrap), "--bootstrap") if bootstrap else None,
-        FAIL_FAST: None if fail_fast is None else Setting(str(FAIL_FAST_MS if fail_fast else -1), "--fail-fast"),
+        FAIL_FAST: None if fail_fast is None else Setting(FAIL_FAST_MS if fail_fast else -1, "--fail-fast"),
     }
     given = {name: setting for name, setting in flags.items() if setting is not None}
     chosen = choose_profile(profile, environment.environ)
@@ -301,7 +301,7 @@ def _note_default_ports(shared: Common) -> None:
     servers = shared.settings.by_name.get("bootstrap.servers")
     if servers is None:
         return
-    for entry in servers.value.split(","):
+    for entry in servers.text.split(","):
         if has_no_port(entry.strip()):
             shared.say(
                 f"{shared.environment.program}: note: {servers.origin} {entry.strip()} names no port: "
@@ -321,7 +321,7 @@ def _fetch_references(settings: Settings, chosen: Chosen, environment: Environme
     from kctl.cli.profiles.references import Sources, ask_on_terminal, fetch
 
     sources = Sources(environment.environ, chosen.file.path.parent, environment.clock, ask_on_terminal)
-    return settings.with_references(lambda name, setting: fetch(name, setting.value, setting.origin, sources))
+    return settings.with_references(lambda name, setting: fetch(name, setting.text, setting.origin, sources))
 
 
 def _start_trace(environment: Environment, settings: Settings) -> "Tracer":
@@ -350,7 +350,7 @@ def _start_trace_file(environment: Environment, path: Path) -> "TraceFile":
 
 
 def _limit(flag: str, limit_ms: int | None) -> Setting | None:
-    return None if limit_ms is None else Setting(str(limit_ms), flag)
+    return None if limit_ms is None else Setting(limit_ms, flag)
 
 
 def _shared_parameters() -> dict[str, inspect.Parameter]:

@@ -56,14 +56,21 @@ def has_password(value: str) -> bool:
 
 
 class Setting(NamedTuple):
-    """One value as written, and where it was written: `--api-timeout`, `-X`, `$KCTL_ACKS`, a file's or profile's name.
+    """One value, and where it was written: `--api-timeout`, `-X`, `$KCTL_ACKS`, a file's or profile's name.
 
-    Attributes: of_profile: `${env:NAME}` and the like in it are still to be fetched.
+    Attributes:
+        value: the text as written; of an option with a type, what it was parsed to.
+        of_profile: `${env:NAME}` and the like in it are still to be fetched.
     """
 
-    value: str
+    value: str | int
     origin: str
     of_profile: bool = False
+
+    @property
+    def text(self) -> str:
+        """The value as a .properties file would have it."""
+        return str(self.value)
 
 
 class Settings(NamedTuple):
@@ -81,14 +88,14 @@ class Settings(NamedTuple):
     @property
     def secrets(self) -> tuple[str, ...]:
         """The values that must never be printed, the longest first: one may be a part of another."""
-        found = {setting.value for name, setting in self.by_name.items() if is_secret(name)}
+        found = {setting.text for name, setting in self.by_name.items() if is_secret(name)}
         for setting in self.by_name.values():
-            found.update(passwords_in_urls(setting.value))
+            found.update(passwords_in_urls(setting.text))
         if JAAS in self.by_name:
-            found.update(_of_login(self.by_name[JAAS].value))
+            found.update(_of_login(self.by_name[JAAS].text))
         return tuple(sorted({*found, *self.parts}, key=lambda secret: (-len(secret), secret)))
 
-    def with_defaults(self, defaults: Mapping[str, str]) -> "Settings":
+    def with_defaults(self, defaults: Mapping[str, str | int]) -> "Settings":
         """Return settings in which `defaults` fill the places that the user left open."""
         below = {name: Setting(value, "kctl") for name, value in defaults.items()}
         return self._replace(by_name=below | dict(self.by_name))

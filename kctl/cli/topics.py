@@ -153,7 +153,7 @@ def _admin(common: Common) -> "Iterator[Admin]":
 
     config = common.fail_fast_settings.parse(AdminConfig)
     common.note_ignored(config)
-    with Admin(config.given, events=common.events) as admin:
+    with Admin(config, events=common.events) as admin:
         yield admin
 
 

@@ -85,7 +85,7 @@ def _topic(common: Common, request: BenchRequest) -> Iterator[str]:
         return
     name = f"kctl-bench-{system_runtime().entropy.token_bytes(6).hex()}"
     wanted = NewTopic(name, request.partitions or BROKER_DEFAULT, request.replication_factor or BROKER_DEFAULT)
-    with Admin(common.fail_fast_settings.parse(AdminConfig).given, events=common.events) as admin:
+    with Admin(common.fail_fast_settings.parse(AdminConfig), events=common.events) as admin:
         is_there = True
         try:
             try:
@@ -293,7 +293,7 @@ class _Bench:
     def _new_producer(self) -> "Producer":
         from kctl.client.producer import Producer  # wanted by some measurements only
 
-        return Producer(self._config.given, events=self._common.events)
+        return Producer(self._config, events=self._common.events)
 
     def _new_consumer(self) -> "Consumer":
         from kctl.client.consumer.consumer import Consumer  # wanted by some measurements only

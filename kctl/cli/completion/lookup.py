@@ -150,7 +150,7 @@ def _admin(given: Given, call_ms: int) -> "AbstractContextManager[Admin]":
     from kctl.client.clock import SystemClock
     from kctl.client.config import AdminConfig
 
-    limits = {"default.api.timeout.ms": Setting(str(call_ms), "--api-timeout")}
+    limits = {"default.api.timeout.ms": Setting(call_ms, "--api-timeout")}
     joined = {"bootstrap.servers": ",".join(given.get("--bootstrap", ()))}
     joined["security.protocol"] = "".join(given.get("--security-protocol", ())[-1:])
     flags = {name: Setting(value, "") for name, value in joined.items() if value} | limits
@@ -163,16 +163,16 @@ def _admin(given: Given, call_ms: int) -> "AbstractContextManager[Admin]":
     if chosen is not None:
         sources = Sources(os.environ, chosen.file.path.parent, SystemClock())
         settings = settings.with_references(lambda name, setting: _fetch_quietly(name, setting, sources))
-    return Admin(settings.parse(AdminConfig).given)
+    return Admin(settings.parse(AdminConfig))
 
 
 def _fetch_quietly(name: str, setting: "Setting", sources: "Sources") -> "Fetched":
     """Return what a value of a profile stands for; what would run a program or ask somebody is not done for a Tab."""
     from kctl.cli.profiles.references import fetch, references
 
-    if any(each.kind not in QUIET_SOURCES for each in references(setting.value)):
+    if any(each.kind not in QUIET_SOURCES for each in references(setting.text)):
         raise LookupError(name)
-    return fetch(name, setting.value, setting.origin, sources)
+    return fetch(name, setting.text, setting.origin, sources)
 
 
 _FINDERS: dict[str, Callable[[Given, int], Iterable[str]]] = {

@@ -27,7 +27,7 @@ def admin_of(common: Common) -> Iterator[Admin]:
     """The admin client of this run."""
     config = common.fail_fast_settings.parse(AdminConfig)
     common.note_ignored(config)
-    with Admin(config.given, events=common.events) as admin:
+    with Admin(config, events=common.events) as admin:
         yield admin
 
 

@@ -149,7 +149,7 @@ def task_properties(settings: Mapping[str, Setting], *, is_local: bool) -> dict[
 
     found: dict[str, object] = {}
     for name, setting in settings.items():
-        found[name] = setting.value
+        found[name] = setting.text
         if is_local or name not in SECRET_NAMES:
             continue
         if setting.origin.startswith("$"):

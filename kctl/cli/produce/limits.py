@@ -24,7 +24,7 @@ def bound_delivery(settings: Settings) -> Settings:
         _value(settings, "request.timeout.ms", ProducerConfig.request_timeout_ms.default), api_ms - linger_ms
     )
     limits = {"delivery.timeout.ms": api_ms, "linger.ms": linger_ms, "request.timeout.ms": request_ms}
-    return settings.with_flags({name: Setting(str(limit_ms), _API) for name, limit_ms in limits.items()})
+    return settings.with_flags({name: Setting(limit_ms, _API) for name, limit_ms in limits.items()})
 
 
 def _value(settings: Settings, name: str, default: int) -> int:

@@ -82,7 +82,7 @@ class _Producing:
         self._transactional_id = config.transactional_id
         self._is_open = self._is_committed = False
         self._total_bytes = self._inputs.total_bytes
-        self._producer = Producer(config.given, self._runtime, events=common.events)
+        self._producer = Producer(config, self._runtime, events=common.events)
         self._status = SendStatus(
             common.environment, self._runtime.clock, self._runtime.driver, self._figures, wanted=self._wants_status()
         )

@@ -78,16 +78,16 @@ def show_settings(common: Common, output: Output, *, origin: bool, named: str | 
 def shown_value(name: str, setting: Setting) -> str:
     """Return a value without any secret in it: of those, only references are shown."""
     if not setting.value or not is_secret(name):
-        return mask_urls(setting.value)
+        return mask_urls(setting.text)
     if name == JAAS:
         return _shown_login(setting)
-    return setting.value if setting.of_profile and is_reference(setting.value) else HIDDEN
+    return setting.text if setting.of_profile and is_reference(setting.text) else HIDDEN
 
 
 def _shown_login(setting: Setting) -> str:
-    written = setting.value if setting.of_profile else escape(setting.value)
+    written = setting.text if setting.of_profile else escape(setting.text)
     if is_reference(written):
-        return setting.value
+        return setting.text
     entry = read_written_login(written)
     if entry is None:
         return HIDDEN

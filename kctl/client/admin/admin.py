@@ -47,7 +47,7 @@ class Admin:
     calls about several items return `Results` with the fate of each.
 
     Args:
-        config: Kafka property names and values; `bootstrap.servers` is required.
+        config: Kafka property names and values, or a parsed AdminConfig; `bootstrap.servers` is required.
         runtime: the surroundings; None is the real ones.
         events: told of every connection attempt.
     Raises: ConfigError: a property is unknown, malformed or impossible.
@@ -56,7 +56,11 @@ class Admin:
     _warns_if_dropped = False
 
     def __init__(
-        self, config: Mapping[str, object], runtime: Runtime | None = None, *, events: EventSink = ignore_events
+        self,
+        config: Mapping[str, object] | AdminConfig,
+        runtime: Runtime | None = None,
+        *,
+        events: EventSink = ignore_events,
     ) -> None:
         self.config = AdminConfig.parse(config)
         runtime = runtime or system_runtime()

@@ -37,8 +37,8 @@ class BaseConfig:
         cls.PROPERTIES = {**cls.PROPERTIES, **declared}
 
     @classmethod
-    def parse(cls, properties: Mapping[str, object]) -> Self:
-        """Return the config that the properties describe.
+    def parse(cls, properties: Mapping[str, object] | Self) -> Self:
+        """Return the config that the properties describe; one that was parsed before is returned as it is.
 
         Args:
             properties: values by Kafka property name, as str or as native bool, int or list; None = not given.
@@ -46,6 +46,10 @@ class BaseConfig:
             ConfigError: an unknown name (with the nearest known one), a value of the wrong type or out of bounds,
                 or two values that cannot both hold.
         """
+        if isinstance(properties, cls):
+            return properties
+        if isinstance(properties, BaseConfig):
+            raise TypeError(f"a {cls.__name__} or a mapping, not a {type(properties).__name__}")
         config = cls()
         config.values = {name: declared.default for name, declared in cls.PROPERTIES.items()}
         config.given = {}

@@ -60,7 +60,7 @@ class Consumer:
     what was given last, unless that was committed since: the record of a loop, or all of a poll.
 
     Args:
-        config: Kafka property names and values.
+        config: Kafka property names and values, or a parsed ConsumerConfig.
         runtime: clock, threads and sockets; None for the system's.
         events: gets every connection event, on the network thread.
         prefetch_bytes: how much may lie fetched and undelivered, over all partitions.
@@ -78,7 +78,7 @@ class Consumer:
         prefetch_bytes: int = PREFETCH_BYTES,
         max_decompressed_bytes: int = DEFAULT_MAX_DECOMPRESSED_BYTES,
     ) -> None:
-        self._config = config if isinstance(config, ConsumerConfig) else ConsumerConfig.parse(config)
+        self._config = ConsumerConfig.parse(config)
         runtime = runtime or system_runtime()
         self._clock = runtime.clock
         self._one_user = OneUser(runtime.driver)

@@ -53,7 +53,7 @@ class Producer:
     """Sends records to topics; safe to use from several threads.
 
     Args:
-        config: Kafka property names and values; `bootstrap.servers` is required.
+        config: Kafka property names and values, or a parsed ProducerConfig; `bootstrap.servers` is required.
         runtime: the surroundings; None is the real ones.
         events: told of every connection attempt.
     Raises:
@@ -63,7 +63,11 @@ class Producer:
     _warns_if_dropped = False
 
     def __init__(
-        self, config: Mapping[str, object], runtime: Runtime | None = None, *, events: EventSink = ignore_events
+        self,
+        config: Mapping[str, object] | ProducerConfig,
+        runtime: Runtime | None = None,
+        *,
+        events: EventSink = ignore_events,
     ) -> None:
         self.config = ProducerConfig.parse(config)
         runtime = runtime or system_runtime()

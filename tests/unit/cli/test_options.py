@@ -49,10 +49,10 @@ def test_everything_given() -> None:
     )  # fmt: skip
     assert dict(common.settings.by_name) == {
         "bootstrap.servers": Setting("a:1,b:2,c:3", "--bootstrap"),
-        "default.api.timeout.ms": Setting("5000", "--api-timeout"),
-        "max.block.ms": Setting("5000", "--api-timeout"),
-        "socket.connection.setup.timeout.ms": Setting("500", "--connect-timeout"),
-        "request.timeout.ms": Setting("60000", "--request-timeout"),
+        "default.api.timeout.ms": Setting(5000, "--api-timeout"),
+        "max.block.ms": Setting(5000, "--api-timeout"),
+        "socket.connection.setup.timeout.ms": Setting(500, "--connect-timeout"),
+        "request.timeout.ms": Setting(60000, "--request-timeout"),
         "security.protocol": Setting("SSL", "--security-protocol"),
         "client.id": Setting("me", "-X"),
     }

@@ -2,12 +2,17 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from kctl.client.admin import Admin
 from kctl.client.config import KINDS, AdminConfig, ClientConfig, ConsumerConfig, ProducerConfig
 from kctl.client.config.foreign import IGNORED, REFUSED
+from kctl.client.consumer.consumer import Consumer
 from kctl.client.errors import ConfigError
+from kctl.client.producer import Producer
 
 HERE: dict[str, object] = {"bootstrap.servers": "a:9092"}
 
@@ -41,6 +46,22 @@ def test_none_is_not_given() -> None:
     config = ClientConfig.parse({**HERE, "request.timeout.ms": None})
     assert not config.is_given(ClientConfig.request_timeout_ms)
     assert config.request_timeout_ms == 30_000
+
+
+def test_parse_of_a_parsed_config_returns_it_and_refuses_another_kind() -> None:
+    config = ProducerConfig.parse(HERE)
+    assert ProducerConfig.parse(config) is config
+    with pytest.raises(TypeError, match="a ConsumerConfig or a mapping, not a ProducerConfig"):
+        ConsumerConfig.parse(config)  # type: ignore[arg-type]  # what the test is about
+
+
+@pytest.mark.parametrize(
+    ("client", "kind"), [(Admin, AdminConfig), (Consumer, ConsumerConfig), (Producer, ProducerConfig)]
+)
+def test_every_client_accepts_a_parsed_config(client: Callable[[object], Any], kind: type[ClientConfig]) -> None:
+    with client(kind.parse({"bootstrap.servers": "127.0.0.1:1", "request.timeout.ms": 7000})) as made:
+        config = made._config if client is Consumer else made.config
+        assert config.request_timeout_ms == 7000
 
 
 def test_a_config_does_not_change() -> None:
