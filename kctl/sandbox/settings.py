@@ -35,7 +35,9 @@ class ClusterSettings(NamedTuple):
     """The feature transaction.version: below 2 an epoch lasts longer than a transaction (before KIP-890)."""
     transaction_max_timeout_ms: int = 900_000
     transaction_marker_delay_ms: int = 0
-    """How long a decided transaction stays incomplete: the milliseconds that Kafka takes to write its markers."""
+    """How long a decided transaction stays incomplete: the milliseconds that Kafka takes to write its markers.
+
+    They are written one after the other: records may count before the offsets that belong to them do."""
     connections_max_reauth_ms: int = 0
     """How long an authentication is good for (KIP-368); 0 means for as long as the connection."""
 

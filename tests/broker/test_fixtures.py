@@ -6,7 +6,7 @@ from tests.brokers import wire
 from tests.brokers.cluster import KafkaCluster
 from tests.brokers.requirements import have
 from tests.brokers.security import every_way_in
-from tests.brokers.waiting import wait_until
+from tests.brokers.waiting import wait_for_markers, wait_until
 from tests.conformance.foreign import (
     BINARY_CLIENTS,
     CONFLUENT,
@@ -132,6 +132,7 @@ def test_an_aborted_transaction_is_hidden_from_the_committed_view(
     transaction = {"transactional.id": topic}
     need(client).produce(bootstrap, topic, aborted, properties={**transaction, "exchange.abort": "true"})
     client.produce(bootstrap, topic, committed, properties=transaction)
+    wait_for_markers(bootstrap, topic)
     for reader in BINARY_CLIENTS:
         assert contents(need(reader).consume(bootstrap, topic, 3)) == contents(aborted + committed)
         assert contents(reader.consume(bootstrap, topic, 2, "read_committed")) == contents(committed)

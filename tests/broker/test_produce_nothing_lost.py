@@ -22,6 +22,7 @@ from tests.broker.producing import PARTITIONS, CommandRun, LibraryRun, Told, che
 from tests.broker.transacting import Copier, TransactionEnd, Transactions, check_transactions
 from tests.brokers.cluster import KafkaCluster
 from tests.brokers.requirements import have
+from tests.brokers.waiting import wait_for_markers
 from tests.conformance.foreign import CONFLUENT, JAVA
 
 BLOWS = int(os.environ.get("KCTL_SOAK_BLOWS", "3"))
@@ -132,10 +133,12 @@ def test_transactions_of_processes_are_seen_whole_or_not_at_all(story: Story) ->
     bugs = [end for end in story.transactions if end.code == ExitCode.UNEXPECTED]
     assert bugs == []
     assert story.transactions[-1].code == 0, story.transactions[-1]
+    wait_for_markers(story.kafka.bootstrap(), story.topics[3])
     seen = JAVA.consume_all(story.kafka.bootstrap(), story.topics[3], "read_committed", deadline_s=READ_S)
     check_transactions(story.transactions, seen)
 
 
 def test_a_copy_has_each_record_once(story: Story) -> None:
+    wait_for_markers(story.kafka.bootstrap(), story.topics[4])
     seen = JAVA.consume_all(story.kafka.bootstrap(), story.topics[4], "read_committed", deadline_s=READ_S)
     check_log(story.library._replace(offsets={}), seen)

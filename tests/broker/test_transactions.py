@@ -16,6 +16,7 @@ from kctl.client.errors import (
 )
 from kctl.client.producer import Producer
 from tests.brokers.cluster import KafkaCluster
+from tests.brokers.waiting import wait_for_markers
 from tests.conformance.foreign.client import ExchangeClient
 from tests.conformance.foreign.java import JAVA
 
@@ -31,6 +32,7 @@ def producer(kafka: KafkaCluster, name: str, **properties: object) -> Producer:
 def seen(kafka: KafkaCluster, topic: str, isolation: str = "read_committed") -> list[bytes]:
     """Return what a kctl consumer reads from start to the end that this isolation lets it see."""
     properties = {"bootstrap.servers": kafka.bootstrap(), "isolation.level": isolation}
+    wait_for_markers(kafka.bootstrap(), topic)
     with Consumer(properties) as consumer:
         partitions = [TopicPartition(topic, info.partition) for info in consumer.partitions_for(topic)]
         consumer.assign(partitions)
@@ -79,7 +81,8 @@ def test_transactions_without_records(any_kafka: KafkaCluster, end: str) -> None
         if end == "begun only":
             writer.begin_transaction()
         writer.close(10)
-    with Consumer({"bootstrap.servers": any_kafka.bootstrap(), "group.id": topic}) as consumer:
+    stable = {"bootstrap.servers": any_kafka.bootstrap(), "group.id": topic, "isolation.level": "read_committed"}
+    with Consumer(stable) as consumer:
         found = consumer.committed(list(offset))[TopicPartition(topic, 0)]
     assert (found is not None and found.offset == 5) == (end == "offsets only")
 
@@ -200,6 +203,7 @@ def test_read_process_write_with_a_member_and_one_that_is_left_behind(any_kafka:
         "auto.offset.reset": "earliest",
         "enable.auto.commit": False,
         "max.poll.records": 10,
+        "isolation.level": "read_committed",
         "session.timeout.ms": 10_000,
     }
     writer = producer(any_kafka, "tx-copier")
@@ -252,5 +256,6 @@ def test_the_java_consumer_sees_the_same(any_kafka: KafkaCluster, foreign: Excha
                 writer.abort_transaction()
             else:
                 writer.commit_transaction()
+    wait_for_markers(any_kafka.bootstrap(), topic)
     found = foreign.consume(any_kafka.bootstrap(), topic, 2, "read_committed")
     assert [record.value for record in found] == [b"0", b"2"]

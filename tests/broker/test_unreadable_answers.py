@@ -68,6 +68,7 @@ def test_transactions_complete_after_unreadable_answers(any_kafka: KafkaCluster,
         assert producer.close(10).transaction is None
         assert proxy.damaged == [INIT_PRODUCER_ID, *apis]
     assert seen(any_kafka, topic) == ([b"0", b"1", b"2"] if is_committed else [])
-    with Consumer({"bootstrap.servers": any_kafka.bootstrap(), "group.id": topic}) as consumer:
+    stable = {"bootstrap.servers": any_kafka.bootstrap(), "group.id": topic, "isolation.level": "read_committed"}
+    with Consumer(stable) as consumer:
         found = consumer.committed([TopicPartition(topic, 0)])[TopicPartition(topic, 0)]
         assert (found.offset if found else None) == (2 if is_committed else None)

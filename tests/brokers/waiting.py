@@ -6,7 +6,11 @@ Must not be used for what a test asserts about time. Shown by tests/broker/test_
 import threading
 from collections.abc import Callable
 
+from kctl.client.admin import LATEST, Admin
 from kctl.client.clock import SystemClock, Timer
+from kctl.client.cluster import TopicPartition
+
+MARKERS_BOUND_MS = 30_000
 
 
 class WaitTimeout(Exception):
@@ -26,3 +30,15 @@ def wait_until(is_done: Callable[[], bool], timeout_ms: int, what: str, interval
         if timer.is_expired:
             raise WaitTimeout(f"{what}: not within {timeout_ms} ms")
         pause.wait(interval_ms / 1000)
+
+
+def wait_for_markers(bootstrap: str, topic: str) -> None:
+    """Return once no transaction is open in a topic: brokers acknowledge a commit before they write its markers."""
+    with Admin({"bootstrap.servers": bootstrap}) as admin:
+        asked = {TopicPartition(topic, number): LATEST for number in admin.describe_topics([topic])[topic].partitions}
+
+        def has_none() -> bool:
+            stable = admin.list_offsets(asked, isolation_level="read_committed")
+            return stable.done == admin.list_offsets(asked).done
+
+        wait_until(has_none, MARKERS_BOUND_MS, f"the markers of transactions in {topic}")

@@ -10,6 +10,7 @@ import pytest
 
 from tests.brokers.cluster import KafkaCluster
 from tests.brokers.requirements import have
+from tests.brokers.waiting import wait_for_markers
 from tests.conformance.foreign import BINARY_CLIENTS, CONFLUENT, JAVA, ForeignClient
 from tests.conformance.foreign.kctl_client import KCTL
 from tests.conformance.foreign.record import ForeignRecord, contents
@@ -101,5 +102,6 @@ def test_transactions_of_others_are_seen_as_their_isolation_says(
     transaction = {"transactional.id": topic}
     installed(writer).produce(bootstrap, topic, aborted, properties={**transaction, "exchange.abort": "true"})
     writer.produce(bootstrap, topic, committed, properties=transaction)
+    wait_for_markers(bootstrap, topic)
     assert contents(KCTL.consume(bootstrap, topic, 3)) == contents([*aborted, *committed])
     assert contents(KCTL.consume(bootstrap, topic, 1, "read_committed")) == contents(committed)

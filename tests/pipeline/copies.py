@@ -6,10 +6,8 @@ Shown by the tests that use it.
 import json
 from pathlib import Path
 
-from kctl.client.cluster import TopicPartition
-from kctl.client.consumer.consumer import Consumer
 from tests.brokers.cluster import KafkaCluster
-from tests.brokers.waiting import wait_until
+from tests.brokers.waiting import wait_for_markers
 from tests.cli.processes import Ended, running
 from tests.pipeline.exports import Row, on_topic
 
@@ -25,17 +23,9 @@ def run_job(*arguments: str) -> Ended:
 
 
 def committed_rows(kafka: KafkaCluster, topic: str) -> list[Row]:
-    """Return what a read_committed consumer sees, by partition and offset, once no transaction is open.
-
-    A broker answers a commit before the markers are in all partitions.
-    """
-    committed = {**kafka.client_properties(), "isolation.level": "read_committed"}
-    with Consumer(committed) as behind, Consumer(kafka.client_properties()) as ahead:
-        asked = [TopicPartition(topic, each.partition) for each in ahead.partitions_for(topic)]
-        wait_until(
-            lambda: behind.end_offsets(asked) == ahead.end_offsets(asked), 30_000, f"{topic} without transactions"
-        )
-    return on_topic(committed, topic)
+    """Return what a read_committed consumer sees, by partition and offset, once no transaction is open."""
+    wait_for_markers(kafka.bootstrap(), topic)
+    return on_topic({**kafka.client_properties(), "isolation.level": "read_committed"}, topic)
 
 
 def content(rows: list[Row]) -> list[tuple[object, ...]]:

@@ -10,7 +10,7 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.producer import Producer
 from tests.brokers.cluster import KafkaCluster
-from tests.brokers.waiting import wait_until
+from tests.brokers.waiting import wait_for_markers, wait_until
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -80,6 +80,7 @@ def write_transactions(kafka: KafkaCluster) -> str:
                 producer.abort_transaction()
             else:
                 producer.commit_transaction()
+    wait_for_markers(kafka.bootstrap(), topic)
     return topic
 
 

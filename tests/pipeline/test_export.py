@@ -15,6 +15,7 @@ from kctl.pipeline.ranges import Selection
 from kctl.pipeline.running import Progress
 from kctl.pipeline.session import Session
 from tests.brokers.cluster import KafkaCluster
+from tests.brokers.waiting import wait_for_markers
 from tests.pipeline.exports import in_export, on_topic, produce, rows_of
 
 # PySpark leaves sockets to the garbage collector.
@@ -104,6 +105,7 @@ def test_transactions_leave_gaps_and_what_was_aborted_is_left_out(
                 producer.send(topic, b"%d" % number)
             producer.flush()
             (producer.commit_transaction if is_kept else producer.abort_transaction)()
+    wait_for_markers(kafka_newest.bootstrap(), topic)
     request = request_for(kafka_newest, tmp_path / "x", topic)
     committed = {**request.properties, "isolation.level": "read_committed"}
     result = export(request._replace(properties=committed), session=session)

@@ -27,7 +27,7 @@ from kctl.pipeline.record_diff import KINDS, Sample
 from kctl.pipeline.running import Attempt, Progress
 from kctl.pipeline.session import Session
 from tests.brokers.cluster import KafkaCluster
-from tests.brokers.waiting import wait_until
+from tests.brokers.waiting import wait_for_markers, wait_until
 from tests.pipeline.copies import committed_rows, content, delete_records
 from tests.pipeline.exports import produce
 from tests.pipeline.processes import JobProcess
@@ -124,6 +124,7 @@ def test_what_the_source_aborted_stays_out_and_gaps_are_passed(kafka_newest: Kaf
                 producer.commit_transaction()
             else:
                 producer.abort_transaction()
+    wait_for_markers(kafka_newest.bootstrap(), topic)
     request = mirroring(kafka_newest, topic, f"{topic}-copy")
     first, again = mirror(request, session=session), mirror(request, session=session)
     assert (first.records, first.offsets, again.offsets) == (2, 8, 0)
@@ -140,7 +141,7 @@ def test_a_driver_that_is_killed_is_gone_on_with(kafka_newest: KafkaCluster, ses
 
         def copied() -> int:
             target = MirrorTarget(f"{topic}-copy", f"kctl-mirror.killed.{topic}")
-            return sum(each.offset for each in committed_offsets(admin, target, 2).values() if each is not None)
+            return sum(each.offset for each in committed_offsets(admin, target, range(2)).values() if each is not None)
 
         try:
             job.wait_for(lambda: copied() > 0, "the first transaction")

@@ -366,7 +366,7 @@ class _Watch:
             committed: dict[TopicPartition, int] = {}
             for topic, target in self._plan.targets.items():
                 count = 1 + max((each.partition for each in self._plan.ranges if each.topic == topic), default=-1)
-                for number, offset in committed_offsets(self._admin, target, count, LOOK_TIMEOUT_S).items():
+                for number, offset in committed_offsets(self._admin, target, range(count), LOOK_TIMEOUT_S).items():
                     committed[TopicPartition(topic, number)] = 0 if offset is None else offset.offset
         except KafkaError:  # the tasks report what is wrong, by their own timeouts
             return self._done

@@ -5,18 +5,19 @@ A position is written in the transaction that holds its records, twice: as the o
 `kctl-mirror-positions`. Brokers delete offsets of groups without members after offsets.retention.minutes (7 days by
 default); the record stays, and is looked up where the group has no offset for a partition that is not empty. A position
 names the topics on both sides by their ids.
-Shown by tests/pipeline/test_mirror.py and test_recreated_topics.py.
+Shown by tests/sim/pipeline/test_mirror_positions.py, tests/pipeline/test_mirror.py and test_recreated_topics.py.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from kctl.client.admin import LATEST, Admin, NewTopic
+from kctl.client.admin import EARLIEST, LATEST, Admin, NewTopic
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition
 from kctl.client.committed_offset import OffsetAndMetadata
 from kctl.client.errors import BrokerError
+from kctl.client.seams import Runtime
 from kctl.pipeline.ranges import OffsetRange, Selection, plan_ranges
 from kctl.pipeline.resume_point import NO_LOG_END, ResumePoint
 
@@ -70,43 +71,48 @@ class Positions(NamedTuple):
 
 
 def find_positions(
-    admin: Admin, properties: Mapping[str, object], targets: Mapping[str, MirrorTarget], counts: Mapping[str, int]
+    admin: Admin,
+    properties: Mapping[str, object],
+    targets: Mapping[str, MirrorTarget],
+    counts: Mapping[str, int],
+    runtime: Runtime | None = None,
 ) -> Positions:
     """Return how far each partition is mirrored.
+
+    The transaction of a killed run may stay open until transaction.timeout.ms, so the first request does not wait for
+    transactions to end. Only partitions that seem to have lost their position are requested again with
+    require_stable: the markers of a transaction that was just committed may not have reached the group yet.
 
     Args:
         admin, properties: of the target's cluster.
         targets: by topic of the source; those that are missing in the target left out.
         counts: of the partitions of each topic of the source.
     """
-    found: dict[TopicPartition, MirrorPosition] = {}
-    absent: dict[TopicPartition, TopicPartition] = {}
-    for topic, target in targets.items():
-        for number, offset in committed_offsets(admin, target, counts[topic]).items():
-            source = TopicPartition(topic, number)
-            position = None if offset is None else position_of(offset)
-            if position is not None and position.is_of(target):
-                found[source] = position
-            else:
-                absent[TopicPartition(target.topic, number)] = source
-    ends = admin.list_offsets(dict.fromkeys(absent, LATEST))
-    ends.raise_first()
-    written = {tp: source for tp, source in absent.items() if ends[tp].offset > 0}
-    kept = _kept_positions(properties) if written else {}
-    for tp, source in written.items():
+    partitions = [TopicPartition(topic, number) for topic in targets for number in range(counts[topic])]
+    found = _group_positions(admin, targets, partitions, require_stable=False)
+    unknown = _with_committed_data(admin, targets, [tp for tp in partitions if tp not in found])
+    kept = _kept_positions(properties, runtime) if unknown else {}
+    for source in unknown:
         target = targets[source.topic]
-        position = kept.get(_key(target, tp.partition))
+        position = kept.get(_key(target, source.partition))
         if position is not None and position.is_of(target):
             found[source] = position
-    return Positions(found, [source for source in written.values() if source not in found])
+    unknown = {tp: data for tp, data in unknown.items() if tp not in found and _has_records(properties, data, runtime)}
+    found |= _group_positions(admin, targets, unknown, require_stable=True)
+    return Positions(found, [tp for tp in unknown if tp not in found])
 
 
 def committed_offsets(
-    admin: Admin, target: MirrorTarget, count: int, timeout: float | None = None
+    admin: Admin,
+    target: MirrorTarget,
+    numbers: Iterable[int],
+    timeout: float | None = None,
+    *,
+    require_stable: bool = False,
 ) -> dict[int, OffsetAndMetadata | None]:
-    """Return what the group has for each partition; None where it has no offset, or its offset has expired."""
-    asked = [TopicPartition(target.topic, number) for number in range(count)]
-    found = admin.list_group_offsets(target.group_id, asked, timeout=timeout)
+    """Return what the group has for some partitions; None where it has no offset, or its offset has expired."""
+    asked = [TopicPartition(target.topic, number) for number in numbers]
+    found = admin.list_group_offsets(target.group_id, asked, require_stable=require_stable, timeout=timeout)
     found.raise_first()
     return {tp.partition: found[tp] for tp in asked}
 
@@ -132,20 +138,60 @@ def create_positions_topic(admin: Admin) -> None:
         raise error
 
 
-def _kept_positions(properties: Mapping[str, object]) -> dict[bytes, MirrorPosition]:
+def _group_positions(
+    admin: Admin, targets: Mapping[str, MirrorTarget], partitions: Iterable[TopicPartition], *, require_stable: bool
+) -> dict[TopicPartition, MirrorPosition]:
+    """Return the positions that the groups have for partitions of the source, those of deleted targets left out."""
+    numbers: dict[str, list[int]] = {}
+    for topic, number in partitions:
+        numbers.setdefault(topic, []).append(number)
+    found: dict[TopicPartition, MirrorPosition] = {}
+    for topic, some in numbers.items():
+        offsets = committed_offsets(admin, targets[topic], some, require_stable=require_stable)
+        for number, offset in offsets.items():
+            position = None if offset is None else position_of(offset)
+            if position is not None and position.is_of(targets[topic]):
+                found[TopicPartition(topic, number)] = position
+    return found
+
+
+def _with_committed_data(
+    admin: Admin, targets: Mapping[str, MirrorTarget], partitions: Iterable[TopicPartition]
+) -> dict[TopicPartition, OffsetRange]:
+    """Return the offsets before the first open transaction of each target that has any, by partition of the source."""
+    asked = {tp: TopicPartition(targets[tp.topic].topic, tp.partition) for tp in partitions}
+    ends = admin.list_offsets(dict.fromkeys(asked.values(), LATEST), isolation_level="read_committed")
+    ends.raise_first()
+    starts = admin.list_offsets(dict.fromkeys(asked.values(), EARLIEST))
+    starts.raise_first()
+    ranges = {tp: OffsetRange(*target, starts[target].offset, ends[target].offset) for tp, target in asked.items()}
+    return {tp: each for tp, each in ranges.items() if each.end_offset > 0}
+
+
+def _has_records(properties: Mapping[str, object], data: OffsetRange, runtime: Runtime | None) -> bool:
+    """Whether a partition has, or had, records that were not aborted; its first transaction may have been killed."""
+    from kctl.pipeline.range_reader import read_range
+
+    if data.start_offset > 0:
+        return True
+    reading = {**properties, "isolation.level": "read_committed"}
+    return next(read_range(reading, data, ("offset",), runtime=runtime), None) is not None
+
+
+def _kept_positions(properties: Mapping[str, object], runtime: Runtime | None) -> dict[bytes, MirrorPosition]:
     """Return the last position of each key in the positions topic; none where there is no such topic."""
     from kctl.pipeline.range_reader import read_range
 
     reading = {**properties, "isolation.level": "read_committed"}
     try:
-        ranges = plan_ranges(reading, Selection(topics=(POSITIONS_TOPIC,)))
+        ranges = plan_ranges(reading, Selection(topics=(POSITIONS_TOPIC,)), runtime=runtime)
     except BrokerError as error:
         if error.code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             raise
         return {}
     found: dict[bytes, MirrorPosition] = {}
     for each in ranges:
-        for batch in read_range(reading, each, ("key", "value")):
+        for batch in read_range(reading, each, ("key", "value"), runtime=runtime):
             for key, value in zip(batch.column("key").to_pylist(), batch.column("value").to_pylist(), strict=True):
                 position = _position_in(value)
                 if key is not None and position is not None:

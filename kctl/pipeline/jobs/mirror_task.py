@@ -1,6 +1,6 @@
 """A task of `mirror`: one partition of the source, read and produced to the target in transactions; runs on a worker.
 
-Shown by tests/pipeline/test_mirror.py, worker killed in the middle included.
+Shown by tests/sim/pipeline/test_mirror_positions.py and tests/pipeline/test_mirror.py, which kills workers and drivers.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kctl.client.admin import Admin
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.group_events import GroupMetadata
+from kctl.client.seams import Runtime
 from kctl.pipeline.jobs.mirror_positions import MirrorPosition, MirrorTarget, position_of, write_position
 from kctl.pipeline.ranges import OffsetRange
 from kctl.pipeline.references import resolve
@@ -44,15 +45,20 @@ class Mirrored(NamedTuple):
     transactions: int
 
 
-def mirror_range(task: MirrorTask, _attempt: Attempt) -> Mirrored:
-    """Read what is left of a range and write it to the target; runs on a worker."""
+def mirror_range(task: MirrorTask, _attempt: Attempt, runtime: Runtime | None = None) -> Mirrored:
+    """Read what is left of a range and write it to the target; runs on a worker.
+
+    Returns once every reader with isolation.level=read_committed sees the records and the position: a commit returns
+    before the markers of its transaction are written, and the next init_transactions() of its id after that.
+    """
     from kctl.client.producer import Producer
     from kctl.pipeline.range_reader import RangeReader
 
     properties = resolve(task.target_properties)
-    with Producer(_writing(properties, f"{task.target.group_id}-{task.range.partition}")) as producer:
+    writing = _writing(properties, f"{task.target.group_id}-{task.range.partition}")
+    with Producer(writing, runtime) as producer:
         producer.init_transactions()  # from here on no earlier attempt can commit any more
-        start = start_offset(task, properties)
+        start = start_offset(task, properties, runtime)
         if start >= task.range.end_offset:
             return Mirrored(0, 0)
         reader = RangeReader(
@@ -60,11 +66,15 @@ def mirror_range(task: MirrorTask, _attempt: Attempt) -> Mirrored:
             task.range._replace(start_offset=start),
             COLUMNS,
             fail_on_data_loss=not task.allow_loss,
+            runtime=runtime,
         )
         try:
-            return _copy(task, producer, reader)
+            mirrored = _copy(task, producer, reader)
         finally:
             reader.close()
+    with Producer(writing, runtime) as producer:
+        producer.init_transactions()
+    return mirrored
 
 
 def _writing(properties: Mapping[str, object], transactional_id: str) -> dict[str, object]:
@@ -74,13 +84,13 @@ def _writing(properties: Mapping[str, object], transactional_id: str) -> dict[st
     return writing_properties({**given, "transactional.id": transactional_id, "enable.idempotence": "true"})
 
 
-def start_offset(task: MirrorTask, properties: dict[str, object]) -> int:
+def start_offset(task: MirrorTask, properties: dict[str, object], runtime: Runtime | None = None) -> int:
     """Return where to continue: an earlier attempt of this task may have come further than the driver knew.
 
     An offset that was committed for a target topic that was deleted since does not count.
     """
     target = TopicPartition(task.target.topic, task.range.partition)
-    with Admin(properties) as admin:
+    with Admin(properties, runtime) as admin:
         found = admin.list_group_offsets(task.target.group_id, [target], require_stable=True)
         found.raise_first()
         committed = found[target]

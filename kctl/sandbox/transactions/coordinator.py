@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from kctl.sandbox.cluster import Cluster, ClusterNode
 
 _TIMEOUT = "transaction.timeout.ms"
-_MARKERS = "markers"
 
 
 class Transactions:
@@ -232,6 +231,7 @@ class Transactions:
         transactional_id = transaction.transactional_id
         timers = self._timers_of(transactional_id)
         timers.cancel(_TIMEOUT)
+        delay_ms = self._cluster.settings.transaction_marker_delay_ms
         markers = self._markers[transactional_id] = Markers(
             self._cluster,
             self.offsets,
@@ -240,14 +240,16 @@ class Transactions:
             lambda: self._completed(transaction),
             commit=transaction.state is State.PREPARE_COMMIT,
             coordinator_epoch=self._epochs.get(transactional_id, 0),
+            are_delayed=delay_ms > 0,
         )
         if transactional_id in self._held:
             markers.hold()
-        delay_ms = self._cluster.settings.transaction_marker_delay_ms
-        if delay_ms:
-            timers.start(_MARKERS, delay_ms, markers.write)
-        else:
+        if not delay_ms:
             markers.write()
+            return
+        count = max(1, len(transaction.partitions))
+        for number in range(1, count + 1):
+            timers.start(f"marker {number}", delay_ms * number // count, markers.write_next)
 
     def _completed(self, transaction: Transaction) -> None:
         del self._markers[transaction.transactional_id]

@@ -37,11 +37,14 @@ class Markers:
         *,
         commit: bool,
         coordinator_epoch: int,
+        are_delayed: bool = False,
     ) -> None:
+        """Begin; where they are delayed, each `write_next` lets one more partition have its marker."""
         self._cluster = cluster
         self._offsets = offsets
         self._producer = producer
         self._left: dict[TopicPartition, _Written | None] = dict.fromkeys(partitions)
+        self._delayed = partitions[::-1] if are_delayed else []
         self._done = done
         self._commit = commit
         self._coordinator_epoch = coordinator_epoch
@@ -57,12 +60,18 @@ class Markers:
         self._is_writing = True
         self._stop_watching()
         for one in list(self._left):
-            if self._is_done(one):
+            if one not in self._delayed and self._is_done(one):
                 del self._left[one]
         self._is_writing = False
         if not self._left:
             self._is_stopped = True
             self._done()
+
+    def write_next(self) -> None:
+        """Write one marker more of those that are delayed."""
+        if self._delayed:
+            self._delayed.pop()
+        self.write()
 
     def _is_done(self, at: TopicPartition) -> bool:
         """Write one marker, or write it again, if that is needed and possible; return whether it counts."""

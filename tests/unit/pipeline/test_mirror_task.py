@@ -37,7 +37,7 @@ def test_start_offset_ignores_position_of_deleted_target(
     monkeypatch: pytest.MonkeyPatch, committed: OffsetAndMetadata | None, start: int
 ) -> None:
     class FakeAdmin:
-        def __init__(self, properties: dict[str, object]) -> None:
+        def __init__(self, properties: dict[str, object], _runtime: None) -> None:
             assert properties == {}
 
         def __enter__(self) -> Self:
