@@ -89,7 +89,8 @@ OPTIONS = {
 """What commands with the shared options may import besides: names and kinds of properties, no client."""
 NETWORK = {
     "kctl.client.backoff", "kctl.client.cluster", "kctl.client.metadata", "kctl.client.metadata_updater",
-    "kctl.client.lifetime", "kctl.client.network", "kctl.client.protocol", "kctl.client.questions", "kctl.client.seams",
+    "kctl.client.lifetime", "kctl.client.network", "kctl.client.protocol", "kctl.client.questions",
+    "kctl.client.requests", "kctl.client.seams",
     "kctl.client.topic_names",
 }  # fmt: skip
 CLIENT = NETWORK | {"kctl.client.cluster_client", "kctl.client.committed_offset"}
@@ -129,7 +130,10 @@ VERIFY = EXPORT | {"kctl.pipeline.fingerprints", "kctl.pipeline.record_diff"}
 RUNS: list[tuple[tuple[str, ...], set[str]]] = [
     (("consume", "t"), HELP["consume"] | CLIENT | CONSUMER | {"kctl.cli.view"}),
     (("consume", "t", "-o", "strat"), HELP["consume"]),
-    (("produce", "t"), HELP["produce"] | CLIENT | PRODUCER | {"kctl.cli.private_file", "kctl.cli.view"}),
+    (
+        ("produce", "t"),
+        (HELP["produce"] | CLIENT | PRODUCER | {"kctl.cli.private_file", "kctl.cli.view"}) - {"kctl.client.requests"},
+    ),
     (("produce", "t", "-f", "%k%v"), HELP["produce"] | {"kctl.client.records"}),
     (("probe",), HELP["probe"] | NETWORK | {"kctl.client.probe"}),
     (("topics", "list"), HELP["topics"] | CLIENT | {"kctl.cli.overtime", "kctl.client.admin"}),

@@ -10,14 +10,16 @@ from typing import TypeVar
 
 from kctl.client.admin.call import Call, Follow, any_node
 from kctl.client.admin.results import Results
-from kctl.client.broker_errors import ErrorCode, broker_error
+from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import Node
 from kctl.client.cluster_client import ClusterClient
-from kctl.client.errors import BrokerError, KafkaError, RemoteProtocolError, RequestTimeout, TransportError
+from kctl.client.errors import BrokerError, KafkaError, RequestTimeout, TransportError
 from kctl.client.network.in_flight import Answer
-from kctl.client.protocol.api.find_coordinator import Coordinator as FoundCoordinator
-from kctl.client.protocol.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from kctl.client.protocol.api.find_coordinator import FindCoordinatorResponse
 from kctl.client.protocol.schema import Request, Response
+from kctl.client.protocol.versions import NodeVersions
+from kctl.client.requests.coordinator import ELSEWHERE
+from kctl.client.requests.find_coordinator import KeyType, coordinators_in, find_coordinator
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -27,14 +29,8 @@ Build = Callable[[int, list[str]], Request]
 Read = Callable[[Response], Mapping[str, V | KafkaError]]
 """Takes a node's answer apart: the fate of each group in it."""
 
-GROUP = 0
-"""FindCoordinator's key type of groups."""
-FIRST_VERSION_WITH_KEYS = 4
 UNKNOWN_LOOKS = 3
 """A topic is new to the coordinator for a moment; after so many looks that do not find it, it is not there."""
-
-ELSEWHERE = frozenset({ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE})
-"""Codes that mean that the node asked is not, or no longer, the coordinator."""
 
 
 class Coordinators:
@@ -136,40 +132,28 @@ class Coordinators:
         missing = [group_id for group_id in group_ids if group_id not in self._found]
         while missing:
             answers = self._look_up(missing)
-            for group_id, one in answers.items():
-                if one.error_code:
-                    what = f"FindCoordinator of group {group_id}"
-                    failed[group_id] = broker_error(one.error_code, what, one.error_message or None)
+            for group_id, found in answers.items():
+                if isinstance(found, Node):
+                    self._found[group_id] = found.node_id
                 else:
-                    self._found[group_id] = one.node_id
+                    failed[group_id] = found
             missing = [group_id for group_id in missing if group_id not in answers]
         return failed
 
-    def _look_up(self, missing: Sequence[str]) -> dict[str, FoundCoordinator | FindCoordinatorResponse]:
-        """Ask any node about all of them, or about the first where it takes but one; return what it says of each."""
-        takes_many = False
+    def _look_up(self, missing: Sequence[str]) -> dict[str, Node | KafkaError]:
+        """Ask any node about all of them, or about the first where it takes but one."""
+        versions: NodeVersions | None = None
 
         def route(client: ClusterClient) -> int | None:
-            nonlocal takes_many
+            nonlocal versions
             node_id = any_node(client)
-            takes_many = node_id is not None and self._call.speaks(
-                node_id, FindCoordinatorRequest, FIRST_VERSION_WITH_KEYS
-            )
+            versions = None if node_id is None else client.network.versions(node_id)
             return node_id
 
-        def build(_timeout_ms: int) -> Request:
-            if takes_many:
-                return FindCoordinatorRequest(key_type=GROUP, coordinator_keys=list(missing))
-            return FindCoordinatorRequest(key_type=GROUP, key=missing[0])
-
-        response = self._call.ask(route, build, FindCoordinatorResponse)
-        if not takes_many:
-            return {missing[0]: response}
-        answers = {one.key: one for one in response.coordinators}
-        forgotten = [group_id for group_id in missing if group_id not in answers]
-        if forgotten:
-            raise RemoteProtocolError(f"FindCoordinator: the answer says nothing about group {forgotten[0]}")
-        return dict(answers)
+        response = self._call.ask(
+            route, lambda _timeout_ms: find_coordinator(KeyType.GROUP, missing, versions), FindCoordinatorResponse
+        )
+        return coordinators_in(response, KeyType.GROUP, missing)
 
 
 def _build_for(build: Build, node_id: int, groups: list[str], _timeout_ms: int) -> Request:

@@ -29,12 +29,14 @@ from kctl.client.consumer.group_events import (
 )
 from kctl.client.consumer.managers.commits import CommitManager
 from kctl.client.consumer.managers.committed import CommittedManager
-from kctl.client.consumer.managers.coordinator import Coordinator
+from kctl.client.consumer.managers.leaders import may_pass
 from kctl.client.consumer.managers.membership import Membership
 from kctl.client.consumer.managers.membership_classic import ClassicMembership
 from kctl.client.consumer.managers.membership_consumer import ConsumerMembership
-from kctl.client.consumer.managers.requests import Outgoing, RequestManager
 from kctl.client.events import AutoCommitFailed, MembershipLost
+from kctl.client.network.in_flight import Outgoing
+from kctl.client.requests.coordinator import HELD, PROMPT, Coordinator
+from kctl.client.requests.request import RequestManager
 from kctl.client.seams import Entropy
 
 logger = logging.getLogger("kctl.client.consumer")
@@ -56,7 +58,15 @@ class GroupDesk:
         report: Callable[[ToApplication], None],
         reset: Callable[[ResolvePosition], None],
     ) -> None:
-        coordinator = Coordinator(config, group_id, client, chance)
+        coordinator = Coordinator(
+            config,
+            client,
+            chance,
+            group_id,
+            may_pass,
+            connections=(PROMPT, HELD),
+            patience_ms=config.session_timeout_ms // 2,
+        )
         self._group_id = group_id
         self._client = client
         self._report_further = report

@@ -40,10 +40,10 @@ from kctl.client.consumer.group_desk import GroupDesk
 from kctl.client.consumer.group_events import AskCommitted, CommitSync, GroupToNetwork, GroupWaiting
 from kctl.client.consumer.managers import CallManager, FetchManager, OffsetsManager, RequestManager, TopicsManager
 from kctl.client.consumer.managers.leaders import Leaders
-from kctl.client.consumer.managers.requests import Outgoing
 from kctl.client.consumer.managers.telemetry import TelemetryManager
 from kctl.client.errors import CloseTimeout, KafkaError
 from kctl.client.events import PositionReset
+from kctl.client.network.in_flight import Outgoing
 from kctl.client.seams import Entropy, Waiter
 
 

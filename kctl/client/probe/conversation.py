@@ -12,7 +12,7 @@ Shown by tests/sim/probe and, with real brokers, tests/broker/test_probe.py.
 import re
 from collections.abc import Callable, Sequence
 
-from kctl.client.broker_errors import ErrorCode, broker_error
+from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import NO_NODE, Node
 from kctl.client.events import Phase
 from kctl.client.network import connect_errors
@@ -25,14 +25,14 @@ from kctl.client.protocol.api.describe_configs import (
     DescribeConfigsResource,
     DescribeConfigsResponse,
 )
-from kctl.client.protocol.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from kctl.client.protocol.api.find_coordinator import FindCoordinatorResponse
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from kctl.client.protocol.schema import Request, Response
+from kctl.client.requests.find_coordinator import KeyType, coordinators_in, find_coordinator
 
 _BROKER = 4
 _NO_SUCH_BROKER = "-2"
 _EXPECTED_ID = re.compile(r"expected (\d+)")
-_GROUP = 0
 _NEWEST_WITHOUT_NAME = 2
 """From version 3 on ApiVersions has to name the client's software, which the handshake did."""
 COORDINATOR_PATIENCE_MS = 5000
@@ -63,7 +63,7 @@ class Conversation:
         resource = DescribeConfigsResource(resource_type=_BROKER, resource_name=_NO_SUCH_BROKER, configuration_keys=[])
         self._questions.append(DescribeConfigsRequest(resources=[resource]))
         if group is not None:
-            self._questions.append(_coordinator_of(group))
+            self._questions.append(find_coordinator(KeyType.GROUP, [group], connection.versions))
             topic = MetadataRequestTopic(name=_OFFSETS_TOPIC)
             self._questions.append(MetadataRequest(topics=[topic], allow_auto_topic_creation=False))
 
@@ -87,8 +87,6 @@ class Conversation:
                     raise connect_errors.controller(self._report.target)
                 continue
             version = versions.choose(type(question))
-            if isinstance(question, FindCoordinatorRequest):
-                question = _fitting(question, version)
             self._connection.send(
                 question, version, now_ms=now_ms, deadline_at_ms=deadline_at_ms, on_done=_answers_come_from_receive
             )
@@ -114,7 +112,7 @@ class Conversation:
             self._patient_until_ms = now_ms + COORDINATOR_PATIENCE_MS
         if found.error is not None and found.error.retriable and now_ms < self._patient_until_ms:
             self.again_at_ms = min(now_ms + _AGAIN_AFTER_MS, self._patient_until_ms)
-            self._questions.insert(0, _coordinator_of(found.group_id))
+            self._questions.insert(0, find_coordinator(KeyType.GROUP, [found.group_id], self._connection.versions))
 
     def _on_metadata(self, response: MetadataResponse, elapsed_ms: int) -> None:
         brokers = tuple(Node(b.node_id, b.host, b.port, b.rack) for b in response.brokers)
@@ -166,17 +164,6 @@ def _answers_come_from_receive(_: Answer) -> None:
     """Do nothing: whoever feeds the connection hands the answer to `on_answer`."""
 
 
-def _coordinator_of(group: str) -> FindCoordinatorRequest:
-    return FindCoordinatorRequest(key=group, key_type=_GROUP, coordinator_keys=[group])
-
-
-def _fitting(request: FindCoordinatorRequest, version: int) -> FindCoordinatorRequest:
-    """Return the request in the form that its version has: one key before version 4, a list from then on."""
-    if version >= 4:
-        return FindCoordinatorRequest(key_type=request.key_type, coordinator_keys=request.coordinator_keys)
-    return FindCoordinatorRequest(key_type=request.key_type, key=request.key)
-
-
 def _own_id(response: DescribeConfigsResponse) -> int | None:
     for result in response.results:
         if result.error_code == ErrorCode.INVALID_REQUEST:
@@ -186,11 +173,8 @@ def _own_id(response: DescribeConfigsResponse) -> int | None:
 
 
 def _coordinator(response: FindCoordinatorResponse, group: str) -> CoordinatorReport:
-    found = response.coordinators[0] if response.coordinators else response
-    if found.error_code != ErrorCode.NONE:
-        error = broker_error(found.error_code, f"FindCoordinator of group {group}", found.error_message)
-        return CoordinatorReport(group, None, error)
-    return CoordinatorReport(group, Node(found.node_id, found.host, found.port), None)
+    found = coordinators_in(response, KeyType.GROUP, [group])[group]
+    return CoordinatorReport(group, found, None) if isinstance(found, Node) else CoordinatorReport(group, None, found)
 
 
 def _with_partition(report: CoordinatorReport, response: MetadataResponse) -> CoordinatorReport:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kctl.client.consumer.managers.coordinator import Coordinator
+from kctl.client.requests.coordinator import Coordinator
 from tests.sim.chaos.memory import grown
 
 _LEAK: list[object] = []

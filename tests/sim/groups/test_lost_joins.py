@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from kctl.client.consumer.managers.coordinator import HELD, PROMPT
 from kctl.client.events import Event, RequestSent
+from kctl.client.requests.coordinator import HELD, PROMPT
 from tests.sim.groups.scene import GROUP, GroupScene
 from tests.sim.virtual import Hub
 

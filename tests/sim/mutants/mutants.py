@@ -104,7 +104,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant("keeps what the group took", _KIP_848, "            self._offer({}, is_lost=True)", "            pass"),
     Mutant(
         "lost coordinator stays",
-        f"{_MANAGERS}/coordinator.py",
+        "kctl/client/requests/coordinator.py",
         "        self._node = None\n        self.is_doubted = False",
         "        self.is_doubted = False",
     ),

@@ -1,17 +1,16 @@
 """A coordinator that is there, and answers when the test says so; the network side of a group without a network."""
 
 from kctl.client.broker_errors import broker_error
-from kctl.client.consumer.managers.coordinator import HELD, PROMPT
-from kctl.client.consumer.managers.requests import Outgoing
 from kctl.client.errors import KafkaError
-from kctl.client.network.in_flight import OnDone
+from kctl.client.network.in_flight import OnDone, Outgoing
 from kctl.client.protocol.schema import Request
+from kctl.client.requests.coordinator import HELD, PROMPT
 
 
 class ReadyCoordinator:
     """Fits `Coordinator` by shape."""
 
-    group_id = "g"
+    key = "g"
     waiting_for = "waiting for the coordinator of group g"
     is_doubted = False
 

@@ -11,11 +11,9 @@ from kctl.client.consumer.group_events import (
     GroupToApplication,
     Subscribe,
 )
-from kctl.client.consumer.managers.coordinator import PROMPT, Coordinator
 from kctl.client.consumer.managers.membership_consumer import ConsumerMembership
-from kctl.client.consumer.managers.requests import Outgoing
 from kctl.client.errors import KafkaError
-from kctl.client.network.in_flight import OnDone
+from kctl.client.network.in_flight import OnDone, Outgoing
 from kctl.client.protocol.api.consumer_group_heartbeat import (
     Assignment,
     ConsumerGroupHeartbeatRequest,
@@ -23,6 +21,7 @@ from kctl.client.protocol.api.consumer_group_heartbeat import (
     TopicPartitions,
 )
 from kctl.client.protocol.schema import Request
+from kctl.client.requests.coordinator import PROMPT, Coordinator
 from tests.unit.consumer.fakes import TOPIC_ID, FakeClient, Ones, answer, chance, config, topic
 
 INTERVAL_MS = 5000
@@ -40,7 +39,7 @@ def shared(number: int, *given: TopicPartition) -> AssignmentChanged:
 class ScriptedCoordinator:
     """A coordinator that is there, unless the test says otherwise."""
 
-    group_id = "g"
+    key = "g"
     waiting_for = "waiting for the coordinator of group g"
 
     def __init__(self) -> None:

@@ -9,15 +9,15 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.assignors import MemberSubscription
 from kctl.client.consumer.assignors.protocol import decode_subscription, encode_assignment, encode_subscription
 from kctl.client.consumer.group_events import AssignmentChanged, GroupFailed, SessionConfirmed, Subscribe
-from kctl.client.consumer.managers.coordinator import HELD, PROMPT, Coordinator
 from kctl.client.consumer.managers.membership_classic import ClassicMembership
-from kctl.client.consumer.managers.requests import Outgoing
 from kctl.client.errors import RequestTimeout
+from kctl.client.network.in_flight import Outgoing
 from kctl.client.protocol.api.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kctl.client.protocol.api.join_group import JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember
 from kctl.client.protocol.api.leave_group import LeaveGroupRequest
 from kctl.client.protocol.api.sync_group import SyncGroupRequest, SyncGroupResponse
 from kctl.client.protocol.schema import Request
+from kctl.client.requests.coordinator import HELD, PROMPT, Coordinator
 from tests.unit.consumer.coordination import ReadyCoordinator
 from tests.unit.consumer.fakes import T0, T1, FakeClient, Reports, answer, chance, config, fail, topic
 

@@ -8,16 +8,16 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.client.consumer.events import CallDone
 from kctl.client.consumer.group_events import CommitAsync, CommitDone, CommitSync, OffsetAndMetadata
 from kctl.client.consumer.managers.commits import CommitManager
-from kctl.client.consumer.managers.coordinator import PROMPT, Coordinator
 from kctl.client.consumer.managers.membership import MemberIdentity, Membership
-from kctl.client.consumer.managers.requests import Outgoing
 from kctl.client.errors import ApiTimeout, CommitFailedError, ConnectionLost, KafkaError
+from kctl.client.network.in_flight import Outgoing
 from kctl.client.protocol.api.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitResponse,
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
 )
+from kctl.client.requests.coordinator import PROMPT, Coordinator
 from tests.unit.consumer.coordination import ReadyCoordinator
 from tests.unit.consumer.fakes import T0, T1, TOPIC_ID, Reports, answer, chance, config, fail
 

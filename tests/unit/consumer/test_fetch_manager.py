@@ -3,8 +3,8 @@ from kctl.client.cluster import NO_NODE, NO_TOPIC_ID, TopicPartition
 from kctl.client.consumer.events import Fetched, GiveBack, PartitionFailed, StartFetch, Waiting
 from kctl.client.consumer.managers.fetch import FetchManager
 from kctl.client.consumer.managers.leaders import Leaders
-from kctl.client.consumer.managers.requests import Outgoing
 from kctl.client.errors import AuthenticationError, ConnectionLost, ConnectionRefused
+from kctl.client.network.in_flight import Outgoing
 from kctl.client.protocol.api.fetch import (
     AbortedTransaction,
     FetchableTopicResponse,

@@ -6,9 +6,9 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import NO_TOPIC_ID, TopicPartition
 from kctl.client.consumer.events import StartFetch, Waiting
 from kctl.client.consumer.managers.fetch_sessions import FINAL_EPOCH, GOODBYE_MS, LAST_EPOCH, Asked, FetchSession
-from kctl.client.consumer.managers.requests import Outgoing
 from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import ConnectionLost
+from kctl.client.network.in_flight import Outgoing
 from kctl.client.protocol.api.fetch import FetchableTopicResponse, FetchResponse, PartitionData
 from kctl.client.protocol.codec import encode
 from tests.unit.consumer.fakes import T0, T1, T2, TOPIC_ID, FakeClient, answer, batch, fail, topic

@@ -11,9 +11,9 @@ from kctl.client.consumer.group_events import (
     Subscribe,
 )
 from kctl.client.consumer.managers.membership import MemberIdentity
-from kctl.client.consumer.managers.requests import Outgoing
 from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import ConnectionLost
+from kctl.client.network.in_flight import Outgoing
 from kctl.client.protocol.api.consumer_group_heartbeat import (
     Assignment,
     ConsumerGroupHeartbeatRequest,

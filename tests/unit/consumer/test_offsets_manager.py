@@ -15,8 +15,8 @@ from kctl.client.consumer.events import (
 )
 from kctl.client.consumer.managers.leaders import Leaders
 from kctl.client.consumer.managers.offsets import OffsetsManager
-from kctl.client.consumer.managers.requests import Outgoing
 from kctl.client.errors import AuthenticationError, ConnectionLost, RemoteProtocolError
+from kctl.client.network.in_flight import Outgoing
 from kctl.client.protocol.api.list_offsets import (
     ListOffsetsPartitionResponse,
     ListOffsetsRequest,

@@ -5,8 +5,8 @@ import pytest
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import PartitionInfo, TopicInfo, TopicPartition
 from kctl.client.consumer.events import Fetched, PartitionFailed, StartFetch, Truncated
-from kctl.client.consumer.managers.requests import Outgoing
 from kctl.client.errors import ConnectionLost, ConnectionRefused
+from kctl.client.network.in_flight import Outgoing
 from kctl.client.protocol.api.offset_for_leader_epoch import (
     EpochEndOffset,
     OffsetForLeaderEpochRequest,

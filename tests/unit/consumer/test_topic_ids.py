@@ -1,8 +1,8 @@
 """TopicIds: names from the metadata, else from any broker, by id."""
 
-from kctl.client.consumer.managers.requests import Outgoing
 from kctl.client.consumer.managers.topic_ids import TopicIds
 from kctl.client.errors import ConnectionLost
+from kctl.client.network.in_flight import Outgoing
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse, MetadataResponseTopic
 from tests.unit.consumer.fakes import TOPIC_ID, FakeClient, answer, chance, config, fail, topic
 

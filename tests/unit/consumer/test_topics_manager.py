@@ -1,8 +1,8 @@
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.consumer.events import AskTopics, CallDone
-from kctl.client.consumer.managers.requests import Outgoing
 from kctl.client.consumer.managers.topics import TopicsManager
 from kctl.client.errors import ConnectionLost
+from kctl.client.network.in_flight import Outgoing
 from kctl.client.protocol.api.metadata import (
     MetadataRequest,
     MetadataResponse,

@@ -7,7 +7,8 @@ Each manager decides itself what it retries.
 
 from kctl.client.consumer.managers.fetch import FetchManager
 from kctl.client.consumer.managers.offsets import OffsetsManager
-from kctl.client.consumer.managers.requests import CallManager, Outgoing, Poll, RequestManager
 from kctl.client.consumer.managers.topics import TopicsManager
+from kctl.client.network.in_flight import Outgoing
+from kctl.client.requests.request import CallManager, Poll, RequestManager
 
 __all__ = ["CallManager", "FetchManager", "OffsetsManager", "Outgoing", "Poll", "RequestManager", "TopicsManager"]

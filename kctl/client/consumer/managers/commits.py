@@ -22,18 +22,18 @@ from kctl.client.consumer.group_events import (
     IdsByName,
     OffsetAndMetadata,
 )
-from kctl.client.consumer.managers.coordinator import PROMPT, Coordinator
 from kctl.client.consumer.managers.leaders import may_pass
 from kctl.client.consumer.managers.membership import MemberIdentity, Membership
-from kctl.client.consumer.managers.requests import Outgoing, Poll, Progress
 from kctl.client.errors import ApiTimeout, BrokerError, CommitFailedError, KafkaError
-from kctl.client.network.in_flight import Answer
+from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.protocol.api.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
     OffsetCommitResponse,
 )
+from kctl.client.requests.coordinator import PROMPT, Coordinator
+from kctl.client.requests.request import Poll, Progress
 
 LAST_VERSION_WITH_NAMES = 9
 """From the next version on, OffsetCommit names topics by their id."""
@@ -197,7 +197,7 @@ class CommitManager:
                 )
             )
         request = OffsetCommitRequest(
-            group_id=self._coordinator.group_id,
+            group_id=self._coordinator.key,
             generation_id_or_member_epoch=identity.generation,
             member_id=identity.member_id,
             group_instance_id=identity.group_instance_id if commit.event.as_member else None,

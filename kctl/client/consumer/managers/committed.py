@@ -21,12 +21,10 @@ from kctl.client.consumer.events import (
     Waiting,
 )
 from kctl.client.consumer.group_events import AskCommitted, NoCommittedOffset, OffsetAndMetadata
-from kctl.client.consumer.managers.coordinator import PROMPT, Coordinator
 from kctl.client.consumer.managers.leaders import may_pass
-from kctl.client.consumer.managers.requests import Outgoing, Poll, Progress
 from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import KafkaError
-from kctl.client.network.in_flight import Answer
+from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.protocol.api.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -34,6 +32,8 @@ from kctl.client.protocol.api.offset_fetch import (
     OffsetFetchRequestTopics,
     OffsetFetchResponse,
 )
+from kctl.client.requests.coordinator import PROMPT, Coordinator
+from kctl.client.requests.request import Poll, Progress
 
 FIRST_VERSION_WITH_GROUPS = 8
 LAST_VERSION_WITH_NAMES = 9
@@ -153,7 +153,7 @@ class CommittedManager:
         by_topic: dict[str, list[int]] = {}
         for topic, partition in wanted:
             by_topic.setdefault(topic, []).append(partition)
-        group_id = self._coordinator.group_id
+        group_id = self._coordinator.key
         if self._coordinator.speaks(PROMPT, OffsetFetchRequest, FIRST_VERSION_WITH_GROUPS):
             topics = [OffsetFetchRequestTopics(name=topic, partition_indexes=by_topic[topic]) for topic in by_topic]
             group = OffsetFetchRequestGroup(group_id=group_id, topics=topics)

@@ -4,13 +4,13 @@ Shown by tests/unit/consumer/test_membership_consumer_ends.py.
 """
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.consumer.managers.coordinator import Coordinator
 from kctl.client.consumer.managers.goodbye import Goodbye
 from kctl.client.protocol.api.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
 )
 from kctl.client.protocol.schema import Response
+from kctl.client.requests.coordinator import Coordinator
 
 
 class ConsumerGoodbye(Goodbye):

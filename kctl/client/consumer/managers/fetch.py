@@ -29,12 +29,12 @@ from kctl.client.consumer.managers.fetch_state import Entry, FetchState, InFligh
 from kctl.client.consumer.managers.leaders import Leaders, may_pass
 from kctl.client.consumer.managers.partition_news import PartitionNews
 from kctl.client.consumer.managers.position_check import PositionCheck
-from kctl.client.consumer.managers.requests import Outgoing, Poll
 from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import CorruptBatchError, KafkaError, NoProgressError
-from kctl.client.network.in_flight import Answer
+from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.protocol.api.fetch import FetchRequest, FetchResponse, PartitionData
 from kctl.client.records import AbortedTransaction
+from kctl.client.requests.request import Poll
 
 PREFETCH_BYTES = 64 * 1024 * 1024
 """How much may lie fetched and unconsumed, over all partitions."""

@@ -15,9 +15,9 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import NO_TOPIC_ID, TopicPartition
 from kctl.client.consumer.managers.leaders import Leaders
-from kctl.client.consumer.managers.requests import Outgoing, Poll
-from kctl.client.network.in_flight import Answer
+from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.protocol.api.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, ForgottenTopic
+from kctl.client.requests.request import Poll
 
 NO_SESSION = 0
 OPENING_EPOCH = 0

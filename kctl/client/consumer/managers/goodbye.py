@@ -10,11 +10,11 @@ from typing import ClassVar
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.clock import FOREVER_MS
-from kctl.client.consumer.managers.coordinator import PROMPT, Coordinator
 from kctl.client.consumer.managers.leaders import may_pass
-from kctl.client.consumer.managers.requests import Poll
 from kctl.client.network.in_flight import Answer
 from kctl.client.protocol.schema import Request, Response
+from kctl.client.requests.coordinator import PROMPT, Coordinator
+from kctl.client.requests.request import Poll
 
 
 class Goodbye(ABC):

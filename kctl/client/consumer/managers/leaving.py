@@ -1,12 +1,12 @@
 """Leaving: the LeaveGroup of a member of a classic group. Shown by tests/sim/groups/test_deadlines.py."""
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.consumer.managers.coordinator import PROMPT, Coordinator
 from kctl.client.consumer.managers.goodbye import Goodbye
 from kctl.client.consumer.managers.membership import MemberIdentity
 from kctl.client.protocol.api import leave_group
 from kctl.client.protocol.api.leave_group import LeaveGroupRequest, LeaveGroupResponse
 from kctl.client.protocol.schema import Response
+from kctl.client.requests.coordinator import PROMPT, Coordinator
 
 FIRST_VERSION_WITH_MEMBERS = 3
 
@@ -35,7 +35,7 @@ class Leaving(Goodbye):
 
     def request(self) -> LeaveGroupRequest:
         member_id, _, instance_id, _ = self._identity
-        request = LeaveGroupRequest(group_id=self._coordinator.group_id)
+        request = LeaveGroupRequest(group_id=self._coordinator.key)
         if self._coordinator.speaks(PROMPT, LeaveGroupRequest, FIRST_VERSION_WITH_MEMBERS):
             member = leave_group.MemberIdentity(
                 member_id=member_id, group_instance_id=instance_id, reason=self._reason[:255]

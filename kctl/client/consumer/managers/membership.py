@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
 from kctl.client.consumer.group_events import Subscribe
-from kctl.client.consumer.managers.requests import Poll
 from kctl.client.errors import KafkaError
+from kctl.client.requests.request import Poll
 
 
 class MemberIdentity(NamedTuple):

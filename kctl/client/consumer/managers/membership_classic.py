@@ -37,21 +37,21 @@ from kctl.client.consumer.managers.classic_requests import (
     Joined,
 )
 from kctl.client.consumer.managers.classic_stages import HELD_BACK, WAIT_KINDS, Stage
-from kctl.client.consumer.managers.coordinator import HELD, PROMPT, Coordinator
 from kctl.client.consumer.managers.heartbeat import Heartbeat, Liveness, Session
 from kctl.client.consumer.managers.join_backoff import JoinBackoff
 from kctl.client.consumer.managers.leaders import may_pass
 from kctl.client.consumer.managers.leaving import Leaving
 from kctl.client.consumer.managers.membership import Loss, MemberIdentity
-from kctl.client.consumer.managers.requests import Outgoing, Poll
 from kctl.client.consumer.managers.topic_choice import TopicChoice, partition_counts
 from kctl.client.consumer.waiting import SESSION_OVER, WaitKind
 from kctl.client.errors import BrokerError, KafkaError, RemoteProtocolError
 from kctl.client.metadata import Metadata
-from kctl.client.network.in_flight import Answer
+from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.protocol.api.heartbeat import HeartbeatResponse
 from kctl.client.protocol.api.join_group import JoinGroupRequest, JoinGroupResponse
 from kctl.client.protocol.api.sync_group import SyncGroupResponse
+from kctl.client.requests.coordinator import HELD, PROMPT, Coordinator
+from kctl.client.requests.request import Poll
 
 
 class ClassicMembership:
@@ -69,7 +69,7 @@ class ClassicMembership:
         self._coordinator = coordinator
         self._metadata = metadata
         self._report = report
-        self._requests = ClassicRequests(config, coordinator.group_id)
+        self._requests = ClassicRequests(config, coordinator.key)
         self._backoff = JoinBackoff(config, chance)
         self._session = Session(report)
         self._is_cooperative = all(
@@ -469,7 +469,7 @@ class ClassicMembership:
 
     def _metadata_of_member(self) -> GroupMetadata:
         instance_id = self._config.group_instance_id
-        return GroupMetadata(self._coordinator.group_id, self._generation, self._member_id, instance_id)
+        return GroupMetadata(self._coordinator.key, self._generation, self._member_id, instance_id)
 
     def _tell_waiting(self) -> None:
         reason = self._why_waiting()
@@ -490,4 +490,4 @@ class ClassicMembership:
             return f"{self._coordinator.waiting_for}: {self._coordinator.error}"
         if self._stage is Stage.JOINING:
             return self._coordinator.waiting_for
-        return f"joining group {self._coordinator.group_id}: {self._stage.value}"
+        return f"joining group {self._coordinator.key}: {self._stage.value}"

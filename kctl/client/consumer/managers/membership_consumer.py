@@ -29,7 +29,6 @@ from kctl.client.consumer.group_events import (
     Subscribe,
 )
 from kctl.client.consumer.managers.consumer_goodbye import ConsumerGoodbye
-from kctl.client.consumer.managers.coordinator import ELSEWHERE, PROMPT, Coordinator
 from kctl.client.consumer.managers.heartbeat import Liveness, Session
 from kctl.client.consumer.managers.heartbeat_contents import (
     FIRST_VERSION_WITH_PATTERNS,
@@ -41,17 +40,18 @@ from kctl.client.consumer.managers.heartbeat_contents import (
 from kctl.client.consumer.managers.join_backoff import JoinBackoff
 from kctl.client.consumer.managers.leaders import may_pass
 from kctl.client.consumer.managers.membership import Loss, MemberIdentity
-from kctl.client.consumer.managers.requests import Outgoing, Poll
 from kctl.client.consumer.managers.topic_ids import TopicIds
 from kctl.client.consumer.waiting import SESSION_OVER, WaitKind
 from kctl.client.errors import KafkaError, LocalProtocolError, UnsupportedVersionError
-from kctl.client.network.in_flight import Answer
+from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.protocol.api.consumer_group_heartbeat import (
     Assignment,
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
 )
 from kctl.client.protocol.primitives import uuid_text
+from kctl.client.requests.coordinator import ELSEWHERE, PROMPT, Coordinator
+from kctl.client.requests.request import Poll
 from kctl.client.seams import Entropy
 
 UNKNOWN = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.GROUP_ID_NOT_FOUND})
@@ -89,7 +89,7 @@ class ConsumerMembership:
         self._coordinator = coordinator
         self._report = report
         self._member_id = uuid_text(entropy.token_bytes(16))
-        self._contents = HeartbeatContents(config, coordinator.group_id, self._member_id)
+        self._contents = HeartbeatContents(config, coordinator.key, self._member_id)
         self._names = TopicIds(config, client, chance)
         self._backoff = JoinBackoff(config, chance)
         self._lease = Session(report)
@@ -304,9 +304,7 @@ class ConsumerMembership:
 
     def _on_refused(self, response: ConsumerGroupHeartbeatResponse, now_ms: int) -> None:
         code = response.error_code
-        error = broker_error(
-            code, f"ConsumerGroupHeartbeat of group {self._coordinator.group_id}", response.error_message
-        )
+        error = broker_error(code, f"ConsumerGroupHeartbeat of group {self._coordinator.key}", response.error_message)
         if code in UNKNOWN and self._stage is Stage.MEMBER:
             self._lose(Loss(str(error), error))
             self._join()
@@ -433,7 +431,7 @@ class ConsumerMembership:
 
     def _group_metadata(self) -> GroupMetadata:
         generation = self._epoch if self._stage is Stage.MEMBER else -1
-        return GroupMetadata(self._coordinator.group_id, generation, self._member_id, self._config.group_instance_id)
+        return GroupMetadata(self._coordinator.key, generation, self._member_id, self._config.group_instance_id)
 
     def _tell_waiting(self) -> None:
         reason = self._why_waiting()
@@ -451,7 +449,7 @@ class ConsumerMembership:
         return WaitKind.METADATA if self._names.missing else WaitKind.NO_SHARE
 
     def _why_waiting(self) -> str:
-        group = f"group {self._coordinator.group_id}"
+        group = f"group {self._coordinator.key}"
         if self._choice is None:
             return ""
         if self._stage is Stage.ABSENT:

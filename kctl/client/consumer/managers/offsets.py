@@ -25,10 +25,9 @@ from kctl.client.consumer.events import (
     Waiting,
 )
 from kctl.client.consumer.managers.leaders import Leaders, may_pass, no_leader_reason
-from kctl.client.consumer.managers.requests import Outgoing, Poll, Progress
 from kctl.client.consumer.waiting import WaitKind, WaitReason
 from kctl.client.errors import BrokerError, KafkaError, RemoteProtocolError
-from kctl.client.network.in_flight import Answer
+from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.protocol.api.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
@@ -36,6 +35,7 @@ from kctl.client.protocol.api.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopic,
 )
+from kctl.client.requests.request import Poll, Progress
 
 NOT_FOUND = -1
 """The offset in an answer when no record is at or after the timestamp."""

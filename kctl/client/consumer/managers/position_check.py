@@ -15,9 +15,8 @@ from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.managers.fetch_state import Entry, FetchState
 from kctl.client.consumer.managers.leaders import Leaders
 from kctl.client.consumer.managers.partition_news import PartitionNews
-from kctl.client.consumer.managers.requests import Outgoing
 from kctl.client.consumer.waiting import WaitKind
-from kctl.client.network.in_flight import Answer
+from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.protocol.api.offset_for_leader_epoch import (
     EpochEndOffset,
     OffsetForLeaderEpochRequest,

@@ -14,13 +14,13 @@ from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.events import AskClientInstanceId, CallDone, ToApplication
 from kctl.client.consumer.managers.leaders import may_pass
-from kctl.client.consumer.managers.requests import Outgoing, Poll, Progress
 from kctl.client.errors import KafkaError
-from kctl.client.network.in_flight import Answer
+from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.protocol.api.get_telemetry_subscriptions import (
     GetTelemetrySubscriptionsRequest,
     GetTelemetrySubscriptionsResponse,
 )
+from kctl.client.requests.request import Poll, Progress
 
 
 class TelemetryManager:

@@ -11,9 +11,9 @@ from kctl.client.backoff import ExponentialBackoff
 from kctl.client.cluster import NO_TOPIC_ID
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ConsumerConfig
-from kctl.client.consumer.managers.requests import Outgoing, Poll
-from kctl.client.network.in_flight import Answer
+from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from kctl.client.requests.request import Poll
 
 
 class TopicIds:

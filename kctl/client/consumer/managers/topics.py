@@ -16,16 +16,16 @@ from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.events import AskTopics, CallDone, ToApplication
 from kctl.client.consumer.managers.leaders import may_pass
-from kctl.client.consumer.managers.requests import Outgoing, Poll, Progress
 from kctl.client.errors import KafkaError, RemoteProtocolError
 from kctl.client.metadata import out_of_range
-from kctl.client.network.in_flight import Answer
+from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.protocol.api.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
     MetadataResponse,
     MetadataResponseTopic,
 )
+from kctl.client.requests.request import Poll, Progress
 
 
 class OpenQuestion:

@@ -103,6 +103,11 @@ def meaning(api: str, error: KafkaError) -> Meaning:
     return Meaning.ABORTABLE if api == "AddPartitionsToTxn" else Meaning.FATAL
 
 
+def is_look_up_retried(error: KafkaError) -> bool:
+    """Return whether the look-up of a coordinator is repeated after an error."""
+    return meaning("FindCoordinator", error) is Meaning.RETRY
+
+
 def is_fatal_for_records(error: KafkaError) -> bool:
     """Return whether a record that failed so ends the producer; any other failure ends its transaction."""
     if isinstance(error, BrokerError):

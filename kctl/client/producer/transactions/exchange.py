@@ -12,9 +12,9 @@ from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.clock import FOREVER_MS, Clock
 from kctl.client.errors import BrokerError, KafkaError
 from kctl.client.network.in_flight import Answer
-from kctl.client.producer.transactions.coordinators import CoordinatorLink
 from kctl.client.producer.transactions.error_table import Meaning, meaning
 from kctl.client.protocol.schema import Request, Response
+from kctl.client.requests.coordinator import Coordinator
 
 CONCURRENT_RETRY_MS = 20
 """The end of the transaction before takes the coordinator a moment; Java looks again as soon."""
@@ -45,7 +45,7 @@ class Exchange:
 
     def __init__(
         self,
-        link: CoordinatorLink,
+        link: Coordinator,
         clock: Clock,
         backoff: ExponentialBackoff,
         failed: Callable[[KafkaError, Meaning], None],

@@ -16,8 +16,7 @@ from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ProducerConfig
 from kctl.client.errors import KafkaError
 from kctl.client.producer.transactions.calls import GroupMember, Offsets
-from kctl.client.producer.transactions.coordinators import OF_GROUPS, CoordinatorLink
-from kctl.client.producer.transactions.error_table import Meaning, meaning
+from kctl.client.producer.transactions.error_table import Meaning, is_look_up_retried, meaning
 from kctl.client.producer.transactions.exchange import Asked, Exchange
 from kctl.client.producer.transactions.requests import (
     OFFSETS_V1_VERSION,
@@ -27,6 +26,10 @@ from kctl.client.producer.transactions.requests import (
 )
 from kctl.client.protocol.api.txn_offset_commit import TxnOffsetCommitResponse
 from kctl.client.protocol.schema import Response
+from kctl.client.requests.coordinator import PROMPT, Coordinator
+
+GROUP_CONNECTION = PROMPT - 1
+"""The connection to the coordinator of the group; the transaction coordinator has PROMPT."""
 
 
 class OffsetsInTransaction:
@@ -69,7 +72,14 @@ class OffsetsInTransaction:
         self._offsets, self._member = offsets, member
         self._number += 1
         if self._exchange is None or self._exchange.link.key != member.group_id:
-            link = CoordinatorLink(self._config, self._client, self._chance, OF_GROUPS, member.group_id)
+            link = Coordinator(
+                self._config,
+                self._client,
+                self._chance,
+                member.group_id,
+                is_look_up_retried,
+                connections=(GROUP_CONNECTION,),
+            )
             backoff = ExponentialBackoff(self._config.retry_backoff_ms, self._config.retry_backoff_max_ms, self._chance)
             self._exchange = Exchange(link, self._client.clock, backoff, self._failed, self._unanswered)
 
@@ -120,7 +130,7 @@ class OffsetsInTransaction:
         if self._exchange is None:
             return FOREVER_MS
         link = self._exchange.link
-        refusal = link.refused()
+        refusal = link.refusal
         if refusal is not None and self._member is not None:
             self._failed(refusal, meaning("FindCoordinator", refusal))
         return min(link.run(now_ms), self._exchange.next_deadline_ms())

@@ -27,8 +27,13 @@ from kctl.client.producer.future import Outcome
 from kctl.client.producer.sequences import NO_PRODUCER_ID, PartitionSequence
 from kctl.client.producer.transactions.calls import TransactionCall
 from kctl.client.producer.transactions.contents import Contents
-from kctl.client.producer.transactions.coordinators import OF_TRANSACTIONS, CoordinatorLink
-from kctl.client.producer.transactions.error_table import Meaning, as_told, is_fatal_for_records, meaning
+from kctl.client.producer.transactions.error_table import (
+    Meaning,
+    as_told,
+    is_fatal_for_records,
+    is_look_up_retried,
+    meaning,
+)
 from kctl.client.producer.transactions.exchange import Asked, Exchange
 from kctl.client.producer.transactions.offsets import OffsetsInTransaction
 from kctl.client.producer.transactions.pending_calls import PendingCalls
@@ -42,6 +47,8 @@ from kctl.client.producer.transactions.states import State, Step, after, refusal
 from kctl.client.protocol.api.end_txn import EndTxnRequest, EndTxnResponse
 from kctl.client.protocol.api.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from kctl.client.protocol.schema import Response
+from kctl.client.requests.coordinator import Coordinator
+from kctl.client.requests.find_coordinator import KeyType
 
 FEATURE = "transaction.version"
 NOBODY = Identity(NO_PRODUCER_ID, -1)
@@ -93,7 +100,7 @@ class Transactions:
         self._clock = client.clock
         self._timeout_ms = config.transaction_timeout_ms
         self._records = records
-        self._link = CoordinatorLink(config, client, chance, OF_TRANSACTIONS, self.name)
+        self._link = Coordinator(config, client, chance, self.name, is_look_up_retried, key_type=KeyType.TRANSACTION)
         backoff = ExponentialBackoff(config.retry_backoff_ms, config.retry_backoff_max_ms, chance)
         self._exchange = Exchange(self._link, self._clock, backoff, self._on_failed, self._on_unanswered)
         self._calls = PendingCalls(client)
@@ -307,7 +314,7 @@ class Transactions:
         self._expire(now_ms)
         if self._is_closing:
             self._abort_for_close()
-        refused = self._link.refused()
+        refused = self._link.refusal
         if refused is not None:
             self._on_failed(refused, meaning("FindCoordinator", refused))
         self._settle_records()

@@ -4,12 +4,10 @@ import pytest
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.errors import ConnectionLost, FatalTransactionError
-from kctl.client.producer.transactions.coordinators import CONNECTIONS, OF_TRANSACTIONS, SECOND_LOOK_MS
 from kctl.client.producer.transactions.states import State, Step
 from kctl.client.protocol.api.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
+from kctl.client.requests.coordinator import PROMPT, RECHECK_MS
 from tests.unit.producer.transactions.fakes import BACKOFF_MS, NAME, Setup
-
-LINK = CONNECTIONS[OF_TRANSACTIONS]
 
 
 def _refuse(setup: Setup, code: ErrorCode) -> None:
@@ -29,7 +27,7 @@ def test_the_name_is_asked_for_with_the_key_type_of_transactions() -> None:
 
 def test_requests_have_a_connection_of_their_own() -> None:
     setup = Setup().initialized()
-    assert setup.network.dedicated[LINK][1:3] == ("host2", 9092)
+    assert setup.network.dedicated[PROMPT][1:3] == ("host2", 9092)
 
 
 def test_a_look_up_that_failed_is_repeated_after_a_pause() -> None:
@@ -54,7 +52,7 @@ def test_another_broker_is_asked_while_the_coordinator_is_silent(*, has_moved: b
     setup = Setup(2).with_partition()
     call = setup.call(Step.COMMIT)
     first = setup.sent()
-    setup.advance(SECOND_LOOK_MS - 1)
+    setup.advance(RECHECK_MS - 1)
     assert setup.names() == []
     setup.advance(1)
     look = setup.network.take()
@@ -65,11 +63,11 @@ def test_another_broker_is_asked_while_the_coordinator_is_silent(*, has_moved: b
         setup.answer(first)
         assert call.is_done
         return
-    assert setup.network.closed[0][0] == LINK
+    assert setup.network.closed[0][0] == PROMPT
     setup.lose(first, ConnectionLost("closed"))
     setup.advance(2 * BACKOFF_MS)
     again = setup.sent()
-    assert setup.network.dedicated[LINK][1:3] == ("host3", 9092)
+    assert setup.network.dedicated[PROMPT][1:3] == ("host3", 9092)
     setup.answer(again)
     assert (call.is_done, setup.state) == (True, State.READY)
 
@@ -81,7 +79,7 @@ def test_one_that_lost_its_connection_is_not_asked_who_coordinates() -> None:
     setup.network.nodes = [setup.network.nodes[1], setup.network.nodes[0], setup.network.nodes[2]]
     setup.call(Step.COMMIT)
     sent = setup.sent()
-    assert sent.node_id == LINK
+    assert sent.node_id == PROMPT
     setup.lose(sent, ConnectionLost("gone"))
     setup.advance(2 * BACKOFF_MS)
     assert setup.network.take().node_id == 1

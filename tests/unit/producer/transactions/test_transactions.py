@@ -272,7 +272,7 @@ def test_init_without_a_coordinator_says_what_it_looked_for() -> None:
     call = setup.call(Step.INIT, timeout_ms=300)
     setup.network.take().fail(GONE)
     setup.advance(300)
-    assert f"looking for the transaction coordinator {NAME}" in str(call.error)
+    assert f"waiting for the coordinator of transactional.id {NAME}" in str(call.error)
     assert "the connection is gone" in str(call.error)
     assert setup.state is State.INITIALIZING
 

@@ -1,4 +1,4 @@
-"""What every request manager speaks: requests to send, and when to ask again. Values only."""
+"""Poll: what a request manager returns when it is polled: requests to send, and when to poll it again. Values only."""
 
 from typing import NamedTuple, Protocol
 
@@ -6,18 +6,16 @@ from kctl.client.clock import FOREVER_MS
 from kctl.client.errors import KafkaError
 from kctl.client.network.in_flight import Outgoing
 
-__all__ = ["CallManager", "Outgoing", "Poll", "Progress", "RequestManager"]
-
 
 class Poll(NamedTuple):
-    """What a manager wants: requests sent now, and to be polled again at an instant at the latest."""
+    """The requests to send now, and the instant at which the manager wants to be polled again at the latest."""
 
     requests: list[Outgoing]
     next_deadline_at_ms: int = FOREVER_MS
 
 
 class Progress(NamedTuple):
-    """What an unfinished call waits for, and the last error on the way."""
+    """What an unfinished call waits for, and its last error so far."""
 
     waiting_for: str
     cause: KafkaError | None
@@ -35,7 +33,7 @@ class CallManager(RequestManager, Protocol):
     """A manager that also answers blocking calls."""
 
     def abandon(self, call_id: int) -> None:
-        """Forget a call that nobody waits for; unknown ids are ignored."""
+        """Forget a call whose caller has stopped waiting; unknown ids are ignored."""
         ...
 
     def progress(self, call_id: int) -> Progress | None:

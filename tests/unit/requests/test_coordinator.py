@@ -3,13 +3,15 @@
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import Node
 from kctl.client.cluster_client import ClusterClient
-from kctl.client.consumer.managers.coordinator import HELD, PROMPT, Coordinator
-from kctl.client.consumer.managers.requests import Outgoing, Poll
+from kctl.client.consumer.managers.leaders import may_pass
 from kctl.client.errors import ConnectionLost, KafkaError, RequestTimeout
+from kctl.client.network.in_flight import Outgoing
 from kctl.client.protocol.api import find_coordinator
 from kctl.client.protocol.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from kctl.client.protocol.api.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kctl.client.protocol.versions import NodeVersions
+from kctl.client.requests.coordinator import HELD, PROMPT, Coordinator
+from kctl.client.requests.request import Poll
 from tests.unit.consumer.fakes import FakeClient, FakeNetwork, answer, chance, config, fail
 
 
@@ -37,7 +39,9 @@ class Desk:
         self.client = FakeClient()
         self.network = self.client.network = Network()
         client: ClusterClient = self.client.as_client()
-        self.coordinator = Coordinator(config(), "g", client, chance())
+        self.coordinator = Coordinator(
+            config(), client, chance(), "g", may_pass, connections=(PROMPT, HELD), patience_ms=22_500
+        )
 
     def look_up(self) -> FindCoordinatorRequest:
         """Want it, and return the question that is sent."""

@@ -1,0 +1,10 @@
+"""Requests: each conversation with Kafka once, for the consumer, the producer, the admin client and the probe.
+
+request.py           what a manager returns when it is polled: requests to send, and when to poll it again
+find_coordinator.py  the FindCoordinator request and what its response says
+coordinator.py       the coordinator of a group or a transactional.id, and the connections to it
+
+Nothing here waits or has a thread. The network threads of the consumer and the producer poll, and so does the private
+loop of an admin call (`admin/call.py`); whatever is polled returns the requests to send and the next instant at which
+it wants to be polled.
+"""

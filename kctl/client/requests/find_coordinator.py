@@ -1,0 +1,61 @@
+"""FindCoordinator: the request for some keys, and the coordinator or the error of each in the response. Pure.
+
+Shown by tests/unit/requests/test_coordinator.py, tests/sim/admin/test_groups.py and tests/sim/probe.
+"""
+
+from collections.abc import Sequence
+from enum import IntEnum
+
+from kctl.client.broker_errors import ErrorCode, broker_error
+from kctl.client.cluster import Node
+from kctl.client.errors import KafkaError, RemoteProtocolError
+from kctl.client.protocol.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from kctl.client.protocol.versions import NodeVersions
+
+FIRST_VERSION_WITH_KEYS = 4
+"""Before it, a request has one key."""
+
+
+class KeyType(IntEnum):
+    """What has a coordinator, as FindCoordinator numbers it."""
+
+    GROUP = 0
+    TRANSACTION = 1
+
+    def name_of(self, key: str) -> str:
+        """Return how messages name the owner of a key."""
+        return f"group {key}" if self is KeyType.GROUP else f"transactional.id {key}"
+
+
+def takes_many_keys(versions: NodeVersions | None) -> bool:
+    """Return whether a node with these versions answers for several keys at once."""
+    return versions is None or versions.supports(FindCoordinatorRequest, FIRST_VERSION_WITH_KEYS)
+
+
+def find_coordinator(key_type: KeyType, keys: Sequence[str], versions: NodeVersions | None) -> FindCoordinatorRequest:
+    """Return the request for the keys, or for the first where the node takes but one."""
+    if takes_many_keys(versions):
+        return FindCoordinatorRequest(key_type=key_type, coordinator_keys=list(keys))
+    return FindCoordinatorRequest(key_type=key_type, key=keys[0])
+
+
+def coordinators_in(
+    response: FindCoordinatorResponse, key_type: KeyType, keys: Sequence[str]
+) -> dict[str, Node | KafkaError]:
+    """Return the coordinator of each key that was asked for, or why there is none.
+
+    A response of a version with one key is about the first, and holds nothing about the others.
+    """
+    entries = {each.key: each for each in response.coordinators}
+    found: dict[str, Node | KafkaError] = {}
+    for key in keys if entries else keys[:1]:
+        entry = entries.get(key) if entries else response
+        if entry is None or (entry.error_code == ErrorCode.NONE and not entry.host):
+            text = f"FindCoordinator: the response leaves out {key_type.name_of(key)}"
+            found[key] = RemoteProtocolError(text, api="FindCoordinator")
+        elif entry.error_code != ErrorCode.NONE:
+            what = f"FindCoordinator of {key_type.name_of(key)}"
+            found[key] = broker_error(entry.error_code, what, entry.error_message or None)
+        else:
+            found[key] = Node(entry.node_id, entry.host, entry.port)
+    return found
