@@ -1,26 +1,100 @@
-"""Every Python file that a docstring or a page names exists, above all the tests in "Shown by"."""
+"""Names in docstrings, comments and pages exist: files, symbols, members, tests after "Shown by", make targets."""
 
 import ast
+import builtins
+import keyword
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
-TEST = re.compile(r"(?<![\w/.])tests/[\w/*{},.-]*[\w*}]")
+FOLDERS = ("kctl", "tests", "tools", "benchmarks")
+PATH = re.compile(r"(?<![\w/.$~-])(?:kctl|tests|tools|benchmarks|docs)/[\w/*{},.-]*[\w*}]")
+TEST = re.compile(r"(?<![\w/.])(tests/[\w/*{},.-]*[\w*}])(?:::(\w+))?")
 MODULE = re.compile(r"(?<![\w./*-])((?:[\w-]+/)*[a-z_]\w*\.py)\b(?!\.)")
+SYMBOL = re.compile(r"(?<!`)`([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)(?:\(\))?`(?!`)")
+REFERENCE = re.compile(r"`((?:kctl|tests)/[^`:\s]+\.py)::([\w.]+)`")
+TARGET = re.compile(r"`make ([a-z-]+)`")
+SHOWN_BY = re.compile(r"[Ss]hown by:?\s+(?=\W*[\w.]*/)(.*?)(?:\.\s|\.?$|\n\s*\n)", re.DOTALL)
+ELSEWHERE = frozenset({
+    "LeastLoadedNodeProvider", "Long.MAX_VALUE", "NodeLatencyStats", "common.utils.Timer", "commitSync",
+    "incrementThrottleTime", "lruConnectedConnections", "lruConnectingConnections", "nextNodeIdx",
+    "updateLastSeenEpochIfNewer", "updatePartitionLoadStats", "AIOKafkaProducer", "Matcher.matches",
+    "kctl.testing", "redpanda.yaml", "POS", "PT30M", "PT1H30M",
+})  # fmt: skip
+"""Names of other clients and tools, values of options, and a name that a decision rejects."""
 
 
-def docstrings() -> Iterator[tuple[Path, str]]:
-    """Return every docstring of kctl, with its file."""
-    for file in sorted(ROOT.glob("kctl/**/*.py")):
-        for node in ast.walk(ast.parse(file.read_text())):
-            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
-                yield file, ast.get_docstring(node) or ""
+@cache
+def sources() -> dict[Path, str]:
+    return {file: file.read_text() for folder in FOLDERS for file in sorted((ROOT / folder).rglob("*.py"))}
+
+
+@cache
+def trees() -> dict[Path, ast.Module]:
+    return {file: ast.parse(text) for file, text in sources().items() if file.is_relative_to(ROOT / "kctl")}
+
+
+def _strings(tree: ast.Module) -> Iterator[str]:
+    """Return the docstrings of a module, those of its attributes included."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            yield node.value.value
+
+
+def code_texts() -> Iterator[tuple[Path, str]]:
+    """Return the docstrings and comments of kctl, and the first docstrings of its tests, tools and benchmarks."""
+    for file, text in sources().items():
+        if file in trees():
+            yield file, "\n\n".join(_strings(trees()[file]))
+            yield file, "\n".join(re.findall(r"(?m)(?:^|\s)# (.*)$", text))
+        elif text.startswith('"""'):
+            yield file, text[3:].partition('"""')[0]
 
 
 def pages() -> Iterator[tuple[Path, str]]:
     for page in (*sorted(ROOT.glob("docs/**/*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"):
-        yield page, page.read_text()
+        if page.name != "0015-one-vocabulary.md":  # lists names that are gone
+            yield page, page.read_text()
+
+
+@cache
+def words() -> frozenset[str]:
+    """Return every word of the code, docstrings and comments left out, with the names of modules and of Python."""
+    found = {*dir(builtins), *keyword.kwlist, *ELSEWHERE}
+    for file, text in sources().items():
+        if file == Path(__file__):
+            continue
+        found.update(file.relative_to(ROOT).with_suffix("").parts)
+        found.update(re.findall(r"[A-Za-z_]\w*", re.sub(r'"""[\s\S]*?"""|(?m:(^|\s)# .*$)', "", text)))
+    return frozenset(found)
+
+
+@cache
+def members() -> dict[str, set[str]]:
+    """Return what each class of kctl defines or sets, with the names of its bases under ""."""
+    found: dict[str, set[str]] = {}
+    for tree in trees().values():
+        for each in ast.walk(tree):
+            if isinstance(each, ast.ClassDef):
+                names = found.setdefault(each.name, set())
+                names.update(f"<{ast.unparse(base).partition('[')[0]}" for base in each.bases)
+                for part in ast.walk(each):
+                    if isinstance(part, ast.FunctionDef | ast.ClassDef):
+                        names.add(part.name)
+                    elif isinstance(part, ast.Name | ast.Attribute) and isinstance(part.ctx, ast.Store):
+                        names.add(part.id if isinstance(part, ast.Name) else part.attr)
+    return found
+
+
+def _has(owner: str, name: str) -> bool:
+    names = members()[owner]
+    bases = [each[1:].rpartition(".")[2] for each in names if each.startswith("<")]
+    return name in names or any(base not in members() or _has(base, name) for base in bases if base != owner)
 
 
 def alternatives(name: str) -> list[str]:
@@ -31,24 +105,143 @@ def alternatives(name: str) -> list[str]:
     return [each for part in found[1].split(",") for each in alternatives(name.replace(found[0], part, 1))]
 
 
-def test_every_test_named_in_a_docstring_or_page_exists() -> None:
-    missing = {
-        f"{file.relative_to(ROOT)}: {name}"
-        for file, text in (*docstrings(), *pages())
-        for given in TEST.findall(text)
-        for name in alternatives(given)
-        if not any(ROOT.glob(name.rstrip("/")))
-    }
-    assert not missing, "\n".join(["names nothing:", *sorted(missing)])
+@cache
+def exists(name: str) -> bool:
+    """Return whether a file, a folder or a pattern of files exists; a decision is named by its number alone."""
+    is_number = re.fullmatch(r"docs/decisions/\d{4}", name) is not None
+    return any(ROOT.glob(f"{name}-*" if is_number else name.rstrip("/")))
 
 
-def test_every_module_named_in_a_docstring_exists() -> None:
+@cache
+def file_names() -> frozenset[str]:
+    """Return every way to name a module: its path, and each end of it."""
+    paths = [file.relative_to(ROOT).parts for file in sources()]
+    return frozenset({"setup.py", *("/".join(parts[start:]) for parts in paths for start in range(len(parts)))})
+
+
+@cache
+def collected(name: str) -> frozenset[str]:
+    """Return the tests that pytest collects of a file, of a folder, or of what matches a pattern."""
+    found = [
+        file for path in ROOT.glob(name.rstrip("/")) for file in ([path] if path.is_file() else path.rglob("*.py"))
+    ]
+    code = "\n".join(sources()[file] for file in found if file.name.startswith("test_"))
+    return frozenset(re.findall(r"(?m)^ *def (test_\w+)|^\w+ = \w+\.TestCase()", code))
+
+
+def missing_paths(text: str) -> list[str]:
+    named = [name for given in PATH.findall(text) for name in alternatives(given)]
+    return [name for name in named if name not in ELSEWHERE and not exists(name)]
+
+
+def missing_modules(text: str) -> list[str]:
     """A name without a folder may stand for a file in any folder."""
-    known = [path.relative_to(ROOT).as_posix() for path in ROOT.glob("**/*.py") if ".venv" not in path.parts]
-    missing = {
-        f"{file.relative_to(ROOT)}: {name}"
-        for file, text in docstrings()
-        for name in MODULE.findall(text)
-        if not any(path == name or path.endswith(f"/{name}") for path in known)
-    }
-    assert not missing, "\n".join(["names nothing:", *sorted(missing)])
+    return [name for name in MODULE.findall(text) if name not in file_names()]
+
+
+def missing_symbols(text: str) -> list[str]:
+    missing = []
+    for symbol in SYMBOL.findall(text):
+        parts = symbol.split(".")
+        is_there = all(part in words() for part in parts) and all(
+            _has(owner, name) for owner, name in pairwise(parts) if owner in members()
+        )
+        if not is_there and symbol not in ELSEWHERE and not (ROOT / symbol).exists():
+            missing.append(symbol)
+    return missing
+
+
+def uncollected_tests(text: str) -> list[str]:
+    """What "Shown by" names must hold tests that pytest collects; a test that is named must be one of them."""
+    found = []
+    for sentence in SHOWN_BY.findall(text):
+        named = TEST.findall(sentence)
+        found += [] if named else [f"no test is named: {sentence[:60]}"]
+        for given, test in named:
+            for name in alternatives(given):
+                tests = collected(name)
+                if not tests or (test and test not in tests):
+                    found.append(f"{name}::{test}" if test else name)
+    return found
+
+
+@cache
+def names_of(path: Path) -> frozenset[str]:
+    """Return the names that a module defines, `Class.member` for what a class defines or sets on self."""
+    found: set[str] = set()
+
+    def collect(body: list[ast.stmt], prefix: str) -> None:
+        for each in body:
+            if isinstance(each, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                found.add(prefix + each.name)
+                if isinstance(each, ast.ClassDef):
+                    collect(each.body, f"{prefix}{each.name}.")
+            elif isinstance(each, ast.Assign | ast.AnnAssign):
+                targets = each.targets if isinstance(each, ast.Assign) else [each.target]
+                found.update(prefix + target.id for target in targets if isinstance(target, ast.Name))
+
+    collect(ast.parse(path.read_text()).body, "")
+    return frozenset(found)
+
+
+def missing_references(text: str) -> list[str]:
+    """Check `file.py::Class.member`, as the index of architecture.md and specification.md write it."""
+    return [
+        f"{file}::{name}"
+        for file, name in REFERENCE.findall(text)
+        if not (ROOT / file).is_file() or name not in names_of(ROOT / file)
+    ]
+
+
+def missing_targets(text: str) -> list[str]:
+    return [target for target in TARGET.findall(text) if target not in targets()]
+
+
+@cache
+def targets() -> frozenset[str]:
+    return frozenset(re.findall(r"(?m)^([a-z-]+):", (ROOT / "Makefile").read_text()))
+
+
+CHECKS = [missing_paths, missing_modules, missing_references, missing_symbols, uncollected_tests, missing_targets]
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_names_in_docstrings_and_comments_exist(check: Callable[[str], list[str]]) -> None:
+    stale = {f"{file.relative_to(ROOT)}: {name}" for file, text in code_texts() for name in check(text)}
+    assert not stale, "\n".join(["do not exist:", *sorted(stale)])
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_names_in_pages_exist(check: Callable[[str], list[str]]) -> None:
+    stale = {f"{file.relative_to(ROOT)}: {name}" for file, text in pages() for name in check(text)}
+    assert not stale, "\n".join(["do not exist:", *sorted(stale)])
+
+
+@pytest.mark.parametrize(
+    ("check", "text", "stale"),
+    [
+        (missing_paths, "See kctl/client/nowhere/ and docs/design.md.", ["kctl/client/nowhere"]),
+        (missing_paths, "See tests/unit/test_{clock,gone}.py.", ["tests/unit/test_gone.py"]),
+        (missing_modules, "What gone.py did, clock.py does.", ["gone.py"]),
+        (missing_symbols, "`Timer.sub` exists, `Timer.gone()` does not.", ["Timer.gone"]),
+        (missing_symbols, "A `GoneLoop` runs it.", ["GoneLoop"]),
+        (uncollected_tests, "It waits. Shown by tests/unit/gone.py.", ["tests/unit/gone.py"]),
+        (uncollected_tests, "Shown by\ntests/unit/test_clock.py and tests/sim/virtual.", ["tests/sim/virtual"]),
+        (uncollected_tests, "Shown by tests/unit/test_clock.py::test_gone.", ["tests/unit/test_clock.py::test_gone"]),
+        (uncollected_tests, "Shown by kctl/client/clock.py.", ["no test is named: kctl/client/clock.py"]),
+        (uncollected_tests, "Shown by tests/unit/test_clock.py and tests/sim.", []),
+        (missing_references, "`kctl/client/clock.py::Timer.until` decides.", []),
+        (missing_references, "`kctl/client/clock.py::Timer.gone`", ["kctl/client/clock.py::Timer.gone"]),
+        (missing_references, "`kctl/client/gone.py::Timer`", ["kctl/client/gone.py::Timer"]),
+        (missing_targets, "Run `make gone` or `make check`.", ["gone"]),
+    ],
+)
+def test_checks_find_a_stale_name(check: Callable[[str], list[str]], text: str, stale: list[str]) -> None:
+    assert check(text) == stale
+
+
+def test_architecture_answers_ten_questions_with_one_symbol_each() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    rows = re.findall(r"(?m)^\| [A-Z].*\? \| (.*) \|$", page)
+    assert len(rows) == 10
+    assert all(REFERENCE.fullmatch(answer) for answer in rows)

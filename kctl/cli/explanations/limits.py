@@ -42,7 +42,8 @@ class Limit(NamedTuple):
         """The default as users write durations."""
         if self.kind is None:
             return self.default
-        return show_duration(self.kind.PROPERTIES[self.name].default)
+        default: int = self.kind.PROPERTIES[self.name].default
+        return show_duration(default) if default >= 0 else f"none ({default})"
 
 
 _SIM = "tests/sim"
@@ -154,15 +155,17 @@ LIMITS = (
         "Delivering everything that was sent before the call.",
         f"{_SIM}/producer/test_limits.py::test_flush_ends_at_its_timeout_with_the_count",
         "none: each record has its own limit",
+        "producer",
     ),
     Limit(
         "result(timeout)",
         None,
         "",
         "kctl.client.producer.future.SendFuture",
-        "Waiting for the fate of one record; the record itself goes on.",
+        "Waiting for the fate of one record; the delivery of the record continues.",
         f"{_SIM}/producer/test_limits.py::test_result_waits_as_long_as_it_is_told",
         "none: the record has its own limit",
+        "producer",
     ),
     Limit(
         "poll(timeout)",
@@ -172,13 +175,14 @@ LIMITS = (
         "Waiting for records; it is never an error that none came.",
         f"{_SIM}/consumer/test_deadlines.py::test_an_idle_consumer_does_not_spin",
         show_duration(ConsumerConfig.default_api_timeout_ms.default),
+        "consumer",
     ),
     Limit(
         "connections.max.idle.ms",
         ClientConfig,
         "",
         f"{_NETWORK}.idle_expiry.IdleExpiryManager",
-        "A connection that carried nothing for so long is closed; no failure.",
+        "An idle connection is closed after this time; that is no failure.",
         f"{_SIM}/network/test_requests.py::test_idle_connections_are_closed_all_in_one_poll_and_used_ones_stay",
     ),
     Limit(
@@ -243,7 +247,7 @@ LIMITS = (
         ClientConfig,
         "",
         "kctl.client.metadata.Metadata",
-        "What is known of the cluster is asked for anew after so long.",
+        "The maximum age of metadata: older metadata is requested again.",
         "tests/unit/metadata/test_metadata.py::test_everything_of_interest_is_refreshed_when_it_is_too_old",
     ),
     Limit(
@@ -251,7 +255,7 @@ LIMITS = (
         ClientConfig,
         "",
         "kctl.client.metadata_updater.MetadataUpdater",
-        "Refreshes that fail for so long make the client start again from its bootstrap servers.",
+        "After refreshes have failed for this time the client starts again from its bootstrap servers.",
         "tests/unit/metadata/test_metadata_updater.py::"
         "test_rebootstrap_after_the_trigger_counted_from_the_first_failed_refresh",
     ),

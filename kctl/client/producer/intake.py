@@ -160,7 +160,7 @@ class Intake:
         return expired
 
     def outstanding(self) -> dict[TopicPartition, tuple[int, int]]:
-        """Return the homeless records as `BatchSender.outstanding` does: all of them would fail."""
+        """Return (failed, unknown) of each partition for the records that await metadata: all of them would fail."""
         found: dict[TopicPartition, tuple[int, int]] = {}
         for records in self._homeless.values():
             for record in records:

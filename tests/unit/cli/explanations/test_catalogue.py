@@ -69,6 +69,8 @@ def test_each_limit_is_declared_owned_and_shown(limit: Limit) -> None:
     if limit.kind is not None:
         assert limit.name in limit.kind.PROPERTIES
     assert limit.default_text
+    assert not limit.default_text.startswith("-")
+    assert limit.kind is not None or limit.only, "the kind of client that has this argument"
     module, _, name = limit.owner.rpartition(".")
     assert hasattr(importlib.import_module(module), name)
     file, _, test = limit.test.partition("::")
