@@ -44,10 +44,10 @@ class WatchFuture(NamedTuple):
     waiter: Waiter
 
 
-class FlushInterrupted(NamedTuple):
-    """The call that posted the mark has ended without its answer: the next flush reports what that one would have."""
+class CallInterrupted(NamedTuple):
+    """The call that posted this has ended without its answer: no application thread waits for it any more."""
 
-    mark: "FlushMark"
+    call: "Reply"
 
 
 class RecordRefused(NamedTuple):
@@ -57,9 +57,12 @@ class RecordRefused(NamedTuple):
 
 
 class Reply:
-    """Something that the loop answers by a deadline: `is_done`, then `error` or none."""
+    """Something that the loop answers by a deadline: `is_done`, then `error` or none.
 
-    __slots__ = ("error", "is_done", "timer", "waiter")
+    Attributes: is_collected: the caller has the answer; set by the caller's last step, which nothing can interrupt.
+    """
+
+    __slots__ = ("error", "is_collected", "is_done", "timer", "waiter")
 
     LIMIT: ClassVar[type[KafkaTimeoutError]] = KafkaTimeoutError
 
@@ -67,6 +70,7 @@ class Reply:
         self.timer = timer
         self.waiter = waiter
         self.is_done = False
+        self.is_collected = False
         self.error: KafkaError | None = None
 
     def finish(self, error: KafkaError | None = None) -> None:
@@ -129,7 +133,7 @@ class CloseMark(NamedTuple):
         return cls(timer.deadline_at_ms - teardown_ms(timer.timeout_ms) if timer.timeout_ms else 0, timer.timeout_ms)
 
 
-Event = SendFuture | RecordRun | WatchFuture | RecordRefused | FlushInterrupted | Reply
+Event = SendFuture | RecordRun | WatchFuture | RecordRefused | CallInterrupted | Reply
 
 
 class Mailbox:
@@ -215,6 +219,7 @@ class Mailbox:
                 raise reply.timed_out("a callback is holding up the network loop")
             is_last_look, deadline_at_ms = True, now_ms + LOOP_GRACE_MS  # the whole process stood still, the loop too
         if reply.error is not None:
+            reply.is_collected = True
             raise reply.error
 
     def wait_for(self, future: SendFuture | ColumnsFuture, timeout_ms: int) -> None:

@@ -26,11 +26,12 @@ from kctl.client.producer.future import NO_PARTITION, Callback, SendFuture
 from kctl.client.producer.intake import is_usable
 from kctl.client.producer.mailbox import (
     LOOP_GRACE_MS,
+    CallInterrupted,
     CloseMark,
-    FlushInterrupted,
     FlushMark,
     Mailbox,
     RecordRefused,
+    Reply,
     TopicWait,
 )
 from kctl.client.producer.metrics import ProducerCounters, ProducerMetrics
@@ -298,7 +299,7 @@ class Producer:
             self._mailbox.ask(mark)
         except BaseException as error:
             if error is not mark.error:  # Ctrl-C, or a loop that does not answer: the caller gets no report
-                self._mailbox.post(FlushInterrupted(mark))
+                self._mailbox.post(CallInterrupted(mark))
             raise
 
     def partitions_for(self, topic: str, timeout: float | timedelta | None = None) -> list[PartitionInfo]:
@@ -344,14 +345,14 @@ class Producer:
             IllegalStateError: no transactional.id, the wrong moment, or called in a callback.
         Source: KIP-98; KIP-654 for the bound.
         """
-        self._transact(Step.INIT, timeout)
+        self._transact(Step.INIT, timeout).is_collected = True
 
     def begin_transaction(self) -> None:
         """Begin a transaction: what is sent from here on is seen together or not at all.
 
         Raises: IllegalStateError, AbortableTransactionError, FatalTransactionError: one is open, or it is not the time.
         """
-        self._transact(Step.BEGIN, None)
+        self._transact(Step.BEGIN, None).is_collected = True
 
     def send_offsets_to_transaction(
         self,
@@ -372,7 +373,7 @@ class Producer:
             ValueError: an offset or a member that cannot be.
         Source: KIP-447.
         """
-        self._transact(Step.OFFSETS, timeout, offsets, group_metadata)
+        self._transact(Step.OFFSETS, timeout, offsets, group_metadata).is_collected = True
 
     def commit_transaction(self, timeout: float | timedelta | None = None) -> None:
         """Send what waits, and end the transaction so that read_committed consumers see all of it.
@@ -383,14 +384,14 @@ class Producer:
             AbortableTransactionError: a record or the offsets are lost; only abort_transaction() is left.
             MaxBlockTimeout, FatalTransactionError, IllegalStateError: as init_transactions().
         """
-        self._transact(Step.COMMIT, timeout)
+        self._transact(Step.COMMIT, timeout).is_collected = True
 
     def abort_transaction(self, timeout: float | timedelta | None = None) -> None:
         """End the transaction so that read_committed consumers see nothing of it; what waits is not sent.
 
         Raises: MaxBlockTimeout, FatalTransactionError, IllegalStateError: as init_transactions().
         """
-        self._transact(Step.ABORT, timeout)
+        self._transact(Step.ABORT, timeout).is_collected = True
 
     def _transact(
         self,
@@ -398,11 +399,12 @@ class Producer:
         timeout: float | timedelta | None,
         offsets: Mapping[TopicPartition, int | OffsetAndMetadata] | None = None,
         member: GroupMember | None = None,
-    ) -> None:
+    ) -> Reply:
+        """Make a call and return it; whoever has it says so in the next step, between which no signal is handled."""
         timeout_ms = to_timeout_ms(timeout, self.config.max_block_ms)
         if self._is_closing:
             raise self._mailbox.closed_error()
-        self._desk.ask(step, timeout_ms, offsets, member)
+        return self._desk.ask(step, timeout_ms, offsets, member)
 
     # --- the end ------------------------------------------------------------------------------------------------------
 

@@ -21,9 +21,9 @@ from kctl.client.producer.identity import Identity, ProducerIdentity
 from kctl.client.producer.intake import Intake
 from kctl.client.producer.judge import Judge
 from kctl.client.producer.mailbox import (
+    CallInterrupted,
     CloseMark,
     Event,
-    FlushInterrupted,
     FlushMark,
     Mailbox,
     RecordRefused,
@@ -151,8 +151,10 @@ class Sender:
             case FlushMark():
                 event.ledger = self._client.ledger_mark()
                 self._deliveries.flush(event)
-            case FlushInterrupted(mark):
+            case CallInterrupted(FlushMark() as mark):
                 self._deliveries.abandon(mark)
+            case CallInterrupted(TransactionCall() as call) if self.transactions is not None:
+                self.transactions.abandon(call)
             case TransactionCall() if self.transactions is not None:
                 self.transactions.take(event)
             case RecordRefused(error) if self.transactions is not None:

@@ -5,10 +5,11 @@ from collections.abc import Callable
 import pytest
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.errors import UndeliveredError
+from kctl.client.errors import IllegalStateError, TransactionError, UndeliveredError
 from kctl.client.producer import Producer
 from kctl.sandbox import Fault
 from tests.sim.interrupts import Interrupted, each_boundary
+from tests.sim.producer.transactions_world import GROUP, T0, VERSIONS, committed, run_version, seen, transactional
 from tests.sim.producer.world import World, run
 
 SENDS: dict[str, Callable[[Producer], object]] = {
@@ -146,3 +147,118 @@ def test_interrupted_close_can_be_called_again_and_accounts_for_every_record(tim
         assert each_boundary(scene) > 10
 
     run(app)
+
+
+def call_again(call: Callable[[], object], *, was_interrupted: bool) -> None:
+    """Make the same call again, which returns as if it had not been interrupted; without one it is refused."""
+    if was_interrupted:
+        call()
+    try:
+        call()
+    except IllegalStateError:
+        return
+    raise AssertionError("the call was accepted twice")
+
+
+def test_interrupted_init_transactions_returns_normally_when_made_again() -> None:
+    def app(world: World) -> None:
+        def scene(interrupted: Interrupted) -> None:
+            producer = transactional(world, is_ready=False)
+            call_again(producer.init_transactions, was_interrupted=interrupted(producer.init_transactions))
+            producer.close()
+
+        assert each_boundary(scene) > 10
+
+    run(app)
+
+
+def test_interrupted_begin_transaction_returns_normally_when_made_again() -> None:
+    def app(world: World) -> None:
+        producer = transactional(world)
+
+        def scene(interrupted: Interrupted) -> None:
+            call_again(producer.begin_transaction, was_interrupted=interrupted(producer.begin_transaction))
+            producer.abort_transaction()
+
+        assert each_boundary(scene) > 10
+        producer.close()
+
+    run(app)
+
+
+@VERSIONS
+@pytest.mark.parametrize("end", ["commit", "abort"])
+def test_interrupted_end_of_a_transaction_returns_normally_when_made_again(version: int, end: str) -> None:
+    def app(world: World) -> None:
+        producer = transactional(world)
+        call = producer.commit_transaction if end == "commit" else producer.abort_transaction
+
+        def scene(interrupted: Interrupted) -> None:
+            producer.begin_transaction()
+            producer.send("t", b"x")
+            call_again(call, was_interrupted=interrupted(call))
+
+        scenes = each_boundary(scene)
+        assert scenes > 10
+        assert seen(world) == ([b"x"] * (scenes + 1) if end == "commit" else [])
+        assert producer.close().transaction is None
+
+    run_version(version, app)
+
+
+@VERSIONS
+def test_interrupted_send_offsets_to_transaction_is_made_again_or_aborted(version: int) -> None:
+    def app(world: World) -> None:
+        producer = transactional(world)
+        offset = 0
+
+        def scene(interrupted: Interrupted) -> None:
+            nonlocal offset
+            producer.begin_transaction()
+            offset += 1
+            if interrupted(lambda: producer.send_offsets_to_transaction({T0: offset}, GROUP)):
+                if offset % 3 == 0:
+                    producer.abort_transaction()
+                    offset -= 1
+                    return
+                producer.send_offsets_to_transaction({T0: offset}, GROUP)
+            producer.commit_transaction()
+
+        assert each_boundary(scene) > 10
+        assert committed(world) == offset
+        producer.close()
+
+    run_version(version, app)
+
+
+def refusal(call: Callable[[], object]) -> str:
+    """Return why a call is refused, or nothing."""
+    try:
+        call()
+    except (IllegalStateError, TransactionError) as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize("name", ["commit_transaction", "abort_transaction", "send_offsets_to_transaction"])
+def test_interrupted_call_of_a_transaction_is_not_under_way_in_another_thread(name: str) -> None:
+    refusals: set[str] = set()
+
+    def app(world: World) -> None:
+        producer = transactional(world)
+
+        def scene(interrupted: Interrupted) -> None:
+            producer.begin_transaction()
+            producer.send("t", b"x")
+            arguments = ({T0: 7}, GROUP) if name.startswith("send") else ()
+            interrupted(lambda: getattr(producer, name)(*arguments))
+            refusals.add(refusal(producer.begin_transaction))
+            refusal(lambda: getattr(producer, name)(*arguments))
+            refusal(producer.commit_transaction)
+
+        assert each_boundary(scene) > 10
+        producer.close()
+
+    run(app)
+    assert any(text.startswith(f"{name}() timed out or was interrupted") for text in refusals)
+    assert not any("another thread" in text for text in refusals)

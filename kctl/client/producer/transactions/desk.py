@@ -10,7 +10,7 @@ from kctl.client.clock import Clock, Timer
 from kctl.client.cluster import TopicPartition
 from kctl.client.committed_offset import OffsetAndMetadata
 from kctl.client.errors import IllegalStateError
-from kctl.client.producer.mailbox import Mailbox
+from kctl.client.producer.mailbox import CallInterrupted, Mailbox
 from kctl.client.producer.transactions.calls import GroupMember, Offsets, TransactionCall
 from kctl.client.producer.transactions.states import Step
 from kctl.client.seams import Driver
@@ -31,8 +31,8 @@ class TransactionDesk:
         timeout_ms: int,
         offsets: Mapping[TopicPartition, int | OffsetAndMetadata] | None = None,
         member: GroupMember | None = None,
-    ) -> None:
-        """Make a call and wait for its end; raises its error.
+    ) -> TransactionCall:
+        """Make a call, wait for its end and return it; raises its error.
 
         Raises:
             IllegalStateError: without transactional.id, or in a callback, where the wait would hold up its own end.
@@ -46,7 +46,14 @@ class TransactionDesk:
         if member is not None:
             _check_member(member)
         timer = Timer(self._clock, timeout_ms)
-        self._mailbox.ask(TransactionCall(step, timer, self._driver.waiter(), checked, member))
+        call = TransactionCall(step, timer, self._driver.waiter(), checked, member)
+        try:
+            self._mailbox.ask(call)
+        except BaseException as error:
+            if error is not call.error:  # Ctrl-C, or a loop that does not answer
+                self._mailbox.post(CallInterrupted(call))
+            raise
+        return call
 
 
 def _checked_offsets(offsets: Mapping[TopicPartition, int | OffsetAndMetadata]) -> Offsets:

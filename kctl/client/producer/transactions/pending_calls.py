@@ -1,18 +1,33 @@
-"""PendingCalls: the one call whose work is under way, who waits for it, and how one ended that nobody waited for.
+"""PendingCalls: the one call whose work is under way, its callers, and a result that no caller has.
 
-A call that has timed out can be made again and goes on with the same work; until then no other is taken, as the fate of
-the first would be forgotten. Owned by the network loop. Shown by tests/unit/producer/transactions/test_transactions.py.
+A call that timed out or was interrupted can be made again and continues with the same work; until then other calls are
+refused, because the result of the first would be lost. Owned by the network loop.
+Shown by tests/unit/producer/transactions/test_transactions.py and tests/sim/producer/test_interrupts.py.
 
 Source: KIP-654 and Java's TransactionManager, which has the same rule for init, commit and abort.
 """
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster_client import ClusterClient, LedgerMark
 from kctl.client.errors import IllegalStateError, KafkaError
 from kctl.client.producer.transactions.calls import TransactionCall
 from kctl.client.producer.transactions.states import State, Step
+
+
+class EndedCall(NamedTuple):
+    """How the last operation ended, and the calls to which that was reported."""
+
+    operation: TransactionCall
+    error: KafkaError | None
+    callers: list[TransactionCall]
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether every caller had timed out before, or was interrupted before it had the result."""
+        return not any(call.is_collected for call in self.callers)
 
 
 class PendingCalls:
@@ -22,7 +37,7 @@ class PendingCalls:
         self.operation: TransactionCall | None = None
         self._client = client
         self._callers: list[tuple[TransactionCall, LedgerMark]] = []
-        self._untold: tuple[TransactionCall, KafkaError | None] | None = None
+        self._ended: EndedCall | None = None
 
     def admits(self, call: TransactionCall, state: State) -> bool:
         """Return whether a call may start something new; otherwise it waits with the others, or is answered here."""
@@ -35,28 +50,38 @@ class PendingCalls:
                 return True
             call.finish(_under_way(operation) if self._callers else _must_be_repeated(operation))
             return False
-        if self._untold is not None:
-            untold, error = self._untold
-            if call.is_like(untold):
-                self._untold = None
+        if self._ended is not None and self._ended.is_lost:
+            ended, error, _ = self._ended
+            if call.is_like(ended):
+                self._ended = EndedCall(ended, error, [call])
                 call.finish(error)
                 return False
-            if state is not State.ABORTABLE_ERROR and not _gives_up(untold, call):
-                call.finish(_must_be_repeated(untold))
+            is_harmless = ended.step is Step.BEGIN or state is State.ABORTABLE_ERROR
+            if not is_harmless and not _gives_up(ended, call):
+                call.finish(_must_be_repeated(ended))
                 return False
         return True
 
+    def answer(self, call: TransactionCall) -> None:
+        """Answer a call that needed no work."""
+        self._ended = EndedCall(call, None, [call])
+        call.finish()
+
+    def abandon(self, call: TransactionCall) -> None:
+        """Forget a caller that was interrupted."""
+        self._callers = [entry for entry in self._callers if entry[0] is not call]
+
     def begin(self, call: TransactionCall) -> None:
         """Note that the work of a call begins."""
-        self._untold = None
+        self._ended = None
         self.operation = call
         self._callers = [(call, self._client.ledger_mark())]
 
     def finish(self, error: KafkaError | None = None) -> None:
-        """End the work; who waits is told now, and if nobody does, whoever makes the call again."""
+        """End the work and report the result to its callers; without any, to the same call made again."""
         operation, self.operation = self.operation, None
-        if operation is not None and not self._callers:
-            self._untold = (operation, error)
+        if operation is not None:
+            self._ended = EndedCall(operation, error, [call for call, _ in self._callers])
         self.fail(error)
 
     def fail(self, error: KafkaError | None) -> None:
@@ -67,7 +92,7 @@ class PendingCalls:
 
     def forget(self) -> None:
         """Forget how the last one ended: it does not matter any more."""
-        self._untold = None
+        self._ended = None
 
     @property
     def has_callers(self) -> bool:
@@ -98,5 +123,6 @@ def _under_way(call: TransactionCall) -> IllegalStateError:
 
 def _must_be_repeated(call: TransactionCall) -> IllegalStateError:
     others = " or abort_transaction()" if call.step is Step.OFFSETS else ""
-    text = f"{call.step.value}() has timed out and its work goes on: make the same call again{others}, or close()"
+    call_again = f"make the same call again{others}, or close()"
+    text = f"{call.step.value}() timed out or was interrupted, and its result is not known: {call_again}"
     return IllegalStateError(text)

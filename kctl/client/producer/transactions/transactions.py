@@ -134,6 +134,10 @@ class Transactions:
             self._calls.finish(TransactionAbortedError("the offsets are not committed: the transaction was aborted"))
         self._start(call)
 
+    def abandon(self, call: TransactionCall) -> None:
+        """Note that the caller was interrupted; made again, the call continues with the same work."""
+        self._calls.abandon(call)
+
     def _start(self, call: TransactionCall) -> None:
         next_state = after(self.state, call.step)
         if next_state is None:
@@ -144,7 +148,7 @@ class Transactions:
         if call.step is Step.BEGIN:
             self._begin()
             self.state = next_state
-            call.finish()
+            self._calls.answer(call)
         elif call.step is Step.OFFSETS and not call.offsets:
             call.finish()
         else:

@@ -112,6 +112,7 @@ class Setup:
 
     def __init__(self, transaction_version: int = 2, **properties: object) -> None:
         self.clock = ManualClock()
+        self.calls: list[TransactionCall] = []
         settings = config(
             **{
                 "transactional_id": NAME,
@@ -131,12 +132,15 @@ class Setup:
     # --- calls --------------------------------------------------------------------------------------------------------
 
     def call(self, step: Step, timeout_ms: int = 60_000, member: GroupMember | None = None) -> TransactionCall:
-        """Make a call; it may be done at once."""
+        """Make a call, the application having the answers of those before; it may be done at once."""
+        for earlier in self.calls:
+            earlier.is_collected = earlier.is_done
         is_offsets = step is Step.OFFSETS
         offsets = OFFSETS if is_offsets else None
         call = TransactionCall(
             step, Timer(self.clock, timeout_ms), Flag(), offsets, member or (Member() if is_offsets else None)
         )
+        self.calls.append(call)
         self.transactions.take(call)
         self.run()
         return call
