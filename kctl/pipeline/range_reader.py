@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from kctl.client.records import Columns
-    from kctl.pipeline.consumer_pool import ConsumerPool
+    from kctl.pipeline.client_pool import ClientPool
 
 PREFETCH_BYTES: Final = 16 << 20
 """Fetched and not yet decoded, at most, beside one answer that is just arriving."""
@@ -43,7 +43,7 @@ def read_range(
     columns: Sequence[str] | None = None,
     *,
     fail_on_data_loss: bool = True,
-    pool: "ConsumerPool | None" = None,
+    pool: "ClientPool[Consumer] | None" = None,
     runtime: Runtime | None = None,
 ) -> "Iterator[pa.RecordBatch]":
     """Yield the records of the range, in order, in batches of up to 16,384 rows or about 4 MiB.
@@ -66,6 +66,9 @@ def read_range(
     )
     try:
         yield from reader
+    except GeneratorExit:  # the caller has enough, as with `limit`
+        reader.release()
+        raise
     except BaseException:
         reader.close()
         raise
@@ -87,7 +90,7 @@ class RangeReader:
         columns: Sequence[str] | None = None,
         *,
         fail_on_data_loss: bool = True,
-        pool: "ConsumerPool | None" = None,
+        pool: "ClientPool[Consumer] | None" = None,
         runtime: Runtime | None = None,
     ) -> None:
         from kctl.pipeline.record_columns import DEFAULT_COLUMNS, RecordColumns
@@ -119,6 +122,7 @@ class RangeReader:
         if self._pool is None:
             self.close()
         else:
+            self._consumer.assign([])
             self._pool.release(self._properties, self._consumer)
 
     def __iter__(self) -> "Iterator[pa.RecordBatch]":

@@ -1,13 +1,13 @@
-"""RecordWriter: Arrow batches to topics through the producer, with an account by partition.
+"""RecordWriter: Arrow batches to topics through a producer, one after the other through the same where it is pooled.
 
-Owns what is said when not all of it was delivered; which columns make a record is record_rows.py's. Knows nothing of
-Spark.
+Owns what is reported when not all of it was delivered; which columns make a record is record_rows.py's. Knows nothing
+of Spark.
 Shown by tests/sim/pipeline and, with real brokers, tests/pipeline/test_source_write.py.
 """
 
 from collections.abc import Iterable, Iterator
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from kctl.client.config import ProducerConfig
 from kctl.client.config.property import INT_MAX
@@ -21,6 +21,7 @@ from kctl.pipeline.ranges import Properties
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from kctl.pipeline.client_pool import ClientPool
     from kctl.pipeline.record_rows import Place, RecordRows
 
 MOST_NAMED: Final = 5
@@ -31,34 +32,14 @@ BATCH_BYTES: Final = 256 << 10
 """batch.size where none is given: rows come in masses here, and brokers write large batches at less cost."""
 
 
-class PartitionWritten(NamedTuple):
-    """What was written to one partition: how many records, and the last offset, -1 where the broker did not tell."""
-
-    topic: str
-    partition: int
-    records: int
-    last_offset: int
-
-
-class WriteResult(NamedTuple):
-    """What was written, by partition; every record of it is acknowledged."""
-
-    partitions: tuple[PartitionWritten, ...] = ()
-
-    @property
-    def records(self) -> int:
-        return sum(each.records for each in self.partitions)
-
-
 class PartialWriteError(UndeliveredError):
     """Not every row is in the topic: how many of which partition, and why the first of each is not.
 
-    Attributes: `partitions`, what became of each partition; `delivered`, how many rows are in the topic all the same.
+    Attributes: `delivered`, how many rows are in the topic all the same.
     """
 
     def __init__(self, result: CloseResult, cause: KafkaError) -> None:
         super().__init__(result.undelivered, cause)
-        self.partitions = dict(result.partitions)
         self.delivered = result.delivered
         bad = [(tp, part) for tp, part in sorted(result.partitions.items()) if part.failed or part.unknown]
         said = [f"{tp.topic}{f'-{tp.partition}' if tp.partition >= 0 else ''}: {_fate(p)}" for tp, p in bad]
@@ -79,6 +60,8 @@ class RecordWriter:
         properties: Kafka properties of a producer; max.block.ms and delivery.timeout.ms limit it.
         topic: where all rows go; None: a column `topic` says where.
         with_timestamps: records get the times of the column `timestamp`, where that is not null.
+        pool: that has producers of earlier writers, and gets this one's once all of its rows are acknowledged; None: a
+            producer for this writer alone.
     """
 
     def __init__(
@@ -87,9 +70,17 @@ class RecordWriter:
         topic: str | None = None,
         *,
         with_timestamps: bool = True,
+        pool: "ClientPool[Producer] | None" = None,
         runtime: Runtime | None = None,
     ) -> None:
-        self._producer = Producer(writing_properties(properties), runtime or system_runtime())
+        def make() -> Producer:
+            return Producer(writing_properties(properties), runtime or system_runtime())
+
+        self._properties = properties
+        self._pool = pool
+        self._producer = make() if pool is None else pool.acquire(properties, make)
+        self._delivered_before = self._producer.metrics().records_delivered
+        self._is_pooled = False
         self._topic = topic
         self._with_timestamps = with_timestamps
 
@@ -99,7 +90,8 @@ class RecordWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._producer.close(0)
+        if not self._is_pooled:
+            self._producer.close(0)
 
     def write(self, batch: "pa.RecordBatch") -> None:
         """Hand every row to the producer.
@@ -125,8 +117,8 @@ class RecordWriter:
         except (TypeError, ValueError) as error:
             raise ConfigError(f"to {place.topic}: {error}") from None
 
-    def finish(self) -> WriteResult:
-        """Return once every row is acknowledged, with what was written where.
+    def finish(self) -> int:
+        """Return once every row is acknowledged: how many that are.
 
         Raises: PartialWriteError.
         """
@@ -134,12 +126,19 @@ class RecordWriter:
             self._producer.flush()
         except KafkaError as error:
             raise self._account(error) from error
-        parts = sorted(self._producer.close(0).partitions.items())
-        return WriteResult(tuple(PartitionWritten(*tp, part.delivered, part.last_offset) for tp, part in parts))
+        written = self._producer.metrics().records_delivered - self._delivered_before
+        if self._pool is not None:
+            self._is_pooled = True
+            self._pool.release(self._properties, self._producer)
+        return written
 
     def _account(self, error: KafkaError) -> KafkaError:
-        """End the producer; return the error with the account of what was sent, where anything was."""
+        """End the producer; return the error with the account of what was sent, where anything was.
+
+        A producer that failed is in no pool again, so what is undelivered is all of this writer.
+        """
         result = self._producer.close(0)
+        result = result._replace(delivered=result.delivered - self._delivered_before)
         cause = error.cause if isinstance(error, UndeliveredError) else error
         return PartialWriteError(result, cause) if result.undelivered or result.delivered else error
 
@@ -150,18 +149,19 @@ def write_batches(
     *,
     topic: str | None = None,
     with_timestamps: bool = True,
+    pool: "ClientPool[Producer] | None" = None,
     runtime: Runtime | None = None,
-) -> WriteResult:
-    """Send every row of the batches; return once all of them are acknowledged.
+) -> int:
+    """Send every row of the batches; return how many there are once all of them are acknowledged.
 
     Args:
-        properties, topic, with_timestamps: as of RecordWriter.
+        properties, topic, with_timestamps, pool: as of RecordWriter.
         batches: with a column `value` (binary or string) and any of `key` (likewise), `topic`, `partition`,
             `timestamp` and `headers` (a list of structs of key and value); a null is left to the producer. Other
             columns are not looked at.
     Raises: as RecordWriter.write and finish.
     """
-    with RecordWriter(properties, topic, with_timestamps=with_timestamps, runtime=runtime) as writer:
+    with RecordWriter(properties, topic, with_timestamps=with_timestamps, pool=pool, runtime=runtime) as writer:
         for batch in batches:
             writer.write(batch)
         return writer.finish()

@@ -25,6 +25,8 @@ class FaultyProxy:
     def __init__(self) -> None:
         self.is_refusing = False
         """Whether new connections are answered with HTTP 503."""
+        self.accepted = 0
+        """Connections so far, those that were refused left out."""
         self.refused = 0
         self.damaged = 0
         self._listeners: dict[Address, socket.socket] = {}
@@ -78,6 +80,7 @@ class FaultyProxy:
                 self.refused += 1
                 client.sendall(UNAVAILABLE)
                 return
+            self.accepted += 1
             with socket.create_connection((address.ip, address.port)) as broker:
                 self._clients[client] = threading.Lock()
                 back = threading.Thread(target=self._frames_back, args=(broker, client), daemon=True)

@@ -240,6 +240,7 @@ class _ImportTask(NamedTuple):
 
 def import_ranges(task: _ImportTask, _attempt: Attempt) -> int:
     """Produce ranges one after the other and return how many records that were; runs on a worker."""
+    from kctl.pipeline.client_pool import TASK_PRODUCERS
     from kctl.pipeline.record_writer import write_batches
 
     properties, count = resolve(task.properties), 0
@@ -249,8 +250,12 @@ def import_ranges(task: _ImportTask, _attempt: Attempt) -> int:
             continue
         batches = _batches(task, each)
         count += write_batches(
-            properties, batches, topic=task.topic or each.topic, with_timestamps=task.keep_timestamps
-        ).records
+            properties,
+            batches,
+            topic=task.topic or each.topic,
+            with_timestamps=task.keep_timestamps,
+            pool=TASK_PRODUCERS,
+        )
         _write_done(done)
     return count
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
 
 from kctl.pipeline.source.options import WriteOptions
-from kctl.pipeline.source.writers import Written, write_rows
+from kctl.pipeline.source.writers import write_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,7 +21,7 @@ class KctlStreamWriter(DataSourceStreamArrowWriter):
     def __init__(self, options: WriteOptions) -> None:
         self._options = options
 
-    def write(self, iterator: "Iterator[pa.RecordBatch]") -> Written:
+    def write(self, iterator: "Iterator[pa.RecordBatch]") -> WriterCommitMessage:
         """Send the rows of one task."""
         return write_rows(self._options, iterator)
 

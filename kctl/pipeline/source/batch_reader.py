@@ -66,7 +66,7 @@ def read_partition(
     """Yield the records of one range; Spark makes a partition None of an empty plan."""
     if not isinstance(partition, RangePartition):
         return
-    from kctl.pipeline.consumer_pool import TASK_CONSUMERS
+    from kctl.pipeline.client_pool import TASK_CONSUMERS
     from kctl.pipeline.range_reader import read_range
     from kctl.pipeline.spark_archive import forget_spark_archive
 

@@ -1,4 +1,4 @@
-"""Writing: each task sends its rows and returns once they are acknowledged, with what went where.
+"""Writing: each task sends its rows and returns once they are acknowledged.
 
 At least once, as with Spark's connector: a task that is tried again sends all of its rows again. Nothing is ever
 deleted when a write is aborted. Shown by tests/pipeline/test_source_write.py.
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark.sql import datasource
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamWriter, WriterCommitMessage
 
-from kctl.pipeline.record_writer import WriteResult, write_batches
+from kctl.pipeline.record_writer import write_batches
 from kctl.pipeline.source.failures import told_in_one_line
 from kctl.pipeline.source.options import WriteOptions
 from kctl.pipeline.spark_archive import forget_spark_archive
@@ -24,20 +24,13 @@ ROWS_PER_BATCH: Final = 10_000
 """Rows that are turned into one Arrow batch where Spark hands over rows."""
 
 
-class Written(WriterCommitMessage):
-    """What a task has written: `result` by partition."""
-
-    def __init__(self, result: WriteResult) -> None:
-        self.result = result
-
-
 class KctlWriter(DataSourceArrowWriter):
     """Writes the rows of a batch query."""
 
     def __init__(self, options: WriteOptions) -> None:
         self._options = options
 
-    def write(self, iterator: "Iterator[pa.RecordBatch]") -> Written:
+    def write(self, iterator: "Iterator[pa.RecordBatch]") -> WriterCommitMessage:
         """Send the rows of one task."""
         return write_rows(self._options, iterator)
 
@@ -52,7 +45,7 @@ class KctlRowStreamWriter(DataSourceStreamWriter):
         self._options = options
         self._schema = schema
 
-    def write(self, iterator: "Iterator[Row]") -> Written:
+    def write(self, iterator: "Iterator[Row]") -> WriterCommitMessage:
         """Send the rows of one task."""
         return write_rows(self._options, _as_batches(iterator, self._schema))
 
@@ -76,14 +69,20 @@ def stream_writer(options: WriteOptions, schema: "StructType") -> DataSourceStre
     return KctlStreamWriter(options)
 
 
-def write_rows(options: WriteOptions, batches: "Iterable[pa.RecordBatch]") -> Written:
-    """Send rows; return what went where."""
+def write_rows(options: WriteOptions, batches: "Iterable[pa.RecordBatch]") -> WriterCommitMessage:
+    """Send rows; return once they are acknowledged."""
+    from kctl.pipeline.client_pool import TASK_PRODUCERS
+
     forget_spark_archive()
     with told_in_one_line():
-        result = write_batches(
-            options.client_properties(), batches, topic=options.topic, with_timestamps=options.keep_timestamps
+        write_batches(
+            options.client_properties(),
+            batches,
+            topic=options.topic,
+            with_timestamps=options.keep_timestamps,
+            pool=TASK_PRODUCERS,
         )
-    return Written(result)
+    return WriterCommitMessage()
 
 
 def _as_batches(rows: "Iterator[Row]", schema: "StructType") -> "Iterator[pa.RecordBatch]":

@@ -1,0 +1,162 @@
+"""Clients that are kept for the next task: made once, dropped after an error or an interrupt, bounded in number."""
+
+from collections.abc import Generator, Iterator
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from kctl.client.consumer.consumer import Consumer
+from kctl.client.errors import ApiTimeout
+from kctl.client.producer import Producer
+from kctl.pipeline import range_reader, record_writer
+from kctl.pipeline.client_pool import MOST_IDLE, ClientPool
+from kctl.pipeline.range_reader import read_range
+from kctl.pipeline.ranges import OffsetRange
+from kctl.pipeline.record_writer import PartialWriteError, write_batches
+from kctl.sandbox import Fault
+from tests.sim.consumer.scene import Scene
+from tests.sim.pipeline.test_ranges import LIMIT_MS, break_all, expected, properties, rows, run, runtime
+from tests.sim.virtual import Hub
+
+
+@pytest.fixture
+def scene() -> Iterator[Scene]:
+    with Hub(seed=7) as hub:
+        yield Scene(hub)
+
+
+@pytest.fixture
+def producers(monkeypatch: pytest.MonkeyPatch) -> list[Producer]:
+    """The producers that were made for writers, in their order."""
+    found: list[Producer] = []
+
+    def make(*given: Any, **more: Any) -> Producer:
+        found.append(Producer(*given, **more))
+        return found[-1]
+
+    monkeypatch.setattr(record_writer, "Producer", make)
+    return found
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[Consumer]:
+    """The consumers that were made for ranges, in their order."""
+    found: list[Consumer] = []
+
+    def make(*given: Any, **more: Any) -> Consumer:
+        found.append(Consumer(*given, **more))
+        return found[-1]
+
+    monkeypatch.setattr(range_reader, "Consumer", make)
+    return found
+
+
+def test_one_consumer_reads_many_ranges_until_one_of_them_fails(scene: Scene, made: list[Consumer]) -> None:
+    pool = ClientPool[Consumer]()
+
+    def read(start: int, end: int, partition: int = 0) -> list[bytes]:
+        offsets, task = OffsetRange("t", partition, start, end), runtime(scene, f"task {scene.hub.now_ms}")
+        batches = read_range(properties(scene), offsets, ["value"], pool=pool, runtime=task)
+        return [value for batch in batches for value in batch.column("value").to_pylist()]
+
+    def body() -> None:
+        scene.write(0, 100)
+        scene.write(1, 100)
+        assert read(0, 10) == expected(0, 10)
+        assert read(10, 40) == expected(10, 40)
+        assert read(5, 7) == expected(5, 7), "an earlier range of the same partition"
+        assert read(0, 10, partition=1) == expected(0, 10)
+        assert len(made) == 1
+        break_all(scene, Fault.FREEZE)
+        before_ms = scene.hub.now_ms
+        with pytest.raises(ApiTimeout):
+            read(50, 60)
+        assert scene.hub.now_ms - before_ms == LIMIT_MS
+        for node_id in (1, 2, 3):
+            scene.sandbox.stop_fault(node_id, Fault.FREEZE)
+        assert read(50, 60) == expected(50, 60)
+        assert len(made) == 2, "the consumer whose range failed is not used again"
+        pool.close()
+
+    run(scene, body)
+
+
+def test_consumer_of_a_reader_that_stops_early_is_kept(scene: Scene, made: list[Consumer]) -> None:
+    pool = ClientPool[Consumer]()
+
+    def body() -> None:
+        for first in range(0, 60_000, 100):
+            scene.write(0, 100, first=first)
+        for start in (0, 30_000):
+            offsets, task = OffsetRange("t", 0, start, 60_000), runtime(scene, f"task {start}")
+            batches = read_range(properties(scene), offsets, ["value"], pool=pool, runtime=task)
+            assert next(batches).column("value")[0].as_py() == b"%d" % start
+            assert isinstance(batches, Generator)
+            batches.close()
+        assert len(made) == 1
+        pool.close()
+
+    run(scene, body)
+
+
+def test_one_producer_serves_many_writers_until_one_of_them_fails(scene: Scene, producers: list[Producer]) -> None:
+    pool = ClientPool[Producer]()
+
+    def write(count: int) -> int:
+        task = runtime(scene, f"task {scene.hub.now_ms}")
+        return write_batches(properties(scene), [rows(count)], topic="t", pool=pool, runtime=task)
+
+    def body() -> None:
+        assert [write(12), write(0), write(3)] == [12, 0, 3]
+        assert len(producers) == 1
+        scene.sandbox.start_fault(2, Fault.FREEZE)
+        with pytest.raises(PartialWriteError, match=r"^3 of 9 rows not delivered: t-1: 3 ") as caught:
+            write(9)
+        assert (caught.value.delivered, caught.value.undelivered) == (6, 3)
+        scene.sandbox.stop_fault(2, Fault.FREEZE)
+        scene.hub.sleep_ms(60_000)
+        before = [scene.log(number).end_offset for number in range(3)]
+        assert write(6) == 6
+        assert len(producers) == 2, "the producer whose task failed is not used again"
+        assert [scene.log(number).end_offset for number in range(3)] == [end + 2 for end in before]
+        pool.close()
+
+    run(scene, body)
+
+
+def test_rows_of_an_interrupted_task_are_not_sent_by_the_next(scene: Scene, producers: list[Producer]) -> None:
+    pool = ClientPool[Producer]()
+    given = {**properties(scene), "linger.ms": 60_000, "delivery.timeout.ms": 120_000}
+
+    def killed() -> Iterator[pa.RecordBatch]:
+        yield rows(9)
+        raise KeyboardInterrupt
+
+    def body() -> None:
+        with pytest.raises(KeyboardInterrupt):
+            write_batches(given, killed(), topic="t", pool=pool, runtime=runtime(scene, "killed"))
+        assert write_batches(given, [rows(3)], topic="t", pool=pool, runtime=runtime(scene, "next")) == 3
+        scene.hub.sleep_ms(200_000)
+        assert [scene.log(number).end_offset for number in range(3)] == [1, 1, 1]
+        assert len(producers) == 2
+        pool.close()
+
+    run(scene, body)
+
+
+def test_pool_keeps_a_bounded_number_of_consumers(scene: Scene, made: list[Consumer]) -> None:
+    pool = ClientPool[Consumer]()
+
+    def body() -> None:
+        scene.write(0, 10)
+        for number in range(MOST_IDLE + 3):
+            given = {**properties(scene), "client.id": f"client {number}"}
+            task = runtime(scene, f"task {number}")
+            batches = read_range(given, OffsetRange("t", 0, 0, 10), ["value"], pool=pool, runtime=task)
+            assert sum(batch.num_rows for batch in batches) == 10
+        still_open = [consumer for consumer in made if not consumer._side.close_result]
+        assert still_open == made[-MOST_IDLE:]
+        pool.close()
+
+    run(scene, body)
