@@ -85,7 +85,7 @@ ERRORS: dict[str, tuple[str, ...]] = {
     "OffsetFetch": ("NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS", "UNSTABLE_OFFSET_COMMIT"),
     "JoinGroup": (
         "NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "INCONSISTENT_GROUP_PROTOCOL",
-        "GROUP_MAX_SIZE_REACHED",
+        "GROUP_MAX_SIZE_REACHED", "MEMBER_ID_REQUIRED", "REBALANCE_IN_PROGRESS",
     ),
     "SyncGroup": ("NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS", "REBALANCE_IN_PROGRESS"),
     "Heartbeat": ("NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS", "REBALANCE_IN_PROGRESS"),
@@ -366,7 +366,8 @@ def size_of(chance: Random, kind: Kind) -> tuple[int, str]:
     """Draw the number and the word of a fault."""
     if kind is Kind.ERRORS:
         api = chance.choice(list(ERRORS))
-        return chance.choice([1, 1, 2, 5]), f"{api} {chance.choice(ERRORS[api])}"
+        times = chance.choice([1, 2, 5, 20, 20] if api in ("JoinGroup", "SyncGroup") else [1, 1, 2, 5])
+        return times, f"{api} {chance.choice(ERRORS[api])}"
     if kind is Kind.TROUBLE:
         codes = ["NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE"]
         return 0, chance.choice(codes)

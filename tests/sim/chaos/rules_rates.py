@@ -4,7 +4,7 @@
 |---|---|
 | R12 errors | polls that follow each other at once raise errors with back-off |
 | R13 fetches | fetches whose responses bring nothing new have back-off |
-| R14 joins | a join that the group refuses is repeated with back-off |
+| R14 joins | a join that the group refuses, or asks to repeat, is repeated with back-off |
 
 Back-off is retry.backoff.ms of 100 ms that doubles up to a second: five attempts in the first second.
 """

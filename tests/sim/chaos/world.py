@@ -29,7 +29,7 @@ from tests.sim.virtual import Hub, SimNetwork, SimResolver
 BOOTSTRAP = ",".join(f"node-{node}:9092" for node in range(1, NODES + 1))
 
 SIGNS_OF_LIFE = ("Heartbeat", "ConsumerGroupHeartbeat", "JoinGroup", "SyncGroup", "OffsetCommit")
-JOINS = ("JoinGroup", "ConsumerGroupHeartbeat")
+JOINS = ("JoinGroup", "SyncGroup", "ConsumerGroupHeartbeat")
 REFUSALS = frozenset(
     {
         ErrorCode.UNRELEASED_INSTANCE_ID,
@@ -37,9 +37,11 @@ REFUSALS = frozenset(
         ErrorCode.UNSUPPORTED_ASSIGNOR,
         ErrorCode.INCONSISTENT_GROUP_PROTOCOL,
         ErrorCode.GROUP_MAX_SIZE_REACHED,
+        ErrorCode.MEMBER_ID_REQUIRED,
+        ErrorCode.REBALANCE_IN_PROGRESS,
     }
 )
-"""Codes for which a group does not take a member, until something else changes."""
+"""Codes with which a group does not accept a member, or asks it to join again."""
 
 
 class Phase(Enum):

@@ -67,3 +67,47 @@ def test_a_refused_join_is_repeated_with_back_off(scene: GroupScene, api: str, p
 
     with replies.installed():
         scene.play(actor)
+
+
+@pytest.mark.parametrize("api", ["JoinGroup", "SyncGroup", "Heartbeat"])
+@pytest.mark.parametrize("code", [ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.MEMBER_ID_REQUIRED])
+def test_member_that_is_always_asked_to_join_again_does_so_with_back_off(
+    scene: GroupScene, api: str, code: ErrorCode
+) -> None:
+    replies = Replies()
+
+    def actor() -> None:
+        consumer = scene.consumer(group_id="g")
+        consumer.subscribe(["t"])
+        replies.refuse(api, code, 100_000)
+        raised_in(scene, consumer)
+        assert 1 <= len(scene.sent("JoinGroup")) <= MOST
+        assert len(scene.sent(api)) <= MOST
+        replies.heal()
+        scene.read(consumer, 4)
+        assert len(consumer.assignment) == 6
+        consumer.close()
+        scene.hub.sleep_ms(10)
+
+    with replies.installed():
+        scene.play(actor)
+
+
+def test_member_joins_again_at_once_when_another_one_arrives_before_its_assignment(scene: GroupScene) -> None:
+    replies = Replies()
+
+    def actor() -> None:
+        consumer = scene.consumer(group_id="g")
+        consumer.subscribe(["t"])
+        replies.refuse("SyncGroup", ErrorCode.REBALANCE_IN_PROGRESS, 100_000)
+        while len(scene.sent("SyncGroup")) < 2:
+            consumer.poll(0)
+            scene.hub.sleep_ms(1)
+        first, second = scene.sent("SyncGroup")
+        assert second.at_ms - first.at_ms < 50
+        replies.heal()
+        consumer.close()
+        scene.hub.sleep_ms(10)
+
+    with replies.installed():
+        scene.play(actor)

@@ -338,3 +338,56 @@ def test_a_static_leader_finishes_the_cooperative_rebalance_that_its_former_proc
     scene.play(leader, other)
     assert {name: len(share) for name, share in shares.items()} == {"a": 3, "b": 3}
     assert not set(shares["a"]) & set(shares["b"])
+
+
+@pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
+def test_a_static_leader_that_restarts_assigns_a_topic_that_was_recreated_meanwhile(
+    scene: GroupScene, strategy: str
+) -> None:
+    """The group keeps the assignment that was made while the topic did not exist (KIP-814)."""
+
+    def body() -> None:
+        scene.sandbox.create_topic("u", 2)
+        properties = {
+            "partition_assignment_strategy": strategy,
+            "metadata_max_age_ms": 1000,
+            "allow_auto_create_topics": False,
+        }
+        former = scene.member("a1", group_instance_id="a", **properties)
+        former.subscribe(["t", "u"])
+        scene.read(former, 5)
+        scene.sandbox.cluster.delete_topic("u")
+        scene.read(former, 12)
+        assert {tp.topic for tp in former.assignment} == {"t"}
+        scene.crash("a1", former)
+        scene.sandbox.create_topic("u", 2)
+        with scene.member("a2", group_instance_id="a", **properties) as consumer:
+            consumer.subscribe(["t", "u"])
+            scene.read(consumer, 8)
+            assert sorted(tp.topic for tp in consumer.assignment) == ["t"] * 6 + ["u"] * 2
+        scene.hub.sleep_ms(10)
+
+    scene.play(body)
+
+
+@pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
+def test_a_static_leader_that_restarts_causes_no_rebalance(scene: GroupScene, strategy: str) -> None:
+    properties = {"partition_assignment_strategy": strategy}
+
+    def leader() -> None:
+        for _ in range(3):
+            with scene.member("s", group_instance_id="one", **properties) as consumer:
+                scene.read(consumer, 9)
+                assert len(consumer.assignment) == 3
+            scene.hub.sleep_ms(2000)
+
+    def other() -> None:
+        scene.hub.sleep_ms(1000)  # the first to join leads
+        with scene.member("a", group_instance_id="two", **properties) as consumer:
+            scene.read(consumer, 7)
+            before = (scene.journal.of("a"), consumer.group_metadata().generation)
+            scene.read(consumer, 20)
+            assert (scene.journal.of("a"), consumer.group_metadata().generation) == before
+        scene.hub.sleep_ms(10)
+
+    scene.play(leader, other)

@@ -162,6 +162,18 @@ MUTANTS: tuple[Mutant, ...] = (
         "        self._is_in_flight = True\n        self._due_at_ms = now_ms + self._interval_ms",
         "        self._is_in_flight = True\n        self._due_at_ms = now_ms + 4 * self._interval_ms",
     ),
+    Mutant(
+        "joins that the group asks for have no back-off",
+        f"{_MANAGERS}/join_backoff.py",
+        "if self._asked_again > AT_ONCE:",
+        "if False:",
+    ),
+    Mutant(
+        "a static leader that restarts trusts the assignment of its former process",
+        _CLASSIC,
+        "elif self._joined.keeps_assignment and self._joined.counts is None:",
+        "elif False:",
+    ),
     Mutant("refused joins have no back-off", f"{_MANAGERS}/join_backoff.py", "self._is_refused = True", "pass"),
     Mutant(
         "records are handed out after the session",

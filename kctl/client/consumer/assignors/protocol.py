@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.assignors.assignor import MemberSubscription
+from kctl.client.errors import RemoteProtocolError
 from kctl.client.protocol.api import consumer_protocol_assignment, consumer_protocol_subscription
 from kctl.client.protocol.api.consumer_protocol_assignment import ConsumerProtocolAssignment
 from kctl.client.protocol.api.consumer_protocol_subscription import ConsumerProtocolSubscription
@@ -82,6 +83,24 @@ def decode_assignment(data: bytes) -> list[TopicPartition]:
     return [
         TopicPartition(each.topic, partition) for each in message.assigned_partitions for partition in each.partitions
     ]
+
+
+def decode_assignment_user_data(data: bytes) -> bytes:
+    """Return what the leader added to an assignment for its member; see `decode_assignment`."""
+    return (decode_member_data(ConsumerProtocolAssignment, data).user_data or b"") if data else b""
+
+
+def encode_partition_counts(counts: dict[str, int]) -> bytes:
+    """Return partition counts as the user data of a static leader's own assignment, for the process that follows it."""
+    return encode_assignment(TopicPartition(topic, count) for topic, count in counts.items())
+
+
+def decode_partition_counts(user_data: bytes) -> dict[str, int] | None:
+    """Return the partition counts of `encode_partition_counts`; None where another client made the assignment."""
+    try:
+        return dict(decode_assignment(user_data)) or None
+    except RemoteProtocolError:
+        return None
 
 
 def by_topic(topic_partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:

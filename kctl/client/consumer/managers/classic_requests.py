@@ -10,8 +10,12 @@ from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.assignors import MemberSubscription, assignor_by_name
 from kctl.client.consumer.assignors.protocol import (
     PROTOCOL_TYPE,
+    decode_assignment,
+    decode_assignment_user_data,
+    decode_partition_counts,
     decode_subscription,
     encode_assignment,
+    encode_partition_counts,
     encode_subscription,
 )
 from kctl.client.consumer.managers.membership import MemberIdentity
@@ -26,7 +30,7 @@ FIRST_VERSION_WITH_ID_FIRST = 4
 UNKNOWN = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION})
 """Codes that mean that the group has given this member's partitions away."""
 AT_ONCE = frozenset({ErrorCode.MEMBER_ID_REQUIRED, ErrorCode.REBALANCE_IN_PROGRESS})
-"""Codes after which the member joins again without waiting: the next attempt says something else."""
+"""Codes that ask the member to join again."""
 ARRIVES_WITHIN_MS = 5_000
 """So long after a JoinGroup a heartbeat on the other connection cannot have overtaken it."""
 MOST_REASON = 255
@@ -122,16 +126,20 @@ class Joined:
         protocol: the name of the assignor that the members agreed on.
         members: what each member said, for the leader; empty for the others.
         topics: all topics that the members want.
-        counts: the partitions of those topics when they were shared out; None before.
-        keeps_shares: this member leads, and the coordinator keeps the shares that an earlier process made (KIP-814).
+        counts: the partition counts that the assignment was made for; None before, and where another process made it
+            and did not record them.
+        keeps_assignment: this member leads, and the coordinator keeps the assignment of an earlier process (KIP-814).
     """
 
-    def __init__(self, protocol: str, members: dict[str, MemberSubscription], *, skip_assignment: bool) -> None:
+    def __init__(
+        self, member_id: str, protocol: str, members: dict[str, MemberSubscription], *, skip_assignment: bool
+    ) -> None:
+        self.member_id = member_id
         self.protocol = protocol
         self.members = members
         self.topics = tuple(sorted({topic for member in members.values() for topic in member.topics}))
         self.counts: dict[str, int] | None = None
-        self.keeps_shares = bool(members) and skip_assignment
+        self.keeps_assignment = bool(members) and skip_assignment
 
     @classmethod
     def from_response(cls, response: JoinGroupResponse) -> "Joined":
@@ -141,15 +149,29 @@ class Joined:
             each.member_id: decode_subscription(each.metadata, each.group_instance_id)
             for each in (response.members if is_leader else ())
         }
-        return cls(response.protocol_name or "", members, skip_assignment=response.skip_assignment)
+        return cls(response.member_id, response.protocol_name or "", members, skip_assignment=response.skip_assignment)
 
-    def share_out(self, counts: dict[str, int]) -> dict[str, bytes]:
-        """Return the encoded shares of all members; none from whoever is not the leader, or is to leave all as it is.
+    def assign(self, counts: dict[str, int]) -> dict[str, bytes]:
+        """Return the encoded assignments of all members; none where this member does not lead or is not to assign.
 
-        Source: KIP-814 for a static leader that is back and only watches the topics.
+        A static leader adds the counts to its own assignment, which the coordinator keeps, so that the process that
+        follows it knows for which partitions the assignment was made. It adds none between the two rounds of a
+        cooperative rebalance, when some partitions are assigned to no member.
+        Source: KIP-814. Differs: Java's returning leader takes the partitions that exist then for those of the
+        assignment, and never assigns what was added while no leader ran.
         """
-        self.counts = counts
-        if not self.members or self.keeps_shares:
+        if not self.members or self.keeps_assignment:
             return {}
-        shares = assignor_by_name(self.protocol).assign(self.members, counts)
-        return {member_id: encode_assignment(shares[member_id]) for member_id in shares}
+        self.counts = counts
+        assigned = assignor_by_name(self.protocol).assign(self.members, counts)
+        encoded = {member_id: encode_assignment(assigned[member_id]) for member_id in assigned}
+        is_static = self.members[self.member_id].group_instance_id is not None
+        if is_static and sum(map(len, assigned.values())) == sum(counts.values()):
+            encoded[self.member_id] = encode_assignment(assigned[self.member_id], encode_partition_counts(counts))
+        return encoded
+
+    def assigned(self, assignment: bytes) -> tuple[TopicPartition, ...]:
+        """Return the partitions of this member's assignment. Raises: RemoteProtocolError: the bytes are none."""
+        if self.keeps_assignment:
+            self.counts = decode_partition_counts(decode_assignment_user_data(assignment))
+        return tuple(decode_assignment(assignment))

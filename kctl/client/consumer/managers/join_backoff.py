@@ -10,6 +10,9 @@ from kctl.client.backoff import ExponentialBackoff
 from kctl.client.config import ConsumerConfig
 from kctl.client.errors import KafkaError
 
+AT_ONCE = 2
+"""How often a member that is asked to join again does so at once: with its new member id, and for one more member."""
+
 
 class JoinBackoff:
     """The back-off between the joins of one member.
@@ -25,6 +28,7 @@ class JoinBackoff:
         self.retry_at_ms = 0
         self.fatal: KafkaError | None = None
         self._backoff = ExponentialBackoff(config.retry_backoff_ms, config.retry_backoff_max_ms, chance)
+        self._asked_again = 0
         self._is_refused = False
         self._is_due = False
         """A poll has begun since the fatal error was last raised."""
@@ -33,6 +37,12 @@ class JoinBackoff:
         """Wait before the next attempt, longer after each."""
         self.retry_at_ms = now_ms + self._backoff.backoff_ms(self.failures)
         self.failures += 1
+
+    def asked_again(self, now_ms: int) -> None:
+        """Note that the group asks the member to join again, which it does at once until that repeats itself."""
+        self._asked_again += 1
+        if self._asked_again > AT_ONCE:
+            self.failed(now_ms)
 
     def refused(self, *, fatal: KafkaError | None = None) -> None:
         """Note an error that is raised to the application; the wait begins with the next `advance`."""
@@ -45,7 +55,7 @@ class JoinBackoff:
         self._is_due = False
 
     def accepted(self) -> None:
-        self.failures = 0
+        self.failures = self._asked_again = 0
         self.retry_at_ms = 0
 
     def poll_began(self) -> None:

@@ -6,8 +6,8 @@ tests/unit/consumer/test_classic_membership.py and tests/sim/groups.
 
 Source: KIP-62 (heartbeats), KIP-345 (static members), KIP-394 (member id first), KIP-429 (cooperative), KIP-814.
 Differs: the network loop joins by itself once the application polls; a JoinGroup waits for no poll. A static leader
-that is back joins twice where all assignors are cooperative: between the two rounds of a rebalance partitions are
-assigned to no member, and if its former process ended there, nobody else would assign them.
+that restarts joins twice where its former process left partitions without a member, or is not known to have left none
+(`Joined.assign`).
 """
 
 from collections.abc import Callable, Iterator
@@ -18,7 +18,6 @@ from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.assignors import assignor_by_name
-from kctl.client.consumer.assignors.protocol import decode_assignment
 from kctl.client.consumer.events import ToApplication
 from kctl.client.consumer.group_events import (
     AssignmentChanged,
@@ -245,7 +244,7 @@ class ClassicMembership:
         counts = partition_counts(self._metadata, self._joined.topics)
         if counts is None or not self._coordinator.ready(HELD):
             return Poll([])
-        return Poll([self._sync(self._joined.share_out(counts), now_ms)])
+        return Poll([self._sync(self._joined.assign(counts), now_ms)])
 
     def _sync(self, shares: dict[str, bytes], now_ms: int) -> Outgoing:
         assert self._joined is not None
@@ -259,8 +258,8 @@ class ClassicMembership:
 
     def _poll_heartbeat(self, now_ms: int) -> Poll:
         """Give a sign of life; while a request is held back it is the coordinator's sign of life that we want."""
-        if not self._member_id or self._stage is Stage.ABSENT:
-            return Poll([])
+        if not self._member_id or (self._generation < 0 and self._stage not in HELD_BACK):
+            return Poll([])  # the group only counts who has joined
         due_at_ms = self._heartbeat.due_at_ms()
         if due_at_ms > now_ms:
             return Poll([], due_at_ms)
@@ -315,8 +314,9 @@ class ClassicMembership:
         if error is not None:
             self._on_join_error(error, answer.received_at_ms)
             return
+        assert self._joined is not None
         try:
-            assigned = tuple(decode_assignment(response.assignment))
+            assigned = self._joined.assigned(response.assignment)
         except RemoteProtocolError as malformed:
             self._fail(malformed)
             return
@@ -329,8 +329,8 @@ class ClassicMembership:
         self._change(assigned)
         if released:
             self._join_anew("partitions were released")
-        elif self._is_cooperative and self._joined is not None and self._joined.keeps_shares:
-            self._join_anew("a static leader is back; its former process may have left a rebalance unfinished")
+        elif self._joined.keeps_assignment and self._joined.counts is None:
+            self._join_anew("a static leader is back; its former process left no complete assignment")
 
     def _on_beat(self, identity: MemberIdentity, sent_at_ms: int, answer: Answer) -> None:
         response = answer.response
@@ -374,6 +374,7 @@ class ClassicMembership:
         code = getattr(error, "code", None)
         if code in AT_ONCE:
             self._stage = Stage.JOINING
+            self._backoff.asked_again(now_ms)
         elif may_pass(error):
             self._join_later(now_ms)
         elif isinstance(error, BrokerError):
