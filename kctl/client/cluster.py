@@ -1,7 +1,7 @@
 """Cluster: what one moment of metadata says about nodes, topics and partitions, as values that never change.
 
 Owns the value types and the look-ups in them; knows neither how metadata is fetched nor how old it may be.
-Shown by tests/unit/metadata/test_cluster.py.
+Shown by tests/unit/test_cluster.py.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """ClusterClient: connections and metadata kept up together; what consumer, producer and admin stand on.
 
 Owns the order of the two within one poll, the wait of callers without a thread of their own, and the record of where
-time went. Single-threaded save `wakeup`. Shown by tests/unit/metadata/test_cluster_client.py.
+time went. Single-threaded save `wakeup`. Shown by tests/unit/test_cluster_client.py.
 """
 
 from collections.abc import Callable, Iterable, Mapping

@@ -2,7 +2,7 @@
 
 Owns the merging of answers into snapshots, leader epochs and the waits between refreshes. Does no I/O: whoever sends
 the request (metadata_updater.py) asks `due_at_ms`, then `begin`, and reports with `take` or `failed`.
-Shown by tests/unit/metadata/test_metadata.py.
+Shown by tests/unit/test_metadata.py.
 """
 
 from collections.abc import Iterable

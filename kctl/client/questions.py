@@ -2,7 +2,7 @@
 
 Owns the questions under way and their answers; what is asked, and whom first, is the caller's. A broker answers these
 from memory, so one that is silent for a second is frozen or cut off, and would hold the question, and with it every
-search for a new leader or coordinator, until request.timeout.ms. Shown by tests/unit/metadata/test_questions.py and
+search for a new leader or coordinator, until request.timeout.ms. Shown by tests/unit/test_questions.py and
 tests/sim/consumer/test_second_opinion.py.
 """
 

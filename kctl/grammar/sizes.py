@@ -1,6 +1,6 @@
 """Sizes and rates: `64MiB`, `500/s`. A number without a unit is refused, and so is `64M`: both would be a guess.
 
-Shown by tests/unit/grammar/test_sizes.py and tests/unit/cli/test_produce.py.
+Shown by tests/unit/grammar/test_sizes.py and tests/unit/cli/produce/test_produce.py.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""The figures of a `kctl bench`, as a list for people or as JSON. Shown by tests/unit/cli/test_bench.py."""
+"""The figures of a `kctl bench`, as a list for people or as JSON. Shown by tests/unit/cli/bench/test_bench.py."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""BenchRequest: what a `kctl bench` was asked for, all words parsed. Shown by tests/unit/cli/test_bench.py."""
+"""BenchRequest: what a `kctl bench` was asked for, all words parsed. Shown by tests/unit/cli/bench/test_bench.py."""
 
 from collections.abc import Mapping
 from enum import Enum

@@ -1,6 +1,6 @@
 """What is told of a consumer's end: what was not committed or not left, why, and the exit code of that.
 
-Shown by tests/unit/cli/test_consume_end.py and tests/cli/test_consume_ranges.py.
+Shown by tests/unit/cli/consume/test_end.py and tests/cli/test_consume_ranges.py.
 """
 
 from kctl.cli.exit_codes import ExitCode

@@ -1,6 +1,6 @@
 """Which partitions to read: topics by name or pattern, and the numbers of `-p`, answered by the brokers.
 
-Shown by tests/unit/grammar/test_partitions.py and tests/cli/test_produce_consume.py.
+Shown by tests/unit/cli/consume/test_partitions.py and tests/cli/test_produce_consume.py.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """Reading: the records of chosen partitions to stdout, until the limit, the end, a rest, or for ever.
 
 Owns when to stop, when to flush, and when to say why nothing comes; records are decoded and written by a plan, without
-an object each. Shown by tests/unit/cli/test_consume_run.py.
+an object each. Shown by tests/unit/cli/consume/test_run.py.
 """
 
 from collections.abc import Mapping

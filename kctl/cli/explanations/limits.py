@@ -224,7 +224,7 @@ LIMITS = (
         "",
         f"{_NETWORK}.cluster_connection_states.ClusterConnectionStates",
         "The longest such wait; after a refusal the first one, which doubles up to 10s.",
-        "tests/unit/metadata/test_backoff.py::test_never_above_the_maximum_however_many_attempts",
+        "tests/unit/test_backoff.py::test_never_above_the_maximum_however_many_attempts",
     ),
     Limit(
         "retry.backoff.ms",
@@ -232,7 +232,7 @@ LIMITS = (
         "",
         "kctl.client.backoff.ExponentialBackoff",
         "The wait before a request that failed is sent again; doubles, with a jitter of a fifth.",
-        "tests/unit/metadata/test_backoff.py::test_kafkas_table_of_retry_backoffs",
+        "tests/unit/test_backoff.py::test_kafkas_table_of_retry_backoffs",
     ),
     Limit(
         "retry.backoff.max.ms",
@@ -240,7 +240,7 @@ LIMITS = (
         "",
         "kctl.client.backoff.ExponentialBackoff",
         "The longest such wait.",
-        "tests/unit/metadata/test_backoff.py::test_never_above_the_maximum_however_many_attempts",
+        "tests/unit/test_backoff.py::test_never_above_the_maximum_however_many_attempts",
     ),
     Limit(
         "metadata.max.age.ms",
@@ -248,7 +248,7 @@ LIMITS = (
         "",
         "kctl.client.metadata.Metadata",
         "The maximum age of metadata: older metadata is requested again.",
-        "tests/unit/metadata/test_metadata.py::test_everything_of_interest_is_refreshed_when_it_is_too_old",
+        "tests/unit/test_metadata.py::test_everything_of_interest_is_refreshed_when_it_is_too_old",
     ),
     Limit(
         "metadata.recovery.rebootstrap.trigger.ms",
@@ -256,8 +256,7 @@ LIMITS = (
         "",
         "kctl.client.metadata_updater.MetadataUpdater",
         "After refreshes have failed for this time the client starts again from its bootstrap servers.",
-        "tests/unit/metadata/test_metadata_updater.py::"
-        "test_rebootstrap_after_the_trigger_counted_from_the_first_failed_refresh",
+        "tests/unit/test_metadata_updater.py::test_rebootstrap_after_the_trigger_counted_from_the_first_failed_refresh",
     ),
     Limit(
         "linger.ms",

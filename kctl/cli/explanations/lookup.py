@@ -1,7 +1,7 @@
 """Finds the page that a text asks for: an exit code, an error class, a broker's error, a limit, a property, a fault.
 
 Free text, such as a line that kctl printed, finds the nearest page. Pure. Shown by
-tests/unit/cli/explanations/test_explain.py.
+tests/unit/cli/test_explain.py.
 """
 
 import inspect

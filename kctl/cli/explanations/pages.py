@@ -1,6 +1,6 @@
 """The pages of `kctl explain`, each made from where its facts are declared. Pure.
 
-Shown by tests/unit/cli/explanations/test_explain.py.
+Shown by tests/unit/cli/test_explain.py.
 """
 
 from collections.abc import Iterable

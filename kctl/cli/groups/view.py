@@ -1,7 +1,7 @@
 """What `kctl groups` prints: sections of rows as tables, one object, an object a line, or CSV.
 
 Owns the shapes and how a table becomes readable on a narrow terminal; knows neither groups nor brokers.
-Shown by tests/unit/cli/test_groups_view.py and tests/cli/test_groups.py.
+Shown by tests/unit/cli/groups/test_view.py and tests/cli/test_groups.py.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

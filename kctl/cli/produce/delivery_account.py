@@ -1,6 +1,6 @@
 """The account of a producer: how many records of which partition were delivered, and why the others were not.
 
-Shown by tests/unit/cli/test_delivery_account.py.
+Shown by tests/unit/cli/produce/test_delivery_account.py.
 """
 
 from kctl.cli.exit_codes import ExitCode

@@ -1,6 +1,6 @@
 """Time limits of `kctl produce`: what --api-timeout means for a record, and the one budget of the end.
 
-Shown by tests/unit/cli/test_produce_limits.py and tests/cli/test_produce_deadlines.py.
+Shown by tests/unit/cli/produce/test_limits.py and tests/cli/test_produce_deadlines.py.
 """
 
 from kctl.cli.settings import Setting, Settings

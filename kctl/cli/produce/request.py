@@ -1,4 +1,4 @@
-"""ProduceRequest: what a `kctl produce` was asked for, all words parsed. Shown by tests/unit/cli/test_produce.py."""
+"""ProduceRequest: the parsed options of `kctl produce`. Shown by tests/unit/cli/produce/test_produce.py."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple

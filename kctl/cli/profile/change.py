@@ -1,6 +1,6 @@
 """What `kctl profile use`, `create`, `edit -X`, `delete` and `trust` do.
 
-Shown by tests/unit/cli/profiles/test_commands.py.
+Shown by tests/unit/cli/profile/test_profile.py.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,6 @@
 """`kctl profile`: declares the commands; what they do is in show.py, change.py, editor.py, transfer.py and judge.py.
 
-Shown by tests/unit/cli/profiles/test_commands.py and tests/cli/test_profile.py.
+Shown by tests/unit/cli/profile/test_profile.py and tests/cli/test_profile.py.
 """
 
 from pathlib import Path

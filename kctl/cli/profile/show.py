@@ -1,4 +1,4 @@
-"""What `kctl profile list` and `show` print. Shown by tests/unit/cli/profiles/test_commands.py."""
+"""What `kctl profile list` and `show` print. Shown by tests/unit/cli/profile/test_profile.py."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""What `kctl profile import` and `export` do. Shown by tests/unit/cli/profiles/test_commands.py."""
+"""What `kctl profile import` and `export` do. Shown by tests/unit/cli/profile/test_profile.py."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path

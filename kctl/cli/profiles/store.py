@@ -1,6 +1,6 @@
 """Store: a file of profiles that is to be changed, and the one way of changing it.
 
-Shown by tests/unit/cli/profiles/test_commands.py.
+Shown by tests/unit/cli/profile/test_profile.py.
 """
 
 from collections.abc import Callable, Mapping

@@ -13,8 +13,8 @@ from kctl.client.errors import ApiTimeout, ConnectionLost, KafkaError, Unsupport
 from kctl.client.metadata import Metadata
 from kctl.client.protocol.api.create_topics import CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse
 from kctl.client.protocol.api.metadata import MetadataRequest
-from tests.unit.metadata.answers import answer
-from tests.unit.metadata.fake_network import FakeClient, FakeNetwork, SentRequest
+from tests.unit.fake_network import FakeClient, FakeNetwork, SentRequest
+from tests.unit.metadata_answers import answer
 
 Answerer = Callable[[SentRequest], None]
 

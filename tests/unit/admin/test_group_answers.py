@@ -23,8 +23,8 @@ from kctl.client.protocol.api.metadata import MetadataRequest
 from kctl.client.protocol.schema import Response
 from kctl.client.protocol.versions import NodeVersions
 from tests.unit.admin.test_call import AnsweringNetwork, call_with
-from tests.unit.metadata.answers import answer
-from tests.unit.metadata.fake_network import SentRequest
+from tests.unit.fake_network import SentRequest
+from tests.unit.metadata_answers import answer
 
 OLD = {10: (0, 3), 15: (0, 5), 16: (0, 4), 13: (0, 4)}
 """What Kafka 2.8 speaks of FindCoordinator, DescribeGroups, ListGroups and LeaveGroup."""

@@ -22,8 +22,8 @@ from kctl.client.protocol.api.produce import (
     TopicProduceResponse,
 )
 from kctl.client.records import decode_batches
-from tests.unit.metadata.answers import answer, leader, topic
-from tests.unit.metadata.fake_network import FakeClient, SentRequest
+from tests.unit.fake_network import FakeClient, SentRequest
+from tests.unit.metadata_answers import answer, leader, topic
 from tests.unit.producer.records import Maker, config
 
 TOPIC_ID = b"\7" * 16

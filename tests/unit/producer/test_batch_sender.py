@@ -11,7 +11,7 @@ from kctl.client.errors import (
 )
 from kctl.client.protocol.api.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from kctl.client.protocol.api.produce import BatchIndexAndErrorMessage, LeaderIdAndEpoch, ProduceRequest
-from tests.unit.metadata.answers import answer, leader, topic
+from tests.unit.metadata_answers import answer, leader, topic
 from tests.unit.producer.sending import Setup, error_of, partitions, response, said, values_in
 
 

@@ -16,8 +16,8 @@ from kctl.client.producer.node_progress import NodeProgress
 from kctl.client.producer.partitioner import Load, Partitioner
 from kctl.client.producer.record_run import Parcel
 from kctl.client.protocol.api.metadata import MetadataResponseTopic
-from tests.unit.metadata.answers import answer, leader, topic
-from tests.unit.metadata.fake_network import FakeClient
+from tests.unit.fake_network import FakeClient
+from tests.unit.metadata_answers import answer, leader, topic
 from tests.unit.producer.records import Flag, Maker, config
 
 MAX_IDLE_MS = 60_000

@@ -8,8 +8,8 @@ from kctl.client.producer.future import SendFuture
 from kctl.client.protocol.api.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from kctl.client.protocol.api.produce import ProduceRequest
 from kctl.sandbox.batches import produced_batch
-from tests.unit.metadata.answers import answer, leader, topic
-from tests.unit.metadata.fake_network import SentRequest
+from tests.unit.fake_network import SentRequest
+from tests.unit.metadata_answers import answer, leader, topic
 from tests.unit.producer.sending import TOPIC_ID, Setup, error_of, response, said, values_in
 
 PRODUCER_ID = 7

@@ -1,6 +1,6 @@
 """ProbeResult: how one round of a probe ended, and how each address stands. Values, no words.
 
-Shown by tests/unit/cli/probe/view/test_text.py and tests/unit/cli/test_probe_verdict.py.
+Shown by tests/unit/cli/probe/view/test_text.py and tests/unit/cli/probe/test_verdict.py.
 """
 
 from collections.abc import Sequence

@@ -120,8 +120,6 @@ class Transactions:
         self._is_closing = False
         self._was_open_at_close = False
 
-    # --- calls --------------------------------------------------------------------------------------------------------
-
     def take(self, call: TransactionCall) -> None:
         """Do what a call asks, or say why not."""
         if self.state is State.FATAL_ERROR:
@@ -202,8 +200,6 @@ class Transactions:
         unless = " unless it is committed" if self._is_end_sent and self.state is State.COMMITTING else ""
         return f"{doing}; broker will abort in {left_s} s{unless}"
 
-    # --- for the rest of the producer ---------------------------------------------------------------------------------
-
     def check_send(self) -> None:
         """Raise what speaks against a record now; any thread.
 
@@ -278,8 +274,6 @@ class Transactions:
             else:
                 self._fail(error)
 
-    # --- the end of the producer --------------------------------------------------------------------------------------
-
     def begin_close(self) -> None:
         """Abort what is open; what is being committed or aborted goes on."""
         if self._is_closing:
@@ -310,8 +304,6 @@ class Transactions:
                 return "open"
             return "aborted" if self.state in _OPEN else None
         return self._last_end if self._was_open_at_close else None
-
-    # --- what is due --------------------------------------------------------------------------------------------------
 
     def run(self, now_ms: int) -> int:
         """Send what is due; return when to run again at the latest."""
@@ -411,8 +403,6 @@ class Transactions:
         elif self._exchange.can_send():
             self._exchange.send(self._contents.ask_for_group(self._identity, group, self._offsets.group_added))
 
-    # --- the end of a transaction -------------------------------------------------------------------------------------
-
     def _abort(self) -> None:
         """End the transaction; with the older protocol not before it is known what became of all that was sent."""
         self._contents.wanted.clear()
@@ -461,8 +451,6 @@ class Transactions:
         self._records.forget_failures()
         self.state = next_state
         self._calls.finish()
-
-    # --- what goes wrong ----------------------------------------------------------------------------------------------
 
     def _on_unanswered(self, api: str) -> None:
         """A request may have been done or not, or arrive later: only a new epoch makes sure that it is over."""

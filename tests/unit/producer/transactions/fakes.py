@@ -31,7 +31,7 @@ from kctl.client.protocol.api.txn_offset_commit import (
 )
 from kctl.client.protocol.schema import Response
 from kctl.client.protocol.versions import NodeVersions
-from tests.unit.metadata.fake_network import FakeClient, FakeNetwork, SentRequest
+from tests.unit.fake_network import FakeClient, FakeNetwork, SentRequest
 from tests.unit.producer.records import Flag, config
 
 NAME = "copier"

@@ -24,7 +24,7 @@ from kctl.client.producer.transactions.states import State, Step
 from kctl.client.protocol.api.end_txn import EndTxnRequest
 from kctl.client.protocol.api.init_producer_id import InitProducerIdRequest
 from kctl.client.protocol.api.txn_offset_commit import TxnOffsetCommitRequest
-from tests.unit.metadata.fake_network import SentRequest
+from tests.unit.fake_network import SentRequest
 from tests.unit.producer.transactions.fakes import BACKOFF_MS, NAME, PARTITION, Setup
 
 GONE = ConnectionLost("the connection is gone")

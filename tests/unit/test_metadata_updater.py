@@ -9,8 +9,8 @@ from kctl.client.errors import ConnectionLost
 from kctl.client.metadata import Metadata
 from kctl.client.metadata_updater import MetadataUpdater
 from kctl.client.questions import Questions
-from tests.unit.metadata.answers import answer, leader, topic
-from tests.unit.metadata.fake_network import FakeNetwork
+from tests.unit.fake_network import FakeNetwork
+from tests.unit.metadata_answers import answer, leader, topic
 
 BOOTSTRAP = (Node(-1, "a", 1), Node(-2, "b", 2))
 

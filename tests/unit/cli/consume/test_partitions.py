@@ -1,4 +1,4 @@
-"""The grammar of -p, and which partitions it chooses."""
+"""Which partitions `-p` names and a consumer reads."""
 
 from typing import cast
 

@@ -5,7 +5,7 @@ from kctl.client.errors import ConnectionLost
 from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse
 from kctl.client.questions import SILENCE_MS, Questions
-from tests.unit.metadata.fake_network import FakeNetwork
+from tests.unit.fake_network import FakeNetwork
 
 NODES = tuple(Node(i, f"host{i}", 9092) for i in (1, 2, 3))
 

@@ -7,7 +7,7 @@ from kctl.client.cluster import NO_NODE, Node, TopicPartition
 from kctl.client.errors import ConnectionLost
 from kctl.client.metadata import Metadata
 from kctl.client.protocol.api.metadata import MetadataRequest
-from tests.unit.metadata.answers import answer, leader, leaderless, topic
+from tests.unit.metadata_answers import answer, leader, leaderless, topic
 
 MAX_AGE_MS = 300_000
 OLD_ID, NEW_ID = b"\1" * 16, b"\2" * 16

@@ -7,7 +7,7 @@ from kctl.client.clock import ManualClock, Timer
 from kctl.client.config import ClientConfig
 from kctl.client.errors import Account, ApiTimeout, AuthenticationError, ConnectionRefused
 from kctl.client.metadata import Metadata
-from tests.unit.metadata.fake_network import FakeClient
+from tests.unit.fake_network import FakeClient
 
 
 @pytest.fixture
