@@ -46,7 +46,8 @@ test: $(READY)  ## every tier, also after one has failed; starts real brokers it
 
 # One tier of `make test`: a failure is noted, and the next tier runs. A tier that is noted as failed before is skipped.
 attempt-%:
-	@[ -e $(FAILED)/$* ] || $(MAKE) --no-print-directory $* || touch $(FAILED)/$*
+	@[ -e $(FAILED)/$* ] || { start=$$(date +%s); $(MAKE) --no-print-directory $* || touch $(FAILED)/$*; \
+	echo "$*: $$(($$(date +%s) - start)) s"; }
 
 check: $(READY)  ## what every commit passes, in under a minute
 	@$(TWO_AT_A_TIME) $(QUICK)

@@ -22,8 +22,8 @@ from kctl.client.admin import Admin
 from kctl.client.network.system import system_runtime
 from kctl.client.security.tls import server_context
 from kctl.sandbox import ListenerSecurity, Sandbox
-from tests.brokers.certificates import make_certificates
-from tests.faults import peers
+from tests.support.faults import peers
+from tests.support.kafka.certificates import make_certificates
 
 MOST_DEAD = 7
 RUNS = 3

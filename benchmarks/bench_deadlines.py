@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 from benchmarks.faults import API_DEADLINE, CONNECT_LIMIT, NOBODY, PERMANENT, Case
 from benchmarks.lateness import NO_LIMIT, Child, Row, figures, misses
-from tests.brokers.toolchain import FetchError, ToolMissing, cache_dir, compiled_class_path, java_command
+from tests.support.kafka.toolchain import FetchError, ToolMissing, cache_dir, compiled_class_path, java_command
 
 PEERS = Path(__file__).parent / "peers"
 JAVA_SOURCE = PEERS / "AskWithLimit.java"

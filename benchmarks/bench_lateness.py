@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kctl.sandbox import Fault, Sandbox
-from tests.faults import peers
+from tests.support.faults import peers
 
 ROOT = Path(__file__).parent.parent
 MOST_LATE_MS = 100

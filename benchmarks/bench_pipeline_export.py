@@ -30,10 +30,10 @@ from kctl.client.producer import Producer
 from kctl.pipeline.jobs.export import ExportRequest, export
 from kctl.pipeline.ranges import Selection
 from kctl.pipeline.session import session_over
-from tests.brokers.cluster import KafkaCluster
-from tests.brokers.toolchain import NEWEST_KAFKA
 from tests.pipeline.connector import connector_jars
 from tests.pipeline.processes import children_of
+from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.toolchain import NEWEST_KAFKA
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

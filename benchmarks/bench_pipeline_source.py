@@ -32,9 +32,9 @@ import kctl.pipeline
 from kctl.client.clock import SystemClock, Timer
 from kctl.client.producer import Producer
 from kctl.pipeline.ranges import Selection, plan_ranges
-from tests.brokers.cluster import KafkaCluster
-from tests.brokers.toolchain import NEWEST_KAFKA
 from tests.pipeline.connector import connector_jars
+from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.toolchain import NEWEST_KAFKA
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

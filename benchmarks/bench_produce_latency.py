@@ -22,8 +22,8 @@ from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
 from benchmarks.lateness import ROOT
-from tests.brokers.cluster import KafkaCluster
-from tests.brokers.toolchain import NEWEST_KAFKA, FetchError, ToolMissing, compiled_class_path, find_tool
+from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.toolchain import NEWEST_KAFKA, FetchError, ToolMissing, compiled_class_path, find_tool
 
 JAVA_SOURCE = ROOT / "benchmarks" / "peers" / "ProduceLatency.java"
 RATE = 1000

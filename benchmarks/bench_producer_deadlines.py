@@ -20,7 +20,7 @@ from typing import NamedTuple
 from benchmarks.lateness import NO_LIMIT, ROOT, Child, Row, figures, misses
 from benchmarks.peers.ends import CALLS, TOPIC, EndOptions
 from kctl.sandbox import Fault, Sandbox
-from tests.brokers.toolchain import FetchError, ToolMissing, cache_dir, compiled_class_path, java_command
+from tests.support.kafka.toolchain import FetchError, ToolMissing, cache_dir, compiled_class_path, java_command
 
 JAVA_SOURCE = ROOT / "benchmarks" / "peers" / "EndWithLimit.java"
 LEADER, OTHER = 1, 2

@@ -27,8 +27,8 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.brokers.cluster import KafkaCluster  # noqa: E402 - the tests are beside us, not installed
-from tests.brokers.toolchain import NEWEST_KAFKA, compiled_class_path, java_command  # noqa: E402
+from tests.support.kafka.cluster import KafkaCluster  # noqa: E402 - the tests are beside us, not installed
+from tests.support.kafka.toolchain import NEWEST_KAFKA, compiled_class_path, java_command  # noqa: E402
 
 PROTOCOLS = ("range", "cooperative-sticky", "consumer")
 JAVA_ASSIGNORS = {

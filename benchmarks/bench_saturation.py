@@ -23,9 +23,9 @@ from typing import NamedTuple
 from kctl.client.errors import KafkaError
 from kctl.client.producer import Producer, SendFuture
 from kctl.sandbox import ClusterSettings, Fault, Sandbox
-from tests.brokers.cluster import KafkaCluster
-from tests.brokers.toolchain import NEWEST_KAFKA
-from tests.brokers.wire import fetch_view
+from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.toolchain import NEWEST_KAFKA
+from tests.support.kafka.wire import fetch_view
 
 PARTITIONS = 6
 WAITING = 2000

@@ -20,8 +20,8 @@ from kctl.client.protocol.framing import FrameReader, encode_response
 from kctl.client.security.tls import server_context
 from kctl.sandbox import Fault, ListenerSecurity, Sandbox
 from kctl.sandbox.identity import SaslUsers
-from tests.brokers.certificates import make_certificates
-from tests.faults import peers
+from tests.support.faults import peers
+from tests.support.kafka.certificates import make_certificates
 
 SPOKEN = (ApiVersionsRequest, MetadataRequest, SaslHandshakeRequest, SaslAuthenticateRequest)
 HALF_A_FRAME = b"\0\0\0\x40\0\0"

@@ -13,4 +13,4 @@ settings.load_profile("kctl")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-pytest_plugins = ["tests.brokers.plugin"]
+pytest_plugins = ["tests.support.kafka.plugin"]

@@ -19,11 +19,11 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.brokers.cluster import KafkaCluster
-from tests.brokers.waiting import wait_until
 from tests.cli.processes import ROOT
 from tests.conformance.foreign.group_view import GroupView
 from tests.conformance.foreign.numbered_topic import NumberedTopic
+from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.waiting import wait_until
 
 BLOWS = int(os.environ.get("KCTL_SOAK_BLOWS", "4"))
 SEED = int(os.environ.get("KCTL_SOAK_SEED", "1"))

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from tests.brokers.cluster import KafkaCluster
-from tests.brokers.waiting import wait_until
 from tests.cli.processes import end, kctl, running
 from tests.conformance.foreign.group_view import GroupView
 from tests.conformance.foreign.numbered_topic import NumberedTopic
+from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.waiting import wait_until
 
 PARTITIONS = 4
 PATIENCE_MS = 60_000

@@ -7,7 +7,7 @@ import pytest
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.producer import Producer
-from tests.brokers.cluster import KafkaCluster
+from tests.support.kafka.cluster import KafkaCluster
 
 LOOKS = 200
 """Polls of 100 ms until a group must have settled; Kafka waits 3 s for the first members."""

@@ -6,7 +6,7 @@ from kctl.client.admin import Admin
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.producer import Producer
-from tests.brokers.cluster import KafkaCluster
+from tests.support.kafka.cluster import KafkaCluster
 
 PARTITIONS = 6
 LOOKS = 300

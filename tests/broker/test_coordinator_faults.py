@@ -18,11 +18,11 @@ from kctl.client.clock import SystemClock
 from kctl.client.consumer.closing import CloseResult
 from kctl.client.consumer.rebalance_listener import RebalanceListener
 from kctl.client.errors import KafkaError
-from tests.brokers.cluster import KafkaCluster
-from tests.brokers.waiting import wait_until
 from tests.conformance.foreign.group_place import OFFSETS, coordinator, group_in
 from tests.conformance.foreign.group_view import GroupView
 from tests.conformance.foreign.numbered_topic import NumberedTopic
+from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.waiting import wait_until
 
 PLACE = 3
 """All groups of these tests are in this partition of __consumer_offsets."""

@@ -2,11 +2,6 @@
 
 import pytest
 
-from tests.brokers import wire
-from tests.brokers.cluster import KafkaCluster
-from tests.brokers.requirements import have
-from tests.brokers.security import every_way_in
-from tests.brokers.waiting import wait_for_markers, wait_until
 from tests.conformance.foreign import (
     BINARY_CLIENTS,
     CONFLUENT,
@@ -18,6 +13,11 @@ from tests.conformance.foreign import (
     ForeignRecord,
     contents,
 )
+from tests.support.kafka import wire
+from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.requirements import have
+from tests.support.kafka.security import every_way_in
+from tests.support.kafka.waiting import wait_for_markers, wait_until
 
 FENCED_WITHIN_MS = 40_000
 RECORDS = [

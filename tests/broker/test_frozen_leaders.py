@@ -6,8 +6,8 @@ import pytest
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.client.producer import Producer
-from tests.brokers.cluster import KafkaCluster, KafkaNode
 from tests.cli.processes import Ended, end, kctl, running
+from tests.support.kafka.cluster import KafkaCluster, KafkaNode
 
 IN_TIME = (
     ExitCode.REQUEST_TIMEOUT,

@@ -6,16 +6,16 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.brokers.lifeline import ServerProcess, make_folder, remove_folder
-from tests.brokers.ports import BLOCK_SIZE, lease_ports
-from tests.brokers.waiting import wait_until
+from tests.support.kafka.lifeline import ServerProcess, make_folder, remove_folder
+from tests.support.kafka.ports import BLOCK_SIZE, lease_ports
+from tests.support.kafka.waiting import wait_until
 
 PROJECT = Path(__file__).parents[2]
 GONE_WITHIN_MS = 20_000
 
 TEST_PROCESS = """
 import sys, threading
-from tests.brokers.lifeline import ServerProcess, make_folder
+from tests.support.kafka.lifeline import ServerProcess, make_folder
 folder = make_folder("lifeline")
 server = ServerProcess("sleeper", folder / "log")
 server.start(["sleep", "1000"])
@@ -28,7 +28,7 @@ if "end" not in sys.argv:
 
 LEASING_PROCESS = """
 import sys
-from tests.brokers.ports import BLOCK_SIZE, lease_ports
+from tests.support.kafka.ports import BLOCK_SIZE, lease_ports
 leases = [lease_ports() for _ in range(20)]
 print(*(lease.take() for lease in leases for _ in range(BLOCK_SIZE)), flush=True)
 sys.stdin.read()

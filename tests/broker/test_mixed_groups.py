@@ -6,9 +6,6 @@ from itertools import chain
 
 import pytest
 
-from tests.brokers.cluster import KafkaCluster
-from tests.brokers.requirements import have
-from tests.brokers.waiting import wait_until
 from tests.conformance.foreign.group_history import check_history
 from tests.conformance.foreign.group_member import (
     CONFLUENT_MEMBER,
@@ -19,6 +16,9 @@ from tests.conformance.foreign.group_member import (
 )
 from tests.conformance.foreign.group_view import GroupView
 from tests.conformance.foreign.numbered_topic import NumberedTopic
+from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.requirements import have
+from tests.support.kafka.waiting import wait_until
 
 PARTITIONS = 6
 PATIENCE_MS = 60_000

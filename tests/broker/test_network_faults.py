@@ -9,8 +9,8 @@ from kctl.client import Consumer
 from kctl.client.clock import SystemClock
 from kctl.client.producer import Producer, SendFuture
 from tests.broker.faulty_proxy import FaultyProxy
-from tests.brokers.cluster import KafkaCluster
-from tests.brokers.waiting import wait_until
+from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.waiting import wait_until
 
 PATIENCE_MS = 60_000
 PROTOCOLS = pytest.mark.parametrize("protocol", ["classic", "consumer"])

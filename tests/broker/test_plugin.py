@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.brokers.requirements import have
-from tests.brokers.toolchain import find_tool
-from tests.brokers.waiting import wait_until
 from tests.conformance.foreign.client import PROJECT
+from tests.support.kafka.requirements import have
+from tests.support.kafka.toolchain import find_tool
+from tests.support.kafka.waiting import wait_until
 
 GONE_WITHIN_MS = 20_000
 RUN_TIMEOUT_S = 180
@@ -40,7 +40,7 @@ def test_uses(kafka_newest):
 def pytest_command(folder: Path, test: str) -> list[str]:
     """Return the command that runs `test` as a pytest session of its own."""
     (folder / "test_inner.py").write_text(test)
-    options = ["-q", "-ra", "-p", "tests.brokers.plugin", "-p", "no:cacheprovider", "--rootdir", str(folder)]
+    options = ["-q", "-ra", "-p", "tests.support.kafka.plugin", "-p", "no:cacheprovider", "--rootdir", str(folder)]
     return [sys.executable, "-m", "pytest", *options, str(folder / "test_inner.py")]
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from kctl.cli.exit_codes import ExitCode
-from tests.brokers.cluster import KafkaCluster
-from tests.brokers.security import properties_text
-from tests.brokers.waiting import wait_until
 from tests.cli.processes import Ended, kctl
+from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.security import properties_text
+from tests.support.kafka.waiting import wait_until
 
 WAIT_MS = 30_000
 

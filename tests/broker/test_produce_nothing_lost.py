@@ -20,10 +20,10 @@ import pytest
 from kctl.cli.exit_codes import ExitCode
 from tests.broker.producing import PARTITIONS, CommandRun, LibraryRun, Told, check_log
 from tests.broker.transacting import Copier, TransactionEnd, Transactions, check_transactions
-from tests.brokers.cluster import KafkaCluster
-from tests.brokers.requirements import have
-from tests.brokers.waiting import wait_for_markers
 from tests.conformance.foreign import CONFLUENT, JAVA
+from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.requirements import have
+from tests.support.kafka.waiting import wait_for_markers
 
 BLOWS = int(os.environ.get("KCTL_SOAK_BLOWS", "3"))
 SEED = int(os.environ.get("KCTL_SOAK_SEED", "1"))

@@ -7,7 +7,7 @@ from kctl.client.broker_errors import error_class
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import DeliveryTimeout, UndeliveredError
 from kctl.client.producer import Producer
-from tests.brokers.cluster import KafkaCluster
+from tests.support.kafka.cluster import KafkaCluster
 
 LOOKS = 500
 

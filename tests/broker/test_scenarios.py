@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.brokers.cluster import KafkaCluster
-from tests.scenarios.command_line import groups, produce_consume_probe
-from tests.scenarios.library import EVERY_SCENARIO
+from tests.support.kafka.cluster import KafkaCluster
+from tests.support.scenarios.command_line import groups, produce_consume_probe
+from tests.support.scenarios.library import EVERY_SCENARIO
 
 WAYS_IN = (("PLAINTEXT", None), ("SSL", None), ("SASL_SSL", "SCRAM-SHA-512"))
 

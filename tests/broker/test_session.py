@@ -8,10 +8,10 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.events import Event, Lost, RequestSent
 from kctl.client.producer import Producer
-from tests.brokers.cluster import KafkaCluster
-from tests.brokers.requirements import give_up
-from tests.brokers.security import MECHANISMS
-from tests.brokers.toolchain import NEWEST_KAFKA, ToolMissing
+from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.requirements import give_up
+from tests.support.kafka.security import MECHANISMS
+from tests.support.kafka.toolchain import NEWEST_KAFKA, ToolMissing
 
 RENEWALS = 3
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.brokers.toolchain import cached
 from tests.conformance.foreign.client import PROJECT
+from tests.support.kafka.toolchain import cached
 
 ASKING_PROCESS = """
 import os, pathlib, threading
-from tests.brokers.toolchain import cached
+from tests.support.kafka.toolchain import cached
 def make(folder):
     (folder / "part-1").write_text("1")
     threading.Event().wait(0.3)

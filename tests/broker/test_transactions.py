@@ -15,10 +15,10 @@ from kctl.client.errors import (
     TransactionError,
 )
 from kctl.client.producer import Producer
-from tests.brokers.cluster import KafkaCluster
-from tests.brokers.waiting import wait_for_markers
 from tests.conformance.foreign.client import ExchangeClient
 from tests.conformance.foreign.java import JAVA
+from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.waiting import wait_for_markers
 
 LOOKS = 100
 """Polls of 200 ms until what was written must have been read."""

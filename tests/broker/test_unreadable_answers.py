@@ -10,8 +10,8 @@ from kctl.client.consumer.group_events import GroupMetadata
 from kctl.client.producer import Producer
 from tests.broker.damaging_proxy import DamagingProxy
 from tests.broker.test_transactions import seen
-from tests.brokers.cluster import KafkaCluster
 from tests.sim.chaos.damages import CHANGES
+from tests.support.kafka.cluster import KafkaCluster
 
 PRODUCE, INIT_PRODUCER_ID, END_TXN, TXN_OFFSET_COMMIT = 0, 22, 26, 28
 EACH_DAMAGE = pytest.mark.parametrize("how", range(len(CHANGES)))

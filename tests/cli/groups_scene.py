@@ -6,7 +6,7 @@ from kctl.client.admin import Admin
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.producer import Producer
-from tests.brokers.waiting import wait_until
+from tests.support.kafka.waiting import wait_until
 
 WAIT_MS = 20_000
 

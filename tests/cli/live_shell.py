@@ -13,8 +13,8 @@ import termios
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.brokers.requirements import give_up
 from tests.cli.processes import BOUND_S, KCTL, ROOT, environment
+from tests.support.kafka.requirements import give_up
 
 SHELLS = ("bash", "zsh", "fish")
 _PROGRAMS = {

@@ -10,9 +10,9 @@ import pytest
 from kctl.client.clock import SystemClock
 from kctl.sandbox import Sandbox
 from kctl.sandbox.server import ServedSandbox
-from tests.brokers.requirements import give_up
 from tests.cli.groups_scene import commit, fill
 from tests.cli.processes import BOUND_S, KCTL, ROOT, environment
+from tests.support.kafka.requirements import give_up
 from tools.manual.examples import EXAMPLES
 
 PAGES = sorted((ROOT / "man").iterdir())

@@ -18,9 +18,9 @@ from kctl.sandbox import Sandbox
 from kctl.sandbox.identity import SaslUsers
 from kctl.sandbox.node import ListenerSecurity
 from kctl.sandbox.server import ServedSandbox
-from tests.brokers.requirements import have
-from tests.brokers.toolchain import find_tool
 from tests.cli.processes import BOUND_S, INSTALLED, KCTL, PYTHON, Ended, environment, kctl
+from tests.support.kafka.requirements import have
+from tests.support.kafka.toolchain import find_tool
 
 CANARY = "canary-3305 \"it's\\"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from kctl.cli.exit_codes import ExitCode
 from kctl.sandbox import Sandbox
 from tests.cli.processes import kctl
-from tests.faults import peers
+from tests.support.faults import peers
 
 
 def test_every_command_takes_it_and_tells_frames_both_ways() -> None:

@@ -7,7 +7,7 @@ import pytest
 from kctl.cli.exit_codes import ExitCode
 from kctl.client.network.connection import BEFORE_READY_MAX_BYTES
 from tests.cli.processes import kctl
-from tests.faults import peers
+from tests.support.faults import peers
 
 COMMANDS = (("probe",), ("topics", "list"))
 LIMITS = ("--connect-timeout", "2s", "--api-timeout", "4s")

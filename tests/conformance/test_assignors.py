@@ -14,8 +14,8 @@ import pytest
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.assignors import Assignment, MemberSubscription, assignor_by_name
 from kctl.client.consumer.assignors.protocol import encode_assignment, encode_subscription
-from tests.brokers.requirements import have
-from tests.brokers.toolchain import compiled_class_path, java_command
+from tests.support.kafka.requirements import have
+from tests.support.kafka.toolchain import compiled_class_path, java_command
 from tests.unit.consumer.assignors.groups import CONTESTED, Group, changed, imbalance, kept, random_group
 
 PROGRAM = Path(__file__).parent / "java" / "ShareOut.java"

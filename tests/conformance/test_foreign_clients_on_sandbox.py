@@ -12,9 +12,6 @@ from kctl.client.security.tls import server_context
 from kctl.sandbox import ClusterSettings, Fault, ListenerSecurity, Sandbox
 from kctl.sandbox.identity import SaslUsers
 from kctl.sandbox.server import ServedSandbox
-from tests.brokers.certificates import Certificates, make_certificates
-from tests.brokers.requirements import have
-from tests.brokers.toolchain import NEWEST_KAFKA, java_command, kafka_class_path
 from tests.conformance.foreign import (
     BINARY_CLIENTS,
     CONFLUENT,
@@ -26,6 +23,9 @@ from tests.conformance.foreign import (
     contents,
 )
 from tests.conformance.foreign.client import run_bounded
+from tests.support.kafka.certificates import Certificates, make_certificates
+from tests.support.kafka.requirements import have
+from tests.support.kafka.toolchain import NEWEST_KAFKA, java_command, kafka_class_path
 
 RECORDS = [
     ForeignRecord(b"v0", b"k0", (("h", b"1"), ("h", None), ("", b"")), timestamp_ms=1_600_000_000_000),

@@ -7,10 +7,10 @@ import pytest
 
 from kctl.sandbox import ClusterSettings, Sandbox
 from kctl.sandbox.server import ServedSandbox
-from tests.brokers.requirements import have
-from tests.brokers.waiting import wait_until
 from tests.conformance.foreign import CONFLUENT, ForeignRecord
 from tests.conformance.foreign.group_member import CONFLUENT_MEMBER, JAVA_MEMBER, GroupMember, MemberClient
+from tests.support.kafka.requirements import have
+from tests.support.kafka.waiting import wait_until
 
 PATIENCE_MS = 30_000
 PROTOCOLS = ["range", "cooperative-sticky", "consumer"]

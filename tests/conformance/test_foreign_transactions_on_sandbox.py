@@ -9,10 +9,10 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.sandbox import ClusterSettings, Sandbox
 from kctl.sandbox.quotas import Quota
 from kctl.sandbox.server import ServedSandbox
-from tests.brokers.requirements import have
-from tests.brokers.waiting import wait_until
 from tests.conformance.foreign import CONFLUENT, JAVA, ForeignClient, ForeignRecord
 from tests.conformance.foreign.transaction_steps import CONFLUENT_STEPS, JAVA_STEPS, StepsClient, TransactionSteps
+from tests.support.kafka.requirements import have
+from tests.support.kafka.waiting import wait_until
 
 PATIENCE_MS = 30_000
 LEVELS = pytest.mark.parametrize("level", [1, 2])

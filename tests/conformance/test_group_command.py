@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from kctl.client.cluster import TopicPartition
-from tests.brokers.cluster import KafkaCluster
 from tests.cli.groups_scene import commit, committed, fill, join
 from tests.cli.processes import kctl
+from tests.support.kafka.cluster import KafkaCluster
 
 TOOL = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
 FIRST_MS = 1_700_000_000_000

@@ -7,10 +7,10 @@ import pytest
 from kctl.client.records import Header, RecordBatchBuilder
 from kctl.sandbox import Sandbox
 from kctl.sandbox.server import ServedSandbox
-from tests.brokers.requirements import have
-from tests.brokers.toolchain import find_tool
 from tests.cli.processes import kctl
 from tests.conformance.foreign.client import run_bounded
+from tests.support.kafka.requirements import have
+from tests.support.kafka.toolchain import find_tool
 
 TOPIC = "a.topic"
 STAMP_MS = 1_700_000_000_000

@@ -9,7 +9,7 @@ import pytest
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.producer import Producer
-from tests.brokers.requirements import give_up
+from tests.support.kafka.requirements import give_up
 
 
 @pytest.fixture

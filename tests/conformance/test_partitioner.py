@@ -8,8 +8,8 @@ from kctl.client.clock import ManualClock
 from kctl.client.cluster import NO_TOPIC_ID, PartitionInfo, TopicInfo
 from kctl.client.producer.partitioner import Load, Partitioner, QueueState
 from kctl.client.records._hot.murmur2 import murmur2, partition_of_key
-from tests.brokers.requirements import have
-from tests.brokers.toolchain import compiled_class_path, java_command
+from tests.support.kafka.requirements import have
+from tests.support.kafka.toolchain import compiled_class_path, java_command
 from tests.unit.producer.records import Maker, config
 
 PROGRAM = Path(__file__).parent / "java" / "PartitionChoice.java"

@@ -8,12 +8,12 @@ from random import Random
 
 import pytest
 
-from tests.brokers.cluster import KafkaCluster
-from tests.brokers.requirements import have
-from tests.brokers.waiting import wait_for_markers
 from tests.conformance.foreign import BINARY_CLIENTS, CONFLUENT, JAVA, ForeignClient
 from tests.conformance.foreign.kctl_client import KCTL
 from tests.conformance.foreign.record import ForeignRecord, contents
+from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.requirements import have
+from tests.support.kafka.waiting import wait_for_markers
 
 MEGABYTE = bytes(range(256)) * 4096
 SHAPES = (

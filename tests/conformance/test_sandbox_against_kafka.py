@@ -44,9 +44,9 @@ from kctl.client.protocol.api.produce import (
     TopicProduceData,
 )
 from kctl.sandbox import Sandbox
-from tests.brokers.cluster import KafkaCluster
-from tests.brokers.waiting import wait_until
 from tests.loopback.sandbox.peer import Peer
+from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.waiting import wait_until
 from tests.unit.sandbox.bench import batch, records_of
 
 NOW_MS = SystemClock().wall_ms()

@@ -39,11 +39,11 @@ from kctl.client.protocol.api.produce import (
     TopicProduceData,
 )
 from kctl.sandbox import Sandbox
-from tests.brokers.cluster import KafkaCluster
-from tests.brokers.requirements import have
-from tests.brokers.toolchain import NEWEST_KAFKA
-from tests.brokers.waiting import wait_until
 from tests.loopback.sandbox.peer import Peer
+from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.requirements import have
+from tests.support.kafka.toolchain import NEWEST_KAFKA
+from tests.support.kafka.waiting import wait_until
 from tests.unit.sandbox.bench import batch
 
 NOW_MS = SystemClock().wall_ms()

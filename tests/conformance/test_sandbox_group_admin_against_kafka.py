@@ -36,9 +36,9 @@ from kctl.client.protocol.api.offset_fetch import (
 )
 from kctl.client.protocol.schema import ZERO_UUID
 from kctl.sandbox import ClusterSettings, Sandbox
-from tests.brokers.cluster import KafkaCluster
 from tests.conformance.test_sandbox_groups_against_kafka import NAMES, Outcome, _Talk
 from tests.loopback.sandbox.peer import Peer
+from tests.support.kafka.cluster import KafkaCluster
 
 NOWHERE = b"\1" * 16
 

@@ -51,11 +51,11 @@ from kctl.client.protocol.api.offset_fetch import (
 from kctl.client.protocol.api.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
 from kctl.client.protocol.schema import Request, Response
 from kctl.sandbox import ClusterSettings, Sandbox
-from tests.brokers.cluster import KafkaCluster
-from tests.brokers.requirements import have
-from tests.brokers.toolchain import NEWEST_KAFKA
-from tests.brokers.waiting import wait_until
 from tests.loopback.sandbox.peer import Peer
+from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.requirements import have
+from tests.support.kafka.toolchain import NEWEST_KAFKA
+from tests.support.kafka.waiting import wait_until
 
 R = TypeVar("R", bound=Response)
 PATIENCE_MS = 30_000

@@ -15,11 +15,11 @@ from kctl.client.protocol.api.consumer_protocol_subscription import TopicPartiti
 from kctl.client.protocol.api.join_group import JoinGroupRequestProtocol
 from kctl.client.protocol.api.sync_group import SyncGroupRequestAssignment
 from kctl.sandbox import ClusterSettings, Sandbox
-from tests.brokers.cluster import KafkaCluster
-from tests.brokers.requirements import have
-from tests.brokers.toolchain import NEWEST_KAFKA
 from tests.conformance.test_sandbox_groups_against_kafka import _Talk
 from tests.loopback.sandbox.peer import Peer
+from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.requirements import have
+from tests.support.kafka.toolchain import NEWEST_KAFKA
 
 
 def _offers(topic: str, owned: list[int] | None = None, name: str = "range") -> list[JoinGroupRequestProtocol]:

@@ -7,13 +7,13 @@ import pytest
 
 from kctl.client.protocol.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kctl.sandbox import ClusterSettings, Sandbox
-from tests.brokers.cluster import KafkaCluster
-from tests.brokers.requirements import have
-from tests.brokers.toolchain import NEWEST_KAFKA
-from tests.brokers.waiting import wait_until
 from tests.conformance import test_sandbox_transactions_against_kafka as scenarios
 from tests.conformance.transaction_talk import PATIENCE_MS, Talk
 from tests.loopback.sandbox.peer import Peer
+from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.requirements import have
+from tests.support.kafka.toolchain import NEWEST_KAFKA
+from tests.support.kafka.waiting import wait_until
 
 
 def _level(peer: Peer) -> int:

@@ -18,12 +18,12 @@ from kctl.client.protocol.api.delete_records import (
 from kctl.client.protocol.api.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
 from kctl.sandbox import Sandbox
 from kctl.sandbox.server import ServedSandbox
-from tests.brokers.cluster import KafkaCluster
-from tests.brokers.requirements import have
-from tests.brokers.toolchain import NEWEST_KAFKA
-from tests.brokers.waiting import wait_until
 from tests.conformance.transaction_talk import NAMES, PATIENCE_MS, Held, Outcome, Talk
 from tests.loopback.sandbox.peer import Peer
+from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.requirements import have
+from tests.support.kafka.toolchain import NEWEST_KAFKA
+from tests.support.kafka.waiting import wait_until
 from tests.unit.sandbox.bench import batch
 
 IMPATIENCE = {

@@ -15,11 +15,11 @@ from kctl.client.protocol.api.sasl_handshake import SaslHandshakeRequest, SaslHa
 from kctl.client.security.sasl.scram import ScramClient
 from kctl.sandbox import ListenerSecurity, Sandbox
 from kctl.sandbox.identity import SaslUsers
-from tests.brokers.cluster import KafkaCluster
-from tests.brokers.requirements import have
-from tests.brokers.security import PLAIN_PASSWORD, PLAIN_USER, SCRAM_PASSWORD, SCRAM_USER
 from tests.conformance.foreign import CONFLUENT, KCAT, ForeignClient, ForeignClientError, ForeignRecord
 from tests.loopback.sandbox.peer import Peer
+from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.requirements import have
+from tests.support.kafka.security import PLAIN_PASSWORD, PLAIN_USER, SCRAM_PASSWORD, SCRAM_USER
 from tests.unit.sandbox.bench import NotRandom
 
 PASSWORDS = {PLAIN_USER: PLAIN_PASSWORD, SCRAM_USER: SCRAM_PASSWORD}

@@ -20,10 +20,10 @@ from kctl.client.protocol.api.init_producer_id import InitProducerIdRequest, Ini
 from kctl.client.protocol.api.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
 from kctl.client.protocol.api.sync_group import SyncGroupRequest, SyncGroupResponse
 from kctl.sandbox import Sandbox
-from tests.brokers.cluster import KafkaCluster
-from tests.brokers.waiting import wait_until
 from tests.conformance.transaction_talk import NAMES, NOW_MS, PATIENCE_MS, Held, Outcome, Talk
 from tests.loopback.sandbox.peer import Peer
+from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.waiting import wait_until
 
 # --- scenarios ------------------------------------------------------------------------------------------------------
 

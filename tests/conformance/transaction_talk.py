@@ -56,8 +56,8 @@ from kctl.client.protocol.api.txn_offset_commit import (
 )
 from kctl.client.protocol.schema import Request, Response
 from kctl.client.records import decode_batches
-from tests.brokers.waiting import wait_until
 from tests.loopback.sandbox.peer import Peer
+from tests.support.kafka.waiting import wait_until
 from tests.unit.sandbox.bench import batch
 
 R = TypeVar("R", bound=Response)

@@ -10,10 +10,10 @@
 All of them close connections that were idle for two seconds.
 """
 
-from tests.brokers.certificates import certificate_chain, private_key
-from tests.brokers.cluster import KafkaCluster
-from tests.brokers.ports import HOST
-from tests.brokers.toolchain import NEWEST_KAFKA
+from tests.support.kafka.certificates import certificate_chain, private_key
+from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.ports import HOST
+from tests.support.kafka.toolchain import NEWEST_KAFKA
 
 CLOSED = "127.0.0.1:9"
 IDLE_MS = 2_000

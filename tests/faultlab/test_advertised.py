@@ -10,7 +10,7 @@ from kctl.sandbox import Fault, Sandbox
 from kctl.sandbox.server import ServedSandbox
 from kctl.sandbox.settings import ClusterSettings
 from tests.faultlab.lab import LONG, Run, check, check_at_once, check_waited, run_all
-from tests.faults import peers
+from tests.support.faults import peers
 
 
 def _place(served: ServedSandbox, node_id: int = 1) -> str:

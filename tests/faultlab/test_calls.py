@@ -6,7 +6,7 @@ from kctl.sandbox import Sandbox
 from kctl.sandbox.settings import ClusterSettings
 from tests.cli.processes import kctl
 from tests.faultlab.lab import SHORT, Run, check, check_at_once, check_waited, run_all
-from tests.faults import peers
+from tests.support.faults import peers
 
 
 def test_34_the_whole_call_runs_out_of_time_before_any_limit_of_its_parts() -> None:

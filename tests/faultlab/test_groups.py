@@ -7,11 +7,11 @@ from contextlib import ExitStack
 
 import pytest
 
-from tests.brokers.cluster import KafkaCluster
-from tests.brokers.requirements import have
-from tests.brokers.toolchain import NEWEST_KAFKA
 from tests.cli.processes import Ended, end, kctl, running
 from tests.faultlab.lab import SHORT, Run, check, check_waited, run_all
+from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.requirements import have
+from tests.support.kafka.toolchain import NEWEST_KAFKA
 
 BOTH_PROTOCOLS = pytest.mark.parametrize("protocol", ["classic", "consumer"])
 

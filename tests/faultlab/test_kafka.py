@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from kctl.cli.exit_codes import ExitCode
-from tests.brokers.cluster import KafkaCluster
-from tests.brokers.ports import HOST
-from tests.brokers.requirements import have
-from tests.brokers.security import client_security, properties_text
 from tests.cli.processes import end, running
 from tests.faultlab.lab import LONG, Limits, Run, check, check_at_once, check_waited, run_all
 from tests.faultlab.strict_kafka import CLOSED, IDLE_MS, make_strict_kafka
+from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.ports import HOST
+from tests.support.kafka.requirements import have
+from tests.support.kafka.security import client_security, properties_text
 
 JAVA = Limits(4_000, 3_500, 3_500)
 """For faults that are waited for: a virtual machine that has just started is slow."""

@@ -14,7 +14,7 @@ from kctl.cli.explanations.fault import matches
 from kctl.cli.explanations.faults import FAULTS
 from tests.cli.processes import BOUND_S, environment
 from tests.faultlab.lab import LONG, SHORT, check, check_at_once, check_waited, run_all
-from tests.faults.namespaces import NOBODY, SERVER, UNROUTED, Cable, NoNamespaces, cable
+from tests.support.faults.namespaces import NOBODY, SERVER, UNROUTED, Cable, NoNamespaces, cable
 
 PORT = 9092
 SERVE = ("-m", "kctl", "sandbox", "up", "--nodes", "1", "--host", SERVER, "--port", str(PORT))

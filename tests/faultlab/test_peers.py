@@ -8,7 +8,7 @@ import pytest
 from kctl.cli.exit_codes import ExitCode
 from kctl.sandbox import Sandbox
 from tests.faultlab.lab import CALLS, LONG, SHORT, check, check_at_once, check_waited, run_all
-from tests.faults import peers
+from tests.support.faults import peers
 
 
 class Row(NamedTuple):

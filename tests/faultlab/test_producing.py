@@ -6,9 +6,9 @@ import subprocess
 import pytest
 
 from kctl.cli.exit_codes import ExitCode
-from tests.brokers.cluster import KafkaCluster
 from tests.cli.processes import Ended, end, kctl, running
 from tests.faultlab.lab import Run, check
+from tests.support.kafka.cluster import KafkaCluster
 
 LIMITS = ("--connect-timeout", "1s", "--request-timeout", "1s", "--close-timeout", "1s")
 QUOTA_BYTES = 10_000

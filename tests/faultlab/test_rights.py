@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from kctl.cli.exit_codes import ExitCode
-from tests.brokers.cluster import KafkaCluster
-from tests.brokers.requirements import have
-from tests.brokers.security import PLAIN_USER, properties_text
-from tests.brokers.toolchain import NEWEST_KAFKA
 from tests.cli.processes import kctl
 from tests.faultlab.lab import LONG, Run, check, check_at_once, run_all
+from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.requirements import have
+from tests.support.kafka.security import PLAIN_USER, properties_text
+from tests.support.kafka.toolchain import NEWEST_KAFKA
 
 LISTENER = "SASL_PLAINTEXT"
 AUTHORIZER = {

@@ -9,7 +9,7 @@ from kctl.sandbox import Sandbox
 from kctl.sandbox.identity import SaslUsers
 from kctl.sandbox.node import ListenerSecurity
 from tests.faultlab.lab import LONG, check, check_at_once, check_waited, run_all
-from tests.faults import peers
+from tests.support.faults import peers
 
 LOGIN = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="alice" password="{}";'
 SCRAM = 'org.apache.kafka.common.security.scram.ScramLoginModule required username="alice" password="wonderland";'

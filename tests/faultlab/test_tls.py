@@ -7,9 +7,9 @@ import pytest
 from kctl.client.security.tls import server_context
 from kctl.sandbox import Sandbox
 from kctl.sandbox.node import ListenerSecurity
-from tests.brokers.certificates import Certificates, make_certificates
-from tests.brokers.requirements import have
 from tests.faultlab.lab import LONG, check, check_at_once, run_all
+from tests.support.kafka.certificates import Certificates, make_certificates
+from tests.support.kafka.requirements import have
 from tests.unit.security.certificates import Authority
 
 

@@ -26,8 +26,8 @@ from kctl.client.events import Event, Started
 from kctl.client.security.tls import server_context
 from kctl.sandbox import Fault, ListenerSecurity, Sandbox
 from kctl.sandbox.server import ServedSandbox
-from tests.brokers.certificates import make_certificates
-from tests.brokers.requirements import have
+from tests.support.kafka.certificates import make_certificates
+from tests.support.kafka.requirements import have
 
 PATIENCE_S = 60
 """A hang fails the test after this time."""

@@ -9,10 +9,10 @@ from kctl.client.security.tls import server_context
 from kctl.sandbox import Sandbox
 from kctl.sandbox.identity import SaslUsers
 from kctl.sandbox.node import ListenerSecurity
-from tests.brokers.certificates import Certificates, make_certificates
-from tests.brokers.security import PLAIN_PASSWORD, PLAIN_USER, SCRAM_PASSWORD, SCRAM_USER, client_security
-from tests.scenarios.command_line import groups, produce_consume_probe
-from tests.scenarios.library import EVERY_SCENARIO
+from tests.support.kafka.certificates import Certificates, make_certificates
+from tests.support.kafka.security import PLAIN_PASSWORD, PLAIN_USER, SCRAM_PASSWORD, SCRAM_USER, client_security
+from tests.support.scenarios.command_line import groups, produce_consume_probe
+from tests.support.scenarios.library import EVERY_SCENARIO
 
 USERS = SaslUsers({PLAIN_USER: PLAIN_PASSWORD, SCRAM_USER: SCRAM_PASSWORD})
 WAYS_IN = (("PLAINTEXT", None), ("SSL", None), ("SASL_SSL", "PLAIN"), ("SASL_SSL", "SCRAM-SHA-512"))

@@ -15,10 +15,10 @@ import pytest
 
 from kctl.pipeline.running import open_session
 from kctl.pipeline.session import Session, SessionOptions
-from tests.brokers.cluster import KafkaCluster
-from tests.brokers.requirements import have
-from tests.brokers.toolchain import NEWEST_KAFKA, find_tool
 from tests.pipeline.connector import connector_jars
+from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.requirements import have
+from tests.support.kafka.toolchain import NEWEST_KAFKA, find_tool
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

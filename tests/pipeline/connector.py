@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 from typing import Final
 
-from tests.brokers.toolchain import FETCH_TIMEOUT_S, FetchError, cached, find_tool
+from tests.support.kafka.toolchain import FETCH_TIMEOUT_S, FetchError, cached, find_tool
 
 ARTIFACTS: Final = (
     ("org.apache.spark", "spark-sql-kafka-0-10_2.13", "4.1.0"),

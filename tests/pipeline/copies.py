@@ -6,10 +6,10 @@ Shown by the tests that use it.
 import json
 from pathlib import Path
 
-from tests.brokers.cluster import KafkaCluster
-from tests.brokers.waiting import wait_for_markers
 from tests.cli.processes import Ended, running
 from tests.pipeline.exports import Row, on_topic
+from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.waiting import wait_for_markers
 
 JOB_BOUND_S = 180
 DELETE_RECORDS = "org.apache.kafka.tools.DeleteRecordsCommand"

@@ -11,8 +11,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.brokers.waiting import wait_until
 from tests.cli.processes import environment
+from tests.support.kafka.waiting import wait_until
 
 WAIT_MS = 90_000
 _SMALL_STEPS = """

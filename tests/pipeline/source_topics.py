@@ -9,8 +9,8 @@ from kctl.client.admin import Admin
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.producer import Producer
-from tests.brokers.cluster import KafkaCluster
-from tests.brokers.waiting import wait_for_markers, wait_until
+from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.waiting import wait_for_markers, wait_until
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -9,9 +9,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 
-from tests.brokers.lifeline import ServerProcess, make_folder, remove_folder
-from tests.brokers.ports import HOST, PortLease, lease_ports
-from tests.brokers.waiting import wait_until
+from tests.support.kafka.lifeline import ServerProcess, make_folder, remove_folder
+from tests.support.kafka.ports import HOST, PortLease, lease_ports
+from tests.support.kafka.waiting import wait_until
 
 START_TIMEOUT_MS = 60_000
 DAEMON_JAVA = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData"

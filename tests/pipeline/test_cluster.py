@@ -20,12 +20,12 @@ from kctl.pipeline.jobs.verify import VerifyRequest, verify
 from kctl.pipeline.ranges import Selection
 from kctl.pipeline.running import Progress, open_session
 from kctl.pipeline.session import Session, SessionOptions
-from tests.brokers.cluster import KafkaCluster
-from tests.brokers.waiting import wait_until
 from tests.pipeline.conftest import LocalSpark
 from tests.pipeline.copies import committed_rows, content
 from tests.pipeline.exports import in_export, on_topic, produce
 from tests.pipeline.standalone import StandaloneCluster
+from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.waiting import wait_until
 
 # PySpark leaves sockets to the garbage collector.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")

@@ -14,9 +14,9 @@ from kctl.pipeline.jobs.export import ExportRequest, export, plan_export
 from kctl.pipeline.ranges import Selection
 from kctl.pipeline.running import Progress
 from kctl.pipeline.session import Session
-from tests.brokers.cluster import KafkaCluster
-from tests.brokers.waiting import wait_for_markers
 from tests.pipeline.exports import in_export, on_topic, produce, rows_of
+from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.waiting import wait_for_markers
 
 # PySpark leaves sockets to the garbage collector.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")

@@ -20,10 +20,10 @@ from kctl.pipeline.ranges import Selection
 from kctl.pipeline.running import Progress
 from kctl.pipeline.session import Session
 from kctl.pipeline.session_folders import PREFIX
-from tests.brokers.cluster import KafkaCluster
-from tests.brokers.security import PLAIN_PASSWORD
 from tests.pipeline.exports import in_export, on_topic, produce
 from tests.pipeline.processes import JobProcess
+from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.security import PLAIN_PASSWORD
 
 # PySpark leaves sockets to the garbage collector.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")

@@ -9,10 +9,10 @@ import pytest
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.sandbox import Sandbox
-from tests.brokers.requirements import have
-from tests.brokers.toolchain import find_tool
 from tests.cli.groups_scene import fill
 from tests.cli.processes import KCTL, environment
+from tests.support.kafka.requirements import have
+from tests.support.kafka.toolchain import find_tool
 
 JOB_BOUND_S = 120
 OWN_MOUNTS = ("unshare", "--map-root-user", "--mount", "sh", "-c")

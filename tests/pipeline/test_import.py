@@ -10,8 +10,8 @@ from kctl.pipeline.jobs.export import ExportRequest, export
 from kctl.pipeline.jobs.file_import import ImportRequest, import_files, plan_import
 from kctl.pipeline.ranges import Selection
 from kctl.pipeline.session import Session
-from tests.brokers.cluster import KafkaCluster
 from tests.pipeline.exports import Row, data_of, on_topic, produce
+from tests.support.kafka.cluster import KafkaCluster
 
 # PySpark leaves sockets to the garbage collector.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")

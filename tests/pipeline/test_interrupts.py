@@ -24,11 +24,11 @@ from kctl.pipeline.running import Attempt
 from kctl.pipeline.session import Session
 from kctl.pipeline.session_folders import remove_abandoned
 from kctl.sandbox import Sandbox
-from tests.brokers.cluster import KafkaCluster
 from tests.cli.groups_scene import fill
 from tests.pipeline.copies import committed_rows, content
 from tests.pipeline.exports import in_export, on_topic, produce
 from tests.pipeline.processes import JobProcess, children_of
+from tests.support.kafka.cluster import KafkaCluster
 
 # PySpark leaves sockets to the garbage collector.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")

@@ -4,11 +4,11 @@ import re
 from pathlib import Path
 
 from kctl.sandbox import Sandbox
-from tests.brokers.requirements import have
-from tests.brokers.toolchain import find_tool
 from tests.cli.groups_scene import fill
 from tests.cli.screen import Screen
 from tests.cli.terminal import Terminal
+from tests.support.kafka.requirements import have
+from tests.support.kafka.toolchain import find_tool
 
 BAR = re.compile(r"\[(#*)(-+)\] *(\d+)% (.*?)\r")
 JOB_BOUND_S = 120

@@ -26,11 +26,11 @@ from kctl.pipeline.ranges import Selection
 from kctl.pipeline.record_diff import KINDS, Sample
 from kctl.pipeline.running import Attempt, Progress
 from kctl.pipeline.session import Session
-from tests.brokers.cluster import KafkaCluster
-from tests.brokers.waiting import wait_for_markers, wait_until
 from tests.pipeline.copies import committed_rows, content, delete_records
 from tests.pipeline.exports import produce
 from tests.pipeline.processes import JobProcess
+from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.waiting import wait_for_markers, wait_until
 
 # PySpark leaves sockets to the garbage collector.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from kctl.cli.exit_codes import ExitCode
-from tests.brokers.cluster import KafkaCluster
 from tests.pipeline.copies import run_job
 from tests.pipeline.exports import produce
+from tests.support.kafka.cluster import KafkaCluster
 from tests.unit.cli.run_in_process import run_in_process
 
 WRONG = [

@@ -15,12 +15,12 @@ from kctl.pipeline.jobs.mirror import MirrorRequest, mirror, plan_mirror
 from kctl.pipeline.jobs.mirror_positions import POSITIONS_TOPIC, MirrorTarget, committed_offsets
 from kctl.pipeline.ranges import FROM_EARLIEST, TO_LATEST, Place, Selection
 from kctl.pipeline.session import Session
-from tests.brokers.cluster import KafkaCluster
-from tests.brokers.requirements import have
-from tests.brokers.toolchain import NEWEST_KAFKA, find_tool
-from tests.brokers.waiting import wait_until
 from tests.pipeline.copies import committed_rows, content
 from tests.pipeline.exports import in_export, produce
+from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.requirements import have
+from tests.support.kafka.toolchain import NEWEST_KAFKA, find_tool
+from tests.support.kafka.waiting import wait_until
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 

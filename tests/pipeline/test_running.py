@@ -13,8 +13,8 @@ from kctl.client.errors import ApiTimeout, BrokerError
 from kctl.pipeline.job_errors import SparkFailedError, SparkSetUpError
 from kctl.pipeline.running import Attempt, RoundResult, TaskCounts, open_session, run_tasks
 from kctl.pipeline.session import Session, SessionOptions, session_over
-from tests.brokers.waiting import wait_until
 from tests.pipeline.processes import is_alive
+from tests.support.kafka.waiting import wait_until
 
 # PySpark leaves sockets to the garbage collector.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")

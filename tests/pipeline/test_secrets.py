@@ -8,11 +8,11 @@ import sys
 from pathlib import Path
 
 from kctl.grammar.properties import write_properties
-from tests.brokers.cluster import KafkaCluster
-from tests.brokers.security import PLAIN_PASSWORD
-from tests.brokers.waiting import wait_until
 from tests.pipeline.exports import in_export, produce
 from tests.pipeline.processes import children_of
+from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.security import PLAIN_PASSWORD
+from tests.support.kafka.waiting import wait_until
 
 WAIT_MS = 90_000
 

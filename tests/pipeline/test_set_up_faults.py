@@ -8,10 +8,10 @@ import pytest
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.sandbox import Sandbox
-from tests.brokers.requirements import have
-from tests.brokers.toolchain import find_tool
 from tests.cli.groups_scene import fill
 from tests.cli.processes import Ended, kctl
+from tests.support.kafka.requirements import have
+from tests.support.kafka.toolchain import find_tool
 
 OLD_JAVA = """#!/bin/sh
 echo 'Exception in thread "main" java.lang.UnsupportedClassVersionError: org/apache/spark/launcher/Main' >&2

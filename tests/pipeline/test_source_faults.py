@@ -11,8 +11,8 @@ from kctl.client.producer import Producer
 from kctl.pipeline import reason
 from kctl.pipeline.range_reader import read_range
 from kctl.pipeline.ranges import Selection, plan_ranges
-from tests.brokers.cluster import KafkaCluster
 from tests.pipeline.source_topics import read
+from tests.support.kafka.cluster import KafkaCluster
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

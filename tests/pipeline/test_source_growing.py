@@ -11,9 +11,9 @@ import pytest
 
 from kctl.client.errors import KafkaError
 from kctl.client.producer import Producer
-from tests.brokers.cluster import KafkaCluster
-from tests.brokers.waiting import wait_until
 from tests.pipeline.source_topics import START_MS, read, rows, settled
+from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.waiting import wait_until
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,8 +10,8 @@ import pytest
 from kctl.client.producer import Producer
 from kctl.pipeline import reason
 from kctl.pipeline.source.option_table import OPTIONS, OptionRow, Verdict
-from tests.brokers.cluster import KafkaCluster
 from tests.pipeline.source_topics import START_MS, read, rows
+from tests.support.kafka.cluster import KafkaCluster
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,8 +9,8 @@ import pytest
 from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPartition
 
 from kctl.pipeline import reason, register
-from tests.brokers.cluster import KafkaCluster
 from tests.pipeline.source_topics import START_MS, read, rows, settled, write_all_kinds
+from tests.support.kafka.cluster import KafkaCluster
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,9 +9,9 @@ import pytest
 from kctl.client.admin import Admin
 from kctl.client.producer import Producer
 from kctl.pipeline import reason
-from tests.brokers.cluster import KafkaCluster
-from tests.brokers.waiting import wait_until
 from tests.pipeline.copies import delete_records
+from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.waiting import wait_until
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

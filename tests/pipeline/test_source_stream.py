@@ -8,8 +8,8 @@ import pytest
 
 from kctl.client.admin import Admin, NewTopic
 from kctl.client.producer import Producer
-from tests.brokers.cluster import KafkaCluster
 from tests.pipeline.source_topics import read, rows
+from tests.support.kafka.cluster import KafkaCluster
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

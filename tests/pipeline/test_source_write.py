@@ -7,9 +7,9 @@ import pytest
 
 from kctl.client.producer import Producer
 from kctl.pipeline import reason
-from tests.brokers.cluster import KafkaCluster
 from tests.conformance.foreign.java import JAVA
 from tests.pipeline.source_topics import START_MS, read, rows
+from tests.support.kafka.cluster import KafkaCluster
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -13,9 +13,9 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from tests.brokers.cluster import KafkaCluster
-from tests.brokers.requirements import have
-from tests.brokers.toolchain import FetchError, cached, find_tool
+from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.requirements import have
+from tests.support.kafka.toolchain import FetchError, cached, find_tool
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = Path(__file__).with_name("whole_way.py")

@@ -8,12 +8,12 @@ from contextlib import ExitStack
 import pytest
 
 from kctl.client.protocol.schema import Request
-from tests.brokers import wire
-from tests.brokers.cluster import KafkaCluster, KafkaNode
-from tests.brokers.ports import HOST
-from tests.brokers.waiting import wait_until
 from tests.loopback.sandbox.peer import Peer
-from tests.scenarios.replication import STILL, A, B, R, replicas_in_trouble
+from tests.support.kafka import wire
+from tests.support.kafka.cluster import KafkaCluster, KafkaNode
+from tests.support.kafka.ports import HOST
+from tests.support.kafka.waiting import wait_until
+from tests.support.scenarios.replication import STILL, A, B, R, replicas_in_trouble
 
 PATIENCE_MS = 60_000
 _SILENT_S = 30.0

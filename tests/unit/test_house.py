@@ -1,8 +1,9 @@
-"""House rules about files: their length, and where the unit tests of a module are.
+"""House rules about files: their length, where the unit tests of a module are, and the table of tiers.
 
 `tests/unit` has the folders of kctl, those of kctl/client at its top level, and `tools`.
 """
 
+import re
 from pathlib import Path
 
 import pytest
@@ -77,3 +78,41 @@ def test_unit_tests_are_in_the_folder_of_their_module() -> None:
 )
 def test_a_misplaced_unit_test_is_found(test: str, wrong: str) -> None:
     assert misplaced(test, {"client/clock.py", "client/network/dialer.py", "cli/groups/plan.py"}) == wrong
+
+
+def tiers() -> list[tuple[str, str, bool]]:
+    """Return folder, task and whether `make test` runs it, of each row of tests/README.md."""
+    rows = re.findall(
+        r"(?m)^\| `(tests/\w+)` \|.*\| `make ([a-z-]+)`( \*)? \|", (ROOT / "tests" / "README.md").read_text()
+    )
+    return [(folder, task, bool(star)) for folder, task, star in rows]
+
+
+def recipes() -> dict[str, str]:
+    """Return the recipe of each task of the Makefile."""
+    return dict(re.findall(r"(?m)^([a-z-]+):.*\n((?:\t.*\n)*)", (ROOT / "Makefile").read_text()))
+
+
+def test_every_folder_of_tests_is_a_tier_or_support() -> None:
+    folders = {f"tests/{each.parent.name}" for each in (ROOT / "tests").glob("*/*.py")} - {"tests/support"}
+    folders |= {f"tests/{each.relative_to(ROOT / 'tests').parts[0]}" for each in (ROOT / "tests").rglob("test_*.py")}
+    assert folders == {folder for folder, _, _ in tiers()}
+
+
+def test_every_tier_is_run_by_its_task() -> None:
+    assert [row for row in tiers() if row[0] not in recipes().get(row[1], "").replace("-m tests.", "tests/")] == []
+
+
+def test_make_test_runs_the_tiers_marked_so_and_no_other() -> None:
+    variables = dict(re.findall(r"(?m)^([A-Z_]+) :?= (.*)$", (ROOT / "Makefile").read_text()))
+    attempted = {*variables["QUICK"].split(), *variables["LONGEST_FIRST"].split()}
+    attempted |= set(re.findall(r"attempt-([a-z-]+)", recipes()["test"]))
+    assert {task for _, task, has_star in tiers() if has_star} == attempted - {
+        "format",
+        "lint",
+        "types",
+        "layers",
+        "generated",
+        "dist",
+    }
+    assert {task for _, task, has_star in tiers() if not has_star}.isdisjoint(attempted)

@@ -25,8 +25,8 @@ from threading import Thread
 from typing import NamedTuple, Self
 
 from kctl.client.clock import SystemClock
-from tests.brokers.toolchain import NEWEST_KAFKA, ToolMissing, compiled_class_path, java_command
 from tests.conformance.foreign.client import PROJECT
+from tests.support.kafka.toolchain import NEWEST_KAFKA, ToolMissing, compiled_class_path, java_command
 
 SOURCE = Path(__file__).parents[1] / "java" / "GroupMember.java"
 CLOSE_S = 20.0

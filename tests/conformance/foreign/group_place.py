@@ -5,9 +5,9 @@ Shown by tests/broker/test_coordinator_faults.py.
 
 from itertools import count
 
-from tests.brokers.cluster import KafkaCluster, KafkaNode
-from tests.brokers.waiting import wait_until
 from tests.conformance.foreign.group_view import GroupView
+from tests.support.kafka.cluster import KafkaCluster, KafkaNode
+from tests.support.kafka.waiting import wait_until
 
 OFFSETS = "__consumer_offsets"
 PARTITIONS = 10

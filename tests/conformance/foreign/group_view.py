@@ -12,7 +12,7 @@ from typing import Self, TypeVar
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from tests.brokers.waiting import wait_until
+from tests.support.kafka.waiting import wait_until
 
 T = TypeVar("T")
 TIMEOUT_S = 10.0

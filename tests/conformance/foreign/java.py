@@ -6,8 +6,8 @@
 from functools import partial
 from pathlib import Path
 
-from tests.brokers.toolchain import NEWEST_KAFKA, compiled_class_path, java_command
 from tests.conformance.foreign.client import ExchangeClient
+from tests.support.kafka.toolchain import NEWEST_KAFKA, compiled_class_path, java_command
 
 SOURCE = Path(__file__).parents[1] / "java" / "RecordExchange.java"
 

@@ -8,10 +8,10 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from tests.brokers.toolchain import find_tool
 from tests.conformance.foreign.client import DEADLINE_S, ForeignClientError, Isolation, checked_count, run_bounded
 from tests.conformance.foreign.login import librdkafka_settings
 from tests.conformance.foreign.record import ForeignRecord, Headers
+from tests.support.kafka.toolchain import find_tool
 
 _END_OF_KEY, _END_OF_RECORD = "\x1e", "\x1d"
 _FORMAT = "%p %o %T %K %S %h\n%k%s"

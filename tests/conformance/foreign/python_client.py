@@ -4,8 +4,8 @@ import importlib.util
 import sys
 from functools import partial
 
-from tests.brokers.toolchain import ToolMissing
 from tests.conformance.foreign.client import ExchangeClient
+from tests.support.kafka.toolchain import ToolMissing
 
 
 def python_client(package: str, module: str, program: str, sends_null_headers: bool = True) -> ExchangeClient:

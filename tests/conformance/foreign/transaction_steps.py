@@ -14,8 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
 
-from tests.brokers.toolchain import NEWEST_KAFKA, ToolMissing, compiled_class_path, java_command
 from tests.conformance.foreign.client import PROJECT, ForeignClientError
+from tests.support.kafka.toolchain import NEWEST_KAFKA, ToolMissing, compiled_class_path, java_command
 
 SOURCE = Path(__file__).parents[1] / "java" / "TransactionSteps.java"
 PATIENCE_S = 60.0

@@ -16,9 +16,9 @@ from kctl.client.errors import RemoteProtocolError
 from kctl.client.protocol import api, codec, framing, walker
 from kctl.client.protocol.primitives import uuid_text
 from kctl.client.protocol.schema import Field, Message, Request, Struct
-from tests.brokers.requirements import have
-from tests.brokers.toolchain import find_tool
 from tests.fuzz.protocol.messages import every_version, messages_of, mutate, random_message, versions_of
+from tests.support.kafka.requirements import have
+from tests.support.kafka.toolchain import find_tool
 from tools.declarations import api_of, module_text, read_definitions
 from tools.kafka_jars import JACKSON, KAFKA_CLIENTS, jar
 

@@ -13,9 +13,9 @@ from kctl.client.security.tls import server_context
 from kctl.sandbox import Fault, ListenerSecurity, Sandbox
 from kctl.sandbox.identity import SaslUsers
 from kctl.sandbox.server import ServedSandbox
-from tests.brokers.certificates import Certificates, make_certificates
-from tests.brokers.requirements import have
 from tests.loopback.sandbox.peer import PATIENCE_S, Peer
+from tests.support.kafka.certificates import Certificates, make_certificates
+from tests.support.kafka.requirements import have
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from kctl.client.protocol.schema import Request
 from kctl.sandbox import ClusterSettings, Fault
-from tests.scenarios.replication import R, replicas_in_trouble
+from tests.support.scenarios.replication import R, replicas_in_trouble
 from tests.unit.sandbox.bench import Bench, Client
 
 STEP_MS = 10

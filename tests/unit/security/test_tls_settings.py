@@ -13,8 +13,8 @@ import pytest
 from kctl.client.config import ClientConfig
 from kctl.client.errors import ConfigError
 from kctl.client.security.tls import TlsChannel, TlsSettings, server_context
-from tests.brokers.requirements import have
-from tests.brokers.toolchain import find_tool
+from tests.support.kafka.requirements import have
+from tests.support.kafka.toolchain import find_tool
 from tests.unit.security.certificates import Authority, openssl
 from tests.unit.security.test_tls_channel import shake
 

@@ -5,7 +5,7 @@ Owns names, passwords and property texts; opens nothing. Shown by tests/broker/t
 
 from collections.abc import Mapping, Sequence
 
-from tests.brokers.certificates import Certificates, certificate_chain, private_key
+from tests.support.kafka.certificates import Certificates, certificate_chain, private_key
 
 LISTENERS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 SCRAM_MECHANISMS = ("SCRAM-SHA-256", "SCRAM-SHA-512")

@@ -9,7 +9,7 @@ from typing import NoReturn, TypeVar
 
 import pytest
 
-from tests.brokers.toolchain import ToolMissing
+from tests.support.kafka.toolchain import ToolMissing
 
 T = TypeVar("T")
 

@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.brokers.cluster import KafkaCluster
-from tests.brokers.requirements import give_up, have
-from tests.brokers.toolchain import NEWEST_KAFKA, ToolMissing, find_tool
+from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.requirements import give_up, have
+from tests.support.kafka.toolchain import NEWEST_KAFKA, ToolMissing, find_tool
 
 SINGLE_VERSIONS = (NEWEST_KAFKA, "3.9.1", "2.8.2")
 

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.brokers.security import properties_text
-from tests.scenarios.library import new_topic
+from tests.support.kafka.security import properties_text
+from tests.support.scenarios.library import new_topic
 
 TIMEOUT_S = 60
 

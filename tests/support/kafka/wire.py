@@ -9,7 +9,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tests.brokers.ports import HOST
+from tests.support.kafka.ports import HOST
 
 _METADATA, _API_VERSIONS, _CREATE_TOPICS, _ELECT_LEADERS, _ALTER_REASSIGNMENTS, _DESCRIBE_QUORUM = 3, 18, 19, 43, 45, 55
 _EXCHANGE_TIMEOUT_S = 10.0

@@ -6,7 +6,7 @@ Owns property names and values; starts nothing. Shown by tests/broker/test_fixtu
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.brokers.ports import HOST
+from tests.support.kafka.ports import HOST
 
 CLUSTER_ID = "a2N0bC1mb3ItdGVzdHMtMQ"
 CONTROLLER = "CONTROLLER"

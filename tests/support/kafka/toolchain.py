@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.brokers.waiting import wait_until
+from tests.support.kafka.waiting import wait_until
 
 NEWEST_KAFKA = "4.3.1"
 SCALA = "2.13"

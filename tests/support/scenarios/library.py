@@ -15,7 +15,7 @@ from kctl.client.events import Event, Phase, PhaseDone, Ready
 from kctl.client.metadata_updater import bootstrap_nodes
 from kctl.client.network.system import system_runtime
 from kctl.client.probe.prober import Prober
-from tests.brokers.waiting import wait_until
+from tests.support.kafka.waiting import wait_until
 
 Properties = Mapping[str, str]
 TIMEOUT_S = 30.0

@@ -1,7 +1,7 @@
 """A Kafka cluster of one version on this machine: start, ask, freeze, kill, clean up.
 
 Owns nodes, their folders and ports. `launch()` returns at once and `wait_ready()` waits, so several clusters can come
-up together. Knows nothing of pytest (tests/brokers/plugin.py) or kctl. Shown by tests/broker/test_fixtures.py.
+up together. Knows nothing of pytest (tests/support/kafka/plugin.py) or kctl. Shown by tests/broker/test_fixtures.py.
 """
 
 import itertools
@@ -14,11 +14,11 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-from tests.brokers import wire
-from tests.brokers.certificates import Certificates, make_certificates
-from tests.brokers.lifeline import ServerProcess, make_folder, remove_folder
-from tests.brokers.ports import HOST, PortLease, lease_ports
-from tests.brokers.security import (
+from tests.support.kafka import wire
+from tests.support.kafka.certificates import Certificates, make_certificates
+from tests.support.kafka.lifeline import ServerProcess, make_folder, remove_folder
+from tests.support.kafka.ports import HOST, PortLease, lease_ports
+from tests.support.kafka.security import (
     LISTENERS,
     SCRAM_MECHANISMS,
     SCRAM_USER,
@@ -28,7 +28,7 @@ from tests.brokers.security import (
     scram_config,
     scram_format_option,
 )
-from tests.brokers.server_properties import (
+from tests.support.kafka.server_properties import (
     CLUSTER_ID,
     CONTROLLER,
     common_properties,
@@ -36,8 +36,8 @@ from tests.brokers.server_properties import (
     zookeeper_mode_properties,
     zookeeper_properties,
 )
-from tests.brokers.toolchain import java_command, kafka_class_path
-from tests.brokers.waiting import WaitTimeout, wait_until
+from tests.support.kafka.toolchain import java_command, kafka_class_path
+from tests.support.kafka.waiting import WaitTimeout, wait_until
 
 START_TIMEOUT_MS = 120_000
 TOPIC_TIMEOUT_MS = 30_000
