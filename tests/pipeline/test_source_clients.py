@@ -8,8 +8,8 @@ import pytest
 from kctl.client.producer import Producer
 from kctl.client.seams import Address
 from tests.broker.faulty_proxy import FaultyProxy
-from tests.brokers.cluster import KafkaCluster
 from tests.pipeline.source_topics import read, rows
+from tests.support.kafka.cluster import KafkaCluster
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
