@@ -8,7 +8,9 @@ sink. Each figure is the median of the rounds with the least and the largest; a 
 
     read        records of 100 bytes into nothing, plain, lz4 and zstd; all columns, and the value alone
     stream      the same topic as a stream, in batches of a fixed size
-    latency     batches of a stream that hold few records: what a trigger costs
+    latency     batches of a stream that hold few records: what a trigger costs; plain, TLS and SASL, from a topic to
+                nothing and from a topic to a topic
+    limit       the first ten records of a topic
     write       rows from memory to a topic
     memory      the largest resident size of a Python worker that reads one large range, of small and of large values
     plan        a topic of 1,000 partitions, from nothing to ranges
@@ -39,7 +41,7 @@ from tests.support.kafka.toolchain import NEWEST_KAFKA
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-CASES = ("read", "stream", "latency", "write", "memory", "plan")
+CASES = ("read", "stream", "latency", "limit", "write", "memory", "plan")
 SOURCES = ("kctl", "kafka")
 VALUE_BYTES = 100
 LARGE_VALUE = 1_000_000
@@ -47,6 +49,10 @@ PARTITIONS = 2
 BATCHES = 4
 """Of a stream, at least."""
 MANY_PARTITIONS = 1000
+WARM_UP = 3
+"""Batches of a query, or reads, before those that count: JVM and Python workers are warm on both sides."""
+TURNS = 5
+SECURED = (("PLAINTEXT", None), ("SSL", None), ("SASL_SSL", "SCRAM-SHA-512"))
 
 
 class Bench:
@@ -73,10 +79,30 @@ class Bench:
                     producer.send(name, values[n % 1000], partition=n % PARTITIONS)
         return self._topics[codec]
 
+    def options(self, source: str, listener: str = "PLAINTEXT", mechanism: str | None = None) -> dict[str, str]:
+        """Return the options of a client of a listener; kctl takes no secret in plain text."""
+        properties = self.kafka.client_properties(listener, mechanism)
+        if source == "kctl" and (login := properties.get("sasl.jaas.config")):
+            file = self.folder / f"{mechanism}.jaas"
+            file.write_text(login)
+            properties["sasl.jaas.config"] = f"file:{file}"
+        return {f"kafka.{name}": value for name, value in properties.items()}
+
     def table(self, source: str, topic: str, schema: str | None = None) -> "DataFrame":
         reader = self.spark.read.format(source).option("kafka.bootstrap.servers", self.kafka.bootstrap())
         reader = reader.option("subscribe", topic).option("kafka.check.crcs", "true")
         return (reader.schema(schema) if schema and source == "kctl" else reader).load()
+
+    def limit(self, source: str, topic: str) -> float:
+        """Return the seconds of reading ten records, the median of some after others that do not count."""
+        taken = []
+        for turn in range(WARM_UP + TURNS):
+            began = perf_counter()
+            if len(self.table(source, topic).limit(10).collect()) != 10:
+                raise SystemExit(f"{source}: not 10 records")
+            if turn >= WARM_UP:
+                taken.append(perf_counter() - began)
+        return statistics.median(taken)
 
     def in_turns(self, measure: Callable[[str], float]) -> dict[str, list[float]]:
         """Return the figures of each source, taken in turns after one round that does not count."""
@@ -151,30 +177,45 @@ def stream(bench: Bench) -> None:
 
 
 def latency(bench: Bench) -> None:
-    def run(source: str) -> float:
+    def run(source: str, *, listener: str, mechanism: str | None, to_topic: bool) -> float:
         topic = bench.kafka.create_topic(partitions=PARTITIONS)
-        query = start_stream(bench, source, topic)
+        options = bench.options(source, listener, mechanism)
+        sink = {**options, "topic": bench.kafka.create_topic(partitions=PARTITIONS)} if to_topic else None
+        query = start_stream(bench, source, topic, sink, **options)
         taken = []
         with Producer({"bootstrap.servers": bench.kafka.bootstrap()}) as producer:
-            for turn in range(6):
+            for turn in range(WARM_UP + TURNS):
                 for n in range(10):
                     producer.send(topic, b"v", partition=n % PARTITIONS)
                 producer.flush()
                 query.processAllAvailable()
-                if turn:
+                if turn >= WARM_UP:
                     done = [p for p in query.recentProgress if p["numInputRows"]]
                     taken.append(float(done[-1]["durationMs"]["triggerExecution"]))
         query.stop()
         return statistics.median(taken)
 
-    show("latency of a small batch", bench.in_turns(run), "ms", less_is_more=True)
+    for listener, mechanism in SECURED:
+        for to_topic in (False, True):
+            figures = bench.in_turns(partial(run, listener=listener, mechanism=mechanism, to_topic=to_topic))
+            where = "to a topic" if to_topic else "to nothing"
+            show(f"latency of a small batch, {mechanism or listener}, {where}", figures, "ms", less_is_more=True)
 
 
-def start_stream(bench: Bench, source: str, topic: str, **options: str) -> Any:
+def limit(bench: Bench) -> None:
+    figures = bench.in_turns(partial(bench.limit, topic=bench.topic("none")))
+    show("limit 10", figures, "s", less_is_more=True)
+
+
+def start_stream(bench: Bench, source: str, topic: str, sink: dict[str, str] | None = None, /, **options: str) -> Any:
+    """Start a query over a topic, into nothing or, with the options of a sink, into a topic through the same source."""
     reader = bench.spark.readStream.format(source).option("kafka.bootstrap.servers", bench.kafka.bootstrap())
-    table = reader.options(subscribe=topic, startingOffsets="earliest", **options).load()
+    table = reader.options(**{"subscribe": topic, "startingOffsets": "earliest", **options}).load()
     checkpoint = tempfile.mkdtemp(dir=bench.folder)
-    return table.writeStream.format("noop").option("checkpointLocation", checkpoint).start()
+    if sink is None:
+        return table.writeStream.format("noop").option("checkpointLocation", checkpoint).start()
+    writer = table.select("value").writeStream.format(source).options(**sink)
+    return writer.option("checkpointLocation", checkpoint).start()
 
 
 def write(bench: Bench) -> None:
@@ -357,6 +398,7 @@ def main() -> None:
         "read": lambda bench: read(bench, ("none", "zstd") if args.quick else ("none", "lz4", "zstd")),
         "stream": stream,
         "latency": latency,
+        "limit": limit,
         "write": write,
         "memory": memory,
         "plan": plan,

@@ -15,12 +15,14 @@ from kctl.client.clock import Timer
 from kctl.client.cluster import NO_TOPIC_ID, TopicPartition
 from kctl.client.config import ConsumerConfig
 from kctl.client.errors import ConfigError, InvalidOffsetError
+from kctl.client.events import EventSink, ignore_events
 from kctl.client.network.system import system_runtime
 from kctl.client.protocol.primitives import uuid_text
 from kctl.client.seams import Runtime
 from kctl.pipeline.resume_point import NO_LOG_END
 
 MAX_OFFSET: Final = 2**63 - 1
+READ_COMMITTED: Final = {"isolation.level": "read_committed"}
 MOST_NAMES: Final = 5
 """Partitions named in one error."""
 Properties = Mapping[str, object]
@@ -126,15 +128,17 @@ class Planner:
     """Asks one cluster for partitions and offsets; all that is asked has one API timeout. A context manager.
 
     Args: properties: Kafka properties; those of consumers may be among them.
-    Attributes: topic_ids: by name, of the topics that `partitions` returned last; without those that have no id.
+    Attributes: topic_ids: by name, of the topics that `partitions` returned last; empty where the brokers have no ids.
     Raises: ConfigError: a property is unknown, malformed or impossible.
     """
 
-    def __init__(self, properties: Properties, runtime: Runtime | None = None) -> None:
+    def __init__(
+        self, properties: Properties, runtime: Runtime | None = None, *, events: EventSink = ignore_events
+    ) -> None:
         runtime = runtime or system_runtime()
         self._clock = runtime.clock
         self._isolation_level = ConsumerConfig.parse(properties).isolation_level
-        self._admin = Admin(properties, runtime)
+        self._admin = Admin(properties, runtime, events=events)
         self.api_timeout_ms = self._admin.config.default_api_timeout_ms
         self._timer = Timer(self._clock, self.api_timeout_ms)
         self.topic_ids: dict[str, str] = {}
@@ -164,7 +168,7 @@ class Planner:
         described = self._admin.describe_topics(topics, timeout=self._left_s())
         described.raise_first()
         ids = {name: described[name].topic_id for name in topics}
-        self.topic_ids = {name: uuid_text(topic_id) for name, topic_id in ids.items() if topic_id != NO_TOPIC_ID}
+        self.topic_ids = {name: "" if each == NO_TOPIC_ID else uuid_text(each) for name, each in ids.items()}
         found = [TopicPartition(name, number) for name in topics for number in sorted(described[name].partitions)]
         if not selection.partitions:
             return found
@@ -246,7 +250,7 @@ def plan_ranges(
                 text = f"{start.option} of {tp} is {starts[tp]}, behind {end.option} at {ends[tp]}"
                 raise ConfigError(text, key=start.option)
         topic_ids = planner.topic_ids
-    whole = [OffsetRange(*tp, starts[tp], ends[tp], topic_ids.get(tp.topic, ""), latest[tp]) for tp in partitions]
+    whole = [OffsetRange(*tp, starts[tp], ends[tp], topic_ids[tp.topic], latest[tp]) for tp in partitions]
     return cut_ranges(whole, cut or Cut())
 
 

@@ -46,3 +46,20 @@ def test_plans_fit(cluster: ServedSandbox, topic: str, tmp_path: Path, columns: 
         assert is_table or columns != WIDE, lines
     in_a_pipe = kctl("pipeline", "export", topic, "--to", str(tmp_path / "x"), *to[1:], environ={"COLUMNS": "40"})
     assert in_a_pipe.stdout.startswith(b"TOPIC ")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("export", "t", "--to", "x", "--dry-run"),
+        ("verify", "t", "--to-topic", "u", "--dry-run"),
+        ("mirror", "t", "--to-topic", "u", "--dry-run"),
+        ("mirror", "t", "--to-topic", "u"),
+    ],
+    ids=" ".join,
+)
+def test_planning_reports_what_it_waits_for(arguments: tuple[str, ...], silent: str) -> None:
+    with Terminal("pipeline", *arguments, "-b", silent, columns=WIDE, with_stderr=True) as terminal:
+        waiting = f"kctl pipeline: waiting: {silent}: no response to ApiVersions, retrying until 60s (--api-timeout)"
+        shown = terminal.read_until(waiting.encode()).decode()
+    assert ("planning" in shown) == ("--dry-run" not in arguments), "a job has a status line, which makes room"

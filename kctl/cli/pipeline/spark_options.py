@@ -15,6 +15,7 @@ from kctl.cli.options import Common
 from kctl.cli.settings import Setting, Settings
 
 if TYPE_CHECKING:
+    from kctl.client.events import EventSink
     from kctl.pipeline.running import OnProgress
     from kctl.pipeline.session import SessionOptions
 
@@ -95,9 +96,9 @@ def spark_options(
 
 
 class JobRequest(Protocol):
-    """What a job is asked for: a named tuple with the Kafka properties among its fields."""
+    """What a job is asked for: a named tuple with the Kafka properties and a sink of events among its fields."""
 
-    def _replace(self, *, properties: Mapping[str, Any]) -> Self: ...
+    def _replace(self, *, properties: Mapping[str, Any], events: "EventSink") -> Self: ...
 
 
 R = TypeVar("R", bound=JobRequest)
@@ -108,7 +109,7 @@ def plan_of(common: Common, spark: SparkOptions, plan: Callable[[R], T], request
     from kctl.pipeline.references import lent
 
     with lent(task_properties(spark.settings_of(common).by_name, is_local=spark.is_local)) as referring:
-        return plan(request._replace(properties=referring))
+        return plan(request._replace(properties=referring, events=common.events))
 
 
 def result_of(common: Common, spark: SparkOptions, job: Callable[..., T], request: JobRequest) -> T:
@@ -117,7 +118,7 @@ def result_of(common: Common, spark: SparkOptions, job: Callable[..., T], reques
         common,
         spark,
         lambda properties, options, on_progress: job(
-            request._replace(properties=properties), options=options, on_progress=on_progress
+            request._replace(properties=properties, events=common.events), options=options, on_progress=on_progress
         ),
     )
 
@@ -132,6 +133,8 @@ def run_job(
     properties = task_properties(common.settings.by_name, is_local=spark.is_local)
     with lent(properties) as referring:
         status = JobStatus(common.environment, wanted=not common.quiet)
+        if common.notices is not None:
+            common.notices.say = status.say
         try:
             return job(referring, spark.session_options(), status.take)
         finally:

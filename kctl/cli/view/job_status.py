@@ -1,9 +1,11 @@
 """How far a job is: a line with a bar on a terminal; elsewhere a plain line now and then.
 
-Told by the job in its own thread. Shown by tests/unit/cli/view/test_job_status.py and, on pseudo-terminals,
-tests/cli/test_pipeline_terminal.py and tests/pipeline/test_job_terminal.py.
+The job reports in its own thread, notices of waits come from another.
+Shown by tests/unit/cli/view/test_job_status.py and, on pseudo-terminals, tests/cli/test_pipeline_terminal.py and
+tests/pipeline/test_job_terminal.py.
 """
 
+import threading
 from typing import TYPE_CHECKING
 
 from kctl.cli.environment import Environment
@@ -65,9 +67,20 @@ class JobStatus:
         self._rate = Rate()
         self._phase = ""
         self._plain_at_ms = 0
+        self._lock = threading.Lock()
+
+    def say(self, line: str) -> None:
+        """Show a notice; the line makes room for it, and comes back with the next report."""
+        with self._lock:
+            self._line.clear()
+            self._environment.say(line)
 
     def take(self, progress: "Progress") -> None:
         """Show how far the job is."""
+        with self._lock:
+            self._take(progress)
+
+    def _take(self, progress: "Progress") -> None:
         now_ms = self._environment.clock.now_ms()
         per_second = self._rate.per_second(now_ms, progress.records)
         if self._line.is_shown:
@@ -80,5 +93,6 @@ class JobStatus:
 
     def close(self) -> None:
         """Take the line away."""
-        self._line.clear()
-        self._line.leave()
+        with self._lock:
+            self._line.clear()
+            self._line.leave()

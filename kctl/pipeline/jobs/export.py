@@ -20,6 +20,7 @@ from kctl.client.admin import EARLIEST, LATEST
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import ConfigError
+from kctl.client.events import EventSink, ignore_events
 from kctl.client.network.system import system_runtime
 from kctl.client.topic_names import is_topic_name, shown_topic_name
 from kctl.pipeline.export_files.folder import FORMATS, LAYOUTS, ExportFolder
@@ -72,6 +73,7 @@ class ExportRequest(NamedTuple):
         interval_ms: None: up to the ends at the start; else for ever, with a look for new records so often.
         allow_loss: go on where records were deleted before they were exported; otherwise that is an error.
         compression_level: of zstd.
+        events: takes the events of the client that plans.
     """
 
     selection: Selection
@@ -85,6 +87,7 @@ class ExportRequest(NamedTuple):
     interval_ms: int | None = None
     allow_loss: bool = False
     compression_level: int = 1
+    events: EventSink = ignore_events
 
 
 class ExportPlan(NamedTuple):
@@ -157,7 +160,7 @@ def export(
         check_installed()
     on_progress(Progress("planning"))
     with ExitStack() as stack:
-        planner = stack.enter_context(Planner(resolve(request.properties)))
+        planner = stack.enter_context(Planner(resolve(request.properties), events=request.events))
         folder.read()
         plan = make_plan(request, planner, folder, tasks_at_once(session, options))
         planned_after = folder.last_number
@@ -183,7 +186,7 @@ def plan_export(request: ExportRequest, options: SessionOptions | None = None) -
     check(request)
     folder = ExportFolder(request.folder)
     folder.read()
-    with Planner(resolve(request.properties)) as planner:
+    with Planner(resolve(request.properties), events=request.events) as planner:
         return make_plan(request, planner, folder, tasks_at_once(None, options or SessionOptions()))
 
 
@@ -229,11 +232,11 @@ def make_plan(request: ExportRequest, planner: Planner, folder: ExportFolder, at
     starts = planner.resolve(fresh, request.start, latest)
     resumed = [tp for tp in partitions if tp in points]
     for tp in resumed:
-        if problem := points[tp].problem(*tp, topic_ids.get(tp.topic, ""), latest[tp]):
+        if problem := points[tp].problem(*tp, topic_ids[tp.topic], latest[tp]):
             raise ExportDataError(problem, "export it to another folder")
         starts[tp] = resumed_start(tp, points[tp].offset, earliest[tp], allow_loss=request.allow_loss)
     whole = [
-        OffsetRange(*tp, max(starts[tp], earliest[tp]), latest[tp], topic_ids.get(tp.topic, ""), latest[tp])
+        OffsetRange(*tp, max(starts[tp], earliest[tp]), latest[tp], topic_ids[tp.topic], latest[tp])
         for tp in partitions
         if starts[tp] < latest[tp]
     ]

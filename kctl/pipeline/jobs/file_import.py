@@ -17,6 +17,7 @@ from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.clock import SystemClock
 from kctl.client.config import ProducerConfig
 from kctl.client.errors import ConfigError
+from kctl.client.events import EventSink, ignore_events
 from kctl.pipeline.export_files.folder import inside
 from kctl.pipeline.export_files.manifests import ExportedRange, read_manifests
 from kctl.pipeline.job_errors import FolderError
@@ -49,6 +50,7 @@ class ImportRequest(NamedTuple):
         keep_timestamps: records keep their timestamps; else they get the time of the import.
         is_ordered: the records of an exported partition are produced in their order.
         progress: folder for what is done; None for one in the export, of this cluster and these settings.
+        events: takes the events of the client that plans.
     """
 
     folder: Path
@@ -59,6 +61,7 @@ class ImportRequest(NamedTuple):
     keep_timestamps: bool = False
     is_ordered: bool = True
     progress: Path | None = None
+    events: EventSink = ignore_events
 
 
 class ImportPlan(NamedTuple):
@@ -166,7 +169,7 @@ def _check_targets(request: ImportRequest, ranges: Sequence[ExportedRange]) -> s
         most[topic] = max(most.get(topic, 0), each.partition)
     properties = resolve(request.properties)
     ProducerConfig.parse(properties)
-    with Admin(properties) as admin:
+    with Admin(properties, events=request.events) as admin:
         described = admin.describe_topics(sorted(most))
         described.raise_first()
         for topic, partition in most.items():

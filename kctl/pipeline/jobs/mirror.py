@@ -18,6 +18,7 @@ from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.clock import SystemClock
 from kctl.client.cluster import NO_TOPIC_ID, TopicPartition
 from kctl.client.errors import BrokerError, ConfigError, InvalidOffsetError, KafkaError
+from kctl.client.events import EventSink, ignore_events
 from kctl.client.protocol.primitives import uuid_text
 from kctl.pipeline.job_errors import MirrorPositionError
 from kctl.pipeline.jobs.mirror_positions import (
@@ -28,8 +29,8 @@ from kctl.pipeline.jobs.mirror_positions import (
     find_positions,
     group_offset,
 )
-from kctl.pipeline.jobs.mirror_task import READ_COMMITTED, MirrorTask, mirror_range
-from kctl.pipeline.ranges import OffsetRange, Offsets, Place, Planner, Selection
+from kctl.pipeline.jobs.mirror_task import MirrorTask, mirror_range
+from kctl.pipeline.ranges import READ_COMMITTED, OffsetRange, Offsets, Place, Planner, Selection
 from kctl.pipeline.references import refuse_plain_secrets, resolve
 from kctl.pipeline.running import OnProgress, Progress, TaskCounts, ignore_progress, open_session, run_tasks
 from kctl.pipeline.session import Session, SessionOptions
@@ -56,6 +57,7 @@ class MirrorRequest(NamedTuple):
         allow_loss: continue where records were deleted before they were mirrored; otherwise that is an error.
         start: where the source is read from, instead of where an earlier run ended; None to continue. Partitions that
             it does not name continue.
+        events: takes the events of the clients that plan.
     """
 
     topics: tuple[str, ...]
@@ -67,6 +69,7 @@ class MirrorRequest(NamedTuple):
     interval_ms: int | None = None
     allow_loss: bool = False
     start: Place | None = None
+    events: EventSink = ignore_events
 
     def target_of(self, topic: str) -> str:
         """Return where a topic goes."""
@@ -151,16 +154,16 @@ def plan_mirror(request: MirrorRequest) -> MirrorPlan:
     """Return what `mirror` would do, without Spark and without writing anything. Raises as `mirror`."""
     _check(request)
     properties = {**READ_COMMITTED, **resolve(request.properties)}
-    with Planner(properties) as planner:
+    with Planner(properties, events=request.events) as planner:
         partitions = planner.partitions(Selection(topics=request.topics))
         topic_ids = planner.topic_ids
         starts = planner.ends(partitions, EARLIEST)
         ends = planner.ends(partitions, LATEST)
         chosen = _chosen(request, planner, starts, ends)
-    with Admin(properties) as admin:
+    with Admin(properties, events=request.events) as admin:
         source = admin.describe_cluster()
     target_properties = resolve(request.target_properties)
-    with Admin(target_properties) as admin:
+    with Admin(target_properties, events=request.events) as admin:
         if _is_same(source, admin.describe_cluster()):
             same = [topic for topic in request.topics if request.target_of(topic) == topic]
             if same:
@@ -172,7 +175,7 @@ def plan_mirror(request: MirrorRequest) -> MirrorPlan:
     _refuse_lost([tp for tp in positions.lost if tp not in chosen])
     ranges = []
     for tp in partitions:
-        topic_id = topic_ids.get(tp.topic, "")
+        topic_id = topic_ids[tp.topic]
         start = chosen.get(tp)
         if start is None:
             start = _first(request, tp, positions.found.get(tp), starts[tp], topic_id, ends[tp])
@@ -280,7 +283,7 @@ def _refuse_missing(plan: MirrorPlan) -> None:
 
 
 def _create(request: MirrorRequest, missing: Mapping[str, int]) -> None:
-    with Admin(resolve(request.target_properties)) as admin:
+    with Admin(resolve(request.target_properties), events=request.events) as admin:
         admin.create_topics([NewTopic(topic, count) for topic, count in missing.items()]).raise_first()
 
 
@@ -288,7 +291,7 @@ def _prepare(request: MirrorRequest, plan: MirrorPlan) -> None:
     """Make the topic that keeps positions, and set those that the request chose."""
     if not plan.ranges and not plan.chosen:
         return
-    with Admin(resolve(request.target_properties)) as admin:
+    with Admin(resolve(request.target_properties), events=request.events) as admin:
         create_positions_topic(admin)
         for topic, target in plan.targets.items():
             offsets = {

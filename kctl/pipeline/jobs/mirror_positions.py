@@ -18,7 +18,7 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.committed_offset import OffsetAndMetadata
 from kctl.client.errors import BrokerError
 from kctl.client.seams import Runtime
-from kctl.pipeline.ranges import OffsetRange, Selection, plan_ranges
+from kctl.pipeline.ranges import READ_COMMITTED, OffsetRange, Selection, plan_ranges
 from kctl.pipeline.resume_point import NO_LOG_END, ResumePoint
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ def _has_records(properties: Mapping[str, object], data: OffsetRange, runtime: R
 
     if data.start_offset > 0:
         return True
-    reading = {**properties, "isolation.level": "read_committed"}
+    reading = {**properties, **READ_COMMITTED}
     return next(read_range(reading, data, ("offset",), runtime=runtime), None) is not None
 
 
@@ -182,7 +182,7 @@ def _kept_positions(properties: Mapping[str, object], runtime: Runtime | None) -
     """Return the last position of each key in the positions topic; none where there is no such topic."""
     from kctl.pipeline.range_reader import read_range
 
-    reading = {**properties, "isolation.level": "read_committed"}
+    reading = {**properties, **READ_COMMITTED}
     try:
         ranges = plan_ranges(reading, Selection(topics=(POSITIONS_TOPIC,)), runtime=runtime)
     except BrokerError as error:

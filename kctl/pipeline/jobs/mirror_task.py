@@ -11,7 +11,7 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.group_events import GroupMetadata
 from kctl.client.seams import Runtime
 from kctl.pipeline.jobs.mirror_positions import MirrorPosition, MirrorTarget, position_of, write_position
-from kctl.pipeline.ranges import OffsetRange
+from kctl.pipeline.ranges import READ_COMMITTED, OffsetRange
 from kctl.pipeline.references import resolve
 from kctl.pipeline.running import Attempt
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 COLUMNS = ("key", "value", "offset", "timestamp", "headers")
 TRANSACTION_MS = 120_000
 """A transaction whose task is gone for good holds up readers of the target for so long; a next run ends it at once."""
-READ_COMMITTED = {"isolation.level": "read_committed"}
 
 
 class MirrorTask(NamedTuple):

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kctl.client.admin import EARLIEST, LATEST
 from kctl.client.errors import ConfigError
+from kctl.client.events import EventSink, ignore_events
 from kctl.pipeline.export_files.manifests import ExportedRange, read_manifests, resume_points
 from kctl.pipeline.fingerprints import COLUMNS, Compared, Entry, Tally, entries, fingerprints, tally
 from kctl.pipeline.job_errors import FolderError
-from kctl.pipeline.ranges import Cut, OffsetRange, Planner, Selection, cut_ranges
+from kctl.pipeline.ranges import READ_COMMITTED, Cut, OffsetRange, Planner, Selection, cut_ranges
 from kctl.pipeline.record_diff import Differences, RecordDiff
 from kctl.pipeline.references import refuse_plain_secrets, resolve
 from kctl.pipeline.running import Attempt, OnProgress, Progress, TaskCounts, ignore_progress, open_session, run_tasks
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 RANGE_BYTES = 64 * 1024 * 1024
-READ_COMMITTED = {"isolation.level": "read_committed"}
 """Where nothing else is asked for: what was aborted is in no copy."""
 
 
@@ -41,6 +41,7 @@ class VerifyRequest(NamedTuple):
         folder: of an export, instead of a target topic; then offsets count, too.
         compared: what of a record counts, beside key, value and headers.
         range_bytes: about how many bytes, as they lie in the log, one task of the first round reads.
+        events: takes the events of the clients that plan.
     """
 
     topic: str
@@ -50,6 +51,7 @@ class VerifyRequest(NamedTuple):
     folder: Path | None = None
     compared: Compared = Compared()
     range_bytes: int = RANGE_BYTES
+    events: EventSink = ignore_events
 
 
 class Piece(NamedTuple):
@@ -145,8 +147,8 @@ def plan_verify(request: VerifyRequest) -> VerifyPlan:
         target, first = _exported(request.folder.absolute(), request.topic)
     else:
         properties = _with_defaults(resolve(request.target_properties))
-        target, first = _offsets(properties, request.target_topic, is_target=True), {}
-    source = _offsets(_with_defaults(resolve(request.properties)), request.topic, is_target=False)
+        target, first = _offsets(properties, request.target_topic, request.events, is_target=True), {}
+    source = _offsets(_with_defaults(resolve(request.properties)), request.topic, request.events, is_target=False)
     if request.folder is not None:
         source, target = _same_beginning(source, target, first)
     partitions = sorted({piece.partition for piece in [*source, *target]})
@@ -162,12 +164,12 @@ def _with_defaults(properties: Mapping[str, object]) -> dict[str, object]:
     return {**READ_COMMITTED, **properties}
 
 
-def _offsets(properties: dict[str, object], topic: str, *, is_target: bool) -> list[Piece]:
-    with Planner(properties) as planner:
+def _offsets(properties: dict[str, object], topic: str, events: EventSink, *, is_target: bool) -> list[Piece]:
+    with Planner(properties, events=events) as planner:
         partitions = planner.partitions(Selection(topics=(topic,)))
         ends = planner.ends(partitions, LATEST)
         starts = planner.ends(partitions, EARLIEST)
-    topic_id = planner.topic_ids.get(topic, "")
+    topic_id = planner.topic_ids[topic]
     return [
         Piece(is_target, tp.partition, OffsetRange(*tp, min(starts[tp], ends[tp]), ends[tp], topic_id, ends[tp]))
         for tp in partitions

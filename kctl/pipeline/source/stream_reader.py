@@ -50,7 +50,11 @@ class StreamOffsets(NamedTuple):
 
     def point(self, tp: TopicPartition) -> ResumePoint:
         """Return what is known of a partition."""
-        return ResumePoint(self.offsets[tp], self.topic_ids.get(tp.topic, ""), self.log_ends.get(tp, NO_LOG_END))
+        return ResumePoint(self.offsets[tp], self.topic_id(tp.topic), self.log_ends.get(tp, NO_LOG_END))
+
+    def topic_id(self, topic: str) -> str:
+        """Return the id of a topic; empty where it is not known."""
+        return self.topic_ids.get(topic, "")
 
 
 def _available_now() -> type:
@@ -129,7 +133,7 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
         with told_in_one_line():
             starts = self._starts(begin, until)
             whole = [
-                OffsetRange(*tp, starts[tp], offset, until.topic_ids.get(tp.topic, ""), until.point(tp).log_end)
+                OffsetRange(*tp, starts[tp], offset, until.topic_id(tp.topic), until.point(tp).log_end)
                 for tp, offset in sorted(until.offsets.items())
             ]
             return [RangePartition(each) for each in cut_ranges(whole, self._options.cut)]
@@ -197,7 +201,7 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
             problem = f"partition {tp} was deleted; it was read up to {offset}"
             if tp in end.offsets:
                 log_end = max(end.offsets[tp], end.point(tp).log_end)
-                problem = begin.point(tp).problem(*tp, end.topic_ids.get(tp.topic, ""), log_end)
+                problem = begin.point(tp).problem(*tp, end.topic_id(tp.topic), log_end)
             if problem and self._options.fail_on_data_loss:
                 raise _loss(problem, tp)
             if not problem:
@@ -269,8 +273,8 @@ def _most_rows(limit: Any) -> int:
 def as_json(known: StreamOffsets) -> JsonOffsets:
     """Return offsets as Spark keeps them: sorted, because it compares their text."""
     found: JsonOffsets = _by_topic(known.offsets)
-    if known.topic_ids:
-        found[TOPIC_IDS] = {topic: known.topic_ids[topic] for topic in sorted(known.topic_ids)}
+    if topic_ids := {topic: topic_id for topic, topic_id in sorted(known.topic_ids.items()) if topic_id}:
+        found[TOPIC_IDS] = topic_ids
     if known.log_ends:
         found[LOG_ENDS] = _by_topic(known.log_ends)
     return found
