@@ -130,10 +130,7 @@ VERIFY = EXPORT | {"kctl.pipeline.fingerprints", "kctl.pipeline.record_diff"}
 RUNS: list[tuple[tuple[str, ...], set[str]]] = [
     (("consume", "t"), HELP["consume"] | CLIENT | CONSUMER | {"kctl.cli.view"}),
     (("consume", "t", "-o", "strat"), HELP["consume"]),
-    (
-        ("produce", "t"),
-        (HELP["produce"] | CLIENT | PRODUCER | {"kctl.cli.private_file", "kctl.cli.view"}) - {"kctl.client.requests"},
-    ),
+    (("produce", "t"), HELP["produce"] | CLIENT | PRODUCER | {"kctl.cli.private_file", "kctl.cli.view"}),
     (("produce", "t", "-f", "%k%v"), HELP["produce"] | {"kctl.client.records"}),
     (("probe",), HELP["probe"] | NETWORK | {"kctl.client.probe"}),
     (("topics", "list"), HELP["topics"] | CLIENT | {"kctl.cli.overtime", "kctl.client.admin"}),

@@ -13,6 +13,7 @@ from kctl.client.cluster_client import ClusterClient
 from kctl.client.errors import ApiTimeout, ConnectionLost, KafkaError, RemoteProtocolError
 from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.protocol.schema import Request, Response
+from kctl.client.requests.retry import ADMIN, RetryPause
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -69,10 +70,9 @@ class Call:
         self.client = client
         self.timer = Timer(client.clock, timeout_ms)
         self.what = what
-        self._backoff = backoff
+        self._pause = RetryPause(backoff)
         self._request_timeout_ms = request_timeout_ms
         self._retries = retries
-        self._attempts = 0
         self._since = client.ledger_mark()
         self._last_error: KafkaError | None = None
         client.network.clear_refusals()
@@ -186,12 +186,11 @@ class Call:
 
     def pause(self, error: KafkaError) -> None:
         """Wait for the back-off before another attempt, or raise the error if there is to be none."""
-        if not error.retriable or self._attempts >= self._retries:
+        if not ADMIN.is_retried(error) or self._pause.failures >= self._retries:
             raise error
         self._last_error = error
-        until_ms = self.client.clock.start_ms() + self._backoff.backoff_ms(self._attempts)
-        self._attempts += 1
-        pause = Timer.until(self.client.clock, min(until_ms, self.timer.deadline_at_ms))
+        self._pause.failed(self.client.clock.start_ms())
+        pause = Timer.until(self.client.clock, min(self._pause.until_ms, self.timer.deadline_at_ms))
         while pause.not_expired:
             self.client.poll(pause.deadline_at_ms)
             pause.update()
@@ -202,22 +201,34 @@ class Call:
         self,
         keys: Iterable[K],
         attempt: Callable[[list[K]], Mapping[K, V | KafkaError]],
-        may_pass: Callable[[KafkaError], bool],
+        is_retried: Callable[[KafkaError, int], bool],
     ) -> Results[K, V]:
-        """Return what became of each item, attempting again those whose error may pass.
+        """Return what became of each item, attempting again those whose error is retried.
 
         When the deadline passes after some items were answered, the others fail with the ApiTimeout each.
+
+        Args: is_retried: a `RetryRule.is_retried`; gets an error and the number of attempts so far.
         Raises: ApiTimeout: when no item was answered at all.
         """
         pending = list(dict.fromkeys(keys))
+        tries = 0
         done: dict[K, V] = {}
         failed: dict[K, KafkaError] = {}
         while pending:
             again: dict[K, KafkaError] = {}
             try:
                 answers = attempt(pending)
+                tries += 1
                 for key in pending:
-                    self._sort(key, answers.get(key), done, failed, again, may_pass)
+                    answer = answers.get(key)
+                    if answer is None:
+                        failed[key] = RemoteProtocolError(f"{self.what}: the answer says nothing about {key}")
+                    elif not isinstance(answer, KafkaError):
+                        done[key] = answer
+                    elif not self._is_last(answer) and is_retried(answer, tries):
+                        again[key] = answer
+                    else:
+                        failed[key] = answer
                 pending = list(again)
                 if pending:
                     self.pause(again[pending[0]])
@@ -228,22 +239,6 @@ class Call:
                 break
         return Results(done, failed)
 
-    def _sort(
-        self,
-        key: K,
-        answer: V | KafkaError | None,
-        done: dict[K, V],
-        failed: dict[K, KafkaError],
-        again: dict[K, KafkaError],
-        may_pass: Callable[[KafkaError], bool],
-    ) -> None:
-        if answer is None:
-            failed[key] = RemoteProtocolError(f"{self.what}: the answer says nothing about {key}")
-        elif not isinstance(answer, KafkaError):
-            done[key] = answer
-        elif isinstance(answer, ApiTimeout):
-            failed[key] = answer  # of this very call: its node did not answer while others did
-        elif may_pass(answer) and self._attempts < self._retries:
-            again[key] = answer
-        else:
-            failed[key] = answer
+    def _is_last(self, error: KafkaError) -> bool:
+        """Return whether there is no further attempt: `retries` are used up, or the whole call has timed out."""
+        return isinstance(error, ApiTimeout) or self._pause.failures >= self._retries

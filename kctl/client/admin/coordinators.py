@@ -10,7 +10,6 @@ from typing import TypeVar
 
 from kctl.client.admin.call import Call, Follow, any_node
 from kctl.client.admin.results import Results
-from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import Node
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.errors import BrokerError, KafkaError, RequestTimeout, TransportError
@@ -18,8 +17,8 @@ from kctl.client.network.in_flight import Answer
 from kctl.client.protocol.api.find_coordinator import FindCoordinatorResponse
 from kctl.client.protocol.schema import Request, Response
 from kctl.client.protocol.versions import NodeVersions
-from kctl.client.requests.coordinator import ELSEWHERE
 from kctl.client.requests.find_coordinator import KeyType, coordinators_in, find_coordinator
+from kctl.client.requests.retry import ADMIN_GROUPS, Decision
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -29,18 +28,11 @@ Build = Callable[[int, list[str]], Request]
 Read = Callable[[Response], Mapping[str, V | KafkaError]]
 """Takes a node's answer apart: the fate of each group in it."""
 
-UNKNOWN_LOOKS = 3
-"""A topic is new to the coordinator for a moment; after so many looks that do not find it, it is not there."""
-
 
 class Coordinators:
-    """The coordinators that one call has found.
-
-    Attributes: looks: how often anything was asked of them.
-    """
+    """The coordinators that one call has found."""
 
     def __init__(self, call: Call) -> None:
-        self.looks = 0
         self._call = call
         self._found: dict[str, int] = {}
 
@@ -62,7 +54,7 @@ class Coordinators:
         def attempt(pending: list[str]) -> dict[str, V | KafkaError]:
             return self._ask(pending, build, read, max_version, follow)
 
-        return self._call.each(group_ids, attempt, self.may_pass)
+        return self._call.each(group_ids, attempt, ADMIN_GROUPS.is_retried)
 
     def each_item(
         self,
@@ -89,12 +81,7 @@ class Coordinators:
                 self._learn(group_id, fate)
             return fates
 
-        return self._call.each(keys, attempt, self.may_pass)
-
-    def may_pass(self, error: KafkaError) -> bool:
-        """Return whether to ask again."""
-        is_unknown = isinstance(error, BrokerError) and error.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        return error.retriable and not (is_unknown and self.looks >= UNKNOWN_LOOKS)
+        return self._call.each(keys, attempt, ADMIN_GROUPS.is_retried)
 
     def _ask(
         self,
@@ -105,7 +92,6 @@ class Coordinators:
         follow: Follow | None = None,
     ) -> dict[str, V | KafkaError]:
         """Ask the coordinator of each group once; one that cannot be asked, or answers it is not it, is forgotten."""
-        self.looks += 1
         fates: dict[str, V | KafkaError] = dict(self._find(group_ids))
         by_node: dict[int, list[str]] = {}
         for group_id in group_ids:
@@ -120,8 +106,8 @@ class Coordinators:
         return fates
 
     def _learn(self, group_id: str, fate: object) -> None:
-        is_elsewhere = isinstance(fate, BrokerError) and fate.code in ELSEWHERE
-        if is_elsewhere or isinstance(fate, TransportError | RequestTimeout):
+        has_moved = isinstance(fate, BrokerError) and ADMIN_GROUPS.decide(fate) is Decision.COORDINATOR
+        if has_moved or isinstance(fate, TransportError | RequestTimeout):
             self._found.pop(group_id, None)
 
     # --- the look-up ------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from kctl.client.cluster import Node
 from kctl.client.errors import AdvertisedAddressError, ConnectTimeout, KafkaError, RequestTimeout, TransportError
 from kctl.client.network.in_flight import Answer
 from kctl.client.protocol.api.list_groups import ListGroupsRequest, ListGroupsResponse
+from kctl.client.requests.retry import ADMIN
 
 FIRST_VERSION_WITH_TYPES = 5
 TRIES = 3
@@ -26,29 +27,25 @@ def list_groups(call: Call, states: Sequence[str], types: Sequence[str]) -> Grou
     Raises: KafkaError: of the first broker, when none answered.
     """
     nodes = {node.node_id: node for node in _brokers(call)}
-    tries = 0
     silent: dict[int, None] = {}
     """Brokers that were connected and did not respond: a process that stands still may continue at any time."""
     of_silent: list[KafkaError] = []
 
     def attempt(pending: list[int]) -> dict[int, Listings | KafkaError]:
-        nonlocal tries
-        tries += 1
         builds = {node_id: lambda _timeout_ms, to=node_id: _request(call, to, states, types) for node_id in pending}
         answers = call.ask_nodes(builds)
         silent.update((node_id, None) for node_id, answer in answers.items() if isinstance(answer, RequestTimeout))
         of_silent[:] = [error for node_id in silent if isinstance(error := answers.get(node_id), KafkaError)]
         return {node_id: _read(nodes[node_id], answer, types) for node_id, answer in answers.items()}
 
-    def may_pass(error: KafkaError) -> bool:
-        if any(error is each for each in of_silent):
-            return error.retriable
-        if isinstance(error, TransportError):
+    def is_retried(error: KafkaError, tries: int) -> bool:
+        if isinstance(error, TransportError) and not any(error is each for each in of_silent):
             cause = error.cause if isinstance(error, AdvertisedAddressError) else error
-            return error.retriable and not isinstance(cause, ConnectTimeout) and tries < TRIES
-        return error.retriable
+            if isinstance(cause, ConnectTimeout) or tries >= TRIES:
+                return False
+        return ADMIN.is_retried(error)
 
-    results = call.each(nodes, attempt, may_pass)
+    results = call.each(nodes, attempt, is_retried)
     if not results.done:
         results.raise_first()
     merged: Listings = {}

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from kctl.client.admin.call import Call
 from kctl.client.admin.results import Results
-from kctl.client.broker_errors import STALE_METADATA, ErrorCode, broker_error
+from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import NO_EPOCH, NO_NODE, TopicPartition
-from kctl.client.errors import BrokerError, KafkaError, RemoteProtocolError
+from kctl.client.errors import KafkaError, RemoteProtocolError
 from kctl.client.network.in_flight import Answer
 from kctl.client.protocol.api.list_offsets import (
     ListOffsetsPartition,
@@ -17,6 +17,7 @@ from kctl.client.protocol.api.list_offsets import (
     ListOffsetsTopic,
 )
 from kctl.client.protocol.schema import Request
+from kctl.client.requests.retry import ADMIN_OFFSETS, Decision
 
 LATEST = -1
 """The offset of the next record."""
@@ -30,8 +31,6 @@ _CLIENT = -1
 """The replica id of everyone who is no broker."""
 _NOT_FOUND = -1
 """The offset in an answer when no record is at or after the timestamp."""
-_UNKNOWN_LOOKS = 3
-"""A topic is new for a moment; after so many looks that do not find it, it is not there."""
 
 
 class ListedOffset(NamedTuple):
@@ -43,26 +42,20 @@ class ListedOffset(NamedTuple):
 
 
 class OffsetsQuestion:
-    """Offsets of some partitions, with what is known of how often they were looked for in vain."""
+    """Offsets of some partitions."""
 
     def __init__(self, call: Call, specs: Mapping[TopicPartition, int], isolation_level: int) -> None:
         self._call = call
         self._specs = specs
         self._isolation_level = isolation_level
-        self._looks = 0
 
     def run(self) -> Results[TopicPartition, ListedOffset]:
         """Return the offset of each partition, or why there is none."""
         for topic, _ in self._specs:
             self._call.client.metadata.add_topic(topic)
-        return self._call.each(self._specs, self._attempt, self._may_pass)
-
-    def _may_pass(self, error: KafkaError) -> bool:
-        is_unknown = isinstance(error, BrokerError) and error.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        return error.retriable and not (is_unknown and self._looks >= _UNKNOWN_LOOKS)
+        return self._call.each(self._specs, self._attempt, ADMIN_OFFSETS.is_retried)
 
     def _attempt(self, pending: list[TopicPartition]) -> dict[TopicPartition, ListedOffset | KafkaError]:
-        self._looks += 1
         topics = self._call.client.metadata.cluster.topics
         if any(key.topic not in topics for key in pending):
             metadata = self._call.client.metadata
@@ -118,11 +111,13 @@ class OffsetsQuestion:
         for topic in response.topics:
             for part in topic.partitions:
                 key = TopicPartition(topic.name, part.partition_index)
-                if part.error_code in STALE_METADATA:
-                    self._call.client.metadata.request_update()
                 if part.error_code:
-                    what = f"ListOffsets of {key.topic}-{key.partition} on node {node_id}"
-                    found[key] = broker_error(part.error_code, what)
+                    error = broker_error(
+                        part.error_code, f"ListOffsets of {key.topic}-{key.partition} on node {node_id}"
+                    )
+                    found[key] = error
+                    if ADMIN_OFFSETS.decide(error) is Decision.LEADER:
+                        self._call.client.metadata.request_update()
                 elif part.offset < _NOT_FOUND:
                     text = f"ListOffsets of {key} on node {node_id} was answered with offset {part.offset}"
                     found[key] = RemoteProtocolError(text, api="ListOffsets")

@@ -19,6 +19,7 @@ from kctl.client.protocol.api.create_topics import (
 )
 from kctl.client.protocol.api.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from kctl.client.requests.retry import ADMIN_TOPICS
 
 BROKER_DEFAULT = -1
 """Number of partitions or replicas: what the broker is configured to."""
@@ -69,7 +70,7 @@ def create_topics(call: Call, topics: Sequence[NewTopic], *, validate_only: bool
             found[entry.name] = error or created
         return found
 
-    return call.each(wanted, attempt, _may_pass)
+    return call.each(wanted, attempt, ADMIN_TOPICS.is_retried)
 
 
 def delete_topics(call: Call, names: Sequence[str]) -> Results[str, None]:
@@ -88,7 +89,7 @@ def delete_topics(call: Call, names: Sequence[str]) -> Results[str, None]:
             for entry in response.responses
         }
 
-    results = call.each(names, attempt, _may_pass)
+    results = call.each(names, attempt, ADMIN_TOPICS.is_retried)
     return Results(dict.fromkeys(results.done), results.failed)
 
 
@@ -111,7 +112,7 @@ def describe_topics(call: Call, names: Sequence[str]) -> Results[str, TopicInfo]
         _raise_top_level(response)
         return {info.name: info.error or info for info in topics_in(response)}
 
-    return call.each(names, attempt, _may_pass)
+    return call.each(names, attempt, ADMIN_TOPICS.is_retried)
 
 
 def _metadata_request(names: Sequence[str] | None) -> MetadataRequest:
@@ -147,11 +148,3 @@ def _error(call: Call, code: int, what: str, text: str | None) -> BrokerError | 
     if code == ErrorCode.NOT_CONTROLLER:
         call.client.metadata.request_update()
     return broker_error(code, what, text or None)
-
-
-def _may_pass(error: KafkaError) -> bool:
-    """Return whether to ask again. Other retriable errors are answers: the change may go on without us."""
-    return isinstance(error, BrokerError) and error.code in _PASSING
-
-
-_PASSING = frozenset({ErrorCode.NOT_CONTROLLER, ErrorCode.THROTTLING_QUOTA_EXCEEDED, ErrorCode.LEADER_NOT_AVAILABLE})

@@ -29,7 +29,6 @@ from kctl.client.consumer.group_events import (
 )
 from kctl.client.consumer.managers.commits import CommitManager
 from kctl.client.consumer.managers.committed import CommittedManager
-from kctl.client.consumer.managers.leaders import may_pass
 from kctl.client.consumer.managers.membership import Membership
 from kctl.client.consumer.managers.membership_classic import ClassicMembership
 from kctl.client.consumer.managers.membership_consumer import ConsumerMembership
@@ -37,6 +36,7 @@ from kctl.client.events import AutoCommitFailed, MembershipLost
 from kctl.client.network.in_flight import Outgoing
 from kctl.client.requests.coordinator import HELD, PROMPT, Coordinator
 from kctl.client.requests.request import RequestManager
+from kctl.client.requests.retry import FIND_COORDINATOR
 from kctl.client.seams import Entropy
 
 logger = logging.getLogger("kctl.client.consumer")
@@ -63,7 +63,7 @@ class GroupDesk:
             client,
             chance,
             group_id,
-            may_pass,
+            FIND_COORDINATOR,
             connections=(PROMPT, HELD),
             patience_ms=config.session_timeout_ms // 2,
         )

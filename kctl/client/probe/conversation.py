@@ -29,6 +29,7 @@ from kctl.client.protocol.api.find_coordinator import FindCoordinatorResponse
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from kctl.client.protocol.schema import Request, Response
 from kctl.client.requests.find_coordinator import KeyType, coordinators_in, find_coordinator
+from kctl.client.requests.retry import FIND_COORDINATOR
 
 _BROKER = 4
 _NO_SUCH_BROKER = "-2"
@@ -110,7 +111,7 @@ class Conversation:
         self.coordinator = found
         if self._patient_until_ms is None:
             self._patient_until_ms = now_ms + COORDINATOR_PATIENCE_MS
-        if found.error is not None and found.error.retriable and now_ms < self._patient_until_ms:
+        if found.error is not None and FIND_COORDINATOR.is_retried(found.error) and now_ms < self._patient_until_ms:
             self.again_at_ms = min(now_ms + _AGAIN_AFTER_MS, self._patient_until_ms)
             self._questions.insert(0, find_coordinator(KeyType.GROUP, [found.group_id], self._connection.versions))
 

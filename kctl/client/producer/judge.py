@@ -9,7 +9,7 @@ before it is missing; Java sends it again under a new epoch and may write it twi
 """
 
 from kctl.client.backoff import ExponentialBackoff
-from kctl.client.broker_errors import STALE_METADATA, ErrorCode
+from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ProducerConfig
 from kctl.client.errors import KafkaError
@@ -19,8 +19,7 @@ from kctl.client.producer.deliveries import Deliveries
 from kctl.client.producer.future import Outcome
 from kctl.client.producer.partition_queue import PartitionQueue
 from kctl.client.producer.produce_calls import Verdict
-
-_TOO_LARGE = frozenset({ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE})
+from kctl.client.requests.retry import PRODUCE, RETRIES, Decision
 
 
 class Judge:
@@ -53,15 +52,16 @@ class Judge:
         batch.is_in_flight = False
         if verdict.is_maybe_written and not queue.needs_restart:
             batch.may_be_written = True
-        if verdict.code in STALE_METADATA and not verdict.is_leader_news:
+        decision = PRODUCE.decide(error)
+        if decision is Decision.LEADER and not verdict.is_leader_news:
             self._client.metadata.request_update()
-        if verdict.code in _SEQUENCE_LOST and queue.is_idempotent:
+        if decision is Decision.SEQUENCE and queue.is_idempotent:
             self._sequence_lost(queue, batch, verdict.code, error)
         elif batch.is_expired:
             self.give_up(queue, batch, error)
-        elif verdict.code in _TOO_LARGE and batch.record_count > 1 and not batch.may_be_written:
+        elif decision is Decision.SPLIT and batch.record_count > 1 and not batch.may_be_written:
             self._accumulator.split(queue, batch)
-        elif (error.retriable or verdict.is_unanswered) and batch.failures < self._retries:
+        elif (decision in RETRIES or verdict.is_unanswered) and batch.failures < self._retries:
             self._send_again(batch, error, at_once=verdict.is_leader_news)
         else:
             self.give_up(queue, batch, error)
@@ -128,12 +128,3 @@ class Judge:
             for records, outcome in failed:
                 self._deliveries.finish(records, outcome)
             self._deliveries.finish(waiting, Outcome(unsent))
-
-
-_SEQUENCE_LOST = frozenset(
-    {
-        ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
-        ErrorCode.UNKNOWN_PRODUCER_ID,
-        ErrorCode.INVALID_PRODUCER_EPOCH,
-    }
-)

@@ -1,6 +1,7 @@
 """Requests: each conversation with Kafka once, for the consumer, the producer, the admin client and the probe.
 
 request.py           what a manager returns when it is polled: requests to send, and when to poll it again
+retry.py             the one table of what is retried, where, and after which pause
 find_coordinator.py  the FindCoordinator request and what its response says
 coordinator.py       the coordinator of a group or a transactional.id, and the connections to it
 

@@ -7,7 +7,6 @@ Owned by the network thread. Shown by tests/unit/requests/test_coordinator.py an
 tests/unit/producer/transactions/test_transaction_coordinator.py.
 """
 
-from collections.abc import Callable
 from random import Random
 
 from kctl.client.backoff import ExponentialBackoff
@@ -22,6 +21,7 @@ from kctl.client.protocol.api.find_coordinator import FindCoordinatorResponse
 from kctl.client.protocol.schema import Request
 from kctl.client.requests.find_coordinator import KeyType, coordinators_in, find_coordinator
 from kctl.client.requests.request import Poll
+from kctl.client.requests.retry import ELSEWHERE, RetryPause, RetryRule
 
 PROMPT = -(2**30)
 """The connection of a consumer for requests that the broker answers at once: heartbeats, commits, LeaveGroup."""
@@ -30,15 +30,12 @@ HELD = PROMPT - 1
 RECHECK_MS = 1000
 """How long the coordinator may be silent before another broker is asked, and asked again, which one coordinates."""
 
-ELSEWHERE = frozenset({ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE})
-"""Codes that mean that the broker asked is not, or no longer, the coordinator."""
-
 
 class Coordinator:
     """The coordinator of one key; looked up as soon as a request is to be sent to it, and again when it is lost.
 
     Args:
-        is_retried: whether the look-up is repeated after an error.
+        rule: after which errors the look-up is repeated.
         connections: ids of its connections, which no broker has; silence is measured on the first.
         patience_ms: a request that timed out says something about the coordinator if it had at least this long.
     Attributes:
@@ -58,7 +55,7 @@ class Coordinator:
         client: ClusterClient,
         rng: Random,
         key: str,
-        is_retried: Callable[[KafkaError], bool],
+        rule: RetryRule,
         *,
         key_type: KeyType = KeyType.GROUP,
         connections: tuple[int, ...] = (PROMPT,),
@@ -69,19 +66,17 @@ class Coordinator:
         self.refusal: KafkaError | None = None
         self._name = key_type.name_of(key)
         self._key_type = key_type
-        self._is_retried = is_retried
+        self._rule = rule
         self._connections = connections
         self._client = client
         self._request_timeout_ms = config.request_timeout_ms
         self._patience_ms = min(config.request_timeout_ms, patience_ms or config.request_timeout_ms)
-        self._backoff = ExponentialBackoff(config.retry_backoff_ms, config.retry_backoff_max_ms, rng)
+        self._pause = RetryPause(ExponentialBackoff(config.retry_backoff_ms, config.retry_backoff_max_ms, rng))
         self._node: Node | None = None
         self._found = 0
         """How often it was found: responses of an earlier one say nothing about this one."""
         self._is_wanted = False
         self._is_in_flight = False
-        self._failures = 0
-        self._retry_at_ms = 0
         self._connect_errors: dict[int, KafkaError] = {}
         """The last error of each connection, so that one failure is noticed once."""
         self._pending: dict[int, int] = {}
@@ -163,7 +158,7 @@ class Coordinator:
 
     def answered(self) -> None:
         """Note that it answered as a coordinator does."""
-        self._failures = 0
+        self._pause.succeeded()
         self.error = None
 
     def lost(self, error: KafkaError) -> None:
@@ -176,7 +171,7 @@ class Coordinator:
         self.is_doubted = False
         self._connecting_since_ms.clear()
         self._pending.clear()
-        self._wait_before_next()
+        self._pause.failed(self._client.clock.now_ms())
         for connection in self._connections:
             self._client.network.disconnect(connection, "the coordinator is looked up again")
 
@@ -203,7 +198,7 @@ class Coordinator:
         self.refusal = None
         if self._is_in_flight or (self._node is None and not self._is_wanted):
             return Poll([])
-        due_at_ms = self._retry_at_ms if self._node is None else self._recheck_at_ms
+        due_at_ms = self._pause.until_ms if self._node is None else self._recheck_at_ms
         if due_at_ms > now_ms:
             return Poll([], due_at_ms)
         node = self._node_to_ask()
@@ -261,9 +256,9 @@ class Coordinator:
             self._on_found(found)
         else:
             self.error = found
-            if not self._is_retried(found):
+            if not self._rule.is_retried(found):
                 self.refusal = found
-            self._wait_before_next()
+            self._pause.failed(self._client.clock.now_ms())
 
     def _on_recheck(self, node: Node, known: Node) -> None:
         """Move to another coordinator at once if there is one; else the known one gets all the time that it has."""
@@ -278,10 +273,6 @@ class Coordinator:
         self._found += 1
         for connection in self._connections:
             self._client.network.dedicate(Node(connection, node.host, node.port))
-
-    def _wait_before_next(self) -> None:
-        self._retry_at_ms = self._client.clock.now_ms() + self._backoff.backoff_ms(self._failures)
-        self._failures += 1
 
     def _is_its_fault(self, error: KafkaError) -> bool:
         """Return whether a request that ended without a response says something about the coordinator.

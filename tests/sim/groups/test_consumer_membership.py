@@ -22,9 +22,9 @@ from kctl.client.consumer.group_events import (
     MemberChanged,
     Subscribe,
 )
-from kctl.client.consumer.managers.leaders import may_pass
 from kctl.client.consumer.managers.membership_consumer import ConsumerMembership
 from kctl.client.requests.coordinator import HELD, PROMPT, Coordinator
+from kctl.client.requests.retry import FIND_COORDINATOR
 from kctl.sandbox import Fault, Sandbox
 from kctl.sandbox.groups.consumer import ConsumerGroup
 from kctl.sandbox.settings import ClusterSettings
@@ -109,7 +109,9 @@ class Member:
         )
         runtime = sim_runtime(stage.hub, name, stage.network)
         self._client = ClusterClient(config, runtime)
-        self._coordinator = Coordinator(config, self._client, runtime.chance, "g", may_pass, connections=(PROMPT, HELD))
+        self._coordinator = Coordinator(
+            config, self._client, runtime.chance, "g", FIND_COORDINATOR, connections=(PROMPT, HELD)
+        )
         self.membership = ConsumerMembership(
             config, self._coordinator, self._client, runtime.chance, runtime.entropy, self._on_report
         )

@@ -13,6 +13,7 @@ from kctl.client.errors import ApiTimeout, ConnectionLost, KafkaError, Unsupport
 from kctl.client.metadata import Metadata
 from kctl.client.protocol.api.create_topics import CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse
 from kctl.client.protocol.api.metadata import MetadataRequest
+from kctl.client.requests.retry import ADMIN
 from tests.unit.fake_network import FakeClient, FakeNetwork, SentRequest
 from tests.unit.metadata_answers import answer
 
@@ -172,7 +173,7 @@ def test_items_that_fail_without_a_request_are_attempted_until_the_deadline_and_
         assert len(attempts) < 100, "attempted without an end"
         return {key: "done" if key == "a" else broker_error(ErrorCode.LEADER_NOT_AVAILABLE, key) for key in keys}
 
-    results = call.each(["a", "b"], attempt, lambda error: error.retriable)
+    results = call.each(["a", "b"], attempt, ADMIN.is_retried)
     assert results.done == {"a": "done"}
     assert isinstance(results.failed["b"], ApiTimeout)
     assert attempts[-1] < 1000 == call.client.clock.now_ms()

@@ -3,7 +3,6 @@
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import Node
 from kctl.client.cluster_client import ClusterClient
-from kctl.client.consumer.managers.leaders import may_pass
 from kctl.client.errors import ConnectionLost, KafkaError, RequestTimeout
 from kctl.client.network.in_flight import Outgoing
 from kctl.client.protocol.api import find_coordinator
@@ -12,6 +11,7 @@ from kctl.client.protocol.api.heartbeat import HeartbeatRequest, HeartbeatRespon
 from kctl.client.protocol.versions import NodeVersions
 from kctl.client.requests.coordinator import HELD, PROMPT, Coordinator
 from kctl.client.requests.request import Poll
+from kctl.client.requests.retry import FIND_COORDINATOR
 from tests.unit.consumer.fakes import FakeClient, FakeNetwork, answer, chance, config, fail
 
 
@@ -40,7 +40,7 @@ class Desk:
         self.network = self.client.network = Network()
         client: ClusterClient = self.client.as_client()
         self.coordinator = Coordinator(
-            config(), client, chance(), "g", may_pass, connections=(PROMPT, HELD), patience_ms=22_500
+            config(), client, chance(), "g", FIND_COORDINATOR, connections=(PROMPT, HELD), patience_ms=22_500
         )
 
     def look_up(self) -> FindCoordinatorRequest:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from random import Random
 
 from kctl.client.backoff import ExponentialBackoff
-from kctl.client.broker_errors import ErrorCode, broker_error, error_class
+from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import NO_TOPIC_ID, TopicPartition
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.events import CallDone, ToApplication
@@ -22,7 +22,6 @@ from kctl.client.consumer.group_events import (
     IdsByName,
     OffsetAndMetadata,
 )
-from kctl.client.consumer.managers.leaders import may_pass
 from kctl.client.consumer.managers.membership import MemberIdentity, Membership
 from kctl.client.errors import ApiTimeout, BrokerError, CommitFailedError, KafkaError
 from kctl.client.network.in_flight import Answer, Outgoing
@@ -34,16 +33,12 @@ from kctl.client.protocol.api.offset_commit import (
 )
 from kctl.client.requests.coordinator import PROMPT, Coordinator
 from kctl.client.requests.request import Poll, Progress
+from kctl.client.requests.retry import OFFSET_COMMIT, decisive_code
 
 LAST_VERSION_WITH_NAMES = 9
 """From the next version on, OffsetCommit names topics by their id."""
-UNKNOWN_TOPIC = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID})
-UNKNOWN_TOPIC_LOOKS = 3
-"""A topic may be new to the coordinator for a moment; after so many attempts it does not exist."""
 FENCED = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.STALE_MEMBER_EPOCH})
 """Codes that mean that the request names a member or a generation which the group does not have (any more)."""
-PASSING = frozenset({ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.REQUEST_TIMED_OUT})
-"""Codes after which the very same commit may succeed, though Kafka does not call them all retriable."""
 
 
 class PendingCommit:
@@ -251,18 +246,14 @@ class CommitManager:
         if not refused and commit.left:
             missing = next(iter(commit.left))
             return broker_error(ErrorCode.UNKNOWN_SERVER_ERROR, f"OffsetCommit of {missing}", "not in the answer")
-        code = min(
-            refused, key=lambda code: error_class(code).retriable, default=ErrorCode.NONE
-        )  # the final ones first
+        code = decisive_code(refused)
         return self._coordinator.check(code, f"OffsetCommit of {refused.get(code, '')}")
 
     def _on_error(self, commit: PendingCommit, error: KafkaError, now_ms: int) -> None:
         code = getattr(error, "code", None)
         if code in FENCED and commit.event.as_member:
             self._on_fenced(commit, error, now_ms)
-        elif code in UNKNOWN_TOPIC and commit.attempts + 1 >= UNKNOWN_TOPIC_LOOKS:
-            self._finish(commit, error)
-        elif commit.may_retry and (may_pass(error) or code in PASSING):
+        elif commit.may_retry and OFFSET_COMMIT.is_retried(error, commit.attempts + 1):
             self._retry(commit, error, now_ms)
         else:
             if commit.identity is not None and code == ErrorCode.FENCED_INSTANCE_ID:

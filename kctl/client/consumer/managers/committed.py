@@ -21,7 +21,6 @@ from kctl.client.consumer.events import (
     Waiting,
 )
 from kctl.client.consumer.group_events import AskCommitted, NoCommittedOffset, OffsetAndMetadata
-from kctl.client.consumer.managers.leaders import may_pass
 from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import KafkaError
 from kctl.client.network.in_flight import Answer, Outgoing
@@ -34,6 +33,7 @@ from kctl.client.protocol.api.offset_fetch import (
 )
 from kctl.client.requests.coordinator import PROMPT, Coordinator
 from kctl.client.requests.request import Poll, Progress
+from kctl.client.requests.retry import OFFSET_FETCH
 
 FIRST_VERSION_WITH_GROUPS = 8
 LAST_VERSION_WITH_NAMES = 9
@@ -172,7 +172,7 @@ class CommittedManager:
             found, error = self._read(answer.response, wanted)
         if error is None:
             self._on_found(each, found)
-        elif may_pass(error):
+        elif OFFSET_FETCH.is_retried(error):
             each.error = error
             each.retry_at_ms = answer.received_at_ms + self._backoff.backoff_ms(each.attempts)
             each.attempts += 1

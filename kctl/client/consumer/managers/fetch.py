@@ -26,7 +26,7 @@ from kctl.client.consumer.managers.fetch_sessions import (
     all_have_ids,
 )
 from kctl.client.consumer.managers.fetch_state import Entry, FetchState, InFlight
-from kctl.client.consumer.managers.leaders import Leaders, may_pass
+from kctl.client.consumer.managers.leaders import Leaders
 from kctl.client.consumer.managers.partition_news import PartitionNews
 from kctl.client.consumer.managers.position_check import PositionCheck
 from kctl.client.consumer.waiting import WaitKind
@@ -35,6 +35,7 @@ from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.protocol.api.fetch import FetchRequest, FetchResponse, PartitionData
 from kctl.client.records import AbortedTransaction
 from kctl.client.requests.request import Poll
+from kctl.client.requests.retry import FETCH
 
 PREFETCH_BYTES = 64 * 1024 * 1024
 """How much may lie fetched and unconsumed, over all partitions."""
@@ -438,7 +439,7 @@ class FetchManager:
         """Go to the leader instead of a follower, to the leader that is named, try again later, or let it fail."""
         error = broker_error(data.error_code, f"Fetch of {tp} from offset {state.next_offset}")
         is_out_of_range = data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE
-        if state.follower_id == node_id and (is_out_of_range or may_pass(error)):
+        if state.follower_id == node_id and (is_out_of_range or FETCH.is_retried(error)):
             # A follower may lag behind: what it does not have yet says nothing of the position.
             self._back_to_leader(state, now_ms)
             self._leaders.refresh()

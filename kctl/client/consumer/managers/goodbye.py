@@ -10,11 +10,11 @@ from typing import ClassVar
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.clock import FOREVER_MS
-from kctl.client.consumer.managers.leaders import may_pass
 from kctl.client.network.in_flight import Answer
 from kctl.client.protocol.schema import Request, Response
 from kctl.client.requests.coordinator import PROMPT, Coordinator
 from kctl.client.requests.request import Poll
+from kctl.client.requests.retry import MEMBERSHIP
 
 
 class Goodbye(ABC):
@@ -78,5 +78,5 @@ class Goodbye(ABC):
                 self._was_unknown = True
                 self._coordinator.doubt()  # whoever is named now is told again
                 return
-        if error is not None and not may_pass(error):
+        if error is not None and not MEMBERSHIP.is_retried(error):
             self.outcome = False

@@ -116,14 +116,6 @@ def missing_partition(topic_partition: TopicPartition, count: int) -> BrokerErro
     return broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, str(topic_partition), has)
 
 
-def may_pass(error: KafkaError) -> bool:
-    """Return whether asking again can help.
-
-    Source: Java's fetcher and offset lookup, which also try again after UNKNOWN_SERVER_ERROR.
-    """
-    return error.retriable or (isinstance(error, BrokerError) and error.code == ErrorCode.UNKNOWN_SERVER_ERROR)
-
-
 def no_leader_reason(error: KafkaError | None) -> str:
     """Return in few words why no leader is known."""
     if error is None:

@@ -38,7 +38,6 @@ from kctl.client.consumer.managers.classic_requests import (
 from kctl.client.consumer.managers.classic_stages import HELD_BACK, WAIT_KINDS, Stage
 from kctl.client.consumer.managers.heartbeat import Heartbeat, Liveness, Session
 from kctl.client.consumer.managers.join_backoff import JoinBackoff
-from kctl.client.consumer.managers.leaders import may_pass
 from kctl.client.consumer.managers.leaving import Leaving
 from kctl.client.consumer.managers.membership import Loss, MemberIdentity
 from kctl.client.consumer.managers.topic_choice import TopicChoice, partition_counts
@@ -51,6 +50,7 @@ from kctl.client.protocol.api.join_group import JoinGroupRequest, JoinGroupRespo
 from kctl.client.protocol.api.sync_group import SyncGroupResponse
 from kctl.client.requests.coordinator import HELD, PROMPT, Coordinator
 from kctl.client.requests.request import Poll
+from kctl.client.requests.retry import MEMBERSHIP
 
 
 class ClassicMembership:
@@ -347,7 +347,7 @@ class ClassicMembership:
         elif response.error_code == ErrorCode.REBALANCE_IN_PROGRESS:
             if self._stage is Stage.STABLE:
                 self.rejoin("the group rebalances")
-        elif isinstance(error, BrokerError) and not may_pass(error):
+        elif isinstance(error, BrokerError) and not MEMBERSHIP.is_retried(error):
             self._on_refused(error)
 
     # --- what goes wrong --------------------------------------------------------------------------------------------
@@ -365,7 +365,7 @@ class ClassicMembership:
     def _on_no_answer(self, answer: Answer) -> None:
         """JoinGroup or SyncGroup ended with its connection."""
         assert answer.error is not None
-        if may_pass(answer.error):
+        if MEMBERSHIP.is_retried(answer.error):
             self._join_later(answer.received_at_ms)
         else:
             self._fail(answer.error)
@@ -375,7 +375,7 @@ class ClassicMembership:
         if code in AT_ONCE:
             self._stage = Stage.JOINING
             self._backoff.asked_again(now_ms)
-        elif may_pass(error):
+        elif MEMBERSHIP.is_retried(error):
             self._join_later(now_ms)
         elif isinstance(error, BrokerError):
             self._on_refused(error)

@@ -38,7 +38,6 @@ from kctl.client.consumer.managers.heartbeat_contents import (
     Told,
 )
 from kctl.client.consumer.managers.join_backoff import JoinBackoff
-from kctl.client.consumer.managers.leaders import may_pass
 from kctl.client.consumer.managers.membership import Loss, MemberIdentity
 from kctl.client.consumer.managers.topic_ids import TopicIds
 from kctl.client.consumer.waiting import SESSION_OVER, WaitKind
@@ -50,8 +49,9 @@ from kctl.client.protocol.api.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatResponse,
 )
 from kctl.client.protocol.primitives import uuid_text
-from kctl.client.requests.coordinator import ELSEWHERE, PROMPT, Coordinator
+from kctl.client.requests.coordinator import PROMPT, Coordinator
 from kctl.client.requests.request import Poll
+from kctl.client.requests.retry import ELSEWHERE, MEMBERSHIP
 from kctl.client.seams import Entropy
 
 UNKNOWN = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.GROUP_ID_NOT_FOUND})
@@ -278,7 +278,7 @@ class ConsumerMembership:
                 self._on_heard(told, response)
             else:
                 self._on_refused(response, answer.received_at_ms)
-        elif answer.error is not None and may_pass(answer.error):
+        elif answer.error is not None and MEMBERSHIP.is_retried(answer.error):
             self._retry(answer.received_at_ms)
         else:
             assert answer.error is not None
@@ -308,7 +308,7 @@ class ConsumerMembership:
         if code in UNKNOWN and self._stage is Stage.MEMBER:
             self._lose(Loss(str(error), error))
             self._join()
-        elif code in UNKNOWN or may_pass(error):
+        elif code in UNKNOWN or MEMBERSHIP.is_retried(error):
             self._retry(now_ms, at_once=code in ELSEWHERE)
         elif code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
             self._complain(error)

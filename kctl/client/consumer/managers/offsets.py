@@ -24,7 +24,7 @@ from kctl.client.consumer.events import (
     ToApplication,
     Waiting,
 )
-from kctl.client.consumer.managers.leaders import Leaders, may_pass, no_leader_reason
+from kctl.client.consumer.managers.leaders import Leaders, no_leader_reason
 from kctl.client.consumer.waiting import WaitKind, WaitReason
 from kctl.client.errors import BrokerError, KafkaError, RemoteProtocolError
 from kctl.client.network.in_flight import Answer, Outgoing
@@ -36,6 +36,7 @@ from kctl.client.protocol.api.list_offsets import (
     ListOffsetsTopic,
 )
 from kctl.client.requests.request import Poll, Progress
+from kctl.client.requests.retry import LIST_OFFSETS
 
 NOT_FOUND = -1
 """The offset in an answer when no record is at or after the timestamp."""
@@ -275,7 +276,7 @@ class OffsetsManager:
         """Retry what may pass, with newer metadata; end the question for what will not."""
         query.retry_at_ms = now_ms + self._backoff.backoff_ms(query.attempts)
         query.attempts += 1
-        if not may_pass(error):
+        if not LIST_OFFSETS.is_retried(error):
             self._fail(query, error)
             return
         self._leaders.refresh()
@@ -283,7 +284,9 @@ class OffsetsManager:
 
     def _no_leader(self, query: OffsetQuery) -> None:
         error = self._leaders.why_none(query.topic_partition)
-        if isinstance(error, BrokerError) and (not may_pass(error) or self._is_surely_unknown(query, error)):
+        if isinstance(error, BrokerError) and (
+            not LIST_OFFSETS.is_retried(error) or self._is_surely_unknown(query, error)
+        ):
             self._fail(query, error)
         else:
             self._wait(query, error, no_leader_reason(error))

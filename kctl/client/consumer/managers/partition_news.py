@@ -13,9 +13,10 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.events import PartitionFailed, ToApplication, Truncated, Waiting
 from kctl.client.consumer.managers.fetch_state import Entry, FetchState, InFlight
-from kctl.client.consumer.managers.leaders import Leaders, may_pass, no_leader_reason
+from kctl.client.consumer.managers.leaders import Leaders, no_leader_reason
 from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import BrokerError, KafkaError
+from kctl.client.requests.retry import FETCH
 
 LEAST_OVERDUE_MS = 500
 """A fetch without a response for 2 x fetch.max.wait.ms, and at least this long, is reported to the application."""
@@ -88,7 +89,7 @@ class PartitionNews:
 
     def retry(self, tp: TopicPartition, state: FetchState, error: KafkaError, now_ms: int) -> None:
         """Have it tried again after the back-off, with newer metadata; or let it fail where that cannot help."""
-        if not may_pass(error):
+        if not FETCH.is_retried(error):
             self.fail(tp, state, error, now_ms)
             return
         self._leaders.refresh()
@@ -107,7 +108,7 @@ class PartitionNews:
     def no_leader(self, tp: TopicPartition, state: FetchState, now_ms: int) -> None:
         """Say why no leader can be asked."""
         error = self._leaders.why_none(tp)
-        if isinstance(error, BrokerError) and not may_pass(error):
+        if isinstance(error, BrokerError) and not FETCH.is_retried(error):
             self.fail(tp, state, error, now_ms)
         else:
             self.wait(tp, state, no_leader_reason(error), WaitKind.METADATA, error)

@@ -13,7 +13,6 @@ from kctl.client.cluster import Node
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.events import AskClientInstanceId, CallDone, ToApplication
-from kctl.client.consumer.managers.leaders import may_pass
 from kctl.client.errors import KafkaError
 from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.protocol.api.get_telemetry_subscriptions import (
@@ -21,6 +20,7 @@ from kctl.client.protocol.api.get_telemetry_subscriptions import (
     GetTelemetrySubscriptionsResponse,
 )
 from kctl.client.requests.request import Poll, Progress
+from kctl.client.requests.retry import TELEMETRY
 
 
 class TelemetryManager:
@@ -95,7 +95,7 @@ class TelemetryManager:
                 self._answer(self._id, None)
                 return
         assert error is not None
-        if may_pass(error):
+        if TELEMETRY.is_retried(error):
             self._error = error
             self._retry_at_ms = answer.received_at_ms + self._backoff.backoff_ms(self._attempts)
             self._attempts += 1

@@ -15,7 +15,6 @@ from kctl.client.cluster import Node, PartitionInfo
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.events import AskTopics, CallDone, ToApplication
-from kctl.client.consumer.managers.leaders import may_pass
 from kctl.client.errors import KafkaError, RemoteProtocolError
 from kctl.client.metadata import out_of_range
 from kctl.client.network.in_flight import Answer, Outgoing
@@ -26,6 +25,7 @@ from kctl.client.protocol.api.metadata import (
     MetadataResponseTopic,
 )
 from kctl.client.requests.request import Poll, Progress
+from kctl.client.requests.retry import METADATA
 
 
 class OpenQuestion:
@@ -126,18 +126,13 @@ class TopicsManager:
                 error = RemoteProtocolError(
                     f"Metadata leaves out topic {absent[0]}, which was asked for", api="Metadata"
                 )
-        if error is None or not self._is_worth_retrying(error):
+        if error is None or not METADATA.is_retried(error):
             self.abandon(each.question.call_id)
             self._report(CallDone(each.question.call_id, None if error else result, error))
         else:
             each.error = error
             each.retry_at_ms = answer.received_at_ms + self._backoff.backoff_ms(each.attempts)
             each.attempts += 1
-
-    @staticmethod
-    def _is_worth_retrying(error: KafkaError) -> bool:
-        """Return whether a later answer may differ; an unknown topic is an answer, not a fault."""
-        return may_pass(error) and getattr(error, "code", None) != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def request_for(topics: tuple[str, ...] | None) -> MetadataRequest:

@@ -10,14 +10,11 @@ from typing import NamedTuple
 from kctl.client.backoff import ExponentialBackoff
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.clock import FOREVER_MS, Clock
-from kctl.client.errors import BrokerError, KafkaError
+from kctl.client.errors import KafkaError
 from kctl.client.network.in_flight import Answer
-from kctl.client.producer.transactions.error_table import Meaning, meaning
 from kctl.client.protocol.schema import Request, Response
 from kctl.client.requests.coordinator import Coordinator
-
-CONCURRENT_RETRY_MS = 20
-"""The end of the transaction before takes the coordinator a moment; Java looks again as soon."""
+from kctl.client.requests.retry import RULES, Decision, RetryPause
 
 
 class Asked(NamedTuple):
@@ -48,22 +45,20 @@ class Exchange:
         link: Coordinator,
         clock: Clock,
         backoff: ExponentialBackoff,
-        failed: Callable[[KafkaError, Meaning], None],
+        failed: Callable[[KafkaError, Decision], None],
         unanswered: Callable[[str], None],
     ) -> None:
         self.link = link
         self.api = ""
         self.last_error: KafkaError | None = None
         self._clock = clock
-        self._backoff = backoff
+        self._pause = RetryPause(backoff)
         self._failed = failed
         self._unanswered = unanswered
-        self._attempts = 0
-        self._retry_at_ms = 0
 
     def can_send(self) -> bool:
         """Return whether a request can be sent now; if not, work towards it."""
-        return not self.api and self._clock.now_ms() >= self._retry_at_ms and self.link.ready()
+        return not self.api and self._clock.now_ms() >= self._pause.until_ms and self.link.ready()
 
     def send(self, asked: Asked) -> None:
         """Send; whoever still wants an answer sends again when this one was in vain."""
@@ -72,7 +67,7 @@ class Exchange:
 
     def next_deadline_ms(self) -> int:
         """Return when the pause after a failed attempt ends."""
-        return self._retry_at_ms if self._retry_at_ms > self._clock.now_ms() else FOREVER_MS
+        return self._pause.until_ms if self._pause.until_ms > self._clock.now_ms() else FOREVER_MS
 
     def _on_answer(self, asked: Asked, answer: Answer) -> None:
         api, self.api = self.api, ""
@@ -84,22 +79,19 @@ class Exchange:
             self._unanswered(api)
         if error is None:
             assert answer.response is not None
-            self._attempts, self.last_error = 0, None
+            self._pause.succeeded()
+            self.last_error = None
             self.link.answered()
             asked.done(answer.response)
             return
         self.last_error = error
-        follows = meaning(api, error)
-        if follows is Meaning.ELSEWHERE:
+        decision = RULES[api].decide(error)
+        if decision is Decision.COORDINATOR:
             self.link.lost(error)
         self.pause(error)
-        if follows in (Meaning.ABORTABLE, Meaning.FATAL, Meaning.REFUSED):
-            self._failed(error, follows)
+        if decision in (Decision.ABORT, Decision.FATAL, Decision.FAIL):
+            self._failed(error, decision)
 
     def pause(self, error: KafkaError) -> None:
         """Wait before the next attempt."""
-        pause_ms = self._backoff.backoff_ms(self._attempts)
-        if isinstance(error, BrokerError) and error.code == ErrorCode.CONCURRENT_TRANSACTIONS:
-            pause_ms = min(pause_ms, CONCURRENT_RETRY_MS)
-        self._attempts += 1
-        self._retry_at_ms = self._clock.now_ms() + pause_ms
+        self._pause.failed(self._clock.now_ms(), error)

@@ -16,7 +16,6 @@ from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ProducerConfig
 from kctl.client.errors import KafkaError
 from kctl.client.producer.transactions.calls import GroupMember, Offsets
-from kctl.client.producer.transactions.error_table import Meaning, is_look_up_retried, meaning
 from kctl.client.producer.transactions.exchange import Asked, Exchange
 from kctl.client.producer.transactions.requests import (
     OFFSETS_V1_VERSION,
@@ -27,6 +26,7 @@ from kctl.client.producer.transactions.requests import (
 from kctl.client.protocol.api.txn_offset_commit import TxnOffsetCommitResponse
 from kctl.client.protocol.schema import Response
 from kctl.client.requests.coordinator import PROMPT, Coordinator
+from kctl.client.requests.retry import FIND_COORDINATOR_FOR_TRANSACTION, Decision
 
 GROUP_CONNECTION = PROMPT - 1
 """The connection to the coordinator of the group; the transaction coordinator has PROMPT."""
@@ -46,7 +46,7 @@ class OffsetsInTransaction:
         client: ClusterClient,
         chance: Random,
         done: Callable[[], None],
-        failed: Callable[[KafkaError, Meaning], None],
+        failed: Callable[[KafkaError, Decision], None],
         unanswered: Callable[[str], None],
     ) -> None:
         self._config = config
@@ -77,7 +77,7 @@ class OffsetsInTransaction:
                 self._client,
                 self._chance,
                 member.group_id,
-                is_look_up_retried,
+                FIND_COORDINATOR_FOR_TRANSACTION,
                 connections=(GROUP_CONNECTION,),
             )
             backoff = ExponentialBackoff(self._config.retry_backoff_ms, self._config.retry_backoff_max_ms, self._chance)
@@ -132,7 +132,7 @@ class OffsetsInTransaction:
         link = self._exchange.link
         refusal = link.refusal
         if refusal is not None and self._member is not None:
-            self._failed(refusal, meaning("FindCoordinator", refusal))
+            self._failed(refusal, FIND_COORDINATOR_FOR_TRANSACTION.decide(refusal))
         return min(link.run(now_ms), self._exchange.next_deadline_ms())
 
     @property

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from kctl.client.broker_errors import ErrorCode, broker_error, error_class
 from kctl.client.cluster import TopicPartition
 from kctl.client.committed_offset import OffsetAndMetadata
-from kctl.client.errors import KafkaError, RemoteProtocolError
+from kctl.client.errors import BrokerError, CommitFailedError, KafkaError, RemoteProtocolError, UnsupportedVersionError
 from kctl.client.producer.transactions.calls import GroupMember
 from kctl.client.protocol.api.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
@@ -26,6 +26,7 @@ from kctl.client.protocol.api.txn_offset_commit import (
     TxnOffsetCommitResponse,
 )
 from kctl.client.protocol.schema import Response
+from kctl.client.requests.retry import NO_LONGER_MEMBER, decisive_code
 
 ADD_PARTITIONS_VERSION = 3
 PRODUCE_V1_VERSION = 11
@@ -61,7 +62,7 @@ def add_partitions_error(response: AddPartitionsToTxnResponse, asked: Iterable[T
         for topic in response.results_by_topic_v3_and_below
         for each in topic.results_by_partition
     }
-    return _worst("AddPartitionsToTxn", found, asked, later=ErrorCode.OPERATION_NOT_ATTEMPTED)
+    return _worst("AddPartitionsToTxn", found, asked)
 
 
 def offset_commit(
@@ -104,10 +105,8 @@ def no_error(_: Response) -> None:
     return
 
 
-def _worst(
-    api: str, found: Mapping[TopicPartition, int], asked: Iterable[TopicPartition], later: int = 0
-) -> KafkaError | None:
-    """Return the error that decides: one that no repeat cures, else any; `later` is a mere consequence of others."""
+def _worst(api: str, found: Mapping[TopicPartition, int], asked: Iterable[TopicPartition]) -> KafkaError | None:
+    """Return the error that decides."""
     refused: dict[int, TopicPartition] = {}
     for tp in asked:
         code = found.get(tp)
@@ -117,5 +116,33 @@ def _worst(
             refused.setdefault(code, tp)
     if not refused:
         return None
-    code = min(refused, key=lambda each: (each == later, error_class(each).retriable))
+    code = decisive_code(refused)
     return broker_error(code, f"{api} of {refused[code].topic}-{refused[code].partition}")
+
+
+_FATAL_FOR_RECORDS = frozenset(
+    {
+        ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
+        ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+        ErrorCode.PRODUCER_FENCED,
+        ErrorCode.INVALID_PRODUCER_ID_MAPPING,
+    }
+)
+
+
+def is_fatal_for_records(error: KafkaError) -> bool:
+    """Return whether a record that failed so ends the producer; any other failure ends its transaction."""
+    if isinstance(error, BrokerError):
+        return error.code in _FATAL_FOR_RECORDS
+    return isinstance(error, UnsupportedVersionError)
+
+
+def as_told(error: KafkaError) -> KafkaError:
+    """Return the error in the words of the application: an older epoch means that a newer producer has taken over."""
+    if isinstance(error, BrokerError):
+        if error.code == ErrorCode.INVALID_PRODUCER_EPOCH:
+            return error_class(ErrorCode.PRODUCER_FENCED)(f"a newer producer has taken over: {error}", text=error.text)
+        if error.code in NO_LONGER_MEMBER:
+            words = "the offsets are not part of the transaction: the group has given the partitions to others"
+            return CommitFailedError(f"{words} ({error.name})", cause=error)
+    return error

@@ -27,13 +27,6 @@ from kctl.client.producer.future import Outcome
 from kctl.client.producer.sequences import NO_PRODUCER_ID, PartitionSequence
 from kctl.client.producer.transactions.calls import TransactionCall
 from kctl.client.producer.transactions.contents import Contents
-from kctl.client.producer.transactions.error_table import (
-    Meaning,
-    as_told,
-    is_fatal_for_records,
-    is_look_up_retried,
-    meaning,
-)
 from kctl.client.producer.transactions.exchange import Asked, Exchange
 from kctl.client.producer.transactions.offsets import OffsetsInTransaction
 from kctl.client.producer.transactions.pending_calls import PendingCalls
@@ -41,6 +34,8 @@ from kctl.client.producer.transactions.requests import (
     END_V1_VERSION,
     PRODUCE_V1_VERSION,
     Identity,
+    as_told,
+    is_fatal_for_records,
     no_error,
 )
 from kctl.client.producer.transactions.states import State, Step, after, refusal
@@ -49,6 +44,7 @@ from kctl.client.protocol.api.init_producer_id import InitProducerIdRequest, Ini
 from kctl.client.protocol.schema import Response
 from kctl.client.requests.coordinator import Coordinator
 from kctl.client.requests.find_coordinator import KeyType
+from kctl.client.requests.retry import FIND_COORDINATOR_FOR_TRANSACTION, Decision
 
 FEATURE = "transaction.version"
 NOBODY = Identity(NO_PRODUCER_ID, -1)
@@ -100,7 +96,9 @@ class Transactions:
         self._clock = client.clock
         self._timeout_ms = config.transaction_timeout_ms
         self._records = records
-        self._link = Coordinator(config, client, chance, self.name, is_look_up_retried, key_type=KeyType.TRANSACTION)
+        self._link = Coordinator(
+            config, client, chance, self.name, FIND_COORDINATOR_FOR_TRANSACTION, key_type=KeyType.TRANSACTION
+        )
         backoff = ExponentialBackoff(config.retry_backoff_ms, config.retry_backoff_max_ms, chance)
         self._exchange = Exchange(self._link, self._clock, backoff, self._on_failed, self._on_unanswered)
         self._calls = PendingCalls(client)
@@ -312,7 +310,7 @@ class Transactions:
             self._abort_for_close()
         refused = self._link.refusal
         if refused is not None:
-            self._on_failed(refused, meaning("FindCoordinator", refused))
+            self._on_failed(refused, FIND_COORDINATOR_FOR_TRANSACTION.decide(refused))
         self._settle_records()
         self._advance()
         return min(
@@ -459,12 +457,12 @@ class Transactions:
         self._is_commit_in_doubt |= api == "EndTxn" and self.state is State.COMMITTING
         self._contents.unanswered(api)
 
-    def _on_failed(self, error: KafkaError, follows: Meaning) -> None:
+    def _on_failed(self, error: KafkaError, decision: Decision) -> None:
         told = as_told(error)
-        if self.state is State.INITIALIZING and follows is not Meaning.FATAL:
+        if self.state is State.INITIALIZING and decision is not Decision.FATAL:
             self.state = State.UNINITIALIZED
             self._calls.finish(told)
-        elif follows is Meaning.FATAL or (self.state is State.ABORTING and self._is_end_sent):
+        elif decision is Decision.FATAL or (self.state is State.ABORTING and self._is_end_sent):
             self._break(told)
         else:
             self._fail(told)

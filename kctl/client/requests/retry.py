@@ -1,0 +1,230 @@
+"""Retry policy: what follows from each error of each kind of request, and how long the pause before a retry is.
+
+The one table that says whether a request is repeated and where: on the same broker, on any, at the leader after a
+refresh of the metadata, or at the coordinator after another look-up. Callers own deadlines and the number of tries.
+Pure. Shown by tests/unit/requests/test_retry.py, whose transactional rows were read from the released jar.
+
+Source: Java's handlers of each response. Differs: where Java lets init_transactions() be followed by an abort of
+nothing after a missing right, the call can simply be made again (FAIL).
+"""
+
+from collections.abc import Iterable, Mapping
+from enum import Enum
+from typing import NamedTuple
+
+from kctl.client.backoff import ExponentialBackoff
+from kctl.client.broker_errors import STALE_METADATA, ErrorCode, error_class
+from kctl.client.errors import BrokerError, KafkaError, LocalProtocolError, UnsupportedVersionError
+
+
+class Decision(Enum):
+    """What follows from an error; every retry waits for a back-off first."""
+
+    SAME_BROKER = "retry on the same broker"
+    ANY_BROKER = "retry on any broker"
+    LEADER = "refresh the metadata, then retry at the leader"
+    COORDINATOR = "look up the coordinator, then retry there"
+    SPLIT = "send the records in smaller batches"
+    SEQUENCE = "the broker's sequence of the producer has a gap: see the response handler of Produce"
+    FAIL = "the call fails; it can be made again"
+    ABORT = "the transaction can only be aborted"
+    FATAL = "the producer can only be closed"
+
+
+_E, _D = ErrorCode, Decision
+ELSEWHERE = frozenset({_E.NOT_COORDINATOR, _E.COORDINATOR_NOT_AVAILABLE})
+"""Codes that mean that the broker asked is not, or no longer, the coordinator."""
+RETRIES = frozenset({_D.SAME_BROKER, _D.ANY_BROKER, _D.LEADER, _D.COORDINATOR})
+NO_LONGER_MEMBER = frozenset(
+    {_E.UNKNOWN_MEMBER_ID, _E.ILLEGAL_GENERATION, _E.STALE_MEMBER_EPOCH, _E.FENCED_MEMBER_EPOCH}
+)
+"""The group has continued without this member: its offsets must not be committed. Source: KIP-447."""
+UNKNOWN_TOPIC = frozenset({_E.UNKNOWN_TOPIC_OR_PARTITION, _E.UNKNOWN_TOPIC_ID})
+UNKNOWN_TOPIC_TRIES = 3
+"""A new topic may be unknown to a broker for a moment; after this many tries it does not exist."""
+CONCURRENT_RETRY_MS = 20
+"""Longest pause after CONCURRENT_TRANSACTIONS: the previous transaction is about to end. Source: Java."""
+
+_MOVED: dict[int, Decision] = dict.fromkeys(ELSEWHERE, _D.COORDINATOR)
+_STALE: dict[int, Decision] = dict.fromkeys(STALE_METADATA, _D.LEADER)
+_IN_TRANSACTION: dict[int, Decision] = {**_MOVED, _E.TRANSACTION_ABORTABLE: _D.ABORT}
+_LEFT_GROUP: dict[int, Decision] = dict.fromkeys(NO_LONGER_MEMBER, _D.ABORT)
+
+
+class RetryRule(NamedTuple):
+    """The rules of one kind of request.
+
+    Attributes:
+        name: of the API, or what the requests are about.
+        retry: where an error is retried that Kafka calls retriable and that has no rule of its own.
+        codes: the decisions on codes that have one.
+        otherwise: the decision on every other error.
+        retries_lost: a request without a response is repeated whatever the reason, unless no broker could take it.
+        limits_unknown_topic: an unknown topic is a final answer after `UNKNOWN_TOPIC_TRIES`.
+    """
+
+    name: str
+    retry: Decision
+    codes: Mapping[int, Decision] = {}
+    otherwise: Decision = Decision.FAIL
+    retries_lost: bool = False
+    limits_unknown_topic: bool = False
+
+    def decide(self, error: KafkaError, tries: int = 0) -> Decision:
+        """Return what follows from an error.
+
+        Args: tries: how often the request was sent so far; 0 where that does not count.
+        """
+        if not isinstance(error, BrokerError):
+            if self.retries_lost:
+                is_final = isinstance(error, UnsupportedVersionError | LocalProtocolError)
+                return Decision.FATAL if is_final else self.retry
+            return self.retry if error.retriable else self.otherwise
+        if self.limits_unknown_topic and error.code in UNKNOWN_TOPIC and tries >= UNKNOWN_TOPIC_TRIES:
+            return Decision.FAIL
+        return self.codes.get(error.code) or (self.retry if error.retriable else self.otherwise)
+
+    def is_retried(self, error: KafkaError, tries: int = 0) -> bool:
+        """Return whether the request is repeated after an error."""
+        return self.decide(error, tries) in RETRIES
+
+
+# The consumer also retries after UNKNOWN_SERVER_ERROR, as Java's fetcher and offset look-up do.
+FETCH = RetryRule("Fetch", _D.LEADER, {_E.UNKNOWN_SERVER_ERROR: _D.LEADER})
+LIST_OFFSETS = RetryRule("ListOffsets", _D.LEADER, {_E.UNKNOWN_SERVER_ERROR: _D.LEADER})
+METADATA = RetryRule(
+    "Metadata",
+    _D.ANY_BROKER,
+    {_E.UNKNOWN_SERVER_ERROR: _D.ANY_BROKER, _E.UNKNOWN_TOPIC_OR_PARTITION: _D.FAIL},
+)
+TELEMETRY = RetryRule("GetTelemetrySubscriptions", _D.ANY_BROKER, {_E.UNKNOWN_SERVER_ERROR: _D.ANY_BROKER})
+FIND_COORDINATOR = RetryRule("FindCoordinator", _D.ANY_BROKER, {_E.UNKNOWN_SERVER_ERROR: _D.ANY_BROKER})
+MEMBERSHIP = RetryRule("JoinGroup", _D.SAME_BROKER, {**_MOVED, _E.UNKNOWN_SERVER_ERROR: _D.SAME_BROKER})
+"""JoinGroup, SyncGroup, LeaveGroup and the heartbeats of both protocols."""
+OFFSET_FETCH = RetryRule("OffsetFetch", _D.SAME_BROKER, {**_MOVED, _E.UNKNOWN_SERVER_ERROR: _D.SAME_BROKER})
+OFFSET_COMMIT = RetryRule(
+    "OffsetCommit",
+    _D.SAME_BROKER,
+    {**_MOVED, _E.UNKNOWN_SERVER_ERROR: _D.SAME_BROKER, _E.REBALANCE_IN_PROGRESS: _D.SAME_BROKER},
+    limits_unknown_topic=True,
+)
+
+# The admin client.
+ADMIN = RetryRule("any other", _D.ANY_BROKER)
+ADMIN_GROUPS = RetryRule("groups and their offsets", _D.SAME_BROKER, _MOVED, limits_unknown_topic=True)
+ADMIN_OFFSETS = RetryRule("offsets of partitions", _D.SAME_BROKER, _STALE, limits_unknown_topic=True)
+ADMIN_TOPICS = RetryRule(  # other retriable errors are responses: the change may continue without us
+    "topics",
+    _D.FAIL,
+    dict.fromkeys((_E.NOT_CONTROLLER, _E.THROTTLING_QUOTA_EXCEEDED, _E.LEADER_NOT_AVAILABLE), _D.ANY_BROKER),
+)
+
+# The producer.
+PRODUCE = RetryRule(
+    "Produce",
+    _D.SAME_BROKER,
+    {
+        **_STALE,
+        _E.MESSAGE_TOO_LARGE: _D.SPLIT,
+        _E.RECORD_LIST_TOO_LARGE: _D.SPLIT,
+        _E.OUT_OF_ORDER_SEQUENCE_NUMBER: _D.SEQUENCE,
+        _E.UNKNOWN_PRODUCER_ID: _D.SEQUENCE,
+        _E.INVALID_PRODUCER_EPOCH: _D.SEQUENCE,
+    },
+)
+PRODUCER_ID = RetryRule("InitProducerId without transactions", _D.ANY_BROKER, otherwise=_D.FATAL, retries_lost=True)
+FIND_COORDINATOR_FOR_TRANSACTION = RetryRule(
+    "FindCoordinator for a transaction",
+    _D.ANY_BROKER,
+    {_E.GROUP_AUTHORIZATION_FAILED: _D.ABORT, _E.TRANSACTION_ABORTABLE: _D.ABORT},
+    otherwise=_D.FATAL,
+    retries_lost=True,
+)
+INIT_PRODUCER_ID = RetryRule(
+    "InitProducerId",
+    _D.SAME_BROKER,
+    {
+        **_MOVED,
+        _E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: _D.FAIL,
+        _E.CLUSTER_AUTHORIZATION_FAILED: _D.FAIL,
+        _E.TRANSACTION_ABORTABLE: _D.FAIL,
+    },
+    otherwise=_D.FATAL,
+    retries_lost=True,
+)
+ADD_PARTITIONS_TO_TXN = RetryRule(
+    "AddPartitionsToTxn",
+    _D.SAME_BROKER,
+    {
+        **_IN_TRANSACTION,
+        _E.INVALID_PRODUCER_EPOCH: _D.FATAL,
+        _E.PRODUCER_FENCED: _D.FATAL,
+        _E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: _D.FATAL,
+        _E.INVALID_TXN_STATE: _D.FATAL,
+        _E.INVALID_PRODUCER_ID_MAPPING: _D.FATAL,
+    },
+    otherwise=_D.ABORT,  # the other codes are about partitions
+    retries_lost=True,
+)
+ADD_OFFSETS_TO_TXN = RetryRule(
+    "AddOffsetsToTxn",
+    _D.SAME_BROKER,
+    {**_IN_TRANSACTION, _E.UNKNOWN_PRODUCER_ID: _D.ABORT, _E.GROUP_AUTHORIZATION_FAILED: _D.ABORT},
+    otherwise=_D.FATAL,
+    retries_lost=True,
+)
+TXN_OFFSET_COMMIT = RetryRule(
+    "TxnOffsetCommit",
+    _D.SAME_BROKER,
+    {
+        **_IN_TRANSACTION,
+        **_LEFT_GROUP,
+        _E.REQUEST_TIMED_OUT: _D.COORDINATOR,
+        _E.GROUP_AUTHORIZATION_FAILED: _D.ABORT,
+        _E.FENCED_INSTANCE_ID: _D.ABORT,
+    },
+    otherwise=_D.FATAL,
+    retries_lost=True,
+)
+END_TXN = RetryRule(
+    "EndTxn",
+    _D.SAME_BROKER,
+    {**_IN_TRANSACTION, _E.UNKNOWN_PRODUCER_ID: _D.ABORT},
+    otherwise=_D.FATAL,
+    retries_lost=True,
+)
+
+RULES = {rule.name: rule for rule in list(globals().values()) if isinstance(rule, RetryRule)}
+"""The whole table, by name."""
+
+
+def decisive_code(codes: Iterable[int]) -> int:
+    """Return which code of several in one response decides: one that no retry cures if there is any, else NONE."""
+    consequence = _E.OPERATION_NOT_ATTEMPTED
+    return min(codes, key=lambda code: (code == consequence, error_class(code).retriable), default=_E.NONE)
+
+
+class RetryPause:
+    """The pause before the next try: longer after each failure.
+
+    Attributes: failures: since the last success; until_ms: no try is made before this instant.
+    """
+
+    __slots__ = ("_backoff", "failures", "until_ms")
+
+    def __init__(self, backoff: ExponentialBackoff) -> None:
+        self._backoff = backoff
+        self.failures = 0
+        self.until_ms = 0
+
+    def failed(self, now_ms: int, error: KafkaError | None = None) -> None:
+        """Begin the pause."""
+        pause_ms = self._backoff.backoff_ms(self.failures)
+        if isinstance(error, BrokerError) and error.code == ErrorCode.CONCURRENT_TRANSACTIONS:
+            pause_ms = min(pause_ms, CONCURRENT_RETRY_MS)
+        self.failures += 1
+        self.until_ms = now_ms + pause_ms
+
+    def succeeded(self) -> None:
+        """Forget the failures."""
+        self.failures = self.until_ms = 0
