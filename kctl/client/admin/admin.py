@@ -24,7 +24,6 @@ from kctl.client.admin.group_values import GroupDescription, GroupList, MemberTo
 from kctl.client.admin.offsets import ISOLATION_LEVELS, ListedOffset, OffsetsQuestion
 from kctl.client.admin.results import Results
 from kctl.client.admin.topics import CreatedTopic, NewTopic, TopicListing
-from kctl.client.backoff import ExponentialBackoff
 from kctl.client.clock import to_timeout_ms
 from kctl.client.cluster import TopicInfo, TopicPartition
 from kctl.client.cluster_client import ClusterClient
@@ -34,6 +33,7 @@ from kctl.client.errors import IllegalStateError
 from kctl.client.events import EventSink, ignore_events
 from kctl.client.lifetime import follow_forks, forked_error, warn_unclosed
 from kctl.client.network.system import has_threads, system_runtime
+from kctl.client.requests.retry import retry_backoff
 from kctl.client.seams import Runtime
 
 Timeout = float | timedelta | None
@@ -65,9 +65,7 @@ class Admin:
         self.config = AdminConfig.parse(config)
         runtime = runtime or system_runtime()
         self._client = ClusterClient(self.config, runtime, events=events)
-        self._backoff = ExponentialBackoff(
-            self.config.retry_backoff_ms, self.config.retry_backoff_max_ms, runtime.chance
-        )
+        self._backoff = retry_backoff(self.config, runtime.chance)
         self._is_closed = False
         self._is_forked = False
         self._warns_if_dropped = has_threads(runtime.driver)

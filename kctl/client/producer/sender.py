@@ -6,7 +6,6 @@ and all of it belongs to this loop alone. Shown by tests/sim/producer and tests/
 
 from typing import TYPE_CHECKING
 
-from kctl.client.backoff import ExponentialBackoff
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ProducerConfig
@@ -36,6 +35,7 @@ from kctl.client.producer.partitioner import Load, Partitioner
 from kctl.client.producer.record_run import RecordRun
 from kctl.client.producer.transactions.calls import TransactionCall
 from kctl.client.producer.transactions.intake import take_in_transaction
+from kctl.client.requests.retry import retry_backoff
 from kctl.client.seams import Runtime
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Sender:
         self._mailbox = mailbox
         self._memory = memory
         self._delivery_timeout_ms = config.delivery_timeout_ms
-        backoff = ExponentialBackoff(config.retry_backoff_ms, config.retry_backoff_max_ms, runtime.chance)
+        backoff = retry_backoff(config, runtime.chance)
         self._counters = counters
         progress = NodeProgress()
         is_transactional = config.transactional_id is not None

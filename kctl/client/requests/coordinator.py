@@ -9,7 +9,6 @@ tests/unit/producer/transactions/test_transaction_coordinator.py.
 
 from random import Random
 
-from kctl.client.backoff import ExponentialBackoff
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import NO_NODE, Node
@@ -21,7 +20,7 @@ from kctl.client.protocol.api.find_coordinator import FindCoordinatorResponse
 from kctl.client.protocol.schema import Request
 from kctl.client.requests.find_coordinator import KeyType, coordinators_in, find_coordinator
 from kctl.client.requests.request import Poll
-from kctl.client.requests.retry import ELSEWHERE, RetryPause, RetryRule
+from kctl.client.requests.retry import ELSEWHERE, RetryPause, RetryRule, retry_backoff
 
 PROMPT = -(2**30)
 """The connection of a consumer for requests that the broker answers at once: heartbeats, commits, LeaveGroup."""
@@ -71,7 +70,7 @@ class Coordinator:
         self._client = client
         self._request_timeout_ms = config.request_timeout_ms
         self._patience_ms = min(config.request_timeout_ms, patience_ms or config.request_timeout_ms)
-        self._pause = RetryPause(ExponentialBackoff(config.retry_backoff_ms, config.retry_backoff_max_ms, rng))
+        self._pause = RetryPause(retry_backoff(config, rng))
         self._node: Node | None = None
         self._found = 0
         """How often it was found: responses of an earlier one say nothing about this one."""

@@ -10,10 +10,12 @@ nothing after a missing right, the call can simply be made again (FAIL).
 
 from collections.abc import Iterable, Mapping
 from enum import Enum
+from random import Random
 from typing import NamedTuple
 
 from kctl.client.backoff import ExponentialBackoff
 from kctl.client.broker_errors import STALE_METADATA, ErrorCode, error_class
+from kctl.client.config import ClientConfig
 from kctl.client.errors import BrokerError, KafkaError, LocalProtocolError, UnsupportedVersionError
 
 
@@ -133,7 +135,7 @@ PRODUCE = RetryRule(
     },
 )
 PRODUCER_ID = RetryRule("InitProducerId without transactions", _D.ANY_BROKER, otherwise=_D.FATAL, retries_lost=True)
-FIND_COORDINATOR_FOR_TRANSACTION = RetryRule(
+TXN_FIND_COORDINATOR = RetryRule(
     "FindCoordinator for a transaction",
     _D.ANY_BROKER,
     {_E.GROUP_AUTHORIZATION_FAILED: _D.ABORT, _E.TRANSACTION_ABORTABLE: _D.ABORT},
@@ -202,6 +204,11 @@ def decisive_code(codes: Iterable[int]) -> int:
     """Return which code of several in one response decides: one that no retry cures if there is any, else NONE."""
     consequence = _E.OPERATION_NOT_ATTEMPTED
     return min(codes, key=lambda code: (code == consequence, error_class(code).retriable), default=_E.NONE)
+
+
+def retry_backoff(config: ClientConfig, rng: Random) -> ExponentialBackoff:
+    """Return the back-off of every retry: retry.backoff.ms to retry.backoff.max.ms."""
+    return ExponentialBackoff(config.retry_backoff_ms, config.retry_backoff_max_ms, rng)
 
 
 class RetryPause:

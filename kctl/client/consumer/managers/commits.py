@@ -9,7 +9,6 @@ from collections import deque
 from collections.abc import Callable
 from random import Random
 
-from kctl.client.backoff import ExponentialBackoff
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import NO_TOPIC_ID, TopicPartition
 from kctl.client.config import ConsumerConfig
@@ -33,7 +32,7 @@ from kctl.client.protocol.api.offset_commit import (
 )
 from kctl.client.requests.coordinator import PROMPT, Coordinator
 from kctl.client.requests.request import Poll, Progress
-from kctl.client.requests.retry import OFFSET_COMMIT, decisive_code
+from kctl.client.requests.retry import OFFSET_COMMIT, decisive_code, retry_backoff
 
 LAST_VERSION_WITH_NAMES = 9
 """From the next version on, OffsetCommit names topics by their id."""
@@ -94,7 +93,7 @@ class CommitManager:
         self._coordinator = coordinator
         self._membership = membership
         self._report = report
-        self._backoff = ExponentialBackoff(config.retry_backoff_ms, config.retry_backoff_max_ms, chance)
+        self._backoff = retry_backoff(config, chance)
         self._queue: deque[PendingCommit | Callable[[], None]] = deque()
 
     # --- from the application ---------------------------------------------------------------------------------------

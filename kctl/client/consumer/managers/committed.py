@@ -7,7 +7,6 @@ Shown by tests/sim/groups/test_sharing.py and test_deadlines.py.
 from collections.abc import Callable, Iterable
 from random import Random
 
-from kctl.client.backoff import ExponentialBackoff
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import TopicPartition
@@ -33,7 +32,7 @@ from kctl.client.protocol.api.offset_fetch import (
 )
 from kctl.client.requests.coordinator import PROMPT, Coordinator
 from kctl.client.requests.request import Poll, Progress
-from kctl.client.requests.retry import OFFSET_FETCH
+from kctl.client.requests.retry import OFFSET_FETCH, retry_backoff
 
 FIRST_VERSION_WITH_GROUPS = 8
 LAST_VERSION_WITH_NAMES = 9
@@ -82,7 +81,7 @@ class CommittedManager:
         self._coordinator = coordinator
         self._report = report
         self._reset = reset
-        self._backoff = ExponentialBackoff(config.retry_backoff_ms, config.retry_backoff_max_ms, chance)
+        self._backoff = retry_backoff(config, chance)
         self._positions: dict[TopicPartition, ResolvePosition] = {}
         self._open: dict[int, LookUp] = {POSITIONS: LookUp(POSITIONS, (), FOREVER_MS)}
         self._told: dict[TopicPartition, str] = {}

@@ -6,9 +6,9 @@ of them would have the client fetch as fast as the network allows. Shown by test
 
 from random import Random
 
-from kctl.client.backoff import ExponentialBackoff
 from kctl.client.config import ConsumerConfig
 from kctl.client.protocol.api.fetch import PartitionData
+from kctl.client.requests.retry import retry_backoff
 
 EARLY_RESPONSES = 3
 """Consecutive early responses without records before the next fetch waits for a back-off."""
@@ -18,7 +18,7 @@ class FetchPace:
     """The earliest instant of the next fetch, by node."""
 
     def __init__(self, config: ConsumerConfig, chance: Random) -> None:
-        self._backoff = ExponentialBackoff(config.retry_backoff_ms, config.retry_backoff_max_ms, chance)
+        self._backoff = retry_backoff(config, chance)
         self._early: dict[int, int] = {}
         self._next_at_ms: dict[int, int] = {}
 

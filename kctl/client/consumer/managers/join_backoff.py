@@ -6,9 +6,9 @@ spins. Shown by tests/sim/groups/test_refused_joins.py.
 
 from random import Random
 
-from kctl.client.backoff import ExponentialBackoff
 from kctl.client.config import ConsumerConfig
 from kctl.client.errors import KafkaError
+from kctl.client.requests.retry import retry_backoff
 
 AT_ONCE = 2
 """How often a member that is asked to join again does so at once: with its new member id, and for one more member."""
@@ -27,7 +27,7 @@ class JoinBackoff:
         self.failures = 0
         self.retry_at_ms = 0
         self.fatal: KafkaError | None = None
-        self._backoff = ExponentialBackoff(config.retry_backoff_ms, config.retry_backoff_max_ms, chance)
+        self._backoff = retry_backoff(config, chance)
         self._asked_again = 0
         self._is_refused = False
         self._is_due = False

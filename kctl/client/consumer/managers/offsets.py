@@ -7,7 +7,6 @@ none. Owns the open queries; knows nothing of fetching. Shown by tests/unit/cons
 from collections.abc import Callable, Iterator
 from random import Random
 
-from kctl.client.backoff import ExponentialBackoff
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import PartitionInfo, TopicPartition
@@ -36,7 +35,7 @@ from kctl.client.protocol.api.list_offsets import (
     ListOffsetsTopic,
 )
 from kctl.client.requests.request import Poll, Progress
-from kctl.client.requests.retry import LIST_OFFSETS
+from kctl.client.requests.retry import LIST_OFFSETS, retry_backoff
 
 NOT_FOUND = -1
 """The offset in an answer when no record is at or after the timestamp."""
@@ -96,7 +95,7 @@ class OffsetsManager:
         self._config = config
         self._leaders = leaders
         self._report = report
-        self._backoff = ExponentialBackoff(config.retry_backoff_ms, config.retry_backoff_max_ms, chance)
+        self._backoff = retry_backoff(config, chance)
         self._now_ms = 0
         """The instant of the latest poll."""
         self._isolation_level = int(config.isolation_level == "read_committed")

@@ -7,7 +7,6 @@ Shown by tests/unit/consumer/test_fetch_manager.py and test_position_check.py.
 from collections.abc import Callable, Iterable, Mapping
 from random import Random
 
-from kctl.client.backoff import ExponentialBackoff
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig
@@ -16,7 +15,7 @@ from kctl.client.consumer.managers.fetch_state import Entry, FetchState, InFligh
 from kctl.client.consumer.managers.leaders import Leaders, no_leader_reason
 from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import BrokerError, KafkaError
-from kctl.client.requests.retry import FETCH
+from kctl.client.requests.retry import FETCH, retry_backoff
 
 LEAST_OVERDUE_MS = 500
 """A fetch without a response for 2 x fetch.max.wait.ms, and at least this long, is reported to the application."""
@@ -31,7 +30,7 @@ class PartitionNews:
         self.report = report
         self._leaders = leaders
         self._overdue_after_ms = max(2 * config.fetch_max_wait_ms, LEAST_OVERDUE_MS)
-        self._backoff = ExponentialBackoff(config.retry_backoff_ms, config.retry_backoff_max_ms, chance)
+        self._backoff = retry_backoff(config, chance)
 
     def wait(
         self,

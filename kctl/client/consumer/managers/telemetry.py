@@ -7,7 +7,6 @@ Shown by tests/sim/consumer/test_calls.py.
 from collections.abc import Callable
 from random import Random
 
-from kctl.client.backoff import ExponentialBackoff
 from kctl.client.broker_errors import broker_error
 from kctl.client.cluster import Node
 from kctl.client.cluster_client import ClusterClient
@@ -20,7 +19,7 @@ from kctl.client.protocol.api.get_telemetry_subscriptions import (
     GetTelemetrySubscriptionsResponse,
 )
 from kctl.client.requests.request import Poll, Progress
-from kctl.client.requests.retry import TELEMETRY
+from kctl.client.requests.retry import TELEMETRY, retry_backoff
 
 
 class TelemetryManager:
@@ -35,7 +34,7 @@ class TelemetryManager:
         self._request_timeout_ms = config.request_timeout_ms
         self._client = client
         self._report = report
-        self._backoff = ExponentialBackoff(config.retry_backoff_ms, config.retry_backoff_max_ms, chance)
+        self._backoff = retry_backoff(config, chance)
         self._calls: dict[int, int] = {}
         """The deadline of each call that waits."""
         self._id: bytes | None = None

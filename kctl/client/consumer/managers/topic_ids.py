@@ -7,13 +7,13 @@ matches, the client has never heard of them. Shown by tests/unit/consumer/test_t
 from collections.abc import Iterable
 from random import Random
 
-from kctl.client.backoff import ExponentialBackoff
 from kctl.client.cluster import NO_TOPIC_ID
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ConsumerConfig
 from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from kctl.client.requests.request import Poll
+from kctl.client.requests.retry import retry_backoff
 
 
 class TopicIds:
@@ -22,7 +22,7 @@ class TopicIds:
     def __init__(self, config: ConsumerConfig, client: ClusterClient, chance: Random) -> None:
         self._request_timeout_ms = config.request_timeout_ms
         self._client = client
-        self._backoff = ExponentialBackoff(config.retry_backoff_ms, config.retry_backoff_max_ms, chance)
+        self._backoff = retry_backoff(config, chance)
         self._names: dict[bytes, str] = {}
         self._missing: dict[bytes, None] = {}
         self._seen_version = -1

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from random import Random
 
-from kctl.client.backoff import ExponentialBackoff
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import Node, PartitionInfo
@@ -25,7 +24,7 @@ from kctl.client.protocol.api.metadata import (
     MetadataResponseTopic,
 )
 from kctl.client.requests.request import Poll, Progress
-from kctl.client.requests.retry import METADATA
+from kctl.client.requests.retry import METADATA, retry_backoff
 
 
 class OpenQuestion:
@@ -51,7 +50,7 @@ class TopicsManager:
         self._request_timeout_ms = config.request_timeout_ms
         self._client = client
         self._report = report
-        self._backoff = ExponentialBackoff(config.retry_backoff_ms, config.retry_backoff_max_ms, chance)
+        self._backoff = retry_backoff(config, chance)
         self._open: dict[int, OpenQuestion] = {}
 
     def use(self, topics: Iterable[str]) -> None:

@@ -15,7 +15,6 @@ from kctl.client.producer.transactions.requests import (
     Identity,
     add_partitions,
     add_partitions_error,
-    no_error,
 )
 from kctl.client.protocol.api.add_offsets_to_txn import AddOffsetsToTxnRequest
 from kctl.client.protocol.api.add_partitions_to_txn import AddPartitionsToTxnResponse
@@ -74,7 +73,7 @@ class Contents:
                 self._partitions[partition] = None
                 self.wanted.pop(partition, None)
 
-        self._latest = Asked(add_partitions(self._name, identity, partitions), read, done, ADD_PARTITIONS_VERSION)
+        self._latest = Asked(add_partitions(self._name, identity, partitions), done, read, ADD_PARTITIONS_VERSION)
         return self._latest
 
     def ask_for_group(self, identity: Identity, group_id: str, added: Callable[[str], None]) -> Asked:
@@ -90,7 +89,7 @@ class Contents:
             producer_epoch=identity.epoch,
             group_id=group_id,
         )
-        self._latest = Asked(request, no_error, done)
+        self._latest = Asked(request, done)
         return self._latest
 
     def unanswered(self, api: str) -> None:

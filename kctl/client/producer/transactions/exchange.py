@@ -21,13 +21,13 @@ class Asked(NamedTuple):
     """A request, and what to do with its answer.
 
     Attributes:
-        read: returns the error that an answer holds, if any.
-        done: gets the answer that holds none.
+        done: gets a response without an error.
+        read: returns the error of an item in a response, if any; None where only the whole has one.
     """
 
     request: Request
-    read: Callable[[Response], KafkaError | None]
     done: Callable[[Response], None]
+    read: Callable[[Response], KafkaError | None] | None = None
     max_version: int | None = None
 
 
@@ -74,7 +74,7 @@ class Exchange:
         error = answer.error
         if answer.response is not None:
             code = getattr(answer.response, "error_code", ErrorCode.NONE)
-            error = broker_error(code, api) if code != ErrorCode.NONE else asked.read(answer.response)
+            error = broker_error(code, api) if code else asked.read and asked.read(answer.response)
         else:
             self._unanswered(api)
         if error is None:

@@ -10,7 +10,6 @@ Source: KIP-98, KIP-447, KIP-890.
 from collections.abc import Callable
 from random import Random
 
-from kctl.client.backoff import ExponentialBackoff
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ProducerConfig
@@ -26,7 +25,7 @@ from kctl.client.producer.transactions.requests import (
 from kctl.client.protocol.api.txn_offset_commit import TxnOffsetCommitResponse
 from kctl.client.protocol.schema import Response
 from kctl.client.requests.coordinator import PROMPT, Coordinator
-from kctl.client.requests.retry import FIND_COORDINATOR_FOR_TRANSACTION, Decision
+from kctl.client.requests.retry import TXN_FIND_COORDINATOR, Decision, retry_backoff
 
 GROUP_CONNECTION = PROMPT - 1
 """The connection to the coordinator of the group; the transaction coordinator has PROMPT."""
@@ -77,10 +76,10 @@ class OffsetsInTransaction:
                 self._client,
                 self._chance,
                 member.group_id,
-                FIND_COORDINATOR_FOR_TRANSACTION,
+                TXN_FIND_COORDINATOR,
                 connections=(GROUP_CONNECTION,),
             )
-            backoff = ExponentialBackoff(self._config.retry_backoff_ms, self._config.retry_backoff_max_ms, self._chance)
+            backoff = retry_backoff(self._config, self._chance)
             self._exchange = Exchange(link, self._client.clock, backoff, self._failed, self._unanswered)
 
     def cancel(self) -> None:
@@ -122,7 +121,7 @@ class OffsetsInTransaction:
                 self._done()
 
         request = offset_commit(name, identity, self._member, offsets)
-        self._exchange.send(Asked(request, read, done, None if is_v2 else OFFSETS_V1_VERSION))
+        self._exchange.send(Asked(request, done, read, None if is_v2 else OFFSETS_V1_VERSION))
         return True
 
     def run(self, now_ms: int) -> int:
@@ -132,7 +131,7 @@ class OffsetsInTransaction:
         link = self._exchange.link
         refusal = link.refusal
         if refusal is not None and self._member is not None:
-            self._failed(refusal, FIND_COORDINATOR_FOR_TRANSACTION.decide(refusal))
+            self._failed(refusal, TXN_FIND_COORDINATOR.decide(refusal))
         return min(link.run(now_ms), self._exchange.next_deadline_ms())
 
     @property

@@ -25,7 +25,6 @@ from kctl.client.protocol.api.txn_offset_commit import (
     TxnOffsetCommitRequestTopic,
     TxnOffsetCommitResponse,
 )
-from kctl.client.protocol.schema import Response
 from kctl.client.requests.retry import NO_LONGER_MEMBER, decisive_code
 
 ADD_PARTITIONS_VERSION = 3
@@ -98,11 +97,6 @@ def offset_commit_error(response: TxnOffsetCommitResponse, asked: Iterable[Topic
         for each in topic.partitions
     }
     return _worst("TxnOffsetCommit", found, asked)
-
-
-def no_error(_: Response) -> None:
-    """Read an answer that has no errors beside the one of the whole."""
-    return
 
 
 def _worst(api: str, found: Mapping[TopicPartition, int], asked: Iterable[TopicPartition]) -> KafkaError | None:

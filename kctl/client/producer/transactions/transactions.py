@@ -12,7 +12,6 @@ commit or abort the wrong one; Java asks for a new epoch after errors alone.
 from random import Random
 from typing import Literal, Protocol
 
-from kctl.client.backoff import ExponentialBackoff
 from kctl.client.cluster import TopicPartition
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ProducerConfig
@@ -36,7 +35,6 @@ from kctl.client.producer.transactions.requests import (
     Identity,
     as_told,
     is_fatal_for_records,
-    no_error,
 )
 from kctl.client.producer.transactions.states import State, Step, after, refusal
 from kctl.client.protocol.api.end_txn import EndTxnRequest, EndTxnResponse
@@ -44,7 +42,7 @@ from kctl.client.protocol.api.init_producer_id import InitProducerIdRequest, Ini
 from kctl.client.protocol.schema import Response
 from kctl.client.requests.coordinator import Coordinator
 from kctl.client.requests.find_coordinator import KeyType
-from kctl.client.requests.retry import FIND_COORDINATOR_FOR_TRANSACTION, Decision
+from kctl.client.requests.retry import TXN_FIND_COORDINATOR, Decision, retry_backoff
 
 FEATURE = "transaction.version"
 NOBODY = Identity(NO_PRODUCER_ID, -1)
@@ -93,14 +91,11 @@ class Transactions:
         self.cause: KafkaError | None = None
         self.is_v2 = False
         self._client = client
-        self._clock = client.clock
         self._timeout_ms = config.transaction_timeout_ms
         self._records = records
-        self._link = Coordinator(
-            config, client, chance, self.name, FIND_COORDINATOR_FOR_TRANSACTION, key_type=KeyType.TRANSACTION
-        )
-        backoff = ExponentialBackoff(config.retry_backoff_ms, config.retry_backoff_max_ms, chance)
-        self._exchange = Exchange(self._link, self._clock, backoff, self._on_failed, self._on_unanswered)
+        self._link = Coordinator(config, client, chance, self.name, TXN_FIND_COORDINATOR, key_type=KeyType.TRANSACTION)
+        backoff = retry_backoff(config, chance)
+        self._exchange = Exchange(self._link, client.clock, backoff, self._on_failed, self._on_unanswered)
         self._calls = PendingCalls(client)
         self._offsets = OffsetsInTransaction(
             config, client, chance, self._calls.finish, self._on_failed, self._on_unanswered
@@ -110,7 +105,7 @@ class Transactions:
         """The next transaction must wait for a new epoch."""
         self._needs_epoch_after = False
         """The same, once the present transaction has ended."""
-        self._contents = Contents(self.name, self._clock)
+        self._contents = Contents(self.name, client.clock)
         self._is_end_sent = False
         self._is_commit_in_doubt = False
         """A commit of the present transaction was sent, and no answer told what became of it."""
@@ -297,8 +292,7 @@ class Transactions:
         if self._is_end_sent if self.state is State.COMMITTING else self._is_commit_in_doubt:
             return "unknown"
         if self.state in _OPEN or self.state is State.FATAL_ERROR:
-            is_known = self._contents.started_at_ms is not None or self._contents.unsettled is not None
-            if is_known:
+            if self._contents.started_at_ms is not None or self._contents.unsettled is not None:
                 return "open"
             return "aborted" if self.state in _OPEN else None
         return self._last_end if self._was_open_at_close else None
@@ -308,9 +302,8 @@ class Transactions:
         self._expire(now_ms)
         if self._is_closing:
             self._abort_for_close()
-        refused = self._link.refusal
-        if refused is not None:
-            self._on_failed(refused, FIND_COORDINATOR_FOR_TRANSACTION.decide(refused))
+        if self._link.refusal is not None:
+            self._on_failed(self._link.refusal, TXN_FIND_COORDINATOR.decide(self._link.refusal))
         self._settle_records()
         self._advance()
         return min(
@@ -372,7 +365,7 @@ class Transactions:
             producer_id=identity.producer_id,
             producer_epoch=identity.epoch,
         )
-        self._exchange.send(Asked(request, no_error, self._on_identity))
+        self._exchange.send(Asked(request, self._on_identity))
 
     def _on_identity(self, response: Response) -> None:
         assert isinstance(response, InitProducerIdResponse)
@@ -435,7 +428,7 @@ class Transactions:
             producer_epoch=self._identity.epoch,
             committed=committed,
         )
-        self._exchange.send(Asked(request, no_error, done, None if self.is_v2 else END_V1_VERSION))
+        self._exchange.send(Asked(request, done, max_version=None if self.is_v2 else END_V1_VERSION))
 
     def _on_ended(self, how: End) -> None:
         next_state = after(self.state, Step.ENDED)
