@@ -12,7 +12,7 @@ from typing import Any
 from setuptools import setup
 
 HOT = "kctl/client/records/_hot"
-MODULES = ("varint", "record", "cursor", "conditions", "exits", "columns", "builder", "rows", "murmur2")
+MODULES = ("varint", "record", "cursor", "conditions", "exits", "columns", "murmur2", "rows", "builder")
 
 
 def hot_extensions() -> list[Any]:

@@ -96,4 +96,5 @@ def drawn(number: int, sizes: list[int], left_out: list[bool]) -> int:
         lambda node_id: AVAILABILITY_TIMEOUT_MS + 1 if node_id == BUSY_NODE else 0,
     )
     settings = config(partitioner_availability_timeout_ms=AVAILABILITY_TIMEOUT_MS)
-    return Partitioner(settings, Given(number), load).choose(Maker(ManualClock()).record(), info)
+    (run,) = Partitioner(settings, Given(number), load).assign(Maker(ManualClock()).sent(), info)
+    return run.partition

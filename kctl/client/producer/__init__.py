@@ -1,7 +1,7 @@
 """The producer: `Producer(config)`, its futures and results.
 
 producer.py        the public class: what happens on application threads
-columns.py         what send_columns takes; record_run.py: rows on their way, and their future
+record_run.py      runs: what is queued and sent; future.py: the results of their rows
 mailbox.py         the hand-over to the network loop, and waiting for it
 buffer_memory.py   buffer.memory
 sender.py          the network loop
@@ -14,11 +14,10 @@ deliveries.py      futures completed and counted; metrics.py
 """
 
 from kctl.client.producer.deliveries import CloseResult, PartitionResult
-from kctl.client.producer.future import Callback, SendFuture
+from kctl.client.producer.future import Callback, ColumnsFuture, SendFuture
 from kctl.client.producer.metrics import ProducerMetrics, TopicMetrics
 from kctl.client.producer.producer import Producer
 from kctl.client.producer.record import ProducerRecord, RecordMetadata
-from kctl.client.producer.record_run import ColumnsFuture
 
 __all__ = [
     "Callback",

@@ -1,6 +1,6 @@
 """Accumulator: records wait here, by partition, until a batch of them may go.
 
-Owns the queues (partition_queue.py), when each is due, and the cutting of batches. A record is encoded when its batch
+Owns the queues (partition_queue.py), when each is due, and the cutting of batches. A run is encoded when its batch
 is about to be sent, not before: so a batch is as full as it can be, and each record keeps a deadline of its own. Owned
 by the network loop; does no I/O. Shown by tests/unit/producer/test_accumulator.py.
 """
@@ -13,7 +13,7 @@ from kctl.client.producer.batch import NO_SEQUENCE, Batch
 from kctl.client.producer.metrics import ProducerCounters
 from kctl.client.producer.partition_queue import PartitionQueue
 from kctl.client.producer.partitioner import QueueState
-from kctl.client.producer.record_run import Parcel, RecordRun
+from kctl.client.producer.record_run import RecordRun
 from kctl.client.producer.sequences import plus
 from kctl.client.records import RecordBatchBuilder
 
@@ -50,12 +50,9 @@ class Accumulator:
             queues = self._queues[topic] = {}
         return queues
 
-    def add(self, record: Parcel) -> None:
-        """Let the record, or run of them, wait in the queue of its partition."""
-        self.opened(record.topic, record.partition).put(record)
-
-    def opened(self, topic: str, partition: int) -> PartitionQueue:
-        """Return the queue of a partition, for records to be put into at once."""
+    def add(self, run: RecordRun) -> None:
+        """Append the run to the queue of its partition."""
+        topic, partition = run.topic, run.partition
         queue = self.queues(topic).get(partition)
         if queue is None:
             queue = self.queues(topic)[partition] = PartitionQueue(
@@ -65,9 +62,9 @@ class Accumulator:
                 is_idempotent=self._is_idempotent,
                 counters=self._counters.of_topic(topic),
             )
-        if not queue.records:
+        if not queue.runs:
             self._active[queue] = None
-        return queue
+        queue.put(run)
 
     def active(self) -> list[PartitionQueue]:
         """Return the queues that are not empty, those served least recently first."""
@@ -108,10 +105,10 @@ class Accumulator:
         """Encode the next batch of the queue, as full as batch.size allows, and put it behind those under way."""
         sequence = queue.sequence
         base_sequence = sequence.next_sequence if queue.is_idempotent else NO_SEQUENCE
-        batch = self._cut(queue, queue.records, queue.batch_size_bytes, base_sequence)
+        batch = self._cut(queue, queue.runs, queue.batch_size_bytes, base_sequence)
         if queue.is_idempotent:
             sequence.take(batch.record_count)
-        queue.queued_bytes -= sum([record.size_bytes for record in batch.records])
+        queue.queued_bytes -= sum([run.size_bytes for run in batch.runs])
         queue.queued_count -= batch.record_count
         queue.batches.append(batch)
         return batch
@@ -124,7 +121,7 @@ class Accumulator:
         limit_bytes = max(min(queue.batch_size_bytes, batch.plain_bytes) // 2, 1)
         queue.batch_size_bytes = limit_bytes
         self._counters.batches_split += 1
-        queue.replace(batch, self._pieces(queue, batch.records, limit_bytes, batch.base_sequence))
+        queue.replace(batch, self._pieces(queue, batch.runs, limit_bytes, batch.base_sequence))
 
     def cut_anew(self, queue: PartitionQueue, batch: Batch) -> None:
         """Cut a batch, which is certainly in no log, without its expired records."""
@@ -134,9 +131,9 @@ class Accumulator:
         queue.replace(batch, pieces)
 
     def _pieces(
-        self, queue: PartitionQueue, records: list[Parcel], limit_bytes: int, base_sequence: int
+        self, queue: PartitionQueue, runs: list[RecordRun], limit_bytes: int, base_sequence: int
     ) -> list[Batch]:
-        waiting = deque(records)
+        waiting = deque(runs)
         pieces: list[Batch] = []
         first = base_sequence
         while waiting:
@@ -146,49 +143,24 @@ class Accumulator:
             pieces.append(piece)
         return pieces
 
-    def _cut(self, queue: PartitionQueue, waiting: deque[Parcel], limit_bytes: int, base_sequence: int) -> Batch:
-        """Encode records from the front of `waiting`, at least one, up to the limit."""
+    def _cut(self, queue: PartitionQueue, waiting: deque[RecordRun], limit_bytes: int, base_sequence: int) -> Batch:
+        """Encode rows from the front of `waiting`, at least one, up to the limit."""
         builder = RecordBatchBuilder(self._compression, self._level, limit_bytes)
-        append = builder.try_append
-        whole = rest = 0
-        for record in waiting:
-            if type(record) is RecordRun:
-                record.offset_in_batch = builder.record_count
-                fitting = _append_run(builder, record)
-                if fitting < record.count:
-                    rest = fitting
-                    break
-            else:
-                position = append(record.key, record.value, record.headers, record.timestamp_ms)
-                if position is None:
-                    break
-                record.offset_in_batch = position
-            whole += 1
-        take = waiting.popleft
-        records = [take() for _ in range(whole)]
-        if rest:
-            records.append(_cut_run(waiting[0], rest))
+        runs: list[RecordRun] = []
+        while waiting:
+            run = waiting[0]
+            run.offset_in_batch = builder.record_count
+            fitting = builder.try_append_rows(run.rows, run.first, run.end)
+            if fitting < run.end - run.first:
+                if fitting:
+                    runs.append(run.cut_off(fitting))
+                break
+            runs.append(waiting.popleft())
         if base_sequence != NO_SEQUENCE:
             sequence = queue.sequence
             builder.set_producer_state(sequence.producer_id, sequence.epoch, base_sequence, self._is_transactional)
         plain_bytes = builder.size_bytes
-        return Batch(records, builder.build(), base_sequence, plain_bytes)
-
-
-def _append_run(builder: RecordBatchBuilder, run: RecordRun) -> int:
-    """Encode as many rows as the batch takes; return how many."""
-    return builder.try_append_rows(
-        run.keys, run.values, run.headers, run.timestamps_ms, run.timestamp_ms, run.first, run.end
-    )
-
-
-def _cut_run(record: Parcel, count: int) -> RecordRun:
-    """Take the first rows, which are in the batch, out of the run that waits."""
-    assert type(record) is RecordRun
-    position = record.offset_in_batch
-    head = record.cut_off(count)
-    head.offset_in_batch = position
-    return head
+        return Batch(runs, builder.build(), base_sequence, plain_bytes)
 
 
 def _compression_level(config: ProducerConfig) -> int | None:

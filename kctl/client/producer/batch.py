@@ -10,22 +10,22 @@ from collections.abc import Iterable
 from kctl.client.clock import FOREVER_MS
 from kctl.client.errors import KafkaError
 from kctl.client.producer.future import Outcome
-from kctl.client.producer.record_run import Parcel
+from kctl.client.producer.record_run import RecordRun
 from kctl.client.records import renumber_batch
 
 NO_SEQUENCE = -1
 
 
-def count_of(records: Iterable[Parcel]) -> int:
+def count_of(runs: Iterable[RecordRun]) -> int:
     """Return how many records those are."""
-    return sum([record.count for record in records])
+    return sum([run.count for run in runs])
 
 
 class Batch:
     """The frozen batch.
 
     Attributes:
-        records: singly or in runs.
+        runs: its records.
         record_count: of all of them.
         data: the encoded batch.
         plain_bytes: its size before compression.
@@ -51,14 +51,14 @@ class Batch:
         "node_id",
         "plain_bytes",
         "record_count",
-        "records",
         "retry_at_ms",
+        "runs",
     )
 
-    def __init__(self, records: list[Parcel], data: bytes, base_sequence: int, plain_bytes: int) -> None:
+    def __init__(self, runs: list[RecordRun], data: bytes, base_sequence: int, plain_bytes: int) -> None:
         self.plain_bytes = plain_bytes
-        self.records = records
-        self.record_count = count_of(records)
+        self.runs = runs
+        self.record_count = count_of(runs)
         self.data = data
         self.base_sequence = base_sequence
         self.attempts = 0
@@ -69,8 +69,8 @@ class Batch:
         self.retry_at_ms = 0
         self.last_error: KafkaError | None = None
         self._next_expiry = 0
-        """Index of the first record that is not done."""
-        while self._next_expiry < len(records) and records[self._next_expiry].outcome is not None:
+        """Index of the first run that is not done."""
+        while self._next_expiry < len(runs) and runs[self._next_expiry].outcome is not None:
             self._next_expiry += 1
 
     def sent(self, node_id: int) -> None:
@@ -100,30 +100,30 @@ class Batch:
 
     def expires_at_ms(self, delivery_timeout_ms: int) -> int:
         """Return the deadline of the next record to expire."""
-        if self._next_expiry >= len(self.records):
+        if self._next_expiry >= len(self.runs):
             return FOREVER_MS
-        return self.records[self._next_expiry].created_at_ms + delivery_timeout_ms
+        return self.runs[self._next_expiry].created_at_ms + delivery_timeout_ms
 
-    def take_expired(self, now_ms: int, delivery_timeout_ms: int) -> list[Parcel]:
+    def take_expired(self, now_ms: int, delivery_timeout_ms: int) -> list[RecordRun]:
         """Return the records whose deadline has passed since the last call; each is returned once.
 
         Differs: in Java the whole batch expires with its first record, so later records fail early.
         """
         first = self._next_expiry
-        while self._next_expiry < len(self.records):
-            if self.records[self._next_expiry].created_at_ms + delivery_timeout_ms > now_ms:
+        while self._next_expiry < len(self.runs):
+            if self.runs[self._next_expiry].created_at_ms + delivery_timeout_ms > now_ms:
                 break
             self._next_expiry += 1
-        return self.records[first : self._next_expiry]
+        return self.runs[first : self._next_expiry]
 
     @property
     def is_expired(self) -> bool:
         """Whether no record is left that anyone waits for."""
-        return self._next_expiry >= len(self.records)
+        return self._next_expiry >= len(self.runs)
 
-    def pending(self) -> list[Parcel]:
+    def pending(self) -> list[RecordRun]:
         """Return the records that have not expired."""
-        return self.records[self._next_expiry :] if self._next_expiry else self.records
+        return self.runs[self._next_expiry :] if self._next_expiry else self.runs
 
     @property
     def is_unknown(self) -> bool:

@@ -140,7 +140,7 @@ class BatchSender:
         for queue, batch, _ in entries:
             batch.sent(node_id)
             if batch.attempts == 1:
-                waited_ms = now_ms - batch.records[0].created_at_ms
+                waited_ms = now_ms - batch.runs[0].created_at_ms
                 counters.first_sending(
                     queue.counters, batch.record_count, len(batch.data), batch.plain_bytes, max(0, waited_ms)
                 )

@@ -13,11 +13,11 @@ from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import Account, FlushTimeout, KafkaError, UndeliveredError
 from kctl.client.producer.buffer_memory import BufferMemory
-from kctl.client.producer.future import FlushGroup, Outcome, SendFuture
+from kctl.client.producer.future import ColumnsFuture, FlushGroup, Outcome, SendFuture
 from kctl.client.producer.mailbox import FlushMark
 from kctl.client.producer.metrics import ProducerCounters, TopicCounters
 from kctl.client.producer.record import UNKNOWN_OFFSET
-from kctl.client.producer.record_run import ColumnsFuture, Parcel, RecordRun
+from kctl.client.producer.record_run import RecordRun
 
 logger = logging.getLogger("kctl.producer")
 
@@ -113,44 +113,29 @@ class Deliveries:
     def is_flushing(self) -> bool:
         return bool(self._flushes)
 
-    @property
-    def open_group(self) -> FlushGroup:
-        """The group that the next record joins."""
-        return self._groups[-1]
-
-    def accepted(self, count: int) -> None:
-        """Count in records that have joined the open group."""
-        self._groups[-1].outstanding += count
+    def accept(self, run: RecordRun) -> None:
+        """Count a run in, as a part of the open group."""
+        count = run.count
+        run.group = self._groups[-1]
+        run.group.outstanding += count
         self.outstanding += count
         self.steps += count
 
-    def finish(self, records: Sequence[Parcel], outcome: Outcome) -> None:
-        """Complete records of one partition, in their order; counted before any callback runs."""
-        if not records:
+    def finish(self, runs: Sequence[RecordRun], outcome: Outcome) -> None:
+        """Complete runs of one partition, in their order; counted before any callback runs."""
+        if not runs:
             return
-        size_bytes = in_group = total = 0
-        group = records[0].group
-        awaited: list[SendFuture | ColumnsFuture] = []
-        for record in records:
-            assert record.outcome is None, "a record is completed once"
-            record.outcome = outcome
-            size_bytes += record.size_bytes
-            if record.group is not group:
-                _count_out(group, in_group, outcome)
-                group, in_group = record.group, 0
-            count = record.count
-            in_group += count
+        size_bytes = total = 0
+        watched: list[SendFuture | ColumnsFuture] = []
+        for run in runs:
+            watched += run.complete(outcome)
+            count = run.count
+            size_bytes += run.size_bytes
             total += count
-            if type(record) is RecordRun:
-                record.columns.settle(count, outcome)
-                if record.columns.done():
-                    awaited.append(record.columns)
-            elif record.callback is not None or record.waiters is not None:
-                awaited.append(record)
-        _count_out(group, in_group, outcome)
-        self._count(records[0].topic_partition, total, outcome)
+            _count_out(run.group, count, outcome)
+        last = runs[-1]
+        counts = self._count(last.topic_partition, total, outcome)
         if outcome.base_offset >= 0:
-            counts, last = self._results[records[0].topic_partition], records[-1]
             counts.last_offset = max(counts.last_offset, outcome.base_offset + last.offset_in_batch + last.count - 1)
         self.outstanding -= total
         self.steps += total
@@ -159,16 +144,17 @@ class Deliveries:
             self.on_failure(outcome)
         if self._flushes:
             self._finish_flushes()
-        for each in awaited:
-            self._tell(each)
+        for each in watched:
+            self._notify(each)
 
-    def _count(self, key: TopicPartition, count: int, outcome: Outcome) -> None:
+    def _count(self, key: TopicPartition, count: int, outcome: Outcome) -> _Counts:
         counts = self._results.get(key)
         if counts is None:
             counts = self._results[key] = _Counts(self._counters.of_topic(key.topic))
         counts.add(count, outcome)
+        return counts
 
-    def _tell(self, record: SendFuture | ColumnsFuture) -> None:
+    def _notify(self, record: SendFuture | ColumnsFuture) -> None:
         self.steps += 1
         if record.waiters is not None:
             for waiter in record.waiters:

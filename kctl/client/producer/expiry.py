@@ -17,7 +17,7 @@ from kctl.client.producer.deliveries import Deliveries
 from kctl.client.producer.future import Outcome
 from kctl.client.producer.identity import Identity
 from kctl.client.producer.partition_queue import PartitionQueue
-from kctl.client.producer.record_run import Parcel
+from kctl.client.producer.record_run import RecordRun
 
 
 class Expiry:
@@ -44,7 +44,7 @@ class Expiry:
                 self._expire(queue, now_ms)
 
     def _expire(self, queue: PartitionQueue, now_ms: int) -> None:
-        done: list[tuple[list[Parcel], Outcome]] = []
+        done: list[tuple[list[RecordRun], Outcome]] = []
         found = [(batch, *self._doing(queue, batch)) for batch in queue.batches]
         waited_for, why = self._doing(queue, None)
         for batch, doing, cause in found:
@@ -71,9 +71,9 @@ class Expiry:
             self._accumulator.cut_anew(queue, batch)
         return outcome
 
-    def delivery_timeout(self, record: Parcel, now_ms: int, doing: str, cause: KafkaError | None) -> DeliveryTimeout:
+    def delivery_timeout(self, run: RecordRun, now_ms: int, doing: str, cause: KafkaError | None) -> DeliveryTimeout:
         """Return the error for a record that reached its limit."""
-        elapsed_ms = now_ms - record.created_at_ms
+        elapsed_ms = now_ms - run.created_at_ms
         return DeliveryTimeout(doing, timeout_ms=self._delivery_timeout_ms, elapsed_ms=elapsed_ms, cause=cause)
 
     def _doing(self, queue: PartitionQueue, batch: Batch | None) -> tuple[str, KafkaError | None]:

@@ -1,21 +1,19 @@
-"""SendFuture: one record on its way, and what became of it.
+"""SendFuture and ColumnsFuture: the delivery of one record, or of the records of one send_columns call.
 
-Made by an application thread, then owned by the network loop, which completes it exactly once; application threads
-only look. Shown by tests/unit/producer/test_deliveries.py and tests/sim/producer.
+Created by an application thread, then owned by the network loop, which completes each exactly once; application threads
+only read it. Shown by tests/unit/producer/test_deliveries.py, tests/unit/producer/test_record_run.py and
+tests/sim/producer.
 """
 
 from collections.abc import Callable
 from datetime import timedelta
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, final
+from typing import ClassVar, NamedTuple, Protocol, final
 
 from kctl.client.clock import FOREVER_MS, to_timeout_ms
 from kctl.client.cluster import TopicPartition
-from kctl.client.errors import KafkaError
+from kctl.client.errors import KafkaError, UndeliveredError
 from kctl.client.producer.record import UNKNOWN_OFFSET, Headers, RecordMetadata
 from kctl.client.seams import Waiter
-
-if TYPE_CHECKING:
-    from kctl.client.producer.mailbox import Mailbox
 
 NO_PARTITION = -1
 
@@ -32,6 +30,18 @@ class Outcome(NamedTuple):
     is_unknown: bool = False
 
 
+class FutureWaits(Protocol):
+    """How an application thread waits for a future: the mailbox of its producer."""
+
+    def check_process(self) -> None:
+        """Raise IllegalStateError in the child of a fork()."""
+        ...
+
+    def wait_for(self, future: "SendFuture | ColumnsFuture", timeout_ms: int) -> None:
+        """Wait until the future is done, or raise."""
+        ...
+
+
 @final
 class SendFuture:
     """What `send` returns: a promise that the record is delivered, or has failed with a cause, by its deadline."""
@@ -40,7 +50,6 @@ class SendFuture:
         "_mailbox",
         "callback",
         "created_at_ms",
-        "group",
         "headers",
         "holds_memory",
         "key",
@@ -54,12 +63,9 @@ class SendFuture:
         "waiters",
     )
 
-    count: ClassVar[int] = 1
-    """How many records it stands for, as in a run of them."""
-
     def __init__(
         self,
-        mailbox: "Mailbox",
+        mailbox: FutureWaits,
         topic: str,
         partition: int,
         key: bytes | None,
@@ -83,7 +89,6 @@ class SendFuture:
         """Whether its sender has taken buffer.memory for it and not posted it yet."""
         self.callback = callback
         self.offset_in_batch = 0
-        self.group: FlushGroup | None = None
         self.waiters: list[Waiter] | None = None
         self.outcome: Outcome | None = None
 
@@ -117,7 +122,7 @@ class SendFuture:
 
     @property
     def topic_partition(self) -> TopicPartition:
-        """Where the record goes; partition NO_PARTITION until one was chosen."""
+        """Where the record goes; partition NO_PARTITION until it is done, unless the caller has chosen one."""
         return TopicPartition(self.topic, self.partition)
 
     @property
@@ -137,6 +142,73 @@ class SendFuture:
 
 Callback = Callable[[SendFuture], None]
 """Called on the network loop with the finished future; must not block, and may send further records."""
+
+
+@final
+class ColumnsFuture:
+    """What `send_columns` returns: a promise that each of its records is delivered, or has failed, by its deadline.
+
+    Attributes: `count`, how many records there are; `delivered` and `undelivered`, of how many that is known by now.
+    """
+
+    __slots__ = ("_mailbox", "count", "delivered", "error", "outcome", "topic", "undelivered", "waiters")
+
+    callback: ClassVar[None] = None
+
+    def __init__(self, mailbox: FutureWaits, topic: str, count: int) -> None:
+        self._mailbox = mailbox
+        self.topic = topic
+        self.count = count
+        self.delivered = 0
+        self.undelivered = 0
+        self.error: KafkaError | None = None
+        """Why the first that was not delivered was not."""
+        self.waiters: list[Waiter] | None = None
+        self.outcome: Outcome | None = None if count else Outcome()
+
+    def settle(self, count: int, outcome: Outcome) -> None:
+        """Note what became of some of the records; the loop only."""
+        if outcome.error is None:
+            self.delivered += count
+        else:
+            self.undelivered += count
+            self.error = self.error or outcome.error
+        if self.delivered + self.undelivered == self.count:
+            self.outcome = Outcome(self.error)
+
+    def done(self) -> bool:
+        """Return whether the fate of every record is known."""
+        if self.outcome is None:
+            self._mailbox.check_process()
+        return self.outcome is not None
+
+    def result(self, timeout: float | timedelta | None = None) -> int:
+        """Return how many records there are, once all are acknowledged.
+
+        Args: timeout: seconds; None waits for the records' own deadline.
+        Raises:
+            UndeliveredError: how many are not delivered, and why the first of them is not.
+            ResultTimeout: the fate of some is not known yet; they go on.
+            IllegalStateError: called inside a callback: it would hold up its own end.
+        """
+        error = self.exception(timeout)
+        if error is not None:
+            raise error
+        return self.count
+
+    def exception(self, timeout: float | timedelta | None = None) -> UndeliveredError | None:
+        """Return what is not delivered and why, or None when all is; waits and raises as `result` does."""
+        if self.outcome is None:
+            self._mailbox.wait_for(self, to_timeout_ms(timeout, FOREVER_MS))
+        return None if self.error is None else UndeliveredError(self.undelivered, self.error)
+
+    @property
+    def waited_for(self) -> str:
+        """What a wait for this future waits for."""
+        return f"{self.count - self.delivered - self.undelivered} records to {self.topic} are being delivered"
+
+    def __repr__(self) -> str:
+        return f"ColumnsFuture({self.topic}, {self.delivered} delivered, {self.undelivered} not, of {self.count})"
 
 
 class FlushGroup:

@@ -16,12 +16,10 @@ from kctl.client.config import ProducerConfig
 from kctl.client.errors import BrokerError, KafkaError
 from kctl.client.producer.accumulator import Accumulator
 from kctl.client.producer.deliveries import Deliveries
-from kctl.client.producer.future import NO_PARTITION, Outcome, SendFuture
+from kctl.client.producer.future import Outcome
 from kctl.client.producer.mailbox import Event, TopicWait
-from kctl.client.producer.partition_queue import PartitionQueue
-from kctl.client.producer.partitioner import Partitioner, Turn
-from kctl.client.producer.record import UNENCODED_BYTES
-from kctl.client.producer.record_run import Parcel, RecordRun
+from kctl.client.producer.partitioner import Partitioner
+from kctl.client.producer.record_run import RecordRun
 
 
 class _Asked:
@@ -36,7 +34,10 @@ class _Asked:
 
 
 class Intake:
-    """From the mailbox to the queues."""
+    """From the mailbox to the queues.
+
+    Args: refusal: returns why no record is accepted at present, such as no open transaction; None: all are accepted.
+    """
 
     def __init__(
         self,
@@ -45,6 +46,7 @@ class Intake:
         partitioner: Partitioner,
         accumulator: Accumulator,
         deliveries: Deliveries,
+        refusal: Callable[[], KafkaError | None] | None = None,
     ) -> None:
         self._client = client
         self._max_idle_ms = config.metadata_max_idle_ms
@@ -54,60 +56,29 @@ class Intake:
         self._partitioner = partitioner
         self._accumulator = accumulator
         self._deliveries = deliveries
-        self._homeless: dict[str, deque[Parcel]] = {}
+        self._homeless: dict[str, deque[RecordRun]] = {}
         """Records by topics that the metadata has lost."""
         self._asked: list[_Asked] = []
         self._seen_version = 0
+        self._refusal = refusal
 
     # --- records ------------------------------------------------------------------------------------------------------
 
     def take(self, events: Sequence[Event], other: Callable[[Event], None]) -> None:
-        """Accept records in their order; what is no record goes to `other`, in its place."""
-        self._partitioner.look_anew()
-        start = 0
-        for end, event in enumerate(events):
-            if type(event) is not SendFuture:
-                self._take_records(events[start:end])
-                if type(event) is RecordRun:
-                    self._take_run(event)
-                else:
-                    other(event)
-                start = end + 1
-        self._take_records(events[start:] if start else events)
-
-    def _take_records(self, records: Sequence[Event]) -> None:
-        """Accept records; those of one topic in a row, without key, go where its turn is with little ado."""
-        self._deliveries.accepted(len(records))
-        group, has_turns = self._deliveries.open_group, self._partitioner.has_turns
-        name, topic = None, None
-        turn: Turn | None = None
-        queue: PartitionQueue | None = None
-        for record in records:
-            assert type(record) is SendFuture
-            record.group = group
-            if record.topic != name:
-                name, turn = record.topic, None
-                topic = self._known(name)
-            if topic is None:
-                self._keep(record)
-            elif has_turns and record.key is None and record.partition == NO_PARTITION:
-                if turn is None or turn.left_bytes <= 0:
-                    turn = self._partitioner.turn(record, topic)
-                    queue = self._accumulator.opened(record.topic, turn.partition)
-                assert queue is not None
-                size_bytes = record.size_bytes
-                turn.left_bytes -= size_bytes - UNENCODED_BYTES
-                record.partition = turn.partition
-                queue.records.append(record)
-                queue.queued_bytes += size_bytes
-                queue.queued_count += 1
+        """Accept the runs in their order; every other event goes to `other`, in its place."""
+        self._partitioner.refresh()
+        for event in events:
+            if type(event) is RecordRun:
+                self._accept(event)
             else:
-                self._place(record, topic)
+                other(event)
 
-    def _take_run(self, run: RecordRun) -> None:
-        """Accept a run of records."""
-        self._deliveries.accepted(run.count)
-        run.group = self._deliveries.open_group
+    def _accept(self, run: RecordRun) -> None:
+        self._deliveries.accept(run)
+        refusal = None if self._refusal is None else self._refusal()
+        if refusal is not None:  # `send` has checked, but another thread may have ended the transaction since
+            self._deliveries.finish([run], Outcome(refusal))
+            return
         topic = self._known(run.topic)
         if topic is None:
             self._keep(run)
@@ -120,18 +91,13 @@ class Intake:
         topic = self._client.metadata.cluster.topics.get(name)
         return None if topic is None or not topic.partitions or name in self._homeless else topic
 
-    def _keep(self, record: Parcel) -> None:
-        """Let a record wait for its topic."""
-        self._homeless.setdefault(record.topic, deque()).append(record)
-        self._client.metadata.add_topic(record.topic)
+    def _keep(self, run: RecordRun) -> None:
+        """Let a run wait for its topic."""
+        self._homeless.setdefault(run.topic, deque()).append(run)
+        self._client.metadata.add_topic(run.topic)
 
-    def _place(self, record: Parcel, topic: TopicInfo) -> None:
-        placed: Sequence[Parcel] = [record]
-        if type(record) is RecordRun:
-            placed = self._partitioner.choose_of_run(record, topic)
-        elif type(record) is SendFuture:
-            record.partition = self._partitioner.choose(record, topic)
-        for each in placed:
+    def _place(self, run: RecordRun, topic: TopicInfo) -> None:
+        for each in self._partitioner.assign(run, topic):
             if each.partition in topic.partitions:
                 self._accumulator.add(each)
             else:
@@ -149,9 +115,9 @@ class Intake:
                 self._place(record, topics[name])
         self._answer()
 
-    def take_expired(self, now_ms: int, delivery_timeout_ms: int) -> list[Parcel]:
+    def take_expired(self, now_ms: int, delivery_timeout_ms: int) -> list[RecordRun]:
         """Take out the homeless records whose deadline has passed."""
-        expired: list[Parcel] = []
+        expired: list[RecordRun] = []
         for name, records in list(self._homeless.items()):
             while records and records[0].created_at_ms + delivery_timeout_ms <= now_ms:
                 expired.append(records.popleft())
@@ -168,7 +134,7 @@ class Intake:
                 found[record.topic_partition] = (failed + record.count, 0)
         return found
 
-    def take_all(self) -> list[Parcel]:
+    def take_all(self) -> list[RecordRun]:
         """Take out every homeless record."""
         taken = [record for records in self._homeless.values() for record in records]
         self._homeless.clear()

@@ -20,8 +20,8 @@ from kctl.client.errors import (
     ResultTimeout,
 )
 from kctl.client.lifetime import forked_error
-from kctl.client.producer.future import SendFuture
-from kctl.client.producer.record_run import ColumnsFuture, RecordRun
+from kctl.client.producer.future import ColumnsFuture, SendFuture
+from kctl.client.producer.record_run import RecordRun
 from kctl.client.seams import Driver, Task, Waiter
 from kctl.client.teardown import teardown_ms
 
@@ -133,7 +133,10 @@ class CloseMark(NamedTuple):
         return cls(timer.deadline_at_ms - teardown_ms(timer.timeout_ms) if timer.timeout_ms else 0, timer.timeout_ms)
 
 
-Event = SendFuture | RecordRun | WatchFuture | RecordRefused | CallInterrupted | Reply
+Event = RecordRun | WatchFuture | RecordRefused | CallInterrupted | Reply
+"""What the loop takes from the mailbox."""
+Posted = SendFuture | Event
+"""What application threads post: records of `send` become runs on the way out."""
 
 
 class Mailbox:
@@ -153,14 +156,14 @@ class Mailbox:
         self.is_finished = False
         self.failure: BaseException | None = None
         self.is_forked = False
-        self._events: deque[Event] = deque()
+        self._events: deque[Posted] = deque()
         self._close_marks: deque[CloseMark] = deque()
         self._wakeup = wakeup
         self._is_loop_asleep = False
 
     # --- application side ---------------------------------------------------------------------------------------------
 
-    def post(self, event: Event) -> None:
+    def post(self, event: Posted) -> None:
         """Hand an event to the loop; any thread."""
         try:
             self._events.append(event)
@@ -193,7 +196,7 @@ class Mailbox:
         self._wakeup()
         return not self.is_finished
 
-    def take_back(self, event: Event) -> bool:
+    def take_back(self, event: Posted) -> bool:
         """Take out an event that the loop, finished since, has not taken; return whether it was still there."""
         while True:
             try:
@@ -266,17 +269,29 @@ class Mailbox:
 
     # --- loop side ----------------------------------------------------------------------------------------------------
 
-    def take(self) -> Event | None:
-        """Return the next event, or None."""
-        try:
-            return self._events.popleft()
-        except IndexError:
-            return None
-
     def take_some(self, most: int) -> list[Event]:
-        """Return the next events in order, at most so many."""
+        """Return the next events in order, at most `most`; records of one topic, partition and instant as runs."""
         events = self._events
-        return [events.popleft() for _ in range(min(most, len(events)))]
+        taken: list[Event] = []
+        row: list[SendFuture] = []
+        topic, partition, created_at_ms = "", 0, 0
+        for _ in range(min(most, len(events))):
+            event = events.popleft()
+            if type(event) is not SendFuture:
+                if row:
+                    taken.append(RecordRun.of_futures(row))
+                    row = []
+                taken.append(event)
+            elif row and event.created_at_ms == created_at_ms and event.partition == partition and event.topic == topic:
+                row.append(event)
+            else:
+                if row:
+                    taken.append(RecordRun.of_futures(row))
+                row = [event]
+                topic, partition, created_at_ms = event.topic, event.partition, event.created_at_ms
+        if row:
+            taken.append(RecordRun.of_futures(row))
+        return taken
 
     def take_close(self) -> CloseMark | None:
         """Return the next close, or None."""

@@ -17,13 +17,13 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.producer.batch import NO_SEQUENCE, Batch
 from kctl.client.producer.metrics import TopicCounters
 from kctl.client.producer.record import UNENCODED_BYTES
-from kctl.client.producer.record_run import Parcel
+from kctl.client.producer.record_run import RecordRun
 from kctl.client.producer.sequences import PartitionSequence
 from kctl.client.records import BATCH_OVERHEAD_BYTES
 
 
 class PartitionQueue:
-    """One partition's records: `batches` are frozen, `records` wait behind them.
+    """One partition's records: `batches` are frozen, `runs` wait behind them.
 
     Args:
         window: how many batches may be under way at a time.
@@ -41,7 +41,7 @@ class PartitionQueue:
         "needs_restart",
         "queued_bytes",
         "queued_count",
-        "records",
+        "runs",
         "sequence",
         "topic_partition",
     )
@@ -60,7 +60,7 @@ class PartitionQueue:
         """batch.size, or less once the broker has found a batch too large."""
         self.counters = counters
         self.is_idempotent = is_idempotent
-        self.records: deque[Parcel] = deque()
+        self.runs: deque[RecordRun] = deque()
         self.queued_bytes = 0
         """Memory of the waiting records, as buffer.memory counts it."""
         self.queued_count = 0
@@ -79,7 +79,7 @@ class PartitionQueue:
 
     @property
     def is_empty(self) -> bool:
-        return not self.records and not self.batches
+        return not self.runs and not self.batches
 
     @property
     def waiting_bytes(self) -> int:
@@ -90,28 +90,28 @@ class PartitionQueue:
     def waiting_batches(self) -> int:
         """How many batches are not on their way, begun ones included: the size of the queue in Java's words."""
         frozen = sum(not batch.is_in_flight for batch in self.batches)
-        return frozen + -(-self.waiting_bytes // max(self.batch_size_bytes, 1)) if self.records else frozen
+        return frozen + -(-self.waiting_bytes // max(self.batch_size_bytes, 1)) if self.runs else frozen
 
-    def put(self, record: Parcel) -> None:
-        """Let a record, or a run of them, wait behind the others."""
-        self.records.append(record)
-        self.queued_bytes += record.size_bytes
-        self.queued_count += record.count
+    def put(self, run: RecordRun) -> None:
+        """Append a run."""
+        self.runs.append(run)
+        self.queued_bytes += run.size_bytes
+        self.queued_count += run.count
 
-    def take_expired(self, now_ms: int, delivery_timeout_ms: int) -> list[Parcel]:
-        """Take out the waiting records whose deadline has passed."""
-        expired: list[Parcel] = []
-        while self.records and self.records[0].created_at_ms + delivery_timeout_ms <= now_ms:
-            record = self.records.popleft()
-            self.queued_bytes -= record.size_bytes
-            self.queued_count -= record.count
-            expired.append(record)
+    def take_expired(self, now_ms: int, delivery_timeout_ms: int) -> list[RecordRun]:
+        """Take out the waiting runs whose deadline has passed."""
+        expired: list[RecordRun] = []
+        while self.runs and self.runs[0].created_at_ms + delivery_timeout_ms <= now_ms:
+            run = self.runs.popleft()
+            self.queued_bytes -= run.size_bytes
+            self.queued_count -= run.count
+            expired.append(run)
         return expired
 
-    def take_all(self) -> list[Parcel]:
-        """Take out every waiting record."""
-        taken = list(self.records)
-        self.records.clear()
+    def take_all(self) -> list[RecordRun]:
+        """Take out every waiting run."""
+        taken = list(self.runs)
+        self.runs.clear()
         self.queued_bytes = self.queued_count = 0
         return taken
 
@@ -139,11 +139,11 @@ class PartitionQueue:
                 return FOREVER_MS
             if batch is not None:
                 return FOREVER_MS if ahead and batch.attempts and self.is_idempotent else batch.retry_at_ms
-        if not self.records:
+        if not self.runs:
             return FOREVER_MS
         if is_hurried or self.waiting_bytes >= self.batch_size_bytes - BATCH_OVERHEAD_BYTES:
             return 0
-        return self.records[0].created_at_ms + linger_ms
+        return self.runs[0].created_at_ms + linger_ms
 
     def _present_window(self) -> int:
         if self.is_idempotent and (not self.sequence.is_proven or self.batches[0].attempts > 1):
@@ -158,7 +158,7 @@ class PartitionQueue:
 
     def expires_at_ms(self, delivery_timeout_ms: int) -> int:
         """Return the next deadline of a record in the queue or its batches."""
-        nearest_ms = self.records[0].created_at_ms + delivery_timeout_ms if self.records else FOREVER_MS
+        nearest_ms = self.runs[0].created_at_ms + delivery_timeout_ms if self.runs else FOREVER_MS
         for batch in self.batches:
             nearest_ms = min(nearest_ms, batch.expires_at_ms(delivery_timeout_ms))
         return nearest_ms

@@ -16,10 +16,9 @@ from typing import NamedTuple
 
 from kctl.client.cluster import NO_NODE, TopicInfo
 from kctl.client.config import ProducerConfig
-from kctl.client.producer.future import NO_PARTITION, SendFuture
-from kctl.client.producer.record import UNENCODED_BYTES
-from kctl.client.producer.record_run import Parcel, RecordRun
-from kctl.client.records import partition_of_key, partitions_of_keys
+from kctl.client.producer.future import NO_PARTITION
+from kctl.client.producer.record import ENCODED_OVERHEAD_BYTES, UNENCODED_BYTES
+from kctl.client.producer.record_run import RecordRun
 
 _LOOKS_A_BATCH = 4
 
@@ -72,38 +71,45 @@ class Partitioner:
         self._drawn_from: dict[str, tuple[list[int], list[int]]] = {}
         """Partitions and the running sums of their weights, as they were found in this turn of the loop."""
 
-    def choose(self, record: SendFuture, topic: TopicInfo) -> int:
-        """Return the partition for a record to the topic, which has at least one partition."""
-        if record.partition != NO_PARTITION:
-            return record.partition
-        if self._is_round_robin:
-            return self._next_in_turn(topic)
-        if record.key is not None and not self._ignores_keys:
-            return partition_of_key(record.key, len(topic.partitions))
-        turn = self.turn(record, topic)
-        turn.left_bytes -= record.size_bytes - UNENCODED_BYTES
-        return turn.partition
-
-    def choose_of_run(self, run: RecordRun, topic: TopicInfo) -> list[RecordRun]:
-        """Return the run as runs that have their partitions; those without keys go to one, where the turn is."""
+    def assign(self, run: RecordRun, topic: TopicInfo) -> list[RecordRun]:
+        """Return the rows as runs that have a partition; the topic has at least one."""
         if run.partition != NO_PARTITION:
             return [run]
         if self._is_round_robin:
             return run.by_partition([self._next_in_turn(topic) for _ in range(run.count)])
-        if run.keys is None or self._ignores_keys:
-            turn = self.turn(run, topic)
-            run.partition = turn.partition
-            turn.left_bytes -= run.size_bytes - UNENCODED_BYTES * run.count
-            return [run]
-        numbers = partitions_of_keys(run.keys, run.first, run.end, len(topic.partitions), NO_PARTITION)
-        if keyless := numbers.count(NO_PARTITION):
-            turn = self.turn(run, topic)
-            turn.left_bytes -= (run.size_bytes // run.count - UNENCODED_BYTES) * keyless
-            numbers = [turn.partition if number == NO_PARTITION else number for number in numbers]
+        if run.rows.keys is None or self._ignores_keys:
+            return self._assign_sticky(run, topic)
+        numbers = run.rows.partitions(run.first, run.end, len(topic.partitions), NO_PARTITION)
+        if NO_PARTITION in numbers:
+            for at, number in enumerate(numbers):
+                if number == NO_PARTITION:
+                    row = run.first + at
+                    numbers[at] = self._turn_of_rows(run, row, row + 1, topic).partition
         return run.by_partition(numbers)
 
-    def look_anew(self) -> None:
-        """Note that queues may have changed: Java, too, compares them once in each turn of its loop."""
+    def _assign_sticky(self, run: RecordRun, topic: TopicInfo) -> list[RecordRun]:
+        """Assign rows without keys: up to a batch of them goes to one partition, more are cut where the turn ends."""
+        found = []
+        while run.size_bytes - UNENCODED_BYTES * run.count > self._sticky_bytes:
+            left_bytes = self._turn(run, run.first, topic).left_bytes
+            count = run.rows.count_filling(run.first, run.end, ENCODED_OVERHEAD_BYTES, left_bytes)
+            if count == run.count:
+                break
+            head = run.cut_off(count)
+            head.partition = self._turn_of_rows(head, head.first, head.end, topic).partition
+            found.append(head)
+        run.partition = self._turn_of_rows(run, run.first, run.end, topic).partition
+        found.append(run)
+        return found
+
+    def _turn_of_rows(self, run: RecordRun, first: int, end: int, topic: TopicInfo) -> Turn:
+        """Return the turn for rows of a run, and count what they take of it."""
+        turn = self._turn(run, first, topic)
+        turn.left_bytes -= run.rows.size_bytes(first, end, ENCODED_OVERHEAD_BYTES)
+        return turn
+
+    def refresh(self) -> None:
+        """Compare the queues again with the next choice: Java, too, does so once in each turn of its loop."""
         self._drawn_from.clear()
 
     def forget(self, topic: str) -> None:
@@ -112,29 +118,24 @@ class Partitioner:
 
     # --- the sticky choice --------------------------------------------------------------------------------------------
 
-    @property
-    def has_turns(self) -> bool:
-        """Whether records that have neither partition nor key go where the topic's turn is."""
-        return not self._is_round_robin
-
-    def turn(self, record: Parcel, topic: TopicInfo) -> Turn:
-        """Return where the record goes; who uses it takes the record's bytes from what is left."""
-        turn = self._turns.get(record.topic)
+    def _turn(self, run: RecordRun, row: int, topic: TopicInfo) -> Turn:
+        """Return where the row goes."""
+        turn = self._turns.get(run.topic)
         if turn is not None and turn.topic is topic and turn.left_bytes > 0:
             return turn
         if turn is None or not _is_available(topic, turn.partition):
-            turn = self._turns[record.topic] = Turn(topic, self._next_partition(topic), self._sticky_bytes)
+            turn = self._turns[run.topic] = Turn(topic, self._next_partition(topic), self._sticky_bytes)
         elif turn.left_bytes > 0:
             turn.topic = topic
-        elif (more_bytes := self._more_bytes(record, turn)) > 0:
+        elif (more_bytes := self._more_bytes(run, row, turn)) > 0:
             turn.topic = topic
             turn.produced_bytes += more_bytes - turn.left_bytes
             turn.left_bytes = more_bytes
         else:
-            turn = self._turns[record.topic] = Turn(topic, self._next_partition(topic), self._sticky_bytes)
+            turn = self._turns[run.topic] = Turn(topic, self._next_partition(topic), self._sticky_bytes)
         return turn
 
-    def _more_bytes(self, record: Parcel, turn: Turn) -> int:
+    def _more_bytes(self, run: RecordRun, row: int, turn: Turn) -> int:
         """Return after how many more bytes to look again whether the turn is over; 0: it is.
 
         It ends when batch.size bytes were produced and no begun batch is left, or at twice as many bytes. A batch has
@@ -143,10 +144,12 @@ class Partitioner:
         """
         produced_bytes = turn.produced_bytes - turn.left_bytes
         beyond_bytes = 2 * self._sticky_bytes - produced_bytes
-        state = self._load.queue(record.topic, turn.partition)
+        state = self._load.queue(run.topic, turn.partition)
         begun_bytes = 0 if state is None else state.bytes % self._sticky_bytes
         room_bytes = self._sticky_bytes - begun_bytes
-        if beyond_bytes <= 0 or begun_bytes == 0 or record.size_bytes - UNENCODED_BYTES * record.count > room_bytes:
+        if beyond_bytes <= 0 or begun_bytes == 0:
+            return 0
+        if run.rows.size_bytes(row, row + 1, ENCODED_OVERHEAD_BYTES) > room_bytes:
             return 0
         return max(1, min(beyond_bytes, room_bytes, self._sticky_bytes // _LOOKS_A_BATCH))
 

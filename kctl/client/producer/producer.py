@@ -20,9 +20,8 @@ from kctl.client.events import EventSink, ignore_events
 from kctl.client.lifetime import follow_forks, warn_unclosed
 from kctl.client.network.system import has_threads, system_runtime
 from kctl.client.producer.buffer_memory import BufferMemory
-from kctl.client.producer.columns import GivenColumns, RowLimits
 from kctl.client.producer.deliveries import CloseResult
-from kctl.client.producer.future import NO_PARTITION, Callback, SendFuture
+from kctl.client.producer.future import NO_PARTITION, Callback, ColumnsFuture, SendFuture
 from kctl.client.producer.intake import is_usable
 from kctl.client.producer.mailbox import (
     LOOP_GRACE_MS,
@@ -36,7 +35,7 @@ from kctl.client.producer.mailbox import (
 )
 from kctl.client.producer.metrics import ProducerCounters, ProducerMetrics
 from kctl.client.producer.record import MEMORY_OVERHEAD_BYTES, Headers, ProducerRecord, check_topic, checked_size_bytes
-from kctl.client.producer.record_run import ColumnsFuture, Parcel
+from kctl.client.producer.record_run import GivenColumns, RecordRun, RowLimits
 from kctl.client.producer.sender import Sender
 from kctl.client.producer.transactions.calls import GroupMember
 from kctl.client.producer.transactions.desk import TransactionDesk
@@ -211,23 +210,24 @@ class Producer:
             error.add_note(f"row {given.largest_row}")
             raise self._refused(error)
         future = ColumnsFuture(self._mailbox, topic, given.count)
-        for run in given.runs:
-            made = given.made(run, future, NO_PARTITION if partition is None else partition)
+        accepted = 0
+        for run in given.runs(future, NO_PARTITION if partition is None else partition):
             try:
-                if not self._is_known(topic, partition) or not self._memory.try_take(made):
-                    self._wait_to_accept(partition, made, timer)
-                made.created_at_ms = self._clock.start_ms()
-                self._mailbox.post_record(made)
+                if not self._is_known(topic, partition) or not self._memory.try_take(run):
+                    self._wait_to_accept(partition, run, timer)
+                run.created_at_ms = self._clock.start_ms()
+                self._mailbox.post_record(run)
             except BaseException as error:  # Ctrl-C too, at any point
-                self._memory.withdraw(made)
+                self._memory.withdraw(run)
                 if isinstance(error, MaxBlockTimeout):
-                    error.accepted = run.first
+                    error.accepted = accepted
                 raise
             if self._mailbox.is_finished:
-                self._refuse_at_end(made)
+                self._refuse_at_end(run)
+            accepted += run.end
         return future
 
-    def _wait_to_accept(self, partition: int | None, record: Parcel, timer: Timer) -> None:
+    def _wait_to_accept(self, partition: int | None, record: SendFuture | RecordRun, timer: Timer) -> None:
         """Wait for the topic's metadata, then for memory, and take it."""
         try:
             if not self._is_known(record.topic, partition):
@@ -238,7 +238,7 @@ class Producer:
             self._refused(error)
             raise
 
-    def _refuse_at_end(self, record: Parcel) -> None:
+    def _refuse_at_end(self, record: SendFuture | RecordRun) -> None:
         """Raise if the loop has ended without taking the record."""
         if self._mailbox.take_back(record):
             record.holds_memory = True
@@ -267,7 +267,7 @@ class Producer:
             raise wait.timed_out(f"the metadata of topic {topic} is missing, and a callback must not wait for it")
         self._mailbox.ask(wait)
 
-    def _wait_for_memory(self, record: Parcel, timer: Timer) -> None:
+    def _wait_for_memory(self, record: SendFuture | RecordRun, timer: Timer) -> None:
         if not self._mailbox.is_on_loop() and self._memory.take(record, timer.deadline_at_ms, self._mailbox.nudge):
             return
         if self._mailbox.is_finished:

@@ -64,8 +64,8 @@ def checked_size_bytes(
             raise TypeError(f"key must be bytes or None, not {type(key).__name__}")
         size_bytes += len(key)
     check_topic(topic)
-    if partition is not None and (not isinstance(partition, int) or partition < 0):
-        raise ValueError(f"partition must be a number from 0 on, not {partition!r}")
+    if partition is not None:
+        check_partition(partition)
     if timestamp_ms is not None:
         check_timestamp(timestamp_ms)
     return size_bytes + checked_headers_bytes(headers) if headers else size_bytes
@@ -77,6 +77,12 @@ def check_topic(topic: str) -> None:
         raise TypeError(f"topic must be a str that is not empty, not {topic!r}")
     if not topic.isascii():
         _check_encodable(topic, "topic", "strict")
+
+
+def check_partition(partition: int) -> None:
+    """Raise ValueError for what cannot be a partition's number."""
+    if not isinstance(partition, int) or partition < 0:
+        raise ValueError(f"partition must be a number from 0 on, not {partition!r}")
 
 
 def check_timestamp(timestamp_ms: int) -> None:

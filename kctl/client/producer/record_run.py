@@ -1,90 +1,31 @@
-"""RecordRun and ColumnsFuture: records of one topic that were sent as columns, and what became of them.
+"""RecordRun: rows of one topic, accepted at one instant: the unit of the producer's queues and batches.
 
-The columns of one call are cut into runs of about a batch each, which go through the queues as single records do; a run
-is cut again where a batch ends within it. Made by an application thread, then owned by the network loop.
-Shown by tests/unit/producer/test_record_run.py and tests/sim/producer/test_columns.py.
+Records of `send` that follow each other become runs when the network loop takes them over; a call of `send_columns` is
+divided into runs of about a batch by its caller. A run is encoded when its batch is sent, and cut where the batch ends
+within it. Rows are columns of the compiled module, which encodes them (kctl.client.records.Rows).
+Shown by tests/unit/producer/test_record_run.py, test_columns.py and tests/sim/producer/test_columns.py.
 """
 
-from collections.abc import Sequence
-from datetime import timedelta
-from typing import TYPE_CHECKING, ClassVar, Self, final
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple, Self, TypeVar, final
 
-from kctl.client.clock import FOREVER_MS, to_timeout_ms
 from kctl.client.cluster import TopicPartition
-from kctl.client.errors import KafkaError, UndeliveredError
-from kctl.client.producer.future import FlushGroup, Outcome, SendFuture
-from kctl.client.producer.record import MEMORY_OVERHEAD_BYTES, Headers
-from kctl.client.records import rows_bytes
-from kctl.client.seams import Waiter
+from kctl.client.producer.future import ColumnsFuture, FlushGroup, Outcome, SendFuture
+from kctl.client.producer.record import (
+    ENCODED_OVERHEAD_BYTES,
+    MEMORY_OVERHEAD_BYTES,
+    Headers,
+    check_partition,
+    check_timestamp,
+    check_topic,
+    checked_headers_bytes,
+)
+from kctl.client.records import BATCH_OVERHEAD_BYTES, Rows, check_contents, checked_timestamps
 
-if TYPE_CHECKING:
-    from kctl.client.producer.mailbox import Mailbox
+T = TypeVar("T")
 
-
-class ColumnsFuture:
-    """What `send_columns` returns: a promise that each of its records is delivered, or has failed, by its deadline.
-
-    Attributes: `count`, how many records there are; `delivered` and `undelivered`, of how many that is known by now.
-    """
-
-    __slots__ = ("_mailbox", "count", "delivered", "error", "outcome", "topic", "undelivered", "waiters")
-
-    callback: ClassVar[None] = None
-
-    def __init__(self, mailbox: "Mailbox", topic: str, count: int) -> None:
-        self._mailbox = mailbox
-        self.topic = topic
-        self.count = count
-        self.delivered = 0
-        self.undelivered = 0
-        self.error: KafkaError | None = None
-        """Why the first that was not delivered was not."""
-        self.waiters: list[Waiter] | None = None
-        self.outcome: Outcome | None = None if count else Outcome()
-
-    def settle(self, count: int, outcome: Outcome) -> None:
-        """Note what became of some of the records; the loop only."""
-        if outcome.error is None:
-            self.delivered += count
-        else:
-            self.undelivered += count
-            self.error = self.error or outcome.error
-        if self.delivered + self.undelivered == self.count:
-            self.outcome = Outcome(self.error)
-
-    def done(self) -> bool:
-        """Return whether the fate of every record is known."""
-        if self.outcome is None:
-            self._mailbox.check_process()
-        return self.outcome is not None
-
-    def result(self, timeout: float | timedelta | None = None) -> int:
-        """Return how many records there are, once all are acknowledged.
-
-        Args: timeout: seconds; None waits for the records' own deadline.
-        Raises:
-            UndeliveredError: how many are not delivered, and why the first of them is not.
-            ResultTimeout: the fate of some is not known yet; they go on.
-            IllegalStateError: called inside a callback: it would hold up its own end.
-        """
-        error = self.exception(timeout)
-        if error is not None:
-            raise error
-        return self.count
-
-    def exception(self, timeout: float | timedelta | None = None) -> UndeliveredError | None:
-        """Return what is not delivered and why, or None when all is; waits and raises as `result` does."""
-        if self.outcome is None:
-            self._mailbox.wait_for(self, to_timeout_ms(timeout, FOREVER_MS))
-        return None if self.error is None else UndeliveredError(self.undelivered, self.error)
-
-    @property
-    def waited_for(self) -> str:
-        """What a wait for this future waits for."""
-        return f"{self.count - self.delivered - self.undelivered} records to {self.topic} are being delivered"
-
-    def __repr__(self) -> str:
-        return f"ColumnsFuture({self.topic}, {self.delivered} delivered, {self.undelivered} not, of {self.count})"
+_ROW_BYTES: Final = ENCODED_OVERHEAD_BYTES + 2
+"""What a row takes in a batch beside its contents, or a little more: so a run that fills a batch is not cut again."""
 
 
 @final
@@ -92,66 +33,67 @@ class RecordRun:
     """Rows `first` to before `end` of columns, for one topic and, once it is chosen, one partition.
 
     Args:
-        columns: told of what becomes of the rows.
-        headers_bytes: the most that the headers of each row take.
-        timestamps_ms: of each row; None: all have `timestamp_ms`.
+        result: the future of each row, or the one of all rows of a call.
+        created_at_ms: when the rows were accepted: their delivery.timeout.ms begins.
         size_bytes: what the rows take of buffer.memory.
     """
 
     __slots__ = (
-        "columns",
         "created_at_ms",
         "end",
         "first",
         "group",
-        "headers",
-        "headers_bytes",
         "holds_memory",
-        "keys",
         "offset_in_batch",
         "outcome",
         "partition",
+        "result",
+        "rows",
         "size_bytes",
-        "timestamp_ms",
-        "timestamps_ms",
         "topic",
-        "values",
     )
-
-    callback: ClassVar[None] = None
-    waiters: ClassVar[None] = None
 
     def __init__(
         self,
-        columns: ColumnsFuture,
+        topic: str,
         partition: int,
-        values: list[bytes | None],
-        keys: list[bytes | None] | None,
-        headers: list[Headers] | None,
-        headers_bytes: list[int] | None,
-        timestamps_ms: list[int] | None,
-        timestamp_ms: int,
+        rows: Rows,
+        result: list[SendFuture] | ColumnsFuture,
         created_at_ms: int,
         size_bytes: int,
     ) -> None:
-        self.columns = columns
-        self.topic = columns.topic
+        self.topic = topic
         self.partition = partition
-        self.values = values
-        self.keys = keys
-        self.headers = headers
-        self.headers_bytes = headers_bytes
-        self.timestamps_ms = timestamps_ms
-        self.timestamp_ms = timestamp_ms
+        self.rows = rows
+        self.result = result
         self.created_at_ms = created_at_ms
         self.size_bytes = size_bytes
         self.holds_memory = False
         self.first = 0
-        self.end = len(values)
+        self.end = len(rows.values)
         self.offset_in_batch = 0
         """Of the first row."""
         self.group: FlushGroup | None = None
         self.outcome: Outcome | None = None
+
+    @classmethod
+    def of_futures(cls, futures: list[SendFuture]) -> Self:
+        """Return the run of records for one topic and partition that were accepted at one instant."""
+        values = [future.value for future in futures]
+        keys = [future.key for future in futures]
+        headers = [future.headers for future in futures]
+        has_keys = keys.count(None) < len(keys)
+        has_headers = headers.count(()) < len(headers)
+        rows = Rows(
+            values,
+            keys if has_keys else None,
+            headers if has_headers else None,
+            [checked_headers_bytes(each) for each in headers] if has_headers else None,
+            [future.timestamp_ms for future in futures],
+        )
+        first = futures[0]
+        size_bytes = sum([future.size_bytes for future in futures])
+        return cls(first.topic, first.partition, rows, futures, first.created_at_ms, size_bytes)
 
     @property
     def count(self) -> int:
@@ -165,68 +107,138 @@ class RecordRun:
 
     def cut_off(self, count: int) -> Self:
         """Take the first rows out; return them as a run of their own."""
-        head = self._like(self.values, self.keys, self.headers, self.headers_bytes, self.timestamps_ms)
-        head.first, head.end = self.first, self.first + count
-        head.outcome = self.outcome
-        head.size_bytes = head._measured()
+        head = self._like(self.rows, self.result, self.first, self.first + count)
+        head.offset_in_batch = self.offset_in_batch
         self.first += count
         self.size_bytes -= head.size_bytes
         return head
 
-    def by_partition(self, partitions: Sequence[int]) -> "list[RecordRun]":
+    def by_partition(self, partitions: Sequence[int]) -> list[Self]:
         """Return the rows as runs of one partition each, in their order.
 
         Args: partitions: of each row.
         """
-        rows: dict[int, list[int]] = {}
+        found: dict[int, list[int]] = {}
         for row, partition in enumerate(partitions, self.first):
-            rows.setdefault(partition, []).append(row)
-        if len(rows) == 1:
-            self.partition = partitions[0]
-            return [self]
-        return [self._of_rows(partition, numbers) for partition, numbers in rows.items()]
+            found.setdefault(partition, []).append(row)
+        runs = []
+        for partition, numbers in found.items():
+            result = self.result
+            if isinstance(result, list):
+                result = [result[row] for row in numbers]
+            run = self if len(found) == 1 else self._like(self.rows.selected(numbers), result, 0, len(numbers))
+            run.partition = partition
+            runs.append(run)
+        return runs
 
-    def _of_rows(self, partition: int, rows: list[int]) -> Self:
-        run = self._like(
-            [self.values[row] for row in rows],
-            None if self.keys is None else [self.keys[row] for row in rows],
-            None if self.headers is None else [self.headers[row] for row in rows],
-            None if self.headers_bytes is None else [self.headers_bytes[row] for row in rows],
-            None if self.timestamps_ms is None else [self.timestamps_ms[row] for row in rows],
-        )
-        run.partition = partition
-        run.size_bytes = run._measured()
+    def _like(self, rows: Rows, result: list[SendFuture] | ColumnsFuture, first: int, end: int) -> Self:
+        size_bytes = rows.size_bytes(first, end, MEMORY_OVERHEAD_BYTES)
+        run = type(self)(self.topic, self.partition, rows, result, self.created_at_ms, size_bytes)
+        run.first, run.end = first, end
+        run.group, run.outcome = self.group, self.outcome
         return run
 
-    def _like(
-        self,
-        values: list[bytes | None],
-        keys: list[bytes | None] | None,
-        headers: list[Headers] | None,
-        headers_bytes: list[int] | None,
-        timestamps_ms: list[int] | None,
-    ) -> Self:
-        run = type(self)(
-            self.columns,
-            self.partition,
-            values,
-            keys,
-            headers,
-            headers_bytes,
-            timestamps_ms,
-            self.timestamp_ms,
-            self.created_at_ms,
-            0,
-        )
-        run.group = self.group
-        return run
-
-    def _measured(self) -> int:
-        return rows_bytes(self.values, self.keys, self.headers_bytes, self.first, self.end, MEMORY_OVERHEAD_BYTES)
+    def complete(self, outcome: Outcome) -> Sequence[SendFuture | ColumnsFuture]:
+        """Complete the rows' futures; return those that someone is to be notified of."""
+        assert self.outcome is None, "a record is completed once"
+        self.outcome = outcome
+        result = self.result
+        if isinstance(result, ColumnsFuture):
+            result.settle(self.end - self.first, outcome)
+            return (result,) if result.waiters is not None and result.outcome is not None else ()
+        watched = []
+        partition, offset = self.partition, self.offset_in_batch
+        for future in result[self.first : self.end]:
+            future.partition = partition
+            future.offset_in_batch = offset
+            future.outcome = outcome
+            offset += 1
+            if future.callback is not None or future.waiters is not None:
+                watched.append(future)
+        return watched
 
     def __repr__(self) -> str:
         return f"RecordRun({self.topic}-{self.partition}, {self.count} records)"
 
 
-Parcel = SendFuture | RecordRun
-"""What waits in a queue and travels in a batch: one record, or a run of them."""
+# --- send_columns -----------------------------------------------------------------------------------------------------
+
+
+class RowLimits(NamedTuple):
+    """How large a run should be: a batch, but at most half of `buffer_memory_bytes`."""
+
+    batch_size_bytes: int
+    buffer_memory_bytes: int
+
+
+class GivenColumns:
+    """The columns of one call of send_columns, checked as a whole before any row is accepted.
+
+    Attributes: `count` rows; `largest_row` and its `largest_bytes` of memory, -1 without rows.
+    Raises: TypeError, ValueError: naming the row and what no record can have.
+    """
+
+    def __init__(
+        self,
+        topic: str,
+        values: Sequence[bytes | None],
+        keys: Sequence[bytes | None] | None,
+        partition: int | None,
+        headers: Sequence[Headers] | None,
+        timestamps_ms: Sequence[int | None] | int | None,
+        limits: RowLimits,
+        now_ms: int,
+    ) -> None:
+        check_topic(topic)
+        if partition is not None:
+            check_partition(partition)
+        self.count = count = len(values)
+        copied_values = list(values)
+        check_contents(copied_values, "value")
+        copied_keys = None
+        if keys is not None:
+            copied_keys = list(_column(keys, "keys", count))
+            check_contents(copied_keys, "key")
+        copied_headers: list[Headers] | None = None
+        headers_bytes = None
+        if headers is not None:
+            copied_headers = [tuple(each) for each in _column(headers, "headers", count)]
+            headers_bytes = list(_headers_bytes(copied_headers))
+        timestamps = None
+        if isinstance(timestamps_ms, int):
+            check_timestamp(timestamps_ms)
+            now_ms = timestamps_ms
+        elif timestamps_ms is not None:
+            timestamps = checked_timestamps(_column(timestamps_ms, "timestamps_ms", count), now_ms)
+        self._rows = Rows(copied_values, copied_keys, copied_headers, headers_bytes, timestamps, now_ms)
+        quarter_bytes = limits.buffer_memory_bytes // 4
+        self._beside_bytes = MEMORY_OVERHEAD_BYTES - _ROW_BYTES
+        room_bytes = min(limits.batch_size_bytes - BATCH_OVERHEAD_BYTES, quarter_bytes)
+        most_rows = max(1, quarter_bytes // self._beside_bytes)
+        self._cuts, self.largest_row, largest_bytes = self._rows.cut(_ROW_BYTES, room_bytes, most_rows)
+        self.largest_bytes = largest_bytes + self._beside_bytes if count else -1
+
+    def runs(self, future: ColumnsFuture, partition: int) -> Iterator[RecordRun]:
+        """Return the runs, each with its own columns, so that its rows can be released before those behind them.
+
+        `created_at_ms` is set by the caller, when the run is accepted.
+        """
+        first = 0
+        for end, run_bytes in self._cuts:
+            size_bytes = run_bytes + self._beside_bytes * (end - first)
+            yield RecordRun(future.topic, partition, self._rows.copied(first, end), future, 0, size_bytes)
+            first = end
+
+
+def _column(column: Sequence[T], name: str, count: int) -> Sequence[T]:
+    if len(column) != count:
+        raise ValueError(f"{name} has {len(column)} entries, values {count}")
+    return column
+
+
+def _headers_bytes(headers: Sequence[Headers]) -> Iterator[int]:
+    for row, each in enumerate(headers):
+        try:
+            yield checked_headers_bytes(each) if each else 0
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"row {row}: {error}") from None

@@ -34,7 +34,6 @@ from kctl.client.producer.node_progress import NodeProgress
 from kctl.client.producer.partitioner import Load, Partitioner
 from kctl.client.producer.record_run import RecordRun
 from kctl.client.producer.transactions.calls import TransactionCall
-from kctl.client.producer.transactions.intake import take_in_transaction
 from kctl.client.requests.retry import retry_backoff
 from kctl.client.seams import Runtime
 
@@ -68,8 +67,6 @@ class Sender:
         is_transactional = config.transactional_id is not None
         self._accumulator = Accumulator(config, counters, is_transactional=is_transactional)
         self._deliveries = Deliveries(memory, counters)
-        partitioner = Partitioner(config, runtime.chance, Load(self._accumulator.state, progress.waited_ms))
-        self._intake = Intake(config, client, partitioner, self._accumulator, self._deliveries)
         self._judge = Judge(config, client, self._accumulator, self._deliveries, backoff)
         identity: Identity | None = None
         self.transactions: Transactions | None = None
@@ -82,6 +79,9 @@ class Sender:
         elif config.enable_idempotence:
             identity = ProducerIdentity(client, backoff, config.request_timeout_ms)
         self._identity = identity
+        partitioner = Partitioner(config, runtime.chance, Load(self._accumulator.state, progress.waited_ms))
+        refusal = None if self.transactions is None else self.transactions.record_refusal
+        self._intake = Intake(config, client, partitioner, self._accumulator, self._deliveries, refusal)
         self._expiry = Expiry(config, client, self._accumulator, self._deliveries, identity)
         self._batches = BatchSender(config, client, self._accumulator, self._judge, identity, counters, progress)
         self._close: CloseMark | None = None
@@ -107,7 +107,7 @@ class Sender:
     def turn(self) -> None:
         """Do everything that is due, then wait for I/O, a wake-up or the next deadline."""
         self._mailbox.awake()
-        has_more = self._take_events()
+        self._take_events()
         now_ms = self._clock.now_ms()
         self._intake.look_again()
         self._intake.forget_idle(now_ms)
@@ -126,18 +126,14 @@ class Sender:
         if self.transactions is not None:
             wait_until_ms = min(wait_until_ms, self.transactions.run(now_ms))
         is_closable = self._close is not None and self._is_all_done  # the last step may have been one without an answer
-        if has_more or is_closable or not self._mailbox.may_sleep():
+        if is_closable or not self._mailbox.may_sleep():
             wait_until_ms = now_ms
         self._client.poll(wait_until_ms)
 
-    def _take_events(self) -> bool:
-        """Take what the mailbox holds; return whether there may be more."""
+    def _take_events(self) -> None:
         events = self._mailbox.take_some(EVENTS_PER_TURN)
-        if events and self.transactions is None:
+        if events:
             self._intake.take(events, self._take_other)
-        elif events and self.transactions is not None:
-            take_in_transaction(events, self.transactions, self._intake, self._deliveries, self._take_other)
-        return len(events) == EVENTS_PER_TURN
 
     def _take_other(self, event: Event) -> None:
         match event:
@@ -252,13 +248,13 @@ class Sender:
         self.fail_all(cause, unsent)
         self._client.close()
         self._mailbox.is_finished = True
-        while (event := self._mailbox.take()) is not None:
-            if isinstance(event, SendFuture | RecordRun):
-                event.group = self._deliveries.open_group
-                self._deliveries.accepted(event.count)
-                self._deliveries.finish([event], Outcome(unsent))
-            else:
-                self._take_other(event)
+        while events := self._mailbox.take_some(EVENTS_PER_TURN):
+            for event in events:
+                if isinstance(event, RecordRun):
+                    self._deliveries.accept(event)
+                    self._deliveries.finish([event], Outcome(unsent))
+                else:
+                    self._take_other(event)
         self._intake.fail_waits(over)
         if self.transactions is not None:
             self.transactions.fail_calls(over)

@@ -23,21 +23,20 @@ Writing::
 Output bytes without record objects: `OutputPlan([OutputField("key"), b"\\t", OutputField("value"), b"\\n"])`; only of
 some records: `OutputPlan(parts, conditions=[Condition("value", re.compile(b"x").search)])`.
 As columns, for tables: `reader.columns(Columns(keys=True, ..., room_bytes=4 << 20), 16384)`.
-Many records at once: `cut_rows(values, keys, ...)` checks columns and cuts runs; `builder.try_append_rows(...)`
-encodes one.
+Many records at once: `Rows(values, keys, ...)` are columns; `builder.try_append_rows(rows, first, end)` encodes some.
 For brokers: split_batches, stamp_batch, control_batch.
 
 Importing this loads no codec library. Shown by tests/unit/records and tests/fuzz/records.
 """
 
 from kctl.client.records._hot import is_compiled
-from kctl.client.records._hot.builder import TIMESTAMP_END_MS, RecordBatchBuilder
+from kctl.client.records._hot.builder import RecordBatchBuilder
 from kctl.client.records._hot.columns import Columns
 from kctl.client.records._hot.conditions import SUBJECT_NAMES, Condition
 from kctl.client.records._hot.exits import FIELD_NAMES, OutputField, OutputPlan
-from kctl.client.records._hot.murmur2 import partition_of_key, partitions_of_keys
+from kctl.client.records._hot.murmur2 import partition_of_key
 from kctl.client.records._hot.record import BatchInfo, Header, Record
-from kctl.client.records._hot.rows import checked_timestamps, cut_rows, rows_bytes
+from kctl.client.records._hot.rows import TIMESTAMP_END_MS, Rows, check_contents, checked_timestamps
 from kctl.client.records.batch import BATCH_OVERHEAD_BYTES, renumber_batch, stamp_batch
 from kctl.client.records.reader import BatchReader, split_batches
 from kctl.client.records.transactions import AbortedTransaction, ControlMarker, control_batch
@@ -61,15 +60,14 @@ __all__ = [
     "OutputPlan",
     "Record",
     "RecordBatchBuilder",
+    "Rows",
+    "check_contents",
     "checked_timestamps",
     "control_batch",
-    "cut_rows",
     "decode_batches",
     "is_compiled",
     "partition_of_key",
-    "partitions_of_keys",
     "renumber_batch",
-    "rows_bytes",
     "split_batches",
     "stamp_batch",
 ]

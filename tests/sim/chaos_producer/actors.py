@@ -19,9 +19,9 @@ from kctl.client.errors import (
     RemoteProtocolError,
 )
 from kctl.client.events import Expired, Failed, Lost, ResponseReceived
-from kctl.client.producer import Producer, SendFuture
+from kctl.client.producer import ColumnsFuture, Producer, SendFuture
 from kctl.client.producer.future import NO_PARTITION, Outcome
-from kctl.client.producer.record_run import ColumnsFuture, RecordRun
+from kctl.client.producer.record_run import RecordRun
 from tests.sim.chaos.actors import is_acceptance
 from tests.sim.chaos_producer.plan import ProducerClient
 from tests.sim.chaos_producer.sendings import names_of, watch, watch_rows
@@ -254,9 +254,10 @@ class Life:
         """Write down which rows are accepted now, and what they are."""
         partition = None if run.partition == NO_PARTITION else run.partition
         for row, name in enumerate(names_of(run)):
-            at_ms = run.timestamp_ms if run.timestamps_ms is None else run.timestamps_ms[row]
-            key = None if run.keys is None else run.keys[row]
-            headers = [] if run.headers is None else list(run.headers[row])
+            columns = run.rows
+            at_ms = columns.timestamp_ms if columns.timestamps_ms is None else columns.timestamps_ms[row]
+            key = None if columns.keys is None else columns.keys[row]
+            headers = [] if columns.headers is None else list(columns.headers[row])
             self.world.sent[name] = Sent(key, headers, partition, at_ms)
         self._note("accepted", names_of(run))
 

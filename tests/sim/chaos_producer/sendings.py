@@ -11,11 +11,11 @@ from typing import Any
 
 from kctl.client.producer import Producer
 from kctl.client.producer.batch import Batch
-from kctl.client.producer.future import Outcome
-from kctl.client.producer.mailbox import Event
+from kctl.client.producer.future import ColumnsFuture, Outcome, SendFuture
+from kctl.client.producer.mailbox import Posted
 from kctl.client.producer.partition_queue import PartitionQueue
 from kctl.client.producer.produce_calls import Sent, Verdict
-from kctl.client.producer.record_run import Parcel, RecordRun
+from kctl.client.producer.record_run import RecordRun
 from kctl.client.records import decode_batches
 from tests.sim.chaos_producer.world import id_of
 
@@ -38,22 +38,22 @@ def watch_rows(producer: Producer, accepted: Callable[[RecordRun], None], note: 
     mailbox, deliveries = producer._mailbox, producer._sender._deliveries
     post, take_back, finish = mailbox.post_record, mailbox.take_back, deliveries.finish
 
-    def posting(record: Parcel) -> None:
+    def posting(record: SendFuture | RecordRun) -> None:
         if isinstance(record, RecordRun):
             accepted(record)
         post(record)
 
-    def taking_back(event: Event) -> bool:
+    def taking_back(event: Posted) -> bool:
         is_back = take_back(event)
         if is_back and isinstance(event, RecordRun):
             note("taken-back", names_of(event))
         return is_back
 
-    def finishing(records: Sequence[Parcel], outcome: Outcome) -> None:
-        for parcel in records:
-            if isinstance(parcel, RecordRun):
-                told(parcel, outcome)
-        finish(records, outcome)
+    def finishing(runs: Sequence[RecordRun], outcome: Outcome) -> None:
+        for run in runs:
+            if isinstance(run.result, ColumnsFuture):
+                told(run, outcome)
+        finish(runs, outcome)
 
     mailbox.post_record = posting  # type: ignore[method-assign]  # the seam is for this test alone
     mailbox.take_back = taking_back  # type: ignore[method-assign]  # as above
@@ -62,7 +62,7 @@ def watch_rows(producer: Producer, accepted: Callable[[RecordRun], None], note: 
 
 def names_of(run: RecordRun) -> list[str]:
     """Return the names of a run's rows."""
-    return [id_of(value) for value in run.values[run.first : run.end]]
+    return [id_of(value) for value in run.rows.values[run.first : run.end]]
 
 
 def watch(producer: Producer, note: Note) -> None:

@@ -3,6 +3,7 @@
 The copy lies in a temporary folder; this tree is never touched. Started by `python -m tests.sim mutants`.
 """
 
+import os
 import shutil
 import subprocess
 import sys
@@ -47,7 +48,8 @@ def hunt_one(seeds: int, mutant: Mutant) -> str:
         if mutant in PRODUCER_MUTANTS:
             command.append("--producer")
         command += ["--first", "--once"]
-        done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+        pure = {"KCTL_PURE": "1"} if any("/_hot/" in path for path, _, _ in mutant.replacements) else {}
+        done = subprocess.run(command, cwd=root, env=os.environ | pure, capture_output=True, text=True, check=False)
         if done.returncode == 0:
             return ""
         lines = [line for line in done.stdout.splitlines() if line.startswith("SIM FAIL")]

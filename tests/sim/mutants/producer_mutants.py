@@ -54,7 +54,7 @@ PRODUCER_MUTANTS: tuple[Mutant, ...] = (
         "a waiting record gets in front when its partition is served",
         f"{_PRODUCER}/batch_sender.py",
         "queue.next_frozen() or self._accumulator.freeze(queue)",
-        "self._accumulator.freeze(queue) if queue.records else queue.next_frozen()",
+        "self._accumulator.freeze(queue) if queue.runs else queue.next_frozen()",
     ),
     Mutant(
         "expired records are sent all the same",
@@ -65,8 +65,8 @@ PRODUCER_MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a record expires five milliseconds late",
         f"{_PRODUCER}/batch.py",
-        "return self.records[self._next_expiry].created_at_ms + delivery_timeout_ms",
-        "return self.records[self._next_expiry].created_at_ms + delivery_timeout_ms + 5",
+        "return self.runs[self._next_expiry].created_at_ms + delivery_timeout_ms",
+        "return self.runs[self._next_expiry].created_at_ms + delivery_timeout_ms + 5",
     ),
     Mutant(
         "flush waits for the newest records alone",
@@ -131,12 +131,12 @@ PRODUCER_MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "rows have their deadline from the call on and not from their acceptance",
         f"{_PRODUCER}/producer.py",
-        "made.created_at_ms = self._clock.start_ms()",
-        "made.created_at_ms = timer.start_at_ms",
+        "run.created_at_ms = self._clock.start_ms()",
+        "run.created_at_ms = timer.start_at_ms",
     ),
     Mutant(
         "rows that are put together by partition get the timestamps of others",
-        f"{_PRODUCER}/record_run.py",
+        "kctl/client/records/_hot/rows.py",
         "[self.timestamps_ms[row] for row in rows]",
         "self.timestamps_ms[: len(rows)]",
     ),
@@ -148,7 +148,7 @@ PRODUCER_MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "the future of columns takes unknown for delivered",
-        f"{_PRODUCER}/record_run.py",
+        f"{_PRODUCER}/future.py",
         "        if outcome.error is None:\n            self.delivered += count",
         "        if outcome.error is None or outcome.is_unknown:\n            self.delivered += count",
     ),

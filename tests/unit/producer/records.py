@@ -3,10 +3,11 @@
 from kctl.client.clock import Clock, ManualClock
 from kctl.client.config import ProducerConfig
 from kctl.client.producer.buffer_memory import BufferMemory
-from kctl.client.producer.future import NO_PARTITION, Callback, SendFuture
+from kctl.client.producer.future import NO_PARTITION, Callback, ColumnsFuture, SendFuture
 from kctl.client.producer.mailbox import Mailbox
 from kctl.client.producer.record import MEMORY_OVERHEAD_BYTES
-from kctl.client.producer.record_run import ColumnsFuture, RecordRun
+from kctl.client.producer.record_run import RecordRun
+from kctl.client.records import Rows
 from kctl.client.seams import Task, Waiter
 
 
@@ -75,9 +76,10 @@ class Maker:
         topic: str = "t",
         partition: int = NO_PARTITION,
         key: bytes | None = None,
-        size_bytes: int = 100,
         callback: Callback | None = None,
     ) -> SendFuture:
+        """A record as `send` posts it."""
+        size_bytes = MEMORY_OVERHEAD_BYTES + len(value) + len(key or b"")
         now_ms = self.clock.now_ms()
         record = SendFuture(
             self.mailbox, topic, partition, key, value, (), self.clock.wall_ms(), now_ms, size_bytes, callback
@@ -85,11 +87,26 @@ class Maker:
         assert self.memory.try_take(record)
         return record
 
+    def sent(
+        self,
+        value: bytes = b"v",
+        *,
+        topic: str = "t",
+        partition: int = NO_PARTITION,
+        key: bytes | None = None,
+    ) -> RecordRun:
+        """A record of `send` as the loop takes it: a run of one."""
+        return RecordRun.of_futures([self.record(value, topic=topic, partition=partition, key=key)])
+
     def run(self, values: list[bytes | None], *, partition: int = NO_PARTITION, topic: str = "t") -> RecordRun:
         """Rows that were sent as columns."""
         size_bytes = sum(MEMORY_OVERHEAD_BYTES + len(value or b"") for value in values)
         columns = ColumnsFuture(self.mailbox, topic, len(values))
-        now_ms, wall_ms = self.clock.now_ms(), self.clock.wall_ms()
-        run = RecordRun(columns, partition, values, None, None, None, None, wall_ms, now_ms, size_bytes)
+        rows = Rows(values, timestamp_ms=self.clock.wall_ms())
+        run = RecordRun(topic, partition, rows, columns, self.clock.now_ms(), size_bytes)
         assert self.memory.try_take(run)
         return run
+
+
+def values_of(run: RecordRun) -> list[bytes | None]:
+    return run.rows.values[run.first : run.end]

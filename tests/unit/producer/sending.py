@@ -15,6 +15,7 @@ from kctl.client.producer.identity import ProducerIdentity
 from kctl.client.producer.judge import Judge
 from kctl.client.producer.metrics import ProducerCounters
 from kctl.client.producer.node_progress import NodeProgress
+from kctl.client.producer.record_run import RecordRun
 from kctl.client.protocol.api.produce import (
     PartitionProduceResponse,
     ProduceRequest,
@@ -55,13 +56,11 @@ class Setup:
             settings, self.client, self.accumulator, self.judge, self.identity, self.counters, self.progress
         )
 
-    def add(
-        self, value: bytes = b"v", partition: int = 0, size_bytes: int = 100, callback: Callback | None = None
-    ) -> SendFuture:
-        record = self.maker.record(value, partition=partition, size_bytes=size_bytes, callback=callback)
-        record.group = self.deliveries.open_group
-        self.deliveries.accepted(1)
-        self.accumulator.add(record)
+    def add(self, value: bytes = b"v", partition: int = 0, callback: Callback | None = None) -> SendFuture:
+        record = self.maker.record(value, partition=partition, callback=callback)
+        run = RecordRun.of_futures([record])
+        self.deliveries.accept(run)
+        self.accumulator.add(run)
         return record
 
     def run(self) -> int:

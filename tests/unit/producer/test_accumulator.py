@@ -6,7 +6,7 @@ from kctl.client.producer.batch import Batch
 from kctl.client.producer.future import Outcome
 from kctl.client.producer.metrics import ProducerCounters
 from kctl.client.producer.partition_queue import PartitionQueue
-from kctl.client.producer.record import UNENCODED_BYTES
+from kctl.client.producer.record import ENCODED_OVERHEAD_BYTES
 from kctl.client.records import decode_batches
 from kctl.sandbox.batches import produced_batch
 from tests.unit.producer.records import Maker, config
@@ -18,14 +18,14 @@ class Setup:
         self.maker = Maker(self.clock)
         self.accumulator = Accumulator(config(**properties), ProducerCounters())
 
-    def add(self, value: bytes = b"v", partition: int = 0, size_bytes: int = 100) -> PartitionQueue:
-        self.accumulator.add(self.maker.record(value, partition=partition, size_bytes=size_bytes))
+    def add(self, value: bytes = b"v", partition: int = 0) -> PartitionQueue:
+        self.accumulator.add(self.maker.sent(value, partition=partition))
         return next(queue for queue in self.accumulator.active() if queue.topic_partition.partition == partition)
 
 
-def encoded(size_bytes: int) -> int:
-    """The memory of a record that takes so many bytes in a batch."""
-    return size_bytes + UNENCODED_BYTES
+def encoded(size_bytes: int) -> bytes:
+    """The value of a record that is counted with so many bytes of a batch."""
+    return bytes(size_bytes - ENCODED_OVERHEAD_BYTES)
 
 
 def numbers(data: bytes) -> tuple[int, int, int]:
@@ -42,11 +42,11 @@ def values(data: bytes) -> list[bytes | None]:
 def test_a_batch_is_due_after_linger_or_when_it_is_full() -> None:
     setup = Setup(linger_ms=50, batch_size=1000)
     setup.clock.advance(7)
-    queue = setup.add(size_bytes=encoded(400))
+    queue = setup.add(encoded(400))
     assert setup.accumulator.due_at_ms(queue) == 57
-    setup.add(size_bytes=encoded(538))
+    setup.add(encoded(529))
     assert setup.accumulator.due_at_ms(queue) == 57
-    setup.add(size_bytes=encoded(1))  # with the header of the batch that makes 1000
+    setup.add(encoded(10))  # with the header of the batch that makes 1000
     assert setup.accumulator.due_at_ms(queue) == 0
 
 
@@ -66,7 +66,7 @@ def test_a_batch_takes_records_in_order_until_it_is_full() -> None:
     second = setup.accumulator.freeze(queue)
     taken = [value[:2] for value in values(first.data) + values(second.data) if value is not None]
     assert taken == [b"%02d" % number for number in range(len(taken))]
-    assert [record.offset_in_batch for record in first.records] == list(range(len(first.records)))
+    assert [run.offset_in_batch for run in first.runs] == list(range(len(first.runs)))
 
 
 def test_splitting_makes_smaller_batches_of_the_same_records_and_numbers() -> None:
@@ -84,7 +84,7 @@ def test_splitting_makes_smaller_batches_of_the_same_records_and_numbers() -> No
     assert all(len(piece.data) <= queue.batch_size_bytes <= len(whole.data) // 2 for piece in pieces)
     assert [value for piece in pieces for value in values(piece.data)] == values(whole.data)
     starts = [piece.base_sequence for piece in pieces]
-    assert starts == [sum(len(earlier.records) for earlier in pieces[:at]) for at in range(len(pieces))]
+    assert starts == [sum(earlier.record_count for earlier in pieces[:at]) for at in range(len(pieces))]
     assert (queue.batches[-1], behind.base_sequence, queue.sequence.next_sequence) == (behind, 20, 21)
     assert all(numbers(piece.data) == (7, 3, piece.base_sequence) for piece in pieces)
 
@@ -97,17 +97,17 @@ def test_a_batch_cut_anew_leaves_out_what_is_done_and_those_behind_it_move_up() 
     first = setup.accumulator.freeze(queue)
     setup.add(b"behind")
     behind = setup.accumulator.freeze(queue)
-    first.records[0].outcome = Outcome()
+    first.runs[0].outcome = Outcome()
     first.take_expired(0, 0)
     assert first.is_expired
-    first = Batch(first.records, first.data, 0, 0)
+    first = Batch(first.runs, first.data, 0, 0)
     queue.batches[0] = first
     first.retry_at_ms, first.failures = 70, 2
     setup.accumulator.cut_anew(queue, first)
     again = queue.batches[0]
     assert values(again.data) == [b"1", b"2"]
     assert (again.retry_at_ms, again.failures) == (70, 2)
-    assert [record.offset_in_batch for record in again.records] == [0, 1]
+    assert [run.offset_in_batch for run in again.runs] == [0, 1]
     assert (behind.base_sequence, numbers(behind.data), queue.sequence.next_sequence) == (2, (7, 0, 2), 3)
     assert values(behind.data) == [b"behind"]
 

@@ -1,30 +1,30 @@
 from kctl.client.clock import FOREVER_MS, ManualClock
 from kctl.client.errors import KafkaError
 from kctl.client.producer.batch import Batch
-from kctl.client.producer.record_run import Parcel
+from kctl.client.producer.record_run import RecordRun
 from tests.unit.producer.records import Maker
 
 
 def batch_at(*created_at_ms: int) -> Batch:
     clock = ManualClock()
     maker = Maker(clock)
-    records: list[Parcel] = []
+    runs: list[RecordRun] = []
     for at_ms in created_at_ms:
         clock.advance(at_ms - clock.now_ms())
-        records.append(maker.record())
-    return Batch(records, b"", -1, 0)
+        runs.append(maker.sent())
+    return Batch(runs, b"", -1, 0)
 
 
 def test_each_record_expires_once_and_on_its_own_millisecond() -> None:
     batch = batch_at(0, 0, 40)
     assert batch.expires_at_ms(1000) == 1000
     assert batch.take_expired(999, 1000) == []
-    assert batch.take_expired(1000, 1000) == batch.records[:2]
+    assert batch.take_expired(1000, 1000) == batch.runs[:2]
     assert batch.take_expired(1039, 1000) == []
     assert batch.expires_at_ms(1000) == 1040
-    assert batch.pending() == batch.records[2:]
+    assert batch.pending() == batch.runs[2:]
     before = batch.is_expired
-    assert batch.take_expired(1040, 1000) == batch.records[2:]
+    assert batch.take_expired(1040, 1000) == batch.runs[2:]
     assert (before, batch.is_expired) == (False, True)
     assert batch.expires_at_ms(1000) == FOREVER_MS
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from kctl.client.clock import ManualClock
-from kctl.client.producer.columns import GivenColumns, RowLimits
+from kctl.client.producer.future import ColumnsFuture
 from kctl.client.producer.record import MEMORY_OVERHEAD_BYTES
-from kctl.client.producer.record_run import ColumnsFuture
+from kctl.client.producer.record_run import GivenColumns, RecordRun, RowLimits
 from kctl.client.records import RecordBatchBuilder
 from tests.unit.producer.records import mailbox
 
@@ -19,34 +19,37 @@ def given(values: Any, limits: RowLimits = ROOMY, **columns: Any) -> GivenColumn
     return GivenColumns(values=values, limits=limits, now_ms=5, **arguments)
 
 
+def runs_of(columns: GivenColumns, partition: int = 0) -> list[RecordRun]:
+    return list(columns.runs(ColumnsFuture(mailbox(ManualClock()), "t", columns.count), partition))
+
+
 @pytest.mark.parametrize("size_bytes", [0, 1, 100, 1000])
 def test_a_run_fills_a_batch_and_is_not_cut_again(size_bytes: int) -> None:
     columns = given([bytes(size_bytes)] * 5000, keys=[b"k"] * 5000, timestamps_ms=7)
-    run = columns.runs[0]
-    made = columns.made(run, ColumnsFuture(mailbox(ManualClock()), "t", 5000), 0)
+    run = runs_of(columns)[0]
     builder = RecordBatchBuilder(batch_size_bytes=ROOMY.batch_size_bytes)
-    fitting = builder.try_append_rows(made.keys, made.values, None, None, 7, 0, made.count)
-    assert fitting == run.end
+    fitting = builder.try_append_rows(run.rows, 0, run.count)
+    assert fitting == run.count
     assert builder.size_bytes > 0.7 * ROOMY.batch_size_bytes
 
 
 def test_runs_take_what_their_rows_take_and_half_of_the_memory_at_most() -> None:
     limits = RowLimits(1 << 20, 100_000)
     columns = given([b"12345"] * 5000 + [bytes(30_000)], limits=limits)
-    assert [run.first for run in columns.runs[1:]] == [run.end for run in columns.runs[:-1]]
-    assert columns.runs[-1].end == columns.count == 5001
-    sizes = [(run.end - run.first) * (MEMORY_OVERHEAD_BYTES + 5) for run in columns.runs[:-1]]
-    assert [run.size_bytes for run in columns.runs[:-1]] == sizes
+    runs = runs_of(columns)
+    assert sum(run.count for run in runs) == columns.count == 5001
+    sizes = [run.count * (MEMORY_OVERHEAD_BYTES + 5) for run in runs[:-1]]
+    assert [run.size_bytes for run in runs[:-1]] == sizes
     assert max(sizes) <= 50_000
     assert (columns.largest_row, columns.largest_bytes) == (5000, 30_000 + MEMORY_OVERHEAD_BYTES)
 
 
 def test_no_rows_make_no_run() -> None:
-    assert (given([]).runs, given([]).largest_bytes) == ([], -1)
+    assert (runs_of(given([])), given([]).largest_bytes) == ([], -1)
 
 
 def test_a_batch_size_of_nothing_makes_runs_of_one() -> None:
-    assert len(given([b"a", b"b", b""], limits=RowLimits(0, 1 << 25)).runs) == 3
+    assert len(runs_of(given([b"a", b"b", b""], limits=RowLimits(0, 1 << 25)))) == 3
 
 
 def test_columns_are_copied() -> None:
@@ -54,9 +57,9 @@ def test_columns_are_copied() -> None:
     headers: list[Any] = [[("h", b"1")], []]
     columns = given(values, headers=headers, keys=(b"k", None), timestamps_ms=[3, None])
     values[0] = headers[0][0] = None
-    made = columns.made(columns.runs[0], ColumnsFuture(mailbox(ManualClock()), "t", 2), 4)
-    assert (made.values, made.keys, made.headers) == ([b"a", b"b"], [b"k", None], [(("h", b"1"),), ()])
-    assert (made.timestamps_ms, made.partition, made.count) == ([3, 5], 4, 2)
+    (run,) = runs_of(columns, 4)
+    assert (run.rows.values, run.rows.keys, run.rows.headers) == ([b"a", b"b"], [b"k", None], [(("h", b"1"),), ()])
+    assert (run.rows.timestamps_ms, run.partition, run.count) == ([3, 5], 4, 2)
 
 
 @pytest.mark.parametrize(

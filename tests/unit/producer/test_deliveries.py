@@ -6,6 +6,7 @@ from kctl.client.producer.deliveries import Deliveries
 from kctl.client.producer.future import Outcome, SendFuture
 from kctl.client.producer.mailbox import FlushMark
 from kctl.client.producer.metrics import ProducerCounters
+from kctl.client.producer.record_run import RecordRun
 from tests.unit.producer.records import Flag, Maker
 
 GOOD = Outcome(None, 10)
@@ -19,18 +20,22 @@ class Setup:
         self.maker = Maker(self.clock)
         self.deliveries = Deliveries(self.maker.memory, ProducerCounters())
 
-    def accept(self, count: int, partition: int = 0) -> list[SendFuture]:
-        records = [self.maker.record(partition=partition) for _ in range(count)]
-        for number, record in enumerate(records):
-            record.offset_in_batch = number
-            record.group = self.deliveries.open_group
-        self.deliveries.accepted(count)
-        return records
+    def accept(self, count: int, partition: int = 0) -> list[RecordRun]:
+        """Runs of one record each, as one batch has them."""
+        runs = [self.maker.sent(partition=partition) for _ in range(count)]
+        for number, run in enumerate(runs):
+            run.offset_in_batch = number
+            self.deliveries.accept(run)
+        return runs
 
     def flush(self, timeout_ms: int = 1000) -> FlushMark:
         mark = FlushMark(Timer(self.clock, timeout_ms), Flag())
         self.deliveries.flush(mark)
         return mark
+
+
+def futures(runs: list[RecordRun]) -> list[SendFuture]:
+    return [future for run in runs if isinstance(run.result, list) for future in run.result]
 
 
 @pytest.fixture
@@ -40,25 +45,28 @@ def setup() -> Setup:
 
 def test_completion_tells_everyone_once_and_gives_memory_back(setup: Setup) -> None:
     called: list[SendFuture] = []
-    records = setup.accept(3)
+    runs = setup.accept(3)
+    records = futures(runs)
     flag = Flag()
     records[1].waiters = [flag]
     for record in records:
         record.callback = called.append
-    setup.deliveries.finish(records, GOOD)
+    setup.deliveries.finish(runs, GOOD)
     assert called == records
     assert flag.count == 1
     assert [record.result(0).offset for record in records] == [10, 11, 12]
     assert (setup.deliveries.outstanding, setup.maker.memory.used_bytes) == (0, 0)
     with pytest.raises(AssertionError):
-        setup.deliveries.finish(records[:1], BAD)
+        setup.deliveries.finish(runs[:1], BAD)
 
 
 def test_counts_are_right_before_the_first_callback_runs(setup: Setup) -> None:
     seen = []
-    records = setup.accept(2)
-    records[0].callback = lambda _: seen.append((setup.deliveries.outstanding, setup.deliveries.result({}).delivered))
-    setup.deliveries.finish(records, GOOD)
+    runs = setup.accept(2)
+    futures(runs)[0].callback = lambda _: seen.append(
+        (setup.deliveries.outstanding, setup.deliveries.result({}).delivered)
+    )
+    setup.deliveries.finish(runs, GOOD)
     assert seen == [(0, 2)]
 
 

@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from random import Random
 
 from kctl.client.backoff import ExponentialBackoff
@@ -8,23 +9,19 @@ from kctl.client.errors import MaxBlockTimeout
 from kctl.client.metadata import Metadata
 from kctl.client.producer.accumulator import Accumulator
 from kctl.client.producer.deliveries import Deliveries
-from kctl.client.producer.future import NO_PARTITION, Outcome, SendFuture
+from kctl.client.producer.future import NO_PARTITION, Outcome
 from kctl.client.producer.intake import Intake
-from kctl.client.producer.mailbox import Event, FlushMark, TopicWait
+from kctl.client.producer.mailbox import Event, FlushMark, Posted, TopicWait
 from kctl.client.producer.metrics import ProducerCounters
 from kctl.client.producer.node_progress import NodeProgress
 from kctl.client.producer.partitioner import Load, Partitioner
-from kctl.client.producer.record_run import Parcel
+from kctl.client.producer.record_run import RecordRun
 from kctl.client.protocol.api.metadata import MetadataResponseTopic
 from tests.unit.fake_network import FakeClient
 from tests.unit.metadata_answers import answer, leader, topic
-from tests.unit.producer.records import Flag, Maker, config
+from tests.unit.producer.records import Flag, Maker, config, values_of
 
 MAX_IDLE_MS = 60_000
-
-
-def _values(record: Parcel) -> list[bytes | None]:
-    return [record.value] if isinstance(record, SendFuture) else record.values[record.first : record.end]
 
 
 class Setup:
@@ -43,15 +40,23 @@ class Setup:
         self.deliveries = Deliveries(self.maker.memory, counters)
         partitioner = Partitioner(settings, Random(1), Load(self.accumulator.state, NodeProgress().waited_ms))
         self.intake = Intake(settings, client, partitioner, self.accumulator, self.deliveries)
-        self.others: list[Event] = []
+        self.other: Callable[[Event], None] = self.not_expected
+
+    def not_expected(self, event: Event) -> None:
+        raise AssertionError(event)
 
     def learn(self, entry: MetadataResponseTopic) -> None:
         self.metadata.begin(self.clock.now_ms())
         self.metadata.take(answer(entry), self.clock.now_ms())
         self.intake.look_again()
 
-    def take(self, *events: Event) -> None:
-        self.intake.take(events, self.others.append)
+    def take(self, *events: Posted) -> list[Event]:
+        """Post the events and route what the mailbox makes of them."""
+        for event in events:
+            self.maker.mailbox.post(event)
+        taken = self.maker.mailbox.take_some(1000)
+        self.intake.take(taken, self.other)
+        return taken
 
     def ask(self, partition: int | None = None, timeout_ms: int = 1000) -> TopicWait:
         wait = TopicWait("t", partition, Timer(self.clock, timeout_ms), Flag())
@@ -59,8 +64,8 @@ class Setup:
         return wait
 
     def queued(self) -> list[bytes | None]:
-        waiting = [record for queue in self.accumulator.active() for record in queue.records]
-        return [value for record in waiting for value in _values(record)]
+        waiting = [run for queue in self.accumulator.active() for run in queue.runs]
+        return [value for run in waiting for value in values_of(run)]
 
 
 def test_a_wait_ends_with_the_first_answer_that_knows_the_topic() -> None:
@@ -133,9 +138,9 @@ def test_runs_of_rows_wait_for_their_topic_as_records_do() -> None:
     setup.learn(topic("t", leader(0, 1)))
     setup.take(setup.maker.run([b"5", b"6"], partition=0), setup.maker.run([b"lost", b"too"], partition=7))
     assert setup.queued() == [b"1", b"2", b"3", b"4", b"5", b"6"]
-    assert (setup.deliveries.outstanding, setup.deliveries.open_group.failed) == (6, 2)
-    queue = setup.accumulator.opened("t", 0)
-    assert (queue.queued_count, queue.queued_bytes) == (6, sum(record.size_bytes for record in queue.records))
+    assert (setup.deliveries.outstanding, setup.deliveries.result({}).failed) == (6, 2)
+    queue = setup.accumulator.queues("t")[0]
+    assert (queue.queued_count, queue.queued_bytes) == (6, sum(run.size_bytes for run in queue.runs))
 
 
 def test_a_run_that_waits_for_its_topic_has_a_deadline_too() -> None:
@@ -148,11 +153,10 @@ def test_a_run_that_waits_for_its_topic_has_a_deadline_too() -> None:
 
 def test_records_that_wait_for_their_topic_have_a_deadline_too() -> None:
     setup = Setup()
-    record = setup.maker.record()
-    setup.take(record)
+    taken = setup.take(setup.maker.record())
     assert setup.intake.next_deadline_ms(500) == 500
     assert setup.intake.take_expired(499, 500) == []
-    assert setup.intake.take_expired(500, 500) == [record]
+    assert setup.intake.take_expired(500, 500) == taken
 
 
 def test_a_record_for_a_partition_that_is_gone_fails() -> None:
@@ -170,9 +174,12 @@ def test_a_flush_between_records_parts_those_before_it_from_those_after_it() -> 
     setup.learn(topic("t", leader(0, 1)))
     before, after = [setup.maker.record() for _ in range(3)], setup.maker.record()
     mark = FlushMark(Timer(setup.clock, 1000), Flag())
-    setup.intake.take([*before, mark, after], lambda _: setup.deliveries.flush(mark))
+    setup.other = lambda _: setup.deliveries.flush(mark)
+    taken = setup.take(*before, mark, after)
     assert setup.deliveries.outstanding == 4
-    setup.deliveries.finish(before, Outcome())
+    first = taken[0]
+    assert isinstance(first, RecordRun)
+    setup.deliveries.finish([first], Outcome())
     assert mark.is_done
     assert setup.deliveries.outstanding == 1
 

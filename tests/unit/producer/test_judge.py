@@ -169,8 +169,8 @@ def test_a_batch_that_fails_for_good_with_others_on_their_way_leaves_a_gap_that_
 
 def test_pieces_of_a_batch_that_is_too_large_go_before_those_behind_it_with_the_numbers_of_their_records() -> None:
     setup = idempotent(batch_size=400)
-    whole = [setup.add(b"%d" % number + bytes(60), size_bytes=143) for number in range(4)]
-    behind = [setup.add(b"%d" % number + bytes(60), size_bytes=143) for number in range(4, 8)]
+    whole = [setup.add(b"%d" % number + bytes(60)) for number in range(4)]
+    behind = [setup.add(b"%d" % number + bytes(60)) for number in range(4, 8)]
     setup.run()
     sent, setup.network.sent = setup.network.sent, []
     assert [numbers(each)[2] for each in sent] == [1, 5]
@@ -193,7 +193,7 @@ def test_pieces_of_a_batch_that_is_too_large_go_before_those_behind_it_with_the_
 def test_what_was_called_out_of_order_waits_for_all_pieces_of_the_batch_before_it() -> None:
     setup = idempotent(batch_size=400)
     for number in range(8):
-        setup.add(b"%d" % number + bytes(60), size_bytes=143)
+        setup.add(b"%d" % number + bytes(60))
     setup.run()
     sent, setup.network.sent = setup.network.sent, []
     sent[0].answer(response(said(ErrorCode.MESSAGE_TOO_LARGE)))
@@ -364,10 +364,10 @@ def test_no_batch_overtakes_one_that_the_old_leader_still_has(idempotence: bool,
 def test_records_that_expire_in_a_batch_with_others_behind_it_on_their_way_may_still_be_written() -> None:
     """The batch has to go as it is, or the numbers behind it would be wrong: so their fate is open."""
     setup = idempotent(request_timeout_ms=500, delivery_timeout_ms=1000, batch_size=230)
-    early = setup.add(b"early" + bytes(60), size_bytes=150)
+    early = setup.add(b"early" + bytes(60))
     setup.clock.advance(600)
-    late = setup.add(b"late" + bytes(60), size_bytes=150)
-    setup.add(b"behind" + bytes(60), size_bytes=150)
+    late = setup.add(b"late" + bytes(60))
+    setup.add(b"behind" + bytes(60))
     setup.run()
     sent, setup.network.sent = setup.network.sent, []
     assert len(sent) == 2

@@ -2,9 +2,11 @@ import pytest
 
 from kctl.client.clock import ManualClock, Timer
 from kctl.client.errors import FlushTimeout, IllegalStateError, KafkaError, ResultTimeout
-from kctl.client.producer.mailbox import LOOP_GRACE_MS, CloseMark, FlushMark, WatchFuture
+from kctl.client.producer.future import NO_PARTITION, SendFuture
+from kctl.client.producer.mailbox import LOOP_GRACE_MS, CloseMark, FlushMark, Posted, WatchFuture
+from kctl.client.producer.record_run import RecordRun
 from kctl.client.seams import Waiter
-from tests.unit.producer.records import Flag, Maker, NoDriver, mailbox
+from tests.unit.producer.records import Flag, Maker, NoDriver, mailbox, values_of
 
 
 def test_one_wake_up_for_all_that_is_posted_while_the_loop_sleeps() -> None:
@@ -14,7 +16,7 @@ def test_one_wake_up_for_all_that_is_posted_while_the_loop_sleeps() -> None:
     box.post(maker.record())
     assert wakes == []
     assert not box.may_sleep()  # there is something to take first
-    assert box.take() is not None
+    assert len(box.take_some(10)) == 1
     assert box.may_sleep()
     for _ in range(3):
         box.post(maker.record())
@@ -24,13 +26,48 @@ def test_one_wake_up_for_all_that_is_posted_while_the_loop_sleeps() -> None:
     assert len(wakes) == 1
 
 
-def test_events_come_out_in_the_order_they_went_in() -> None:
+def test_events_come_out_in_order_with_records_of_one_topic_partition_and_instant_as_a_run() -> None:
     clock = ManualClock()
     box, maker = mailbox(clock), Maker(clock)
-    records = [maker.record() for _ in range(3)]
-    for record in records:
-        box.post(record)
-    assert [box.take() for _ in range(4)] == [*records, None]
+    mark = FlushMark(Timer(clock, 500), Flag())
+    columns = maker.run([b"7", b"8"])
+
+    def record(value: bytes, topic: str = "t", partition: int = NO_PARTITION) -> SendFuture:
+        return maker.record(value, topic=topic, partition=partition)
+
+    posted: list[Posted] = [
+        record(b"0"),
+        record(b"1"),
+        mark,
+        record(b"2"),
+        record(b"3", "u"),
+        record(b"4", "u", 1),
+        columns,
+    ]
+    for event in posted:
+        box.post(event)
+    clock.advance(1)
+    box.post(record(b"9"))
+    first = box.take_some(7)
+    taken = [event.rows.values if isinstance(event, RecordRun) else event for event in first]
+    assert taken == [[b"0", b"1"], mark, [b"2"], [b"3"], [b"4"], [b"7", b"8"]]
+    assert first[-1] is columns
+    assert [run.topic_partition for run in first if isinstance(run, RecordRun)] == [
+        ("t", NO_PARTITION), ("t", NO_PARTITION), ("u", NO_PARTITION), ("u", 1), ("t", NO_PARTITION)
+    ]  # fmt: skip
+    box.post(record(b"10"))
+    assert [values_of(run) for run in box.take_some(7) if isinstance(run, RecordRun)] == [[b"9", b"10"]]
+    assert box.take_some(7) == []
+
+
+def test_records_of_two_instants_are_two_runs() -> None:
+    clock = ManualClock()
+    box, maker = mailbox(clock), Maker(clock)
+    for _ in range(2):
+        box.post(maker.record())
+        clock.advance(1)
+    runs = box.take_some(10)
+    assert [run.created_at_ms for run in runs if isinstance(run, RecordRun)] == [0, 1]
 
 
 def test_a_loop_that_is_held_up_costs_the_grace_and_no_more() -> None:
@@ -75,7 +112,7 @@ def test_nobody_waits_for_a_loop_that_has_ended() -> None:
     with pytest.raises(IllegalStateError):
         box.ask(FlushMark(Timer(clock, 500), Flag()))
     assert clock.now_ms() == 0
-    assert box.take() is None
+    assert box.take_some(1) == []
 
 
 def test_waiting_for_a_future_asks_the_loop_to_tell() -> None:
@@ -84,7 +121,7 @@ def test_waiting_for_a_future_asks_the_loop_to_tell() -> None:
     record = maker.record()
     with pytest.raises(ResultTimeout, match=r"70 ms of 70 ms"):
         box.wait_for(record, 70)
-    event = box.take()
+    (event,) = box.take_some(10)
     assert isinstance(event, WatchFuture)
     assert event.future is record
 
@@ -98,6 +135,6 @@ def test_a_close_overtakes_everything_and_keeps_the_loop_awake() -> None:
     assert box.take_close() == CloseMark(5, 5)
     assert box.take_close() is None
     was_empty = box.is_empty
-    box.take()
+    box.take_some(1)
     box.post_close(CloseMark(4, 4))
     assert (was_empty, box.is_empty, box.may_sleep()) == (False, True, False)

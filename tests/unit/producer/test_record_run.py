@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 from kctl.client.clock import ManualClock
 from kctl.client.errors import DeliveryTimeout, UndeliveredError
 from kctl.client.producer.accumulator import Accumulator
-from kctl.client.producer.future import NO_PARTITION, Outcome
+from kctl.client.producer.future import NO_PARTITION, ColumnsFuture, Outcome
 from kctl.client.producer.metrics import ProducerCounters
 from kctl.client.producer.partition_queue import PartitionQueue
 from kctl.client.producer.record import MEMORY_OVERHEAD_BYTES
-from kctl.client.producer.record_run import ColumnsFuture, RecordRun
-from kctl.client.records import decode_batches
-from tests.unit.producer.records import Maker, config, mailbox
+from kctl.client.producer.record_run import RecordRun
+from kctl.client.records import Rows, decode_batches
+from tests.unit.producer.records import Maker, config, mailbox, values_of
 
 LATE = DeliveryTimeout("waiting", timeout_ms=1, elapsed_ms=1)
 
@@ -22,11 +22,7 @@ def run_of(values: list[bytes | None], partition: int = 0, **columns: list[bytes
     size_bytes = sum(MEMORY_OVERHEAD_BYTES + len(value or b"") for value in values)
     size_bytes += sum(len(key or b"") for key in columns.get("keys", []))
     future = ColumnsFuture(mailbox(ManualClock()), "t", len(values))
-    return RecordRun(future, partition, values, columns.get("keys"), None, None, None, 7, 0, size_bytes)
-
-
-def values_of(run: RecordRun) -> list[bytes | None]:
-    return run.values[run.first : run.end]
+    return RecordRun("t", partition, Rows(values, columns.get("keys"), timestamp_ms=7), future, 0, size_bytes)
 
 
 def sizes(*runs: RecordRun) -> list[int]:
@@ -49,7 +45,7 @@ def test_rows_are_shared_out_in_their_order() -> None:
         0: [b"1", b"4"],
         1: [b"5"],
     }
-    assert [part.keys for part in parts] == [[b"k0", b"k2", b"k3"], [b"k1", b"k4"], [b"k5"]]
+    assert [part.rows.keys for part in parts] == [[b"k0", b"k2", b"k3"], [b"k1", b"k4"], [b"k5"]]
     assert sum(part.size_bytes for part in parts) == run.size_bytes
 
 
@@ -77,13 +73,16 @@ class Setup:
     def __init__(self, batch_size: int) -> None:
         self.maker = Maker(ManualClock())
         self.accumulator = Accumulator(config(batch_size=batch_size), ProducerCounters())
-        self.queue: PartitionQueue = self.accumulator.opened("t", 0)
+
+    @property
+    def queue(self) -> PartitionQueue:
+        return self.accumulator.queues("t")[0]
 
     def frozen(self) -> list[list[bytes | None]]:
         """All that waits, as batches hold it."""
         self.queue.sequence.adopt(7, 0)
         found = []
-        while self.queue.records:
+        while self.queue.runs:
             batch = self.accumulator.freeze(self.queue)
             found.append(read(batch.data))
             assert batch.record_count == len(found[-1])
@@ -107,18 +106,18 @@ def test_batches_are_the_same_whether_rows_come_singly_or_in_runs(counts: list[i
         number += len(values)
         for value in values:
             assert value is not None
-            singly.accumulator.add(singly.maker.record(value, partition=0))
+            singly.accumulator.add(singly.maker.sent(value, partition=0))
         if count:
             mixed.accumulator.add(mixed.maker.run(values, partition=0))
         else:
-            mixed.accumulator.add(mixed.maker.record(values[0] or b"", partition=0, size_bytes=MEMORY_OVERHEAD_BYTES))
+            mixed.accumulator.add(mixed.maker.sent(values[0] or b"", partition=0))
     assert mixed.queue.queued_count == singly.queue.queued_count == number
     assert mixed.frozen() == singly.frozen()
     for batch in mixed.queue.batches:
         at = 0
-        for record in batch.records:
-            assert record.offset_in_batch == at
-            at += record.count
+        for run in batch.runs:
+            assert run.offset_in_batch == at
+            at += run.count
 
 
 def test_a_run_in_a_batch_that_is_too_large_is_split_with_it() -> None:
@@ -134,16 +133,16 @@ def test_a_run_in_a_batch_that_is_too_large_is_split_with_it() -> None:
     assert [piece.base_sequence for piece in pieces] == [
         sum(earlier.record_count for earlier in pieces[:at]) for at in range(len(pieces))
     ]
-    assert sum(record.size_bytes for piece in pieces for record in piece.records) == sizes(run_of(values))[0]
+    assert sum(run.size_bytes for piece in pieces for run in piece.runs) == sizes(run_of(values))[0]
 
 
 def test_a_run_that_has_expired_in_a_batch_stays_expired_when_the_batch_is_split() -> None:
     setup = Setup(16_000)
     setup.accumulator.add(run_of([bytes(100)] * 20))
-    setup.accumulator.add(setup.maker.record(bytes(100), partition=0))
+    setup.accumulator.add(setup.maker.sent(bytes(100), partition=0))
     setup.queue.sequence.adopt(7, 3)
     whole = setup.accumulator.freeze(setup.queue)
-    whole.records[0].outcome = Outcome(LATE)
+    whole.runs[0].outcome = Outcome(LATE)
     setup.accumulator.split(setup.queue, whole)
     pending = [record for batch in setup.queue.batches for record in batch.pending()]
     assert [record.count for record in pending] == [1]

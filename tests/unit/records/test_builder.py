@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kctl.client.errors import LocalProtocolError
-from kctl.client.records import BATCH_OVERHEAD_BYTES, BatchReader, Header, RecordBatchBuilder
+from kctl.client.records import BATCH_OVERHEAD_BYTES, BatchReader, Header, RecordBatchBuilder, Rows
 from tests.unit.records.handmade import batch, record
 
 Row = tuple[bytes | None, bytes | None, list[tuple[str, bytes | None]], int]
@@ -160,7 +160,7 @@ def test_rows_at_once_are_what_they_are_one_by_one(
         if singly.try_append(row_key, value, more, timestamp if has_times else 7) is None:
             break
         taken += 1
-    values = [value for _, value, _, _ in data]
-    assert at_once.try_append_rows(keys, values, headers, times, 7, first, len(data)) == taken
+    columns = Rows([value for _, value, _, _ in data], keys, headers, None, times, 7)
+    assert at_once.try_append_rows(columns, first, len(data)) == taken
     assert at_once.build() == singly.build()
     assert at_once.record_count == taken + 1

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kctl.client.records._hot.murmur2 import partition_of_key, partitions_of_keys
-from kctl.client.records._hot.rows import checked_timestamps, cut_rows, rows_bytes
+from kctl.client.records._hot.rows import Rows, check_contents, checked_timestamps
 
 contents = st.none() | st.binary(max_size=30)
 columns = st.lists(st.tuples(contents, contents, st.integers(0, 20)), max_size=30)
@@ -18,11 +18,12 @@ def test_runs_are_as_long_as_there_is_room(
     values = [value for value, _, _ in data]
     keys = [key for _, key, _ in data] if full else None
     headers_bytes = [size for _, _, size in data] if full else None
-    cuts, largest, largest_bytes = cut_rows(values, keys, headers_bytes, 9, room, most)
+    rows = Rows(values, keys, None, headers_bytes)
+    cuts, largest, largest_bytes = rows.cut(9, room, most)
     first = 0
-    sizes = [rows_bytes(values, keys, headers_bytes, at, at + 1, 9) for at in range(len(data))]
+    sizes = [rows.size_bytes(at, at + 1, 9) for at in range(len(data))]
     for end, size_bytes in cuts:
-        assert size_bytes == sum(sizes[first:end]) == rows_bytes(values, keys, headers_bytes, first, end, 9)
+        assert size_bytes == sum(sizes[first:end]) == rows.size_bytes(first, end, 9)
         assert end - first == 1 or size_bytes <= room
         assert end - first <= most
         assert end == len(data) or end - first == most or size_bytes + sizes[end] > room, "the next row has room"
@@ -32,18 +33,31 @@ def test_runs_are_as_long_as_there_is_room(
     assert not data or sizes.index(largest_bytes) == largest
 
 
-@pytest.mark.parametrize(
-    ("values", "keys", "said"),
-    [
-        ([b"", "text"], None, "row 1: value must be bytes or None, not str"),
-        ([None, b"", b""], [None, b"", 7], "row 2: key must be bytes or None, not int"),
-    ],
-)
-def test_the_first_entry_that_no_record_can_have_is_named(
-    values: list[object], keys: list[object] | None, said: str
+@given(columns, st.integers(0, 80), st.integers(0, 5))
+def test_rows_that_fill_a_room_end_with_the_one_that_uses_it_up(
+    data: list[tuple[bytes | None, bytes | None, int]], room: int, first: int
 ) -> None:
-    with pytest.raises(TypeError, match=said):
-        cut_rows(values, keys, None, 9, 1000, 1000)
+    rows = Rows([value for value, _, _ in data], [key for _, key, _ in data], None, [size for _, _, size in data])
+    first = min(first, len(data))
+    count = rows.count_filling(first, len(data), 9, room)
+    if count:
+        assert rows.size_bytes(first, first + count - 1, 9) < max(room, 1)
+    assert first + count == len(data) or rows.size_bytes(first, first + count, 9) >= room
+
+
+def test_copied_and_selected_rows_keep_their_columns_together() -> None:
+    rows = Rows([b"0", b"1", None], [None, b"k", b"l"], [(), (("h", b""),), ()], [0, 11, 0], [5, 6, 7])
+    copy, chosen = rows.copied(1, 3), rows.selected([2, 0])
+    assert (copy.values, copy.keys, copy.headers) == ([b"1", None], [b"k", b"l"], [(("h", b""),), ()])
+    assert (copy.headers_bytes, copy.timestamps_ms) == ([11, 0], [6, 7])
+    assert (chosen.values, chosen.keys, chosen.headers) == ([None, b"0"], [b"l", None], [(), ()])
+    assert (chosen.headers_bytes, chosen.timestamps_ms) == ([0, 0], [7, 5])
+
+
+@pytest.mark.parametrize("contents", [[b"", "text"], [None, 7, "x"]])
+def test_the_first_entry_that_no_record_can_have_is_named(contents: list[object]) -> None:
+    with pytest.raises(TypeError, match=f"row 1: key must be bytes or None, not {type(contents[1]).__name__}"):
+        check_contents(contents, "key")
 
 
 @pytest.mark.parametrize("bad", [-1, 2**63 - 1, 2**70, "now", 1.5])
@@ -59,5 +73,5 @@ def test_a_row_without_a_timestamp_is_of_now() -> None:
 @given(st.lists(contents, max_size=20), st.integers(1, 50))
 def test_each_key_chooses_for_itself(keys: list[bytes | None], count: int) -> None:
     alone = [-1 if key is None else partition_of_key(key, count) for key in keys]
-    assert partitions_of_keys(keys, 0, len(keys), count, -1) == alone
+    assert Rows(keys, keys).partitions(0, len(keys), count, -1) == alone
     assert partitions_of_keys(keys, len(keys) // 2, len(keys), count, -1) == alone[len(keys) // 2 :]

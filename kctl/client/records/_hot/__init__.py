@@ -11,7 +11,7 @@ from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
-MODULES = ("varint", "record", "cursor", "conditions", "exits", "columns", "builder", "rows", "murmur2")
+MODULES = ("varint", "record", "cursor", "conditions", "exits", "columns", "murmur2", "rows", "builder")
 """Each imports only those before it; setup.py compiles the same list."""
 
 

@@ -13,14 +13,13 @@ from typing import Final, final
 from kctl.client.errors import LocalProtocolError, RecordTooLargeError
 from kctl.client.records._hot.native_types import i64, mypyc_attr
 from kctl.client.records._hot.record import Header
+from kctl.client.records._hot.rows import TIMESTAMP_END_MS, Rows
 from kctl.client.records._hot.varint import varint
 from kctl.client.records.batch import BATCH_OVERHEAD_BYTES, TRANSACTIONAL, encode_batch
 from kctl.client.records.compression import CODEC_IDS, compress
 
 MAX_RECORD_BYTES: Final = (1 << 31) - 1 - 49
 """A batch's length field has 31 bits and counts 49 bytes of header."""
-TIMESTAMP_END_MS: Final = (1 << 63) - 1
-"""Timestamps are less: then the distance of any two of them, -1 included, has 64 bits."""
 _NULL: Final = b"\x01"
 _ZERO: Final = b"\x00"
 _SMALL_TIMES: Final[list[bytes]] = [_ZERO + varint(number) for number in range(2048)]
@@ -191,27 +190,18 @@ class RecordBatchBuilder:
             self.max_timestamp_ms = timestamp_ms
         return number
 
-    def try_append_rows(
-        self,
-        keys: list[bytes | None] | None,
-        values: list[bytes | None],
-        headers: list[Sequence[Header]] | None,
-        timestamps_ms: list[int] | None,
-        timestamp_ms: i64,
-        first: i64,
-        end: i64,
-    ) -> int:
-        """Append the rows from `first` on, up to before `end`, while there is room; how many of them that were.
+    def try_append_rows(self, rows: Rows, first: i64, end: i64) -> int:
+        """Append the rows from `first` on, up to before `end`, while there is room; return how many.
 
-        Args: timestamp_ms: of every row, where there are no `timestamps_ms`.
         Raises: as try_append().
         """
+        values, keys, headers, timestamps_ms = rows.values, rows.keys, rows.headers, rows.timestamps_ms
         for at in range(first, end):
             position = self.try_append(
                 None if keys is None else keys[at],
                 values[at],
                 () if headers is None else headers[at],
-                timestamp_ms if timestamps_ms is None else timestamps_ms[at],
+                rows.timestamp_ms if timestamps_ms is None else timestamps_ms[at],
             )
             if position is None:
                 return at - first

@@ -1,4 +1,4 @@
-"""Rows: many records of one partition as columns, checked, measured and cut before any of them is encoded.
+"""Rows: records of one partition, or still without one, as columns; checked, measured and divided before encoding.
 
 Owns what a column may hold and where a run of rows ends. The encoding is builder.py's; what memory means is the
 producer's. Shown by tests/unit/records/test_rows.py.
@@ -6,90 +6,144 @@ producer's. Shown by tests/unit/records/test_rows.py.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final, final
 
-from kctl.client.records._hot.builder import TIMESTAMP_END_MS
-from kctl.client.records._hot.native_types import i64
+from kctl.client.records._hot.murmur2 import partitions_of_keys
+from kctl.client.records._hot.native_types import i64, mypyc_attr
+from kctl.client.records._hot.record import Header
 
-
-def rows_bytes(
-    values: list[bytes | None],
-    keys: list[bytes | None] | None,
-    headers_bytes: list[int] | None,
-    first: i64,
-    end: i64,
-    overhead_bytes: i64,
-) -> int:
-    """Return what the rows from `first` to before `end` take, with so much for each beside its contents."""
-    total_bytes: i64 = (end - first) * overhead_bytes
-    for at in range(first, end):
-        value = values[at]
-        if value is not None:
-            total_bytes += len(value)
-        if keys is not None:
-            key = keys[at]
-            if key is not None:
-                total_bytes += len(key)
-        if headers_bytes is not None:
-            total_bytes += headers_bytes[at]
-    return total_bytes
+TIMESTAMP_END_MS: Final = (1 << 63) - 1
+"""Timestamps are less: then the distance of any two of them, -1 included, has 64 bits."""
 
 
-def cut_rows(
-    values: list[Any],
-    keys: list[Any] | None,
-    headers_bytes: list[int] | None,
-    overhead_bytes: i64,
-    room_bytes: i64,
-    most_rows: i64,
-) -> tuple[list[tuple[int, int]], int, int]:
-    """Return where runs of rows end, so that each has at most `room_bytes`, or one row, and at most `most_rows`.
+@final
+@mypyc_attr(acyclic=True)
+class Rows:
+    """Columns of one length.
 
-    Args: overhead_bytes: what a row takes beside its contents.
-    Returns: (end, bytes) of each run; the number and the bytes of the first of the largest rows, -1 without rows.
-    Raises: TypeError: an entry is not bytes or None; it is named.
+    Args:
+        keys, headers: None: no row has one.
+        headers_bytes: the most that the headers of each row take; None without headers.
+        timestamps_ms: of each row; None: all have `timestamp_ms`.
     """
-    cuts: list[tuple[int, int]] = []
-    run_bytes: i64 = 0
-    run_first: i64 = 0
-    largest: i64 = -1
-    largest_bytes: i64 = -1
-    for at in range(len(values)):
-        size_bytes = overhead_bytes + _content_bytes(values[at], at, "value")
-        if keys is not None:
-            size_bytes += _content_bytes(keys[at], at, "key")
-        if headers_bytes is not None:
-            size_bytes += headers_bytes[at]
-        if (run_bytes + size_bytes > room_bytes and at > run_first) or at - run_first >= most_rows:
-            cuts.append((at, run_bytes))
-            run_bytes, run_first = 0, at
-        run_bytes += size_bytes
-        if size_bytes > largest_bytes:
-            largest, largest_bytes = at, size_bytes
-    if len(values) > run_first:
-        cuts.append((len(values), run_bytes))
-    return cuts, largest, largest_bytes
+
+    __slots__ = ("headers", "headers_bytes", "keys", "timestamp_ms", "timestamps_ms", "values")
+
+    def __init__(
+        self,
+        values: list[bytes | None],
+        keys: list[bytes | None] | None = None,
+        headers: list[Sequence[Header]] | None = None,
+        headers_bytes: list[int] | None = None,
+        timestamps_ms: list[int] | None = None,
+        timestamp_ms: i64 = -1,
+    ) -> None:
+        self.values = values
+        self.keys = keys
+        self.headers = headers
+        self.headers_bytes = headers_bytes
+        self.timestamps_ms = timestamps_ms
+        self.timestamp_ms = timestamp_ms
+
+    def size_bytes(self, first: i64, end: i64, overhead_bytes: i64) -> int:
+        """Return what the rows from `first` to before `end` take, with `overhead_bytes` beside the contents of each."""
+        total_bytes: i64 = 0
+        for at in range(first, end):
+            total_bytes += overhead_bytes + self._content_bytes(at)
+        return total_bytes
+
+    def count_filling(self, first: i64, end: i64, overhead_bytes: i64, room_bytes: i64) -> int:
+        """Return how many rows from `first` on use the room up, the last of them perhaps more than that."""
+        for at in range(first, end):
+            room_bytes -= overhead_bytes + self._content_bytes(at)
+            if room_bytes <= 0:
+                return at + 1 - first
+        return end - first
+
+    def _content_bytes(self, at: i64) -> i64:
+        value = self.values[at]
+        size_bytes: i64 = 0 if value is None else len(value)
+        if self.keys is not None:
+            key = self.keys[at]
+            if key is not None:
+                size_bytes += len(key)
+        if self.headers_bytes is not None:
+            size_bytes += self.headers_bytes[at]
+        return size_bytes
+
+    def partitions(self, first: i64, end: i64, partition_count: i64, other: int) -> list[int]:
+        """Return the partition that the key of each row chooses; `other` for rows without a key."""
+        if self.keys is None:
+            return [other] * (end - first)
+        return partitions_of_keys(self.keys, first, end, partition_count, other)
+
+    def copied(self, first: int, end: int) -> Rows:
+        """Return the rows from `first` to before `end` with their own columns."""
+        return Rows(
+            self.values[first:end],
+            None if self.keys is None else self.keys[first:end],
+            None if self.headers is None else self.headers[first:end],
+            None if self.headers_bytes is None else self.headers_bytes[first:end],
+            None if self.timestamps_ms is None else self.timestamps_ms[first:end],
+            self.timestamp_ms,
+        )
+
+    def selected(self, rows: list[int]) -> Rows:
+        """Return the rows with these numbers, in this order."""
+        return Rows(
+            [self.values[row] for row in rows],
+            None if self.keys is None else [self.keys[row] for row in rows],
+            None if self.headers is None else [self.headers[row] for row in rows],
+            None if self.headers_bytes is None else [self.headers_bytes[row] for row in rows],
+            None if self.timestamps_ms is None else [self.timestamps_ms[row] for row in rows],
+            self.timestamp_ms,
+        )
+
+    def cut(self, overhead_bytes: i64, room_bytes: i64, most_rows: i64) -> tuple[list[tuple[int, int]], int, int]:
+        """Return where runs of rows end, so that each has at most `room_bytes`, or one row, and at most `most_rows`.
+
+        Args: overhead_bytes: what a row takes beside its contents.
+        Returns: (end, bytes) of each run; the number and the bytes of the first of the largest rows, -1 without rows.
+        """
+        cuts: list[tuple[int, int]] = []
+        run_bytes: i64 = 0
+        run_first: i64 = 0
+        largest: i64 = -1
+        largest_bytes: i64 = -1
+        count: i64 = len(self.values)
+        for at in range(count):
+            size_bytes = overhead_bytes + self._content_bytes(at)
+            if (run_bytes + size_bytes > room_bytes and at > run_first) or at - run_first >= most_rows:
+                cuts.append((at, run_bytes))
+                run_bytes, run_first = 0, at
+            run_bytes += size_bytes
+            if size_bytes > largest_bytes:
+                largest, largest_bytes = at, size_bytes
+        if count > run_first:
+            cuts.append((count, run_bytes))
+        return cuts, largest, largest_bytes
 
 
-def _content_bytes(content: object, row: i64, what: str) -> i64:
-    if content is None:
-        return 0
-    if not isinstance(content, bytes):
-        raise TypeError(f"row {row}: {what} must be bytes or None, not {type(content).__name__}")
-    return len(content)
+def check_contents(contents: list[Any], what: str) -> None:
+    """Raise TypeError for an entry of a column of keys or values that is neither bytes nor None; it is named."""
+    for at in range(len(contents)):
+        content = contents[at]
+        if content is not None and not isinstance(content, bytes):
+            raise TypeError(f"row {at}: {what} must be bytes or None, not {type(content).__name__}")
 
 
-def checked_timestamps(timestamps_ms: list[Any], now_ms: int) -> list[int]:
+def checked_timestamps(timestamps_ms: Sequence[Any], now_ms: int) -> list[int]:
     """Return the timestamps; now for None.
 
     Raises: ValueError: no record can have it; it is named.
     """
     found: list[int] = []
-    for at, given in enumerate(timestamps_ms):
+    for given in timestamps_ms:
         if given is None:
             found.append(now_ms)
         elif isinstance(given, int) and 0 <= given < TIMESTAMP_END_MS:
             found.append(given)
         else:
-            raise ValueError(f"row {at}: timestamp_ms must be milliseconds since the epoch, not {given!r}")
+            raise ValueError(f"row {len(found)}: timestamp_ms must be milliseconds since the epoch, not {given!r}")
     return found

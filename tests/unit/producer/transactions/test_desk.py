@@ -22,7 +22,7 @@ class Desk:
         self.desk = TransactionDesk(name, self.clock, NoDriver(self.clock), self.mailbox)
 
     def posted(self) -> TransactionCall:
-        event = self.mailbox.take()
+        (event,) = self.mailbox.take_some(1)
         assert isinstance(event, TransactionCall)
         return event
 
