@@ -12,10 +12,11 @@ from kctl.client.admin.group_values import (
     MemberDescription,
     MemberToRemove,
 )
-from kctl.client.admin.offsets import EARLIEST, LATEST, MAX_TIMESTAMP, ListedOffset
+from kctl.client.admin.offsets import EARLIEST, LATEST, MAX_TIMESTAMP
 from kctl.client.admin.results import Results
 from kctl.client.admin.topics import CreatedTopic, NewTopic, TopicListing
 from kctl.client.committed_offset import OffsetAndMetadata
+from kctl.client.requests.list_offsets import OffsetAndTimestamp
 
 __all__ = [
     "EARLIEST",
@@ -27,11 +28,11 @@ __all__ = [
     "GroupDescription",
     "GroupList",
     "GroupListing",
-    "ListedOffset",
     "MemberDescription",
     "MemberToRemove",
     "NewTopic",
     "OffsetAndMetadata",
+    "OffsetAndTimestamp",
     "Results",
     "TopicListing",
 ]

@@ -21,7 +21,7 @@ from kctl.client.admin import (
 from kctl.client.admin.call import Call
 from kctl.client.admin.cluster_description import ClusterDescription
 from kctl.client.admin.group_values import GroupDescription, GroupList, MemberToRemove
-from kctl.client.admin.offsets import ISOLATION_LEVELS, ListedOffset, OffsetsQuestion
+from kctl.client.admin.offsets import OffsetsQuestion
 from kctl.client.admin.results import Results
 from kctl.client.admin.topics import CreatedTopic, NewTopic, TopicListing
 from kctl.client.clock import to_timeout_ms
@@ -33,6 +33,7 @@ from kctl.client.errors import IllegalStateError
 from kctl.client.events import EventSink, ignore_events
 from kctl.client.lifetime import follow_forks, forked_error, warn_unclosed
 from kctl.client.network.system import has_threads, system_runtime
+from kctl.client.requests.list_offsets import ISOLATION_LEVELS, OffsetAndTimestamp
 from kctl.client.requests.retry import retry_backoff
 from kctl.client.seams import Runtime
 
@@ -123,7 +124,7 @@ class Admin:
         *,
         isolation_level: str = "read_uncommitted",
         timeout: Timeout = None,
-    ) -> Results[TopicPartition, ListedOffset]:
+    ) -> Results[TopicPartition, OffsetAndTimestamp]:
         """Return one offset of each partition.
 
         Args:
@@ -136,7 +137,7 @@ class Admin:
         for key, spec in specs.items():
             if spec < offsets.MAX_TIMESTAMP:
                 raise ValueError(f"{key.topic}-{key.partition}: {spec} is neither a time nor one of the named places")
-        question = OffsetsQuestion(self._call("listing offsets", timeout), specs, ISOLATION_LEVELS[isolation_level])
+        question = OffsetsQuestion(self._call("listing offsets", timeout), specs, isolation_level)
         return question.run()
 
     # --- groups -------------------------------------------------------------------------------------------------------

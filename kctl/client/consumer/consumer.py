@@ -18,7 +18,7 @@ from kctl.client.consumer.application_side import ApplicationSide
 from kctl.client.consumer.chunk import MAX_OFFSET, FetchedChunk
 from kctl.client.consumer.closing import DEFAULT_CLOSE_TIMEOUT_MS, CloseResult, OnClose
 from kctl.client.consumer.delivery import PollResult
-from kctl.client.consumer.events import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, OffsetAndTimestamp
+from kctl.client.consumer.events import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kctl.client.consumer.group_events import NO_IDS, GroupMetadata, OffsetAndMetadata, Subscribe
 from kctl.client.consumer.group_side import GroupSide, OnCommit, checked_offsets
 from kctl.client.consumer.lookups import OffsetLookup
@@ -32,6 +32,7 @@ from kctl.client.lifetime import warn_unclosed
 from kctl.client.network.system import has_threads, system_runtime
 from kctl.client.records import Record
 from kctl.client.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES
+from kctl.client.requests.list_offsets import OffsetAndTimestamp
 from kctl.client.seams import Runtime
 
 if TYPE_CHECKING:

@@ -16,18 +16,11 @@ from kctl.client.consumer.group_events import CommittedAnswer, GroupToApplicatio
 from kctl.client.consumer.waiting import WaitKind, WaitReason
 from kctl.client.errors import Account, KafkaError
 from kctl.client.events import ResetCause
+from kctl.client.requests.list_offsets import OffsetAndTimestamp
 
 EARLIEST_TIMESTAMP = -2
 LATEST_TIMESTAMP = -1
 """Timestamps that ListOffsets reads as the first and the next offset of a partition."""
-
-
-class OffsetAndTimestamp(NamedTuple):
-    """An offset found by time: the first record at or after what was asked, and that record's timestamp."""
-
-    offset: int
-    timestamp_ms: int
-    leader_epoch: int = NO_EPOCH
 
 
 # --- application to network -----------------------------------------------------------------------------------------

@@ -17,7 +17,6 @@ from kctl.client.consumer.events import (
     AskOffsets,
     AskTopics,
     LookupNews,
-    OffsetAndTimestamp,
     OffsetsAnswer,
     TopicsAnswer,
 )
@@ -25,6 +24,7 @@ from kctl.client.consumer.group_events import AskCommitted, CommittedAnswer, Off
 from kctl.client.consumer.network_link import NetworkLink
 from kctl.client.consumer.waiting import WaitReason
 from kctl.client.errors import KafkaError
+from kctl.client.requests.list_offsets import OffsetAndTimestamp
 
 if TYPE_CHECKING:
     from uuid import UUID

@@ -39,11 +39,11 @@ from kctl.client.consumer.farewell import COMMITTING, LEAVING, Farewell
 from kctl.client.consumer.group_desk import GroupDesk
 from kctl.client.consumer.group_events import AskCommitted, CommitSync, GroupToNetwork, GroupWaiting
 from kctl.client.consumer.managers import CallManager, FetchManager, OffsetsManager, RequestManager, TopicsManager
-from kctl.client.consumer.managers.leaders import Leaders
 from kctl.client.consumer.managers.telemetry import TelemetryManager
 from kctl.client.errors import CloseTimeout, KafkaError
 from kctl.client.events import PositionReset
 from kctl.client.network.in_flight import Outgoing
+from kctl.client.requests.leaders import Leaders
 from kctl.client.seams import Entropy, Waiter
 
 

@@ -3,6 +3,8 @@
 request.py           what a manager returns when it is polled: requests to send, and when to poll it again
 retry.py             the one table of what is retried, where, and after which pause
 find_coordinator.py  the FindCoordinator request and what its response says
+leaders.py           the leaders of partitions, as the metadata has them
+list_offsets.py      the ListOffsets request and what its response says
 coordinator.py       the coordinator of a group or a transactional.id, and the connections to it
 
 Nothing here waits or has a thread. The network threads of the consumer and the producer poll, and so does the private

@@ -152,7 +152,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a new topic is read under the name of the old one",
-        f"{_MANAGERS}/leaders.py",
+        "kctl/client/requests/leaders.py",
         "if topic_id in (NO_TOPIC_ID, known) or known == NO_TOPIC_ID:",
         "if True:",
     ),

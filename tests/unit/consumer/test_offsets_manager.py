@@ -7,13 +7,11 @@ from kctl.client.consumer.events import (
     LATEST_TIMESTAMP,
     AskOffsets,
     CallDone,
-    OffsetAndTimestamp,
     PartitionFailed,
     PositionResolved,
     ResolvePosition,
     Waiting,
 )
-from kctl.client.consumer.managers.leaders import Leaders
 from kctl.client.consumer.managers.offsets import OffsetsManager
 from kctl.client.errors import AuthenticationError, ConnectionLost, RemoteProtocolError
 from kctl.client.network.in_flight import Outgoing
@@ -23,6 +21,8 @@ from kctl.client.protocol.api.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
+from kctl.client.requests.leaders import Leaders
+from kctl.client.requests.list_offsets import OffsetAndTimestamp
 from tests.unit.consumer.fakes import T0, T1, T2, FakeClient, Reports, answer, chance, config, fail, topic
 
 

@@ -26,7 +26,6 @@ from kctl.client.consumer.managers.fetch_sessions import (
     all_have_ids,
 )
 from kctl.client.consumer.managers.fetch_state import Entry, FetchState, InFlight
-from kctl.client.consumer.managers.leaders import Leaders
 from kctl.client.consumer.managers.partition_news import PartitionNews
 from kctl.client.consumer.managers.position_check import PositionCheck
 from kctl.client.consumer.waiting import WaitKind
@@ -34,6 +33,7 @@ from kctl.client.errors import CorruptBatchError, KafkaError, NoProgressError
 from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.protocol.api.fetch import FetchRequest, FetchResponse, PartitionData
 from kctl.client.records import AbortedTransaction
+from kctl.client.requests.leaders import Leaders
 from kctl.client.requests.request import Poll
 from kctl.client.requests.retry import FETCH
 

@@ -14,9 +14,9 @@ from typing import NamedTuple
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import NO_TOPIC_ID, TopicPartition
-from kctl.client.consumer.managers.leaders import Leaders
 from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.protocol.api.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, ForgottenTopic
+from kctl.client.requests.leaders import Leaders
 from kctl.client.requests.request import Poll
 
 NO_SESSION = 0

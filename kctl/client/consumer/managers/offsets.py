@@ -16,30 +16,21 @@ from kctl.client.consumer.events import (
     AskOffsets,
     CallDone,
     LookupNews,
-    OffsetAndTimestamp,
     PartitionFailed,
     PositionResolved,
     ResolvePosition,
     ToApplication,
     Waiting,
 )
-from kctl.client.consumer.managers.leaders import Leaders, no_leader_reason
 from kctl.client.consumer.waiting import WaitKind, WaitReason
-from kctl.client.errors import BrokerError, KafkaError, RemoteProtocolError
+from kctl.client.errors import BrokerError, KafkaError
 from kctl.client.network.in_flight import Answer, Outgoing
-from kctl.client.protocol.api.list_offsets import (
-    ListOffsetsPartition,
-    ListOffsetsPartitionResponse,
-    ListOffsetsRequest,
-    ListOffsetsResponse,
-    ListOffsetsTopic,
-)
+from kctl.client.protocol.api.list_offsets import ListOffsetsResponse
+from kctl.client.requests.leaders import Leaders, no_leader_reason
+from kctl.client.requests.list_offsets import NOT_FOUND, OffsetAndTimestamp, list_offsets, offsets_in
 from kctl.client.requests.request import Poll, Progress
 from kctl.client.requests.retry import LIST_OFFSETS, retry_backoff
 
-NOT_FOUND = -1
-"""The offset in an answer when no record is at or after the timestamp."""
-READ_UNCOMMITTED = 0
 POSITIONS = 0
 """The `call_id` of queries for positions; real calls count from 1."""
 
@@ -74,7 +65,7 @@ class OpenCall:
         deadline_at_ms: int,
         queries: list[OffsetQuery],
         asked_at_version: int,
-        isolation_level: int,
+        isolation_level: str,
         *,
         is_background: bool = False,
     ) -> None:
@@ -98,7 +89,7 @@ class OffsetsManager:
         self._backoff = retry_backoff(config, chance)
         self._now_ms = 0
         """The instant of the latest poll."""
-        self._isolation_level = int(config.isolation_level == "read_committed")
+        self._isolation_level = config.isolation_level
         self._calls: dict[int, OpenCall] = {POSITIONS: OpenCall(FOREVER_MS, [], 0, self._isolation_level)}
         self._failed: dict[TopicPartition, OffsetQuery] = {}
         """The last failed look-up of each position: the next one continues its back-off."""
@@ -107,7 +98,7 @@ class OffsetsManager:
 
     def ask(self, question: AskOffsets) -> None:
         queries = [OffsetQuery(question.call_id, tp, timestamp_ms) for tp, timestamp_ms in question.timestamps]
-        isolation_level = READ_UNCOMMITTED if question.reads_uncommitted else self._isolation_level
+        isolation_level = "read_uncommitted" if question.reads_uncommitted else self._isolation_level
         self._calls[question.call_id] = OpenCall(
             question.deadline_at_ms,
             queries,
@@ -196,23 +187,11 @@ class OffsetsManager:
                 self._report(LookupNews(query.call_id, query.topic_partition, reason))
 
     def _request(
-        self, node_id: int, entries: list[tuple[OffsetQuery, PartitionInfo]], isolation_level: int, wanted_until_ms: int
+        self, node_id: int, entries: list[tuple[OffsetQuery, PartitionInfo]], isolation_level: str, wanted_until_ms: int
     ) -> Outgoing:
-        by_topic: dict[str, list[ListOffsetsPartition]] = {}
-        for query, info in entries:
+        for query, _ in entries:
             query.node_id = node_id
-            by_topic.setdefault(info.topic, []).append(
-                ListOffsetsPartition(
-                    partition_index=info.partition,
-                    current_leader_epoch=info.leader_epoch,
-                    timestamp=query.timestamp_ms,
-                )
-            )
-        request = ListOffsetsRequest(
-            replica_id=-1,
-            isolation_level=isolation_level,
-            topics=[ListOffsetsTopic(name=topic, partitions=partitions) for topic, partitions in by_topic.items()],
-        )
+        request = list_offsets([(info, query.timestamp_ms) for query, info in entries], isolation_level)
         queries = {query.topic_partition: query for query, _ in entries}
         return Outgoing(
             node_id,
@@ -229,27 +208,17 @@ class OffsetsManager:
         for query in open_queries.values():
             query.node_id = None
         if isinstance(answer.response, ListOffsetsResponse):
-            for topic in answer.response.topics:
-                for partition in topic.partitions:
-                    asked = open_queries.pop(TopicPartition(topic.name, partition.partition_index), None)
-                    if asked is not None:
-                        self._on_partition(asked, partition, answer.received_at_ms)
+            for tp, found in offsets_in(answer.response, answer.node_id).items():
+                asked = open_queries.pop(tp, None)
+                if asked is None:
+                    continue
+                if isinstance(found, KafkaError):
+                    self._on_error(asked, found, answer.received_at_ms)
+                else:
+                    self._on_found(asked, None if found.offset == NOT_FOUND else found)
         for tp, query in open_queries.items():
             left_out = broker_error(ErrorCode.UNKNOWN_SERVER_ERROR, f"ListOffsets of {tp}", "not in the answer")
             self._on_error(query, answer.error or left_out, answer.received_at_ms)
-
-    def _on_partition(self, query: OffsetQuery, partition: ListOffsetsPartitionResponse, now_ms: int) -> None:
-        if partition.error_code != 0:
-            what = f"ListOffsets of {query.topic_partition}"
-            self._on_error(query, broker_error(partition.error_code, what), now_ms)
-        elif partition.offset < NOT_FOUND:
-            text = f"ListOffsets of {query.topic_partition}: {partition.offset} is no offset"
-            self._on_error(query, RemoteProtocolError(text, api="ListOffsets", field="offset"), now_ms)
-        elif partition.offset == NOT_FOUND:
-            self._on_found(query, None)
-        else:
-            found = OffsetAndTimestamp(partition.offset, partition.timestamp, partition.leader_epoch)
-            self._on_found(query, found)
 
     def _on_found(self, query: OffsetQuery, found: OffsetAndTimestamp | None) -> None:
         tp = query.topic_partition

@@ -12,9 +12,9 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.events import PartitionFailed, ToApplication, Truncated, Waiting
 from kctl.client.consumer.managers.fetch_state import Entry, FetchState, InFlight
-from kctl.client.consumer.managers.leaders import Leaders, no_leader_reason
 from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import BrokerError, KafkaError
+from kctl.client.requests.leaders import Leaders, no_leader_reason
 from kctl.client.requests.retry import FETCH, retry_backoff
 
 LEAST_OVERDUE_MS = 500

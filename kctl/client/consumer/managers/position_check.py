@@ -13,7 +13,6 @@ from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import NO_EPOCH, PartitionInfo, TopicPartition
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.managers.fetch_state import Entry, FetchState
-from kctl.client.consumer.managers.leaders import Leaders
 from kctl.client.consumer.managers.partition_news import PartitionNews
 from kctl.client.consumer.waiting import WaitKind
 from kctl.client.network.in_flight import Answer, Outgoing
@@ -24,6 +23,7 @@ from kctl.client.protocol.api.offset_for_leader_epoch import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,
 )
+from kctl.client.requests.leaders import Leaders
 
 FIRST_VERSION_FOR_CONSUMERS = 3
 """Before it, the right to alter the cluster was asked for; Java leaves the check out, too."""

@@ -1,0 +1,69 @@
+"""ListOffsets: the request to one leader, and the offset or the error of each partition in the response. Pure.
+
+Shown by tests/unit/consumer/test_offsets_manager.py and tests/sim/admin/test_admin.py.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from kctl.client.broker_errors import broker_error
+from kctl.client.cluster import NO_EPOCH, PartitionInfo, TopicPartition
+from kctl.client.errors import KafkaError, RemoteProtocolError
+from kctl.client.protocol.api.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopic,
+)
+
+NOT_FOUND = -1
+"""The offset in a response when no record is at or after the timestamp."""
+ISOLATION_LEVELS = {"read_uncommitted": 0, "read_committed": 1}
+_CLIENT = -1
+"""The replica id of a client."""
+
+
+class OffsetAndTimestamp(NamedTuple):
+    """An offset found by timestamp; `timestamp_ms` is -1 where the broker does not report it.
+
+    The admin client reports the offset -1 where no record is at or after the timestamp.
+    """
+
+    offset: int
+    timestamp_ms: int
+    leader_epoch: int = NO_EPOCH
+
+
+def list_offsets(
+    timestamps: Iterable[tuple[PartitionInfo, int]], isolation_level: str, timeout_ms: int = 0
+) -> ListOffsetsRequest:
+    """Return the request to a leader for the offset of each partition at a timestamp."""
+    topics: dict[str, ListOffsetsTopic] = {}
+    for info, timestamp_ms in timestamps:
+        entry = ListOffsetsPartition(
+            partition_index=info.partition, current_leader_epoch=info.leader_epoch, timestamp=timestamp_ms
+        )
+        topics.setdefault(info.topic, ListOffsetsTopic(name=info.topic)).partitions.append(entry)
+    return ListOffsetsRequest(
+        replica_id=_CLIENT,
+        isolation_level=ISOLATION_LEVELS[isolation_level],
+        topics=list(topics.values()),
+        timeout_ms=timeout_ms,
+    )
+
+
+def offsets_in(response: ListOffsetsResponse, node_id: int) -> dict[TopicPartition, OffsetAndTimestamp | KafkaError]:
+    """Return the offset of each partition, as that node has it, or why there is none."""
+    found: dict[TopicPartition, OffsetAndTimestamp | KafkaError] = {}
+    for topic in response.topics:
+        for part in topic.partitions:
+            key = TopicPartition(topic.name, part.partition_index)
+            what = f"ListOffsets of {key} on node {node_id}"
+            if part.error_code:
+                found[key] = broker_error(part.error_code, what)
+            elif part.offset < NOT_FOUND:
+                text = f"{what}: {part.offset} is no offset"
+                found[key] = RemoteProtocolError(text, api="ListOffsets", field="offset")
+            else:
+                found[key] = OffsetAndTimestamp(part.offset, part.timestamp, part.leader_epoch)
+    return found
