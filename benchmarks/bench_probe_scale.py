@@ -16,11 +16,11 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from kctl.cli.probe.descriptors import allow_descriptors
 from kctl.client.cluster import Node
 from kctl.client.config import AdminConfig
 from kctl.client.errors import ConnectTimeout
 from kctl.client.events import Event
-from kctl.client.network.descriptors import allow_descriptors
 from kctl.client.network.system import system_runtime
 from kctl.client.probe.prober import Prober
 

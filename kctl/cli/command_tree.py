@@ -15,8 +15,7 @@ from kctl.cli.app import COMMANDS, HELP, root
 from kctl.cli.app import Argument as RootArgument
 from kctl.cli.options import DurationType, common_names
 from kctl.cli.settings import KNOWN
-from kctl.client.config.producer import Acks
-from kctl.client.config.property import Choice
+from kctl.client.config import Acks, Choice
 from kctl.grammar.durations import show_duration
 
 PROPERTY_OF_OPTION = {

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from kctl.cli.profiles.references import JAAS, Reference, escape, split_references
-from kctl.client.config.endpoints import read_bootstrap
+from kctl.client.config import read_bootstrap
 from kctl.client.errors import ConfigError
-from kctl.client.security.jaas import JaasEntry, read_jaas
+from kctl.client.security import JaasEntry, read_jaas
 
 if TYPE_CHECKING:
     from kctl.cli.settings import Setting

@@ -20,8 +20,7 @@ from kctl.cli.failures import SECRETS
 from kctl.cli.profiles.choice import FOR_OTHERS, Chosen, choose_profile
 from kctl.cli.profiles.locations import foreign_project_files, working_folder
 from kctl.cli.settings import Setting, Settings, merge_settings, unknown_variables
-from kctl.client.config import ClientConfig
-from kctl.client.config.endpoints import DEFAULT_PORT, has_no_port
+from kctl.client.config import DEFAULT_PORT, ClientConfig, has_no_port
 from kctl.client.events import Event, EventSink, ignore_events
 from kctl.grammar.durations import parse_duration_ms
 

@@ -15,7 +15,7 @@ from kctl.cli.data_out import DataOut
 from kctl.cli.environment import Environment
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
-from kctl.client.config.endpoints import HIGHEST_PORT
+from kctl.client.config import HIGHEST_PORT
 
 if TYPE_CHECKING:
     from kctl.sandbox.server import ServedSandbox

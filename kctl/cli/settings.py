@@ -20,10 +20,9 @@ from kctl.cli.login import (
     without_login,
 )
 from kctl.cli.profiles.references import JAAS, Fetched
-from kctl.client.config import KINDS, ClientConfig
-from kctl.client.config.property import AnyProperty, mask_urls, passwords_in_urls
+from kctl.client.config import KINDS, AnyProperty, ClientConfig, mask_urls, passwords_in_urls
 from kctl.client.errors import ConfigError
-from kctl.client.security.jaas import read_jaas
+from kctl.client.security import read_jaas
 from kctl.grammar.properties import LARGEST_FILE_BYTES, read_properties
 
 ENVIRONMENT_PREFIX = "KCTL_"

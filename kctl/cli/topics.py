@@ -94,8 +94,10 @@ def create(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Let the broker check, but create nothing.")] = False,
 ) -> int:
     """Create topics."""
-    from kctl.client.admin import NewTopic  # the client: not wanted for --help
-    from kctl.client.admin.topics import BROKER_DEFAULT
+    from kctl.client.admin import (
+        BROKER_DEFAULT,
+        NewTopic,  # the client: not wanted for --help
+    )
 
     output = common.choose_output(*SHAPES)
     properties = _read_properties(configs or ())

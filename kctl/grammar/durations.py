@@ -5,7 +5,7 @@ Commands and the data source read them. Shown by tests/unit/grammar/test_duratio
 
 import re
 
-from kctl.client.config.consumer import iso_duration_ms
+from kctl.client.config import iso_duration_ms
 
 UNITS_MS = {"d": 86_400_000, "h": 3_600_000, "m": 60_000, "s": 1000, "ms": 1}
 LONGEST_MS = 2**53

@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Final, Generic, Protocol, TypeVar
 
-from kctl.client.consumer.consumer import Consumer
+from kctl.client.consumer import Consumer
 from kctl.client.producer import Producer
 from kctl.pipeline.ranges import Properties
 

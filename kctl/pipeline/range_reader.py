@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from kctl.client.clock import Timer
 from kctl.client.config import ConsumerConfig
-from kctl.client.consumer.chunk import FetchedChunk
-from kctl.client.consumer.consumer import Consumer
-from kctl.client.consumer.waiting import WaitKind
+from kctl.client.consumer import Consumer, FetchedChunk, WaitKind
 from kctl.client.errors import ApiTimeout, InvalidOffsetError, KafkaError
 from kctl.client.network.system import system_runtime
 from kctl.client.protocol.primitives import parse_uuid

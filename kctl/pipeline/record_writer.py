@@ -9,12 +9,10 @@ from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
-from kctl.client.config import ProducerConfig
-from kctl.client.config.property import INT_MAX
+from kctl.client.config import INT_MAX, ProducerConfig
 from kctl.client.errors import ConfigError, KafkaError, UndeliveredError
 from kctl.client.network.system import system_runtime
-from kctl.client.producer import Producer
-from kctl.client.producer.deliveries import CloseResult, PartitionResult
+from kctl.client.producer import CloseResult, PartitionResult, Producer
 from kctl.client.seams import Runtime
 from kctl.pipeline.ranges import Properties
 

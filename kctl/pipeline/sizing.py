@@ -8,7 +8,7 @@ Shown by tests/cli/test_pipeline.py (a plan, its dead broker) and tests/pipeline
 from collections.abc import Sequence
 
 from kctl.client.clock import Timer
-from kctl.client.consumer.consumer import Consumer
+from kctl.client.consumer import Consumer
 from kctl.client.errors import ApiTimeout
 from kctl.client.network.system import system_runtime
 from kctl.client.seams import Runtime

@@ -4,6 +4,7 @@
 """
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -116,3 +117,15 @@ def test_make_test_runs_the_tiers_marked_so_and_no_other() -> None:
         "dist",
     }
     assert {task for _, task, has_star in tiers() if not has_star}.isdisjoint(attempted)
+
+
+def test_command_line_and_pipeline_use_public_modules_and_eight_internal_ones_at_most() -> None:
+    public = set(re.findall(r"(?m)^\| `(kctl\.client\.\w+)` \|", (ROOT / "docs" / "library.md").read_text()))
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    for source in ("kctl.cli", "kctl.pipeline"):
+        (contract,) = (each for each in contracts if each.get("source_modules") == [source])
+        used = {line.removeprefix(f"{source}.** -> ") for line in contract["ignore_imports"]}
+        assert contract["forbidden_modules"] == ["kctl.client"]
+        assert len(used - public) <= 8
+        assert not any("*" in module for module in used)
+    assert len(public) == 8

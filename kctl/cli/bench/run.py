@@ -19,8 +19,7 @@ from kctl.cli.interrupts import Interrupted
 from kctl.cli.options import Common, Output
 from kctl.cli.produce.pace import Pace
 from kctl.cli.settings import Setting
-from kctl.client.admin import Admin, NewTopic
-from kctl.client.admin.topics import BROKER_DEFAULT
+from kctl.client.admin import BROKER_DEFAULT, Admin, NewTopic
 from kctl.client.clock import SystemClock, Timer
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import AdminConfig, ConsumerConfig, ProducerConfig
@@ -28,7 +27,7 @@ from kctl.client.errors import FlushTimeout, KafkaError, UndeliveredError
 from kctl.client.network.system import system_runtime
 
 if TYPE_CHECKING:
-    from kctl.client.consumer.consumer import Consumer
+    from kctl.client.consumer import Consumer
     from kctl.client.producer import Producer, SendFuture
 
 _READING = {"auto.offset.reset": "earliest", "allow.auto.create.topics": "false", "enable.auto.commit": "false"}
@@ -296,7 +295,7 @@ class _Bench:
         return Producer(self._config, events=self._common.events)
 
     def _new_consumer(self) -> "Consumer":
-        from kctl.client.consumer.consumer import Consumer  # wanted by some measurements only
+        from kctl.client.consumer import Consumer  # wanted by some measurements only
 
         config = self._common.settings.with_defaults(_READING).parse(ConsumerConfig)
         return Consumer(config, events=self._common.events)

@@ -9,10 +9,7 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from typing import NamedTuple
 
 from kctl.client.cluster import TopicPartition
-from kctl.client.consumer.consumer import Consumer
-from kctl.client.consumer.events import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
-from kctl.client.consumer.lookups import OffsetLookup
-from kctl.client.consumer.waiting import WaitKind, WaitReason
+from kctl.client.consumer import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, Consumer, OffsetLookup, WaitKind, WaitReason
 from kctl.grammar.offsets import START, Absolute, Anchor, AtTime, Position, Range, Relative
 
 ASKED = WaitReason(WaitKind.NOT_STARTED, "the look-up of its offset has just begun")

@@ -9,9 +9,7 @@ from kctl.cli.interrupts import Interrupted
 from kctl.cli.options import Common
 from kctl.client.clock import Timer
 from kctl.client.config import ConsumerConfig
-from kctl.client.consumer.closing import CloseResult
-from kctl.client.consumer.consumer import Consumer
-from kctl.client.consumer.farewell import COMMITTING, LEAVING
+from kctl.client.consumer import COMMITTING, LEAVING, CloseResult, Consumer
 from kctl.client.errors import KafkaError
 from kctl.grammar.durations import show_duration
 

@@ -18,10 +18,8 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.client.clock import FOREVER_MS, Timer
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig
-from kctl.client.consumer.chunk import FetchedChunk
-from kctl.client.consumer.consumer import Consumer
-from kctl.client.consumer.group_events import Offsets as Committed
-from kctl.client.consumer.rebalance_listener import RebalanceListener
+from kctl.client.consumer import Consumer, FetchedChunk, RebalanceListener
+from kctl.client.consumer import Offsets as Committed
 from kctl.client.errors import ApiTimeout, BrokerError, KafkaError
 from kctl.grammar.offsets import END, START, OffsetSpec, Range, range_of
 from kctl.grammar.topics import TopicWords

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.client.cluster import TopicPartition
-from kctl.client.consumer.consumer import Consumer
+from kctl.client.consumer import Consumer
 from kctl.grammar.offsets import OffsetSpec
 from kctl.grammar.topics import TopicWords
 

@@ -19,9 +19,7 @@ from kctl.cli.view.consume_status import Figures, Rate, StatusLine
 from kctl.client.clock import FOREVER_MS, Timer
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig
-from kctl.client.consumer.chunk import FetchedChunk
-from kctl.client.consumer.consumer import Consumer
-from kctl.client.consumer.waiting import WaitKind, WaitReason
+from kctl.client.consumer import Consumer, FetchedChunk, WaitKind, WaitReason
 from kctl.client.errors import ApiTimeout
 from kctl.grammar.durations import show_duration
 

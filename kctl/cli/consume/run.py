@@ -18,8 +18,7 @@ from kctl.cli.options import Common
 from kctl.cli.settings import Setting
 from kctl.client.clock import FOREVER_MS, Timer
 from kctl.client.config import ConsumerConfig
-from kctl.client.consumer.consumer import Consumer
-from kctl.client.consumer.managers.fetch import PREFETCH_BYTES
+from kctl.client.consumer import PREFETCH_BYTES, Consumer
 from kctl.grammar.offsets import END, START, Anchor, Position, Relative, range_of
 
 DEFAULTS = {"auto.offset.reset": "none", "allow.auto.create.topics": "false", "enable.auto.commit": "false"}

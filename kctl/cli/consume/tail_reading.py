@@ -19,8 +19,7 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError, explain
 from kctl.client.clock import Timer
 from kctl.client.cluster import TopicPartition
-from kctl.client.consumer.chunk import FetchedChunk
-from kctl.client.consumer.waiting import WaitReason
+from kctl.client.consumer import FetchedChunk, WaitReason
 from kctl.client.records import BatchReader, OutputField, OutputPlan
 from kctl.grammar.offsets import END, START, Range
 

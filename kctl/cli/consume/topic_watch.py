@@ -4,7 +4,7 @@ from collections.abc import Container
 
 from kctl.client.clock import Clock, Timer
 from kctl.client.cluster import TopicPartition
-from kctl.client.consumer.consumer import Consumer
+from kctl.client.consumer import Consumer
 from kctl.client.errors import ApiTimeout
 from kctl.grammar.topics import TopicWords
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from kctl.client.cluster import TopicPartition
-from kctl.client.consumer.waiting import WaitKind, WaitReason
+from kctl.client.consumer import WaitKind, WaitReason
 from kctl.client.errors import KafkaError
 
 MOST_NAMES = 3

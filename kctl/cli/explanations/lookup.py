@@ -18,7 +18,7 @@ from kctl.cli.explanations.page import Page
 from kctl.cli.settings import ENVIRONMENT_PREFIX, KNOWN
 from kctl.client import errors
 from kctl.client.broker_errors import BY_CODE, ErrorCode
-from kctl.client.config.foreign import IGNORED, REFUSED
+from kctl.client.config import IGNORED, REFUSED
 
 LONGEST_TEXT = 2_000
 """Characters of a free text that are compared: the comparison is quadratic."""

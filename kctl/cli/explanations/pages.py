@@ -15,8 +15,7 @@ from kctl.cli.explanations.page import Page
 from kctl.cli.failures import BROKER_HINTS, broker_exit_code, class_exit_code
 from kctl.cli.settings import ENVIRONMENT_PREFIX
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.config import KINDS
-from kctl.client.config.property import AnyProperty
+from kctl.client.config import KINDS, AnyProperty
 from kctl.client.errors import KafkaError
 from kctl.grammar.durations import show_duration
 

@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from kctl.cli.formats.numbers import ascii_number
-from kctl.client.consumer.chunk import FetchedChunk
+from kctl.client.consumer import FetchedChunk
 from kctl.client.records import Condition, OutputField, OutputPlan
 
 

@@ -10,8 +10,7 @@ from kctl.cli.formats.output import ChunkField, Part
 from kctl.cli.formats.template import Attribute, Convert, Field, Template, Verb
 from kctl.cli.formats.terminal import harmless_bytes
 from kctl.cli.formats.texts import JsonForm, header_name_bytes
-from kctl.client.records import Header, OutputField
-from kctl.client.records.compression import CODEC_IDS
+from kctl.client.records import CODEC_IDS, Header, OutputField
 
 _NUMBERS: dict[Verb, str] = {
     Verb.KEY_BYTES: "key_size",

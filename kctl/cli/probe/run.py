@@ -14,9 +14,7 @@ from kctl.cli.probe.view.statistics import Statistics, add_round
 from kctl.client.clock import Timer
 from kctl.client.config import AdminConfig
 from kctl.client.events import Event, EventSink, ignore_events
-from kctl.client.metadata_updater import bootstrap_nodes
-from kctl.client.probe.findings import judge
-from kctl.client.probe.prober import ProbeOptions, Prober
+from kctl.client.probe import ProbeOptions, Prober, bootstrap_nodes, judge
 from kctl.client.seams import Runtime
 
 LOOK_MS = 50

@@ -12,6 +12,7 @@ from kctl.cli.data_out import DataOut
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.terminal import harmless_text
 from kctl.cli.options import Common, Output
+from kctl.cli.probe.descriptors import allow_descriptors
 from kctl.cli.probe.request import SHAPES, ProbeRequest
 from kctl.cli.probe.resolve import parse_resolve
 from kctl.cli.probe.run import Plan, run_rounds
@@ -29,9 +30,8 @@ from kctl.cli.probe.view.text import blocked_by
 from kctl.cli.probe.view.write_out import parse_template
 from kctl.client.config import AdminConfig
 from kctl.client.events import Phase
-from kctl.client.network.descriptors import allow_descriptors
 from kctl.client.network.system import system_runtime
-from kctl.client.probe.prober import ProbeOptions
+from kctl.client.probe import ProbeOptions
 from kctl.client.seams import Address
 
 MOST_SOCKETS = 10_000

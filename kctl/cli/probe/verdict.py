@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import exit_code
 from kctl.cli.probe.view.result import Outcome, brokers, outcome
-from kctl.client.probe.findings import Finding, Severity
-from kctl.client.probe.report import AddressReport, CoordinatorReport
+from kctl.client.probe import AddressReport, CoordinatorReport, Finding, Severity
 
 _NOT_WHO_THEY_SHOULD_BE = ("misrouted", "two-clusters")
 

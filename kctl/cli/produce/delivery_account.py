@@ -8,7 +8,7 @@ from kctl.cli.failures import exit_code, explain
 from kctl.cli.options import Common
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import AdvertisedAddressError, DeliveryTimeout, TransactionAbortedError
-from kctl.client.producer.deliveries import CloseResult, PartitionResult
+from kctl.client.producer import CloseResult, PartitionResult
 
 MOST_NAMED = 10
 """Partitions that are named; further ones are only counted."""

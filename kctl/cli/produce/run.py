@@ -26,8 +26,7 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.config import ProducerConfig
 from kctl.client.errors import FlushTimeout, KafkaError, KafkaTimeoutError, RecordTooLargeError, UndeliveredError
 from kctl.client.network.system import system_runtime
-from kctl.client.producer import CloseResult, Producer, SendFuture
-from kctl.client.producer.future import NO_PARTITION
+from kctl.client.producer import NO_PARTITION, CloseResult, Producer, SendFuture
 
 Ending = KafkaError | CommandError | Interrupted
 """What can end a producing before its input does."""

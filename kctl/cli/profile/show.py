@@ -14,8 +14,7 @@ from kctl.cli.profiles.foreign.transfer import is_reference
 from kctl.cli.profiles.references import JAAS, escape
 from kctl.cli.profiles.trust import is_trusted
 from kctl.cli.settings import KNOWN, Setting, is_secret
-from kctl.client.config import KINDS
-from kctl.client.config.property import mask_urls
+from kctl.client.config import KINDS, mask_urls
 
 VERSION = 1
 """Of the objects; within a version fields are added, never renamed or removed."""

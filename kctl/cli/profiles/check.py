@@ -32,9 +32,7 @@ from kctl.cli.profiles.references import (
     unescape,
 )
 from kctl.cli.settings import KNOWN, is_secret
-from kctl.client.config import KINDS, AdminConfig, ClientConfig
-from kctl.client.config.foreign import REFUSED, is_harmless, why_ignored
-from kctl.client.config.property import LONGEST_NUMBER
+from kctl.client.config import KINDS, LONGEST_NUMBER, REFUSED, AdminConfig, ClientConfig, is_harmless, why_ignored
 from kctl.client.errors import ConfigError
 
 SERVERS = "bootstrap.servers"
@@ -239,12 +237,12 @@ def _fetched(name: str, key: str, value: str, sources: Sources) -> str | None:
 def _of_security(config: ClientConfig, properties: Properties, known: Properties, *, opens: bool) -> Iterator[Finding]:
     is_whole = all(key in known for key in properties)
     if config.uses_tls and is_whole and opens:
-        from kctl.client.security.tls import TlsSettings  # ssl, where it is spoken
+        from kctl.client.security import TlsSettings  # ssl, where it is spoken
 
         yield from _refusal(lambda: TlsSettings.from_config(config))
     if config.uses_sasl and known.get(JAAS) != UNKNOWN_LOGIN and is_whole:
         from kctl.client.network.system import SystemEntropy
-        from kctl.client.security.sasl import mechanism_from_config
+        from kctl.client.security import mechanism_from_config
 
         yield from _refusal(lambda: mechanism_from_config(config, SystemEntropy()))
     for prefix, is_used, word in (("ssl.", config.uses_tls, "SSL"), ("sasl.", config.uses_sasl, "SASL")):

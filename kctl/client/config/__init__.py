@@ -9,12 +9,47 @@ Nothing here reads files, the environment or the clock. Shown by tests/unit/conf
 """
 
 from kctl.client.config.common import AdminConfig, ClientConfig
-from kctl.client.config.consumer import ConsumerConfig
-from kctl.client.config.endpoints import Endpoint
-from kctl.client.config.producer import ProducerConfig
-from kctl.client.config.property import Property
+from kctl.client.config.consumer import ConsumerConfig, iso_duration_ms
+from kctl.client.config.endpoints import DEFAULT_PORT, HIGHEST_PORT, Endpoint, has_no_port, read_bootstrap
+from kctl.client.config.foreign import IGNORED, REFUSED, is_harmless, why_ignored
+from kctl.client.config.producer import Acks, ProducerConfig
+from kctl.client.config.property import (
+    INT_MAX,
+    LONGEST_NUMBER,
+    AnyProperty,
+    Choice,
+    Property,
+    mask_urls,
+    passwords_in_urls,
+    shown,
+)
 
 KINDS: tuple[type[ClientConfig], ...] = (ConsumerConfig, ProducerConfig, AdminConfig)
 """Every kind of client that a user can configure."""
 
-__all__ = ["KINDS", "AdminConfig", "ClientConfig", "ConsumerConfig", "Endpoint", "ProducerConfig", "Property"]
+__all__ = [
+    "DEFAULT_PORT",
+    "HIGHEST_PORT",
+    "IGNORED",
+    "INT_MAX",
+    "KINDS",
+    "LONGEST_NUMBER",
+    "REFUSED",
+    "Acks",
+    "AdminConfig",
+    "AnyProperty",
+    "Choice",
+    "ClientConfig",
+    "ConsumerConfig",
+    "Endpoint",
+    "ProducerConfig",
+    "Property",
+    "has_no_port",
+    "is_harmless",
+    "iso_duration_ms",
+    "mask_urls",
+    "passwords_in_urls",
+    "read_bootstrap",
+    "shown",
+    "why_ignored",
+]

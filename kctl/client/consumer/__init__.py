@@ -21,3 +21,32 @@ gets a number, the epoch; what answers an older one is dropped.
 In a group every change of the assignment is one numbered event. The application applies it in poll and says so; the
 network lets others have a partition only then, and only when the commits made before have ended.
 """
+
+from kctl.client.consumer.chunk import FetchedChunk
+from kctl.client.consumer.closing import CloseResult
+from kctl.client.consumer.consumer import Consumer, ConsumerRecord
+from kctl.client.consumer.events import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
+from kctl.client.consumer.farewell import COMMITTING, LEAVING
+from kctl.client.consumer.group_events import GroupMetadata, Offsets
+from kctl.client.consumer.lookups import OffsetLookup
+from kctl.client.consumer.managers.fetch import PREFETCH_BYTES
+from kctl.client.consumer.rebalance_listener import RebalanceListener
+from kctl.client.consumer.waiting import WaitKind, WaitReason
+
+__all__ = [
+    "COMMITTING",
+    "EARLIEST_TIMESTAMP",
+    "LATEST_TIMESTAMP",
+    "LEAVING",
+    "PREFETCH_BYTES",
+    "CloseResult",
+    "Consumer",
+    "ConsumerRecord",
+    "FetchedChunk",
+    "GroupMetadata",
+    "OffsetLookup",
+    "Offsets",
+    "RebalanceListener",
+    "WaitKind",
+    "WaitReason",
+]

@@ -3,3 +3,22 @@
 `prober.py` does the rounds with the client's own connections, `report.py` is what is known of each address,
 `findings.py` judges it. Nothing here prints. Shown by tests/sim/probe and tests/unit/probe.
 """
+
+from kctl.client.metadata_updater import bootstrap_nodes
+from kctl.client.probe.findings import DAY_MS, Finding, Severity, judge
+from kctl.client.probe.prober import NextLimit, ProbeOptions, Prober
+from kctl.client.probe.report import AddressReport, CoordinatorReport, TlsReport
+
+__all__ = [
+    "DAY_MS",
+    "AddressReport",
+    "CoordinatorReport",
+    "Finding",
+    "NextLimit",
+    "ProbeOptions",
+    "Prober",
+    "Severity",
+    "TlsReport",
+    "bootstrap_nodes",
+    "judge",
+]

@@ -14,12 +14,13 @@ deliveries.py      futures completed and counted; metrics.py
 """
 
 from kctl.client.producer.deliveries import CloseResult, PartitionResult
-from kctl.client.producer.future import Callback, ColumnsFuture, SendFuture
+from kctl.client.producer.future import NO_PARTITION, Callback, ColumnsFuture, SendFuture
 from kctl.client.producer.metrics import ProducerMetrics, TopicMetrics
 from kctl.client.producer.producer import Producer
 from kctl.client.producer.record import ProducerRecord, RecordMetadata
 
 __all__ = [
+    "NO_PARTITION",
     "Callback",
     "CloseResult",
     "ColumnsFuture",

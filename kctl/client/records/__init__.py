@@ -38,6 +38,7 @@ from kctl.client.records._hot.murmur2 import partition_of_key
 from kctl.client.records._hot.record import BatchInfo, Header, Record
 from kctl.client.records._hot.rows import TIMESTAMP_END_MS, Rows, check_contents, checked_timestamps
 from kctl.client.records.batch import BATCH_OVERHEAD_BYTES, renumber_batch, stamp_batch
+from kctl.client.records.compression import CODEC_IDS
 from kctl.client.records.reader import BatchReader, split_batches
 from kctl.client.records.transactions import AbortedTransaction, ControlMarker, control_batch
 
@@ -46,6 +47,7 @@ decode_batches = BatchReader
 
 __all__ = [
     "BATCH_OVERHEAD_BYTES",
+    "CODEC_IDS",
     "FIELD_NAMES",
     "SUBJECT_NAMES",
     "TIMESTAMP_END_MS",

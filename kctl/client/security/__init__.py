@@ -1,1 +1,30 @@
-"""Who the broker is, and who we are: TLS and SASL as bytes in, bytes out. No module here opens a socket."""
+"""TLS and SASL as bytes in, bytes out. No module here opens a socket.
+
+The names below are what commands use to check settings; each is imported when it is first used, as ssl is slow to load.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kctl.client.security.jaas import JaasEntry, read_jaas
+    from kctl.client.security.sasl import mechanism_from_config
+    from kctl.client.security.tls import TlsSettings
+    from kctl.client.security.tls.certificates import PeerCertificate
+
+__all__ = ["JaasEntry", "PeerCertificate", "TlsSettings", "mechanism_from_config", "read_jaas"]
+
+_HOMES = {
+    "JaasEntry": "jaas",
+    "PeerCertificate": "tls.certificates",
+    "TlsSettings": "tls",
+    "mechanism_from_config": "sasl",
+    "read_jaas": "jaas",
+}
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -12,10 +12,9 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from kctl.client.admin import EARLIEST, LATEST, Admin, NewTopic
+from kctl.client.admin import EARLIEST, LATEST, Admin, NewTopic, OffsetAndMetadata
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition
-from kctl.client.committed_offset import OffsetAndMetadata
 from kctl.client.errors import BrokerError
 from kctl.client.seams import Runtime
 from kctl.pipeline.ranges import READ_COMMITTED, OffsetRange, Selection, plan_ranges

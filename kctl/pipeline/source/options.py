@@ -12,9 +12,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from kctl.client.admin import EARLIEST, LATEST
 from kctl.client.cluster import TopicPartition
-from kctl.client.config import ConsumerConfig, ProducerConfig
-from kctl.client.config.foreign import why_ignored
-from kctl.client.config.property import shown
+from kctl.client.config import ConsumerConfig, ProducerConfig, shown, why_ignored
 from kctl.client.errors import ConfigError
 from kctl.grammar.durations import parse_duration_ms
 from kctl.pipeline.ranges import MAX_OFFSET, Cut, Place, Selection

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from kctl.cli.probe.view.result import PHASES, Outcome, latency_ms, outcome
 from kctl.cli.view.painter import Span, Style
 from kctl.client.events import Phase
-from kctl.client.probe.report import AddressReport
+from kctl.client.probe import AddressReport
 from kctl.grammar.durations import show_duration
 
 LETTERS = {

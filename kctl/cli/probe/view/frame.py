@@ -13,8 +13,7 @@ from kctl.cli.probe.view.result import Outcome, count, outcome
 from kctl.cli.probe.view.text import name, state, summary
 from kctl.cli.view.painter import Line, Span, Style, cut
 from kctl.client.events import Phase
-from kctl.client.probe.prober import NextLimit
-from kctl.client.probe.report import AddressReport
+from kctl.client.probe import AddressReport, NextLimit
 from kctl.grammar.durations import show_duration
 
 WIDE_COLUMNS, MIDDLE_COLUMNS = 100, 60

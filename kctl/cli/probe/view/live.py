@@ -19,7 +19,7 @@ from kctl.cli.probe.view.text import fact_lines, finding_lines, summary
 from kctl.cli.view.painter import Line, Painter, Span, Style
 from kctl.client.clock import Timer
 from kctl.client.events import Event, Phase, PhaseDone, Started
-from kctl.client.probe.prober import Prober
+from kctl.client.probe import Prober
 
 REDRAW_MS = 50
 """How often a live view moves on; more often would only cost time that the probe needs."""

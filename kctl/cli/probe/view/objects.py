@@ -14,8 +14,7 @@ from kctl.cli.probe.view.statistics import Latencies, Place
 from kctl.client.cluster import Node
 from kctl.client.errors import KafkaError
 from kctl.client.events import Expired, Failed, Lost, PhaseDone, Ready, Started, Target
-from kctl.client.probe.findings import Finding
-from kctl.client.probe.report import AddressReport, CoordinatorReport, TlsReport
+from kctl.client.probe import AddressReport, CoordinatorReport, Finding, TlsReport
 from kctl.client.protocol.api import api_name
 from kctl.version import VERSION
 

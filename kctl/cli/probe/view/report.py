@@ -18,7 +18,7 @@ from kctl.cli.probe.view.text import blocked_by, fact_lines, finding_lines, name
 from kctl.cli.probe.view.write_out import Template, fill
 from kctl.client.clock import Timer
 from kctl.client.events import Event, Started
-from kctl.client.probe.prober import Prober
+from kctl.client.probe import Prober
 
 
 class Report(Protocol):

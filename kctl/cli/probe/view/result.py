@@ -11,8 +11,7 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.client.cluster import Node
 from kctl.client.errors import ConnectTimeout, RequestTimeout
 from kctl.client.events import Phase
-from kctl.client.probe.findings import Finding
-from kctl.client.probe.report import AddressReport, CoordinatorReport
+from kctl.client.probe import AddressReport, CoordinatorReport, Finding
 
 PHASES = (Phase.DNS, Phase.TCP, Phase.TLS, Phase.APIVERSIONS, Phase.SASL, Phase.METADATA)
 """The phases of an address, in their order."""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from kctl.cli.probe.view.result import Outcome, latency_ms, outcome
-from kctl.client.probe.report import AddressReport
+from kctl.client.probe import AddressReport
 
 
 class Place(NamedTuple):

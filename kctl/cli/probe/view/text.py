@@ -8,8 +8,7 @@ from collections.abc import Iterable, Sequence
 from kctl.cli.failures import exit_code
 from kctl.cli.formats.terminal import harmless_text
 from kctl.cli.probe.view.result import Outcome, ProbeResult, count
-from kctl.client.probe.findings import DAY_MS, Finding
-from kctl.client.probe.report import AddressReport, TlsReport
+from kctl.client.probe import DAY_MS, AddressReport, Finding, TlsReport
 from kctl.grammar.durations import show_duration
 
 MOST_FINDINGS = 50

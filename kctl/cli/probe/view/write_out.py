@@ -12,9 +12,8 @@ from kctl.cli.failures import exit_code
 from kctl.cli.formats.terminal import harmless_text
 from kctl.cli.probe.view.result import PHASES, latency_ms, outcome
 from kctl.client.events import Phase
-from kctl.client.probe.findings import DAY_MS
-from kctl.client.probe.report import AddressReport
-from kctl.client.security.tls.certificates import PeerCertificate
+from kctl.client.probe import DAY_MS, AddressReport
+from kctl.client.security import PeerCertificate
 
 Field = Callable[[AddressReport, int], object]
 """From a report and the present, since the epoch; None is written as nothing."""

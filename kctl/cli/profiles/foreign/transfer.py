@@ -10,9 +10,9 @@ from typing import NamedTuple
 from kctl.cli.login import MODULES, read_written_login
 from kctl.cli.profiles.references import JAAS, Reference, escape, references, split_references, unescape
 from kctl.cli.settings import KNOWN, has_password, is_secret
-from kctl.client.config.foreign import REFUSED, is_harmless, why_ignored
+from kctl.client.config import REFUSED, is_harmless, why_ignored
 from kctl.client.errors import ConfigError
-from kctl.client.security.jaas import read_jaas
+from kctl.client.security import read_jaas
 
 LARGEST_FILE_BYTES = 1 << 20
 CHAIN, KEY = "ssl.keystore.certificate.chain", "ssl.keystore.key"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kctl.client.network.descriptors import allow_descriptors
+from kctl.cli.probe.descriptors import allow_descriptors
 
 resource = pytest.importorskip("resource", reason="this system has no limit of open files")
 

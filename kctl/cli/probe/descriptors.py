@@ -2,7 +2,7 @@
 
 A library never changes its process unasked, so no client calls this by itself: the command line does, for `probe`.
 Without it a client with too few descriptors reports "Too many open files" for the address concerned and goes on.
-Shown by tests/unit/network/test_descriptors.py.
+Shown by tests/unit/cli/probe/test_descriptors.py.
 """
 
 try:
