@@ -12,6 +12,9 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.events import ResolvePosition, ToApplication
+from kctl.client.consumer.group.classic_membership import ClassicMembership
+from kctl.client.consumer.group.consumer_membership import ConsumerMembership
+from kctl.client.consumer.group.membership import Membership
 from kctl.client.consumer.group_events import (
     AskCommitted,
     AssignmentChanged,
@@ -29,9 +32,6 @@ from kctl.client.consumer.group_events import (
 )
 from kctl.client.consumer.managers.commits import CommitManager
 from kctl.client.consumer.managers.committed import CommittedManager
-from kctl.client.consumer.managers.membership import Membership
-from kctl.client.consumer.managers.membership_classic import ClassicMembership
-from kctl.client.consumer.managers.membership_consumer import ConsumerMembership
 from kctl.client.events import AutoCommitFailed, MembershipLost
 from kctl.client.network.in_flight import Outgoing
 from kctl.client.requests.coordinator import HELD, PROMPT, Coordinator

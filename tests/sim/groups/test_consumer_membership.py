@@ -15,6 +15,7 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ConsumerConfig
+from kctl.client.consumer.group.consumer_membership import ConsumerMembership
 from kctl.client.consumer.group_events import (
     AssignmentChanged,
     GroupFailed,
@@ -22,7 +23,6 @@ from kctl.client.consumer.group_events import (
     MemberChanged,
     Subscribe,
 )
-from kctl.client.consumer.managers.membership_consumer import ConsumerMembership
 from kctl.client.requests.coordinator import HELD, PROMPT, Coordinator
 from kctl.client.requests.retry import FIND_COORDINATOR
 from kctl.sandbox import Fault, Sandbox

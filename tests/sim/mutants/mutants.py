@@ -4,8 +4,10 @@ from typing import NamedTuple
 
 _CONSUMER = "kctl/client/consumer"
 _MANAGERS = f"{_CONSUMER}/managers"
-_CLASSIC = f"{_MANAGERS}/membership_classic.py"
-_KIP_848 = f"{_MANAGERS}/membership_consumer.py"
+_GROUP = f"{_CONSUMER}/group"
+_CLASSIC = f"{_GROUP}/classic_membership.py"
+_RECONCILIATION = f"{_GROUP}/reconciliation.py"
+_KIP_848 = f"{_GROUP}/consumer_membership.py"
 
 
 class Mutant(NamedTuple):
@@ -84,11 +86,11 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "joins before it let go",
         _CLASSIC,
-        "        if self._applied < self._reported:\n            return Poll([])\n        if self._owned",
+        "        if not self._reports.is_applied:\n            return Poll([])\n        if self._owned",
         "        if self._owned",
     ),
     Mutant("eager keeps its partitions", _CLASSIC, "if self._owned and not self._is_cooperative:", "if False:"),
-    Mutant("never gives up", _CLASSIC, "now_ms >= self._liveness.expires_at_ms:", "False:"),
+    Mutant("never gives up", f"{_GROUP}/membership.py", "now_ms >= self._liveness.expires_at_ms:", "False:"),
     Mutant(
         "a lost member keeps its partitions",
         _CLASSIC,
@@ -97,11 +99,13 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "says that it gave up what it still reads",
-        _KIP_848,
-        "return self._owned if self._applied == self._reported else united(self._owned, self._offered or {})",
-        "return self._offered or {}",
+        _RECONCILIATION,
+        "return self._applied if self._reports.is_applied else united(self._applied, self.reported or {})",
+        "return self.reported or {}",
     ),
-    Mutant("keeps what the group took", _KIP_848, "            self._offer({}, is_lost=True)", "            pass"),
+    Mutant(
+        "keeps what the group took", _RECONCILIATION, "            self._send({}, is_lost=True)", "            pass"
+    ),
     Mutant(
         "lost coordinator stays",
         "kctl/client/requests/coordinator.py",
@@ -116,14 +120,14 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a pattern waits for metadata",
-        f"{_MANAGERS}/topic_choice.py",
+        f"{_GROUP}/classic_generation.py",
         "            metadata.request_update()",
         "            pass",
     ),
     Mutant(
         "an old goodbye counts",
-        _CLASSIC,
-        "            self._leaving = None  # of an earlier subscription; how it ended says nothing about this one",
+        f"{_GROUP}/membership.py",
+        "            self._leave = None  # of an earlier subscription; how it ended says nothing about this one",
         "            pass",
     ),
     Mutant(
@@ -158,13 +162,13 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "heartbeats four times too rare",
-        f"{_MANAGERS}/heartbeat.py",
+        f"{_GROUP}/timers.py",
         "        self._is_in_flight = True\n        self._due_at_ms = now_ms + self._interval_ms",
         "        self._is_in_flight = True\n        self._due_at_ms = now_ms + 4 * self._interval_ms",
     ),
     Mutant(
         "joins that the group asks for have no back-off",
-        f"{_MANAGERS}/join_backoff.py",
+        f"{_GROUP}/timers.py",
         "if self._asked_again > AT_ONCE:",
         "if False:",
     ),
@@ -174,7 +178,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "elif self._joined.keeps_assignment and self._joined.counts is None:",
         "elif False:",
     ),
-    Mutant("refused joins have no back-off", f"{_MANAGERS}/join_backoff.py", "self._is_refused = True", "pass"),
+    Mutant("refused joins have no back-off", f"{_GROUP}/timers.py", "self._is_refused = True", "pass"),
     Mutant(
         "records are handed out after the session",
         f"{_CONSUMER}/group_side.py",
@@ -185,7 +189,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "a refused commit takes nothing away",
         _KIP_848,
         "        if code in UNKNOWN:\n            self._lose(Loss(str(error), error))\n"
-        "            self._join()\n            self._may_be_member = True\n        elif",
+        "            self._join(str(error))\n            self._may_be_member = True\n        elif",
         "        if",
     ),
     Mutant(

@@ -13,6 +13,7 @@ from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import NO_TOPIC_ID, TopicPartition
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.events import CallDone, ToApplication
+from kctl.client.consumer.group.membership import MemberIdentity, Membership
 from kctl.client.consumer.group_events import (
     NO_IDS,
     CommitAsync,
@@ -21,7 +22,6 @@ from kctl.client.consumer.group_events import (
     IdsByName,
     OffsetAndMetadata,
 )
-from kctl.client.consumer.managers.membership import MemberIdentity, Membership
 from kctl.client.errors import ApiTimeout, BrokerError, CommitFailedError, KafkaError
 from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.protocol.api.offset_commit import (

@@ -1,7 +1,7 @@
-"""TopicIds: the names of topics that a coordinator has told by id alone.
+"""TopicIds: the names of topics that a coordinator reports by id alone.
 
 Takes them from the metadata where they are, and asks any broker by id for the others: with a pattern that the broker
-matches, the client has never heard of them. Shown by tests/unit/consumer/test_topic_ids.py.
+matches, the client has never heard of them. Shown by tests/unit/consumer/group/test_topic_ids.py.
 """
 
 from collections.abc import Iterable
@@ -17,12 +17,12 @@ from kctl.client.requests.retry import retry_backoff
 
 
 class TopicIds:
-    """Names by id, for as long as somebody wants them."""
+    """Names by id, of exactly the topics that are wanted."""
 
-    def __init__(self, config: ConsumerConfig, client: ClusterClient, chance: Random) -> None:
+    def __init__(self, config: ConsumerConfig, client: ClusterClient, rng: Random) -> None:
         self._request_timeout_ms = config.request_timeout_ms
         self._client = client
-        self._backoff = retry_backoff(config, chance)
+        self._backoff = retry_backoff(config, rng)
         self._names: dict[bytes, str] = {}
         self._missing: dict[bytes, None] = {}
         self._seen_version = -1

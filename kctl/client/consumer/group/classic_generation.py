@@ -1,7 +1,7 @@
-"""ClassicRequests and Joined: what a member of a classic group sends, and what JoinGroup answered it.
+"""One generation of a classic group: requests of a member, topics it wants, and the assignment that its leader makes.
 
-Owns the values that go into the requests and the shares a leader works out; no state of the conversation.
-Shown by tests/unit/consumer/test_classic_membership.py.
+Owns the values that go into the requests; no state of the conversation.
+Shown by tests/unit/consumer/group/test_classic_membership.py and tests/sim/groups/test_sharing.py.
 """
 
 from kctl.client.broker_errors import ErrorCode
@@ -18,7 +18,9 @@ from kctl.client.consumer.assignors.protocol import (
     encode_partition_counts,
     encode_subscription,
 )
-from kctl.client.consumer.managers.membership import MemberIdentity
+from kctl.client.consumer.group.membership import MemberIdentity
+from kctl.client.consumer.group_events import Subscribe
+from kctl.client.metadata import Metadata
 from kctl.client.protocol.api.heartbeat import HeartbeatRequest
 from kctl.client.protocol.api.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
 from kctl.client.protocol.api.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
@@ -29,7 +31,9 @@ FIRST_VERSION_WITH_ID_FIRST = 4
 """From this version on, a member without an id is told one at once, and nothing else (KIP-394)."""
 UNKNOWN = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION})
 """Codes that mean that the group has given this member's partitions away."""
-AT_ONCE = frozenset({ErrorCode.MEMBER_ID_REQUIRED, ErrorCode.REBALANCE_IN_PROGRESS})
+FORGOTTEN = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID})
+"""Codes after which the member id is of no further use."""
+JOIN_AGAIN = frozenset({ErrorCode.MEMBER_ID_REQUIRED, ErrorCode.REBALANCE_IN_PROGRESS})
 """Codes that ask the member to join again."""
 ARRIVES_WITHIN_MS = 5_000
 """So long after a JoinGroup a heartbeat on the other connection cannot have overtaken it."""
@@ -175,3 +179,41 @@ class Joined:
         if self.keeps_assignment:
             self.counts = decode_partition_counts(decode_assignment_user_data(assignment))
         return tuple(decode_assignment(assignment))
+
+
+class TopicChoice:
+    """One subscription over time.
+
+    Attributes: subscription: what the application asked for.
+    """
+
+    def __init__(self, subscription: Subscribe, metadata: Metadata, *, exclude_internal: bool) -> None:
+        self.subscription = subscription
+        self._metadata = metadata
+        self._exclude_internal = exclude_internal
+        self._asked_at_version = metadata.version
+        if subscription.pattern is not None:  # whoever has wanted all topics before gets no new answer by wanting them
+            metadata.request_update()
+
+    @property
+    def topics(self) -> tuple[str, ...] | None:
+        """The topics wanted now; None while a pattern has no names to be matched with yet."""
+        pattern = self.subscription.pattern
+        if pattern is None:
+            return self.subscription.topics
+        if self._metadata.version == self._asked_at_version:
+            return None
+        known = self._metadata.cluster.topics
+        return tuple(
+            name
+            for name in sorted(known)
+            if pattern.fullmatch(name) and not (known[name].is_internal and self._exclude_internal)
+        )
+
+
+def partition_counts(metadata: Metadata, topics: tuple[str, ...]) -> dict[str, int] | None:
+    """Return how many partitions each topic has, without those that do not exist; None while one is not known yet."""
+    known = metadata.cluster.topics
+    if any(topic not in known for topic in topics):
+        return None
+    return {topic: len(known[topic].partitions) for topic in topics if known[topic].partitions}

@@ -1,6 +1,6 @@
 """TopicIds: names from the metadata, else from any broker, by id."""
 
-from kctl.client.consumer.managers.topic_ids import TopicIds
+from kctl.client.consumer.group.topic_ids import TopicIds
 from kctl.client.errors import ConnectionLost
 from kctl.client.network.in_flight import Outgoing
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse, MetadataResponseTopic

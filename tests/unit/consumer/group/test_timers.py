@@ -1,5 +1,5 @@
 from kctl.client.clock import FOREVER_MS
-from kctl.client.consumer.managers.heartbeat import Heartbeat, Liveness
+from kctl.client.consumer.group.timers import Heartbeat, Liveness
 
 
 def test_a_heartbeat_is_due_an_interval_after_the_last_was_sent() -> None:

@@ -3,6 +3,7 @@
 import re
 
 from kctl.client.cluster import TopicPartition
+from kctl.client.consumer.group.membership import MemberIdentity
 from kctl.client.consumer.group_events import (
     AssignmentChanged,
     GroupMetadata,
@@ -10,7 +11,6 @@ from kctl.client.consumer.group_events import (
     MemberChanged,
     Subscribe,
 )
-from kctl.client.consumer.managers.membership import MemberIdentity
 from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import ConnectionLost
 from kctl.client.network.in_flight import Outgoing
@@ -21,7 +21,16 @@ from kctl.client.protocol.api.consumer_group_heartbeat import (
 )
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse, MetadataResponseTopic
 from tests.unit.consumer.fakes import T0, T2, TOPIC_ID, answer, fail, topic
-from tests.unit.consumer.heartbeat_bench import INTERVAL_MS, MEMBER_ID, OTHER_ID, TOPICS, Bench, owned, said, shared
+from tests.unit.consumer.group.heartbeat_bench import (
+    INTERVAL_MS,
+    MEMBER_ID,
+    OTHER_ID,
+    TOPICS,
+    Bench,
+    owned,
+    said,
+    shared,
+)
 
 # --- joining --------------------------------------------------------------------------------------------------------
 

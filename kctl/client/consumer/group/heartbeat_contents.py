@@ -1,7 +1,7 @@
-"""HeartbeatContents: what a KIP-848 heartbeat says.
+"""HeartbeatContents: what a KIP-848 heartbeat reports.
 
-All there is to say when the member joins and after a failure, otherwise only what changed. Owns what the coordinator
-has confirmed to know. Shown by tests/unit/consumer/test_heartbeat_contents.py.
+Everything when the member joins and after a failure, otherwise only what changed. Owns what the coordinator has
+confirmed. Shown by tests/unit/consumer/group/test_heartbeat_contents.py.
 """
 
 import re
@@ -13,15 +13,15 @@ from kctl.client.errors import LocalProtocolError
 from kctl.client.protocol.api.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions
 
 JOINS, LEAVES, LEAVES_FOR_NOW = 0, -1, -2
-"""Member epochs that are none: what a member says that comes, goes, or is static and may come back."""
+"""Member epochs of a member that joins, leaves, or is static and may come back."""
 FIRST_VERSION_WITH_PATTERNS = 1
 
 Slots = dict[bytes, tuple[int, ...]]
 """Partition numbers by topic id, both in order."""
 
 
-class Told(NamedTuple):
-    """What one heartbeat says beyond who it is from; None where it says nothing of it."""
+class Changes(NamedTuple):
+    """What one heartbeat reports beyond the member's identity; None where it leaves that out."""
 
     subscription: Subscribe | None
     owned: Slots | None
@@ -34,50 +34,50 @@ class HeartbeatContents:
         self._config = config
         self._group_id = group_id
         self._member_id = member_id
-        self._told = Told(None, None)
+        self._confirmed = Changes(None, None)
         self._had_pattern = False
 
     def forget(self) -> None:
-        """Say everything again: the last heartbeat may not have been heard, or the member joins anew."""
-        self._told = Told(None, None)
+        """Report everything again: the last heartbeat may have been lost, or the member joins again."""
+        self._confirmed = Changes(None, None)
 
     def forget_owned(self) -> None:
-        """Say again what the member has: the coordinator waits for a word after each assignment."""
-        self._told = self._told._replace(owned=None)
+        """Report again what the member has: the coordinator waits for that after each assignment."""
+        self._confirmed = self._confirmed._replace(owned=None)
 
-    def confirm(self, told: Told) -> None:
-        """The coordinator has heard it."""
-        before = self._told
-        self._told = Told(
-            before.subscription if told.subscription is None else told.subscription,
-            before.owned if told.owned is None else told.owned,
+    def confirm(self, changes: Changes) -> None:
+        """Note that the coordinator has responded to a heartbeat with these changes."""
+        before = self._confirmed
+        self._confirmed = Changes(
+            before.subscription if changes.subscription is None else changes.subscription,
+            before.owned if changes.owned is None else changes.owned,
         )
 
-    def has_news(self, subscription: Subscribe, owned: Slots) -> bool:
+    def has_changes(self, subscription: Subscribe, owned: Slots) -> bool:
         """Return whether the coordinator does not know all of this."""
-        return self._told != Told(subscription, owned)
+        return self._confirmed != Changes(subscription, owned)
 
-    def next(self, epoch: int, subscription: Subscribe, owned: Slots) -> tuple[ConsumerGroupHeartbeatRequest, Told]:
-        """Return the heartbeat to send, and what to confirm when it is answered."""
+    def next(self, epoch: int, subscription: Subscribe, owned: Slots) -> tuple[ConsumerGroupHeartbeatRequest, Changes]:
+        """Return the heartbeat to send, and what to `confirm` when it is answered."""
         request = self._from_member(epoch)
-        is_full = self._told.subscription is None
-        told = Told(
-            subscription if self._told.subscription != subscription else None,
-            owned if self._told.owned != owned else None,
+        is_full = self._confirmed.subscription is None
+        changes = Changes(
+            subscription if self._confirmed.subscription != subscription else None,
+            owned if self._confirmed.owned != owned else None,
         )
         if is_full:
             request.rack_id = self._config.client_rack or None
             request.rebalance_timeout_ms = self._config.max_poll_interval_ms
             request.server_assignor = self._config.group_remote_assignor
-        if told.subscription is not None:
-            self._say_subscription(request, subscription)
-        if told.owned is not None:
+        if changes.subscription is not None:
+            self._set_subscription(request, subscription)
+        if changes.owned is not None:
             request.topic_partitions = [
                 TopicPartitions(topic_id=topic_id, partitions=list(numbers)) for topic_id, numbers in owned.items()
             ]
-        return request, told
+        return request, changes
 
-    def goodbye(self, *, keeps_place: bool) -> ConsumerGroupHeartbeatRequest:
+    def leave(self, *, keeps_place: bool) -> ConsumerGroupHeartbeatRequest:
         """Return the heartbeat that ends the membership; a static member may keep its place for a session."""
         return self._from_member(LEAVES_FOR_NOW if keeps_place else LEAVES)
 
@@ -89,7 +89,7 @@ class HeartbeatContents:
             instance_id=self._config.group_instance_id,
         )
 
-    def _say_subscription(self, request: ConsumerGroupHeartbeatRequest, subscription: Subscribe) -> None:
+    def _set_subscription(self, request: ConsumerGroupHeartbeatRequest, subscription: Subscribe) -> None:
         request.subscribed_topic_names = sorted(subscription.topics)
         if subscription.pattern is not None:
             self._had_pattern = True

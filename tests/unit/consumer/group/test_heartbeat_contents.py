@@ -4,8 +4,8 @@ import re
 
 import pytest
 
+from kctl.client.consumer.group.heartbeat_contents import HeartbeatContents, Slots, broker_pattern
 from kctl.client.consumer.group_events import Subscribe
-from kctl.client.consumer.managers.heartbeat_contents import HeartbeatContents, Slots, broker_pattern
 from kctl.client.errors import LocalProtocolError
 from kctl.client.protocol.api.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions
 from tests.unit.consumer.fakes import TOPIC_ID, config
@@ -42,9 +42,9 @@ def test_the_first_says_everything_and_owns_nothing() -> None:
 def test_the_next_says_nothing_unless_something_changed() -> None:
     told = contents()
     said(told, 0, TOPICS, {})
-    assert not told.has_news(TOPICS, {})
+    assert not told.has_changes(TOPICS, {})
     assert said(told, 3, TOPICS, {}) == ConsumerGroupHeartbeatRequest(group_id="g", member_id="m", member_epoch=3)
-    assert told.has_news(TOPICS, OWNED)
+    assert told.has_changes(TOPICS, OWNED)
     assert said(told, 3, TOPICS, OWNED) == ConsumerGroupHeartbeatRequest(
         group_id="g",
         member_id="m",
@@ -54,14 +54,14 @@ def test_the_next_says_nothing_unless_something_changed() -> None:
     assert said(told, 3, Subscribe(("t",)), OWNED) == ConsumerGroupHeartbeatRequest(
         group_id="g", member_id="m", member_epoch=3, subscribed_topic_names=["t"]
     )
-    assert not told.has_news(Subscribe(("t",)), OWNED)
+    assert not told.has_changes(Subscribe(("t",)), OWNED)
 
 
 def test_what_was_not_heard_is_said_again() -> None:
     told = contents()
     said(told, 0, TOPICS, {})
     told.next(3, TOPICS, OWNED)
-    assert told.has_news(TOPICS, OWNED)
+    assert told.has_changes(TOPICS, OWNED)
     told.forget()
     request = said(told, 3, TOPICS, OWNED)
     assert (request.member_epoch, request.subscribed_topic_names, request.rebalance_timeout_ms) == (
@@ -81,10 +81,10 @@ def test_a_pattern_is_for_the_broker_and_is_taken_back_when_topics_are_named() -
 
 
 def test_a_goodbye_is_for_good_or_for_now() -> None:
-    assert contents().goodbye(keeps_place=False) == ConsumerGroupHeartbeatRequest(
+    assert contents().leave(keeps_place=False) == ConsumerGroupHeartbeatRequest(
         group_id="g", member_id="m", member_epoch=-1
     )
-    assert contents(group_instance_id="i").goodbye(keeps_place=True) == ConsumerGroupHeartbeatRequest(
+    assert contents(group_instance_id="i").leave(keeps_place=True) == ConsumerGroupHeartbeatRequest(
         group_id="g", member_id="m", member_epoch=-2, instance_id="i"
     )
 

@@ -5,13 +5,13 @@ from typing import cast
 
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import TopicPartition
+from kctl.client.consumer.group.consumer_membership import ConsumerMembership
 from kctl.client.consumer.group_events import (
     AssignmentChanged,
     GroupFailed,
     GroupToApplication,
     Subscribe,
 )
-from kctl.client.consumer.managers.membership_consumer import ConsumerMembership
 from kctl.client.errors import KafkaError
 from kctl.client.network.in_flight import OnDone, Outgoing
 from kctl.client.protocol.api.consumer_group_heartbeat import (

@@ -19,7 +19,7 @@ from kctl.client.protocol.api.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
 )
 from tests.unit.consumer.fakes import T0, T1, T2, fail
-from tests.unit.consumer.heartbeat_bench import INTERVAL_MS, MEMBER_ID, TOPICS, Bench, owned, said, shared
+from tests.unit.consumer.group.heartbeat_bench import INTERVAL_MS, MEMBER_ID, TOPICS, Bench, owned, said, shared
 
 # --- failures -------------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,1 @@
+"""The network side of a consumer group: membership by either protocol, commits and committed offsets."""

@@ -1,0 +1,288 @@
+"""ConsumerMembership: a member of a group by ConsumerGroupHeartbeat alone (KIP-848); the broker assigns the partitions.
+
+Owns when a heartbeat is sent and what its response leads to; its contents are in heartbeat_contents.py, the assignment
+in reconciliation.py. Shown by tests/unit/consumer/group/test_consumer_membership.py and, with the coordinator of the
+sandbox, by tests/sim/groups.
+
+Source: KIP-848, KIP-1082 (member id made by the client), Java's ConsumerMembershipManager.
+Differs: a pattern is always the broker's to match; a missing group means the same as an unknown member; a topic that
+was deleted and recreated is another one, though it has the same name, which is all that Java's compares.
+"""
+
+from collections.abc import Callable, Iterator
+from random import Random
+
+from kctl.client.broker_errors import ErrorCode, broker_error
+from kctl.client.cluster_client import ClusterClient
+from kctl.client.config import ConsumerConfig
+from kctl.client.consumer.group.heartbeat_contents import FIRST_VERSION_WITH_PATTERNS, JOINS, Changes, HeartbeatContents
+from kctl.client.consumer.group.leave import GroupLeave
+from kctl.client.consumer.group.membership import Loss, MemberIdentity, Membership
+from kctl.client.consumer.group.reconciliation import Reconciliation
+from kctl.client.consumer.group.states import CONSUMER, MemberEvent, MemberState
+from kctl.client.consumer.group.topic_ids import TopicIds
+from kctl.client.consumer.group_events import GroupFailed, GroupToApplication, Subscribe
+from kctl.client.consumer.waiting import SESSION_OVER, WaitKind
+from kctl.client.errors import KafkaError, LocalProtocolError, UnsupportedVersionError
+from kctl.client.network.in_flight import Answer
+from kctl.client.protocol.api.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
+from kctl.client.protocol.primitives import uuid_text
+from kctl.client.requests.coordinator import PROMPT, Coordinator
+from kctl.client.requests.request import Poll
+from kctl.client.requests.retry import ELSEWHERE, MEMBERSHIP
+from kctl.client.seams import Entropy
+
+UNKNOWN = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.GROUP_ID_NOT_FOUND})
+"""Codes that mean that the group has given this member's partitions away."""
+SESSION_INTERVALS = 9
+"""Heartbeat intervals of a session with the brokers' defaults (45 s, 5 s); brokers do not report it to members."""
+LEAST_INTERVAL_MS = 10
+"""Lower bound of the heartbeat interval, which the broker chooses."""
+
+
+class ConsumerMembership(Membership):
+    """One member, by the consumer protocol.
+
+    Args: entropy: makes the member id, which stays the same as long as this lives.
+    """
+
+    TRANSITIONS = CONSUMER
+
+    def __init__(
+        self,
+        config: ConsumerConfig,
+        coordinator: Coordinator,
+        client: ClusterClient,
+        rng: Random,
+        entropy: Entropy,
+        report: Callable[[GroupToApplication], None],
+    ) -> None:
+        super().__init__(config, coordinator, rng, report)
+        self._member_id = uuid_text(entropy.token_bytes(16))
+        self._contents = HeartbeatContents(config, coordinator.key, self._member_id)
+        self._names = TopicIds(config, client, rng)
+        self._assignment = Reconciliation(self._names, self._reports)
+        self._subscription: Subscribe | None = None
+        self._heartbeats = 0
+        """Numbers memberships: a response to a heartbeat of an earlier one is ignored."""
+        self._in_flight: Changes | None = None
+        """What the heartbeat in flight reports."""
+        self._due_at_ms = self._sent_at_ms = 0
+        self._has_complained = False
+        self._may_be_member = False
+        """Whether only a commit said that the group does not know this member: a broker that is not the coordinator any
+        more may have answered it, so leaving is still reported to the one that is."""
+
+    @property
+    def topics(self) -> Iterator[str]:
+        return iter(() if self._subscription is None else self._subscription.topics)
+
+    @property
+    def wants_all_topics(self) -> bool:
+        return False
+
+    @property
+    def _is_subscribed(self) -> bool:
+        return self._subscription is not None
+
+    # --- what the application does ----------------------------------------------------------------------------------
+
+    def subscribe(self, event: Subscribe) -> None:
+        self._subscription = event
+        self._backoff.clear_fatal()
+        self._due_at_ms = 0
+
+    def applied(self, number: int) -> None:
+        if self._assignment.applied(number):
+            self._due_at_ms = 0
+
+    def poll_began(self) -> None:
+        self._has_complained = False
+        super().poll_began()
+
+    def rejoin(self, reason: str) -> None:  # noqa: ARG002 (the protocol has no place for it)
+        """Ask at once what the group has decided; when to rebalance is the broker's decision alone."""
+        self._due_at_ms = 0
+
+    def fenced(self, identity: MemberIdentity, error: KafkaError) -> None:
+        """Lose what a member has that the group does not know; one whose epoch is old asks at once for the new one."""
+        code = getattr(error, "code", None)
+        if identity.incarnation != self.incarnation or self._state is not MemberState.STABLE:
+            return
+        if code in UNKNOWN:
+            self._lose(Loss(str(error), error))
+            self._join(str(error))
+            self._may_be_member = True
+        elif code == ErrorCode.FENCED_INSTANCE_ID:
+            self._fail(error)
+        else:
+            self._due_at_ms = 0
+
+    # --- requests ---------------------------------------------------------------------------------------------------
+
+    def _advance(self) -> None:
+        """Reconcile the assignment, except while a heartbeat reports what the member has.
+
+        What such a heartbeat leaves out of the target counts as revoked when it is answered.
+        """
+        if self._state is not MemberState.ABSENT and self._coordinator.refusal is not None:
+            self._fail(self._coordinator.refusal)
+        is_reporting = self._in_flight is not None and self._in_flight.owned is not None
+        if not is_reporting and self._assignment.advance():
+            self._contents.forget_owned()
+            self._due_at_ms = 0
+
+    def _polls(self) -> tuple[Callable[[int], Poll], ...]:
+        return (self._names.poll, self._poll_heartbeat)
+
+    def _poll_heartbeat(self, now_ms: int) -> Poll:
+        if self._state is MemberState.ABSENT or self._in_flight is not None:
+            return Poll([])
+        if self._state is MemberState.JOINING and not self._reports.is_applied:
+            return Poll([])  # what was lost is still in use
+        due_at_ms = max(self._due_at_ms, self._backoff.retry_at_ms)
+        if due_at_ms > now_ms:
+            return Poll([], due_at_ms)
+        if not self._coordinator.ready(PROMPT):
+            return Poll([])
+        try:
+            request, changes = self._next_heartbeat()
+        except (LocalProtocolError, UnsupportedVersionError) as error:
+            self._fail(error)
+            return Poll([])
+        if self._state is MemberState.JOINING:
+            self._move(MemberEvent.SEND_JOIN)
+        number = self._heartbeats
+        self._in_flight = changes
+        self._sent_at_ms = now_ms
+        timeout_ms = self._config.request_timeout_ms
+        sent = self._coordinator.outgoing(
+            PROMPT, request, timeout_ms, lambda answer: self._on_answer(number, changes, answer)
+        )
+        return Poll([sent])
+
+    def _next_heartbeat(self) -> tuple[ConsumerGroupHeartbeatRequest, Changes]:
+        assert self._subscription is not None
+        if self._subscription.pattern is not None and not self._coordinator.speaks(
+            PROMPT, ConsumerGroupHeartbeatRequest, FIRST_VERSION_WITH_PATTERNS
+        ):
+            text = "the coordinator cannot match patterns: ConsumerGroupHeartbeat version 1 is needed (Kafka 4.0)"
+            raise UnsupportedVersionError(text, api=ConsumerGroupHeartbeatRequest.NAME)
+        return self._contents.next(max(self._generation, JOINS), self._subscription, self._assignment.held)
+
+    # --- responses --------------------------------------------------------------------------------------------------
+
+    def _on_answer(self, number: int, changes: Changes, answer: Answer) -> None:
+        if number != self._heartbeats:
+            return
+        self._in_flight = None
+        response = answer.response
+        if isinstance(response, ConsumerGroupHeartbeatResponse):
+            if self._coordinator.check(response.error_code, "ConsumerGroupHeartbeat") is None:
+                self._on_accepted(changes, response)
+            else:
+                self._on_refused(response, answer.received_at_ms)
+        elif answer.error is not None and MEMBERSHIP.is_retried(answer.error):
+            self._retry(answer.received_at_ms)
+        else:
+            assert answer.error is not None
+            self._fail(answer.error)
+
+    def _on_accepted(self, changes: Changes, response: ConsumerGroupHeartbeatResponse) -> None:
+        self._contents.confirm(changes)
+        self._backoff.accepted()
+        is_new = self._state is not MemberState.STABLE or self._generation != response.member_epoch
+        self._move(MemberEvent.ACCEPTED)
+        self._generation = response.member_epoch
+        if is_new:
+            self._report_member()
+        if response.assignment is not None:
+            self._assignment.receive(response.assignment)
+        assert self._subscription is not None
+        interval_ms = max(response.heartbeat_interval_ms, LEAST_INTERVAL_MS)
+        self._session.confirmed(self._sent_at_ms + SESSION_INTERVALS * interval_ms)
+        has_changes = self._contents.has_changes(self._subscription, self._assignment.held)
+        self._due_at_ms = 0 if has_changes else self._sent_at_ms + interval_ms
+
+    def _on_refused(self, response: ConsumerGroupHeartbeatResponse, now_ms: int) -> None:
+        code = response.error_code
+        error = broker_error(code, f"ConsumerGroupHeartbeat of group {self._coordinator.key}", response.error_message)
+        if code in UNKNOWN and self._state is MemberState.STABLE:
+            self._lose(Loss(str(error), error))
+            self._join(str(error))
+        elif code in UNKNOWN or MEMBERSHIP.is_retried(error):
+            self._retry(now_ms, at_once=code in ELSEWHERE)
+        elif code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+            if not self._has_complained:  # once in each poll of the application
+                self._has_complained = True
+                self._report(GroupFailed(error))
+            self._retry(now_ms)
+        else:
+            self._fail(error)
+
+    def _retry(self, now_ms: int, *, at_once: bool = False) -> None:
+        """Report everything again, since the last heartbeat may have been lost; another coordinator is asked at once.
+
+        Or its response was lost, and the target has changed by it: the response to a full report has the target.
+        """
+        if self._state is MemberState.JOIN_SENT:
+            self._move(MemberEvent.JOIN)
+        self._contents.forget()
+        self._assignment.forget_target()
+        self._due_at_ms = 0
+        self._backoff.failed(now_ms)
+        if at_once:
+            self._backoff.retry_at_ms = 0
+
+    # --- the end of a membership ------------------------------------------------------------------------------------
+
+    def _lose(self, loss: Loss) -> None:
+        self.loss = loss
+        self._stop()
+        self._report_member()
+        self._assignment.lose()
+
+    def _join(self, reason: str) -> None:
+        super()._join(reason)
+        self._due_at_ms = 0
+        self._leave = None  # were it sent again now, it would end the new membership
+
+    def _stop(self) -> None:
+        self._may_be_member = False
+        if self._state is not MemberState.ABSENT:
+            self.incarnation += 1
+        self._move(MemberEvent.STOP)
+        self._heartbeats += 1
+        self._in_flight = None
+        self._generation = -1
+        self._contents.forget()
+
+    def _start_leave(self, reason: str, deadline_at_ms: int, *, keeps_place: bool) -> None:  # noqa: ARG002 (as rejoin)
+        if self._state is MemberState.STABLE or self._in_flight is not None or self._may_be_member:
+            request = self._contents.leave(keeps_place=keeps_place)
+            self._leave = GroupLeave(self._config, self._coordinator, lambda: request, deadline_at_ms)
+
+    def _end(self) -> None:
+        self._stop()
+        self._subscription = None
+        self._assignment.clear()
+
+    def _wait_reason(self) -> tuple[str, WaitKind]:
+        group = f"group {self._coordinator.key}"
+        if self._subscription is None:
+            return "", WaitKind.OUTSIDE
+        if self._state is MemberState.ABSENT:
+            return f"not in {group} until the next poll", WaitKind.OUTSIDE
+        if self._state is MemberState.JOINING:
+            return self._waiting_for_coordinator(), WaitKind.COORDINATOR
+        if self._state is MemberState.JOIN_SENT:
+            return f"joining {group}", WaitKind.JOINING
+        if self._assignment.reported and self._session.is_over:
+            return f"{SESSION_OVER}; {self._coordinator.waiting_for}", WaitKind.COORDINATOR
+        if self._names.missing:
+            return f"waiting for the names of {self._names.missing} assigned topics", WaitKind.METADATA
+        reason = "" if self._assignment.reported else f"{group} has no partition for this member yet"
+        return reason, WaitKind.NO_SHARE

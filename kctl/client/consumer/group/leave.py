@@ -1,0 +1,114 @@
+"""GroupLeave: the request that ends a membership, repeated until the group has confirmed it or the deadline has passed.
+
+Owns when it is sent. It uses the connection for prompt requests, so that a JoinGroup that the coordinator holds back
+does not delay it. Shown by tests/sim/groups/test_deadlines.py and
+tests/unit/consumer/group/test_consumer_membership_ends.py.
+"""
+
+from collections.abc import Callable
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.clock import FOREVER_MS
+from kctl.client.config import ConsumerConfig
+from kctl.client.network.in_flight import Answer
+from kctl.client.protocol.api import leave_group
+from kctl.client.protocol.api.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
+from kctl.client.protocol.api.leave_group import LeaveGroupRequest, LeaveGroupResponse
+from kctl.client.requests.coordinator import PROMPT, Coordinator
+from kctl.client.requests.request import Poll
+from kctl.client.requests.retry import MEMBERSHIP
+
+FIRST_VERSION_WITH_MEMBERS = 3
+MAX_REASON_LENGTH = 255
+GONE = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID, ErrorCode.GROUP_ID_NOT_FOUND})
+"""Codes that mean that the group does not count the member any more.
+
+They count from the second time: a coordinator that was suspended forgets its members before it learns that another
+broker coordinates, and that one still waits for them.
+"""
+
+LeaveRequest = LeaveGroupRequest | ConsumerGroupHeartbeatRequest
+
+
+class GroupLeave:
+    """The end of one membership.
+
+    Attributes: outcome: None while it is in progress, then whether the group has confirmed it.
+    """
+
+    def __init__(
+        self,
+        config: ConsumerConfig,
+        coordinator: Coordinator,
+        make_request: Callable[[], LeaveRequest],
+        deadline_at_ms: int,
+    ) -> None:
+        self.outcome: bool | None = None
+        self._config = config
+        self._coordinator = coordinator
+        self._make_request = make_request
+        self._deadline_at_ms = deadline_at_ms
+        self._next_at_ms = 0
+        self._was_unknown = False
+
+    def poll(self, now_ms: int) -> Poll:
+        """Return the request that is due, and when to poll again."""
+        if self.outcome is None and (now_ms >= self._deadline_at_ms or self._coordinator.refusal is not None):
+            self.outcome = False
+        if self.outcome is not None:
+            return Poll([])
+        if self._next_at_ms > now_ms:
+            return Poll([], min(self._next_at_ms, self._deadline_at_ms))
+        if self._coordinator.is_doubted or not self._coordinator.ready(PROMPT):
+            return Poll([], self._deadline_at_ms)
+        self._next_at_ms = FOREVER_MS
+        timeout_ms = min(self._config.request_timeout_ms, self._deadline_at_ms - now_ms)
+        request = self._make_request()
+        sent = self._coordinator.outgoing(
+            PROMPT, request, timeout_ms, lambda answer: self._on_answer(request.NAME, answer)
+        )
+        return Poll([sent], self._deadline_at_ms)
+
+    def _on_answer(self, api: str, answer: Answer) -> None:
+        self._next_at_ms = answer.received_at_ms + self._config.retry_backoff_ms
+        error = answer.error
+        if answer.response is not None:
+            code = _code_of(answer)
+            if code == ErrorCode.NONE or (code in GONE and self._was_unknown):
+                self.outcome = True
+                return
+            error = self._coordinator.check(code, api)
+            if code in GONE and error is not None:
+                self._was_unknown = True
+                self._coordinator.doubt()  # the coordinator of the next look-up gets the request, too
+                return
+        if error is not None and not MEMBERSHIP.is_retried(error):
+            self.outcome = False
+
+
+def leave_group_request(
+    coordinator: Coordinator, member_id: str, group_instance_id: str | None, reason: str
+) -> LeaveGroupRequest:
+    """Return the LeaveGroup of one member in the form that the coordinator knows."""
+    request = LeaveGroupRequest(group_id=coordinator.key)
+    if coordinator.speaks(PROMPT, LeaveGroupRequest, FIRST_VERSION_WITH_MEMBERS):
+        request.members = [
+            leave_group.MemberIdentity(
+                member_id=member_id, group_instance_id=group_instance_id, reason=reason[:MAX_REASON_LENGTH]
+            )
+        ]
+    else:
+        request.member_id = member_id
+    return request
+
+
+def _code_of(answer: Answer) -> int:
+    """Return the error code of the group, or of this member."""
+    response = answer.response
+    if isinstance(response, LeaveGroupResponse):
+        return response.error_code or next((each.error_code for each in response.members), 0)
+    assert isinstance(response, ConsumerGroupHeartbeatResponse)
+    return response.error_code

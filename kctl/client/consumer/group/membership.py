@@ -1,0 +1,277 @@
+"""Membership: one member of one group, with all that the classic and the consumer protocol (KIP-848) have in common.
+
+A membership is a request manager: it owns the state of one member, sends its requests through the `Coordinator`, and
+reports `AssignmentChanged`, `GroupFailed`, `GroupWaiting` and `MemberChanged`. Here: when the application counts as
+stuck, how failures are reported, how the member leaves. Knows neither the application nor commits.
+Shown by tests/unit/consumer/group/test_classic_membership.py and test_consumer_membership.py.
+
+The rule that keeps records from being read twice: what a member has reported as owned stays in its joins and
+heartbeats until the `AssignmentChanged` that takes it away was acknowledged by `applied`. The network loop calls
+`applied` only when every commit that was made before the acknowledgement has ended.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from random import Random
+from typing import ClassVar, NamedTuple
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.clock import FOREVER_MS
+from kctl.client.cluster import TopicPartition
+from kctl.client.config import ConsumerConfig
+from kctl.client.consumer.group.leave import GroupLeave
+from kctl.client.consumer.group.states import MemberEvent, MemberState, Transitions, after
+from kctl.client.consumer.group.timers import JoinBackoff, Liveness, Session
+from kctl.client.consumer.group_events import (
+    NO_IDS,
+    AssignmentChanged,
+    GroupFailed,
+    GroupMetadata,
+    GroupToApplication,
+    GroupWaiting,
+    IdsByName,
+    MemberChanged,
+    Subscribe,
+)
+from kctl.client.consumer.waiting import WaitKind
+from kctl.client.errors import KafkaError
+from kctl.client.network.in_flight import Outgoing
+from kctl.client.requests.coordinator import Coordinator
+from kctl.client.requests.request import Poll
+
+
+class MemberIdentity(NamedTuple):
+    """Who commits, as the coordinator checks it.
+
+    Attributes:
+        member_id, generation: as the group knows them; generation is the member epoch with KIP-848.
+        incarnation: grows when the member has lost everything it had; no commit outlives the incarnation it is of.
+    """
+
+    member_id: str = ""
+    generation: int = -1
+    group_instance_id: str | None = None
+    incarnation: int = 0
+
+
+class Loss(NamedTuple):
+    """Why a member lost its place: in words, and as the broker's error where it was one."""
+
+    reason: str
+    error: KafkaError | None = None
+
+
+class AssignmentReports:
+    """Numbers the changes that the application is to apply. Attributes: is_applied: it has applied the last one."""
+
+    def __init__(self, report: Callable[[GroupToApplication], None]) -> None:
+        self.is_applied = True
+        self._report = report
+        self._number = 0
+
+    def send(
+        self,
+        owned: tuple[TopicPartition, ...],
+        *,
+        is_lost: bool = False,
+        is_complete: bool = True,
+        topic_ids: IdsByName = NO_IDS,
+    ) -> None:
+        """Report what the member has from now on; a loss overtakes a change that is not applied yet."""
+        self._number += 1
+        self.is_applied = False
+        self._report(AssignmentChanged(self._number, owned, is_lost, is_complete, topic_ids=topic_ids))
+
+    def applied(self, number: int) -> bool:
+        """Note an acknowledgement; return whether it is that of the last change."""
+        self.is_applied = self.is_applied or number == self._number
+        return number == self._number
+
+
+class Membership(ABC):
+    """One member of one group.
+
+    Attributes:
+        incarnation: how often the member has lost everything; see MemberIdentity.
+        loss: why it lost its place the last time.
+    """
+
+    TRANSITIONS: ClassVar[Transitions]
+
+    def __init__(
+        self,
+        config: ConsumerConfig,
+        coordinator: Coordinator,
+        rng: Random,
+        report: Callable[[GroupToApplication], None],
+    ) -> None:
+        self.incarnation = 0
+        self.loss = Loss("")
+        self._config = config
+        self._coordinator = coordinator
+        self._report = report
+        self._reports = AssignmentReports(report)
+        self._backoff = JoinBackoff(config, rng)
+        self._session = Session(report)
+        self._liveness = Liveness(config.max_poll_interval_ms)
+        self._state = MemberState.ABSENT
+        self._member_id = ""
+        self._generation = -1
+        self._leave: GroupLeave | None = None
+        self._waiting = ""
+
+    # --- what the network loop asks ---------------------------------------------------------------------------------
+
+    @property
+    def identity(self) -> MemberIdentity | None:
+        """Who commits now; None while it is no member, and commits of subscribed partitions cannot succeed."""
+        if self._generation < 0:
+            return None
+        return MemberIdentity(self._member_id, self._generation, self._config.group_instance_id, self.incarnation)
+
+    @property
+    @abstractmethod
+    def topics(self) -> Iterator[str]:
+        """The topics whose metadata it needs, besides those of assigned partitions."""
+
+    @property
+    @abstractmethod
+    def wants_all_topics(self) -> bool:
+        """Whether it needs the names of all topics, to match a pattern itself."""
+
+    @property
+    def has_left(self) -> bool | None:
+        """After `leave` or `remain`: None while that is in progress, then whether the group has confirmed it."""
+        return True if self._leave is None else self._leave.outcome
+
+    def poll(self, now_ms: int) -> Poll:
+        """Return the requests that can be sent now and the next instant at which this must be polled again."""
+        if self._state is not MemberState.ABSENT and now_ms >= self._liveness.expires_at_ms:
+            self._stop_without_polls(now_ms)
+        self._advance()
+        fatal = self._backoff.advance(now_ms)
+        if fatal is not None:
+            self._report(GroupFailed(fatal))
+        requests: list[Outgoing] = []
+        deadline_at_ms = self._backoff.fatal_at_ms or FOREVER_MS
+        if self._state is not MemberState.ABSENT:
+            deadline_at_ms = min(deadline_at_ms, self._liveness.expires_at_ms, self._session.look(now_ms))
+        for poll in (self._poll_leave, *self._polls()):
+            polled = poll(now_ms)
+            requests += polled.requests
+            deadline_at_ms = min(deadline_at_ms, polled.next_deadline_at_ms)
+        self._report_waiting()
+        return Poll(requests, deadline_at_ms)
+
+    # --- what the application does ----------------------------------------------------------------------------------
+
+    @abstractmethod
+    def subscribe(self, event: Subscribe) -> None:
+        """Be a member with this subscription from now on; replaces the one before."""
+
+    @abstractmethod
+    def applied(self, number: int) -> None:
+        """The application has applied that change, and its commits have ended."""
+
+    @abstractmethod
+    def rejoin(self, reason: str) -> None:
+        """Ask the group to rebalance."""
+
+    @abstractmethod
+    def fenced(self, identity: MemberIdentity, error: KafkaError) -> None:
+        """A commit of that identity was refused: the group does not know it any more."""
+
+    def poll_began(self) -> None:
+        """The application polls: it is alive for as long as it does; a member that stopped joins again."""
+        self._liveness.poll_began()
+        self._backoff.poll_began()
+        if self._state is MemberState.ABSENT and self._is_subscribed and self._backoff.fatal is None:
+            self._join("the application polls")
+
+    def poll_ended(self, at_ms: int) -> None:
+        """The application has max.poll.interval.ms from here until it polls again."""
+        self._liveness.poll_ended(at_ms)
+
+    def leave(self, deadline_at_ms: int) -> None:
+        """Leave the group for good, trying until the deadline; see `has_left`. It may be subscribed again later."""
+        self._start_leave("the consumer is done", deadline_at_ms, keeps_place=False)
+        self._end()
+
+    def remain(self, deadline_at_ms: int) -> None:
+        """Stop being a member and keep the place in the group; where that needs a request, see `has_left`."""
+        if self._leave is not None and self._leave.outcome is not None:
+            self._leave = None  # of an earlier subscription; how it ended says nothing about this one
+        if self._config.group_instance_id is not None:
+            self._start_leave("", deadline_at_ms, keeps_place=True)
+        self._end()
+
+    # --- what differs by protocol -----------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def _is_subscribed(self) -> bool: ...
+
+    @abstractmethod
+    def _advance(self) -> None:
+        """Do what needs no request; called first in each poll."""
+
+    @abstractmethod
+    def _polls(self) -> tuple[Callable[[int], Poll], ...]:
+        """Return the polls of the member's requests."""
+
+    @abstractmethod
+    def _start_leave(self, reason: str, deadline_at_ms: int, *, keeps_place: bool) -> None:
+        """Tell the group that the member stops, if it may count on the member; a static one may keep its place."""
+
+    @abstractmethod
+    def _lose(self, loss: Loss) -> None:
+        """Stop, because everything this member had may be another's by now."""
+
+    @abstractmethod
+    def _end(self) -> None:
+        """Forget the subscription and the membership; the application has released everything."""
+
+    @abstractmethod
+    def _wait_reason(self) -> tuple[str, WaitKind]:
+        """Return why the group gives the application no records; empty when it does."""
+
+    # --- shared steps -----------------------------------------------------------------------------------------------
+
+    def _move(self, event: MemberEvent) -> None:
+        self._state = after(self.TRANSITIONS, self._state, event)
+
+    def _join(self, reason: str) -> None:  # noqa: ARG002 (the consumer protocol has no place for it)
+        self._move(MemberEvent.JOIN)
+
+    def _fail(self, error: KafkaError) -> None:
+        """Stop, and report it; the next poll joins again after a back-off, except for a fenced instance id."""
+        self._lose(Loss(str(error), error))
+        is_fatal = getattr(error, "code", None) == ErrorCode.FENCED_INSTANCE_ID
+        self._backoff.refused(fatal=error if is_fatal else None)
+        self._report(GroupFailed(error))
+
+    def _stop_without_polls(self, now_ms: int) -> None:
+        """Leave before the group has to wait for the application, which has not polled for max.poll.interval.ms."""
+        reason = f"no poll for {self._config.max_poll_interval_ms} ms (max.poll.interval.ms)"
+        keeps_place = self._config.group_instance_id is not None
+        self._start_leave(reason, now_ms + self._config.request_timeout_ms, keeps_place=keeps_place)
+        self._lose(Loss(reason))
+
+    def _poll_leave(self, now_ms: int) -> Poll:
+        return Poll([]) if self._leave is None else self._leave.poll(now_ms)
+
+    def _report_member(self) -> None:
+        instance_id = self._config.group_instance_id
+        self._report(
+            MemberChanged(GroupMetadata(self._coordinator.key, self._generation, self._member_id, instance_id))
+        )
+
+    def _report_waiting(self) -> None:
+        reason, kind = self._wait_reason()
+        if reason != self._waiting:
+            self._waiting = reason
+            self._report(GroupWaiting(reason, kind, self._coordinator.error))
+
+    def _waiting_for_coordinator(self) -> str:
+        error = self._coordinator.error
+        return self._coordinator.waiting_for + ("" if error is None else f": {error}")

@@ -1,0 +1,72 @@
+"""The state tables of a group member, one for each protocol.
+
+Every transition of either lives here; an event that a state lacks is a bug and raises. Values alone.
+Shown by tests/unit/consumer/group/test_states.py.
+"""
+
+from enum import Enum
+
+
+class MemberState(Enum):
+    """The state of a member; the value is what it waits for. The consumer protocol has no ASSIGNING and SYNC_SENT."""
+
+    ABSENT = "not in the group: no subscription, or the application does not poll"
+    JOINING = "to send JoinGroup, as soon as what was reported is applied"
+    JOIN_SENT = "the coordinator collects the members"
+    ASSIGNING = "this member leads and waits for the metadata of all topics"
+    SYNC_SENT = "the coordinator waits for the leader's shares"
+    STABLE = "has its partitions"
+
+
+class MemberEvent(Enum):
+    """What leads from one state to another."""
+
+    JOIN = "the member is to join, or to join again"
+    SEND_JOIN = "JoinGroup, or the first heartbeat of the consumer protocol, is sent"
+    JOINED = "JoinGroup was answered with a generation"
+    SEND_SYNC = "SyncGroup is sent"
+    ACCEPTED = "SyncGroup, or a heartbeat of the consumer protocol, was answered without an error"
+    STOP = "the member left, was refused or lost its place"
+
+
+Transitions = dict[tuple[MemberState, MemberEvent], MemberState]
+
+CLASSIC: Transitions = {
+    (MemberState.ABSENT, MemberEvent.JOIN): MemberState.JOINING,
+    (MemberState.ABSENT, MemberEvent.STOP): MemberState.ABSENT,
+    (MemberState.JOINING, MemberEvent.JOIN): MemberState.JOINING,
+    (MemberState.JOINING, MemberEvent.SEND_JOIN): MemberState.JOIN_SENT,
+    (MemberState.JOINING, MemberEvent.STOP): MemberState.ABSENT,
+    (MemberState.JOIN_SENT, MemberEvent.JOIN): MemberState.JOINING,
+    (MemberState.JOIN_SENT, MemberEvent.JOINED): MemberState.ASSIGNING,
+    (MemberState.JOIN_SENT, MemberEvent.STOP): MemberState.ABSENT,
+    (MemberState.ASSIGNING, MemberEvent.SEND_SYNC): MemberState.SYNC_SENT,
+    (MemberState.ASSIGNING, MemberEvent.STOP): MemberState.ABSENT,
+    (MemberState.SYNC_SENT, MemberEvent.JOIN): MemberState.JOINING,
+    (MemberState.SYNC_SENT, MemberEvent.ACCEPTED): MemberState.STABLE,
+    (MemberState.SYNC_SENT, MemberEvent.STOP): MemberState.ABSENT,
+    (MemberState.STABLE, MemberEvent.JOIN): MemberState.JOINING,
+    (MemberState.STABLE, MemberEvent.STOP): MemberState.ABSENT,
+}
+"""JoinGroup and SyncGroup make one round; a member that lost its place joins from ABSENT."""
+
+CONSUMER: Transitions = {
+    (MemberState.ABSENT, MemberEvent.JOIN): MemberState.JOINING,
+    (MemberState.ABSENT, MemberEvent.STOP): MemberState.ABSENT,
+    (MemberState.JOINING, MemberEvent.SEND_JOIN): MemberState.JOIN_SENT,
+    (MemberState.JOINING, MemberEvent.STOP): MemberState.ABSENT,
+    (MemberState.JOIN_SENT, MemberEvent.JOIN): MemberState.JOINING,
+    (MemberState.JOIN_SENT, MemberEvent.ACCEPTED): MemberState.STABLE,
+    (MemberState.JOIN_SENT, MemberEvent.STOP): MemberState.ABSENT,
+    (MemberState.STABLE, MemberEvent.ACCEPTED): MemberState.STABLE,
+    (MemberState.STABLE, MemberEvent.STOP): MemberState.ABSENT,
+}
+"""The broker decides when to rebalance, so a member that is in the group stays STABLE; see reconciliation.py."""
+
+
+def after(table: Transitions, state: MemberState, event: MemberEvent) -> MemberState:
+    """Return the state that an event leads to. Raises: ValueError: the table lacks it, which is a bug of ours."""
+    found = table.get((state, event))
+    if found is None:
+        raise ValueError(f"a member that is {state.name} has no transition by {event.name}")
+    return found
