@@ -85,6 +85,6 @@ def test_network_loop_is_not_interrupted() -> None:
 
         assert each_boundary(scene) > 50
         assert "producer.py" in places
-        assert not places & {"sender.py", "batch_sender.py", "intake.py", "connection.py"}
+        assert not places & {"sender.py", "batch_sender.py", "record_router.py", "connection.py"}
 
     run(app)

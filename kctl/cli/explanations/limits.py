@@ -109,7 +109,7 @@ LIMITS = (
         "delivery.timeout.ms",
         ProducerConfig,
         "--delivery-timeout",
-        "kctl.client.producer.expiry.Expiry",
+        "kctl.client.producer.batch_expiry.BatchExpiry",
         "One record from send() to its acknowledgement: waiting for its batch, attempts, and waits between them. In "
         "`kctl produce` --api-timeout limits it where it is not given.",
         f"{_SIM}/producer/test_delivery.py::test_records_expire_each_at_its_own_deadline",
@@ -151,7 +151,7 @@ LIMITS = (
         "flush(timeout)",
         None,
         "",
-        "kctl.client.producer.deliveries.Deliveries",
+        "kctl.client.producer.delivery_tracker.DeliveryTracker",
         "Delivering everything that was sent before the call.",
         f"{_SIM}/producer/test_limits.py::test_flush_ends_at_its_timeout_with_the_count",
         "none: each record has its own limit",

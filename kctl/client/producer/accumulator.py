@@ -1,23 +1,29 @@
 """Accumulator: records wait here, by partition, until a batch of them may go.
 
-Owns the queues (partition_queue.py), when each is due, and the cutting of batches. A run is encoded when its batch
+Owns the queues (partition_queue.py) and every change of them: when each is due, the cutting of batches, and records
+that leave because they are done. A run is encoded when its batch
 is about to be sent, not before: so a batch is as full as it can be, and each record keeps a deadline of its own. Owned
 by the network loop; does no I/O. Shown by tests/unit/producer/test_accumulator.py.
 """
 
 from collections import deque
+from collections.abc import Callable, Sequence
 
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ProducerConfig
-from kctl.client.producer.batch import NO_SEQUENCE, Batch
+from kctl.client.errors import KafkaError
+from kctl.client.producer.batch import NO_SEQUENCE, Batch, count_of
+from kctl.client.producer.delivery_tracker import DeliveryTracker
+from kctl.client.producer.future import Outcome
 from kctl.client.producer.metrics import ProducerCounters
-from kctl.client.producer.partition_queue import PartitionQueue
+from kctl.client.producer.partition_queue import PartitionQueue, plus
 from kctl.client.producer.partitioner import QueueState
 from kctl.client.producer.record_run import RecordRun
-from kctl.client.producer.sequences import plus
 from kctl.client.records import RecordBatchBuilder
 
 _LZ4_FAST = 9
+
+TimedOut = Callable[[PartitionQueue, Batch | None, RecordRun], KafkaError]
 
 
 class Accumulator:
@@ -26,7 +32,14 @@ class Accumulator:
     Args: is_transactional: whether the batches are marked as parts of a transaction.
     """
 
-    def __init__(self, config: ProducerConfig, counters: ProducerCounters, *, is_transactional: bool = False) -> None:
+    def __init__(
+        self,
+        config: ProducerConfig,
+        counters: ProducerCounters,
+        deliveries: DeliveryTracker,
+        *,
+        is_transactional: bool = False,
+    ) -> None:
         self._batch_size_bytes = config.batch_size
         self._linger_ms = config.linger_ms
         self._delivery_timeout_ms = config.delivery_timeout_ms
@@ -36,6 +49,7 @@ class Accumulator:
         self._is_idempotent = config.enable_idempotence
         self._is_transactional = is_transactional
         self._counters = counters
+        self._deliveries = deliveries
         self._queues: dict[str, dict[int, PartitionQueue]] = {}
         self._active: dict[PartitionQueue, None] = {}
         self.is_hurried = False
@@ -70,11 +84,6 @@ class Accumulator:
         """Return the queues that are not empty, those served least recently first."""
         return list(self._active)
 
-    def settle(self, queue: PartitionQueue) -> None:
-        """Put an empty queue away; it comes back with its next record."""
-        if queue.is_empty:
-            self._active.pop(queue, None)
-
     def served(self, queue: PartitionQueue) -> None:
         """Let the queue go to the end of the line."""
         self._active.pop(queue, None)
@@ -101,8 +110,12 @@ class Accumulator:
 
     # --- batches ------------------------------------------------------------------------------------------------------
 
+    def next_batch(self, queue: PartitionQueue) -> Batch:
+        """Return the oldest batch that is not in flight; a new one when all are."""
+        return queue.next_frozen() or self.freeze(queue)
+
     def freeze(self, queue: PartitionQueue) -> Batch:
-        """Encode the next batch of the queue, as full as batch.size allows, and put it behind those under way."""
+        """Encode a batch of what waits, as full as batch.size allows, and put it behind those under way."""
         sequence = queue.sequence
         base_sequence = sequence.next_sequence if queue.is_idempotent else NO_SEQUENCE
         batch = self._cut(queue, queue.runs, queue.batch_size_bytes, base_sequence)
@@ -123,12 +136,99 @@ class Accumulator:
         self._counters.batches_split += 1
         queue.replace(batch, self._pieces(queue, batch.runs, limit_bytes, batch.base_sequence))
 
-    def cut_anew(self, queue: PartitionQueue, batch: Batch) -> None:
+    def _cut_again(self, queue: PartitionQueue, batch: Batch) -> None:
         """Cut a batch, which is certainly in no log, without its expired records."""
         pieces = self._pieces(queue, batch.pending(), queue.batch_size_bytes, batch.base_sequence)
         for piece in pieces:
             piece.retry_at_ms, piece.last_error, piece.failures = batch.retry_at_ms, batch.last_error, batch.failures
         queue.replace(batch, pieces)
+
+    # --- records that are done ----------------------------------------------------------------------------------------
+
+    def acknowledge(self, queue: PartitionQueue, batch: Batch, outcome: Outcome) -> None:
+        """Complete a batch that the log holds."""
+        queue.acknowledged(batch)
+        self._complete(queue, [(batch.pending(), outcome)])
+
+    def fail(self, queue: PartitionQueue, batch: Batch, error: KafkaError) -> None:
+        """Fail the records of a batch that is not in flight; the sequence numbers behind it follow."""
+        outcome = batch.failure(error)
+        queue.drop(batch)
+        self._complete(queue, [(batch.pending(), outcome)])
+
+    def fail_waiting(self, error: KafkaError) -> None:
+        """Fail what is not on its way to a broker."""
+        for queue in self.active():
+            waiting = queue.take_all()
+            for batch in [batch for batch in queue.batches if not batch.is_in_flight]:
+                self.fail(queue, batch, error)
+            self._complete(queue, [(waiting, Outcome(error))])
+
+    def fail_all(self, error: KafkaError, unsent: KafkaError | None = None) -> None:
+        """Fail everything at once, with `unsent` what was never sent; nothing more is sent of it."""
+        unsent = unsent or error
+        for queue in self.active():
+            waiting = queue.take_all()
+            failed = [(batch.pending(), batch.failure(error if batch.attempts else unsent)) for batch in queue.batches]
+            queue.drop_everything()
+            self._complete(queue, [*failed, (waiting, Outcome(unsent))])
+
+    def begin_epoch(self, queue: PartitionQueue) -> None:
+        """Begin the epoch that a gap asks for; a batch that may be written fails: it could be written twice."""
+        for batch in [batch for batch in queue.batches if batch.may_be_written]:
+            assert batch.last_error is not None
+            self.fail(queue, batch, batch.last_error)
+        queue.begin_epoch()
+        self._counters.epochs_begun += 1
+
+    def expire(self, queue: PartitionQueue, now_ms: int, timed_out: TimedOut) -> None:
+        """Fail the records of a queue whose delivery.timeout.ms has passed.
+
+        Args: timed_out: returns the error for the batch, or for the waiting records, and the first of the late runs.
+        """
+        late: list[tuple[Batch | None, list[RecordRun]]] = [
+            (batch, batch.take_expired(now_ms, self._delivery_timeout_ms)) for batch in queue.batches
+        ]
+        late.append((None, queue.take_expired(now_ms, self._delivery_timeout_ms)))
+        errors = [(batch, runs, timed_out(queue, batch, runs[0])) for batch, runs in late if runs]
+        done = []
+        for batch, runs, error in errors:
+            outcome = Outcome(error) if batch is None else self._drop_expired(queue, batch, batch.failure(error))
+            done.append((runs, outcome))
+        self._complete(queue, done)
+
+    def _drop_expired(self, queue: PartitionQueue, batch: Batch, outcome: Outcome) -> Outcome:
+        """Take the expired records out of their batch; return their outcome."""
+        if batch.is_expired:
+            if batch.is_in_flight and batch.base_sequence != NO_SEQUENCE:
+                return outcome  # it keeps its place until its response decides how those behind it are numbered
+            queue.drop(batch)
+        elif not batch.is_unknown:
+            if not queue.is_open_behind(batch):
+                return outcome._replace(is_unknown=True)  # it has to go as it is, for those behind it are on their way
+            self._cut_again(queue, batch)
+        return outcome
+
+    def _complete(self, queue: PartitionQueue, done: Sequence[tuple[list[RecordRun], Outcome]]) -> None:
+        """Complete runs that have left the queue."""
+        if queue.is_empty:
+            self._active.pop(queue, None)  # it comes back with its next run
+        for runs, outcome in done:
+            self._deliveries.finish(runs, outcome)
+
+    def outstanding(self) -> dict[TopicPartition, tuple[int, int]]:
+        """Return by partition how many records would fail now, and of how many it is not known."""
+        found = {}
+        for queue in self._active:
+            failed, unknown = queue.queued_count, 0
+            for batch in queue.batches:
+                pending = count_of(batch.pending())
+                failed += 0 if batch.is_unknown else pending
+                unknown += pending if batch.is_unknown else 0
+            found[queue.topic_partition] = (failed, unknown)
+        return found
+
+    # --- cutting ------------------------------------------------------------------------------------------------------
 
     def _pieces(
         self, queue: PartitionQueue, runs: list[RecordRun], limit_bytes: int, base_sequence: int

@@ -1,15 +1,16 @@
 """BatchSender: sends the batches that are due to the leaders of their partitions.
 
-Owns what goes into which request, and when; what an answer means is judge.py's, which records are too late expiry.py's.
+Owns what goes into which request, and when; what a response means is produce_responses.py's.
 Owned by the network loop. Shown by tests/unit/producer/test_batch_sender.py.
 
 Source: KIP-91, KIP-98, KIP-951; Java's Sender.
 """
 
+from collections.abc import Sequence
 from functools import partial
 
 from kctl.client.clock import FOREVER_MS
-from kctl.client.cluster import NO_NODE, Node, TopicPartition
+from kctl.client.cluster import NO_NODE, NO_TOPIC_ID, Cluster, Node, TopicPartition
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ProducerConfig
 from kctl.client.network.in_flight import Answer, Outgoing
@@ -17,30 +18,36 @@ from kctl.client.producer.accumulator import Accumulator
 from kctl.client.producer.batch import Batch
 from kctl.client.producer.future import Outcome
 from kctl.client.producer.identity import Identity
-from kctl.client.producer.judge import Judge
 from kctl.client.producer.metrics import ProducerCounters
-from kctl.client.producer.node_progress import NodeProgress
 from kctl.client.producer.partition_queue import PartitionQueue
-from kctl.client.producer.produce_calls import Sent, Verdict, lost, max_version, produce_request, verdicts
-from kctl.client.protocol.api.produce import ProduceRequest, ProduceResponse
+from kctl.client.producer.partitioner import NodeProgress
+from kctl.client.producer.produce_responses import (
+    NAMED_TOPICS_VERSION,
+    BatchResponse,
+    ProduceResponseHandler,
+    Sent,
+    batch_responses,
+    no_response,
+)
+from kctl.client.protocol.api.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
 
 
 class BatchSender:
-    """From the queues to the brokers, and the answers to the judge."""
+    """From the queues to the brokers, and the responses to their handler."""
 
     def __init__(
         self,
         config: ProducerConfig,
         client: ClusterClient,
         accumulator: Accumulator,
-        judge: Judge,
+        responses: ProduceResponseHandler,
         identity: Identity | None,
         counters: ProducerCounters,
         progress: NodeProgress,
     ) -> None:
         self._client = client
         self._accumulator = accumulator
-        self._judge = judge
+        self._responses = responses
         self._identity = identity
         self._counters = counters
         self._progress = progress
@@ -79,10 +86,8 @@ class BatchSender:
         if self._identity is None:
             return True
         if queue.needs_restart:
-            self._judge.give_up_doubtful(queue)
-            queue.begin_epoch()
-            self._counters.epochs_begun += 1
-        if not self._identity.equip(queue.topic_partition, queue.sequence):
+            self._accumulator.begin_epoch(queue)
+        if not self._identity.assign_producer_id(queue.topic_partition, queue.sequence):
             return False
         if queue.needs_numbers:
             queue.number_frozen()
@@ -117,7 +122,7 @@ class BatchSender:
             size_bytes = 0
             served = 0
             for queue in line:
-                batch = queue.next_frozen() or self._accumulator.freeze(queue)
+                batch = self._accumulator.next_batch(queue)
                 if entries and size_bytes + len(batch.data) > self._max_request_size:
                     break
                 entries.append(Sent(queue, batch, batch.attempts + 1))
@@ -150,7 +155,7 @@ class BatchSender:
         counters.batches_in_flight += len(entries)
         identity = self._identity
         transactional_id = None if identity is None else identity.transactional_id
-        request = produce_request(
+        request = _produce_request(
             entries, self._client.metadata.cluster, self._acks, self._request_timeout_ms, transactional_id
         )
         self._client.send(
@@ -159,7 +164,7 @@ class BatchSender:
                 request,
                 self._request_timeout_ms,
                 partial(self._on_done, entries, request),
-                max_version(request, None if identity is None else identity.produce_max_version),
+                _max_version(request, None if identity is None else identity.produce_max_version),
                 expect_response=self._acks != 0,
             )
         )
@@ -168,29 +173,54 @@ class BatchSender:
 
     def _on_done(self, entries: list[Sent], request: ProduceRequest, answer: Answer) -> None:
         self._counters.batches_in_flight -= len(entries)
-        found: list[Verdict]
+        found: list[BatchResponse]
         if isinstance(answer.response, ProduceResponse):
             self._counters.throttle_time_ms += answer.response.throttle_time_ms
-            found = verdicts(entries, request, answer.response, answer.version, answer.node_id)
+            found = batch_responses(entries, request, answer.response, answer.version, answer.node_id)
             self._learn_leaders(entries, found, answer.response)
         elif answer.error is None:
-            found = [Verdict(Outcome())] * len(entries)
+            found = [BatchResponse(Outcome())] * len(entries)
         else:
-            found = [lost(answer.error, was_sent=answer.was_sent)] * len(entries)
+            found = [no_response(answer.error, was_sent=answer.was_sent)] * len(entries)
             self._client.metadata.request_update()
-        for entry, verdict in zip(entries, found, strict=True):
+        for entry, response in zip(entries, found, strict=True):
             if not self.is_over and _is_current(entry.batch, entry.attempt):
-                self._judge.decide(entry.queue, entry.batch, verdict)
+                self._responses.handle(entry.queue, entry.batch, response)
 
-    def _learn_leaders(self, entries: list[Sent], found: list[Verdict], response: ProduceResponse) -> None:
+    def _learn_leaders(self, entries: list[Sent], found: list[BatchResponse], produced: ProduceResponse) -> None:
         """Take the leaders that a broker names where it is not the leader itself. Source: KIP-951."""
-        nodes = [Node(node.node_id, node.host, node.port, node.rack) for node in response.node_endpoints]
-        for at, (entry, verdict) in enumerate(zip(entries, found, strict=True)):
-            leader = verdict.leader
+        nodes = [Node(node.node_id, node.host, node.port, node.rack) for node in produced.node_endpoints]
+        for at, (entry, response) in enumerate(zip(entries, found, strict=True)):
+            leader = response.leader
             if leader is not None and leader.leader_id != NO_NODE:
                 partition = TopicPartition(*entry.queue.topic_partition)
                 if self._client.learn_leader(partition, leader.leader_id, leader.leader_epoch, nodes):
-                    found[at] = verdict._replace(is_leader_news=True)
+                    found[at] = response._replace(is_leader_news=True)
+
+
+def _produce_request(
+    entries: Sequence[Sent], cluster: Cluster, acks: int, timeout_ms: int, transactional_id: str | None = None
+) -> ProduceRequest:
+    """Return the request that carries these batches, topics in order of first appearance."""
+    topics: dict[str, TopicProduceData] = {}
+    for queue, batch, _ in entries:
+        topic, partition = queue.topic_partition
+        data = topics.get(topic)
+        if data is None:
+            info = cluster.topics.get(topic)
+            topic_id = NO_TOPIC_ID if info is None else info.topic_id
+            data = topics[topic] = TopicProduceData(name=topic, topic_id=topic_id)
+        data.partition_data.append(PartitionProduceData(index=partition, records=batch.data))
+    return ProduceRequest(
+        transactional_id=transactional_id, acks=acks, timeout_ms=timeout_ms, topic_data=list(topics.values())
+    )
+
+
+def _max_version(request: ProduceRequest, limit: int | None = None) -> int | None:
+    """Return the newest version that can carry the request: topic ids may be unknown, transactions set a limit."""
+    if limit is not None and limit <= NAMED_TOPICS_VERSION:
+        return limit
+    return NAMED_TOPICS_VERSION if any(topic.topic_id == NO_TOPIC_ID for topic in request.topic_data) else limit
 
 
 def _is_current(batch: Batch, attempt: int) -> bool:

@@ -14,7 +14,7 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.errors import BrokerError, KafkaError, RemoteProtocolError
 from kctl.client.network.in_flight import Answer, Outgoing
-from kctl.client.producer.sequences import NO_PRODUCER_ID, PartitionSequence
+from kctl.client.producer.partition_queue import NO_PRODUCER_ID, PartitionSequence
 from kctl.client.protocol.api.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
 
@@ -35,7 +35,7 @@ class Identity(Protocol):
         """The newest version of Produce that may be used; None: any."""
         ...
 
-    def equip(self, topic_partition: TopicPartition, sequence: PartitionSequence) -> bool:
+    def assign_producer_id(self, topic_partition: TopicPartition, sequence: PartitionSequence) -> bool:
         """Give the partition the producer id; return whether it has one that can be used."""
         ...
 
@@ -61,7 +61,7 @@ class ProducerIdentity:
         self._attempts = 0
         self._not_before_ms = 0
 
-    def equip(self, topic_partition: TopicPartition, sequence: PartitionSequence) -> bool:  # noqa: ARG002 (any of them)
+    def assign_producer_id(self, topic_partition: TopicPartition, sequence: PartitionSequence) -> bool:  # noqa: ARG002 (any of them)
         """Give the partition the producer id; return whether it has one that can be used."""
         if self._producer_id == NO_PRODUCER_ID:
             return False

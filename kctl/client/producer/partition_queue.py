@@ -1,8 +1,10 @@
 """PartitionQueue: the records of one partition that are not done, and which of them may go next.
 
-Owns the order of a partition: batches under way, oldest first, with the waiting records behind them, and what becomes
-of the sequence numbers when a batch leaves. Knows neither network nor clock. Owned by the network loop.
-Shown by tests/unit/producer/test_judge.py.
+Owns the order of a partition: batches under way, oldest first, with the waiting runs behind them, and what becomes of
+the sequence numbers when a batch leaves. Only accumulator.py changes it. A producer id belongs to the whole producer;
+epoch and next sequence are kept for each partition, so that a gap in one partition (a batch that failed without an
+answer) starts a new epoch there and nowhere else. Knows neither network nor clock. Owned by the network loop.
+Shown by tests/unit/producer/test_partition_queue.py and test_produce_responses.py.
 
 Source: KIP-98, KIP-360; Java's TransactionManager. Differs: after a failed batch the partition goes on one batch at a
 time until that one is resolved, and a broker that knows nothing of the producer yet gets one batch alone, because it
@@ -18,8 +20,61 @@ from kctl.client.producer.batch import NO_SEQUENCE, Batch
 from kctl.client.producer.metrics import TopicCounters
 from kctl.client.producer.record import UNENCODED_BYTES
 from kctl.client.producer.record_run import RecordRun
-from kctl.client.producer.sequences import PartitionSequence
 from kctl.client.records import BATCH_OVERHEAD_BYTES
+
+MAX_EPOCH = 2**15 - 1
+SEQUENCES = 2**31
+"""Sequence numbers run from 0 to 2**31 - 1 and start over."""
+NO_PRODUCER_ID = -1
+
+
+class PartitionSequence:
+    """Epoch and next sequence of one partition under one producer id.
+
+    Attributes: `is_proven`: a batch of this epoch was acknowledged. Until then the broker may know nothing of the
+        producer and would take whichever sequence comes first, so only one batch may be on its way.
+    """
+
+    __slots__ = ("epoch", "is_proven", "next_sequence", "producer_id")
+
+    def __init__(self) -> None:
+        self.producer_id = NO_PRODUCER_ID
+        self.epoch = -1
+        self.next_sequence = 0
+        self.is_proven = False
+
+    def adopt(self, producer_id: int, epoch: int) -> None:
+        """Start under a (new) producer id."""
+        self.producer_id = producer_id
+        self.epoch = epoch
+        self.next_sequence = 0
+        self.is_proven = False
+
+    def take(self, record_count: int) -> int:
+        """Return the sequence of the first of `record_count` records, and move on."""
+        first = self.next_sequence
+        self.next_sequence = plus(first, record_count)
+        return first
+
+    def give_back(self, base_sequence: int) -> None:
+        """Undo `take` for the last batches, which were certainly not written."""
+        self.next_sequence = base_sequence
+
+    def begin_epoch(self) -> None:
+        """Leave a gap behind: raise the epoch and count from 0."""
+        self.epoch += 1
+        self.next_sequence = 0
+        self.is_proven = False
+
+    @property
+    def is_used_up(self) -> bool:
+        """Whether the epochs of the producer id are used up: the partition needs a new one."""
+        return self.epoch > MAX_EPOCH
+
+
+def plus(sequence: int, count: int) -> int:
+    """Return the sequence `count` records later."""
+    return (sequence + count) % SEQUENCES
 
 
 class PartitionQueue:
@@ -249,7 +304,7 @@ class PartitionQueue:
             self.needs_restart = self.has_gap = False
             self.needs_numbers = True
             if self.sequence.epoch >= 0:
-                self.sequence.start_anew()
+                self.sequence.begin_epoch()
 
     def number_frozen(self) -> None:
         """Number what is frozen from 0 on, under the epoch or producer id that has just begun."""

@@ -220,3 +220,27 @@ def _is_available(topic: TopicInfo, partition: int) -> bool:
 def _available(topic: TopicInfo) -> list[int]:
     """Return the partitions with a leader; all of them when none has one."""
     return [number for number in topic.partitions if _is_available(topic, number)] or list(topic.partitions)
+
+
+class NodeProgress:
+    """For each node, when data was last due for it and when it last took some.
+
+    Source: KIP-794, `NodeLatencyStats` of Java's RecordAccumulator.
+    """
+
+    def __init__(self) -> None:
+        self._due_at_ms: dict[int, int] = {}
+        self._took_at_ms: dict[int, int] = {}
+
+    def has_data(self, node_id: int, now_ms: int) -> None:
+        """Note that a batch is due for the node, which cannot take it now."""
+        self._due_at_ms[node_id] = now_ms
+        self._took_at_ms.setdefault(node_id, now_ms)
+
+    def took_data(self, node_id: int, now_ms: int) -> None:
+        """Note that the node takes what is due."""
+        self._due_at_ms[node_id] = self._took_at_ms[node_id] = now_ms
+
+    def waited_ms(self, node_id: int) -> int:
+        """Return how long the node has left due data alone."""
+        return self._due_at_ms.get(node_id, 0) - self._took_at_ms.get(node_id, 0)

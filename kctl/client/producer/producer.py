@@ -20,9 +20,8 @@ from kctl.client.events import EventSink, ignore_events
 from kctl.client.lifetime import follow_forks, warn_unclosed
 from kctl.client.network.system import has_threads, system_runtime
 from kctl.client.producer.buffer_memory import BufferMemory
-from kctl.client.producer.deliveries import CloseResult
+from kctl.client.producer.delivery_tracker import CloseResult
 from kctl.client.producer.future import NO_PARTITION, Callback, ColumnsFuture, SendFuture
-from kctl.client.producer.intake import is_usable
 from kctl.client.producer.mailbox import (
     LOOP_GRACE_MS,
     CallInterrupted,
@@ -35,6 +34,7 @@ from kctl.client.producer.mailbox import (
 )
 from kctl.client.producer.metrics import ProducerCounters, ProducerMetrics
 from kctl.client.producer.record import MEMORY_OVERHEAD_BYTES, Headers, ProducerRecord, check_topic, checked_size_bytes
+from kctl.client.producer.record_router import is_usable
 from kctl.client.producer.record_run import GivenColumns, RecordRun, RowLimits
 from kctl.client.producer.sender import Sender
 from kctl.client.producer.transactions.calls import GroupMember
@@ -444,11 +444,11 @@ class Producer:
         looked_at_ms = max(timer.now_ms, timer.deadline_at_ms - STUCK_CALLBACK_MS)
         if self._driver.join(self._task, looked_at_ms):
             return
-        steps, telling = self._sender.steps, self._sender.telling
+        steps, running_callback = self._sender.steps, self._sender.running_callback
         if self._driver.join(self._task, looked_at_ms + STUCK_CALLBACK_MS):
             return
         timer.update()
-        if telling is not None and self._sender.telling is telling:
+        if running_callback is not None and self._sender.running_callback is running_callback:
             raise CloseTimeout(doing, timeout_ms=timer.timeout_ms, elapsed_ms=timer.elapsed_ms)
         while not self._driver.join(self._task, timer.now_ms + LOOP_GRACE_MS):
             timer.update()

@@ -3,7 +3,7 @@
 Records of `send` that follow each other become runs when the network loop takes them over; a call of `send_columns` is
 divided into runs of about a batch by its caller. A run is encoded when its batch is sent, and cut where the batch ends
 within it. Rows are columns of the compiled module, which encodes them (kctl.client.records.Rows).
-Shown by tests/unit/producer/test_record_run.py, test_columns.py and tests/sim/producer/test_columns.py.
+Shown by tests/unit/producer/test_record_run.py and tests/sim/producer/test_columns.py.
 """
 
 from collections.abc import Iterator, Sequence

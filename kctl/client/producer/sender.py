@@ -1,6 +1,6 @@
 """Sender: the producer's network loop. Takes events, sends what is due, completes what is done, ends by its deadline.
 
-Owns the order of these steps and the life of the loop; queues, deliveries, intake and identity each own their state,
+Owns the order of these steps and the life of the loop; queues, deliveries, router and identity each own their state,
 and all of it belongs to this loop alone. Shown by tests/sim/producer and tests/loopback/producer.
 """
 
@@ -11,14 +11,12 @@ from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ProducerConfig
 from kctl.client.errors import Account, CloseTimeout, KafkaError
 from kctl.client.producer.accumulator import Accumulator
+from kctl.client.producer.batch_expiry import BatchExpiry
 from kctl.client.producer.batch_sender import BatchSender
 from kctl.client.producer.buffer_memory import BufferMemory
-from kctl.client.producer.deliveries import CloseResult, Deliveries
-from kctl.client.producer.expiry import Expiry
+from kctl.client.producer.delivery_tracker import CloseResult, DeliveryTracker
 from kctl.client.producer.future import Outcome, SendFuture
 from kctl.client.producer.identity import Identity, ProducerIdentity
-from kctl.client.producer.intake import Intake
-from kctl.client.producer.judge import Judge
 from kctl.client.producer.mailbox import (
     CallInterrupted,
     CloseMark,
@@ -30,8 +28,9 @@ from kctl.client.producer.mailbox import (
     WatchFuture,
 )
 from kctl.client.producer.metrics import ProducerCounters
-from kctl.client.producer.node_progress import NodeProgress
-from kctl.client.producer.partitioner import Load, Partitioner
+from kctl.client.producer.partitioner import Load, NodeProgress, Partitioner
+from kctl.client.producer.produce_responses import ProduceResponseHandler
+from kctl.client.producer.record_router import RecordRouter
 from kctl.client.producer.record_run import RecordRun
 from kctl.client.producer.transactions.calls import TransactionCall
 from kctl.client.requests.retry import retry_backoff
@@ -65,9 +64,8 @@ class Sender:
         self._counters = counters
         progress = NodeProgress()
         is_transactional = config.transactional_id is not None
-        self._accumulator = Accumulator(config, counters, is_transactional=is_transactional)
-        self._deliveries = Deliveries(memory, counters)
-        self._judge = Judge(config, client, self._accumulator, self._deliveries, backoff)
+        self._deliveries = DeliveryTracker(memory, counters)
+        self._accumulator = Accumulator(config, counters, self._deliveries, is_transactional=is_transactional)
         identity: Identity | None = None
         self.transactions: Transactions | None = None
         if config.transactional_id is not None:
@@ -81,9 +79,10 @@ class Sender:
         self._identity = identity
         partitioner = Partitioner(config, runtime.chance, Load(self._accumulator.state, progress.waited_ms))
         refusal = None if self.transactions is None else self.transactions.record_refusal
-        self._intake = Intake(config, client, partitioner, self._accumulator, self._deliveries, refusal)
-        self._expiry = Expiry(config, client, self._accumulator, self._deliveries, identity)
-        self._batches = BatchSender(config, client, self._accumulator, self._judge, identity, counters, progress)
+        self._router = RecordRouter(config, client, partitioner, self._accumulator, self._deliveries, refusal)
+        self._expiry = BatchExpiry(config, client, self._accumulator, identity)
+        responses = ProduceResponseHandler(config, client, self._accumulator, backoff)
+        self._batches = BatchSender(config, client, self._accumulator, responses, identity, counters, progress)
         self._close: CloseMark | None = None
         self._is_over = False
         self._end_cause: KafkaError | None = None
@@ -109,8 +108,8 @@ class Sender:
         self._mailbox.awake()
         self._take_events()
         now_ms = self._clock.now_ms()
-        self._intake.look_again()
-        self._intake.forget_idle(now_ms)
+        self._router.refresh()
+        self._router.forget_idle(now_ms)
         self._expire(now_ms)
         self._fail_if_hopeless()
         self._advance_close(now_ms)
@@ -133,7 +132,7 @@ class Sender:
     def _take_events(self) -> None:
         events = self._mailbox.take_some(EVENTS_PER_TURN)
         if events:
-            self._intake.take(events, self._take_other)
+            self._router.route(events, self._take_other)
 
     def _take_other(self, event: Event) -> None:
         match event:
@@ -143,7 +142,7 @@ class Sender:
                 else:
                     future.waiters = [*(future.waiters or ()), waiter]
             case TopicWait():
-                self._intake.ask(event)
+                self._router.ask(event)
             case FlushMark():
                 event.ledger = self._client.ledger_mark()
                 self._deliveries.flush(event)
@@ -158,7 +157,7 @@ class Sender:
 
     def _next_deadline_ms(self) -> int:
         return min(
-            self._intake.next_deadline_ms(self._delivery_timeout_ms),
+            self._router.next_deadline_ms(self._delivery_timeout_ms),
             self._deliveries.next_flush_deadline_ms(),
             FOREVER_MS if self._close is None else self._close.deadline_at_ms,
         )
@@ -166,11 +165,11 @@ class Sender:
     # --- limits -------------------------------------------------------------------------------------------------------
 
     def _expire(self, now_ms: int) -> None:
-        for record in self._intake.take_expired(now_ms, self._delivery_timeout_ms):
+        for record in self._router.take_expired(now_ms, self._delivery_timeout_ms):
             error = self._expiry.delivery_timeout(record, now_ms, f"topic {record.topic} was not in the metadata", None)
             self._deliveries.finish([record], Outcome(error))
         self._expiry.run(now_ms)
-        self._intake.expire(now_ms)
+        self._router.expire(now_ms)
         if now_ms >= self._deliveries.next_flush_deadline_ms():
             self._deliveries.expire_flushes(now_ms, self._client.last_error(), self._account_of)
 
@@ -183,11 +182,11 @@ class Sender:
         error = self._client.network.fatal_error()
         if error is None and self._identity is not None:
             error = self._identity.error
-        is_asked = self._intake.is_asked or (self.transactions is not None and self.transactions.is_asked)
+        is_asked = self._router.has_waits or (self.transactions is not None and self.transactions.is_asked)
         if error is None or not (self._deliveries.outstanding or is_asked):
             return
         self.fail_all(error)
-        self._intake.fail_waits(error)
+        self._router.fail_waits(error)
         if self.transactions is not None:
             self.transactions.fail_calls(error)
         self._client.network.clear_refusals()
@@ -196,9 +195,9 @@ class Sender:
 
     def fail_all(self, error: KafkaError, unsent: KafkaError | None = None) -> None:
         """Fail every record, those that were never sent with `unsent` if that is given; the loop only."""
-        for record in self._intake.take_all():
+        for record in self._router.take_all():
             self._deliveries.finish([record], Outcome(unsent or error))
-        self._judge.fail_all(error, unsent)
+        self._accumulator.fail_all(error, unsent)
 
     def forget_failures(self) -> None:
         """Report the failures up to now with no flush: the end of their transaction told of them; the loop only."""
@@ -206,9 +205,9 @@ class Sender:
 
     def fail_waiting(self, error: KafkaError) -> None:
         """Fail every record that is not on its way to a broker; the loop only."""
-        for record in self._intake.take_all():
+        for record in self._router.take_all():
             self._deliveries.finish([record], Outcome(error))
-        self._judge.fail_waiting(error)
+        self._accumulator.fail_waiting(error)
 
     # --- the end ------------------------------------------------------------------------------------------------------
 
@@ -255,7 +254,7 @@ class Sender:
                     self._deliveries.finish([event], Outcome(unsent))
                 else:
                     self._take_other(event)
-        self._intake.fail_waits(over)
+        self._router.fail_waits(over)
         if self.transactions is not None:
             self.transactions.fail_calls(over)
         self._memory.wake_all()
@@ -271,9 +270,9 @@ class Sender:
         return self._deliveries.steps
 
     @property
-    def telling(self) -> SendFuture | None:
+    def running_callback(self) -> SendFuture | None:
         """The record whose callback is running; any thread may look."""
-        return self._deliveries.telling
+        return self._deliveries.running_callback
 
     @property
     def outstanding(self) -> int:
@@ -287,8 +286,8 @@ class Sender:
 
     def result(self) -> CloseResult:
         """Return the counts, as if what is outstanding failed at this moment; on the loop, or after its end."""
-        outstanding = self._expiry.outstanding()
-        for key, (failed, unknown) in self._intake.outstanding().items():
+        outstanding = self._accumulator.outstanding()
+        for key, (failed, unknown) in self._router.outstanding().items():
             queued = outstanding.get(key, (0, 0))
             outstanding[key] = (queued[0] + failed, queued[1] + unknown)
         result = self._deliveries.result(outstanding)

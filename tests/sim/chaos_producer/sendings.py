@@ -14,7 +14,7 @@ from kctl.client.producer.batch import Batch
 from kctl.client.producer.future import ColumnsFuture, Outcome, SendFuture
 from kctl.client.producer.mailbox import Posted
 from kctl.client.producer.partition_queue import PartitionQueue
-from kctl.client.producer.produce_calls import Sent, Verdict
+from kctl.client.producer.produce_responses import BatchResponse, Sent
 from kctl.client.producer.record_run import RecordRun
 from kctl.client.records import decode_batches
 from tests.sim.chaos_producer.world import id_of
@@ -71,8 +71,9 @@ def watch(producer: Producer, note: Note) -> None:
     `sent`: partition, names of the records, [producer id, epoch], first sequence number. `judged`: partition, the name
     of the first record, whether it is acknowledged.
     """
-    batches, judge = producer._sender._batches, producer._sender._judge
-    send, decide = batches._send, judge.decide
+    batches = producer._sender._batches
+    responses = batches._responses
+    send, handle = batches._send, responses.handle
     firsts: dict[Batch, str] = {}
 
     def sending(node_id: int, entries: list[Sent], now_ms: int) -> None:
@@ -82,12 +83,12 @@ def watch(producer: Producer, note: Note) -> None:
             note("sent", value)
         send(node_id, entries, now_ms)
 
-    def deciding(queue: PartitionQueue, batch: Batch, verdict: Verdict) -> None:
-        note("judged", [queue.topic_partition.partition, firsts.pop(batch), verdict.outcome is not None])
-        decide(queue, batch, verdict)
+    def handling(queue: PartitionQueue, batch: Batch, response: BatchResponse) -> None:
+        note("judged", [queue.topic_partition.partition, firsts.pop(batch), response.outcome is not None])
+        handle(queue, batch, response)
 
     batches._send = sending  # type: ignore[method-assign]  # the seam is for this test alone
-    judge.decide = deciding  # type: ignore[method-assign]  # as above
+    responses.handle = handling  # type: ignore[method-assign]  # as above
 
 
 def _of(partition: int, data: bytes) -> Sequence[Any]:

@@ -1,4 +1,4 @@
-"""A producer's loop without the loop: queues, sender, judge and expiry on a network that a test answers for."""
+"""A producer's loop without the loop: queues, sender, responses and expiry on a network that a test answers for."""
 
 from random import Random
 
@@ -7,14 +7,14 @@ from kctl.client.clock import ManualClock
 from kctl.client.errors import BrokerError
 from kctl.client.metadata import Metadata
 from kctl.client.producer.accumulator import Accumulator
+from kctl.client.producer.batch_expiry import BatchExpiry
 from kctl.client.producer.batch_sender import BatchSender
-from kctl.client.producer.deliveries import Deliveries
-from kctl.client.producer.expiry import Expiry
+from kctl.client.producer.delivery_tracker import DeliveryTracker
 from kctl.client.producer.future import Callback, SendFuture
 from kctl.client.producer.identity import ProducerIdentity
-from kctl.client.producer.judge import Judge
 from kctl.client.producer.metrics import ProducerCounters
-from kctl.client.producer.node_progress import NodeProgress
+from kctl.client.producer.partitioner import NodeProgress
+from kctl.client.producer.produce_responses import ProduceResponseHandler
 from kctl.client.producer.record_run import RecordRun
 from kctl.client.protocol.api.produce import (
     PartitionProduceResponse,
@@ -46,14 +46,14 @@ class Setup:
         self.network.up = [1, 2]
         self.maker = Maker(self.clock)
         self.counters = ProducerCounters()
-        self.accumulator = Accumulator(settings, self.counters)
-        self.deliveries = Deliveries(self.maker.memory, self.counters)
+        self.deliveries = DeliveryTracker(self.maker.memory, self.counters)
+        self.accumulator = Accumulator(settings, self.counters, self.deliveries)
         self.identity = ProducerIdentity(self.client, backoff, 30_000) if settings.enable_idempotence else None
-        self.judge = Judge(settings, self.client, self.accumulator, self.deliveries, backoff)
-        self.expiry = Expiry(settings, self.client, self.accumulator, self.deliveries, self.identity)
+        responses = ProduceResponseHandler(settings, self.client, self.accumulator, backoff)
+        self.expiry = BatchExpiry(settings, self.client, self.accumulator, self.identity)
         self.progress = NodeProgress()
         self.sender = BatchSender(
-            settings, self.client, self.accumulator, self.judge, self.identity, self.counters, self.progress
+            settings, self.client, self.accumulator, responses, self.identity, self.counters, self.progress
         )
 
     def add(self, value: bytes = b"v", partition: int = 0, callback: Callback | None = None) -> SendFuture:

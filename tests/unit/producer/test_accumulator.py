@@ -3,6 +3,7 @@ import pytest
 from kctl.client.clock import ManualClock
 from kctl.client.producer.accumulator import Accumulator
 from kctl.client.producer.batch import Batch
+from kctl.client.producer.delivery_tracker import DeliveryTracker
 from kctl.client.producer.future import Outcome
 from kctl.client.producer.metrics import ProducerCounters
 from kctl.client.producer.partition_queue import PartitionQueue
@@ -16,10 +17,14 @@ class Setup:
     def __init__(self, **properties: object) -> None:
         self.clock = ManualClock()
         self.maker = Maker(self.clock)
-        self.accumulator = Accumulator(config(**properties), ProducerCounters())
+        counters = ProducerCounters()
+        self.deliveries = DeliveryTracker(self.maker.memory, counters)
+        self.accumulator = Accumulator(config(**properties), counters, self.deliveries)
 
     def add(self, value: bytes = b"v", partition: int = 0) -> PartitionQueue:
-        self.accumulator.add(self.maker.sent(value, partition=partition))
+        run = self.maker.sent(value, partition=partition)
+        self.deliveries.accept(run)
+        self.accumulator.add(run)
         return next(queue for queue in self.accumulator.active() if queue.topic_partition.partition == partition)
 
 
@@ -103,7 +108,7 @@ def test_a_batch_cut_anew_leaves_out_what_is_done_and_those_behind_it_move_up() 
     first = Batch(first.runs, first.data, 0, 0)
     queue.batches[0] = first
     first.retry_at_ms, first.failures = 70, 2
-    setup.accumulator.cut_anew(queue, first)
+    setup.accumulator._cut_again(queue, first)
     again = queue.batches[0]
     assert values(again.data) == [b"1", b"2"]
     assert (again.retry_at_ms, again.failures) == (70, 2)
@@ -117,9 +122,13 @@ def test_the_queue_served_last_is_asked_last() -> None:
     queues = [setup.add(partition=number) for number in range(3)]
     setup.accumulator.served(queues[0])
     assert setup.accumulator.active() == [queues[1], queues[2], queues[0]]
-    queues[1].take_all()
-    setup.accumulator.settle(queues[1])
-    assert setup.accumulator.active() == [queues[2], queues[0]]
+
+
+def test_queue_whose_last_batch_is_acknowledged_is_no_longer_active() -> None:
+    setup = Setup()
+    queues = [setup.add(partition=number) for number in range(2)]
+    setup.accumulator.acknowledge(queues[0], setup.accumulator.freeze(queues[0]), Outcome())
+    assert setup.accumulator.active() == queues[1:]
 
 
 @pytest.mark.parametrize(("codec", "low", "high"), [("gzip", 1, 9), ("lz4", 1, 12), ("zstd", 1, 19)])

@@ -310,7 +310,7 @@ def test_failing_everything_tells_what_may_be_written() -> None:
     futures = [setup.add(), setup.add(), setup.add(partition=2)]
     setup.network.up = [1]
     setup.run()
-    setup.judge.fail_all(RemoteProtocolError("over"))
+    setup.accumulator.fail_all(RemoteProtocolError("over"))
     assert all(future.done() for future in futures)
     assert setup.deliveries.result({})[:3] == (0, 1, 2)
     assert setup.accumulator.active() == []

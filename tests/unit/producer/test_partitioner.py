@@ -4,8 +4,7 @@ from random import Random
 
 from kctl.client.clock import ManualClock
 from kctl.client.cluster import NO_NODE, NO_TOPIC_ID, PartitionInfo, TopicInfo
-from kctl.client.producer.node_progress import NodeProgress
-from kctl.client.producer.partitioner import Load, Partitioner, QueueState, queue_weights
+from kctl.client.producer.partitioner import Load, NodeProgress, Partitioner, QueueState, queue_weights
 from kctl.client.producer.record import ENCODED_OVERHEAD_BYTES
 from kctl.client.producer.record_run import RecordRun
 from kctl.client.records import partition_of_key

@@ -1,4 +1,6 @@
-"""Runs of rows are cut and shared out as single records would be, and their future counts each row once."""
+"""Runs of rows: cut and assigned as single records would be, one result a row; columns are checked and fill batches."""
+
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -7,12 +9,13 @@ from hypothesis import strategies as st
 from kctl.client.clock import ManualClock
 from kctl.client.errors import DeliveryTimeout, UndeliveredError
 from kctl.client.producer.accumulator import Accumulator
+from kctl.client.producer.delivery_tracker import DeliveryTracker
 from kctl.client.producer.future import NO_PARTITION, ColumnsFuture, Outcome
 from kctl.client.producer.metrics import ProducerCounters
 from kctl.client.producer.partition_queue import PartitionQueue
 from kctl.client.producer.record import MEMORY_OVERHEAD_BYTES
-from kctl.client.producer.record_run import RecordRun
-from kctl.client.records import Rows, decode_batches
+from kctl.client.producer.record_run import GivenColumns, RecordRun, RowLimits
+from kctl.client.records import RecordBatchBuilder, Rows, decode_batches
 from tests.unit.producer.records import Maker, config, mailbox, values_of
 
 LATE = DeliveryTimeout("waiting", timeout_ms=1, elapsed_ms=1)
@@ -72,7 +75,9 @@ def test_a_future_of_no_rows_is_done() -> None:
 class Setup:
     def __init__(self, batch_size: int) -> None:
         self.maker = Maker(ManualClock())
-        self.accumulator = Accumulator(config(batch_size=batch_size), ProducerCounters())
+        counters = ProducerCounters()
+        deliveries = DeliveryTracker(self.maker.memory, counters)
+        self.accumulator = Accumulator(config(batch_size=batch_size), counters, deliveries)
 
     @property
     def queue(self) -> PartitionQueue:
@@ -146,3 +151,75 @@ def test_a_run_that_has_expired_in_a_batch_stays_expired_when_the_batch_is_split
     setup.accumulator.split(setup.queue, whole)
     pending = [record for batch in setup.queue.batches for record in batch.pending()]
     assert [record.count for record in pending] == [1]
+
+
+# --- columns of a call ------------------------------------------------------------------------------------------------
+
+ROOMY = RowLimits(16_384, 1 << 25)
+
+
+def checked(values: Any, limits: RowLimits = ROOMY, **columns: Any) -> GivenColumns:
+    arguments = {"topic": "t", "keys": None, "partition": None, "headers": None, "timestamps_ms": None, **columns}
+    return GivenColumns(values=values, limits=limits, now_ms=5, **arguments)
+
+
+def runs_of(columns: GivenColumns, partition: int = 0) -> list[RecordRun]:
+    return list(columns.runs(ColumnsFuture(mailbox(ManualClock()), "t", columns.count), partition))
+
+
+@pytest.mark.parametrize("size_bytes", [0, 1, 100, 1000])
+def test_a_run_fills_a_batch_and_is_not_cut_again(size_bytes: int) -> None:
+    columns = checked([bytes(size_bytes)] * 5000, keys=[b"k"] * 5000, timestamps_ms=7)
+    run = runs_of(columns)[0]
+    builder = RecordBatchBuilder(batch_size_bytes=ROOMY.batch_size_bytes)
+    fitting = builder.try_append_rows(run.rows, 0, run.count)
+    assert fitting == run.count
+    assert builder.size_bytes > 0.7 * ROOMY.batch_size_bytes
+
+
+def test_runs_take_what_their_rows_take_and_half_of_the_memory_at_most() -> None:
+    limits = RowLimits(1 << 20, 100_000)
+    columns = checked([b"12345"] * 5000 + [bytes(30_000)], limits=limits)
+    runs = runs_of(columns)
+    assert sum(run.count for run in runs) == columns.count == 5001
+    sizes = [run.count * (MEMORY_OVERHEAD_BYTES + 5) for run in runs[:-1]]
+    assert [run.size_bytes for run in runs[:-1]] == sizes
+    assert max(sizes) <= 50_000
+    assert (columns.largest_row, columns.largest_bytes) == (5000, 30_000 + MEMORY_OVERHEAD_BYTES)
+
+
+def test_no_rows_make_no_run() -> None:
+    assert (runs_of(checked([])), checked([]).largest_bytes) == ([], -1)
+
+
+def test_a_batch_size_of_nothing_makes_runs_of_one() -> None:
+    assert len(runs_of(checked([b"a", b"b", b""], limits=RowLimits(0, 1 << 25)))) == 3
+
+
+def test_columns_are_copied() -> None:
+    values: list[bytes | None] = [b"a", b"b"]
+    headers: list[Any] = [[("h", b"1")], []]
+    columns = checked(values, headers=headers, keys=(b"k", None), timestamps_ms=[3, None])
+    values[0] = headers[0][0] = None
+    (run,) = runs_of(columns, 4)
+    assert (run.rows.values, run.rows.keys, run.rows.headers) == ([b"a", b"b"], [b"k", None], [(("h", b"1"),), ()])
+    assert (run.rows.timestamps_ms, run.partition, run.count) == ([3, 5], 4, 2)
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"values": [b"", "x"]}, "row 1: value must be bytes"),
+        ({"values": [b"", b""], "keys": [None, 3]}, "row 1: key must be bytes"),
+        ({"values": [b"", b""], "keys": [None]}, "keys has 1 entries, values 2"),
+        ({"values": [b""], "partition": -1}, "partition must be"),
+        ({"values": [b""], "timestamps_ms": -1}, "timestamp_ms must be"),
+        ({"values": [b""], "timestamps_ms": [-1]}, "row 0: timestamp_ms must be"),
+        ({"values": [b""], "timestamps_ms": []}, "timestamps_ms has 0 entries, values 1"),
+        ({"values": [b"", b""], "headers": [(), [("h", "x")]]}, "row 1: header 'h' must be bytes"),
+        ({"values": [b""], "topic": ""}, "topic must be"),
+    ],
+)
+def test_what_no_record_can_have_is_named(columns: dict[str, Any], said: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=said):
+        checked(**columns)

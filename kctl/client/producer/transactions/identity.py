@@ -10,7 +10,7 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ProducerConfig
 from kctl.client.errors import KafkaError
-from kctl.client.producer.sequences import PartitionSequence
+from kctl.client.producer.partition_queue import PartitionSequence
 from kctl.client.producer.transactions.transactions import Records, Transactions
 
 
@@ -30,9 +30,9 @@ class TransactionalIdentity:
     def produce_max_version(self) -> int | None:
         return self.transactions.produce_max_version
 
-    def equip(self, topic_partition: TopicPartition, sequence: PartitionSequence) -> bool:
+    def assign_producer_id(self, topic_partition: TopicPartition, sequence: PartitionSequence) -> bool:
         """Give the partition the producer id, if it is part of the transaction."""
-        return self.transactions.equip(topic_partition, sequence)
+        return self.transactions.assign_producer_id(topic_partition, sequence)
 
     def run(self, now_ms: int) -> int:  # noqa: ARG002 (it has its own turn)
         """Do nothing: `Transactions.run` asks for the id."""

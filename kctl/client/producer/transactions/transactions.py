@@ -1,8 +1,8 @@
 """Transactions: where the producer stands, its calls, and the records and offsets that end together or not at all.
 
 Owns the state, the producer id and epoch, and the order of requests; records are queued and sent elsewhere, which asks
-`equip` before each batch and reports what was lost. Owned by the network loop; application threads only look at
-`state` and `cause`. Shown by tests/unit/producer/transactions and tests/sim/producer/test_transactions*.py.
+for the producer id before each batch and reports what was lost. Owned by the network loop; application threads read
+only `state` and `cause`. Shown by tests/unit/producer/transactions and tests/sim/producer/test_transactions*.py.
 
 Source: KIP-98, KIP-360, KIP-447, KIP-588, KIP-654, KIP-890. Differs: with transaction.version below 2 a request that
 ended without an answer is followed by a new epoch before the next transaction, because it could still arrive then and
@@ -23,7 +23,7 @@ from kctl.client.errors import (
     TransactionAbortedError,
 )
 from kctl.client.producer.future import Outcome
-from kctl.client.producer.sequences import NO_PRODUCER_ID, PartitionSequence
+from kctl.client.producer.partition_queue import NO_PRODUCER_ID, PartitionSequence
 from kctl.client.producer.transactions.calls import TransactionCall
 from kctl.client.producer.transactions.contents import Contents
 from kctl.client.producer.transactions.exchange import Asked, Exchange
@@ -219,7 +219,7 @@ class Transactions:
             f"a record needs an open transaction: begin_transaction() comes first (this producer is {state.value})"
         )
 
-    def equip(self, topic_partition: TopicPartition, sequence: PartitionSequence) -> bool:
+    def assign_producer_id(self, topic_partition: TopicPartition, sequence: PartitionSequence) -> bool:
         """Return whether batches of the partition may be sent now, under the producer id that `sequence` then has."""
         if self.state not in (State.IN_TRANSACTION, State.COMMITTING) or self._needs_epoch:
             return False

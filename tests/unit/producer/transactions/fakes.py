@@ -9,7 +9,7 @@ from kctl.client.cluster import Node, TopicPartition
 from kctl.client.committed_offset import OffsetAndMetadata
 from kctl.client.errors import KafkaError
 from kctl.client.metadata import Metadata
-from kctl.client.producer.sequences import PartitionSequence
+from kctl.client.producer.partition_queue import PartitionSequence
 from kctl.client.producer.transactions.calls import GroupMember, TransactionCall
 from kctl.client.producer.transactions.states import State, Step
 from kctl.client.producer.transactions.transactions import Transactions
@@ -212,9 +212,9 @@ class Setup:
     def send_one(self) -> None:
         """Let a batch of the partition be sent and acknowledged."""
         sequence = PartitionSequence()
-        if not self.transactions.equip(PARTITION, sequence):
+        if not self.transactions.assign_producer_id(PARTITION, sequence):
             self.answer(self.sent())
-            assert self.transactions.equip(PARTITION, sequence)
+            assert self.transactions.assign_producer_id(PARTITION, sequence)
 
 
 def response_to(sent: SentRequest, code: int) -> Response:

@@ -1,4 +1,4 @@
-from kctl.client.producer.sequences import MAX_EPOCH, SEQUENCES, PartitionSequence
+from kctl.client.producer.partition_queue import MAX_EPOCH, SEQUENCES, PartitionSequence
 
 
 def sequence(next_sequence: int = 0, epoch: int = 0) -> PartitionSequence:
@@ -22,7 +22,7 @@ def test_what_was_not_written_is_counted_again() -> None:
 
 def test_a_gap_raises_the_epoch_until_they_are_used_up() -> None:
     made = sequence(5, MAX_EPOCH - 1)
-    made.start_anew()
+    made.begin_epoch()
     assert (made.epoch, made.next_sequence, made.is_used_up) == (MAX_EPOCH, 0, False)
-    made.start_anew()
+    made.begin_epoch()
     assert made.is_used_up

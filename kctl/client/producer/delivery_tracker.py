@@ -1,7 +1,7 @@
-"""Deliveries: every accepted record is counted in once and out once, with what became of it.
+"""DeliveryTracker: every accepted record is counted in once and out once, with what became of it.
 
 Owns the counts behind flush() and CloseResult, and the completion of futures: memory back, waiters woken, callbacks
-called. Owned by the network loop. Shown by tests/unit/producer/test_deliveries.py.
+called. Owned by the network loop. Shown by tests/unit/producer/test_delivery_tracker.py.
 """
 
 import logging
@@ -91,7 +91,7 @@ class _Counts:
             self.topic.failed += count
 
 
-class Deliveries:
+class DeliveryTracker:
     """The records that are not done, in groups between flushes, and the counts of those that are."""
 
     def __init__(self, memory: BufferMemory, counters: ProducerCounters) -> None:
@@ -103,7 +103,7 @@ class Deliveries:
         self._results: dict[TopicPartition, _Counts] = {}
         self.on_failure: Callable[[Outcome], None] | None = None
         """Told of each failure before callbacks run: a transaction cannot commit without its records."""
-        self.telling: SendFuture | None = None
+        self.running_callback: SendFuture | None = None
         """The record whose callback is running."""
         self.outstanding = 0
         self.steps = 0
@@ -161,12 +161,12 @@ class Deliveries:
                 waiter.notify()
             record.waiters = None
         if type(record) is SendFuture and record.callback is not None:
-            self.telling = record
+            self.running_callback = record
             try:
                 record.callback(record)
             except Exception:
                 logger.exception("the callback of %r raised; the producer goes on", record)
-            self.telling = record.callback = None
+            self.running_callback = record.callback = None
 
     # --- flush --------------------------------------------------------------------------------------------------------
 

@@ -1,39 +1,33 @@
-"""Expiry: fails the records in queues and batches whose delivery.timeout.ms has passed, each on its millisecond.
+"""BatchExpiry: fails the records in queues and batches whose delivery.timeout.ms has passed, each on its millisecond.
 
-Owns the words that say what a record was waiting for, and what becomes of a batch whose records are too late. Owned by
-the network loop. Shown by tests/unit/producer/test_batch_sender.py and tests/sim/producer/test_delivery.py.
+Owns the messages that say what a record was waiting for. Owned by the network loop.
+Shown by tests/unit/producer/test_batch_sender.py and tests/sim/producer/test_delivery.py.
 
 Source: KIP-91. Differs: in Java a batch expires as a whole, with its first record.
 """
 
+from functools import partial
+
 from kctl.client.broker_errors import ErrorCode, broker_error
-from kctl.client.cluster import NO_NODE, TopicPartition
+from kctl.client.cluster import NO_NODE
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ProducerConfig
 from kctl.client.errors import DeliveryTimeout, KafkaError
 from kctl.client.producer.accumulator import Accumulator
-from kctl.client.producer.batch import NO_SEQUENCE, Batch, count_of
-from kctl.client.producer.deliveries import Deliveries
-from kctl.client.producer.future import Outcome
+from kctl.client.producer.batch import Batch
 from kctl.client.producer.identity import Identity
 from kctl.client.producer.partition_queue import PartitionQueue
 from kctl.client.producer.record_run import RecordRun
 
 
-class Expiry:
+class BatchExpiry:
     """The deadlines of records that have a partition."""
 
     def __init__(
-        self,
-        config: ProducerConfig,
-        client: ClusterClient,
-        accumulator: Accumulator,
-        deliveries: Deliveries,
-        identity: Identity | None,
+        self, config: ProducerConfig, client: ClusterClient, accumulator: Accumulator, identity: Identity | None
     ) -> None:
         self._client = client
         self._accumulator = accumulator
-        self._deliveries = deliveries
         self._identity = identity
         self._delivery_timeout_ms = config.delivery_timeout_ms
 
@@ -41,35 +35,10 @@ class Expiry:
         """Fail the records whose deadline has passed."""
         for queue in self._accumulator.active():
             if self._accumulator.expires_at_ms(queue) <= now_ms:
-                self._expire(queue, now_ms)
+                self._accumulator.expire(queue, now_ms, partial(self._timed_out, now_ms))
 
-    def _expire(self, queue: PartitionQueue, now_ms: int) -> None:
-        done: list[tuple[list[RecordRun], Outcome]] = []
-        found = [(batch, *self._doing(queue, batch)) for batch in queue.batches]
-        waited_for, why = self._doing(queue, None)
-        for batch, doing, cause in found:
-            expired = batch.take_expired(now_ms, self._delivery_timeout_ms)
-            if expired:
-                outcome = batch.failure(self.delivery_timeout(expired[0], now_ms, doing, cause))
-                done.append((expired, self._settle(queue, batch, outcome)))
-        waiting = queue.take_expired(now_ms, self._delivery_timeout_ms)
-        if waiting:
-            done.append((waiting, Outcome(self.delivery_timeout(waiting[0], now_ms, waited_for, why))))
-        self._accumulator.settle(queue)
-        for records, outcome in done:
-            self._deliveries.finish(records, outcome)
-
-    def _settle(self, queue: PartitionQueue, batch: Batch, outcome: Outcome) -> Outcome:
-        """Do with the batch what its expired records ask for; return what is to be said about them."""
-        if batch.is_expired:
-            if batch.is_in_flight and batch.base_sequence != NO_SEQUENCE:
-                return outcome  # it keeps its place until its answer tells how those behind it are to be numbered
-            queue.drop(batch)
-        elif not batch.is_unknown:
-            if not queue.is_open_behind(batch):
-                return outcome._replace(is_unknown=True)  # it has to go as it is, for those behind it are on their way
-            self._accumulator.cut_anew(queue, batch)
-        return outcome
+    def _timed_out(self, now_ms: int, queue: PartitionQueue, batch: Batch | None, first: RecordRun) -> DeliveryTimeout:
+        return self.delivery_timeout(first, now_ms, *self._doing(queue, batch))
 
     def delivery_timeout(self, run: RecordRun, now_ms: int, doing: str, cause: KafkaError | None) -> DeliveryTimeout:
         """Return the error for a record that reached its limit."""
@@ -95,21 +64,9 @@ class Expiry:
             # Starting (again) from the bootstrap servers: nobody is known, so what went wrong before that is the cause.
             cause = (None if batch is None else batch.last_error) or self._client.last_error()
             return f"{name} had no known leader{times}", cause
-        if self._identity is not None and not self._identity.equip(queue.topic_partition, queue.sequence):
+        if self._identity is not None and not self._identity.assign_producer_id(queue.topic_partition, queue.sequence):
             return "waiting for a producer id", self._identity.last_error or self._client.last_error()
         if not self._client.network.is_ready(info.leader_id):
             where = f"waiting for a connection to node {info.leader_id}, the leader of {name}{times}"
             return where, self._client.network.node_error(info.leader_id)
         return f"the batch to {name} waited to be sent{times}", None if batch is None else batch.last_error
-
-    def outstanding(self) -> dict[TopicPartition, tuple[int, int]]:
-        """Return by partition how many records would fail now, and of how many it is not known."""
-        found = {}
-        for queue in self._accumulator.active():
-            failed, unknown = queue.queued_count, 0
-            for batch in queue.batches:
-                pending = count_of(batch.pending())
-                failed += 0 if batch.is_unknown else pending
-                unknown += pending if batch.is_unknown else 0
-            found[queue.topic_partition] = (failed, unknown)
-        return found

@@ -1,8 +1,8 @@
-"""Intake: accepted records get a partition and join its queue; waits for a topic's partitions are answered.
+"""RecordRouter: accepted records get a partition and join its queue; waits for a topic's partitions are answered.
 
 A record whose topic has vanished from the metadata waits here until the topic is back or its deadline passes, and
 later records of that topic wait behind it. A topic that was not used for metadata.max.idle.ms is forgotten. Owned by
-the network loop. Shown by tests/unit/producer/test_intake.py.
+the network loop. Shown by tests/unit/producer/test_record_router.py.
 """
 
 from collections import deque
@@ -15,7 +15,7 @@ from kctl.client.cluster_client import ClusterClient, LedgerMark
 from kctl.client.config import ProducerConfig
 from kctl.client.errors import BrokerError, KafkaError
 from kctl.client.producer.accumulator import Accumulator
-from kctl.client.producer.deliveries import Deliveries
+from kctl.client.producer.delivery_tracker import DeliveryTracker
 from kctl.client.producer.future import Outcome
 from kctl.client.producer.mailbox import Event, TopicWait
 from kctl.client.producer.partitioner import Partitioner
@@ -33,7 +33,7 @@ class _Asked:
         self.ledger = ledger
 
 
-class Intake:
+class RecordRouter:
     """From the mailbox to the queues.
 
     Args: refusal: returns why no record is accepted at present, such as no open transaction; None: all are accepted.
@@ -45,7 +45,7 @@ class Intake:
         client: ClusterClient,
         partitioner: Partitioner,
         accumulator: Accumulator,
-        deliveries: Deliveries,
+        deliveries: DeliveryTracker,
         refusal: Callable[[], KafkaError | None] | None = None,
     ) -> None:
         self._client = client
@@ -56,7 +56,7 @@ class Intake:
         self._partitioner = partitioner
         self._accumulator = accumulator
         self._deliveries = deliveries
-        self._homeless: dict[str, deque[RecordRun]] = {}
+        self._awaiting_metadata: dict[str, deque[RecordRun]] = {}
         """Records by topics that the metadata has lost."""
         self._asked: list[_Asked] = []
         self._seen_version = 0
@@ -64,7 +64,7 @@ class Intake:
 
     # --- records ------------------------------------------------------------------------------------------------------
 
-    def take(self, events: Sequence[Event], other: Callable[[Event], None]) -> None:
+    def route(self, events: Sequence[Event], other: Callable[[Event], None]) -> None:
         """Accept the runs in their order; every other event goes to `other`, in its place."""
         self._partitioner.refresh()
         for event in events:
@@ -89,11 +89,11 @@ class Intake:
         """Return the topic if its records can be placed now: it is known, and none of them waits for that."""
         self._used(name)
         topic = self._client.metadata.cluster.topics.get(name)
-        return None if topic is None or not topic.partitions or name in self._homeless else topic
+        return None if topic is None or not topic.partitions or name in self._awaiting_metadata else topic
 
     def _keep(self, run: RecordRun) -> None:
         """Let a run wait for its topic."""
-        self._homeless.setdefault(run.topic, deque()).append(run)
+        self._awaiting_metadata.setdefault(run.topic, deque()).append(run)
         self._client.metadata.add_topic(run.topic)
 
     def _place(self, run: RecordRun, topic: TopicInfo) -> None:
@@ -103,41 +103,41 @@ class Intake:
             else:
                 self._deliveries.finish([each], Outcome(no_such_partition(topic, each.partition)))
 
-    def look_again(self) -> None:
-        """Place the homeless records and answer the waits that newer metadata allows to."""
+    def refresh(self) -> None:
+        """Place the records that await metadata and answer the waits that newer metadata allows to."""
         version = self._client.metadata.version
         if version == self._seen_version:
             return
         self._seen_version = version
         topics = self._client.metadata.cluster.topics
-        for name in [name for name in self._homeless if name in topics and topics[name].partitions]:
-            for record in self._homeless.pop(name):
+        for name in [name for name in self._awaiting_metadata if name in topics and topics[name].partitions]:
+            for record in self._awaiting_metadata.pop(name):
                 self._place(record, topics[name])
         self._answer()
 
     def take_expired(self, now_ms: int, delivery_timeout_ms: int) -> list[RecordRun]:
-        """Take out the homeless records whose deadline has passed."""
+        """Take out the records that await metadata whose deadline has passed."""
         expired: list[RecordRun] = []
-        for name, records in list(self._homeless.items()):
+        for name, records in list(self._awaiting_metadata.items()):
             while records and records[0].created_at_ms + delivery_timeout_ms <= now_ms:
                 expired.append(records.popleft())
             if not records:
-                del self._homeless[name]
+                del self._awaiting_metadata[name]
         return expired
 
     def outstanding(self) -> dict[TopicPartition, tuple[int, int]]:
         """Return (failed, unknown) of each partition for the records that await metadata: all of them would fail."""
         found: dict[TopicPartition, tuple[int, int]] = {}
-        for records in self._homeless.values():
+        for records in self._awaiting_metadata.values():
             for record in records:
                 failed, _ = found.get(record.topic_partition, (0, 0))
                 found[record.topic_partition] = (failed + record.count, 0)
         return found
 
     def take_all(self) -> list[RecordRun]:
-        """Take out every homeless record."""
-        taken = [record for records in self._homeless.values() for record in records]
-        self._homeless.clear()
+        """Take out every record that awaits metadata."""
+        taken = [record for records in self._awaiting_metadata.values() for record in records]
+        self._awaiting_metadata.clear()
         return taken
 
     # --- topics that are no longer used -------------------------------------------------------------------------------
@@ -156,7 +156,7 @@ class Intake:
             return
         asked = {asked.wait.topic for asked in self._asked}
         for name, used_at_ms in list(self._used_at_ms.items()):
-            if not self._accumulator.is_idle(name) or name in self._homeless or name in asked:
+            if not self._accumulator.is_idle(name) or name in self._awaiting_metadata or name in asked:
                 self._used_at_ms[name] = now_ms
             elif used_at_ms + self._max_idle_ms <= now_ms:
                 del self._used_at_ms[name]
@@ -212,7 +212,7 @@ class Intake:
             self._finish(asked, error)
 
     @property
-    def is_asked(self) -> bool:
+    def has_waits(self) -> bool:
         return bool(self._asked)
 
     def _finish(self, asked: _Asked, error: KafkaError | None) -> None:
@@ -220,9 +220,9 @@ class Intake:
         asked.wait.finish(error)
 
     def next_deadline_ms(self, delivery_timeout_ms: int) -> int:
-        """Return the nearest deadline of a wait, a homeless record or an idle topic."""
+        """Return the nearest deadline of a wait, a record that awaits metadata or an idle topic."""
         waits = [asked.wait.timer.deadline_at_ms for asked in self._asked]
-        heads = [records[0].created_at_ms + delivery_timeout_ms for records in self._homeless.values()]
+        heads = [records[0].created_at_ms + delivery_timeout_ms for records in self._awaiting_metadata.values()]
         return min([self._look_for_idle_at_ms, *waits, *heads])
 
 

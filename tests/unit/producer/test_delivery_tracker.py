@@ -2,7 +2,7 @@ import pytest
 
 from kctl.client.clock import ManualClock, Timer
 from kctl.client.errors import Account, FlushTimeout, KafkaError, UndeliveredError
-from kctl.client.producer.deliveries import Deliveries
+from kctl.client.producer.delivery_tracker import DeliveryTracker
 from kctl.client.producer.future import Outcome, SendFuture
 from kctl.client.producer.mailbox import FlushMark
 from kctl.client.producer.metrics import ProducerCounters
@@ -18,7 +18,7 @@ class Setup:
     def __init__(self) -> None:
         self.clock = ManualClock()
         self.maker = Maker(self.clock)
-        self.deliveries = Deliveries(self.maker.memory, ProducerCounters())
+        self.deliveries = DeliveryTracker(self.maker.memory, ProducerCounters())
 
     def accept(self, count: int, partition: int = 0) -> list[RecordRun]:
         """Runs of one record each, as one batch has them."""

@@ -5,16 +5,15 @@ from kctl.client.backoff import ExponentialBackoff
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.clock import FOREVER_MS, ManualClock, Timer
 from kctl.client.cluster import TopicPartition
-from kctl.client.errors import MaxBlockTimeout
+from kctl.client.errors import KafkaError, MaxBlockTimeout
 from kctl.client.metadata import Metadata
 from kctl.client.producer.accumulator import Accumulator
-from kctl.client.producer.deliveries import Deliveries
+from kctl.client.producer.delivery_tracker import DeliveryTracker
 from kctl.client.producer.future import NO_PARTITION, Outcome
-from kctl.client.producer.intake import Intake
 from kctl.client.producer.mailbox import Event, FlushMark, Posted, TopicWait
 from kctl.client.producer.metrics import ProducerCounters
-from kctl.client.producer.node_progress import NodeProgress
-from kctl.client.producer.partitioner import Load, Partitioner
+from kctl.client.producer.partitioner import Load, NodeProgress, Partitioner
+from kctl.client.producer.record_router import RecordRouter
 from kctl.client.producer.record_run import RecordRun
 from kctl.client.protocol.api.metadata import MetadataResponseTopic
 from tests.unit.fake_network import FakeClient
@@ -36,10 +35,10 @@ class Setup:
         client = FakeClient(settings, self.clock, self.metadata)
         self.maker = Maker(self.clock)
         counters = ProducerCounters()
-        self.accumulator = Accumulator(settings, counters)
-        self.deliveries = Deliveries(self.maker.memory, counters)
+        self.deliveries = DeliveryTracker(self.maker.memory, counters)
+        self.accumulator = Accumulator(settings, counters, self.deliveries)
         partitioner = Partitioner(settings, Random(1), Load(self.accumulator.state, NodeProgress().waited_ms))
-        self.intake = Intake(settings, client, partitioner, self.accumulator, self.deliveries)
+        self.router = RecordRouter(settings, client, partitioner, self.accumulator, self.deliveries)
         self.other: Callable[[Event], None] = self.not_expected
 
     def not_expected(self, event: Event) -> None:
@@ -48,19 +47,19 @@ class Setup:
     def learn(self, entry: MetadataResponseTopic) -> None:
         self.metadata.begin(self.clock.now_ms())
         self.metadata.take(answer(entry), self.clock.now_ms())
-        self.intake.look_again()
+        self.router.refresh()
 
     def take(self, *events: Posted) -> list[Event]:
         """Post the events and route what the mailbox makes of them."""
         for event in events:
             self.maker.mailbox.post(event)
         taken = self.maker.mailbox.take_some(1000)
-        self.intake.take(taken, self.other)
+        self.router.route(taken, self.other)
         return taken
 
     def ask(self, partition: int | None = None, timeout_ms: int = 1000) -> TopicWait:
         wait = TopicWait("t", partition, Timer(self.clock, timeout_ms), Flag())
-        self.intake.ask(wait)
+        self.router.ask(wait)
         return wait
 
     def queued(self) -> list[bytes | None]:
@@ -110,12 +109,12 @@ def test_a_wait_ends_at_its_deadline_with_the_last_error() -> None:
     setup = Setup()
     wait = setup.ask(timeout_ms=1000)
     setup.learn(topic("t", error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
-    assert setup.intake.next_deadline_ms(120_000) == 1000
+    assert setup.router.next_deadline_ms(120_000) == 1000
     setup.clock.advance(1000)
-    setup.intake.expire(1000)
+    setup.router.expire(1000)
     assert isinstance(wait.error, MaxBlockTimeout)
     assert "UNKNOWN_TOPIC_OR_PARTITION" in str(wait.error.cause)
-    assert not setup.intake.is_asked
+    assert not setup.router.has_waits
 
 
 def test_records_of_a_topic_that_vanished_wait_in_order_for_its_return() -> None:
@@ -125,7 +124,7 @@ def test_records_of_a_topic_that_vanished_wait_in_order_for_its_return() -> None
     setup.metadata.begin(0)
     setup.metadata.take(answer(topic("t", leader(0, 1))), 0)
     setup.take(setup.maker.record(b"2"))  # the topic is back, but 1 was first
-    setup.intake.look_again()
+    setup.router.refresh()
     setup.take(setup.maker.record(b"3"))
     assert setup.queued() == [b"1", b"2", b"3"]
 
@@ -133,7 +132,7 @@ def test_records_of_a_topic_that_vanished_wait_in_order_for_its_return() -> None
 def test_runs_of_rows_wait_for_their_topic_as_records_do() -> None:
     setup = Setup()
     setup.take(setup.maker.run([b"1", b"2"]), setup.maker.record(b"3"), setup.maker.run([b"4"]))
-    assert setup.intake.outstanding() == {TopicPartition("t", NO_PARTITION): (4, 0)}
+    assert setup.router.outstanding() == {TopicPartition("t", NO_PARTITION): (4, 0)}
     assert setup.deliveries.outstanding == 4
     setup.learn(topic("t", leader(0, 1)))
     setup.take(setup.maker.run([b"5", b"6"], partition=0), setup.maker.run([b"lost", b"too"], partition=7))
@@ -147,16 +146,16 @@ def test_a_run_that_waits_for_its_topic_has_a_deadline_too() -> None:
     setup = Setup()
     run = setup.maker.run([b"1", b"2"])
     setup.take(run)
-    assert setup.intake.next_deadline_ms(500) == 500
-    assert setup.intake.take_expired(500, 500) == [run]
+    assert setup.router.next_deadline_ms(500) == 500
+    assert setup.router.take_expired(500, 500) == [run]
 
 
 def test_records_that_wait_for_their_topic_have_a_deadline_too() -> None:
     setup = Setup()
     taken = setup.take(setup.maker.record())
-    assert setup.intake.next_deadline_ms(500) == 500
-    assert setup.intake.take_expired(499, 500) == []
-    assert setup.intake.take_expired(500, 500) == taken
+    assert setup.router.next_deadline_ms(500) == 500
+    assert setup.router.take_expired(499, 500) == []
+    assert setup.router.take_expired(500, 500) == taken
 
 
 def test_a_record_for_a_partition_that_is_gone_fails() -> None:
@@ -190,21 +189,19 @@ def test_a_topic_that_is_not_used_is_forgotten_and_one_with_records_on_their_way
     setup.learn(topic("t", leader(0, 1)))
     record = setup.maker.record()
     setup.take(record)
-    queue = setup.accumulator.active()[0]
     for _ in range(3):
         setup.clock.advance(MAX_IDLE_MS)
-        setup.intake.forget_idle(setup.clock.now_ms())
+        setup.router.forget_idle(setup.clock.now_ms())
         assert "t" in setup.metadata.cluster.topics
-    setup.deliveries.finish(queue.take_all(), Outcome())
-    setup.accumulator.settle(queue)
+    setup.accumulator.fail_all(KafkaError("done"))
     setup.clock.advance(MAX_IDLE_MS - 1)
-    setup.intake.forget_idle(setup.clock.now_ms())
+    setup.router.forget_idle(setup.clock.now_ms())
     assert "t" in setup.metadata.cluster.topics
-    assert setup.intake.next_deadline_ms(120_000) == setup.clock.now_ms() + 1
+    assert setup.router.next_deadline_ms(120_000) == setup.clock.now_ms() + 1
     setup.clock.advance(1)
-    setup.intake.forget_idle(setup.clock.now_ms())
+    setup.router.forget_idle(setup.clock.now_ms())
     assert "t" not in setup.metadata.cluster.topics
-    assert setup.intake.next_deadline_ms(120_000) >= FOREVER_MS
+    assert setup.router.next_deadline_ms(120_000) >= FOREVER_MS
     setup.take(setup.maker.record(b"again"))
     setup.learn(topic("t", leader(0, 1)))
     assert setup.queued() == [b"again"]
