@@ -54,7 +54,7 @@ LIMITS = (
         "default.api.timeout.ms",
         ConsumerConfig,
         "--api-timeout",
-        "kctl.client.consumer.network_link.NetworkLink",
+        "kctl.client.loop.mailbox.Mailbox",
         "One whole blocking call of a consumer: every look-up, connect, request and wait in it.",
         f"{_SIM}/consumer/test_deadlines.py::test_a_call_ends_on_its_deadline_with_every_node_broken",
     ),

@@ -4,14 +4,14 @@
     application_side.py  what it is made of behind that face, and a poll's turn  application
     subscription.py    what is assigned, and the position in each partition      application
     fetched_data.py    what was fetched and not yet delivered                    application
-    network_link.py    the application's end of the two queues; all its waiting  application
-    events.py          the frozen events in the two queues: all that is shared
+    mailbox.py         the queues between the two threads; all waiting           both
+    events.py          the events in the two queues: all that is shared          both
     network_loop.py    owns the sockets and the request managers                 network
     managers/          fetch, offsets, topics, commits ...: one question each    network
     group_side.py      listener, commits and changes of assignment               application
     group_desk.py      coordinator, membership, commits together                 network
     group_events.py    the events that are about the group                       both
-    closing.py         the end, on the application's side; farewell.py is the network's
+    close.py           a consumer's part of the close sequence                   both
     chunk.py           what one fetch brought of one partition, undecoded
 
 A record's way: the fetch manager asks a leader, walks the headers of what came and hands it over as a chunk; the

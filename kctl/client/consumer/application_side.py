@@ -5,7 +5,6 @@ what the network says where it belongs. Knows no public argument: it is given ti
 Shown by tests/sim/consumer and tests/sim/groups.
 """
 
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
@@ -13,9 +12,8 @@ from kctl.client.clock import FOREVER_MS, Timer
 from kctl.client.cluster import TopicPartition
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ConsumerConfig
-from kctl.client.consumer import closing
 from kctl.client.consumer.chunk import FetchedChunk
-from kctl.client.consumer.closing import CloseResult, OnClose
+from kctl.client.consumer.close import DEFAULT_CLOSE_TIMEOUT_MS, CloseResult, OnClose, close, leaves_group
 from kctl.client.consumer.events import (
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
@@ -24,9 +22,7 @@ from kctl.client.consumer.events import (
     LookupNews,
     PartitionFailed,
     PositionResolved,
-    Stop,
     ToApplication,
-    ToNetwork,
     Truncated,
     Waiting,
 )
@@ -34,12 +30,13 @@ from kctl.client.consumer.fetched_data import FetchedData
 from kctl.client.consumer.group_events import IdsByName, NoCommittedOffset
 from kctl.client.consumer.group_side import GroupSide
 from kctl.client.consumer.lookups import Lookups
-from kctl.client.consumer.network_link import NetworkLink
+from kctl.client.consumer.mailbox import ConsumerMailbox
 from kctl.client.consumer.network_loop import NetworkLoop
 from kctl.client.consumer.subscription import Subscription
 from kctl.client.consumer.waiting import SESSION_OVER, WaitKind, WaitReason
 from kctl.client.errors import IllegalStateError, InvalidOffsetError
 from kctl.client.events import EventSink
+from kctl.client.loop.close import CloseRequest
 from kctl.client.seams import Runtime
 
 T = TypeVar("T")
@@ -67,42 +64,23 @@ class ApplicationSide:
     ) -> None:
         self._config = config
         self._clock = runtime.clock
-        to_network: deque[ToNetwork] = deque()
-        to_application: deque[ToApplication] = deque()
-        waiter = runtime.driver.waiter()
         client = ClusterClient(config, runtime, events=events, auto_create_topics=config.allow_auto_create_topics)
-        loop = NetworkLoop(
-            config,
-            client,
-            runtime.chance,
-            runtime.entropy,
-            inbox=to_network,
-            outbox=to_application,
-            application=waiter,
-            prefetch_bytes=prefetch_bytes,
-        )
-        self.link = NetworkLink(
-            runtime.driver,
-            waiter,
-            outbox=to_network,
-            inbox=to_application,
-            wake_network=client.wakeup,
-            on_event=self._on_event,
-        )
-        self.lookups = Lookups(self.link)
+        self.mailbox = ConsumerMailbox(runtime.clock, runtime.driver, client.wakeup, self._on_event)
+        loop = NetworkLoop(config, client, self.mailbox, runtime.chance, runtime.entropy, prefetch_bytes=prefetch_bytes)
+        self.lookups = Lookups(self.mailbox)
         group_id = config.group_id
         self.subscription = Subscription(
             has_reset_policy=config.auto_offset_reset != "none", has_group=group_id is not None
         )
-        self.data = FetchedData(self.subscription, self.link.post_quietly, max_decompressed_bytes)
+        self.data = FetchedData(self.subscription, self.mailbox.post_quietly, max_decompressed_bytes)
         self.group: GroupSide | None = None
         if group_id is not None:
-            self.group = GroupSide(config, group_id, self._clock, self.link, self.subscription, self.data)
+            self.group = GroupSide(config, group_id, self._clock, self.mailbox, self.subscription, self.data)
         self._is_polling = False
         self.closing: Timer | None = None
         self._is_in_close = False
         self.close_result: CloseResult | None = None
-        self._task = runtime.driver.spawn(loop.run, "kctl-consumer-network")
+        self._task = self.mailbox.task = runtime.driver.spawn(loop.run, "kctl-consumer-network")
 
     # --- decisions about partitions ---------------------------------------------------------------------------------
 
@@ -170,7 +148,7 @@ class ApplicationSide:
 
     def _advance(self) -> None:
         """Take what the network said, apply what it changed, and tell it what has been decided since."""
-        self.link.look()
+        self.mailbox.look()
         if self.group is not None:
             self.group.advance()
         self._tell_changes()
@@ -180,13 +158,13 @@ class ApplicationSide:
 
     def _wait(self, timer: Timer) -> bool:
         self._tell_changes()  # delivering nothing may decide something: an offset out of range asks for a position
-        return self.link.wait(timer, FOREVER_MS if self.group is None else self.group.next_deadline_ms)
+        return self.mailbox.wait(timer, FOREVER_MS if self.group is None else self.group.next_deadline_ms)
 
     def _tell_changes(self) -> None:
         if self.subscription.has_changes:
-            self.link.post_each(self.subscription.changes(self._reset_policy_timestamp_ms()))
+            self.mailbox.post_each(self.subscription.changes(self._reset_policy_timestamp_ms()))
         else:
-            self.link.post(())
+            self.mailbox.post_all(())
 
     def _reset_policy_timestamp_ms(self) -> int | None:
         policy = self._config.auto_offset_reset
@@ -204,19 +182,19 @@ class ApplicationSide:
 
     def waiting_for(self) -> dict[TopicPartition, WaitReason]:
         self.data.settle()
-        self.link.drain()
+        self.mailbox.drain()
         if self.group is not None and not self.group.may_deliver:
             return {tp: WaitReason(WaitKind.COORDINATOR, SESSION_OVER) for tp in self.subscription}
         return {tp: self.subscription.state(tp).why_waiting(is_fetched=self.data.has(tp)) for tp in self.subscription}
 
     def waiting_for_group(self) -> WaitReason | None:
-        self.link.drain()
+        self.mailbox.drain()
         return None if self.group is None or self.group.subscribed is None else self.group.waiting
 
     def current_lag(self, topic_partition: TopicPartition) -> int | None:
         """Return how many offsets lie between position and known end; None while one of them is not known."""
         self.data.settle()
-        self.link.drain()
+        self.mailbox.drain()
         state = self.subscription.state(topic_partition)
         if state.position is None:
             return None
@@ -275,9 +253,9 @@ class ApplicationSide:
 
         Positions are not committed: what the last poll returned may not have been processed.
         """
-        is_leaving = self.group is not None and closing.leaves_group(self.group, None)
-        timer = Timer(self._clock, closing.DEFAULT_CLOSE_TIMEOUT_MS)
-        self.link.post([Stop(timer.deadline_at_ms, timer.start_at_ms, is_leaving, timer.timeout_ms)])
+        is_leaving = self.group is not None and leaves_group(self.group, None)
+        timer = Timer(self._clock, DEFAULT_CLOSE_TIMEOUT_MS)
+        self.mailbox.post_close(CloseRequest(timer.deadline_at_ms, timer.timeout_ms, timer.start_at_ms, is_leaving))
 
     def close(self, timer: Timer, on_close: OnClose | None) -> CloseResult:
         """Close once, whatever a listener or callback raises on the way; further calls get the same result.
@@ -292,7 +270,7 @@ class ApplicationSide:
             self.closing = timer
             self._is_in_close = True
             try:
-                self.close_result, error = closing.close(self.link, self._task, self.group, timer, on_close)
+                self.close_result, error = close(self.mailbox, self._task, self.group, timer, on_close)
             finally:
                 self._is_in_close = False
             if error is not None:

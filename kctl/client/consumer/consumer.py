@@ -16,7 +16,7 @@ from kctl.client.cluster import PartitionInfo, TopicPartition
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.application_side import ApplicationSide
 from kctl.client.consumer.chunk import MAX_OFFSET, FetchedChunk
-from kctl.client.consumer.closing import DEFAULT_CLOSE_TIMEOUT_MS, CloseResult, OnClose
+from kctl.client.consumer.close import DEFAULT_CLOSE_TIMEOUT_MS, CloseResult, OnClose
 from kctl.client.consumer.delivery import PollResult
 from kctl.client.consumer.events import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kctl.client.consumer.group_events import NO_IDS, GroupMetadata, OffsetAndMetadata, Subscribe
@@ -175,7 +175,7 @@ class Consumer:
     def group_metadata(self) -> GroupMetadata:
         """Return who this member is at present; does not block."""
         group = self._need_group("group_metadata")
-        self._side.link.drain()
+        self._side.mailbox.drain()
         return group.metadata
 
     @for_one_user
@@ -330,7 +330,7 @@ class Consumer:
         """Make the present or next blocking call raise WakeupError; any thread, and signal handlers."""
         if self._one_user.is_forked:
             self._one_user.refuse()
-        self._side.link.wakeup()
+        self._side.mailbox.wakeup()
 
     @for_one_user
     def partitions_for(self, topic: str, timeout: Timeout = None) -> list[PartitionInfo]:

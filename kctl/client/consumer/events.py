@@ -1,6 +1,6 @@
-"""The frozen events between the application thread and the network loop: all that the two ever share.
+"""The events between the application thread and the network thread of a consumer: all that the two ever share.
 
-Owns the types alone. `ToNetwork` travels one way, `ToApplication` the other, each in order, each through one deque.
+Owns the types alone. `ToNetwork` and `Query` go one way, `ToApplication` the other, each in order, through one deque.
 An `epoch` numbers every decision of the application about a partition (assign, seek, reset); what the network says
 about an older epoch is dropped, so nothing that was fetched before a seek can be delivered after it.
 Shown by tests/unit/consumer.
@@ -9,14 +9,22 @@ Shown by tests/unit/consumer.
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from kctl.client.clock import Timer
 from kctl.client.cluster import NO_EPOCH, NO_TOPIC_ID, PartitionInfo, TopicPartition
-from kctl.client.cluster_client import ledger_text
 from kctl.client.consumer.chunk import MAX_OFFSET, FetchedChunk
-from kctl.client.consumer.group_events import CommittedAnswer, GroupToApplication, GroupToNetwork
+from kctl.client.consumer.group_events import (
+    AskCommitted,
+    CommitSync,
+    CommittedAnswer,
+    GroupToApplication,
+    GroupToNetwork,
+)
 from kctl.client.consumer.waiting import WaitKind, WaitReason
-from kctl.client.errors import Account, KafkaError
+from kctl.client.errors import ApiTimeout, KafkaError
 from kctl.client.events import ResetCause
+from kctl.client.loop.mailbox import Call
 from kctl.client.requests.list_offsets import OffsetAndTimestamp
+from kctl.client.seams import Waiter
 
 EARLIEST_TIMESTAMP = -2
 LATEST_TIMESTAMP = -1
@@ -118,7 +126,7 @@ class AskClientInstanceId(NamedTuple):
 
 
 class AbandonCall(NamedTuple):
-    """Nobody waits for that call any more."""
+    """Stop a look-up in the background."""
 
     call_id: int
 
@@ -127,25 +135,9 @@ class TryAgain(NamedTuple):
     """The application has raised the error that no broker lets us in; it wants another attempt."""
 
 
-class Stop(NamedTuple):
-    """Close everything by the deadline and end the loop.
-
-    Attributes:
-        at_ms: when the application began to close.
-        is_leaving: tell the group that this member goes.
-        timeout_ms: what the application was given, for what is told.
-    """
-
-    deadline_at_ms: int
-    at_ms: int = 0
-    is_leaving: bool = False
-    timeout_ms: int = 0
-
-
 PartitionToNetwork = StartFetch | ResolvePosition | Forget | Pause | Consumed | PositionMoved
-ToNetwork = (
-    PartitionToNetwork | AskTopics | AskOffsets | AskClientInstanceId | AbandonCall | TryAgain | Stop | GroupToNetwork
-)
+ToNetwork = PartitionToNetwork | AskOffsets | AbandonCall | TryAgain | GroupToNetwork
+Question = AskTopics | AskOffsets | AskClientInstanceId | AskCommitted | CommitSync
 
 
 # --- network to application -----------------------------------------------------------------------------------------
@@ -227,43 +219,15 @@ class LookupNews(NamedTuple):
     result: OffsetAndTimestamp | KafkaError | WaitReason | None
 
 
+Result = TopicsAnswer | OffsetsAnswer | CommittedAnswer | bytes | None
+
+
 class CallDone(NamedTuple):
-    """The outcome of an `Ask...` or a `CommitSync`: an `error`, or the `result` of what was asked."""
+    """The outcome of a `Question`, from its manager to the loop: an `error`, or the `result` of what was asked."""
 
     call_id: int
-    result: TopicsAnswer | OffsetsAnswer | CommittedAnswer | bytes | None
+    result: Result
     error: KafkaError | None
-
-
-EARLIER_QUESTIONS = "earlier questions"
-"""What a call that asks twice, such as position(), has spent on what was answered."""
-
-
-class CallProgress(NamedTuple):
-    """How an unfinished call stands, kept up to date for its timeout error.
-
-    Attributes:
-        waiting_for: completes "... passed while".
-        cause: the last error on the way.
-        account: what was done, save for the ledger.
-        spent_ms: where the call's time went until `at_ms`, by activity.
-        activity: what the time since `at_ms` goes to.
-    """
-
-    call_id: int
-    waiting_for: str
-    cause: KafkaError | None
-    account: Account
-    spent_ms: Mapping[str, int]
-    activity: str
-    at_ms: int
-
-    def account_at(self, now_ms: int, elapsed_ms: int) -> Account:
-        """Return what was done with the call's time; a call may have asked and been answered before this question."""
-        spent_ms = dict(self.spent_ms)
-        spent_ms[self.activity] = spent_ms.get(self.activity, 0) + now_ms - self.at_ms
-        spent_ms[EARLIER_QUESTIONS] = max(0, elapsed_ms - sum(spent_ms.values()))
-        return self.account._replace(ledger=ledger_text(spent_ms))
 
 
 class NetworkFailed(NamedTuple):
@@ -272,18 +236,17 @@ class NetworkFailed(NamedTuple):
     error: KafkaError | None
 
 
-class LoopEnded(NamedTuple):
-    """The last event: the loop has closed its sockets.
+class Query(Call):
+    """A blocking question of the application; `result` is what was asked."""
 
-    Attributes:
-        has_left: whether the group has confirmed that the member left; None where it was not to be told.
-        expired_in: what the loop was doing when its time was up; None when it had done everything.
-        failure: the bug that ended the loop.
-    """
+    __slots__ = ("question", "result")
 
-    has_left: bool | None = None
-    expired_in: str | None = None
-    failure: BaseException | None = None
+    TIMEOUT_ERROR = ApiTimeout
+
+    def __init__(self, question: Question, timer: Timer, waiter: Waiter) -> None:
+        super().__init__(timer, waiter)
+        self.question = question
+        self.result: Result = None
 
 
 ToApplication = (
@@ -295,8 +258,6 @@ ToApplication = (
     | PositionResolved
     | Waiting
     | CallDone
-    | CallProgress
     | NetworkFailed
-    | LoopEnded
     | GroupToApplication
 )

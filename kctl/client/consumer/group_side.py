@@ -34,7 +34,7 @@ from kctl.client.consumer.group_events import (
     Subscribe,
     Unsubscribe,
 )
-from kctl.client.consumer.network_link import NetworkLink
+from kctl.client.consumer.mailbox import ConsumerMailbox
 from kctl.client.consumer.rebalance_listener import RebalanceListener
 from kctl.client.consumer.subscription import Subscription
 from kctl.client.consumer.waiting import WaitReason
@@ -74,7 +74,7 @@ class GroupSide:
         config: ConsumerConfig,
         group_id: str,
         clock: Clock,
-        link: NetworkLink,
+        mailbox: ConsumerMailbox,
         subscription: Subscription,
         data: FetchedData,
     ) -> None:
@@ -83,7 +83,7 @@ class GroupSide:
         self.waiting: WaitReason | None = None
         self._config = config
         self._clock = clock
-        self._link = link
+        self._mailbox = mailbox
         self._subscription = subscription
         self._data = data
         self._listener = RebalanceListener()
@@ -128,7 +128,7 @@ class GroupSide:
             self._has_share = False
         self._listener = listener or RebalanceListener()
         wanted = wanted._replace(term=self._term)
-        self._link.post([wanted])
+        self._mailbox.post(wanted)
         self.subscribed = wanted
 
     def unsubscribe(self) -> None:
@@ -136,7 +136,7 @@ class GroupSide:
         if self.subscribed is None:
             return
         error = self.release_all()
-        self._link.post([Unsubscribe(self._clock.now_ms() + self._config.request_timeout_ms)])
+        self._mailbox.post(Unsubscribe(self._clock.now_ms() + self._config.request_timeout_ms))
         self.subscribed = None
         self._failure = None
         if error is not None:
@@ -158,7 +158,7 @@ class GroupSide:
         return error
 
     def rejoin(self, reason: str) -> None:
-        self._link.post([Rejoin(reason)])
+        self._mailbox.post(Rejoin(reason))
 
     # --- inside poll ------------------------------------------------------------------------------------------------
 
@@ -167,13 +167,13 @@ class GroupSide:
         if self.subscribed is None:
             return
         if self._subscription.assignment:
-            self._link.post_quietly(PollBegan())
+            self._mailbox.post_quietly(PollBegan())
         else:
-            self._link.post([PollBegan()])
+            self._mailbox.post(PollBegan())
 
     def poll_ended(self) -> None:
         if self.subscribed is not None:
-            self._link.post_quietly(PollEnded(self._clock.start_ms()))
+            self._mailbox.post_quietly(PollEnded(self._clock.start_ms()))
 
     def advance(self) -> None:
         """Do what waits for a poll: changes of the assignment, callbacks, an automatic commit that is due.
@@ -230,7 +230,7 @@ class GroupSide:
         steps.append(lambda: self._set_has_share(change.is_complete))
         if change.is_complete:
             steps.append(lambda: _call(listener.on_partitions_assigned, added, errors))
-        steps.append(lambda: self._link.post([ChangeApplied(change.number), PollBegan()]))
+        steps.append(lambda: self._mailbox.post_all([ChangeApplied(change.number), PollBegan()]))
         return update
 
     def _set_has_share(self, has_share: bool) -> None:
@@ -263,7 +263,7 @@ class GroupSide:
         """Commit, and run the callbacks of every commit_async that came before."""
         as_member = self.subscribed is not None
         topic_ids = self.topic_ids
-        self._link.ask(
+        self._mailbox.query(
             lambda call_id: CommitSync(call_id, dict(offsets), timer.deadline_at_ms, as_member, topic_ids), timer
         )
         self.run_callbacks()
@@ -274,8 +274,8 @@ class GroupSide:
         deadline_at_ms = self._clock.start_ms() + timeout_ms
         as_member = self.subscribed is not None
         commit_id, taken = self._last_commit_id, dict(offsets)
-        self._link.post(
-            [CommitAsync(commit_id, taken, timeout_ms, deadline_at_ms, as_member, may_retry, self.topic_ids)]
+        self._mailbox.post(
+            CommitAsync(commit_id, taken, timeout_ms, deadline_at_ms, as_member, may_retry, self.topic_ids)
         )
         self._open[commit_id] = OpenCommit(offsets, on_done)
         return commit_id
@@ -346,7 +346,7 @@ class GroupSide:
         What a loss overtakes is not applied any more: those partitions may be read by others already.
         """
         if self.subscribed is None or change.term != self._term:
-            self._link.post_quietly(ChangeApplied(change.number))
+            self._mailbox.post_quietly(ChangeApplied(change.number))
             return
         if self._changes and self._changes[-1] is change:
             return  # it was taken when an interrupt came
@@ -356,7 +356,7 @@ class GroupSide:
 
     def _skip_changes(self) -> None:
         for change in self._changes:
-            self._link.post_quietly(ChangeApplied(change.number))
+            self._mailbox.post_quietly(ChangeApplied(change.number))
         self._changes.clear()
 
 

@@ -1,6 +1,6 @@
 """Lookups: the questions that an application asks the cluster, as blocking calls with a timer or in the background.
 
-Owns the way from a question to its answer over the link, nothing of partitions or positions.
+Owns the way from a question to its answer through the mailbox, nothing of partitions or positions.
 Shown by tests/sim/consumer and tests/sim/groups.
 """
 
@@ -21,7 +21,7 @@ from kctl.client.consumer.events import (
     TopicsAnswer,
 )
 from kctl.client.consumer.group_events import AskCommitted, CommittedAnswer, OffsetAndMetadata
-from kctl.client.consumer.network_link import NetworkLink
+from kctl.client.consumer.mailbox import ConsumerMailbox
 from kctl.client.consumer.waiting import WaitReason
 from kctl.client.errors import KafkaError
 from kctl.client.requests.list_offsets import OffsetAndTimestamp
@@ -80,15 +80,15 @@ class OffsetLookup:
 class Lookups:
     """Each returns what the cluster answers, or raises ApiTimeout when the timer ends first."""
 
-    def __init__(self, link: NetworkLink) -> None:
-        self._link = link
+    def __init__(self, mailbox: ConsumerMailbox) -> None:
+        self._mailbox = mailbox
         self._open: dict[int, OffsetLookup] = {}
         self._has_results = False
 
     # --- in the background --------------------------------------------------------------------------------------------
 
     def start(self, timestamps_ms: Mapping[TopicPartition, int], *, reads_uncommitted: bool) -> OffsetLookup:
-        """Start to look offsets up; what comes is put into the returned look-up by each drain of the link.
+        """Start to look offsets up; what comes is put into the returned look-up whenever the reports are drained.
 
         Args: reads_uncommitted: the end is that of the log, whatever isolation.level says.
         """
@@ -98,14 +98,14 @@ class Lookups:
                 raise ValueError(f"{tp}: not a timestamp: {timestamp_ms}")
         if not asked:
             return OffsetLookup((), lambda: None)
-        call_id = self._link.next_call_id()
+        call_id = self._mailbox.next_call_id()
         lookup = self._open[call_id] = OffsetLookup((tp for tp, _ in asked), lambda: self._cancel(call_id))
-        self._link.post([AskOffsets(call_id, asked, FOREVER_MS, True, reads_uncommitted)])
+        self._mailbox.post(AskOffsets(call_id, asked, FOREVER_MS, True, reads_uncommitted))
         return lookup
 
     def _cancel(self, call_id: int) -> None:
         if self._open.pop(call_id, None) is not None:
-            self._link.post([AbandonCall(call_id)])
+            self._mailbox.post(AbandonCall(call_id))
 
     def on_news(self, news: LookupNews) -> None:
         lookup = self._open.get(news.call_id)
@@ -128,7 +128,7 @@ class Lookups:
 
     def topics(self, topics: tuple[str, ...] | None, timer: Timer) -> TopicsAnswer:
         """Return the partitions of these topics; None asks for all."""
-        answer = self._link.ask(lambda call_id: AskTopics(call_id, topics, timer.deadline_at_ms), timer)
+        answer = self._mailbox.query(lambda call_id: AskTopics(call_id, topics, timer.deadline_at_ms), timer)
         return cast(TopicsAnswer, answer)
 
     def offsets(
@@ -138,7 +138,7 @@ class Lookups:
         asked = tuple((TopicPartition(*tp), timestamp_ms) for tp, timestamp_ms in timestamps_ms.items())
         if not asked:
             return {}
-        answer = self._link.ask(lambda call_id: AskOffsets(call_id, asked, timer.deadline_at_ms), timer)
+        answer = self._mailbox.query(lambda call_id: AskOffsets(call_id, asked, timer.deadline_at_ms), timer)
         found = cast(OffsetsAnswer, answer)
         return {tp: found[tp] for tp, _ in asked}
 
@@ -153,7 +153,7 @@ class Lookups:
         """Return the id by which the cluster knows this client."""
         from uuid import UUID  # imported where it is wanted: start-up time counts
 
-        answer = self._link.ask(lambda call_id: AskClientInstanceId(call_id, timer.deadline_at_ms), timer)
+        answer = self._mailbox.query(lambda call_id: AskClientInstanceId(call_id, timer.deadline_at_ms), timer)
         return UUID(bytes=cast(bytes, answer))
 
     def position(self, topic_partition: TopicPartition, timestamp_ms: int, timer: Timer) -> int:
@@ -171,6 +171,6 @@ class Lookups:
         asked = tuple(TopicPartition(*tp) for tp in topic_partitions)
         if not asked:
             return {}
-        answer = self._link.ask(lambda call_id: AskCommitted(call_id, asked, timer.deadline_at_ms), timer)
+        answer = self._mailbox.query(lambda call_id: AskCommitted(call_id, asked, timer.deadline_at_ms), timer)
         found = cast(CommittedAnswer, answer)
         return {tp: found[tp] for tp in asked}

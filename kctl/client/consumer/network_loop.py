@@ -1,81 +1,80 @@
-"""NetworkLoop: the network side of a consumer, one loop that owns every socket and every request manager.
+"""NetworkLoop: the network thread of a consumer: its request managers, and what its events mean to them.
 
-It takes the application's events, lets the managers say what to send, and waits in the cluster client's poll until
-the nearest deadline of all. The application never touches anything in here. Shown by tests/unit/consumer and tests/sim.
+The application never touches anything in here. Shown by tests/unit/consumer and tests/sim.
 """
 
-from collections import deque
-from collections.abc import Iterable
+import sys
+from collections.abc import Sequence
 from random import Random
 from typing import NamedTuple
 
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import TopicPartition
-from kctl.client.cluster_client import ClusterClient, LedgerMark
+from kctl.client.cluster_client import ClusterClient, LedgerMark, ledger_text
 from kctl.client.config import ConsumerConfig
+from kctl.client.consumer.close import COMMITTING, GroupClose
 from kctl.client.consumer.events import (
     AbandonCall,
     AskClientInstanceId,
     AskOffsets,
     AskTopics,
     CallDone,
-    CallProgress,
     Consumed,
     Forget,
-    LoopEnded,
     NetworkFailed,
     PartitionToNetwork,
     Pause,
     PositionMoved,
+    Query,
     ResolvePosition,
     StartFetch,
-    Stop,
     ToApplication,
     ToNetwork,
     TryAgain,
     Waiting,
 )
-from kctl.client.consumer.farewell import COMMITTING, LEAVING, Farewell
 from kctl.client.consumer.group_desk import GroupDesk
-from kctl.client.consumer.group_events import AskCommitted, CommitSync, GroupToNetwork, GroupWaiting
+from kctl.client.consumer.group_events import AskCommitted, CommitSync, GroupWaiting
+from kctl.client.consumer.mailbox import CloseReport, ConsumerMailbox
 from kctl.client.consumer.managers import CallManager, FetchManager, OffsetsManager, RequestManager, TopicsManager
 from kctl.client.consumer.managers.telemetry import TelemetryManager
 from kctl.client.errors import CloseTimeout, KafkaError
 from kctl.client.events import PositionReset
-from kctl.client.network.in_flight import Outgoing
+from kctl.client.loop.client_loop import ClientLoop
+from kctl.client.loop.close import CloseRequest
+from kctl.client.loop.mailbox import Call, CallInterrupted
 from kctl.client.requests.leaders import Leaders
-from kctl.client.seams import Entropy, Waiter
+from kctl.client.seams import Entropy
+
+EARLIER_QUESTIONS = "earlier questions"
+"""What a call that asks twice, such as position(), has spent on what was answered."""
 
 
 class OpenCall(NamedTuple):
-    """A blocking call of the application: who answers it, and the ledger when it began."""
+    """A blocking call of the application: the manager that answers it, and the time breakdown when it began."""
 
+    query: Query
     manager: CallManager
     ledger_mark: LedgerMark
 
 
-class NetworkLoop:
-    """Runs until `Stop`; `inbox` and `outbox` are the only things shared with the application.
+class NetworkLoop(ClientLoop[ToNetwork]):
+    """Runs until the consumer is closed. Attributes: open_calls: the calls without an answer, by id."""
 
-    Attributes: open_calls: the application's calls that are neither answered nor abandoned, by id.
-    """
+    EVENTS_PER_TURN = sys.maxsize
 
     def __init__(
         self,
         config: ConsumerConfig,
         client: ClusterClient,
+        mailbox: ConsumerMailbox,
         chance: Random,
         entropy: Entropy,
         *,
-        inbox: deque[ToNetwork],
-        outbox: deque[ToApplication],
-        application: Waiter,
         prefetch_bytes: int,
     ) -> None:
-        self._client = client
-        self._inbox = inbox
-        self._outbox = outbox
-        self._application = application
+        super().__init__(client, mailbox)
+        self._mailbox: ConsumerMailbox = mailbox
         leaders = Leaders(client)
         self._topics = TopicsManager(config, client, chance, self._report)
         self._offsets = OffsetsManager(config, leaders, chance, self._report)
@@ -88,64 +87,45 @@ class NetworkLoop:
             self._managers += self._group.managers
         self._request_timeout_ms = config.request_timeout_ms
         self._auto_offset_reset = config.auto_offset_reset
-        self._farewell: Farewell | None = None
-        self._outcome: LoopEnded | None = None
-        """How a close without time ended."""
+        self._is_closing = False
+        self._group_close: GroupClose | None = None
         self._has_new_wishes = False
         self._group_topics: tuple[str, ...] = ()
         self.open_calls: dict[int, OpenCall] = {}
         self._fatal_error: KafkaError | None = None
         self._has_news = False
-        self._end_by_ms = FOREVER_MS
-        """The deadline of close(), once that is under way."""
-        self._is_stopping = False
 
-    def run(self) -> None:
-        """Run to the end; whatever happens, the sockets are closed and the application is told."""
-        failure: BaseException | None = None
-        try:
-            while not self._is_stopping:
-                self.run_once()
-        except BaseException as error:
-            failure = error
-            raise
-        finally:
-            self._client.close()
-            self._outbox.append(self._last_word()._replace(failure=failure))
-            self._application.notify()
+    # --- the turn -----------------------------------------------------------------------------------------------------
 
-    def run_once(self) -> None:
-        """Do what there is to do, then wait for I/O, an event or the nearest deadline."""
-        self._take_events()
-        now_ms = self._client.clock.now_ms()
-        self._go_on_stopping(now_ms)
-        if self._is_stopping:
-            return
-        deadline_at_ms = self._end_by_ms
-        if self._farewell is not None:
-            deadline_at_ms = min(deadline_at_ms, self._farewell.deadline_at_ms)
-        for manager in self._managers:
-            wanted = manager.poll(now_ms)
-            deadline_at_ms = min(deadline_at_ms, wanted.next_deadline_at_ms)
-            self._send(wanted.requests)
+    def _take(self, events: Sequence[ToNetwork | Call | CallInterrupted]) -> None:
+        for event in events:
+            self._handle(event)
+        self._has_new_wishes = True
+
+    def _advance(self, now_ms: int) -> None:
+        self._notify()  # of what the last poll brought
+        for call_id, call in list(self.open_calls.items()):
+            if now_ms >= call.query.timer.deadline_at_ms:
+                self._time_out(call_id, call)
+        if self.close_request is not None:
+            self._advance_close(self.close_request, now_ms)
+
+    def _run(self, now_ms: int) -> int:
+        until_ms = min((call.query.timer.deadline_at_ms for call in self.open_calls.values()), default=FOREVER_MS)
+        if self.close_request is not None:
+            until_ms = min(until_ms, self.close_request.deadline_at_ms)
+        if self._group_close is not None:
+            until_ms = min(until_ms, self._group_close.deadline_at_ms)
+        until_ms = self._poll(self._managers, now_ms, until_ms)
         self._use_topics()
-        self._tell_progress()
-        self._tell_news()
-        self._client.poll(deadline_at_ms)
-        self._tell_news()
-
-    def _send(self, requests: Iterable[Outgoing]) -> None:
-        for request in requests:
-            self._client.send(request)
+        error = self._client.network.fatal_error()
+        if error is not self._fatal_error:
+            self._fatal_error = error
+            self._report(NetworkFailed(error))
+        self._notify()
+        return until_ms
 
     # --- from the application ---------------------------------------------------------------------------------------
-
-    def _take_events(self) -> None:
-        if not self._inbox:
-            return
-        while self._inbox:
-            self._take(self._inbox.popleft())
-        self._has_new_wishes = True
 
     def _use_topics(self) -> None:
         """Keep the metadata fresh of what is fetched, looked up or subscribed to, or of all topics for a pattern."""
@@ -159,30 +139,27 @@ class NetworkLoop:
         else:
             self._topics.use([*self._fetch.topics, *self._offsets.topics, *group])
 
-    def _take(self, event: ToNetwork) -> None:
+    def _handle(self, event: ToNetwork | Call | CallInterrupted) -> None:
         match event:
             case Consumed() | StartFetch() | ResolvePosition() | Forget() | Pause() | PositionMoved():
-                self._take_of_partition(event)
-            case AskTopics():
-                self._open_call(event.call_id, self._topics)
-                self._topics.ask(event)
+                self._handle_partition(event)
+            case Query():
+                self._open_call(event)
+            case CallInterrupted(Query() as query):
+                self._close_call(query.question.call_id)
             case AskOffsets():
-                self._open_call(event.call_id, self._offsets)
                 self._offsets.ask(event)
-            case AskClientInstanceId():
-                self._open_call(event.call_id, self._telemetry)
-                self._telemetry.ask(event)
             case AbandonCall(call_id):
-                self._close_call(call_id)
+                self._offsets.abandon(call_id)
             case TryAgain():
                 self._fatal_error = None
                 self._client.network.clear_refusals()
-            case Stop():
-                self._stop(event)
+            case Call() | CallInterrupted():
+                raise AssertionError(f"no call of a consumer: {event}")
             case _:
-                self._take_of_group(event)
+                self._group_api.take(event)
 
-    def _take_of_partition(self, event: PartitionToNetwork) -> None:
+    def _handle_partition(self, event: PartitionToNetwork) -> None:
         match event:
             case Consumed():
                 self._fetch.consumed(*event)
@@ -201,13 +178,10 @@ class NetworkLoop:
             case PositionMoved():
                 self._tell_moved(event)
 
-    def _take_of_group(self, event: GroupToNetwork) -> None:
+    @property
+    def _group_api(self) -> GroupDesk:
         assert self._group is not None, "the application refuses these calls without a group.id"
-        if isinstance(event, CommitSync):
-            self._open_call(event.call_id, self._group.commits)
-        elif isinstance(event, AskCommitted):
-            self._open_call(event.call_id, self._group.committed)
-        self._group.take(event)
+        return self._group
 
     def _tell_moved(self, event: PositionMoved) -> None:
         topic, partition = event.topic_partition
@@ -233,88 +207,102 @@ class NetworkLoop:
         if self._group is not None:
             self._group.committed.forget(topic_partition)
 
-    def _open_call(self, call_id: int, manager: CallManager) -> None:
-        self.open_calls[call_id] = OpenCall(manager, self._client.ledger_mark())
+    # --- calls --------------------------------------------------------------------------------------------------------
 
-    def _close_call(self, call_id: int) -> None:
+    def _open_call(self, query: Query) -> None:
+        question = query.question
+        match question:
+            case AskTopics():
+                self._note_call(query, self._topics)
+                self._topics.ask(question)
+            case AskOffsets():
+                self._note_call(query, self._offsets)
+                self._offsets.ask(question)
+            case AskClientInstanceId():
+                self._note_call(query, self._telemetry)
+                self._telemetry.ask(question)
+            case CommitSync():
+                self._note_call(query, self._group_api.commits)
+                self._group_api.take(question)
+            case AskCommitted():
+                self._note_call(query, self._group_api.committed)
+                self._group_api.take(question)
+
+    def _note_call(self, query: Query, manager: CallManager) -> None:
+        self.open_calls[query.question.call_id] = OpenCall(query, manager, self._client.ledger_mark())
+
+    def _close_call(self, call_id: int) -> Query | None:
         call = self.open_calls.pop(call_id, None)
-        if call is not None:
-            call.manager.abandon(call_id)
+        if call is None:
+            return None
+        call.manager.abandon(call_id)
+        return call.query
 
-    # --- the end ----------------------------------------------------------------------------------------------------
+    def _time_out(self, call_id: int, call: OpenCall) -> None:
+        """Answer a call whose deadline has passed with what it waits for and where its time went."""
+        query, manager, mark = call
+        progress = manager.progress(call_id)
+        waiting_for, cause = progress or ("waiting for the network thread to take the call", None)
+        query.timer.update()
+        spent_ms = self._client.spent_since(mark)
+        spent_ms[EARLIER_QUESTIONS] = max(0, query.timer.elapsed_ms - sum(spent_ms.values()))
+        account = self._client.account_since(mark)._replace(ledger=ledger_text(spent_ms))
+        self._close_call(call_id)
+        query.finish(query.timed_out(waiting_for, cause, account))
 
-    def _stop(self, event: Stop) -> None:
-        """Fetch no more, give up the fetch sessions, and leave the group where there is one.
+    # --- close --------------------------------------------------------------------------------------------------------
 
-        With no time, commits and LeaveGroup are sent and no response is awaited.
+    def _advance_close(self, request: CloseRequest, now_ms: int) -> None:
+        """Fetch no more, close the fetch sessions, and leave the group where there is one."""
+        has_no_time = now_ms >= request.deadline_at_ms
+        if not self._is_closing:
+            self._is_closing = True
+            if self._group is not None:
+                self._group_close = GroupClose(self._group, request, self._request_timeout_ms, now_ms)
+                if has_no_time:
+                    self._group_close.send_last(self._client, now_ms)
+            if has_no_time:
+                self.is_over = True
+                return
+            self._fetch.stop(now_ms, request.deadline_at_ms)
+            self._managers = (self._fetch, *(() if self._group is None else self._group.managers))
+        if self._group_close is not None:
+            self._group_close.advance(now_ms)
+        is_done = self._group_close is None or self._group_close.report is not None
+        self.is_over = has_no_time or (is_done and self._fetch.is_stopped(now_ms))
 
-        A close that was interrupted and is made again can only make it end earlier.
-        """
-        now_ms = self._client.clock.now_ms()
-        is_under_way = self._end_by_ms < FOREVER_MS
-        self._end_by_ms = min(self._end_by_ms, event.deadline_at_ms, FOREVER_MS - 1)
-        if now_ms >= self._end_by_ms:
-            self._is_stopping = True
-            if self._group is not None and not is_under_way:
-                self._send_last(self._group, event, now_ms)
-        if is_under_way or self._is_stopping:
-            return
-        self._fetch.stop(now_ms, event.deadline_at_ms)
-        self._managers = (self._fetch,)
-        if self._group is not None:
-            self._managers += self._group.managers
-            self._farewell = Farewell(self._group, event, self._request_timeout_ms, now_ms)
+    def _fail_outstanding(self) -> None:
+        """Fail nothing yet: what is in flight fails with the sockets."""
 
-    def _send_last(self, group: GroupDesk, event: Stop, now_ms: int) -> None:
-        """Send commits and LeaveGroup, and hand them to the system without waiting for a response."""
-        until_ms = now_ms + self._request_timeout_ms
-        self._send(group.last_requests(now_ms, until_ms, is_leaving=event.is_leaving))
-        self._client.poll(0)
-        if event.is_leaving:
-            has_left = group.membership.has_left is True
-            self._outcome = LoopEnded(has_left, None if has_left else LEAVING)
-
-    def _go_on_stopping(self, now_ms: int) -> None:
-        if self._farewell is not None:
-            self._farewell.advance(now_ms)
-        if self._end_by_ms < FOREVER_MS:
-            has_left = self._farewell is None or self._farewell.outcome is not None
-            self._is_stopping = (has_left and self._fetch.is_stopped(now_ms)) or now_ms >= self._end_by_ms
-
-    def _last_word(self) -> LoopEnded:
-        """Return how the farewell ended; commits that did not get their turn are told first."""
-        outcome = self._outcome if self._farewell is None else self._farewell.outcome
+    def _end(self, events: Sequence[ToNetwork | Call | CallInterrupted]) -> None:
+        report = CloseReport() if self._group_close is None else self._group_close.report or CloseReport()
         if self._group is not None and not self._group.commits.is_idle:
             self._group.commits.abort(CloseTimeout(COMMITTING, timeout_ms=0, elapsed_ms=0))
-            outcome = LoopEnded(None if outcome is None else outcome.has_left, COMMITTING)
-        return outcome or LoopEnded()
+            report = report._replace(expired_in=COMMITTING)
+        self._mailbox.close_report = report
+        over = self._mailbox.closed_error()
+        for call in [*(each.query for each in self.open_calls.values()), *events]:
+            if isinstance(call, Call):
+                call.finish(over)
+        self._mailbox.waiter.notify()
 
-    # --- to the application -----------------------------------------------------------------------------------------
+    # --- to the application -------------------------------------------------------------------------------------------
 
     def _report(self, event: ToApplication) -> None:
-        if isinstance(event, Waiting | GroupWaiting):
-            event = event._replace(at_ms=event.at_ms or self._client.clock.now_ms())
-        self._outbox.append(event)
         if isinstance(event, CallDone):
-            self._close_call(event.call_id)
-        if not isinstance(event, Waiting | GroupWaiting | CallProgress):
+            query = self._close_call(event.call_id)
+            if query is not None:
+                query.result = event.result
+                query.finish(event.error)
+            return
+        is_wait = isinstance(event, Waiting | GroupWaiting)
+        if isinstance(event, Waiting | GroupWaiting):
+            event = event._replace(at_ms=event.at_ms or self._clock.now_ms())
+        self._mailbox.reports.append(event)
+        if not is_wait:
             self._has_news = True
 
-    def _tell_progress(self) -> None:
-        """Keep the application informed of what open calls wait for: its deadline error is made without asking."""
-        error = self._client.network.fatal_error()
-        if error is not self._fatal_error:
-            self._fatal_error = error
-            self._report(NetworkFailed(error))
-        now_ms = self._client.clock.now_ms()
-        for call_id, call in self.open_calls.items():
-            progress = call.manager.progress(call_id)
-            if progress is not None:
-                mark = call.ledger_mark
-                account, spent_ms = self._client.account_since(mark), self._client.spent_since(mark)
-                self._report(CallProgress(call_id, *progress, account, spent_ms, self._client.activity(), now_ms))
-
-    def _tell_news(self) -> None:
+    def _notify(self) -> None:
         if self._has_news:
             self._has_news = False
-            self._application.notify()
+            self._mailbox.waiter.notify()

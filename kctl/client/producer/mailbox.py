@@ -20,10 +20,10 @@ from kctl.client.errors import (
     ResultTimeout,
 )
 from kctl.client.lifetime import forked_error
+from kctl.client.loop.close import teardown_ms
 from kctl.client.producer.future import ColumnsFuture, SendFuture
 from kctl.client.producer.record_run import RecordRun
 from kctl.client.seams import Driver, Task, Waiter
-from kctl.client.teardown import teardown_ms
 
 if TYPE_CHECKING:
     from kctl.client.cluster_client import LedgerMark

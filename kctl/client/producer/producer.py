@@ -18,6 +18,7 @@ from kctl.client.config import ProducerConfig
 from kctl.client.errors import CloseTimeout, IllegalStateError, KafkaError, MaxBlockTimeout, RecordTooLargeError
 from kctl.client.events import EventSink, ignore_events
 from kctl.client.lifetime import follow_forks, warn_unclosed
+from kctl.client.loop.close import TEARDOWN_MS
 from kctl.client.network.system import has_threads, system_runtime
 from kctl.client.producer.buffer_memory import BufferMemory
 from kctl.client.producer.delivery_tracker import CloseResult
@@ -41,7 +42,6 @@ from kctl.client.producer.transactions.calls import GroupMember
 from kctl.client.producer.transactions.desk import TransactionDesk
 from kctl.client.producer.transactions.states import Step
 from kctl.client.seams import Runtime
-from kctl.client.teardown import TEARDOWN_MS
 
 logger = logging.getLogger("kctl.producer")
 

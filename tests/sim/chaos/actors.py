@@ -13,9 +13,8 @@ from typing import Any, NamedTuple, TypeVar
 
 from kctl.client.broker_errors import FencedInstanceIdError
 from kctl.client.cluster import TopicPartition
-from kctl.client.consumer.closing import CloseResult
+from kctl.client.consumer.close import CloseResult
 from kctl.client.consumer.consumer import Consumer, ConsumerRecord
-from kctl.client.consumer.events import Stop
 from kctl.client.consumer.group_events import Offsets
 from kctl.client.consumer.rebalance_listener import RebalanceListener
 from kctl.client.consumer.waiting import WaitKind
@@ -26,6 +25,7 @@ from kctl.client.errors import (
     RemoteProtocolError,
 )
 from kctl.client.events import Expired, Failed, Lost, ResponseReceived
+from kctl.client.loop.close import CloseRequest
 from tests.sim.chaos.plan import ClientPlan
 from tests.sim.chaos.world import BOOTSTRAP, Phase, World
 from tests.sim.interrupts import Interrupted
@@ -484,7 +484,7 @@ class Life:
     def crash(self) -> None:
         """End as a process does that is killed: its sockets are closed, nobody is told."""
         self.world.history.event(self.proc, "crash")
-        self.consumer._side.link.post([Stop(0)])
+        self.consumer._side.mailbox.post_close(CloseRequest(0))
         self.world.gone(self.proc)
 
 

@@ -13,7 +13,7 @@
 
 from collections.abc import Iterator
 
-from kctl.client.consumer.events import EARLIER_QUESTIONS
+from kctl.client.consumer.network_loop import EARLIER_QUESTIONS
 from tests.sim.chaos.checker import Violation, broken
 from tests.sim.chaos.facts import Facts
 from tests.sim.chaos.history import CLUSTER, Entry

@@ -227,7 +227,7 @@ class World:
             return False
         side = consumer._side  # not the public call: its own actor may be inside of one
         assert side.group is not None
-        side.link.drain()
+        side.mailbox.drain()
         member_id = side.group.metadata.member_id
         if isinstance(group, ConsumerGroup):  # the id stays when it leaves and comes back; what it has does not
             member = group.members.get(member_id)

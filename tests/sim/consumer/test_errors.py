@@ -140,9 +140,9 @@ class Interrupted:
     """A driver that lets the application be interrupted in its next wait, as Ctrl-C does."""
 
     def __init__(self, consumer: Consumer) -> None:
-        self._inner = consumer._side.link._driver
+        self._inner = consumer._side.mailbox.driver
         self.is_due = False
-        consumer._side.link._driver = self  # type: ignore[assignment]  # only these two are used from now on
+        consumer._side.mailbox.driver = self  # type: ignore[assignment]  # only these two are used from now on
 
     def wait(self, waiter: Waiter, deadline_at_ms: int) -> bool:
         if self.is_due:

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer, ConsumerRecord
-from kctl.client.consumer.events import Stop
 from kctl.client.consumer.rebalance_listener import RebalanceListener
 from kctl.client.errors import KafkaError
+from kctl.client.loop.close import CloseRequest
 from kctl.sandbox import Sandbox
 from kctl.sandbox.groups.classic import ClassicGroup
 from kctl.sandbox.settings import ClusterSettings
@@ -46,7 +46,7 @@ class Journal:
             return False
         side = self.consumers[name]._side  # not the public call: another actor may be inside of one
         assert side.group is not None
-        side.link.drain()
+        side.mailbox.drain()
         member_id = side.group.metadata.member_id
         group = self._sandbox.cluster.groups.get(GROUP)
         return isinstance(group, ClassicGroup) and member_id in group.members
@@ -115,7 +115,7 @@ class GroupScene(Scene):
     def crash(self, name: str, consumer: Consumer) -> None:
         """End the member's network as the end of its process does: sockets closed, nobody told."""
         self.journal.ended.add(name)
-        consumer._side.link.post([Stop(0)])
+        consumer._side.mailbox.post_close(CloseRequest(0))
 
     def play(self, *actors: Callable[[], None]) -> None:
         """Run actors side by side to their ends; a failure of one is the test's."""

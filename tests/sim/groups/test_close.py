@@ -378,9 +378,9 @@ class Interrupting:
     def __init__(self, hub: Hub, consumer: Consumer, after_ms: int) -> None:
         self._hub = hub
         self._after_ms = after_ms
-        self._inner = consumer._side.link._driver
+        self._inner = consumer._side.mailbox.driver
         self._is_due = True
-        consumer._side.link._driver = self  # type: ignore[assignment]  # only these two are used from now on
+        consumer._side.mailbox.driver = self  # type: ignore[assignment]  # only these two are used from now on
 
     def wait(self, waiter: Waiter, deadline_at_ms: int) -> bool:
         return self._inner.wait(waiter, deadline_at_ms)

@@ -78,7 +78,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "waits past its deadline",
-        f"{_CONSUMER}/network_link.py",
+        f"{_CONSUMER}/mailbox.py",
         "min(timer.deadline_at_ms, until_ms)",
         "min(timer.deadline_at_ms + 3, until_ms)",
     ),
@@ -132,13 +132,13 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "callers of a closed loop wait",
-        f"{_CONSUMER}/network_loop.py",
+        "kctl/client/loop/client_loop.py",
         "            self._client.close()\n",
         "            pass\n",
     ),
     Mutant(
         "a wakeup comes twice",
-        f"{_CONSUMER}/network_link.py",
+        f"{_CONSUMER}/mailbox.py",
         "            self._is_woken = False\n            raise WakeupError",
         "            raise WakeupError",
     ),
@@ -218,8 +218,8 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "an event leaves its queue before it is taken",
-        f"{_CONSUMER}/network_link.py",
-        "            self._take(self._inbox[0])\n            self._inbox.popleft()",
-        "            self._take(self._inbox.popleft())",
+        f"{_CONSUMER}/mailbox.py",
+        "            self._handle(self.reports[0])\n            self.reports.popleft()",
+        "            self._handle(self.reports.popleft())",
     ),
 )

@@ -9,9 +9,9 @@ from kctl.client.clock import Clock
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.consumer.network_loop import NetworkLoop
 from kctl.client.errors import FlushTimeout
+from kctl.client.loop.close import TEARDOWN_MS
 from kctl.client.producer import Producer
 from kctl.client.seams import Runtime, Selectable, SocketOptions
-from kctl.client.teardown import TEARDOWN_MS
 from kctl.sandbox import Fault
 from tests.sim.producer.world import World, run
 

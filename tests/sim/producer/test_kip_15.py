@@ -10,8 +10,8 @@ import pytest
 
 from kctl.client.errors import CloseTimeout, DeliveryTimeout, IllegalStateError, KafkaError, MaxBlockTimeout
 from kctl.client.events import Event, RequestSent
+from kctl.client.loop.close import TEARDOWN_MS
 from kctl.client.producer import CloseResult, Producer, SendFuture
-from kctl.client.teardown import TEARDOWN_MS
 from kctl.sandbox import Fault
 from tests.sim.producer.world import World, run
 

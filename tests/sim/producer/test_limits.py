@@ -14,8 +14,8 @@ from kctl.client.errors import (
     ResultTimeout,
     UndeliveredError,
 )
+from kctl.client.loop.close import TEARDOWN_MS
 from kctl.client.producer import SendFuture
-from kctl.client.teardown import TEARDOWN_MS
 from kctl.sandbox import ClusterSettings, Fault
 from tests.sim.producer.world import World, run
 

@@ -97,6 +97,7 @@ class Transactions:
         backoff = retry_backoff(config, chance)
         self._exchange = Exchange(self._link, client.clock, backoff, self._on_failed, self._on_unanswered)
         self._calls = PendingCalls(client)
+        self.abandon, self.fail_calls = self._calls.abandon, self._calls.fail
         self._offsets = OffsetsInTransaction(
             config, client, chance, self._calls.finish, self._on_failed, self._on_unanswered
         )
@@ -125,10 +126,6 @@ class Transactions:
             self._calls.finish(TransactionAbortedError("the offsets are not committed: the transaction was aborted"))
         self._start(call)
 
-    def abandon(self, call: TransactionCall) -> None:
-        """Note that the caller was interrupted; made again, the call continues with the same work."""
-        self._calls.abandon(call)
-
     def _start(self, call: TransactionCall) -> None:
         next_state = after(self.state, call.step)
         if next_state is None:
@@ -156,14 +153,6 @@ class Transactions:
         self.cause = None
         self._contents.clear()
         self._offsets.begin()
-
-    def fail_calls(self, error: KafkaError) -> None:
-        """End the waits with an error that no waiting cures; made again, a call goes on."""
-        self._calls.fail(error)
-
-    def _expire(self, now_ms: int) -> None:
-        if now_ms >= self._calls.next_deadline_ms():
-            self._calls.expire(now_ms, lambda step: self._waiting_for(step, now_ms), self._cause_of_wait)
 
     def _cause_of_wait(self, step: Step) -> KafkaError | None:
         of_offsets = self._offsets.last_error if step is Step.OFFSETS else None
@@ -299,7 +288,8 @@ class Transactions:
 
     def run(self, now_ms: int) -> int:
         """Send what is due; return when to run again at the latest."""
-        self._expire(now_ms)
+        if now_ms >= self._calls.next_deadline_ms():
+            self._calls.expire(now_ms, lambda step: self._waiting_for(step, now_ms), self._cause_of_wait)
         if self._is_closing:
             self._abort_for_close()
         if self._link.refusal is not None:

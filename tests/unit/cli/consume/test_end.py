@@ -12,8 +12,7 @@ from kctl.cli.settings import Settings
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.clock import ManualClock
 from kctl.client.config import ConsumerConfig
-from kctl.client.consumer.closing import ENDING, CloseResult
-from kctl.client.consumer.farewell import COMMITTING, LEAVING
+from kctl.client.consumer.close import COMMITTING, ENDING, LEAVING, CloseResult
 from kctl.client.errors import KafkaError
 
 STOPPED = "kctl consume: close stopped at 2000 ms (--close-timeout) in phase "

@@ -1,0 +1,140 @@
+"""Consumer close: the steps on the application thread, the group's on the network thread, and the reported CloseResult.
+
+`kctl/client/loop/close.py` has the whole sequence. Shown by tests/sim/groups/test_close.py,
+tests/sim/consumer/test_deadlines.py and tests/sim/groups/test_deadlines.py.
+"""
+
+from typing import Literal, NamedTuple
+
+from kctl.client.clock import Timer
+from kctl.client.cluster_client import ClusterClient
+from kctl.client.consumer.group_desk import GroupDesk
+from kctl.client.consumer.group_side import GroupSide
+from kctl.client.consumer.mailbox import CloseReport, ConsumerMailbox
+from kctl.client.errors import CloseTimeout
+from kctl.client.loop.close import CloseRequest
+from kctl.client.seams import Task
+
+DEFAULT_CLOSE_TIMEOUT_MS = 30_000
+COMMITTING = "committing offsets"
+LEAVING = "leaving the group"
+ENDING = "waiting for the network thread to end"
+OnClose = Literal["leave", "remain"]
+
+
+class CloseResult(NamedTuple):
+    """What close() achieved.
+
+    Attributes:
+        committed: whether every offset that was still to be committed is; None without a group.
+        left_group: whether the group has confirmed that this member left; None where it stays a member.
+        expired_in: the step in which the timeout passed, or None when everything was done in time. With a timeout of 0:
+            what was sent without waiting for its response.
+        elapsed_ms: how long it took.
+    """
+
+    committed: bool | None
+    left_group: bool | None
+    expired_in: str | None
+    elapsed_ms: int
+
+
+def leaves_group(group: GroupSide, on_close: OnClose | None) -> bool:
+    """Return whether a close makes the member leave: unless it is asked to remain, or is static and not asked."""
+    is_static = group.metadata.group_instance_id is not None
+    return group.subscribed is not None and (on_close == "leave" or (on_close is None and not is_static))
+
+
+def close(
+    mailbox: ConsumerMailbox, task: Task, group: GroupSide | None, timer: Timer, on_close: OnClose | None
+) -> tuple[CloseResult, BaseException | None]:
+    """Release the partitions, let the network thread commit and leave the group, and join it, all within the timer.
+
+    Args: on_close: whether to leave the group; None leaves it, unless this is a static member.
+    Returns: the result, and what a rebalance listener or a callback raised on the way.
+    Source: KIP-102, KIP-345, KIP-1092.
+    """
+    mailbox.ignore_wakeups()
+    error = None
+    is_leaving = False
+    if group is not None:
+        is_leaving = leaves_group(group, on_close)
+        error = group.release_all()
+    has_ended = mailbox.close(task, timer, is_leaving=is_leaving)
+    mailbox.drain()
+    timer.update()
+    report = mailbox.close_report
+    left_group = None
+    committed = None
+    if group is not None:
+        left_group = bool(report is not None and report.has_left) if is_leaving else None
+        late = CloseTimeout(COMMITTING, timeout_ms=timer.timeout_ms, elapsed_ms=timer.elapsed_ms)
+        committed = group.end_commits(late)
+        raised = group.last_callbacks()
+        error = error or raised
+    if report is not None and has_ended:
+        expired_in = report.expired_in
+    elif timer.timeout_ms:
+        expired_in = ENDING
+    else:  # the thread ends by itself: what counts is what was outstanding
+        expired_in = COMMITTING if committed is False else LEAVING if left_group is False else None
+    return CloseResult(committed, left_group, expired_in, timer.elapsed_ms), error
+
+
+class GroupClose:
+    """The group's part of a close on the network thread: commits, then LeaveGroup.
+
+    Attributes:
+        report: how it ended; None while there is something left to do.
+        deadline_at_ms: when the present step expires.
+
+    Source: KIP-102. Each step has request.timeout.ms at most, so that a close without a limit ends as well.
+    """
+
+    def __init__(self, group: GroupDesk, request: CloseRequest, request_timeout_ms: int, now_ms: int) -> None:
+        self.report: CloseReport | None = None
+        self._group = group
+        self._request = request
+        self._request_timeout_ms = request_timeout_ms
+        self._is_leaving = False
+        self._expired_in: str | None = None
+        self.deadline_at_ms = self._step_deadline(now_ms)
+
+    def advance(self, now_ms: int) -> None:
+        """Start the next step when the present one is done or has expired."""
+        commits, membership = self._group.commits, self._group.membership
+        if not self._is_leaving and (commits.is_idle or now_ms >= self.deadline_at_ms):
+            if not commits.is_idle:
+                self._expired_in = COMMITTING
+                commits.abort(self._too_late(now_ms))
+            self._is_leaving = True
+            self.deadline_at_ms = self._step_deadline(now_ms)
+            if self._request.is_leaving:
+                membership.leave(self.deadline_at_ms)
+            else:
+                membership.remain(self.deadline_at_ms)
+        if not self._is_leaving:
+            return
+        has_left = membership.has_left
+        if has_left is None and now_ms < self.deadline_at_ms:
+            return
+        if not has_left:
+            self._expired_in = self._expired_in or LEAVING
+        self.report = CloseReport(bool(has_left) if self._request.is_leaving else None, self._expired_in)
+
+    def send_last(self, client: ClusterClient, now_ms: int) -> None:
+        """Send commits and LeaveGroup, and hand them to the system without waiting for a response."""
+        until_ms = now_ms + self._request_timeout_ms
+        for request in self._group.last_requests(now_ms, until_ms, is_leaving=self._request.is_leaving):
+            client.send(request)
+        client.poll(now_ms)
+        if self._request.is_leaving:
+            has_left = self._group.membership.has_left is True
+            self.report = CloseReport(has_left, None if has_left else LEAVING)
+
+    def _step_deadline(self, now_ms: int) -> int:
+        return min(self._request.deadline_at_ms, now_ms + self._request_timeout_ms)
+
+    def _too_late(self, now_ms: int) -> CloseTimeout:
+        request = self._request
+        return CloseTimeout(COMMITTING, timeout_ms=request.timeout_ms, elapsed_ms=now_ms - request.at_ms)

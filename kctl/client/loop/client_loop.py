@@ -1,0 +1,98 @@
+"""ClientLoop: the network thread of a client: takes events, runs what is due, waits for I/O or the next deadline.
+
+Owns the order of these steps and the life of the thread. Which events there are, which managers are polled and how a
+close goes on is each client's own (close.py has the sequence). Shown by tests/sim and tests/loopback.
+"""
+
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import ClassVar, Generic, TypeVar
+
+from kctl.client.cluster_client import ClusterClient
+from kctl.client.loop.close import CloseRequest
+from kctl.client.loop.mailbox import Call, CallInterrupted, Mailbox
+from kctl.client.requests.request import RequestManager
+
+E = TypeVar("E")
+
+
+class ClientLoop(ABC, Generic[E]):
+    """The loop of one client.
+
+    Attributes:
+        close_request: of close() once that is under way; of several the one with the earliest deadline.
+        is_over: the close is done, or its deadline has passed.
+    """
+
+    EVENTS_PER_TURN: ClassVar[int]
+    """Events taken before the network is looked at again."""
+
+    def __init__(self, client: ClusterClient, mailbox: Mailbox[E]) -> None:
+        self._client = client
+        self._clock = client.clock
+        self._mailbox = mailbox
+        self.close_request: CloseRequest | None = None
+        self.is_over = False
+
+    def run(self) -> None:
+        """Run until closed. However it ends, every call is answered and no socket is left."""
+        try:
+            while not self.is_over:
+                self.turn()
+        except BaseException as error:
+            self._mailbox.failure = error
+            raise
+        finally:
+            self._fail_outstanding()
+            self._client.close()
+            self._mailbox.is_finished = True
+            self._end(self._mailbox.take_some(sys.maxsize))
+
+    def turn(self) -> None:
+        """Do everything that is due, then wait for I/O, a wake-up or the next deadline."""
+        mailbox = self._mailbox
+        mailbox.awake()
+        while (request := mailbox.take_close()) is not None:
+            if self.close_request is None or request.deadline_at_ms < self.close_request.deadline_at_ms:
+                self.close_request = request
+        events = mailbox.take_some(self.EVENTS_PER_TURN)  # after the close: what was posted before it is taken with it
+        if events:
+            self._take(events)
+        now_ms = self._clock.now_ms()
+        self._advance(now_ms)
+        if self.is_over:
+            return
+        until_ms = self._run(now_ms)
+        if len(events) == self.EVENTS_PER_TURN or not mailbox.may_sleep():
+            until_ms = now_ms
+        self._client.poll(until_ms)
+
+    def _poll(self, managers: Iterable[RequestManager], now_ms: int, until_ms: int) -> int:
+        """Send what the managers want to send now; return when the first of them wants to be polled again."""
+        for manager in managers:
+            wanted = manager.poll(now_ms)
+            until_ms = min(until_ms, wanted.next_deadline_at_ms)
+            for request in wanted.requests:
+                self._client.send(request)
+        return until_ms
+
+    @abstractmethod
+    def _take(self, events: Sequence[E | Call | CallInterrupted]) -> None:
+        """Handle events, in their order."""
+
+    @abstractmethod
+    def _advance(self, now_ms: int) -> None:
+        """Apply the deadlines that have passed and continue a close; sets `is_over`."""
+
+    @abstractmethod
+    def _run(self, now_ms: int) -> int:
+        """Send what is due; return the instant of the next turn at the latest."""
+
+    @abstractmethod
+    def _fail_outstanding(self) -> None:
+        """Fail what is left, before the sockets close."""
+
+    @abstractmethod
+    def _end(self, events: Sequence[E | Call | CallInterrupted]) -> None:
+        """Answer every call that is left, also those among the last events."""
