@@ -94,8 +94,8 @@ NETWORK = {
     "kctl.client.topic_names",
 }  # fmt: skip
 CLIENT = NETWORK | {"kctl.client.cluster_client", "kctl.client.committed_offset"}
-PRODUCER = {"kctl.client.producer", "kctl.client.records", "kctl.client.loop.close"}
-CONSUMER = {"kctl.client.consumer", "kctl.client.records", "kctl.client.loop.close"}
+PRODUCER = {"kctl.client.producer", "kctl.client.records", "kctl.client.loop"}
+CONSUMER = {"kctl.client.consumer", "kctl.client.records", "kctl.client.loop"}
 
 HELP: dict[str, set[str]] = {
     "consume": {"kctl.cli.consume"},
