@@ -23,10 +23,9 @@ network lets others have a partition only then, and only when the commits made b
 """
 
 from kctl.client.consumer.chunk import FetchedChunk
-from kctl.client.consumer.closing import CloseResult
+from kctl.client.consumer.close import COMMITTING, LEAVING, CloseResult
 from kctl.client.consumer.consumer import Consumer, ConsumerRecord
 from kctl.client.consumer.events import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
-from kctl.client.consumer.farewell import COMMITTING, LEAVING
 from kctl.client.consumer.group_events import GroupMetadata, Offsets
 from kctl.client.consumer.lookups import OffsetLookup
 from kctl.client.consumer.managers.fetch import PREFETCH_BYTES
