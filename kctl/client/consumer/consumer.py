@@ -19,10 +19,10 @@ from kctl.client.consumer.chunk import MAX_OFFSET, FetchedChunk
 from kctl.client.consumer.close import DEFAULT_CLOSE_TIMEOUT_MS, CloseResult, OnClose
 from kctl.client.consumer.delivery import PollResult
 from kctl.client.consumer.events import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
+from kctl.client.consumer.fetch.manager import PREFETCH_BYTES
 from kctl.client.consumer.group_events import NO_IDS, GroupMetadata, OffsetAndMetadata, Subscribe
 from kctl.client.consumer.group_side import GroupSide, OnCommit, checked_offsets
 from kctl.client.consumer.lookups import OffsetLookup
-from kctl.client.consumer.managers.fetch import PREFETCH_BYTES
 from kctl.client.consumer.one_user import OneUser, for_one_user
 from kctl.client.consumer.rebalance_listener import RebalanceListener
 from kctl.client.consumer.waiting import WaitReason

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from kctl.client.consumer.consumer import Consumer, ConsumerRecord
-from kctl.client.consumer.managers.fetch import PREFETCH_BYTES
+from kctl.client.consumer.fetch.manager import PREFETCH_BYTES
 from kctl.client.events import Event, PositionReset, RequestSent
 from kctl.client.records import RecordBatchBuilder
 from kctl.sandbox import Sandbox

@@ -7,7 +7,7 @@ import pytest
 
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
-from kctl.client.consumer.managers.fetch_sessions import GOODBYE_MS
+from kctl.client.consumer.fetch.sessions import SESSIONS_CLOSE_MS
 from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import ApiTimeout, CloseTimeout, KafkaError, WakeupError
 from kctl.sandbox import Fault
@@ -87,7 +87,7 @@ def test_close_ends_in_time_and_says_what_it_did(scene: GroupScene, fault: Fault
             assert result.committed is False
         elif is_reachable:
             assert (result.committed, result.left_group, result.expired_in) == (True, True, None)
-            assert elapsed_ms < GOODBYE_MS + 50, "a fetch under way holds the goodbye to its session up"
+            assert elapsed_ms < SESSIONS_CLOSE_MS + 50, "a fetch under way holds the goodbye to its session up"
         else:
             assert (result.committed, result.left_group) == (False, False)
             assert result.expired_in == "committing offsets"

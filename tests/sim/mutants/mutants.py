@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 _CONSUMER = "kctl/client/consumer"
 _MANAGERS = f"{_CONSUMER}/managers"
+_FETCH = f"{_CONSUMER}/fetch"
 _GROUP = f"{_CONSUMER}/group"
 _CLASSIC = f"{_GROUP}/classic_membership.py"
 _RECONCILIATION = f"{_GROUP}/reconciliation.py"
@@ -47,7 +48,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a leader that refuses fails its partitions in each poll",
-        f"{_MANAGERS}/partition_news.py",
+        f"{_FETCH}/reports.py",
         "        for tp, state, _ in entries:\n            self.wait(",
         "        for tp, state, _ in entries:\n            if error is not None and not error.retriable:\n"
         "                self.fail(tp, state, error)\n                continue\n            self.wait(",
@@ -60,7 +61,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "stale fetches count",
-        f"{_MANAGERS}/fetch.py",
+        f"{_FETCH}/manager.py",
         "                if state.epoch == epoch:",
         "                if True:",
     ),
@@ -194,13 +195,13 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "responses without progress count as data",
-        f"{_MANAGERS}/fetch.py",
+        f"{_FETCH}/manager.py",
         "if walk.end > 0 and walk.next_offset <= fetch_offset:",
         "if False:",
     ),
     Mutant(
         "empty responses that come early are not counted",
-        f"{_MANAGERS}/fetch_pace.py",
+        f"{_FETCH}/progress.py",
         "if early >= EARLY_RESPONSES:",
         "if False:",
     ),

@@ -5,7 +5,7 @@ now and the next instant at which it wants to be asked again. Answers come back 
 Each manager decides itself what it retries.
 """
 
-from kctl.client.consumer.managers.fetch import FetchManager
+from kctl.client.consumer.fetch.manager import FetchManager
 from kctl.client.consumer.managers.offsets import OffsetsManager
 from kctl.client.consumer.managers.topics import TopicsManager
 from kctl.client.network.in_flight import Outgoing

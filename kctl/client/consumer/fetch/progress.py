@@ -1,12 +1,14 @@
-"""FetchPace: bounds the fetch rate at brokers that respond at once, without news, to fetches that allow a wait.
+"""Responses without progress: back-off at brokers that respond early with nothing new, and batches that end too early.
 
 A broker holds a fetch without records for `fetch.max.wait.ms`. One response that comes early means nothing; a series
-of them would have the client fetch as fast as the network allows. Shown by tests/unit/consumer/test_fetch_progress.py.
+of them would have the client fetch as fast as the network allows. Shown by tests/unit/consumer/fetch/test_progress.py.
 """
 
 from random import Random
 
+from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig
+from kctl.client.errors import NoProgressError
 from kctl.client.protocol.api.fetch import PartitionData
 from kctl.client.requests.retry import retry_backoff
 
@@ -17,8 +19,8 @@ EARLY_RESPONSES = 3
 class FetchPace:
     """The earliest instant of the next fetch, by node."""
 
-    def __init__(self, config: ConsumerConfig, chance: Random) -> None:
-        self._backoff = retry_backoff(config, chance)
+    def __init__(self, config: ConsumerConfig, rng: Random) -> None:
+        self._backoff = retry_backoff(config, rng)
         self._early: dict[int, int] = {}
         self._next_at_ms: dict[int, int] = {}
 
@@ -48,3 +50,14 @@ def is_news(data: PartitionData, next_offset: int) -> bool:
     if data.diverging_epoch.end_offset >= 0:  # records beside it are not taken
         return data.diverging_epoch.end_offset < next_offset
     return bool(data.records)
+
+
+def no_progress(tp: TopicPartition, position: int, size_bytes: int) -> NoProgressError:
+    """Return the error for record batches that all end before the position."""
+    return NoProgressError(
+        f"{tp}: the leader responded to a fetch from offset {position} with {size_bytes} bytes of record batches that "
+        f"end at offset {position - 1}; the same fetch would bring them again",
+        topic=tp.topic,
+        partition=tp.partition,
+        position=position,
+    )

@@ -5,14 +5,14 @@ import pytest
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import NO_TOPIC_ID, TopicPartition
 from kctl.client.consumer.events import StartFetch, Waiting
-from kctl.client.consumer.managers.fetch_sessions import FINAL_EPOCH, GOODBYE_MS, LAST_EPOCH, Asked, FetchSession
+from kctl.client.consumer.fetch.sessions import FINAL_EPOCH, LAST_EPOCH, SESSIONS_CLOSE_MS, Asked, FetchSession
 from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import ConnectionLost
 from kctl.client.network.in_flight import Outgoing
 from kctl.client.protocol.api.fetch import FetchableTopicResponse, FetchResponse, PartitionData
 from kctl.client.protocol.codec import encode
 from tests.unit.consumer.fakes import T0, T1, T2, TOPIC_ID, FakeClient, answer, batch, fail, topic
-from tests.unit.consumer.test_fetch_manager import Desk, asked, data, error, message
+from tests.unit.consumer.fetch.test_manager import Desk, asked, data, error, message
 
 OTHER_ID = bytes(reversed(range(16)))
 ID = 4711
@@ -241,8 +241,8 @@ def test_stopping_gives_up_every_session_of_a_connected_node_once() -> None:
     poll = desk.manager.poll(1000)
     [request] = poll.requests
     assert (request.node_id, session_of(request), asked(request)) == (1, (11, FINAL_EPOCH), [])
-    assert request.timeout_ms == GOODBYE_MS
-    assert poll.next_deadline_at_ms == 1000 + GOODBYE_MS
+    assert request.timeout_ms == SESSIONS_CLOSE_MS
+    assert poll.next_deadline_at_ms == 1000 + SESSIONS_CLOSE_MS
     assert desk.manager.poll(1001).requests == []
     assert not desk.manager.is_stopped(1001)
     answer(request, says(session_id=0))

@@ -3,12 +3,12 @@
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import PartitionInfo, TopicInfo
 from kctl.client.consumer.events import Fetched, PartitionFailed, StartFetch
-from kctl.client.consumer.managers.fetch import LEADER_ONLY_MS
+from kctl.client.consumer.fetch.manager import LEADER_ONLY_MS
 from kctl.client.errors import ConnectionLost, ConnectionRefused
 from kctl.client.network.in_flight import Outgoing
 from kctl.client.protocol.api.fetch import FetchableTopicResponse, FetchResponse, NodeEndpoint, PartitionData
 from tests.unit.consumer.fakes import T0, T1, TOPIC_ID, FakeClient, answer, batch, fail, topic
-from tests.unit.consumer.test_fetch_manager import Desk, asked, brings, data, error, message
+from tests.unit.consumer.fetch.test_manager import Desk, asked, brings, data, error, message
 
 MAX_AGE_MS = 60_000
 

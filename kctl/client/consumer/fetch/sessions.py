@@ -1,11 +1,11 @@
-"""FetchSessions: what each node remembers of our fetches, so that a request names only what changed.
+"""FetchSessions: what each broker remembers of the fetches, so that a request names only what changed.
 
-Owns ids and epochs of the sessions, the difference between one request and the next, and the goodbye to all of them.
-Reads no data and chooses no partition. Shown by tests/unit/consumer/test_fetch_sessions.py and, against a broker's side
+Owns ids and epochs of the sessions, the difference between one request and the next, and the close of all of them.
+Reads no data and chooses no partition. Shown by tests/unit/consumer/fetch/test_sessions.py and, against a broker's side
 of it, by tests/sim/consumer/test_fetch_sessions.py.
 
 Source: KIP-227, KIP-516. A session that fails is not repaired: the next request names everything, asks for a new one
-and gives up the old one.
+and closes the old one.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,12 +21,12 @@ from kctl.client.requests.request import Poll
 
 NO_SESSION = 0
 OPENING_EPOCH = 0
-"""In a request: name everything, ask for a session; one that is named with it is given up."""
+"""In a request: name everything, ask for a session; one that is named with it is closed."""
 FINAL_EPOCH = -1
 """In a request: the named session is over, and no other is wanted."""
 LAST_EPOCH = 2**31 - 1
-GOODBYE_MS = 100
-"""How long close() waits for the goodbyes. A fetch that waits at its broker for data holds the goodbye behind it up for
+SESSIONS_CLOSE_MS = 100
+"""How long close() waits for these requests. A fetch that waits at its broker for data delays the request behind it by
 fetch.max.wait.ms; that is not worth half a second at the end of every program."""
 SESSION_ERRORS = frozenset(
     {
@@ -35,11 +35,11 @@ SESSION_ERRORS = frozenset(
         ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
     }
 )
-"""The session is over, for no fault of any partition: the same is asked again at once, without one."""
+"""The session is closed, for no fault of any partition: the same is fetched again at once, without one."""
 
 
 class Asked(NamedTuple):
-    """What is asked of one partition; a session repeats it until it changes."""
+    """What is fetched of one partition; a session repeats it until it changes."""
 
     topic_id: bytes
     fetch_offset: int
@@ -49,7 +49,7 @@ class Asked(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """What a request says of its session and of partitions."""
+    """What a request contains about its session and partitions."""
 
     session_id: int
     session_epoch: int
@@ -87,18 +87,18 @@ class FetchSession:
             self.names = {}
         else:
             changed = {tp: asked for tp, asked in wanted.items() if known.get(tp) != asked}
-            forgotten = [(tp, was.topic_id) for tp, was in known.items() if not self._goes_on(was, wanted.get(tp))]
+            forgotten = [(tp, was.topic_id) for tp, was in known.items() if not self._continues(was, wanted.get(tp))]
         self._known = dict(wanted)
         for tp, asked in changed.items():
             self.names[asked.topic_id] = tp.topic
         return Difference(self.session_id, self._epoch, topics_of(changed), forgotten_of(forgotten))
 
-    def _goes_on(self, was: Asked, asked: Asked | None) -> bool:
-        """Return whether a partition stays in the session; a topic made anew under its name is another one."""
+    def _continues(self, was: Asked, asked: Asked | None) -> bool:
+        """Return whether a partition stays in the session; a topic recreated under its name is another one."""
         return asked is not None and (asked.topic_id == was.topic_id or not self._uses_topic_ids)
 
     def answered(self, response: FetchResponse) -> None:
-        """Note how the broker goes on with the session."""
+        """Note how the broker continues the session."""
         if response.error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND:
             self._forget()
         elif response.error_code != ErrorCode.NONE:
@@ -113,7 +113,7 @@ class FetchSession:
             self.failed()
 
     def failed(self) -> None:
-        """No answer tells how the session stands: give it up with the next request, which asks for a new one."""
+        """The state of the session is unknown: close it with the next request, which asks for a new one."""
         self._epoch = OPENING_EPOCH
 
     def _forget(self) -> None:
@@ -143,11 +143,11 @@ class FetchSessions:
         )
 
 
-class SessionsGoodbye:
-    """Gives up all sessions, so that their slots are free for others: once at each node that is connected.
+class SessionsClose:
+    """Closes all sessions, so that their slots are free for others: one request to each broker that is connected.
 
     Best effort, as the broker drops idle sessions anyway when it needs their slots: a node without a connection is not
-    dialled, and what is not answered soon is left to that. Source: KAFKA-7109. Differs: Java waits for as long as
+    dialled, and a request without a response soon is abandoned. Source: KAFKA-7109. Differs: Java waits for as long as
     close() may take.
     """
 
@@ -158,7 +158,7 @@ class SessionsGoodbye:
         self._unanswered: dict[int, None] = {}
 
     def is_over(self, now_ms: int) -> bool:
-        """Return whether every session that could be given up is, or the time is up."""
+        """Return whether every session that could be closed is, or the deadline has passed."""
         return now_ms >= self._deadline_at_ms or (not self._unsent and not self._unanswered)
 
     def poll(self, now_ms: int) -> Poll:

@@ -1,7 +1,7 @@
-"""PartitionNews: what the network side tells the application of a partition that brings nothing, each thing once.
+"""PartitionReports: why a partition brings no records, as the application gets it; each reason is reported once.
 
-Owns the back-off of a partition and the words of its reasons; sends nothing itself.
-Shown by tests/unit/consumer/test_fetch_manager.py and test_position_check.py.
+Owns the back-off of a partition and the text of its reasons; sends nothing itself.
+Shown by tests/unit/consumer/fetch/test_manager.py and test_position_check.py.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -11,7 +11,7 @@ from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.events import PartitionFailed, ToApplication, Truncated, Waiting
-from kctl.client.consumer.managers.fetch_state import Entry, FetchState, InFlight
+from kctl.client.consumer.fetch.partition import Entry, FetchState, InFlight
 from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import BrokerError, KafkaError
 from kctl.client.requests.leaders import Leaders, no_leader_reason
@@ -21,16 +21,16 @@ LEAST_OVERDUE_MS = 500
 """A fetch without a response for 2 x fetch.max.wait.ms, and at least this long, is reported to the application."""
 
 
-class PartitionNews:
-    """Tells the application why partitions wait, that they failed, and that their log was cut."""
+class PartitionReports:
+    """Reports to the application why partitions wait, that they failed, and that their log was truncated."""
 
     def __init__(
-        self, config: ConsumerConfig, leaders: Leaders, chance: Random, report: Callable[[ToApplication], None]
+        self, config: ConsumerConfig, leaders: Leaders, rng: Random, report: Callable[[ToApplication], None]
     ) -> None:
         self.report = report
         self._leaders = leaders
         self._overdue_after_ms = max(2 * config.fetch_max_wait_ms, LEAST_OVERDUE_MS)
-        self._backoff = retry_backoff(config, chance)
+        self._backoff = retry_backoff(config, rng)
 
     def wait(
         self,
@@ -41,13 +41,13 @@ class PartitionNews:
         cause: KafkaError | None = None,
         node_id: int | None = None,
     ) -> None:
-        """Say why nothing comes, unless that was said; an empty reason says that data flows."""
+        """Report why nothing comes, unless that was reported; an empty reason means that records come."""
         if state.reason != reason:
             state.reason = reason
             self.report(Waiting(tp, state.epoch, reason, kind, node_id, cause))
 
     def at_its_end(self, tp: TopicPartition, state: FetchState) -> None:
-        """Say that nothing more comes where all is fetched that the application asked for."""
+        """Report that nothing more comes where everything is fetched that the application asked for."""
         if state.is_at_its_end:
             self.wait(tp, state, f"at the end that was asked for, offset {state.end_offset}", WaitKind.AT_END)
 
@@ -87,7 +87,7 @@ class PartitionNews:
         self.report(PartitionFailed(tp, state.epoch, state.next_offset, error))
 
     def retry(self, tp: TopicPartition, state: FetchState, error: KafkaError, now_ms: int) -> None:
-        """Have it tried again after the back-off, with newer metadata; or let it fail where that cannot help."""
+        """Retry after the back-off, with newer metadata; fail the partition where that cannot help."""
         if not FETCH.is_retried(error):
             self.fail(tp, state, error, now_ms)
             return
@@ -100,12 +100,12 @@ class PartitionNews:
         state.attempts += 1
 
     def truncated(self, tp: TopicPartition, state: FetchState, end_offset: int, leader_epoch: int) -> None:
-        """Stop the partition: its leader's log differs from `end_offset` on, or it cannot tell (-1)."""
+        """Stop the partition: its leader's log differs from `end_offset` on, or it does not know (-1)."""
         state.stopped = True
         self.report(Truncated(tp, state.epoch, state.next_offset, end_offset, leader_epoch))
 
     def no_leader(self, tp: TopicPartition, state: FetchState, now_ms: int) -> None:
-        """Say why no leader can be asked."""
+        """Report why the partition has no leader."""
         error = self._leaders.why_none(tp)
         if isinstance(error, BrokerError) and not FETCH.is_retried(error):
             self.fail(tp, state, error, now_ms)
@@ -118,7 +118,7 @@ class PartitionNews:
         self.wait(tp, state, reason, WaitKind.RECREATED)
 
     def not_ready(self, node_id: int, entries: Iterable[Entry]) -> None:
-        """Say why the leader of these cannot be asked yet; one that refused is dialled again too."""
+        """Report why the leader of these is not connected; one that refused the client is dialled again, too."""
         error = self._leaders.why_not_ready(node_id)
         reason = self._leaders.not_ready_reason(node_id, error)
         for tp, state, _ in entries:

@@ -1,10 +1,10 @@
 """FetchManager: keeps one fetch in flight at every node it reads from and hands over what comes, undecoded.
 
 Owns, per assigned partition, the offset to fetch next, the node to read it from and how much of it the application
-holds. Prefetching goes on until a partition holds `max.partition.fetch.bytes`, or all of them hold the budget; what the
-application has consumed makes room. Partitions that brought data go to the end of the order in which they are asked, so
-none starves. Knows nothing of records, groups or positions. Shown by tests/unit/consumer/test_fetch_manager.py and
-test_fetch_replicas.py, and whole by tests/sim/consumer.
+holds. Prefetching continues until a partition holds `max.partition.fetch.bytes`, or all of them hold the budget; what
+the application has consumed makes room. Partitions that brought data go to the end of the order in which they are
+fetched, so none starves. Knows nothing of records, groups or positions. Shown by
+tests/unit/consumer/fetch/test_manager.py and test_replicas.py, and whole by tests/sim/consumer.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -16,20 +16,20 @@ from kctl.client.cluster import NO_EPOCH, Node, PartitionInfo, TopicPartition
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.chunk import FetchedChunk, base_offset_behind, walk_batches
 from kctl.client.consumer.events import Fetched, GiveBack, StartFetch, ToApplication
-from kctl.client.consumer.managers.fetch_pace import FetchPace, is_news
-from kctl.client.consumer.managers.fetch_sessions import (
-    GOODBYE_MS,
+from kctl.client.consumer.fetch.partition import Entry, FetchState, InFlight
+from kctl.client.consumer.fetch.position_check import PositionCheck
+from kctl.client.consumer.fetch.progress import FetchPace, is_news, no_progress
+from kctl.client.consumer.fetch.reports import PartitionReports
+from kctl.client.consumer.fetch.sessions import (
     SESSION_ERRORS,
+    SESSIONS_CLOSE_MS,
     Asked,
     FetchSessions,
-    SessionsGoodbye,
+    SessionsClose,
     all_have_ids,
 )
-from kctl.client.consumer.managers.fetch_state import Entry, FetchState, InFlight
-from kctl.client.consumer.managers.partition_news import PartitionNews
-from kctl.client.consumer.managers.position_check import PositionCheck
 from kctl.client.consumer.waiting import WaitKind
-from kctl.client.errors import CorruptBatchError, KafkaError, NoProgressError
+from kctl.client.errors import CorruptBatchError, KafkaError
 from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.protocol.api.fetch import FetchRequest, FetchResponse, PartitionData
 from kctl.client.records import AbortedTransaction
@@ -55,14 +55,14 @@ class FetchManager:
         self,
         config: ConsumerConfig,
         leaders: Leaders,
-        chance: Random,
+        rng: Random,
         report: Callable[[ToApplication], None],
         prefetch_bytes: int = PREFETCH_BYTES,
     ) -> None:
         self._config = config
         self._leaders = leaders
-        self._news = PartitionNews(config, leaders, chance, report)
-        self._check = PositionCheck(config, leaders, self._news, self._take_back)
+        self._reports = PartitionReports(config, leaders, rng, report)
+        self._check = PositionCheck(config, leaders, self._reports, self._take_back)
         self._prefetch_bytes = prefetch_bytes
         self._isolation_level = int(config.isolation_level == "read_committed")
         self._partitions: dict[TopicPartition, FetchState] = {}
@@ -70,8 +70,8 @@ class FetchManager:
         """Partitions whose position is being looked up, as they were before."""
         self._in_flight: dict[int, InFlight] = {}
         self._sessions = FetchSessions()
-        self._pace = FetchPace(config, chance)
-        self._goodbye: SessionsGoodbye | None = None
+        self._pace = FetchPace(config, rng)
+        self._close: SessionsClose | None = None
 
     # --- what the application decided -------------------------------------------------------------------------------
 
@@ -92,7 +92,7 @@ class FetchManager:
         if repeated is not None and repeated.next_offset == event.offset:  # the same fetch again: its back-off counts
             state.attempts, state.retry_at_ms = repeated.attempts, repeated.retry_at_ms
         self._partitions[event.topic_partition] = state
-        self._news.at_its_end(event.topic_partition, state)
+        self._reports.at_its_end(event.topic_partition, state)
 
     def forget(self, topic_partition: TopicPartition) -> None:
         self._partitions.pop(topic_partition, None)
@@ -108,7 +108,7 @@ class FetchManager:
         state = self._partitions.get(topic_partition)
         if state is not None:
             state.paused = paused
-            state.is_asked_back = False
+            state.is_return_requested = False
 
     def consumed(self, topic_partition: TopicPartition, epoch: int, next_offset: int) -> None:
         """Make room: the application is done with the chunks up to there."""
@@ -118,12 +118,12 @@ class FetchManager:
 
     def stop(self, now_ms: int, deadline_at_ms: int) -> None:
         """Fetch no more and give up the sessions, which may take until then."""
-        give_up_at_ms = min(deadline_at_ms, now_ms + GOODBYE_MS)
-        self._goodbye = SessionsGoodbye(self._sessions, self._leaders, deadline_at_ms=give_up_at_ms)
+        give_up_at_ms = min(deadline_at_ms, now_ms + SESSIONS_CLOSE_MS)
+        self._close = SessionsClose(self._sessions, self._leaders, deadline_at_ms=give_up_at_ms)
 
     def is_stopped(self, now_ms: int) -> bool:
         """Return whether nothing is left to do after `stop`."""
-        return self._goodbye is not None and self._goodbye.is_over(now_ms)
+        return self._close is not None and self._close.is_over(now_ms)
 
     @property
     def topics(self) -> Iterator[str]:
@@ -133,8 +133,8 @@ class FetchManager:
     # --- requests ---------------------------------------------------------------------------------------------------
 
     def poll(self, now_ms: int) -> Poll:
-        if self._goodbye is not None:
-            return self._goodbye.poll(now_ms)
+        if self._close is not None:
+            return self._close.poll(now_ms)
         to_fetch: dict[int, list[Entry]] = {}
         to_check: dict[int, list[Entry]] = {}
         left_out: dict[int, None] = {}
@@ -147,10 +147,10 @@ class FetchManager:
                 continue
             info = self._leaders.find(tp)
             if info is None:
-                self._news.no_leader(tp, state, now_ms)
+                self._reports.no_leader(tp, state, now_ms)
                 continue
             if not self._leaders.is_the_one(tp.topic, state.topic_id):
-                self._news.another_topic(tp, state)
+                self._reports.another_topic(tp, state)
                 continue
             if PositionCheck.is_due(state, info):
                 to_check.setdefault(info.leader_id, []).append(Entry(tp, state, info))
@@ -165,7 +165,7 @@ class FetchManager:
         requests: list[Outgoing] = []
         is_due_again = self._add_checks(requests, to_check)
         is_due_again |= self._add_fetches(requests, to_fetch, left_out, now_ms)
-        deadline_at_ms = min(deadline_at_ms, self._news.report_overdue(self._in_flight, self._partitions, now_ms))
+        deadline_at_ms = min(deadline_at_ms, self._reports.report_overdue(self._in_flight, self._partitions, now_ms))
         return Poll(requests, now_ms if is_due_again else deadline_at_ms)
 
     def _node_to_read(self, state: FetchState, info: PartitionInfo, now_ms: int) -> int:
@@ -187,7 +187,7 @@ class FetchManager:
         is_due_again = False
         for node_id, entries in to_check.items():
             if not self._leaders.is_ready(node_id):
-                self._news.not_ready(node_id, entries)
+                self._reports.not_ready(node_id, entries)
             elif (request := self._check.request(node_id, entries)) is not None:
                 requests.append(request)
             else:
@@ -218,7 +218,7 @@ class FetchManager:
             else:
                 requests.append(self._fetch(node_id, entries, room, now_ms, is_short=node_id in left_out))
         if is_out_of_room:
-            self._ask_back()
+            self._request_return()
         return is_due_again
 
     def _used_bytes(self) -> int:
@@ -226,15 +226,15 @@ class FetchManager:
         held = sum(state.buffered_bytes for state in self._partitions.values())
         return held + sum(fetch.reserved_bytes for fetch in self._in_flight.values())
 
-    def _ask_back(self) -> None:
+    def _request_return(self) -> None:
         """Where paused partitions hold most of the room, have the application give it back for the others."""
         paused = [(tp, state) for tp, state in self._partitions.items() if state.paused and state.buffered_bytes > 0]
         if sum(state.buffered_bytes for _, state in paused) * 2 < self._prefetch_bytes:
             return
         for tp, state in paused:
-            if not state.is_asked_back:
-                state.is_asked_back = True
-                self._news.report(GiveBack(tp, state.epoch))
+            if not state.is_return_requested:
+                state.is_return_requested = True
+                self._reports.report(GiveBack(tp, state.epoch))
 
     def _fetch(self, node_id: int, entries: list[Entry], room: int, now_ms: int, *, is_short: bool) -> Outgoing:
         speaks_epochs = self._leaders.speaks(node_id, FetchRequest, FIRST_VERSION_WITH_FETCHED_EPOCH)
@@ -254,7 +254,7 @@ class FetchManager:
                 state.wanted_bytes(self._config.max_partition_fetch_bytes),
             )
         has_ids = all_have_ids(wanted)
-        said = self._sessions.of(node_id).begin(wanted, uses_topic_ids=has_ids)
+        difference = self._sessions.of(node_id).begin(wanted, uses_topic_ids=has_ids)
         wanted_bytes = sum(each.partition_max_bytes for each in wanted.values())
         max_bytes = min(room, self._config.fetch_max_bytes, wanted_bytes)
         max_wait_ms = min(self._config.fetch_max_wait_ms, SHORT_WAIT_MS if is_short else FOREVER_MS)
@@ -263,10 +263,10 @@ class FetchManager:
             min_bytes=self._config.fetch_min_bytes,
             max_bytes=max_bytes,
             isolation_level=self._isolation_level,
-            session_id=said.session_id,
-            session_epoch=said.session_epoch,
-            topics=said.topics,
-            forgotten_topics_data=said.forgotten,
+            session_id=difference.session_id,
+            session_epoch=difference.session_epoch,
+            topics=difference.topics,
+            forgotten_topics_data=difference.forgotten,
             rack_id=self._config.client_rack if may_follow else "",
         )
         self._in_flight[node_id] = InFlight(epochs, max_bytes, now_ms, early_before_ms=now_ms + max_wait_ms // 2)
@@ -289,7 +289,7 @@ class FetchManager:
                 state.node_id = None
                 if state.epoch == epoch:
                     asked[tp] = state
-                    self._news.responded(tp, state)
+                    self._reports.responded(tp, state)
         return asked
 
     def _on_answer(self, node_id: int, answer: Answer) -> None:
@@ -322,7 +322,7 @@ class FetchManager:
         for tp, state in asked.items():
             if session.is_full:
                 left_out = broker_error(ErrorCode.UNKNOWN_SERVER_ERROR, f"Fetch of {tp}", "not in the answer")
-                self._news.retry(tp, state, left_out, answer.received_at_ms)
+                self._reports.retry(tp, state, left_out, answer.received_at_ms)
             else:
                 self._on_nothing(tp, state)
 
@@ -339,7 +339,7 @@ class FetchManager:
             self._on_error(tp, state, node_id, data, response, now_ms)
             return
         if data.diverging_epoch.end_offset >= 0:
-            self._news.truncated(tp, state, data.diverging_epoch.end_offset, data.diverging_epoch.epoch)
+            self._reports.truncated(tp, state, data.diverging_epoch.end_offset, data.diverging_epoch.epoch)
             return
         state.high_watermark, state.last_stable_offset = data.high_watermark, data.last_stable_offset
         if data.preferred_read_replica >= 0 and data.preferred_read_replica != node_id:
@@ -360,9 +360,9 @@ class FetchManager:
         state.checked_epoch = state.asked_epoch
         offset = state.next_offset
         if state.last_stable_offset == offset < state.high_watermark and self._isolation_level:
-            self._news.wait(tp, state, f"an open transaction begins at offset {offset}", WaitKind.OPEN_TRANSACTION)
+            self._reports.wait(tp, state, f"an open transaction begins at offset {offset}", WaitKind.OPEN_TRANSACTION)
         elif offset >= state.high_watermark:
-            self._news.wait(tp, state, f"at the end, offset {offset}", WaitKind.AT_END)
+            self._reports.wait(tp, state, f"at the end, offset {offset}", WaitKind.AT_END)
 
     def _on_records(
         self, tp: TopicPartition, state: FetchState, data: PartitionData, records: bytes, now_ms: int
@@ -370,7 +370,7 @@ class FetchManager:
         fetch_offset = state.next_offset
         walk = walk_batches(records, fetch_offset)
         if walk.end > 0 and walk.next_offset <= fetch_offset:
-            self._news.fail(tp, state, no_progress(tp, fetch_offset, walk.end), now_ms)
+            self._reports.fail(tp, state, no_progress(tp, fetch_offset, walk.end), now_ms)
             return
         if walk.end > 0:
             aborted = data.aborted_transactions or []
@@ -381,24 +381,26 @@ class FetchManager:
             state.bytes_per_offset = walk.end / max(1, walk.next_offset - fetch_offset)
             state.fetched_epoch = walk.leader_epoch
             state.buffer(walk.next_offset, len(whole))
-            self._news.wait(tp, state, "")
-            self._news.at_its_end(tp, state)
-            self._news.report(
+            self._reports.wait(tp, state, "")
+            self._reports.at_its_end(tp, state)
+            self._reports.report(
                 Fetched(
                     FetchedChunk(
-                        tp,
-                        state.epoch,
-                        fetch_offset,
-                        walk.next_offset,
-                        whole,
-                        tuple(AbortedTransaction(each.producer_id, each.first_offset) for each in aborted)
+                        topic_partition=tp,
+                        epoch=state.epoch,
+                        fetch_offset=fetch_offset,
+                        next_offset=walk.next_offset,
+                        data=whole,
+                        aborted_transactions=tuple(
+                            AbortedTransaction(each.producer_id, each.first_offset) for each in aborted
+                        )
                         if self._isolation_level
                         else None,
-                        self._config.check_crcs,
-                        data.high_watermark,
-                        data.log_start_offset,
-                        data.last_stable_offset,
-                        walk.leader_epoch,
+                        check_crcs=self._config.check_crcs,
+                        high_watermark=data.high_watermark,
+                        log_start_offset=data.log_start_offset,
+                        last_stable_offset=data.last_stable_offset,
+                        leader_epoch=walk.leader_epoch,
                     )
                 )
             )
@@ -412,7 +414,7 @@ class FetchManager:
                 offset=walk.end,
                 resume_offset=base_offset_behind(records, walk.end),
             )
-            self._news.fail(tp, state, error, now_ms)
+            self._reports.fail(tp, state, error, now_ms)
 
     # --- what goes wrong --------------------------------------------------------------------------------------------
 
@@ -423,9 +425,9 @@ class FetchManager:
         for tp, state in asked.items():
             if state.follower_id == node_id:
                 self._back_to_leader(state, now_ms)
-                self._news.wait(tp, state, str(error), WaitKind.REFUSED, error)
+                self._reports.wait(tp, state, str(error), WaitKind.REFUSED, error)
             else:
-                self._news.retry(tp, state, error, now_ms)
+                self._reports.retry(tp, state, error, now_ms)
 
     def _on_error(
         self,
@@ -443,17 +445,17 @@ class FetchManager:
             # A follower may lag behind: what it does not have yet says nothing of the position.
             self._back_to_leader(state, now_ms)
             self._leaders.refresh()
-            self._news.wait(tp, state, str(error), WaitKind.REFUSED, error)
+            self._reports.wait(tp, state, str(error), WaitKind.REFUSED, error)
         elif self._knows_newer(tp, state, data, response):
             self._leaders.refresh()
-            self._news.wait(tp, state, str(error), WaitKind.REFUSED, error)
+            self._reports.wait(tp, state, str(error), WaitKind.REFUSED, error)
         elif is_out_of_range and state.fetched_epoch > NO_EPOCH:
             # Also said where the broker does not know the epoch of what was read: asked again without it.
             state.fetched_epoch = NO_EPOCH
         elif data.error_code == ErrorCode.CORRUPT_MESSAGE:
-            self._news.fail(tp, state, error, now_ms)
+            self._reports.fail(tp, state, error, now_ms)
         else:
-            self._news.retry(tp, state, error, now_ms)
+            self._reports.retry(tp, state, error, now_ms)
 
     def _knows_newer(self, tp: TopicPartition, state: FetchState, data: PartitionData, response: FetchResponse) -> bool:
         """Return whether there is a newer leader to ask at once: one that the answer names, or that was heard of."""
@@ -475,19 +477,8 @@ class FetchManager:
         """Leave a follower that cannot be reached for the leader, and return True; wait for a leader."""
         at_follower = [entry for entry in entries if entry.state.follower_id == node_id]
         if not at_follower or self._leaders.why_not_ready(node_id) is None:
-            self._news.not_ready(node_id, entries)
+            self._reports.not_ready(node_id, entries)
             return False
         for entry in at_follower:
             self._back_to_leader(entry.state, now_ms)
         return True
-
-
-def no_progress(tp: TopicPartition, position: int, size_bytes: int) -> NoProgressError:
-    """Return the error for record batches that all end before the position."""
-    return NoProgressError(
-        f"{tp}: the leader responded to a fetch from offset {position} with {size_bytes} bytes of record batches that "
-        f"end at offset {position - 1}; the same fetch would bring them again",
-        topic=tp.topic,
-        partition=tp.partition,
-        position=position,
-    )

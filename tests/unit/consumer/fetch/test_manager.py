@@ -1,7 +1,7 @@
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import NO_NODE, NO_TOPIC_ID, TopicPartition
 from kctl.client.consumer.events import Fetched, GiveBack, PartitionFailed, StartFetch, Waiting
-from kctl.client.consumer.managers.fetch import FetchManager
+from kctl.client.consumer.fetch.manager import FetchManager
 from kctl.client.errors import AuthenticationError, ConnectionLost, ConnectionRefused
 from kctl.client.network.in_flight import Outgoing
 from kctl.client.protocol.api.fetch import (

@@ -5,7 +5,7 @@ import pytest
 from kctl.client.consumer.events import Fetched, PartitionFailed, StartFetch, Truncated
 from kctl.client.errors import NoProgressError
 from tests.unit.consumer.fakes import T0, FakeClient, answer, batch, topic
-from tests.unit.consumer.test_fetch_manager import Desk, asked, brings, data
+from tests.unit.consumer.fetch.test_manager import Desk, asked, brings, data
 
 BEFORE = pytest.mark.parametrize("before", [batch(0, 3), batch(2, 1)], ids=["just before", "well before"])
 

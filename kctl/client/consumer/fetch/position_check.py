@@ -1,7 +1,7 @@
-"""PositionCheck: asks a new leader whether what was read is in its log too, before anything more is read from it.
+"""PositionCheck: asks a new leader whether what was read is in its log too, before more is read from it.
 
-Owns OffsetForLeaderEpoch: who has to be checked, the question and what its answer means. Shown by
-tests/unit/consumer/test_position_check.py and tests/sim/consumer/test_truncation.py.
+Owns OffsetForLeaderEpoch: who has to be checked, the request and what its response means. Shown by
+tests/unit/consumer/fetch/test_position_check.py and tests/sim/consumer/test_truncation.py.
 
 Source: KIP-320. An election can lose the end of a log; the leader says where the epoch of the record before the
 position ends with it. An end before the position means that other records are there now, or none.
@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Mapping
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import NO_EPOCH, PartitionInfo, TopicPartition
 from kctl.client.config import ConsumerConfig
-from kctl.client.consumer.managers.fetch_state import Entry, FetchState
-from kctl.client.consumer.managers.partition_news import PartitionNews
+from kctl.client.consumer.fetch.partition import Entry, FetchState
+from kctl.client.consumer.fetch.reports import PartitionReports
 from kctl.client.consumer.waiting import WaitKind
 from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.protocol.api.offset_for_leader_epoch import (
@@ -38,13 +38,13 @@ class PositionCheck:
         self,
         config: ConsumerConfig,
         leaders: Leaders,
-        news: PartitionNews,
+        reports: PartitionReports,
         current: Callable[[Mapping[TopicPartition, int], int], dict[TopicPartition, FetchState]],
     ) -> None:
         """Args: current: takes back the partitions of a request and returns those that still want its answer."""
         self._request_timeout_ms = config.request_timeout_ms
         self._leaders = leaders
-        self._news = news
+        self._reports = reports
         self._current = current
 
     @staticmethod
@@ -64,7 +64,7 @@ class PositionCheck:
             epochs[tp] = state.epoch
             state.node_id = node_id
             state.asked_epoch = info.leader_epoch
-            self._news.wait(
+            self._reports.wait(
                 tp,
                 state,
                 f"asking {self._leaders.name_of(node_id)}, the new leader, for the end of epoch {state.fetched_epoch}",
@@ -97,13 +97,13 @@ class PositionCheck:
             left_out = broker_error(
                 ErrorCode.UNKNOWN_SERVER_ERROR, f"OffsetForLeaderEpoch of {tp}", "not in the answer"
             )
-            self._news.retry(tp, state, answer.error or left_out, answer.received_at_ms)
+            self._reports.retry(tp, state, answer.error or left_out, answer.received_at_ms)
 
     def _on_partition(self, tp: TopicPartition, state: FetchState, found: EpochEndOffset, now_ms: int) -> None:
         if found.error_code != ErrorCode.NONE:
-            self._news.retry(tp, state, broker_error(found.error_code, f"OffsetForLeaderEpoch of {tp}"), now_ms)
+            self._reports.retry(tp, state, broker_error(found.error_code, f"OffsetForLeaderEpoch of {tp}"), now_ms)
         elif found.end_offset < state.next_offset:  # -1 where the leader knows nothing of that epoch
-            self._news.truncated(tp, state, found.end_offset, found.leader_epoch)
+            self._reports.truncated(tp, state, found.end_offset, found.leader_epoch)
         else:
             state.checked_epoch = state.asked_epoch
-            self._news.wait(tp, state, "")
+            self._reports.wait(tp, state, "")

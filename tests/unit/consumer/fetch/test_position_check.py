@@ -14,7 +14,7 @@ from kctl.client.protocol.api.offset_for_leader_epoch import (
     OffsetForLeaderTopicResult,
 )
 from tests.unit.consumer.fakes import T0, T1, TOPIC_ID, FakeClient, answer, batch, fail, topic
-from tests.unit.consumer.test_fetch_manager import Desk, asked, brings, data, error, message
+from tests.unit.consumer.fetch.test_manager import Desk, asked, brings, data, error, message
 
 
 def led_by(node_id: int, leader_epoch: int, count: int = 1) -> TopicInfo:

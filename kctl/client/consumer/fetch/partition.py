@@ -1,6 +1,6 @@
 """FetchState: one assigned partition as the network side sees it, and what is on the wire. Values without decisions.
 
-Shown by tests/unit/consumer/test_fetch_manager.py.
+Shown by tests/unit/consumer/fetch/test_manager.py.
 """
 
 from collections import deque
@@ -22,10 +22,29 @@ class FetchState:
     """Where one partition is fetched next, and what is known of it."""
 
     __slots__ = (
-        "_buffered", "asked_epoch", "attempts", "buffered_bytes", "bytes_per_offset", "checked_epoch", "end_offset",
-        "epoch", "fetched_epoch", "follower_id", "follower_until_ms", "high_watermark", "is_asked_back", "is_overdue",
-        "last_stable_offset", "leader_only_until_ms", "next_offset", "node_id", "paused", "reason", "retry_at_ms",
-        "stopped", "topic_id"
+        "_buffered",
+        "asked_epoch",
+        "attempts",
+        "buffered_bytes",
+        "bytes_per_offset",
+        "checked_epoch",
+        "end_offset",
+        "epoch",
+        "fetched_epoch",
+        "follower_id",
+        "follower_until_ms",
+        "high_watermark",
+        "is_overdue",
+        "is_return_requested",
+        "last_stable_offset",
+        "leader_only_until_ms",
+        "next_offset",
+        "node_id",
+        "paused",
+        "reason",
+        "retry_at_ms",
+        "stopped",
+        "topic_id"
     )  # fmt: skip
 
     def __init__(
@@ -59,7 +78,7 @@ class FetchState:
         self.buffered_bytes = 0
         self._buffered: deque[tuple[int, int]] = deque()
         """The chunks that the application has not consumed: where each ends, and its size."""
-        self.is_asked_back = False
+        self.is_return_requested = False
         """The application is to give back what it holds of it unread, as others need the room."""
         self.is_overdue = False
         """Reported as being without a response."""

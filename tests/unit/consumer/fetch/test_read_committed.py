@@ -12,7 +12,7 @@ from kctl.client.protocol.api.fetch import AbortedTransaction, PartitionData
 from kctl.client.records import control_batch
 from kctl.client.records.batch import TRANSACTIONAL, encode_batch
 from tests.unit.consumer.fakes import T0, FakeClient, answer, take, take_changes, topic
-from tests.unit.consumer.test_fetch_manager import Desk, asked, brings
+from tests.unit.consumer.fetch.test_manager import Desk, asked, brings
 from tests.unit.records.handmade import batch, record
 
 

@@ -1,0 +1,1 @@
+"""Fetching: what is read from which broker, and the reports about partitions without records."""
