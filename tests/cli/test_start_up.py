@@ -93,7 +93,7 @@ NETWORK = {
     "kctl.client.requests", "kctl.client.seams",
     "kctl.client.topic_names",
 }  # fmt: skip
-CLIENT = NETWORK | {"kctl.client.cluster_client", "kctl.client.committed_offset"}
+CLIENT = NETWORK | {"kctl.client.cluster_client"}
 PRODUCER = {"kctl.client.producer", "kctl.client.records", "kctl.client.loop"}
 CONSUMER = {"kctl.client.consumer", "kctl.client.records", "kctl.client.loop"}
 

@@ -15,7 +15,7 @@ from kctl.client.admin.group_values import (
 from kctl.client.admin.offsets import EARLIEST, LATEST, MAX_TIMESTAMP
 from kctl.client.admin.results import Results
 from kctl.client.admin.topics import BROKER_DEFAULT, CreatedTopic, NewTopic, TopicListing
-from kctl.client.committed_offset import OffsetAndMetadata
+from kctl.client.requests.group_offsets import OffsetAndMetadata
 from kctl.client.requests.list_offsets import OffsetAndTimestamp
 
 __all__ = [

@@ -27,12 +27,12 @@ from kctl.client.admin.topics import CreatedTopic, NewTopic, TopicListing
 from kctl.client.clock import to_timeout_ms
 from kctl.client.cluster import TopicInfo, TopicPartition
 from kctl.client.cluster_client import ClusterClient
-from kctl.client.committed_offset import OffsetAndMetadata
 from kctl.client.config import AdminConfig
 from kctl.client.errors import IllegalStateError
 from kctl.client.events import EventSink, ignore_events
 from kctl.client.lifetime import follow_forks, forked_error, warn_unclosed
 from kctl.client.network.system import has_threads, system_runtime
+from kctl.client.requests.group_offsets import OffsetAndMetadata
 from kctl.client.requests.list_offsets import ISOLATION_LEVELS, OffsetAndTimestamp
 from kctl.client.requests.retry import retry_backoff
 from kctl.client.seams import Runtime

@@ -11,9 +11,9 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kctl.client.cluster import TopicPartition
-from kctl.client.committed_offset import OffsetAndMetadata as OffsetAndMetadata  # the consumer's word, too
 from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import KafkaError
+from kctl.client.requests.group_offsets import OffsetAndMetadata
 
 
 class GroupMetadata(NamedTuple):

@@ -25,7 +25,6 @@ from kctl.client.consumer.group_events import (
     GroupWaiting,
     IdsByName,
     MemberChanged,
-    OffsetAndMetadata,
     Offsets,
     PollBegan,
     PollEnded,
@@ -39,6 +38,7 @@ from kctl.client.consumer.rebalance_listener import RebalanceListener
 from kctl.client.consumer.subscription import Subscription
 from kctl.client.consumer.waiting import WaitReason
 from kctl.client.errors import KafkaError
+from kctl.client.requests.group_offsets import OffsetAndMetadata
 
 OnCommit = Callable[[Offsets, KafkaError | None], None]
 """Gets what `commit_async` was given, and None or why it is not committed."""

@@ -20,10 +20,11 @@ from kctl.client.consumer.events import (
     OffsetsAnswer,
     TopicsAnswer,
 )
-from kctl.client.consumer.group_events import AskCommitted, CommittedAnswer, OffsetAndMetadata
+from kctl.client.consumer.group_events import AskCommitted, CommittedAnswer
 from kctl.client.consumer.mailbox import ConsumerMailbox
 from kctl.client.consumer.waiting import WaitReason
 from kctl.client.errors import KafkaError
+from kctl.client.requests.group_offsets import OffsetAndMetadata
 from kctl.client.requests.list_offsets import OffsetAndTimestamp
 
 if TYPE_CHECKING:

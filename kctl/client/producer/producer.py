@@ -13,7 +13,6 @@ from typing import Self
 from kctl.client.clock import FOREVER_MS, Timer, to_timeout_ms
 from kctl.client.cluster import PartitionInfo, TopicPartition
 from kctl.client.cluster_client import ClusterClient
-from kctl.client.committed_offset import OffsetAndMetadata
 from kctl.client.config import ProducerConfig
 from kctl.client.errors import CloseTimeout, IllegalStateError, KafkaError, MaxBlockTimeout, RecordTooLargeError
 from kctl.client.events import EventSink, ignore_events
@@ -41,6 +40,7 @@ from kctl.client.producer.sender import Sender
 from kctl.client.producer.transactions.calls import GroupMember
 from kctl.client.producer.transactions.desk import TransactionDesk
 from kctl.client.producer.transactions.states import Step
+from kctl.client.requests.group_offsets import OffsetAndMetadata
 from kctl.client.seams import Runtime
 
 logger = logging.getLogger("kctl.producer")

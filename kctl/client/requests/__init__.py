@@ -5,6 +5,7 @@ retry.py             the one table of what is retried, where, and after which pa
 find_coordinator.py  the FindCoordinator request and what its response says
 leaders.py           the leaders of partitions, as the metadata has them
 list_offsets.py      the ListOffsets request and what its response says
+group_offsets.py     OffsetFetch, OffsetCommit and OffsetDelete, and what their responses say
 coordinator.py       the coordinator of a group or a transactional.id, and the connections to it
 
 Nothing here waits or has a thread. The network threads of the consumer and the producer poll, and so does the private

@@ -147,11 +147,13 @@ class Coordinator:
 
     def check(self, code: int, what: str) -> KafkaError | None:
         """Return the error of a code in a response of the coordinator, or None; a wrong coordinator is noticed here."""
-        if code == ErrorCode.NONE:
+        return self.noted(broker_error(code, f"{what} of {self._name}") if code else None)
+
+    def noted(self, error: KafkaError | None) -> KafkaError | None:
+        """Return the error in a response of the coordinator; a wrong coordinator is noticed here."""
+        if error is None:
             self.answered()
-            return None
-        error = broker_error(code, f"{what} of {self._name}")
-        if code in ELSEWHERE:
+        elif isinstance(error, BrokerError) and error.code in ELSEWHERE:
             self.lost(error)
         return error
 

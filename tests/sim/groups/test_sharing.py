@@ -7,9 +7,9 @@ from contextlib import suppress
 import pytest
 
 from kctl.client.cluster import TopicPartition
-from kctl.client.consumer.group_events import OffsetAndMetadata
 from kctl.client.consumer.rebalance_listener import RebalanceListener
 from kctl.client.errors import ApiTimeout, CommitFailedError, IllegalStateError, KafkaError
+from kctl.client.requests.group_offsets import OffsetAndMetadata
 from kctl.sandbox import Fault
 from tests.sim.groups.scene import GROUP, GroupScene
 from tests.sim.virtual import Hub

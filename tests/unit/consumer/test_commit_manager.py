@@ -7,7 +7,7 @@ import pytest
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.consumer.events import CallDone
 from kctl.client.consumer.group.membership import MemberIdentity, Membership
-from kctl.client.consumer.group_events import CommitAsync, CommitDone, CommitSync, OffsetAndMetadata
+from kctl.client.consumer.group_events import CommitAsync, CommitDone, CommitSync
 from kctl.client.consumer.managers.commits import CommitManager
 from kctl.client.errors import ApiTimeout, CommitFailedError, ConnectionLost, KafkaError
 from kctl.client.network.in_flight import Outgoing
@@ -18,6 +18,7 @@ from kctl.client.protocol.api.offset_commit import (
     OffsetCommitResponseTopic,
 )
 from kctl.client.requests.coordinator import PROMPT, Coordinator
+from kctl.client.requests.group_offsets import OffsetAndMetadata
 from tests.unit.consumer.coordination import ReadyCoordinator
 from tests.unit.consumer.fakes import T0, T1, TOPIC_ID, Reports, answer, chance, config, fail
 

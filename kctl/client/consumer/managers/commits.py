@@ -10,7 +10,7 @@ from collections.abc import Callable
 from random import Random
 
 from kctl.client.broker_errors import ErrorCode, broker_error
-from kctl.client.cluster import NO_TOPIC_ID, TopicPartition
+from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.events import CallDone, ToApplication
 from kctl.client.consumer.group.membership import MemberIdentity, Membership
@@ -20,22 +20,15 @@ from kctl.client.consumer.group_events import (
     CommitDone,
     CommitSync,
     IdsByName,
-    OffsetAndMetadata,
 )
 from kctl.client.errors import ApiTimeout, BrokerError, CommitFailedError, KafkaError
 from kctl.client.network.in_flight import Answer, Outgoing
-from kctl.client.protocol.api.offset_commit import (
-    OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
-    OffsetCommitResponse,
-)
+from kctl.client.protocol.api.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 from kctl.client.requests.coordinator import PROMPT, Coordinator
+from kctl.client.requests.group_offsets import LAST_VERSION_WITH_NAMES, OffsetAndMetadata, codes_in, offset_commit
 from kctl.client.requests.request import Poll, Progress
 from kctl.client.requests.retry import OFFSET_COMMIT, decisive_code, retry_backoff
 
-LAST_VERSION_WITH_NAMES = 9
-"""From the next version on, OffsetCommit names topics by their id."""
 FENCED = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.STALE_MEMBER_EPOCH})
 """Codes that mean that the request names a member or a generation which the group does not have (any more)."""
 
@@ -180,25 +173,13 @@ class CommitManager:
         commit.is_in_flight = True
         commit.identity = identity
         topic_ids = self._ids_for(commit)
-        by_topic: dict[str, list[OffsetCommitRequestPartition]] = {}
-        for (topic, partition), committed in commit.left.items():
-            by_topic.setdefault(topic, []).append(
-                OffsetCommitRequestPartition(
-                    partition_index=partition,
-                    committed_offset=committed.offset,
-                    committed_leader_epoch=committed.leader_epoch,
-                    committed_metadata=committed.metadata,
-                )
-            )
-        request = OffsetCommitRequest(
-            group_id=self._coordinator.key,
-            generation_id_or_member_epoch=identity.generation,
+        request = offset_commit(
+            self._coordinator.key,
+            commit.left,
+            topic_ids=topic_ids,
+            generation=identity.generation,
             member_id=identity.member_id,
             group_instance_id=identity.group_instance_id if commit.event.as_member else None,
-            topics=[
-                OffsetCommitRequestTopic(name=topic, topic_id=topic_ids.get(topic, NO_TOPIC_ID), partitions=partitions)
-                for topic, partitions in by_topic.items()
-            ],
         )
         timeout_ms = min(self._request_timeout_ms, commit.event.deadline_at_ms - now_ms)
         max_version = None if topic_ids else LAST_VERSION_WITH_NAMES
@@ -234,14 +215,11 @@ class CommitManager:
     def _read(self, commit: PendingCommit, response: OffsetCommitResponse) -> KafkaError | None:
         """Take what was confirmed off the commit, and return the error of the rest."""
         refused: dict[int, TopicPartition] = {}
-        names = {topic_id: name for name, topic_id in commit.event.topic_ids.items()}
-        for topic in response.topics:
-            for partition in topic.partitions:
-                tp = TopicPartition(topic.name or names.get(topic.topic_id, ""), partition.partition_index)
-                if partition.error_code == ErrorCode.NONE:
-                    commit.left.pop(tp, None)
-                else:
-                    refused.setdefault(partition.error_code, tp)
+        for tp, code in codes_in(response.topics, commit.event.topic_ids).items():
+            if code == ErrorCode.NONE:
+                commit.left.pop(tp, None)
+            else:
+                refused.setdefault(code, tp)
         if not refused and commit.left:
             missing = next(iter(commit.left))
             return broker_error(ErrorCode.UNKNOWN_SERVER_ERROR, f"OffsetCommit of {missing}", "not in the answer")

@@ -5,6 +5,7 @@ Shown by tests/sim/groups/test_sharing.py and test_deadlines.py.
 """
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from random import Random
 
 from kctl.client.broker_errors import ErrorCode, broker_error
@@ -19,28 +20,24 @@ from kctl.client.consumer.events import (
     ToApplication,
     Waiting,
 )
-from kctl.client.consumer.group_events import AskCommitted, NoCommittedOffset, OffsetAndMetadata
+from kctl.client.consumer.group_events import AskCommitted, NoCommittedOffset
 from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import KafkaError
 from kctl.client.network.in_flight import Answer, Outgoing
-from kctl.client.protocol.api.offset_fetch import (
-    OffsetFetchRequest,
-    OffsetFetchRequestGroup,
-    OffsetFetchRequestTopic,
-    OffsetFetchRequestTopics,
-    OffsetFetchResponse,
-)
+from kctl.client.protocol.api.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
 from kctl.client.requests.coordinator import PROMPT, Coordinator
+from kctl.client.requests.group_offsets import (
+    LAST_VERSION_WITH_NAMES,
+    NOTHING,
+    OffsetAndMetadata,
+    committed_in,
+    offset_fetch,
+)
 from kctl.client.requests.request import Poll, Progress
 from kctl.client.requests.retry import OFFSET_FETCH, retry_backoff
 
-FIRST_VERSION_WITH_GROUPS = 8
-LAST_VERSION_WITH_NAMES = 9
-"""From the next version on, OffsetFetch names topics by their id."""
 POSITIONS = 0
 """The `call_id` of the look-up of positions; real calls count from 1."""
-NOTHING = -1
-"""The offset in an answer when nothing is committed."""
 
 
 class LookUp:
@@ -149,17 +146,8 @@ class CommittedManager:
         ]
 
     def _request(self, wanted: Iterable[TopicPartition]) -> OffsetFetchRequest:
-        by_topic: dict[str, list[int]] = {}
-        for topic, partition in wanted:
-            by_topic.setdefault(topic, []).append(partition)
-        group_id = self._coordinator.key
-        if self._coordinator.speaks(PROMPT, OffsetFetchRequest, FIRST_VERSION_WITH_GROUPS):
-            topics = [OffsetFetchRequestTopics(name=topic, partition_indexes=by_topic[topic]) for topic in by_topic]
-            group = OffsetFetchRequestGroup(group_id=group_id, topics=topics)
-            return OffsetFetchRequest(groups=[group], require_stable=self._require_stable)
-        request = OffsetFetchRequest(group_id=group_id)
-        request.topics = [OffsetFetchRequestTopic(name=topic, partition_indexes=by_topic[topic]) for topic in by_topic]
-        return request
+        speaks = partial(self._coordinator.speaks, PROMPT, OffsetFetchRequest)
+        return offset_fetch(self._coordinator.key, wanted, speaks, require_stable=self._require_stable)
 
     # --- answers ----------------------------------------------------------------------------------------------------
 
@@ -182,25 +170,14 @@ class CommittedManager:
     def _read(
         self, response: OffsetFetchResponse, wanted: tuple[TopicPartition, ...]
     ) -> tuple[Found, KafkaError | None]:
-        group = response.groups[0] if response.groups else None
-        code = response.error_code if group is None else group.error_code
-        if code == ErrorCode.GROUP_ID_NOT_FOUND:  # where a group is unknown until it is joined: nothing is committed
-            return dict.fromkeys(wanted), None
-        error = self._coordinator.check(code, "OffsetFetch")
-        found: Found = {}
-        for topic in response.topics if group is None else group.topics:
-            for partition in topic.partitions:
-                tp = TopicPartition(topic.name, partition.partition_index)
-                if partition.error_code != ErrorCode.NONE:
-                    error = error or self._coordinator.check(partition.error_code, f"OffsetFetch of {tp}")
-                elif partition.committed_offset <= NOTHING:
-                    found[tp] = None
-                else:
-                    text = partition.metadata or ""
-                    found[tp] = OffsetAndMetadata(partition.committed_offset, text, partition.committed_leader_epoch)
-        if error is None and any(tp not in found for tp in wanted):
+        committed = committed_in(response, self._coordinator.key, wanted)
+        if isinstance(committed, KafkaError):
+            return {}, self._coordinator.noted(committed)
+        errors = [each for each in committed.values() if isinstance(each, KafkaError)]
+        error = self._coordinator.noted(errors[0] if errors else None)
+        if error is None and any(tp not in committed for tp in wanted):
             error = broker_error(ErrorCode.UNKNOWN_SERVER_ERROR, "OffsetFetch", "a partition is not in the answer")
-        return found, error
+        return {tp: each for tp, each in committed.items() if not isinstance(each, KafkaError)}, error
 
     def _on_found(self, each: LookUp, found: Found) -> None:
         each.attempts = 0

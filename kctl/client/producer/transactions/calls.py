@@ -8,10 +8,10 @@ from typing import Protocol
 
 from kctl.client.clock import Timer
 from kctl.client.cluster import TopicPartition
-from kctl.client.committed_offset import OffsetAndMetadata
 from kctl.client.errors import MaxBlockTimeout
 from kctl.client.producer.mailbox import Reply
 from kctl.client.producer.transactions.states import Step
+from kctl.client.requests.group_offsets import OffsetAndMetadata
 from kctl.client.seams import Waiter
 
 Offsets = Mapping[TopicPartition, OffsetAndMetadata]

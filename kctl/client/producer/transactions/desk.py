@@ -8,11 +8,11 @@ from collections.abc import Mapping
 
 from kctl.client.clock import Clock, Timer
 from kctl.client.cluster import TopicPartition
-from kctl.client.committed_offset import OffsetAndMetadata
 from kctl.client.errors import IllegalStateError
 from kctl.client.producer.mailbox import CallInterrupted, Mailbox
 from kctl.client.producer.transactions.calls import GroupMember, Offsets, TransactionCall
 from kctl.client.producer.transactions.states import Step
+from kctl.client.requests.group_offsets import OffsetAndMetadata
 from kctl.client.seams import Driver
 
 

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from kctl.client.broker_errors import ErrorCode, broker_error, error_class
 from kctl.client.cluster import TopicPartition
-from kctl.client.committed_offset import OffsetAndMetadata
 from kctl.client.errors import BrokerError, CommitFailedError, KafkaError, RemoteProtocolError, UnsupportedVersionError
 from kctl.client.producer.transactions.calls import GroupMember
 from kctl.client.protocol.api.add_partitions_to_txn import (
@@ -25,6 +24,7 @@ from kctl.client.protocol.api.txn_offset_commit import (
     TxnOffsetCommitRequestTopic,
     TxnOffsetCommitResponse,
 )
+from kctl.client.requests.group_offsets import OffsetAndMetadata, codes_in, commit_entries
 from kctl.client.requests.retry import NO_LONGER_MEMBER, decisive_code
 
 ADD_PARTITIONS_VERSION = 3
@@ -68,15 +68,7 @@ def offset_commit(
     name: str, identity: Identity, member: GroupMember, offsets: Mapping[TopicPartition, OffsetAndMetadata]
 ) -> TxnOffsetCommitRequest:
     """Return the request that makes the offsets part of the transaction, in the name of the group's member."""
-    topics: dict[str, list[TxnOffsetCommitRequestPartition]] = {}
-    for (topic, partition), committed in offsets.items():
-        entry = TxnOffsetCommitRequestPartition(
-            partition_index=partition,
-            committed_offset=committed.offset,
-            committed_leader_epoch=committed.leader_epoch,
-            committed_metadata=committed.metadata,
-        )
-        topics.setdefault(topic, []).append(entry)
+    topics = commit_entries(offsets, TxnOffsetCommitRequestPartition)
     return TxnOffsetCommitRequest(
         transactional_id=name,
         group_id=member.group_id,
@@ -91,12 +83,7 @@ def offset_commit(
 
 def offset_commit_error(response: TxnOffsetCommitResponse, asked: Iterable[TopicPartition]) -> KafkaError | None:
     """Return why the offsets, or some of them, are not part of the transaction."""
-    found = {
-        TopicPartition(topic.name, each.partition_index): each.error_code
-        for topic in response.topics
-        for each in topic.partitions
-    }
-    return _worst("TxnOffsetCommit", found, asked)
+    return _worst("TxnOffsetCommit", codes_in(response.topics), asked)
 
 
 def _worst(api: str, found: Mapping[TopicPartition, int], asked: Iterable[TopicPartition]) -> KafkaError | None:

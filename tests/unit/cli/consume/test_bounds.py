@@ -10,8 +10,8 @@ from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.consumer.events import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, LookupNews
-from kctl.client.consumer.group_events import OffsetAndMetadata
 from kctl.client.consumer.lookups import OffsetLookup
+from kctl.client.requests.group_offsets import OffsetAndMetadata
 from kctl.client.requests.list_offsets import OffsetAndTimestamp
 from kctl.grammar.offset_grammar import parse_offset
 from kctl.grammar.offsets import range_of

@@ -20,11 +20,11 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.chunk import FetchedChunk
 from kctl.client.consumer.consumer import Consumer
-from kctl.client.consumer.group_events import OffsetAndMetadata
 from kctl.client.consumer.group_side import OnCommit
 from kctl.client.consumer.waiting import WaitKind, WaitReason
 from kctl.client.errors import ApiTimeout, ConnectionLost, KafkaError
 from kctl.client.records import OutputField, RecordBatchBuilder
+from kctl.client.requests.group_offsets import OffsetAndMetadata
 from kctl.grammar.topics import TopicWords
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)

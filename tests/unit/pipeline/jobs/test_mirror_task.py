@@ -6,7 +6,7 @@ import pytest
 
 from kctl.client.admin.results import Results
 from kctl.client.cluster import TopicPartition
-from kctl.client.committed_offset import OffsetAndMetadata
+from kctl.client.requests.group_offsets import OffsetAndMetadata
 from kctl.pipeline.jobs import mirror_task
 from kctl.pipeline.jobs.mirror_positions import MirrorPosition, MirrorTarget, group_offset
 from kctl.pipeline.jobs.mirror_task import MirrorTask, start_offset

@@ -6,7 +6,6 @@ from random import Random
 from kctl.client.backoff import ExponentialBackoff
 from kctl.client.clock import ManualClock, Timer
 from kctl.client.cluster import Node, TopicPartition
-from kctl.client.committed_offset import OffsetAndMetadata
 from kctl.client.errors import KafkaError
 from kctl.client.metadata import Metadata
 from kctl.client.producer.partition_queue import PartitionSequence
@@ -31,6 +30,7 @@ from kctl.client.protocol.api.txn_offset_commit import (
 )
 from kctl.client.protocol.schema import Response
 from kctl.client.protocol.versions import NodeVersions
+from kctl.client.requests.group_offsets import OffsetAndMetadata
 from tests.unit.fake_network import FakeClient, FakeNetwork, SentRequest
 from tests.unit.producer.records import Flag, config
 

@@ -4,11 +4,11 @@ import pytest
 
 from kctl.client.clock import ManualClock
 from kctl.client.cluster import TopicPartition
-from kctl.client.committed_offset import OffsetAndMetadata
 from kctl.client.errors import IllegalStateError, MaxBlockTimeout
 from kctl.client.producer.transactions.calls import TransactionCall
 from kctl.client.producer.transactions.desk import TransactionDesk
 from kctl.client.producer.transactions.states import CALLS, Step
+from kctl.client.requests.group_offsets import OffsetAndMetadata
 from tests.unit.producer.records import NoDriver, mailbox
 from tests.unit.producer.transactions.fakes import PARTITION, Member
 

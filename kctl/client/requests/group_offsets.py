@@ -1,0 +1,151 @@
+"""Offsets of a group: OffsetFetch, OffsetCommit and OffsetDelete, as requests and what their responses say. Pure.
+
+Shown by tests/unit/requests/test_group_offsets.py, tests/sim/groups and tests/sim/admin/test_group_offsets.py.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple, TypeVar
+
+from kctl.client.broker_errors import ErrorCode, broker_error
+from kctl.client.cluster import NO_EPOCH, NO_TOPIC_ID, TopicPartition
+from kctl.client.errors import KafkaError
+from kctl.client.protocol.api.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponseTopic,
+)
+from kctl.client.protocol.api.offset_delete import OffsetDeleteResponseTopic
+from kctl.client.protocol.api.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
+    OffsetFetchRequestTopics,
+    OffsetFetchResponse,
+)
+from kctl.client.protocol.api.txn_offset_commit import TxnOffsetCommitResponseTopic
+
+FIRST_VERSION_WITH_STABLE_OFFSETS = 7
+FIRST_VERSION_WITH_GROUPS = 8
+LAST_VERSION_WITH_NAMES = 9
+"""From the next version on, OffsetFetch and OffsetCommit name topics by their id."""
+NOTHING = -1
+"""The offset in a response where nothing is committed."""
+
+Speaks = Callable[[int], bool]
+"""Returns whether the coordinator, which is connected, has that version of the API or a later one."""
+E = TypeVar("E")
+
+
+class OffsetAndMetadata(NamedTuple):
+    """What is committed for a partition: the offset of the next record to read, and a text of the committer."""
+
+    offset: int
+    metadata: str = ""
+    leader_epoch: int = NO_EPOCH
+
+
+def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
+    """Return the partitions of each topic."""
+    grouped: dict[str, list[int]] = {}
+    for topic, index in partitions:
+        grouped.setdefault(topic, []).append(index)
+    return grouped
+
+
+def offset_fetch(
+    group_id: str, partitions: Iterable[TopicPartition] | None, speaks: Speaks, *, require_stable: bool
+) -> OffsetFetchRequest:
+    """Return the request for what is committed for partitions, or for all that have a committed offset.
+
+    Args: require_stable: wait for transactions that commit these offsets; older brokers do not.
+    """
+    asked = None if partitions is None else list(by_topic(partitions).items())
+    request = OffsetFetchRequest(require_stable=require_stable and speaks(FIRST_VERSION_WITH_STABLE_OFFSETS))
+    if speaks(FIRST_VERSION_WITH_GROUPS):
+        group = OffsetFetchRequestGroup(group_id=group_id, topics=None)
+        if asked is not None:
+            group.topics = [OffsetFetchRequestTopics(name=name, partition_indexes=indexes) for name, indexes in asked]
+        request.groups = [group]
+        return request
+    request.group_id, request.topics = group_id, None
+    if asked is not None:
+        request.topics = [OffsetFetchRequestTopic(name=name, partition_indexes=indexes) for name, indexes in asked]
+    return request
+
+
+def committed_in(
+    response: OffsetFetchResponse, group_id: str, asked: Iterable[TopicPartition]
+) -> dict[TopicPartition, OffsetAndMetadata | KafkaError | None] | KafkaError:
+    """Return what is committed for each partition, None where nothing is, or the error of the whole group."""
+    group = response.groups[0] if response.groups else None
+    code = response.error_code if group is None else group.error_code
+    if code == ErrorCode.GROUP_ID_NOT_FOUND:  # Kafka responds that nothing is committed; others do not know it yet
+        return dict.fromkeys(asked)
+    if code:
+        return broker_error(code, f"OffsetFetch of group {group_id}")
+    found: dict[TopicPartition, OffsetAndMetadata | KafkaError | None] = {}
+    for topic in response.topics if group is None else group.topics:
+        for part in topic.partitions:
+            tp = TopicPartition(topic.name, part.partition_index)
+            if part.error_code:
+                found[tp] = broker_error(part.error_code, f"OffsetFetch of {tp} of group {group_id}")
+            elif part.committed_offset <= NOTHING:
+                found[tp] = None
+            else:
+                found[tp] = OffsetAndMetadata(part.committed_offset, part.metadata or "", part.committed_leader_epoch)
+    return found
+
+
+def commit_entries(offsets: Mapping[TopicPartition, OffsetAndMetadata], make: Callable[..., E]) -> dict[str, list[E]]:
+    """Return the partitions of a commit, by topic: OffsetCommit and TxnOffsetCommit have the same fields."""
+    topics: dict[str, list[E]] = {}
+    for (topic, partition), committed in offsets.items():
+        entry = make(
+            partition_index=partition,
+            committed_offset=committed.offset,
+            committed_leader_epoch=committed.leader_epoch,
+            committed_metadata=committed.metadata,
+        )
+        topics.setdefault(topic, []).append(entry)
+    return topics
+
+
+def offset_commit(
+    group_id: str,
+    offsets: Mapping[TopicPartition, OffsetAndMetadata],
+    *,
+    topic_ids: Mapping[str, bytes] = {},
+    generation: int = -1,
+    member_id: str = "",
+    group_instance_id: str | None = None,
+) -> OffsetCommitRequest:
+    """Return the request to commit offsets, by default not as a member: a group without members takes that."""
+    return OffsetCommitRequest(
+        group_id=group_id,
+        generation_id_or_member_epoch=generation,
+        member_id=member_id,
+        group_instance_id=group_instance_id,
+        topics=[
+            OffsetCommitRequestTopic(name=topic, topic_id=topic_ids.get(topic, NO_TOPIC_ID), partitions=partitions)
+            for topic, partitions in commit_entries(offsets, OffsetCommitRequestPartition).items()
+        ],
+    )
+
+
+def codes_in(
+    topics: Iterable[OffsetCommitResponseTopic | OffsetDeleteResponseTopic | TxnOffsetCommitResponseTopic],
+    topic_ids: Mapping[str, bytes] = {},
+) -> dict[TopicPartition, int]:
+    """Return the error code of each partition, 0 where it was committed or deleted.
+
+    Args: topic_ids: of the topics that the request named by id.
+    """
+    names = {topic_id: name for name, topic_id in topic_ids.items()}
+    found: dict[TopicPartition, int] = {}
+    for topic in topics:
+        name = topic.name
+        if isinstance(topic, OffsetCommitResponseTopic):
+            name = name or names.get(topic.topic_id, "")
+        found |= {TopicPartition(name, part.partition_index): part.error_code for part in topic.partitions}
+    return found
