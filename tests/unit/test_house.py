@@ -51,9 +51,13 @@ def misplaced(test: str, modules: set[str]) -> str:
     if here != "tools" and not any(each in parents for each in candidates):
         return f"kctl has no folder {here}"
     homes = [module.rpartition("/")[0] for module in modules if module.endswith(f"/{name.removeprefix('test_')}")]
-    if len(homes) != 1 or any(
-        f"{homes[0]}/".startswith(f"{each}/".lstrip("/")) or f"{each}/".startswith(f"{homes[0]}/")
-        for each in candidates
+    if (
+        len(homes) != 1
+        or "/_" in homes[0]
+        or any(
+            f"{homes[0]}/".startswith(f"{each}/".lstrip("/")) or f"{each}/".startswith(f"{homes[0]}/")
+            for each in candidates
+        )
     ):
         return ""
     return f"the module is in kctl/{homes[0]}"

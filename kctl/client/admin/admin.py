@@ -11,6 +11,7 @@ from typing import Self
 
 from kctl.client.admin import (
     cluster_description,
+    configs,
     group_descriptions,
     group_list,
     group_offsets,
@@ -20,10 +21,17 @@ from kctl.client.admin import (
 )
 from kctl.client.admin.call import Call
 from kctl.client.admin.cluster_description import ClusterDescription
-from kctl.client.admin.group_values import GroupDescription, GroupList, MemberToRemove
-from kctl.client.admin.offsets import OffsetsQuestion
+from kctl.client.admin.configs import ConfigEntry, ConfigResource, Configs, ResourceType
+from kctl.client.admin.group_values import (
+    GroupDescription,
+    GroupList,
+    GroupListing,
+    MemberDescription,
+    MemberToRemove,
+)
+from kctl.client.admin.offsets import EARLIEST, LATEST, MAX_TIMESTAMP, OffsetsQuestion
 from kctl.client.admin.results import Results
-from kctl.client.admin.topics import CreatedTopic, NewTopic, TopicListing
+from kctl.client.admin.topics import BROKER_DEFAULT, CreatedTopic, NewTopic, TopicListing
 from kctl.client.clock import to_timeout_ms
 from kctl.client.cluster import TopicInfo, TopicPartition
 from kctl.client.cluster_client import ClusterClient
@@ -36,6 +44,29 @@ from kctl.client.requests.group_offsets import OffsetAndMetadata
 from kctl.client.requests.list_offsets import ISOLATION_LEVELS, OffsetAndTimestamp
 from kctl.client.requests.retry import retry_backoff
 from kctl.client.seams import Runtime
+
+__all__ = [
+    "BROKER_DEFAULT",
+    "EARLIEST",
+    "LATEST",
+    "MAX_TIMESTAMP",
+    "Admin",
+    "ClusterDescription",
+    "ConfigEntry",
+    "ConfigResource",
+    "CreatedTopic",
+    "GroupDescription",
+    "GroupList",
+    "GroupListing",
+    "MemberDescription",
+    "MemberToRemove",
+    "NewTopic",
+    "OffsetAndMetadata",
+    "OffsetAndTimestamp",
+    "ResourceType",
+    "Results",
+    "TopicListing",
+]
 
 Timeout = float | timedelta | None
 
@@ -115,6 +146,24 @@ class Admin:
     def describe_cluster(self, *, timeout: Timeout = None) -> ClusterDescription:
         """Return the cluster's id, nodes and controller."""
         return cluster_description.describe_cluster(self._call("describing the cluster", timeout))
+
+    def describe_configs(
+        self,
+        resources: Sequence[ConfigResource],
+        *,
+        include_synonyms: bool = False,
+        include_documentation: bool = False,
+        timeout: Timeout = None,
+    ) -> Results[ConfigResource, Configs]:
+        """Return the config entries of topics, brokers or groups, by name.
+
+        Args:
+            include_synonyms: also the values in other places, which the one in force overrides.
+            include_documentation: also what each property means, as the broker describes it.
+        Raises: ValueError: the name of a broker is not its id.
+        """
+        call = self._call("describing configs", timeout)
+        return configs.describe_configs(call, resources, synonyms=include_synonyms, documentation=include_documentation)
 
     # --- offsets ------------------------------------------------------------------------------------------------------
 

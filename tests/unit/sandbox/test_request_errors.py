@@ -6,9 +6,8 @@ import pytest
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
-from kctl.client.protocol.api.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from kctl.client.protocol.api.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
-from kctl.client.protocol.schema import Struct
+from kctl.client.protocol.schema import Request, Response, Struct
 from kctl.sandbox.apis import HANDLERS
 from kctl.sandbox.error_answers import error_answer, has_error_code
 from kctl.sandbox.faults import MAX_FAILURES, Fault
@@ -17,7 +16,7 @@ from tests.unit.sandbox.bench import Bench, batch
 
 CODE = ErrorCode.COORDINATOR_NOT_AVAILABLE
 FAILING = [(key, version) for key, version in EVERY_VERSION if has_error_code(HANDLERS[key].request)]
-BY_ITEM = (0, 2, 8, 15, 19, 20, 21, 23, 28, 42, 61, 65, 69)
+BY_ITEM = (0, 2, 8, 15, 19, 20, 21, 23, 28, 32, 42, 61, 65, 69)
 """Each item that is asked for has one code, and nothing else has."""
 
 
@@ -111,10 +110,12 @@ def test_counts_have_bounds(times: int) -> None:
 
 
 def test_an_api_without_error_codes_has_no_error_answer() -> None:
-    class Odd(ListOffsetsRequest):
+    class Odd(Request):
         API_KEY = 999
         NAME = "Odd"
-        RESPONSE = ListOffsetsResponse
+        VALID_VERSIONS = (0, 1)
+        FLEXIBLE_FROM = 1
+        RESPONSE = Response
 
     with pytest.raises(ValueError, match="Odd has no error code"):
         error_answer(Odd(), 1, CODE)

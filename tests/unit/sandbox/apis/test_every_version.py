@@ -158,6 +158,10 @@ def _transactions_request(key: int, version: int) -> Request:
         case 65:
             return DescribeTransactionsRequest(transactional_ids=["tx", "other"])
     request: Request = HANDLERS[key].request()
+    if "error_code" not in {each.name for each in request.RESPONSE.FIELDS}:  # answered item by item: ask for one
+        for each in request.FIELDS:
+            if each.is_array and each.is_in(version):
+                setattr(request, each.name, ["t" if isinstance(each.kind, str) else each.kind()])
     return request
 
 

@@ -1,0 +1,60 @@
+"""describe_configs against the sandbox in virtual time: each resource from a broker that can describe it."""
+
+import pytest
+
+from kctl.client.admin import Admin, ConfigResource, NewTopic, ResourceType
+from kctl.client.broker_errors import ErrorCode, error_class
+from kctl.client.errors import ApiTimeout
+from kctl.sandbox import Fault
+from tests.sim.admin.test_admin import with_admin
+from tests.sim.producer.world import World
+
+TOPIC = ConfigResource(ResourceType.TOPIC, "orders")
+BROKERS = [ConfigResource(ResourceType.BROKER, str(number)) for number in (1, 2, 3)]
+
+
+def test_configs_of_topics_and_brokers_come_from_a_broker_that_has_them() -> None:
+    def use(world: World, admin: Admin) -> None:
+        admin.create_topics([NewTopic("orders", configs={"retention.ms": "1000"})]).raise_first()
+        results = admin.describe_configs([TOPIC, *BROKERS])
+        assert results.failed == {}
+        assert results[TOPIC]["retention.ms"].value == "1000"
+        assert [results[broker]["node.id"].value for broker in BROKERS] == ["1", "2", "3"]
+        assert results[BROKERS[0]]["node.id"].is_read_only
+
+    with_admin(use)
+
+
+def test_each_resource_fails_by_itself() -> None:
+    def use(world: World, admin: Admin) -> None:
+        missing = ConfigResource(ResourceType.TOPIC, "missing")
+        before_ms = world.clock.now_ms()
+        results = admin.describe_configs([TOPIC, missing])
+        assert list(results.done) == [TOPIC]
+        assert isinstance(results.failed[missing], error_class(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+        assert world.clock.now_ms() - before_ms < 1000
+        with pytest.raises(ValueError, match="invalid literal"):
+            admin.describe_configs([ConfigResource(ResourceType.BROKER, "first")])
+
+    with_admin(use, topics={"orders": 1})
+
+
+def test_a_silent_broker_costs_its_own_configs_alone() -> None:
+    def use(world: World, admin: Admin) -> None:
+        admin.describe_cluster()
+        world.sandbox.start_fault(2, Fault.FREEZE)
+        before_ms = world.clock.now_ms()
+        results = admin.describe_configs(BROKERS, timeout=3)
+        assert world.clock.now_ms() - before_ms == 3000
+        assert list(results.done) == [BROKERS[0], BROKERS[2]]
+        assert isinstance(results.failed[BROKERS[1]], ApiTimeout)
+
+    with_admin(use)
+
+
+def test_a_passing_error_is_retried() -> None:
+    def use(world: World, admin: Admin) -> None:
+        world.sandbox.fail_requests("DescribeConfigs", ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, times=2)
+        assert admin.describe_configs([TOPIC]).failed == {}
+
+    with_admin(use, topics={"orders": 1})
