@@ -14,6 +14,7 @@ Shown by tests/sim/test_interrupts.py.
 """
 
 import dis
+import gc
 import os
 import sys
 from collections.abc import Callable
@@ -56,6 +57,7 @@ class Interrupted:
         """Run the call; return whether it was interrupted. Any other error of the call is raised."""
         self._actor = getcurrent()
         before = sys.gettrace()
+        gc.disable()  # objects of earlier scenes are not finalized inside of this one
         sys.settrace(self._enter)
         try:
             self.result = call()
@@ -64,6 +66,7 @@ class Interrupted:
             return True
         finally:
             sys.settrace(before)
+            gc.enable()
         assert self.at is None, f"the interrupt at {self.at} was swallowed"
         return False
 
