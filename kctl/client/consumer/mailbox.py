@@ -39,10 +39,12 @@ class ConsumerMailbox(Mailbox[ToNetwork]):
         close_report: set by the network thread at its end.
     """
 
+    CLIENT = "consumer"
+
     def __init__(
         self, clock: Clock, driver: Driver, wakeup: Callable[[], None], on_report: Callable[[ToApplication], None]
     ) -> None:
-        super().__init__("consumer", clock, driver, wakeup)
+        super().__init__(clock, driver, wakeup)
         self.waiter = driver.waiter()
         self.reports: deque[ToApplication] = deque()
         self.close_report: CloseReport | None = None

@@ -64,7 +64,7 @@ class ClientLoop(ABC, Generic[E]):
         if self.is_over:
             return
         until_ms = self._run(now_ms)
-        if len(events) == self.EVENTS_PER_TURN or not mailbox.may_sleep():
+        if not mailbox.may_sleep():
             until_ms = now_ms
         self._client.poll(until_ms)
 

@@ -7,7 +7,7 @@ Shown by tests/unit/producer/test_mailbox.py, tests/sim/consumer/test_interrupts
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import ClassVar, Generic, NamedTuple, TypeVar
 
 from kctl.client.clock import Clock, Timer
@@ -79,9 +79,11 @@ class Mailbox(Generic[E]):
         is_forked: set in the child of a fork(), where there is no loop.
     """
 
-    def __init__(self, client: str, clock: Clock, driver: Driver, wakeup: Callable[[], None]) -> None:
-        """`client`: producer or consumer, for errors; `wakeup`: ends the loop's poll."""
-        self.client = client
+    CLIENT: ClassVar[str]
+    """producer or consumer, for error messages."""
+
+    def __init__(self, clock: Clock, driver: Driver, wakeup: Callable[[], None]) -> None:
+        """`wakeup` ends the loop's poll."""
         self.clock = clock
         self.driver = driver
         self.task: Task | None = None
@@ -139,7 +141,7 @@ class Mailbox(Generic[E]):
                 call.is_collected = True
                 raise call.error
         except BaseException as error:
-            if error is not call.error:
+            if error is not call.error and not self.is_finished:
                 self.post(CallInterrupted(call))
             raise
 
@@ -163,16 +165,16 @@ class Mailbox(Generic[E]):
     def check_process(self) -> None:
         """Raise IllegalStateError in the child of a fork(): the loop is the parent's."""
         if self.is_forked:
-            raise forked_error(self.client)
+            raise forked_error(self.CLIENT)
 
     def closed_error(self) -> IllegalStateError:
         """Return the error of a call after the end of the loop, with the reason, or in the child of a fork()."""
         if self.is_forked:
-            return forked_error(self.client)
+            return forked_error(self.CLIENT)
         if self.failure is None:
-            return IllegalStateError(f"the {self.client} is closed")
+            return IllegalStateError(f"the {self.CLIENT} is closed")
         why = f"{type(self.failure).__name__}: {self.failure}"
-        error = IllegalStateError(f"the network thread of this {self.client} has ended, which is a bug: {why}")
+        error = IllegalStateError(f"the network thread of this {self.CLIENT} has ended, which is a bug: {why}")
         error.__cause__ = self.failure
         return error
 
@@ -182,7 +184,7 @@ class Mailbox(Generic[E]):
 
     # --- loop side ----------------------------------------------------------------------------------------------------
 
-    def take_some(self, most: int) -> list[E | Call | CallInterrupted]:
+    def take_some(self, most: int) -> Sequence[E | Call | CallInterrupted]:
         """Return the next events in order, `most` at most."""
         events = self._events
         return [events.popleft() for _ in range(min(most, len(events)))]

@@ -17,21 +17,13 @@ from kctl.client.config import ProducerConfig
 from kctl.client.errors import CloseTimeout, IllegalStateError, KafkaError, MaxBlockTimeout, RecordTooLargeError
 from kctl.client.events import EventSink, ignore_events
 from kctl.client.lifetime import follow_forks, warn_unclosed
-from kctl.client.loop.close import TEARDOWN_MS
+from kctl.client.loop.close import TEARDOWN_MS, CloseRequest
+from kctl.client.loop.mailbox import LOOP_GRACE_MS, Call, CallInterrupted
 from kctl.client.network.system import has_threads, system_runtime
 from kctl.client.producer.buffer_memory import BufferMemory
 from kctl.client.producer.delivery_tracker import CloseResult
 from kctl.client.producer.future import NO_PARTITION, Callback, ColumnsFuture, SendFuture
-from kctl.client.producer.mailbox import (
-    LOOP_GRACE_MS,
-    CallInterrupted,
-    CloseMark,
-    FlushMark,
-    Mailbox,
-    RecordRefused,
-    Reply,
-    TopicWait,
-)
+from kctl.client.producer.mailbox import FlushMark, ProducerMailbox, RecordRefused, TopicWait
 from kctl.client.producer.metrics import ProducerCounters, ProducerMetrics
 from kctl.client.producer.record import MEMORY_OVERHEAD_BYTES, Headers, ProducerRecord, check_topic, checked_size_bytes
 from kctl.client.producer.record_router import is_usable
@@ -77,7 +69,7 @@ class Producer:
             self.config, runtime, events=events, auto_create_topics=self.config.allow_auto_create_topics
         )
         self._metadata = self._client.metadata
-        self._mailbox = Mailbox(runtime.clock, runtime.driver, self._client.wakeup)
+        self._mailbox = ProducerMailbox(runtime.clock, runtime.driver, self._client.wakeup)
         self._memory = BufferMemory(self.config.buffer_memory, runtime.driver)
         self._counters = ProducerCounters()
         self._sender = Sender(self.config, runtime, self._client, self._mailbox, self._memory, self._counters)
@@ -98,7 +90,7 @@ class Producer:
         """Let the loop of a dropped producer deliver what was accepted, and end; records keep their own deadlines."""
         if self._warns_if_dropped and not self._is_closing:
             limit_ms = self.config.delivery_timeout_ms if self._transactions is None else self.config.max_block_ms
-            self._mailbox.post_close(CloseMark.within(Timer(self._clock, limit_ms)))
+            self._mailbox.post_close(CloseRequest.within(Timer(self._clock, limit_ms)))
             warn_unclosed(self)
 
     # --- sending ------------------------------------------------------------------------------------------------------
@@ -399,7 +391,7 @@ class Producer:
         timeout: float | timedelta | None,
         offsets: Mapping[TopicPartition, int | OffsetAndMetadata] | None = None,
         member: GroupMember | None = None,
-    ) -> Reply:
+    ) -> Call:
         """Make a call and return it; whoever has it says so in the next step, between which no signal is handled."""
         timeout_ms = to_timeout_ms(timeout, self.config.max_block_ms)
         if self._is_closing:
@@ -426,9 +418,9 @@ class Producer:
         self._is_closing = True
         if self._mailbox.is_on_loop():
             logger.error("close() called in a callback: everything outstanding fails at once, as with close(0)")
-            self._mailbox.post_close(CloseMark.within(Timer(self._clock, 0)))
+            self._mailbox.post_close(CloseRequest.within(Timer(self._clock, 0)))
             return self._sender.close_now()
-        self._mailbox.post_close(CloseMark.within(timer))
+        self._mailbox.post_close(CloseRequest.within(timer))
         self._join_loop(timer)
         timer.update()
         if self._sender.was_forced and timer.remaining_ms <= TEARDOWN_MS:

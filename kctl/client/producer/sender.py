@@ -1,15 +1,18 @@
-"""Sender: the producer's network loop. Takes events, sends what is due, completes what is done, ends by its deadline.
+"""Sender: the network thread of a producer: sends what is due, completes what is done, ends by its deadline.
 
-Owns the order of these steps and the life of the loop; queues, deliveries, router and identity each own their state,
+Owns the order of these steps; queues, deliveries, router and identity each own their state,
 and all of it belongs to this loop alone. Shown by tests/sim/producer and tests/loopback/producer.
 """
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
 
-from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ProducerConfig
 from kctl.client.errors import Account, CloseTimeout, KafkaError
+from kctl.client.loop.client_loop import ClientLoop
+from kctl.client.loop.close import CloseRequest
+from kctl.client.loop.mailbox import CallInterrupted
 from kctl.client.producer.accumulator import Accumulator
 from kctl.client.producer.batch_expiry import BatchExpiry
 from kctl.client.producer.batch_sender import BatchSender
@@ -18,11 +21,10 @@ from kctl.client.producer.delivery_tracker import CloseResult, DeliveryTracker
 from kctl.client.producer.future import Outcome, SendFuture
 from kctl.client.producer.identity import Identity, ProducerIdentity
 from kctl.client.producer.mailbox import (
-    CallInterrupted,
-    CloseMark,
     Event,
     FlushMark,
-    Mailbox,
+    Posted,
+    ProducerMailbox,
     RecordRefused,
     TopicWait,
     WatchFuture,
@@ -39,25 +41,23 @@ from kctl.client.seams import Runtime
 if TYPE_CHECKING:
     from kctl.client.producer.transactions.transactions import Transactions
 
-EVENTS_PER_TURN = 1000
-"""So many records are taken before the network is looked at again: a full mailbox must not hold up answers."""
 
-
-class Sender:
+class Sender(ClientLoop[Posted]):
     """The loop of one producer."""
+
+    EVENTS_PER_TURN = 1000
+    """A full mailbox must not hold up responses."""
 
     def __init__(
         self,
         config: ProducerConfig,
         runtime: Runtime,
         client: ClusterClient,
-        mailbox: Mailbox,
+        mailbox: ProducerMailbox,
         memory: BufferMemory,
         counters: ProducerCounters,
     ) -> None:
-        self._client = client
-        self._clock = runtime.clock
-        self._mailbox = mailbox
+        super().__init__(client, mailbox)
         self._memory = memory
         self._delivery_timeout_ms = config.delivery_timeout_ms
         backoff = retry_backoff(config, runtime.chance)
@@ -83,58 +83,45 @@ class Sender:
         self._expiry = BatchExpiry(config, client, self._accumulator, identity)
         responses = ProduceResponseHandler(config, client, self._accumulator, backoff)
         self._batches = BatchSender(config, client, self._accumulator, responses, identity, counters, progress)
-        self._close: CloseMark | None = None
-        self._is_over = False
         self._end_cause: KafkaError | None = None
         """Why the records that are left at the end are not delivered."""
         self._unsent_cause: KafkaError | None = None
         """The same for those that were never sent."""
 
-    # --- the loop -----------------------------------------------------------------------------------------------------
+    # --- the turn -----------------------------------------------------------------------------------------------------
 
-    def run(self) -> None:
-        """Run until closed. However it ends, every record and every wait is answered and no socket is left."""
-        try:
-            while not self._is_over:
-                self.turn()
-        except BaseException as error:
-            self._mailbox.failure = error
-            raise
-        finally:
-            self._finish()
+    def _take(self, events: Sequence[Posted]) -> None:
+        self._router.route(cast("Sequence[Event]", events), self._take_other)  # the mailbox has made runs of futures
 
-    def turn(self) -> None:
-        """Do everything that is due, then wait for I/O, a wake-up or the next deadline."""
-        self._mailbox.awake()
-        self._take_events()
-        now_ms = self._clock.now_ms()
+    def _advance(self, now_ms: int) -> None:
         self._router.refresh()
         self._router.forget_idle(now_ms)
         self._expire(now_ms)
         self._fail_if_hopeless()
-        self._advance_close(now_ms)
-        if self._is_over:
-            return
+        if self.close_request is not None:
+            self._advance_close(self.close_request, now_ms)
+
+    def _run(self, now_ms: int) -> int:
         self._accumulator.is_hurried = (
-            self._close is not None or self._deliveries.is_flushing or self._memory.is_awaited
+            self.close_request is not None
+            or self._deliveries.is_flushing
+            or self._memory.is_awaited
+            or (self.transactions is not None and self.transactions.is_hurried)
         )
-        if self.transactions is not None and self.transactions.is_hurried:
-            self._accumulator.is_hurried = True
         self._client.send_due_questions(now_ms)
-        wait_until_ms = min(self._batches.run(now_ms), self._next_deadline_ms())
+        until_ms = min(
+            self._batches.run(now_ms),
+            self._router.next_deadline_ms(self._delivery_timeout_ms),
+            self._deliveries.next_flush_deadline_ms(),
+        )
         if self.transactions is not None:
-            wait_until_ms = min(wait_until_ms, self.transactions.run(now_ms))
-        is_closable = self._close is not None and self._is_all_done  # the last step may have been one without an answer
-        if is_closable or not self._mailbox.may_sleep():
-            wait_until_ms = now_ms
-        self._client.poll(wait_until_ms)
+            until_ms = min(until_ms, self.transactions.run(now_ms))
+        if self.close_request is None:
+            return until_ms
+        is_closable = self._is_all_done  # the last step may have been one without an answer
+        return now_ms if is_closable else min(until_ms, self.close_request.deadline_at_ms)
 
-    def _take_events(self) -> None:
-        events = self._mailbox.take_some(EVENTS_PER_TURN)
-        if events:
-            self._router.route(events, self._take_other)
-
-    def _take_other(self, event: Event) -> None:
+    def _take_other(self, event: Posted) -> None:
         match event:
             case WatchFuture(future, waiter):
                 if future.done():
@@ -154,13 +141,6 @@ class Sender:
                 self.transactions.take(event)
             case RecordRefused(error) if self.transactions is not None:
                 self.transactions.record_lost(error)
-
-    def _next_deadline_ms(self) -> int:
-        return min(
-            self._router.next_deadline_ms(self._delivery_timeout_ms),
-            self._deliveries.next_flush_deadline_ms(),
-            FOREVER_MS if self._close is None else self._close.deadline_at_ms,
-        )
 
     # --- limits -------------------------------------------------------------------------------------------------------
 
@@ -211,49 +191,42 @@ class Sender:
 
     # --- the end ------------------------------------------------------------------------------------------------------
 
-    def _advance_close(self, now_ms: int) -> None:
-        """Once closing: end when all is delivered, or at the deadline, which fails the rest. Source: KIP-15."""
-        while (mark := self._mailbox.take_close()) is not None:
-            if self._close is None or mark.deadline_at_ms < self._close.deadline_at_ms:
-                self._close = mark
-        if self._close is None:
-            return
-        if now_ms >= self._close.deadline_at_ms or self._close.timeout_ms == 0:  # 0: not even the rest of a millisecond
+    def _advance_close(self, request: CloseRequest, now_ms: int) -> None:
+        """End when all is delivered, or at the deadline, which fails the rest. Source: KIP-15."""
+        if now_ms >= request.deadline_at_ms:
             doing = "the record waited for an acknowledgement and the producer was closed"
-            self._end_cause = self._close_error(self._close, doing)
+            self._end_cause = self._close_error(request, doing)
             doing = "the record waited to be sent and the producer was closed: it was never sent"
-            self._unsent_cause = self._close_error(self._close, doing)
+            self._unsent_cause = self._close_error(request, doing)
         else:
             if self.transactions is not None:
                 self.transactions.begin_close()
             if not self._is_all_done:
                 return
-        self._is_over = True
+        self.is_over = True
 
     @property
     def _is_all_done(self) -> bool:
         is_ending = self.transactions is not None and self.transactions.is_ending
         return not self._deliveries.outstanding and self._mailbox.is_empty and not is_ending
 
-    def _close_error(self, close: CloseMark, waiting_for: str) -> KafkaError:
+    def _close_error(self, close: CloseRequest, waiting_for: str) -> KafkaError:
         return CloseTimeout(
             waiting_for, timeout_ms=close.timeout_ms, elapsed_ms=close.timeout_ms, cause=self._client.last_error()
         )
 
-    def _finish(self) -> None:
-        """Answer everything that is left and close the sockets: nobody may wait for a loop that has ended."""
-        over: KafkaError = self._mailbox.closed_error()
-        cause, unsent = self._end_cause or over, self._unsent_cause or over
-        self.fail_all(cause, unsent)
-        self._client.close()
-        self._mailbox.is_finished = True
-        while events := self._mailbox.take_some(EVENTS_PER_TURN):
-            for event in events:
-                if isinstance(event, RecordRun):
-                    self._deliveries.accept(event)
-                    self._deliveries.finish([event], Outcome(unsent))
-                else:
-                    self._take_other(event)
+    def _fail_outstanding(self) -> None:
+        over = self._mailbox.closed_error()
+        self.fail_all(self._end_cause or over, self._unsent_cause or over)
+
+    def _end(self, events: Sequence[Posted]) -> None:
+        over = self._mailbox.closed_error()
+        for event in events:
+            if isinstance(event, RecordRun):
+                self._deliveries.accept(event)
+                self._deliveries.finish([event], Outcome(self._unsent_cause or over))
+            else:
+                self._take_other(event)
         self._router.fail_waits(over)
         if self.transactions is not None:
             self.transactions.fail_calls(over)

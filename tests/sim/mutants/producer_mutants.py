@@ -88,8 +88,8 @@ PRODUCER_MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a stopped process is a callback that holds the loop up",
-        f"{_PRODUCER}/mailbox.py",
-        "if is_last_look or now_ms - deadline_at_ms < STOOD_STILL_MS:",
+        "kctl/client/loop/mailbox.py",
+        "if is_last_look or now_ms - deadline_at_ms < SUSPEND_THRESHOLD_MS:",
         "if True:",
     ),
     Mutant(
@@ -101,8 +101,8 @@ PRODUCER_MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "close takes three milliseconds more",
         f"{_PRODUCER}/sender.py",
-        "now_ms >= self._close.deadline_at_ms or",
-        "now_ms >= self._close.deadline_at_ms + 3 or",
+        "now_ms >= request.deadline_at_ms:",
+        "now_ms >= request.deadline_at_ms + 3:",
     ),
     Mutant(
         "answers count after a close in a callback",

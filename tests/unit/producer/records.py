@@ -4,7 +4,7 @@ from kctl.client.clock import Clock, ManualClock
 from kctl.client.config import ProducerConfig
 from kctl.client.producer.buffer_memory import BufferMemory
 from kctl.client.producer.future import NO_PARTITION, Callback, ColumnsFuture, SendFuture
-from kctl.client.producer.mailbox import Mailbox
+from kctl.client.producer.mailbox import ProducerMailbox
 from kctl.client.producer.record import MEMORY_OVERHEAD_BYTES
 from kctl.client.producer.record_run import RecordRun
 from kctl.client.records import Rows
@@ -57,8 +57,8 @@ def config(**properties: object) -> ProducerConfig:
     return ProducerConfig.parse({"bootstrap.servers": "a:1", **names})
 
 
-def mailbox(clock: ManualClock, wakes: list[int] | None = None) -> Mailbox:
-    return Mailbox(clock, NoDriver(clock), lambda: (wakes if wakes is not None else []).append(clock.now_ms()))
+def mailbox(clock: ManualClock, wakes: list[int] | None = None) -> ProducerMailbox:
+    return ProducerMailbox(clock, NoDriver(clock), lambda: (wakes if wakes is not None else []).append(clock.now_ms()))
 
 
 class Maker:

@@ -2,8 +2,10 @@ import pytest
 
 from kctl.client.clock import ManualClock, Timer
 from kctl.client.errors import FlushTimeout, IllegalStateError, KafkaError, ResultTimeout
+from kctl.client.loop.close import CloseRequest
+from kctl.client.loop.mailbox import LOOP_GRACE_MS
 from kctl.client.producer.future import NO_PARTITION, SendFuture
-from kctl.client.producer.mailbox import LOOP_GRACE_MS, CloseMark, FlushMark, Posted, WatchFuture
+from kctl.client.producer.mailbox import FlushMark, Posted, WatchFuture
 from kctl.client.producer.record_run import RecordRun
 from kctl.client.seams import Waiter
 from tests.unit.producer.records import Flag, Maker, NoDriver, mailbox, values_of
@@ -130,11 +132,11 @@ def test_a_close_overtakes_everything_and_keeps_the_loop_awake() -> None:
     clock, wakes = ManualClock(), list[int]()
     box, maker = mailbox(clock, wakes), Maker(clock)
     box.post(maker.record())
-    box.post_close(CloseMark(5, 5))
+    box.post_close(CloseRequest(5, 5))
     assert len(wakes) == 1
-    assert box.take_close() == CloseMark(5, 5)
+    assert box.take_close() == CloseRequest(5, 5)
     assert box.take_close() is None
     was_empty = box.is_empty
     box.take_some(1)
-    box.post_close(CloseMark(4, 4))
+    box.post_close(CloseRequest(4, 4))
     assert (was_empty, box.is_empty, box.may_sleep()) == (False, True, False)

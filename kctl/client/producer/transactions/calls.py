@@ -9,7 +9,7 @@ from typing import Protocol
 from kctl.client.clock import Timer
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import MaxBlockTimeout
-from kctl.client.producer.mailbox import Reply
+from kctl.client.loop.mailbox import Call
 from kctl.client.producer.transactions.states import Step
 from kctl.client.requests.group_offsets import OffsetAndMetadata
 from kctl.client.seams import Waiter
@@ -30,12 +30,12 @@ class GroupMember(Protocol):
     def group_instance_id(self) -> str | None: ...
 
 
-class TransactionCall(Reply):
+class TransactionCall(Call):
     """One call: `step` says which; `offsets` and `member` belong to send_offsets_to_transaction."""
 
     __slots__ = ("member", "offsets", "step")
 
-    LIMIT = MaxBlockTimeout
+    TIMEOUT_ERROR = MaxBlockTimeout
 
     def __init__(
         self,

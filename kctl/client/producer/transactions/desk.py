@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from kctl.client.clock import Clock, Timer
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import IllegalStateError
-from kctl.client.producer.mailbox import CallInterrupted, Mailbox
+from kctl.client.producer.mailbox import ProducerMailbox
 from kctl.client.producer.transactions.calls import GroupMember, Offsets, TransactionCall
 from kctl.client.producer.transactions.states import Step
 from kctl.client.requests.group_offsets import OffsetAndMetadata
@@ -19,7 +19,7 @@ from kctl.client.seams import Driver
 class TransactionDesk:
     """Hands the calls about transactions to the loop."""
 
-    def __init__(self, transactional_id: str | None, clock: Clock, driver: Driver, mailbox: Mailbox) -> None:
+    def __init__(self, transactional_id: str | None, clock: Clock, driver: Driver, mailbox: ProducerMailbox) -> None:
         self._transactional_id = transactional_id
         self._clock = clock
         self._driver = driver
@@ -47,12 +47,7 @@ class TransactionDesk:
             _check_member(member)
         timer = Timer(self._clock, timeout_ms)
         call = TransactionCall(step, timer, self._driver.waiter(), checked, member)
-        try:
-            self._mailbox.ask(call)
-        except BaseException as error:
-            if error is not call.error:  # Ctrl-C, or a loop that does not answer
-                self._mailbox.post(CallInterrupted(call))
-            raise
+        self._mailbox.ask(call)
         return call
 
 
