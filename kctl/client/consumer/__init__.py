@@ -7,9 +7,10 @@
     mailbox.py         the queues between the two threads; all waiting           both
     events.py          the events in the two queues: all that is shared          both
     network_loop.py    owns the sockets and the request managers                 network
-    managers/          fetch, offsets, topics, commits ...: one question each    network
+    fetch/             fetches, their sessions, and why partitions wait          network
+    group/             membership by both protocols                              network
+    managers/          offsets, topics, commits ...: one request each            network
     group_side.py      listener, commits and changes of assignment               application
-    group_desk.py      coordinator, membership, commits together                 network
     group_events.py    the events that are about the group                       both
     close.py           a consumer's part of the close sequence                   both
     chunk.py           what one fetch brought of one partition, undecoded

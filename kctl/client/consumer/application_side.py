@@ -6,7 +6,7 @@ Shown by tests/sim/consumer and tests/sim/groups.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from kctl.client.clock import FOREVER_MS, Timer
 from kctl.client.cluster import TopicPartition
@@ -76,6 +76,18 @@ class ApplicationSide:
         self.group: GroupSide | None = None
         if group_id is not None:
             self.group = GroupSide(config, group_id, self._clock, self.mailbox, self.subscription, self.data)
+        self._handlers: dict[type, Callable[[Any], None]] = {
+            Fetched: self._on_fetched,
+            PartitionFailed: self.data.add_failure,
+            Truncated: self.data.truncated,
+            GiveBack: lambda event: self.data.give_back(*event),
+            PositionResolved: self._on_position,
+            LookupNews: self.lookups.on_news,
+            NoCommittedOffset: lambda event: self.subscription.nothing_committed(*event),
+            Waiting: self._on_waiting,
+            **({} if self.group is None else self.group.handlers),
+        }
+        """What is done with each type of report of the network thread."""
         self._is_polling = False
         self.closing: Timer | None = None
         self._is_in_close = False
@@ -218,33 +230,23 @@ class ApplicationSide:
 
     def _on_event(self, event: ToApplication) -> None:
         self.data.settle()  # what the event means may depend on the positions
-        match event:
-            case Fetched(chunk):
-                self._learn_end(chunk)
-                self.data.add_chunk(chunk)
-            case PartitionFailed():
-                self.data.add_failure(event)
-            case Truncated():
-                self.data.truncated(event)
-            case GiveBack(topic_partition, epoch):
-                self.data.give_back(topic_partition, epoch)
-            case PositionResolved():
-                self.subscription.resolved(*event)
-                state = self.subscription.current(event.topic_partition, event.epoch)
-                if state is not None:
-                    state.waiting = None
-            case LookupNews():
-                self.lookups.on_news(event)
-            case NoCommittedOffset(topic_partition, epoch):
-                self.subscription.nothing_committed(topic_partition, epoch)
-            case Waiting(topic_partition, epoch, text, kind, node_id, cause, at_ms):
-                state = self.subscription.current(topic_partition, epoch)
-                if state is not None:
-                    reason = WaitReason(kind, text, node_id, cause, at_ms)
-                    state.waiting = reason.after(state.waiting) if text else None
-            case _:
-                assert self.group is not None
-                self.group.on_event(event)
+        self._handlers[type(event)](event)
+
+    def _on_fetched(self, event: Fetched) -> None:
+        self._learn_end(event.chunk)
+        self.data.add_chunk(event.chunk)
+
+    def _on_position(self, event: PositionResolved) -> None:
+        self.subscription.resolved(*event)
+        state = self.subscription.current(event.topic_partition, event.epoch)
+        if state is not None:
+            state.waiting = None
+
+    def _on_waiting(self, event: Waiting) -> None:
+        state = self.subscription.current(event.topic_partition, event.epoch)
+        if state is not None:
+            reason = WaitReason(event.kind, event.reason, event.node_id, event.cause, event.at_ms)
+            state.waiting = reason.after(state.waiting) if event.reason else None
 
     # --- the end ----------------------------------------------------------------------------------------------------
 

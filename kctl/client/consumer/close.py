@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from kctl.client.clock import Timer
 from kctl.client.cluster_client import ClusterClient
-from kctl.client.consumer.group_desk import GroupDesk
+from kctl.client.consumer.group.coordinator_client import GroupCoordinatorClient
 from kctl.client.consumer.group_side import GroupSide
 from kctl.client.consumer.mailbox import CloseReport, ConsumerMailbox
 from kctl.client.errors import CloseTimeout
@@ -91,7 +91,9 @@ class GroupClose:
     Source: KIP-102. Each step has request.timeout.ms at most, so that a close without a limit ends as well.
     """
 
-    def __init__(self, group: GroupDesk, request: CloseRequest, request_timeout_ms: int, now_ms: int) -> None:
+    def __init__(
+        self, group: GroupCoordinatorClient, request: CloseRequest, request_timeout_ms: int, now_ms: int
+    ) -> None:
         self.report: CloseReport | None = None
         self._group = group
         self._request = request

@@ -17,9 +17,9 @@ from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.application_side import ApplicationSide
 from kctl.client.consumer.chunk import MAX_OFFSET, FetchedChunk
 from kctl.client.consumer.close import DEFAULT_CLOSE_TIMEOUT_MS, CloseResult, OnClose
-from kctl.client.consumer.delivery import PollResult
 from kctl.client.consumer.events import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kctl.client.consumer.fetch.manager import PREFETCH_BYTES
+from kctl.client.consumer.fetched_data import PollResult
 from kctl.client.consumer.group_events import NO_IDS, GroupMetadata, Subscribe
 from kctl.client.consumer.group_side import GroupSide, OnCommit, checked_offsets
 from kctl.client.consumer.lookups import OffsetLookup

@@ -6,12 +6,11 @@ polls nothing is taken from it. Shown by tests/sim/groups.
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kctl.client.clock import FOREVER_MS, Clock, Timer
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig
-from kctl.client.consumer.events import ToApplication
 from kctl.client.consumer.fetched_data import FetchedData
 from kctl.client.consumer.group_events import (
     NO_IDS,
@@ -320,25 +319,38 @@ class GroupSide:
 
     # --- what the network says --------------------------------------------------------------------------------------
 
-    def on_event(self, event: ToApplication) -> None:
-        match event:
-            case AssignmentChanged():
-                self._on_change(event)
-            case GroupFailed(error):
-                self._failure = error if self.subscribed is not None else None
-            case GroupWaiting(text, kind, cause, at_ms):
-                self.waiting = WaitReason(kind, text, None, cause, at_ms).after(self.waiting) if text else None
-            case MemberChanged(metadata):
-                self.metadata = metadata
-            case SessionConfirmed(until_ms):
-                self._session_until_ms = until_ms
-            case CommitDone(commit_id, error):
-                if commit_id == self._auto_commit_id:
-                    self._auto_commit_id = None
-                commit = self._open.get(commit_id)
-                if commit is not None:  # an interrupt may have come before it was noted, or after this
-                    self._ended[commit_id] = (commit, error)
-                    del self._open[commit_id]
+    @property
+    def handlers(self) -> dict[type, Callable[[Any], None]]:
+        """What is done with each type of report of the network thread."""
+        return {
+            AssignmentChanged: self._on_change,
+            GroupFailed: self._on_failed,
+            GroupWaiting: self._on_waiting,
+            MemberChanged: self._on_member,
+            SessionConfirmed: self._on_session,
+            CommitDone: self._on_commit_done,
+        }
+
+    def _on_failed(self, event: GroupFailed) -> None:
+        self._failure = event.error if self.subscribed is not None else None
+
+    def _on_waiting(self, event: GroupWaiting) -> None:
+        reason = WaitReason(event.kind, event.reason, None, event.cause, event.at_ms)
+        self.waiting = reason.after(self.waiting) if event.reason else None
+
+    def _on_member(self, event: MemberChanged) -> None:
+        self.metadata = event.metadata
+
+    def _on_session(self, event: SessionConfirmed) -> None:
+        self._session_until_ms = event.until_ms
+
+    def _on_commit_done(self, event: CommitDone) -> None:
+        if event.commit_id == self._auto_commit_id:
+            self._auto_commit_id = None
+        commit = self._open.get(event.commit_id)
+        if commit is not None:  # an interrupt may have come before it was noted, or after this
+            self._ended[event.commit_id] = (commit, event.error)
+            del self._open[event.commit_id]
 
     def _on_change(self, change: AssignmentChanged) -> None:
         """Keep the change for the next poll; one of a subscription that is over has nothing left to change.

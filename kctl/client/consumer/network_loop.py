@@ -4,9 +4,9 @@ The application never touches anything in here. Shown by tests/unit/consumer and
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import TopicPartition
@@ -22,7 +22,6 @@ from kctl.client.consumer.events import (
     Consumed,
     Forget,
     NetworkFailed,
-    PartitionToNetwork,
     Pause,
     PositionMoved,
     Query,
@@ -33,7 +32,7 @@ from kctl.client.consumer.events import (
     TryAgain,
     Waiting,
 )
-from kctl.client.consumer.group_desk import GroupDesk
+from kctl.client.consumer.group.coordinator_client import GroupCoordinatorClient
 from kctl.client.consumer.group_events import AskCommitted, CommitSync, GroupWaiting
 from kctl.client.consumer.mailbox import CloseReport, ConsumerMailbox
 from kctl.client.consumer.managers import CallManager, FetchManager, OffsetsManager, RequestManager, TopicsManager
@@ -81,10 +80,34 @@ class NetworkLoop(ClientLoop[ToNetwork]):
         self._fetch = FetchManager(config, leaders, chance, self._report, prefetch_bytes)
         self._telemetry = TelemetryManager(config, client, chance, self._report)
         self._managers: tuple[RequestManager, ...] = (self._topics, self._offsets, self._fetch, self._telemetry)
-        self._group: GroupDesk | None = None
+        self._handlers: dict[type, Callable[[Any], None]] = {
+            Consumed: lambda event: self._fetch.consumed(*event),
+            StartFetch: self._start_fetch,
+            ResolvePosition: self._resolve,
+            Forget: self._forget,
+            Pause: lambda event: self._fetch.set_paused(*event),
+            PositionMoved: self._report_moved,
+            AskOffsets: self._offsets.ask,
+            AbandonCall: lambda event: self._offsets.abandon(event.call_id),
+            TryAgain: self._try_again,
+        }
+        """What is done with each type of event."""
+        self._questions: dict[type, tuple[CallManager, Callable[[Any], None]]] = {
+            AskTopics: (self._topics, self._topics.ask),
+            AskOffsets: (self._offsets, self._offsets.ask),
+            AskClientInstanceId: (self._telemetry, self._telemetry.ask),
+        }
+        """Which manager answers each type of question, and how it is asked."""
+        self._group: GroupCoordinatorClient | None = None
         if config.group_id is not None:
-            self._group = GroupDesk(config, config.group_id, client, chance, entropy, self._report, self._reset)
-            self._managers += self._group.managers
+            group = GroupCoordinatorClient(config, config.group_id, client, chance, entropy, self._report, self._reset)
+            self._group = group
+            self._managers += group.managers
+            self._handlers |= group.handlers
+            self._questions |= {
+                CommitSync: (group.commits, group.commits.commit),
+                AskCommitted: (group.committed, group.committed.ask),
+            }
         self._request_timeout_ms = config.request_timeout_ms
         self._auto_offset_reset = config.auto_offset_reset
         self._is_closing = False
@@ -140,50 +163,27 @@ class NetworkLoop(ClientLoop[ToNetwork]):
             self._topics.use([*self._fetch.topics, *self._offsets.topics, *group])
 
     def _handle(self, event: ToNetwork | Call | CallInterrupted) -> None:
-        match event:
-            case Consumed() | StartFetch() | ResolvePosition() | Forget() | Pause() | PositionMoved():
-                self._handle_partition(event)
-            case Query():
-                self._open_call(event)
-            case CallInterrupted(Query() as query):
-                self._close_call(query.question.call_id)
-            case AskOffsets():
-                self._offsets.ask(event)
-            case AbandonCall(call_id):
-                self._offsets.abandon(call_id)
-            case TryAgain():
-                self._fatal_error = None
-                self._client.network.clear_refusals()
-            case Call() | CallInterrupted():
-                raise AssertionError(f"no call of a consumer: {event}")
-            case _:
-                self._group_api.take(event)
+        if isinstance(event, Query):
+            self._open_call(event)
+        elif isinstance(event, CallInterrupted):
+            assert isinstance(event.call, Query)
+            self._close_call(event.call.question.call_id)
+        else:
+            self._handlers[type(event)](event)
 
-    def _handle_partition(self, event: PartitionToNetwork) -> None:
-        match event:
-            case Consumed():
-                self._fetch.consumed(*event)
-            case StartFetch():
-                self._forget_position(event.topic_partition)
-                self._fetch.start(event)
-            case ResolvePosition():
-                self._forget_position(event.topic_partition)
-                self._fetch.suspend(event.topic_partition)
-                self._resolve(event)
-            case Forget(topic_partition):
-                self._forget_position(topic_partition)
-                self._fetch.forget(topic_partition)
-            case Pause():
-                self._fetch.set_paused(*event)
-            case PositionMoved():
-                self._tell_moved(event)
+    def _start_fetch(self, event: StartFetch) -> None:
+        self._forget_position(event.topic_partition)
+        self._fetch.start(event)
 
-    @property
-    def _group_api(self) -> GroupDesk:
-        assert self._group is not None, "the application refuses these calls without a group.id"
-        return self._group
+    def _forget(self, event: Forget) -> None:
+        self._forget_position(event.topic_partition)
+        self._fetch.forget(event.topic_partition)
 
-    def _tell_moved(self, event: PositionMoved) -> None:
+    def _try_again(self, _event: TryAgain) -> None:
+        self._fatal_error = None
+        self._client.network.clear_refusals()
+
+    def _report_moved(self, event: PositionMoved) -> None:
         topic, partition = event.topic_partition
         now_ms = self._client.clock.now_ms()
         policy = self._auto_offset_reset
@@ -192,6 +192,8 @@ class NetworkLoop(ClientLoop[ToNetwork]):
         )
 
     def _resolve(self, event: ResolvePosition) -> None:
+        self._forget_position(event.topic_partition)
+        self._fetch.suspend(event.topic_partition)
         if self._group is not None and event.is_committed_first:
             self._group.committed.resolve(event)
         else:
@@ -211,25 +213,9 @@ class NetworkLoop(ClientLoop[ToNetwork]):
 
     def _open_call(self, query: Query) -> None:
         question = query.question
-        match question:
-            case AskTopics():
-                self._note_call(query, self._topics)
-                self._topics.ask(question)
-            case AskOffsets():
-                self._note_call(query, self._offsets)
-                self._offsets.ask(question)
-            case AskClientInstanceId():
-                self._note_call(query, self._telemetry)
-                self._telemetry.ask(question)
-            case CommitSync():
-                self._note_call(query, self._group_api.commits)
-                self._group_api.take(question)
-            case AskCommitted():
-                self._note_call(query, self._group_api.committed)
-                self._group_api.take(question)
-
-    def _note_call(self, query: Query, manager: CallManager) -> None:
-        self.open_calls[query.question.call_id] = OpenCall(query, manager, self._client.ledger_mark())
+        manager, ask = self._questions[type(question)]
+        self.open_calls[question.call_id] = OpenCall(query, manager, self._client.ledger_mark())
+        ask(question)
 
     def _close_call(self, call_id: int) -> Query | None:
         call = self.open_calls.pop(call_id, None)

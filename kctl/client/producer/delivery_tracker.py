@@ -19,7 +19,7 @@ from kctl.client.producer.metrics import ProducerCounters, TopicCounters
 from kctl.client.producer.record import UNKNOWN_OFFSET
 from kctl.client.producer.record_run import RecordRun
 
-logger = logging.getLogger("kctl.producer")
+logger = logging.getLogger("kctl.client.producer")
 
 
 class PartitionResult(NamedTuple):

@@ -35,7 +35,7 @@ from kctl.client.producer.transactions.states import Step
 from kctl.client.requests.group_offsets import OffsetAndMetadata
 from kctl.client.seams import Runtime
 
-logger = logging.getLogger("kctl.producer")
+logger = logging.getLogger("kctl.client.producer")
 
 STUCK_CALLBACK_MS = 5
 """A callback that takes longer than this holds up the loop: a close does not wait for it beyond its deadline."""

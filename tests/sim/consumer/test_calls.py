@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterator
 from datetime import timedelta
-from typing import Any
+from typing import Any, get_args
 from uuid import UUID
 
 import pytest
@@ -11,6 +11,7 @@ import pytest
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
+from kctl.client.consumer.events import CallDone, NetworkFailed, ToApplication
 from kctl.client.errors import ApiTimeout, IllegalStateError, UnsupportedVersionError
 from kctl.client.protocol.api.get_telemetry_subscriptions import (
     GetTelemetrySubscriptionsRequest,
@@ -254,5 +255,13 @@ def test_a_group_without_subscription_starts_by_the_reset_policy_where_nothing_i
         with scene.consumer(group_id=GROUP) as consumer:
             consumer.assign([T0])
             assert len(consumer.poll(2)) == 4
+
+    scene.run(body)
+
+
+def test_every_type_of_report_has_one_handler_on_the_application_thread(scene: GroupScene) -> None:
+    def body() -> None:
+        with scene.consumer(group_id=GROUP) as consumer:
+            assert set(consumer._side._handlers) == set(get_args(ToApplication)) - {CallDone, NetworkFailed}
 
     scene.run(body)

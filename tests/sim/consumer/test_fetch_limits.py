@@ -6,7 +6,7 @@ import pytest
 
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
-from kctl.client.consumer.delivery import Delivery
+from kctl.client.consumer.fetched_data import Delivery
 from kctl.sandbox.settings import ClusterSettings
 from tests.sim.consumer.scene import Scene, drain
 from tests.sim.virtual import Hub

@@ -1,7 +1,10 @@
+from typing import get_args
+
 import pytest
 
 from kctl.client.clock import Timer
 from kctl.client.consumer.events import (
+    AskOffsets,
     AskTopics,
     Forget,
     NetworkFailed,
@@ -14,6 +17,7 @@ from kctl.client.consumer.events import (
     ToNetwork,
     TryAgain,
 )
+from kctl.client.consumer.group_events import GroupToNetwork
 from kctl.client.consumer.mailbox import CloseReport, ConsumerMailbox
 from kctl.client.consumer.network_loop import NetworkLoop
 from kctl.client.errors import ApiTimeout, AuthenticationError, IllegalStateError
@@ -33,13 +37,13 @@ class Flag:
 
 
 class Scenario:
-    def __init__(self) -> None:
+    def __init__(self, **properties: object) -> None:
         self.client = FakeClient(topic("t", [1]))
         self.flag = Flag()
         self.mailbox = ConsumerMailbox(self.client.clock, NoDriver(self.client.clock), lambda: None, lambda _: None)
         self.mailbox.waiter = self.flag
         self.loop = NetworkLoop(
-            config(), self.client.as_client(), self.mailbox, chance(), Ones(), prefetch_bytes=1 << 20
+            config(**properties), self.client.as_client(), self.mailbox, chance(), Ones(), prefetch_bytes=1 << 20
         )
 
     def query(self, question: Question, timeout_ms: int = 1000) -> Query:
@@ -168,3 +172,11 @@ def test_fault_of_the_loop_itself_closes_the_client_and_answers_every_call(monke
     assert scenario.mailbox.failure is raised.value
     assert isinstance(taken.error, IllegalStateError)
     assert scenario.flag.raised > 0
+
+
+def test_every_type_of_event_and_question_has_one_handler() -> None:
+    loop = Scenario(group_id="g").loop
+    assert set(loop._handlers) == set(get_args(ToNetwork)) - set(get_args(Question)) | {AskOffsets}
+    assert set(loop._questions) == set(get_args(Question))
+    without_group = Scenario().loop
+    assert set(loop._handlers) - set(without_group._handlers) == set(get_args(GroupToNetwork)) - set(get_args(Question))
