@@ -29,8 +29,7 @@ from kctl.client.producer.record import MEMORY_OVERHEAD_BYTES, Headers, Producer
 from kctl.client.producer.record_router import is_usable
 from kctl.client.producer.record_run import GivenColumns, RecordRun, RowLimits
 from kctl.client.producer.sender import Sender
-from kctl.client.producer.transactions.calls import GroupMember
-from kctl.client.producer.transactions.desk import TransactionDesk
+from kctl.client.producer.transactions.calls import GroupMember, TransactionClient
 from kctl.client.producer.transactions.states import Step
 from kctl.client.requests.group_offsets import OffsetAndMetadata
 from kctl.client.seams import Runtime
@@ -74,7 +73,9 @@ class Producer:
         self._counters = ProducerCounters()
         self._sender = Sender(self.config, runtime, self._client, self._mailbox, self._memory, self._counters)
         self._transactions = self._sender.transactions
-        self._desk = TransactionDesk(self.config.transactional_id, self._clock, self._driver, self._mailbox)
+        self._transaction_client = TransactionClient(
+            self.config.transactional_id, self._clock, self._driver, self._mailbox
+        )
         self._max_record_bytes = min(self.config.max_request_size, self.config.buffer_memory)
         self._is_closing = False
         self._task = runtime.driver.spawn(self._sender.run, "producer")
@@ -396,7 +397,7 @@ class Producer:
         timeout_ms = to_timeout_ms(timeout, self.config.max_block_ms)
         if self._is_closing:
             raise self._mailbox.closed_error()
-        return self._desk.ask(step, timeout_ms, offsets, member)
+        return self._transaction_client.ask(step, timeout_ms, offsets, member)
 
     # --- the end ------------------------------------------------------------------------------------------------------
 

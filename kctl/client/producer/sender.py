@@ -69,10 +69,10 @@ class Sender(ClientLoop[Posted]):
         identity: Identity | None = None
         self.transactions: Transactions | None = None
         if config.transactional_id is not None:
-            from kctl.client.producer.transactions.identity import TransactionalIdentity
+            from kctl.client.producer.transactions import transactions
 
-            identity = TransactionalIdentity(config, client, runtime.chance, self)
-            self.transactions = identity.transactions
+            self.transactions = transactions.Transactions(config, client, runtime.chance, self)
+            identity = self.transactions.identity
             self._deliveries.on_failure = self.transactions.record_failed
         elif config.enable_idempotence:
             identity = ProducerIdentity(client, backoff, config.request_timeout_ms)

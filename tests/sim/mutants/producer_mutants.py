@@ -155,8 +155,8 @@ PRODUCER_MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a commit does not wait for its records",
         _TRANSACTIONS,
-        "                if not self._has_work:\n                    self._end(committed=True)",
-        "                if not self._exchange.api:\n                    self._end(committed=True)",
+        "                if not self._has_work:\n                    self._send_end(committed=True)",
+        "                if not self._exchange.api:\n                    self._send_end(committed=True)",
     ),
     Mutant(
         "a transaction goes on without a lost record",
@@ -167,7 +167,7 @@ PRODUCER_MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "an abort of the older protocol does not wait for what is on its way",
         _TRANSACTIONS,
-        "if not self.is_v2 and (self._records.outstanding or self._offsets.is_in_flight):",
+        "if not self.identity.is_v2 and (self._records.outstanding or self._offsets.is_in_flight):",
         "if False:",
     ),
 )

@@ -1,18 +1,24 @@
-"""What an application thread asks of the loop about transactions, and what it needs to know of a group's member.
+"""Calls about transactions: the application's side, and the one call whose work is under way on the network loop.
 
-Values only. Shown by tests/unit/producer/transactions.
+A call that timed out or was interrupted can be made again and continues with the same work; until then other calls are
+refused, because the result of the first would be lost.
+Shown by tests/unit/producer/transactions and tests/sim/producer/test_interrupts.py, test_transactions*.py.
+
+Source: KIP-654 and Java's TransactionManager, which has the same rule for init, commit and abort.
 """
 
-from collections.abc import Mapping
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, Protocol
 
-from kctl.client.clock import Timer
+from kctl.client.clock import FOREVER_MS, Clock, Timer
 from kctl.client.cluster import TopicPartition
-from kctl.client.errors import MaxBlockTimeout
+from kctl.client.cluster_client import ClusterClient, LedgerMark
+from kctl.client.errors import IllegalStateError, KafkaError, MaxBlockTimeout
 from kctl.client.loop.mailbox import Call
-from kctl.client.producer.transactions.states import Step
+from kctl.client.producer.mailbox import ProducerMailbox
+from kctl.client.producer.transactions.states import State, Step
 from kctl.client.requests.group_offsets import OffsetAndMetadata
-from kctl.client.seams import Waiter
+from kctl.client.seams import Driver, Waiter
 
 Offsets = Mapping[TopicPartition, OffsetAndMetadata]
 
@@ -53,3 +59,167 @@ class TransactionCall(Call):
     def is_like(self, other: "TransactionCall") -> bool:
         """Whether this is the same call made again."""
         return self.step is other.step and self.offsets == other.offsets and self.member == other.member
+
+
+class EndedCall(NamedTuple):
+    """How the last operation ended, and the calls to which that was reported."""
+
+    operation: TransactionCall
+    error: KafkaError | None
+    callers: list[TransactionCall]
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether every caller had timed out before, or was interrupted before it had the result."""
+        return not any(call.is_collected for call in self.callers)
+
+
+class PendingCalls:
+    """What is under way for callers. Attributes: `operation`: the call whose work it is, or None."""
+
+    def __init__(self, client: ClusterClient) -> None:
+        self.operation: TransactionCall | None = None
+        self._client = client
+        self._callers: list[tuple[TransactionCall, LedgerMark]] = []
+        self._ended: EndedCall | None = None
+
+    def admits(self, call: TransactionCall, state: State) -> bool:
+        """Return whether a call may start something new; otherwise it waits with the others, or is answered here."""
+        operation = self.operation
+        if operation is not None:
+            if call.is_like(operation):
+                self._callers.append((call, self._client.ledger_mark()))
+                return False
+            if _gives_up(operation, call):
+                return True
+            call.finish(_under_way(operation) if self._callers else _must_be_repeated(operation))
+            return False
+        if self._ended is not None and self._ended.is_lost:
+            ended, error, _ = self._ended
+            if call.is_like(ended):
+                self._ended = EndedCall(ended, error, [call])
+                call.finish(error)
+                return False
+            is_harmless = ended.step is Step.BEGIN or state is State.ABORTABLE_ERROR
+            if not is_harmless and not _gives_up(ended, call):
+                call.finish(_must_be_repeated(ended))
+                return False
+        return True
+
+    def answer(self, call: TransactionCall) -> None:
+        """Answer a call that needed no work."""
+        self._ended = EndedCall(call, None, [call])
+        call.finish()
+
+    def abandon(self, call: TransactionCall) -> None:
+        """Forget a caller that was interrupted."""
+        self._callers = [entry for entry in self._callers if entry[0] is not call]
+
+    def begin(self, call: TransactionCall) -> None:
+        """Note that the work of a call begins."""
+        self._ended = None
+        self.operation = call
+        self._callers = [(call, self._client.ledger_mark())]
+
+    def finish(self, error: KafkaError | None = None) -> None:
+        """End the work and report the result to its callers; without any, to the same call made again."""
+        operation, self.operation = self.operation, None
+        if operation is not None:
+            self._ended = EndedCall(operation, error, [call for call, _ in self._callers])
+        self.fail(error)
+
+    def fail(self, error: KafkaError | None) -> None:
+        """End the waits; the work goes on if there is any."""
+        callers, self._callers = self._callers, []
+        for call, _ in callers:
+            call.finish(error)
+
+    def forget(self) -> None:
+        """Forget how the last one ended: it does not matter any more."""
+        self._ended = None
+
+    @property
+    def has_callers(self) -> bool:
+        return bool(self._callers)
+
+    def next_deadline_ms(self) -> int:
+        return min((call.timer.deadline_at_ms for call, _ in self._callers), default=FOREVER_MS)
+
+    def expire(
+        self, now_ms: int, waiting_for: Callable[[Step], str], cause: Callable[[Step], KafkaError | None]
+    ) -> None:
+        """End the waits whose deadline has passed, each saying what the work waits for."""
+        for entry in [entry for entry in self._callers if entry[0].timer.deadline_at_ms <= now_ms]:
+            self._callers.remove(entry)
+            call, mark = entry
+            account = self._client.account_since(mark)
+            call.finish(call.timed_out(waiting_for(call.step), cause(call.step), account))
+
+
+def _gives_up(earlier: TransactionCall, call: TransactionCall) -> bool:
+    """Whether a call makes the one before it pointless: offsets of a transaction that is aborted."""
+    return earlier.step is Step.OFFSETS and call.step is Step.ABORT
+
+
+def _under_way(call: TransactionCall) -> IllegalStateError:
+    return IllegalStateError(f"{call.step.value}() is under way in another thread")
+
+
+def _must_be_repeated(call: TransactionCall) -> IllegalStateError:
+    others = " or abort_transaction()" if call.step is Step.OFFSETS else ""
+    call_again = f"make the same call again{others}, or close()"
+    text = f"{call.step.value}() timed out or was interrupted, and its result is not known: {call_again}"
+    return IllegalStateError(text)
+
+
+class TransactionClient:
+    """Hands calls to the network loop and waits for their end; runs on application threads."""
+
+    def __init__(self, transactional_id: str | None, clock: Clock, driver: Driver, mailbox: ProducerMailbox) -> None:
+        self._transactional_id = transactional_id
+        self._clock = clock
+        self._driver = driver
+        self._mailbox = mailbox
+
+    def ask(
+        self,
+        step: Step,
+        timeout_ms: int,
+        offsets: Mapping[TopicPartition, int | OffsetAndMetadata] | None = None,
+        member: GroupMember | None = None,
+    ) -> TransactionCall:
+        """Make a call, wait for its end and return it; raises its error.
+
+        Raises:
+            IllegalStateError: without transactional.id, or in a callback, where the wait would hold up its own end.
+            ValueError: offsets or a member that cannot be.
+        """
+        if self._transactional_id is None:
+            raise IllegalStateError(f"{step.value}() needs transactional.id, which is not set")
+        if self._mailbox.is_on_loop():
+            raise IllegalStateError(f"a callback must not call {step.value}(): the wait would hold up its own end")
+        checked = _checked_offsets(offsets or {})
+        if member is not None:
+            _check_member(member)
+        timer = Timer(self._clock, timeout_ms)
+        call = TransactionCall(step, timer, self._driver.waiter(), checked, member)
+        self._mailbox.ask(call)
+        return call
+
+
+def _checked_offsets(offsets: Mapping[TopicPartition, int | OffsetAndMetadata]) -> Offsets:
+    checked: dict[TopicPartition, OffsetAndMetadata] = {}
+    for tp, given in offsets.items():
+        committed = given if isinstance(given, OffsetAndMetadata) else OffsetAndMetadata(given)
+        if isinstance(committed.offset, bool) or not isinstance(committed.offset, int) or committed.offset < 0:
+            raise ValueError(f"{tp[0]}-{tp[1]}: an offset is a number from 0 on, not {committed.offset!r}")
+        checked[TopicPartition(*tp)] = committed
+    return checked
+
+
+def _check_member(member: GroupMember) -> None:
+    """Source: Java's throwIfInvalidGroupMetadata."""
+    if not member.group_id:
+        raise ValueError("group_metadata: group_id is empty")
+    if member.generation > 0 and not member.member_id:
+        raise ValueError(f"group_metadata: generation {member.generation} needs a member_id")

@@ -1,39 +1,95 @@
-"""TransactionalIdentity: the producer id of a transaction, as whoever sends batches asks for it.
+"""TransactionalIdentity: the producer id and epoch of a transactional.id, and whether batches may be sent under them.
 
+Owns when a new epoch is needed and which protocol of transactions the cluster has. Owned by the network loop.
 Shown by tests/unit/producer/transactions/test_transactions.py.
+
+Source: KIP-98, KIP-360, KIP-890.
 """
 
-from random import Random
+from collections.abc import Callable
 
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import TopicPartition
-from kctl.client.cluster_client import ClusterClient
-from kctl.client.config import ProducerConfig
 from kctl.client.errors import KafkaError
-from kctl.client.producer.partition_queue import PartitionSequence
-from kctl.client.producer.transactions.transactions import Records, Transactions
+from kctl.client.producer.partition_queue import NO_PRODUCER_ID, PartitionSequence
+from kctl.client.producer.transactions.contents import Contents
+from kctl.client.producer.transactions.exchange import Exchange
+from kctl.client.producer.transactions.requests import PRODUCE_V1_VERSION, Identity
+
+_FEATURE = "transaction.version"
+NOBODY = Identity(NO_PRODUCER_ID, -1)
 
 
 class TransactionalIdentity:
-    """Who the producer is while it has transactions; `transactions` does the work, in its own turn."""
+    """Who the producer is while it has transactions.
 
-    def __init__(self, config: ProducerConfig, client: ClusterClient, chance: Random, records: Records) -> None:
-        self.transactional_id: str | None = config.transactional_id
+    Args: may_send: returns whether a transaction is open to which records may be sent.
+    Attributes:
+        current: the producer id and epoch.
+        needs_epoch: the next transaction must wait for a new epoch.
+        is_v2: whether the cluster has transaction.version 2: brokers add partitions by themselves, and each end
+            brings a new epoch. Learnt from the coordinator when a transaction begins.
+    """
+
+    def __init__(self, name: str, contents: Contents, exchange: Exchange, may_send: Callable[[], bool]) -> None:
+        self.transactional_id: str | None = name
         self.error: KafkaError | None = None
-        self.transactions = Transactions(config, client, chance, records)
+        self.current = NOBODY
+        self.needs_epoch = False
+        self.is_v2 = False
+        self._needs_epoch_after_end = False
+        self._contents = contents
+        self._exchange = exchange
+        self._may_send = may_send
 
     @property
     def last_error(self) -> KafkaError | None:
-        return self.transactions.last_error
+        """What went wrong last on the way to a producer id or into the transaction."""
+        return self._exchange.last_error or self._exchange.link.error
 
     @property
     def produce_max_version(self) -> int | None:
-        return self.transactions.produce_max_version
+        """The newest version of Produce that this transaction may use."""
+        return None if self.is_v2 else PRODUCE_V1_VERSION
 
     def assign_producer_id(self, topic_partition: TopicPartition, sequence: PartitionSequence) -> bool:
-        """Give the partition the producer id, if it is part of the transaction."""
-        return self.transactions.assign_producer_id(topic_partition, sequence)
+        """Return whether batches of the partition may be sent now, under the producer id that `sequence` then has."""
+        if not self._may_send() or self.needs_epoch:
+            return False
+        if self.is_v2:
+            self._contents.start()
+        elif not self._contents.has(topic_partition):
+            return False
+        if (sequence.producer_id, sequence.epoch) != self.current:
+            sequence.adopt(*self.current)
+        return True
 
     def run(self, now_ms: int) -> int:  # noqa: ARG002 (it has its own turn)
-        """Do nothing: `Transactions.run` asks for the id."""
+        """Do nothing: `Transactions.run` requests the id."""
         return FOREVER_MS
+
+    def learn_version(self) -> None:
+        """Take the version of transactions from the coordinator, if it is known."""
+        level = self._exchange.link.feature(_FEATURE)
+        if level is not None:
+            self.is_v2 = level >= 2
+
+    def adopt(self, producer_id: int, epoch: int) -> None:
+        """Take the id and epoch that the coordinator has given."""
+        self.current = Identity(producer_id, epoch)
+        self.needs_epoch = False
+
+    def adopt_after_end(self, producer_id: int, epoch: int) -> None:
+        """Take the epoch that came with the end of a transaction, if one did."""
+        if producer_id != NO_PRODUCER_ID:
+            self.current = Identity(producer_id, epoch)
+            self._needs_epoch_after_end = False
+
+    def need_epoch_after_end(self) -> None:
+        """Begin a new epoch after this transaction, unless its end brings one."""
+        self._needs_epoch_after_end = not self.is_v2
+
+    def ended(self) -> None:
+        """Note that the transaction has ended."""
+        self.needs_epoch = self.needs_epoch or self._needs_epoch_after_end
+        self._needs_epoch_after_end = False

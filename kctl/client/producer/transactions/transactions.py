@@ -10,9 +10,8 @@ commit or abort the wrong one; Java asks for a new epoch after errors alone.
 """
 
 from random import Random
-from typing import Literal, Protocol
+from typing import Protocol
 
-from kctl.client.cluster import TopicPartition
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ProducerConfig
 from kctl.client.errors import (
@@ -23,33 +22,24 @@ from kctl.client.errors import (
     TransactionAbortedError,
 )
 from kctl.client.producer.future import Outcome
-from kctl.client.producer.partition_queue import NO_PRODUCER_ID, PartitionSequence
-from kctl.client.producer.transactions.calls import TransactionCall
+from kctl.client.producer.transactions.calls import PendingCalls, TransactionCall
 from kctl.client.producer.transactions.contents import Contents
 from kctl.client.producer.transactions.exchange import Asked, Exchange
+from kctl.client.producer.transactions.identity import NOBODY, TransactionalIdentity
 from kctl.client.producer.transactions.offsets import OffsetsInTransaction
-from kctl.client.producer.transactions.pending_calls import PendingCalls
 from kctl.client.producer.transactions.requests import (
     END_V1_VERSION,
-    PRODUCE_V1_VERSION,
     Identity,
     as_told,
     is_fatal_for_records,
 )
-from kctl.client.producer.transactions.states import State, Step, after, refusal
+from kctl.client.producer.transactions.states import End, State, Step, TransactionEnd, after, refusal
 from kctl.client.protocol.api.end_txn import EndTxnRequest, EndTxnResponse
 from kctl.client.protocol.api.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from kctl.client.protocol.schema import Response
 from kctl.client.requests.coordinator import Coordinator
 from kctl.client.requests.find_coordinator import KeyType
 from kctl.client.requests.retry import TXN_FIND_COORDINATOR, Decision, retry_backoff
-
-FEATURE = "transaction.version"
-NOBODY = Identity(NO_PRODUCER_ID, -1)
-_OPEN = frozenset({State.IN_TRANSACTION, State.COMMITTING, State.ABORTING, State.ABORTABLE_ERROR})
-
-End = Literal["committed", "aborted", "unknown", "open"]
-"""How a close found or left a transaction; unknown: its commit was not answered; open: the broker aborts it in time."""
 
 
 class Records(Protocol):
@@ -80,8 +70,7 @@ class Transactions:
         name: the transactional.id.
         state: where it stands; read by application threads.
         cause: what made the transaction abortable, or the producer useless.
-        is_v2: whether the cluster has transaction.version 2: brokers add partitions by themselves, and each end
-            brings a new epoch. Learnt from the coordinator when a transaction begins.
+        identity: the producer id and epoch, for those who send batches.
     """
 
     def __init__(self, config: ProducerConfig, client: ClusterClient, chance: Random, records: Records) -> None:
@@ -89,7 +78,6 @@ class Transactions:
         self.name = config.transactional_id
         self.state = State.UNINITIALIZED
         self.cause: KafkaError | None = None
-        self.is_v2 = False
         self._client = client
         self._timeout_ms = config.transaction_timeout_ms
         self._records = records
@@ -101,18 +89,19 @@ class Transactions:
         self._offsets = OffsetsInTransaction(
             config, client, chance, self._calls.finish, self._on_failed, self._on_unanswered
         )
-        self._identity = NOBODY
-        self._needs_epoch = False
-        """The next transaction must wait for a new epoch."""
-        self._needs_epoch_after = False
-        """The same, once the present transaction has ended."""
         self._contents = Contents(self.name, client.clock)
-        self._is_end_sent = False
-        self._is_commit_in_doubt = False
-        """A commit of the present transaction was sent, and no answer told what became of it."""
-        self._last_end: End = "aborted"
-        self._is_closing = False
-        self._was_open_at_close = False
+        self._end = TransactionEnd()
+        self.identity = TransactionalIdentity(self.name, self._contents, self._exchange, self._may_send)
+
+    def _may_send(self) -> bool:
+        return self.state in (State.IN_TRANSACTION, State.COMMITTING)
+
+    def _apply(self, step: Step) -> bool:
+        """Go to the state that a step leads to; return whether it leads anywhere."""
+        next_state = after(self.state, step)
+        if next_state is not None:
+            self.state = next_state
+        return next_state is not None
 
     def take(self, call: TransactionCall) -> None:
         """Do what a call asks, or say why not."""
@@ -127,15 +116,14 @@ class Transactions:
         self._start(call)
 
     def _start(self, call: TransactionCall) -> None:
-        next_state = after(self.state, call.step)
-        if next_state is None:
+        if after(self.state, call.step) is None:
             is_failed = self.state is State.ABORTABLE_ERROR and call.step is not Step.INIT
             call.finish(self._present_error() if is_failed else IllegalStateError(refusal(self.state, call.step)))
             return
         self._calls.forget()
         if call.step is Step.BEGIN:
             self._begin()
-            self.state = next_state
+            self._apply(call.step)
             self._calls.answer(call)
         elif call.step is Step.OFFSETS and not call.offsets:
             call.finish()
@@ -143,26 +131,30 @@ class Transactions:
             if call.step is Step.OFFSETS:
                 assert call.member is not None
                 self._offsets.start(call.offsets, call.member)
-            self._is_end_sent = False
-            self.state = next_state
+            self._end.is_sent = False
+            self._apply(call.step)
             self._calls.begin(call)
             self._client.network.clear_refusals()
 
     def _begin(self) -> None:
-        self._learn_version()
+        self.identity.learn_version()
         self.cause = None
         self._contents.clear()
         self._offsets.begin()
 
     def _cause_of_wait(self, step: Step) -> KafkaError | None:
         of_offsets = self._offsets.last_error if step is Step.OFFSETS else None
-        return of_offsets or self.last_error or self._client.last_error()
+        return of_offsets or self.identity.last_error or self._client.last_error()
 
     def _waiting_for(self, step: Step, now_ms: int) -> str:
         """Return what a call waits for."""
         if step in (Step.COMMIT, Step.ABORT):
             return self._waiting_for_end(now_ms)
-        if step is Step.OFFSETS and not self._exchange.api and (self.is_v2 or self._offsets.group_to_add() is None):
+        if (
+            step is Step.OFFSETS
+            and not self._exchange.api
+            and (self.identity.is_v2 or self._offsets.group_to_add() is None)
+        ):
             return self._offsets.waiting_for
         if self._exchange.api:
             return f"waiting for the {self._exchange.api} answer of the transaction coordinator of {self.name}"
@@ -172,14 +164,14 @@ class Transactions:
         if self._records.outstanding:
             count = self._records.outstanding
             doing = f"{count} record{'' if count == 1 else 's'} of the transaction waited for an acknowledgement"
-        elif self._is_end_sent:
+        elif self._end.is_sent:
             doing = "EndTxn unanswered"
         else:
             doing = self._link.waiting_for
         if self._contents.started_at_ms is None:
             return doing
         left_s = max(0, -(-(self._contents.started_at_ms + self._timeout_ms - now_ms) // 1000))
-        unless = " unless it is committed" if self._is_end_sent and self.state is State.COMMITTING else ""
+        unless = " unless it is committed" if self._end.is_sent and self.state is State.COMMITTING else ""
         return f"{doing}; broker will abort in {left_s} s{unless}"
 
     def check_send(self) -> None:
@@ -198,37 +190,13 @@ class Transactions:
         state = self.state
         if state is State.IN_TRANSACTION:
             return None
-        if self._is_closing and (state is State.COMMITTING or (state is State.READY and self._last_end == "committed")):
-            return IllegalStateError("the producer was closed, and its transaction committed before the record came")
-        if self._is_closing:
-            return TransactionAbortedError("the producer was closed and its transaction aborted before the record came")
+        if self._end.is_closing:
+            return self._end.refusal_at_close(state)
         if state in (State.ABORTABLE_ERROR, State.FATAL_ERROR):
             return self._present_error()
         return IllegalStateError(
             f"a record needs an open transaction: begin_transaction() comes first (this producer is {state.value})"
         )
-
-    def assign_producer_id(self, topic_partition: TopicPartition, sequence: PartitionSequence) -> bool:
-        """Return whether batches of the partition may be sent now, under the producer id that `sequence` then has."""
-        if self.state not in (State.IN_TRANSACTION, State.COMMITTING) or self._needs_epoch:
-            return False
-        if self.is_v2:
-            self._contents.start()
-        elif not self._contents.has(topic_partition):
-            return False
-        if (sequence.producer_id, sequence.epoch) != self._identity:
-            sequence.adopt(*self._identity)
-        return True
-
-    @property
-    def produce_max_version(self) -> int | None:
-        """The newest version of Produce that this transaction may use."""
-        return None if self.is_v2 else PRODUCE_V1_VERSION
-
-    @property
-    def last_error(self) -> KafkaError | None:
-        """What went wrong last on the way to a producer id or into the transaction."""
-        return self._exchange.last_error or self._link.error
 
     @property
     def is_hurried(self) -> bool:
@@ -241,8 +209,8 @@ class Transactions:
 
     def record_failed(self, outcome: Outcome) -> None:
         """Note that records of the transaction are not delivered: it can only be aborted."""
-        if outcome.is_unknown and not self.is_v2:
-            self._needs_epoch_after = True
+        if outcome.is_unknown:
+            self.identity.need_epoch_after_end()
         if outcome.error is not None:
             self.record_lost(outcome.error)
 
@@ -258,18 +226,15 @@ class Transactions:
 
     def begin_close(self) -> None:
         """Abort what is open; what is being committed or aborted goes on."""
-        if self._is_closing:
-            return
-        self._is_closing = True
-        self._was_open_at_close = self.state in _OPEN
-        self._abort_for_close()
+        if not self._end.is_closing:
+            self._end.begin_close(self.state)
+            self._abort_for_close()
 
     def _abort_for_close(self) -> None:
-        if self.state in (State.IN_TRANSACTION, State.ABORTABLE_ERROR):
+        if self._apply(Step.CLOSE):
             self._offsets.cancel()
             self._calls.finish(IllegalStateError("the producer is closed"))
-            self._is_end_sent = False
-            self.state = State.ABORTING
+            self._end.is_sent = False
 
     @property
     def is_ending(self) -> bool:
@@ -278,19 +243,14 @@ class Transactions:
 
     def close_outcome(self) -> End | None:
         """Return what became of the transaction that was open at the close; None if there was none."""
-        if self._is_end_sent if self.state is State.COMMITTING else self._is_commit_in_doubt:
-            return "unknown"
-        if self.state in _OPEN or self.state is State.FATAL_ERROR:
-            if self._contents.started_at_ms is not None or self._contents.unsettled is not None:
-                return "open"
-            return "aborted" if self.state in _OPEN else None
-        return self._last_end if self._was_open_at_close else None
+        is_begun = self._contents.started_at_ms is not None or self._contents.unsettled is not None
+        return self._end.at_close(self.state, is_begun=is_begun)
 
     def run(self, now_ms: int) -> int:
         """Send what is due; return when to run again at the latest."""
         if now_ms >= self._calls.next_deadline_ms():
             self._calls.expire(now_ms, lambda step: self._waiting_for(step, now_ms), self._cause_of_wait)
-        if self._is_closing:
+        if self._end.is_closing:
             self._abort_for_close()
         if self._link.refusal is not None:
             self._on_failed(self._link.refusal, TXN_FIND_COORDINATOR.decide(self._link.refusal))
@@ -313,7 +273,7 @@ class Transactions:
             self._records.fail_waiting(self._present_error())
         elif self.state is State.ABORTING:
             error = TransactionAbortedError("the transaction was aborted before the record was sent")
-            if self.is_v2:
+            if self.identity.is_v2:
                 self._records.fail_all(error)  # the end brings a new epoch, which fences what is on its way
             else:
                 self._records.fail_waiting(error)
@@ -322,18 +282,18 @@ class Transactions:
         match self.state:
             case State.INITIALIZING:
                 self._initialize(NOBODY)
-            case State.READY if self._needs_epoch:
-                self._initialize(self._identity)
-            case State.IN_TRANSACTION | State.COMMITTING if self._needs_epoch and (
+            case State.READY if self.identity.needs_epoch:
+                self._initialize(self.identity.current)
+            case State.IN_TRANSACTION | State.COMMITTING if self.identity.needs_epoch and (
                 self.state is State.IN_TRANSACTION or self._has_work
             ):
-                self._initialize(self._identity)
+                self._initialize(self.identity.current)
             case State.IN_TRANSACTION:
                 self._add()
             case State.COMMITTING:
                 self._add()
                 if not self._has_work:
-                    self._end(committed=True)
+                    self._send_end(committed=True)
             case State.ABORTING:
                 self._abort()
             case _:
@@ -359,35 +319,28 @@ class Transactions:
 
     def _on_identity(self, response: Response) -> None:
         assert isinstance(response, InitProducerIdResponse)
-        self._identity = Identity(response.producer_id, response.producer_epoch)
-        self._needs_epoch = False
-        if self.state is State.INITIALIZING:
-            self.state = State.READY
-            self._learn_version()
+        self.identity.adopt(response.producer_id, response.producer_epoch)
+        if self._apply(Step.INITIALIZED):
+            self.identity.learn_version()
             self._calls.finish()
-
-    def _learn_version(self) -> None:
-        level = self._link.feature(FEATURE)
-        if level is not None:
-            self.is_v2 = level >= 2
 
     def _add(self) -> None:
         """Make partitions and offsets part of the transaction."""
         if self._contents.wanted and self._exchange.can_send():
-            self._exchange.send(self._contents.ask_for_partitions(self._identity))
+            self._exchange.send(self._contents.ask_for_partitions(self.identity.current))
         if not self._offsets.is_pending or self._offsets.is_in_flight:
             return
-        group = None if self.is_v2 else self._offsets.group_to_add()
+        group = None if self.identity.is_v2 else self._offsets.group_to_add()
         if group is None:
-            if self._offsets.send(self.name, self._identity, is_v2=self.is_v2):
+            if self._offsets.send(self.name, self.identity.current, is_v2=self.identity.is_v2):
                 self._contents.start()
         elif self._exchange.can_send():
-            self._exchange.send(self._contents.ask_for_group(self._identity, group, self._offsets.group_added))
+            self._exchange.send(self._contents.ask_for_group(self.identity.current, group, self._offsets.group_added))
 
     def _abort(self) -> None:
         """End the transaction; with the older protocol not before it is known what became of all that was sent."""
         self._contents.wanted.clear()
-        if not self.is_v2 and (self._records.outstanding or self._offsets.is_in_flight):
+        if not self.identity.is_v2 and (self._records.outstanding or self._offsets.is_in_flight):
             return
         if self._exchange.api:
             return
@@ -395,57 +348,50 @@ class Transactions:
             if self._exchange.can_send():
                 self._exchange.send(self._contents.unsettled)
             return
-        self._end(committed=False)
+        self._send_end(committed=False)
 
-    def _end(self, *, committed: bool) -> None:
+    def _send_end(self, *, committed: bool) -> None:
         if self._contents.started_at_ms is None:
             self._on_ended("committed" if committed else "aborted")
             return
         if not self._exchange.can_send():
             return
-        self._is_end_sent = True
+        self._end.is_sent = True
 
         def done(response: Response) -> None:
             assert isinstance(response, EndTxnResponse)
-            if response.producer_id != NO_PRODUCER_ID:
-                self._identity = Identity(response.producer_id, response.producer_epoch)
-                self._needs_epoch_after = False
+            self.identity.adopt_after_end(response.producer_id, response.producer_epoch)
             self._on_ended("committed" if committed else "aborted")
 
         request = EndTxnRequest(
             transactional_id=self.name,
-            producer_id=self._identity.producer_id,
-            producer_epoch=self._identity.epoch,
+            producer_id=self.identity.current.producer_id,
+            producer_epoch=self.identity.current.epoch,
             committed=committed,
         )
-        self._exchange.send(Asked(request, done, max_version=None if self.is_v2 else END_V1_VERSION))
+        self._exchange.send(Asked(request, done, max_version=None if self.identity.is_v2 else END_V1_VERSION))
 
     def _on_ended(self, how: End) -> None:
-        next_state = after(self.state, Step.ENDED)
-        if next_state is None:
-            return
-        self._last_end = how
-        self._is_commit_in_doubt = False
-        self._needs_epoch = self._needs_epoch or self._needs_epoch_after
-        self._needs_epoch_after = False
-        self._contents.clear()
-        self._records.forget_failures()
-        self.state = next_state
-        self._calls.finish()
+        if self._apply(Step.ENDED):
+            self._end.ended(how)
+            self.identity.ended()
+            self._contents.clear()
+            self._records.forget_failures()
+            self._calls.finish()
 
     def _on_unanswered(self, api: str) -> None:
         """A request may have been done or not, or arrive later: only a new epoch makes sure that it is over."""
-        if not self.is_v2 and api != "InitProducerId":
-            self._needs_epoch_after = True
-        self._is_commit_in_doubt |= api == "EndTxn" and self.state is State.COMMITTING
+        if api != "InitProducerId":
+            self.identity.need_epoch_after_end()
+        if api == "EndTxn":
+            self._end.unanswered(self.state)
         self._contents.unanswered(api)
 
     def _on_failed(self, error: KafkaError, decision: Decision) -> None:
         told = as_told(error)
-        if self.state is State.INITIALIZING and decision is not Decision.FATAL:
-            self.state = State.UNINITIALIZED
+        if decision is not Decision.FATAL and self._apply(Step.REFUSED):
             self._calls.finish(told)
-        elif decision is Decision.FATAL or (self.state is State.ABORTING and self._is_end_sent):
+        elif decision is Decision.FATAL or (self.state is State.ABORTING and self._end.is_sent):
             self._break(told)
         else:
             self._fail(told)
@@ -454,19 +400,17 @@ class Transactions:
         """The transaction can only be aborted, which ends what was under way."""
         if self.state is State.ABORTING:
             self._contents.unsettled = None  # what could not be added is not part of it
-        next_state = after(self.state, Step.FAILED)
-        if next_state is None:
-            return
-        self._needs_epoch_after = not self.is_v2
-        self._offsets.cancel()
-        self.cause = error
-        self.state = next_state
-        self._calls.finish(self._present_error())
+        if self._apply(Step.FAILED):
+            self.identity.need_epoch_after_end()
+            self._offsets.cancel()
+            self.cause = error
+            self._calls.finish(self._present_error())
 
     def _break(self, error: KafkaError) -> None:
-        self._is_commit_in_doubt |= self._exchange.api == "EndTxn" and self.state is State.COMMITTING
+        if self._exchange.api == "EndTxn":
+            self._end.unanswered(self.state)
         self.cause = error
-        self.state = State.FATAL_ERROR
+        self._apply(Step.BROKEN)
         self._offsets.cancel()
         self._calls.finish(self._present_error())
         self._calls.forget()

@@ -212,9 +212,9 @@ class Setup:
     def send_one(self) -> None:
         """Let a batch of the partition be sent and acknowledged."""
         sequence = PartitionSequence()
-        if not self.transactions.assign_producer_id(PARTITION, sequence):
+        if not self.transactions.identity.assign_producer_id(PARTITION, sequence):
             self.answer(self.sent())
-            assert self.transactions.assign_producer_id(PARTITION, sequence)
+            assert self.transactions.identity.assign_producer_id(PARTITION, sequence)
 
 
 def response_to(sent: SentRequest, code: int) -> Response:

@@ -65,11 +65,11 @@ def test_init_asks_for_the_producer_id_of_the_name() -> None:
 def test_version_1_adds_a_partition_before_its_first_batch_and_ends_with_the_same_epoch() -> None:
     setup = Setup(1).begun()
     sequence = PartitionSequence()
-    assert not setup.transactions.assign_producer_id(PARTITION, sequence)
+    assert not setup.transactions.identity.assign_producer_id(PARTITION, sequence)
     setup.answer(setup.sent())
-    assert setup.transactions.assign_producer_id(PARTITION, sequence)
+    assert setup.transactions.identity.assign_producer_id(PARTITION, sequence)
     assert (sequence.producer_id, sequence.epoch) == (1000, 0)
-    assert setup.transactions.produce_max_version == PRODUCE_V1_VERSION
+    assert setup.transactions.identity.produce_max_version == PRODUCE_V1_VERSION
     sequence.take(5)
     call = setup.call(Step.COMMIT)
     sent = setup.sent()
@@ -77,25 +77,25 @@ def test_version_1_adds_a_partition_before_its_first_batch_and_ends_with_the_sam
     setup.answer(sent)
     assert (call.is_done, call.error) == (True, None)
     setup.call(Step.BEGIN)
-    assert not setup.transactions.assign_producer_id(PARTITION, sequence)  # the next transaction adds it anew
+    assert not setup.transactions.identity.assign_producer_id(PARTITION, sequence)  # the next transaction adds it anew
     setup.answer(setup.sent())
-    assert setup.transactions.assign_producer_id(PARTITION, sequence)
+    assert setup.transactions.identity.assign_producer_id(PARTITION, sequence)
     assert (sequence.epoch, sequence.next_sequence) == (0, 5)
 
 
 def test_version_2_adds_nothing_and_each_end_brings_an_epoch() -> None:
     setup = Setup(2).begun()
     sequence = PartitionSequence()
-    assert setup.transactions.assign_producer_id(PARTITION, sequence)
+    assert setup.transactions.identity.assign_producer_id(PARTITION, sequence)
     assert setup.names() == []
-    assert setup.transactions.produce_max_version is None
+    assert setup.transactions.identity.produce_max_version is None
     sequence.take(5)
     setup.call(Step.COMMIT)
     sent = setup.sent()
     assert (_end(sent), _epoch(sent), sent.max_version) == (True, 0, None)
     setup.answer(sent)
     setup.call(Step.BEGIN)
-    assert setup.transactions.assign_producer_id(PARTITION, sequence)
+    assert setup.transactions.identity.assign_producer_id(PARTITION, sequence)
     assert (sequence.epoch, sequence.next_sequence) == (1, 0)
 
 
@@ -111,7 +111,7 @@ def test_the_version_is_learnt_anew_when_a_transaction_begins() -> None:
     setup = Setup(1).initialized()
     setup.network.transaction_version = 2
     setup.call(Step.BEGIN)
-    assert setup.transactions.is_v2
+    assert setup.transactions.identity.is_v2
 
 
 @pytest.mark.parametrize("version", [1, 2])
@@ -295,7 +295,7 @@ def test_a_coordinator_that_is_not_one_is_looked_for_anew_and_asked_again() -> N
 
 def test_the_end_of_the_transaction_before_is_looked_for_soon() -> None:
     setup = Setup(1).begun()
-    setup.transactions.assign_producer_id(PARTITION, PartitionSequence())
+    setup.transactions.identity.assign_producer_id(PARTITION, PartitionSequence())
     setup.answer(setup.sent(), ErrorCode.CONCURRENT_TRANSACTIONS)
     setup.advance(19)
     assert setup.names() == []
@@ -313,15 +313,15 @@ def test_version_1_takes_a_new_epoch_after_an_end_that_was_not_answered() -> Non
     assert (call.is_done, call.error) == (True, None)
     assert setup.call(Step.BEGIN).error is None
     sequence = PartitionSequence()
-    assert not setup.transactions.assign_producer_id(PARTITION, sequence)
+    assert not setup.transactions.identity.assign_producer_id(PARTITION, sequence)
     sent = setup.sent()
     assert isinstance(sent.request, InitProducerIdRequest)
     assert (sent.request.producer_id, sent.request.producer_epoch) == (1000, 0)
-    assert not setup.transactions.assign_producer_id(PARTITION, sequence)
+    assert not setup.transactions.identity.assign_producer_id(PARTITION, sequence)
     setup.answer(sent)
-    setup.transactions.assign_producer_id(PARTITION, sequence)
+    setup.transactions.identity.assign_producer_id(PARTITION, sequence)
     setup.answer(setup.sent())
-    assert setup.transactions.assign_producer_id(PARTITION, sequence)
+    assert setup.transactions.identity.assign_producer_id(PARTITION, sequence)
     assert sequence.epoch == 1
 
 
@@ -347,7 +347,7 @@ def test_version_1_takes_a_new_epoch_after_a_lost_record() -> None:
 
 def test_an_addition_without_an_answer_is_settled_before_the_abort() -> None:
     setup = Setup(1).begun()
-    setup.transactions.assign_producer_id(PARTITION, PartitionSequence())
+    setup.transactions.identity.assign_producer_id(PARTITION, PartitionSequence())
     setup.lose(setup.sent(), GONE)
     setup.call(Step.ABORT)
     setup.advance(2 * BACKOFF_MS)
@@ -359,7 +359,7 @@ def test_an_addition_without_an_answer_is_settled_before_the_abort() -> None:
 
 def test_an_addition_that_was_refused_leaves_nothing_to_end() -> None:
     setup = Setup(1).begun()
-    setup.transactions.assign_producer_id(PARTITION, PartitionSequence())
+    setup.transactions.identity.assign_producer_id(PARTITION, PartitionSequence())
     setup.records.waiting = 1
     setup.answer(setup.sent(), ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     assert setup.state is State.ABORTABLE_ERROR

@@ -5,21 +5,20 @@ import pytest
 from kctl.client.clock import ManualClock
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import IllegalStateError, MaxBlockTimeout
-from kctl.client.producer.transactions.calls import TransactionCall
-from kctl.client.producer.transactions.desk import TransactionDesk
+from kctl.client.producer.transactions.calls import TransactionCall, TransactionClient
 from kctl.client.producer.transactions.states import CALLS, Step
 from kctl.client.requests.group_offsets import OffsetAndMetadata
 from tests.unit.producer.records import NoDriver, mailbox
 from tests.unit.producer.transactions.fakes import PARTITION, Member
 
 
-class Desk:
-    """A desk on a loop that never answers."""
+class Application:
+    """An application whose network loop never answers."""
 
     def __init__(self, name: str | None = "copier") -> None:
         self.clock = ManualClock()
         self.mailbox = mailbox(self.clock)
-        self.desk = TransactionDesk(name, self.clock, NoDriver(self.clock), self.mailbox)
+        self.client = TransactionClient(name, self.clock, NoDriver(self.clock), self.mailbox)
 
     def posted(self) -> TransactionCall:
         (event,) = self.mailbox.take_some(1)
@@ -30,14 +29,16 @@ class Desk:
 @pytest.mark.parametrize("step", CALLS)
 def test_without_a_transactional_id_nothing_is_possible(step: Step) -> None:
     with pytest.raises(IllegalStateError, match=rf"{step.value}\(\) needs transactional.id"):
-        Desk(None).desk.ask(step, 10)
+        Application(None).client.ask(step, 10)
 
 
 def test_offsets_may_be_numbers() -> None:
-    desk = Desk()
+    application = Application()
     with pytest.raises(MaxBlockTimeout):
-        desk.desk.ask(Step.OFFSETS, 10, {PARTITION: 5, TopicPartition("t", 1): OffsetAndMetadata(6, "note")}, Member())
-    assert desk.posted().offsets == {
+        application.client.ask(
+            Step.OFFSETS, 10, {PARTITION: 5, TopicPartition("t", 1): OffsetAndMetadata(6, "note")}, Member()
+        )
+    assert application.posted().offsets == {
         PARTITION: OffsetAndMetadata(5),
         TopicPartition("t", 1): OffsetAndMetadata(6, "note"),
     }
@@ -46,7 +47,7 @@ def test_offsets_may_be_numbers() -> None:
 @pytest.mark.parametrize("offset", [-1, True, 1.5, None])
 def test_an_offset_that_cannot_be_is_named(offset: object) -> None:
     with pytest.raises(ValueError, match="t-0: an offset is a number from 0 on"):
-        Desk().desk.ask(Step.OFFSETS, 10, {PARTITION: offset}, Member())  # type: ignore[dict-item]  # what is refused
+        Application().client.ask(Step.OFFSETS, 10, {PARTITION: offset}, Member())  # type: ignore[dict-item]  # what is refused
 
 
 def test_a_member_that_cannot_be_is_refused() -> None:
@@ -54,4 +55,4 @@ def test_a_member_that_cannot_be_is_refused() -> None:
     nameless.group_id, nobody.member_id = "", ""
     for member, words in ((nameless, "group_id is empty"), (nobody, "generation 3 needs a member_id")):
         with pytest.raises(ValueError, match=words):
-            Desk().desk.ask(Step.OFFSETS, 10, {PARTITION: 1}, member)
+            Application().client.ask(Step.OFFSETS, 10, {PARTITION: 1}, member)
