@@ -5,7 +5,7 @@ import pytest
 
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
-from kctl.client.consumer.group_events import GroupMetadata
+from kctl.client.consumer.group.events import GroupMetadata
 from kctl.client.errors import (
     AbortableTransactionError,
     BrokerError,

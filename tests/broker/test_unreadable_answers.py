@@ -6,7 +6,7 @@ import pytest
 
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
-from kctl.client.consumer.group_events import GroupMetadata
+from kctl.client.consumer.group.events import GroupMetadata
 from kctl.client.producer import Producer
 from tests.broker.damaging_proxy import DamagingProxy
 from tests.broker.test_transactions import seen

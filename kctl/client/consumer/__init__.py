@@ -8,10 +8,8 @@
     events.py          the events in the two queues: all that is shared          both
     network_loop.py    owns the sockets and the request managers                 network
     fetch/             fetches, their sessions, and why partitions wait          network
-    group/             membership by both protocols                              network
-    managers/          offsets, topics, commits ...: one request each            network
-    group_side.py      listener, commits and changes of assignment               application
-    group_events.py    the events that are about the group                       both
+    group/             membership by both protocols, commits, and the application's part of it
+    managers/          offsets, topics ...: one request each                     network
     close.py           a consumer's part of the close sequence                   both
     chunk.py           what one fetch brought of one partition, undecoded
 
@@ -28,7 +26,7 @@ from kctl.client.consumer.close import COMMITTING, LEAVING, CloseResult
 from kctl.client.consumer.consumer import Consumer, ConsumerRecord
 from kctl.client.consumer.events import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kctl.client.consumer.fetch.manager import PREFETCH_BYTES
-from kctl.client.consumer.group_events import GroupMetadata, Offsets
+from kctl.client.consumer.group.events import GroupMetadata, Offsets
 from kctl.client.consumer.lookups import OffsetLookup
 from kctl.client.consumer.rebalance_listener import RebalanceListener
 from kctl.client.consumer.waiting import WaitKind, WaitReason

@@ -27,8 +27,8 @@ from kctl.client.consumer.events import (
     Waiting,
 )
 from kctl.client.consumer.fetched_data import FetchedData
-from kctl.client.consumer.group_events import IdsByName, NoCommittedOffset
-from kctl.client.consumer.group_side import GroupSide
+from kctl.client.consumer.group.application_side import GroupSide
+from kctl.client.consumer.group.events import IdsByName, NoCommittedOffset
 from kctl.client.consumer.lookups import Lookups
 from kctl.client.consumer.mailbox import ConsumerMailbox
 from kctl.client.consumer.network_loop import NetworkLoop

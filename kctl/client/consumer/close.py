@@ -8,8 +8,8 @@ from typing import Literal, NamedTuple
 
 from kctl.client.clock import Timer
 from kctl.client.cluster_client import ClusterClient
+from kctl.client.consumer.group.application_side import GroupSide
 from kctl.client.consumer.group.coordinator_client import GroupCoordinatorClient
-from kctl.client.consumer.group_side import GroupSide
 from kctl.client.consumer.mailbox import CloseReport, ConsumerMailbox
 from kctl.client.errors import CloseTimeout
 from kctl.client.loop.close import CloseRequest

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from kctl.client.clock import Timer
 from kctl.client.cluster import NO_EPOCH, NO_TOPIC_ID, PartitionInfo, TopicPartition
 from kctl.client.consumer.chunk import MAX_OFFSET, FetchedChunk
-from kctl.client.consumer.group_events import (
+from kctl.client.consumer.group.events import (
     AskCommitted,
     CommitSync,
     CommittedAnswer,

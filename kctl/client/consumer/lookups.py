@@ -20,7 +20,7 @@ from kctl.client.consumer.events import (
     OffsetsAnswer,
     TopicsAnswer,
 )
-from kctl.client.consumer.group_events import AskCommitted, CommittedAnswer
+from kctl.client.consumer.group.events import AskCommitted, CommittedAnswer
 from kctl.client.consumer.mailbox import ConsumerMailbox
 from kctl.client.consumer.waiting import WaitReason
 from kctl.client.errors import KafkaError

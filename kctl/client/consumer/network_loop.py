@@ -33,7 +33,7 @@ from kctl.client.consumer.events import (
     Waiting,
 )
 from kctl.client.consumer.group.coordinator_client import GroupCoordinatorClient
-from kctl.client.consumer.group_events import AskCommitted, CommitSync, GroupWaiting
+from kctl.client.consumer.group.events import AskCommitted, CommitSync, GroupWaiting
 from kctl.client.consumer.mailbox import CloseReport, ConsumerMailbox
 from kctl.client.consumer.managers import CallManager, FetchManager, OffsetsManager, RequestManager, TopicsManager
 from kctl.client.consumer.managers.telemetry import TelemetryManager

@@ -12,7 +12,7 @@ from enum import Enum
 from kctl.client.cluster import NO_EPOCH, NO_TOPIC_ID, TopicPartition
 from kctl.client.consumer.chunk import MAX_OFFSET
 from kctl.client.consumer.events import Forget, Pause, PositionMoved, ResolvePosition, StartFetch, ToNetwork
-from kctl.client.consumer.group_events import NO_IDS, IdsByName
+from kctl.client.consumer.group.events import NO_IDS, IdsByName
 from kctl.client.consumer.waiting import WaitKind, WaitReason
 from kctl.client.errors import IllegalStateError
 from kctl.client.events import ResetCause

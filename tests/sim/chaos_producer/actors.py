@@ -9,7 +9,7 @@ from random import Random
 from typing import Any, TypeVar
 
 from kctl.client.cluster import TopicPartition
-from kctl.client.consumer.group_events import GroupMetadata
+from kctl.client.consumer.group.events import GroupMetadata
 from kctl.client.errors import (
     FatalTransactionError,
     IllegalStateError,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
-from kctl.client.consumer.group_events import Offsets
+from kctl.client.consumer.group.events import Offsets
 from kctl.client.consumer.rebalance_listener import RebalanceListener
 from kctl.client.errors import KafkaError
 from tests.sim.consumer.scene import Scene

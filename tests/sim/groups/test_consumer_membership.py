@@ -16,7 +16,7 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.group.consumer_membership import ConsumerMembership
-from kctl.client.consumer.group_events import (
+from kctl.client.consumer.group.events import (
     AssignmentChanged,
     GroupFailed,
     GroupToApplication,

@@ -73,7 +73,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "commits one too far",
-        f"{_CONSUMER}/group_side.py",
+        f"{_GROUP}/application_side.py",
         "OffsetAndMetadata(state.position, ",
         "OffsetAndMetadata(state.position + 1, ",
     ),
@@ -145,13 +145,13 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "commits at their end forget to answer",
-        f"{_MANAGERS}/commits.py",
+        f"{_GROUP}/commits.py",
         "            self._report(CommitDone(commit.event.commit_id, error))",
         "            pass",
     ),
     Mutant(
         "old positions are committed to a new topic",
-        f"{_MANAGERS}/commits.py",
+        f"{_GROUP}/commits.py",
         "return topic_ids if has_all and speaks_ids else NO_IDS",
         "return NO_IDS",
     ),
@@ -182,7 +182,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant("refused joins have no back-off", f"{_GROUP}/timers.py", "self._is_refused = True", "pass"),
     Mutant(
         "records are handed out after the session",
-        f"{_CONSUMER}/group_side.py",
+        f"{_GROUP}/application_side.py",
         "return self.subscribed is None or self._clock.now_ms() < self._session_until_ms",
         "return True",
     ),

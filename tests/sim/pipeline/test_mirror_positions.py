@@ -6,7 +6,7 @@ import pytest
 
 from kctl.client.admin import LATEST, Admin, NewTopic
 from kctl.client.cluster import TopicPartition
-from kctl.client.consumer.group_events import GroupMetadata
+from kctl.client.consumer.group.events import GroupMetadata
 from kctl.client.producer import Producer
 from kctl.pipeline.jobs.mirror_positions import (
     MirrorPosition,

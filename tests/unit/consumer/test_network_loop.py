@@ -17,7 +17,7 @@ from kctl.client.consumer.events import (
     ToNetwork,
     TryAgain,
 )
-from kctl.client.consumer.group_events import GroupToNetwork
+from kctl.client.consumer.group.events import GroupToNetwork
 from kctl.client.consumer.mailbox import CloseReport, ConsumerMailbox
 from kctl.client.consumer.network_loop import NetworkLoop
 from kctl.client.errors import ApiTimeout, AuthenticationError, IllegalStateError

@@ -18,8 +18,8 @@ from kctl.client.consumer.assignors.protocol import (
     encode_partition_counts,
     encode_subscription,
 )
+from kctl.client.consumer.group.events import Subscribe
 from kctl.client.consumer.group.membership import MemberIdentity
-from kctl.client.consumer.group_events import Subscribe
 from kctl.client.metadata import Metadata
 from kctl.client.protocol.api.heartbeat import HeartbeatRequest
 from kctl.client.protocol.api.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse

@@ -28,11 +28,11 @@ from kctl.client.consumer.group.classic_generation import (
     TopicChoice,
     partition_counts,
 )
+from kctl.client.consumer.group.events import GroupToApplication, Subscribe
 from kctl.client.consumer.group.leave import GroupLeave, leave_group_request
 from kctl.client.consumer.group.membership import Loss, MemberIdentity, Membership
 from kctl.client.consumer.group.states import CLASSIC, MemberEvent, MemberState
 from kctl.client.consumer.group.timers import Heartbeat
-from kctl.client.consumer.group_events import GroupToApplication, Subscribe
 from kctl.client.consumer.waiting import SESSION_OVER, WaitKind
 from kctl.client.errors import BrokerError, KafkaError, RemoteProtocolError
 from kctl.client.metadata import Metadata

@@ -15,13 +15,13 @@ from random import Random
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ConsumerConfig
+from kctl.client.consumer.group.events import GroupFailed, GroupToApplication, Subscribe
 from kctl.client.consumer.group.heartbeat_contents import FIRST_VERSION_WITH_PATTERNS, JOINS, Changes, HeartbeatContents
 from kctl.client.consumer.group.leave import GroupLeave
 from kctl.client.consumer.group.membership import Loss, MemberIdentity, Membership
 from kctl.client.consumer.group.reconciliation import Reconciliation
 from kctl.client.consumer.group.states import CONSUMER, MemberEvent, MemberState
 from kctl.client.consumer.group.topic_ids import TopicIds
-from kctl.client.consumer.group_events import GroupFailed, GroupToApplication, Subscribe
 from kctl.client.consumer.waiting import SESSION_OVER, WaitKind
 from kctl.client.errors import KafkaError, LocalProtocolError, UnsupportedVersionError
 from kctl.client.network.in_flight import Answer

@@ -14,9 +14,10 @@ from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.events import ResolvePosition, ToApplication
 from kctl.client.consumer.group.classic_membership import ClassicMembership
+from kctl.client.consumer.group.commits import CommitManager
+from kctl.client.consumer.group.committed_offsets import CommittedManager
 from kctl.client.consumer.group.consumer_membership import ConsumerMembership
-from kctl.client.consumer.group.membership import Membership
-from kctl.client.consumer.group_events import (
+from kctl.client.consumer.group.events import (
     AssignmentChanged,
     ChangeApplied,
     CommitAsync,
@@ -28,8 +29,7 @@ from kctl.client.consumer.group_events import (
     Subscribe,
     Unsubscribe,
 )
-from kctl.client.consumer.managers.commits import CommitManager
-from kctl.client.consumer.managers.committed import CommittedManager
+from kctl.client.consumer.group.membership import Membership
 from kctl.client.events import AutoCommitFailed, MembershipLost
 from kctl.client.network.in_flight import Outgoing
 from kctl.client.requests.coordinator import HELD, PROMPT, Coordinator

@@ -8,7 +8,7 @@ import re
 from typing import NamedTuple
 
 from kctl.client.config import ConsumerConfig
-from kctl.client.consumer.group_events import Subscribe
+from kctl.client.consumer.group.events import Subscribe
 from kctl.client.errors import LocalProtocolError
 from kctl.client.protocol.api.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions
 

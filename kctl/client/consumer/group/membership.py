@@ -19,10 +19,7 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig
-from kctl.client.consumer.group.leave import GroupLeave
-from kctl.client.consumer.group.states import MemberEvent, MemberState, Transitions, after
-from kctl.client.consumer.group.timers import JoinBackoff, Liveness, Session
-from kctl.client.consumer.group_events import (
+from kctl.client.consumer.group.events import (
     NO_IDS,
     AssignmentChanged,
     GroupFailed,
@@ -33,6 +30,9 @@ from kctl.client.consumer.group_events import (
     MemberChanged,
     Subscribe,
 )
+from kctl.client.consumer.group.leave import GroupLeave
+from kctl.client.consumer.group.states import MemberEvent, MemberState, Transitions, after
+from kctl.client.consumer.group.timers import JoinBackoff, Liveness, Session
 from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import KafkaError
 from kctl.client.network.in_flight import Outgoing

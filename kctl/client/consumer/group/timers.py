@@ -10,7 +10,7 @@ from random import Random
 
 from kctl.client.clock import FOREVER_MS
 from kctl.client.config import ConsumerConfig
-from kctl.client.consumer.group_events import SessionConfirmed
+from kctl.client.consumer.group.events import SessionConfirmed
 from kctl.client.errors import KafkaError
 from kctl.client.requests.retry import retry_backoff
 

@@ -6,7 +6,7 @@ from typing import cast
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.group.consumer_membership import ConsumerMembership
-from kctl.client.consumer.group_events import (
+from kctl.client.consumer.group.events import (
     AssignmentChanged,
     GroupFailed,
     GroupToApplication,

@@ -9,7 +9,7 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.assignors import MemberSubscription
 from kctl.client.consumer.assignors.protocol import decode_subscription, encode_assignment, encode_subscription
 from kctl.client.consumer.group.classic_membership import ClassicMembership
-from kctl.client.consumer.group_events import AssignmentChanged, GroupFailed, SessionConfirmed, Subscribe
+from kctl.client.consumer.group.events import AssignmentChanged, GroupFailed, SessionConfirmed, Subscribe
 from kctl.client.errors import RequestTimeout
 from kctl.client.network.in_flight import Outgoing
 from kctl.client.protocol.api.heartbeat import HeartbeatRequest, HeartbeatResponse

@@ -3,14 +3,14 @@
 import re
 
 from kctl.client.cluster import TopicPartition
-from kctl.client.consumer.group.membership import MemberIdentity
-from kctl.client.consumer.group_events import (
+from kctl.client.consumer.group.events import (
     AssignmentChanged,
     GroupMetadata,
     GroupWaiting,
     MemberChanged,
     Subscribe,
 )
+from kctl.client.consumer.group.membership import MemberIdentity
 from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import ConnectionLost
 from kctl.client.network.in_flight import Outgoing

@@ -6,7 +6,7 @@ import pytest
 
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.clock import FOREVER_MS
-from kctl.client.consumer.group_events import (
+from kctl.client.consumer.group.events import (
     AssignmentChanged,
     GroupMetadata,
     GroupWaiting,

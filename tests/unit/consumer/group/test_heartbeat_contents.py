@@ -4,8 +4,8 @@ import re
 
 import pytest
 
+from kctl.client.consumer.group.events import Subscribe
 from kctl.client.consumer.group.heartbeat_contents import HeartbeatContents, Slots, broker_pattern
-from kctl.client.consumer.group_events import Subscribe
 from kctl.client.errors import LocalProtocolError
 from kctl.client.protocol.api.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions
 from tests.unit.consumer.fakes import TOPIC_ID, config

@@ -2,7 +2,7 @@
 
 Owns the queue. One commit is in flight at a time, so none is overtaken by an earlier one, and a commit_sync that is
 done knows that every commit before it has ended. Each is tried again until its own deadline, if it may be.
-Shown by tests/unit/consumer/test_commit_manager.py.
+Shown by tests/unit/consumer/group/test_commits.py.
 """
 
 from collections import deque
@@ -13,14 +13,14 @@ from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.events import CallDone, ToApplication
-from kctl.client.consumer.group.membership import MemberIdentity, Membership
-from kctl.client.consumer.group_events import (
+from kctl.client.consumer.group.events import (
     NO_IDS,
     CommitAsync,
     CommitDone,
     CommitSync,
     IdsByName,
 )
+from kctl.client.consumer.group.membership import MemberIdentity, Membership
 from kctl.client.errors import ApiTimeout, BrokerError, CommitFailedError, KafkaError
 from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.protocol.api.offset_commit import OffsetCommitRequest, OffsetCommitResponse

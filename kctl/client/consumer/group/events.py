@@ -1,4 +1,4 @@
-"""The frozen events between application and network loop that are about the group; part of the two unions of events.py.
+"""Group events: those between application and network thread that are about the group; part of the unions of events.py.
 
 Owns the types alone. Every change of the assignment is one numbered `AssignmentChanged`; the application applies it
 inside poll, listener included, and says so with `ChangeApplied`. Until then the partitions stay this member's.
@@ -27,7 +27,7 @@ class GroupMetadata(NamedTuple):
 
 Offsets = Mapping[TopicPartition, OffsetAndMetadata]
 IdsByName = Mapping[str, bytes]
-"""The ids under which a KIP-848 group has given topics to a member: a topic made anew under its name is another one."""
+"""The ids under which a KIP-848 group has given topics to a member: a topic recreated under its name is another one."""
 NO_IDS: IdsByName = MappingProxyType({})
 CommittedAnswer = Mapping[TopicPartition, OffsetAndMetadata | None]
 

@@ -12,7 +12,7 @@ from kctl.client.clock import FOREVER_MS, Clock, Timer
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.fetched_data import FetchedData
-from kctl.client.consumer.group_events import (
+from kctl.client.consumer.group.events import (
     NO_IDS,
     AssignmentChanged,
     ChangeApplied,

@@ -20,7 +20,7 @@ from kctl.client.consumer.events import (
     ToApplication,
     Waiting,
 )
-from kctl.client.consumer.group_events import AskCommitted, NoCommittedOffset
+from kctl.client.consumer.group.events import AskCommitted, NoCommittedOffset
 from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import KafkaError
 from kctl.client.network.in_flight import Answer, Outgoing

@@ -6,9 +6,9 @@ import pytest
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.consumer.events import CallDone
+from kctl.client.consumer.group.commits import CommitManager
+from kctl.client.consumer.group.events import CommitAsync, CommitDone, CommitSync
 from kctl.client.consumer.group.membership import MemberIdentity, Membership
-from kctl.client.consumer.group_events import CommitAsync, CommitDone, CommitSync
-from kctl.client.consumer.managers.commits import CommitManager
 from kctl.client.errors import ApiTimeout, CommitFailedError, ConnectionLost, KafkaError
 from kctl.client.network.in_flight import Outgoing
 from kctl.client.protocol.api.offset_commit import (
