@@ -197,7 +197,7 @@ LIMITS = (
         "bootstrap.refused.timeout.ms",
         ClientConfig,
         "--fail-fast",
-        f"{_NETWORK}.bootstrap_refusal.BootstrapRefusal",
+        f"{_NETWORK}.refusals.BootstrapRefusal",
         "How long all bootstrap servers may refuse connections or not resolve before the call fails, while none was "
         "ever connected. -1 tries as long as the call lasts; `kctl` sets 5s for commands that end by themselves.",
         f"{_SIM}/network/test_refused_bootstrap.py::test_consumer_fails_after_the_timeout_and_again_in_the_next_call",
@@ -206,7 +206,7 @@ LIMITS = (
         "bootstrap.attempt.delay.ms",
         ClientConfig,
         "",
-        f"{_NETWORK}.candidate_race.CandidateRace",
+        f"{_NETWORK}.races.CandidateRace",
         "The head start of one bootstrap server, or of one address of a name, over the next.",
         f"{_SIM}/network/test_races.py::test_one_living_node_among_dead_ones_answers_soon",
     ),

@@ -1,15 +1,21 @@
 """ChannelTable: every open channel with its connection and its node, from dialling to closing.
 
-The one place that opens and closes channels, so none is leaked. Shown by tests/sim/network/test_requests.py.
+The one place that opens and closes channels, so none is leaked. UnansweredRequests holds the requests that get no
+response (Produce with acks=0) until the system has taken their bytes: without it, a close right after a send would
+count records as delivered whose bytes never left the process.
+Shown by tests/sim/network/test_requests.py and tests/unit/network/test_channel_table.py.
 """
+
+from collections.abc import Callable
+from typing import NamedTuple
 
 from kctl.client.clock import Clock
 from kctl.client.errors import KafkaError
 from kctl.client.events import Closed, EventSink
 from kctl.client.network.connection import Connection
 from kctl.client.network.idle_expiry import IdleExpiryManager
-from kctl.client.network.in_flight import InFlight
-from kctl.client.network.node_entry import NodeEntry
+from kctl.client.network.in_flight import InFlight, OnDone
+from kctl.client.network.nodes import NodeEntry
 from kctl.client.seams import Address, Selectable
 
 
@@ -76,3 +82,33 @@ class ChannelTable:
         if reason is not None:
             self._events(Closed(self._clock.now_ms(), connection.target, reason))
         return connection.closed()
+
+
+class Unanswered(NamedTuple):
+    """One such request."""
+
+    node_id: int
+    version: int
+    on_done: OnDone
+
+
+class UnansweredRequests:
+    """Those of all connections, by channel."""
+
+    def __init__(self, unsent_bytes: Callable[[int], int]) -> None:
+        """`unsent_bytes`: how much of a channel's bytes the system has not taken yet."""
+        self._unsent_bytes = unsent_bytes
+        self._by_channel: dict[int, list[Unanswered]] = {}
+
+    def add(self, connection: Connection, request: Unanswered) -> None:
+        """Note a request whose bytes were handed to the selector."""
+        self._by_channel.setdefault(connection.channel, []).append(request)
+
+    def take_written(self) -> list[Unanswered]:
+        """Remove and return those whose bytes were taken."""
+        written = [channel for channel in self._by_channel if self._unsent_bytes(channel) == 0]
+        return [request for channel in written for request in self._by_channel.pop(channel)]
+
+    def take_of(self, connection: Connection) -> list[Unanswered]:
+        """Remove and return those of a connection that is ending."""
+        return self._by_channel.pop(connection.channel, [])

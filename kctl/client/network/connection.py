@@ -6,6 +6,7 @@ requests in flight. It knows no socket and no time: its owner passes what arrive
 Shown by tests/unit/network/test_connection.py and tests/fuzz/network.
 """
 
+import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,10 +15,9 @@ from kctl.client.clock import FOREVER_MS
 from kctl.client.errors import KafkaError, RemoteProtocolError, TransportError, UnsupportedVersionError
 from kctl.client.events import EventSink, Phase, PhaseDone, Ready, RequestSent, ResponseReceived, Target
 from kctl.client.network import connect_errors
+from kctl.client.network.connect_errors import may_be_answer
 from kctl.client.network.handshake import Handshake
 from kctl.client.network.in_flight import InFlight, OnDone
-from kctl.client.network.listener_notes import ListenerNotes
-from kctl.client.network.peers import may_be_answer
 from kctl.client.network.session import HeldRequest, SaslSession
 from kctl.client.network.states import CONNECTION_TRANSITIONS, ConnectionState, moved
 from kctl.client.network.transport import Transport
@@ -28,6 +28,8 @@ from kctl.client.protocol.versions import NodeVersions
 
 if TYPE_CHECKING:
     from kctl.client.security.tls import TlsChannel
+
+logger = logging.getLogger("kctl.client.network")
 
 _FIRST_BYTES = 64
 BEFORE_READY_MAX_BYTES = 524_288
@@ -50,6 +52,22 @@ class Arrived(NamedTuple):
 
     request: InFlight
     response: Response
+
+
+class ListenerNotes:
+    """Attributes: has_answered: whether any request of a caller was ever answered, so that it needs no other login."""
+
+    def __init__(self) -> None:
+        self.has_answered = False
+        self._surplus: set[tuple[str, int]] = set()
+
+    def surplus(self, target: Target, api: str, version: int, count: int) -> None:
+        """Log once for each node that an answer had more bytes than its version has, which Java overlooks too."""
+        where = target.host, target.port
+        if where not in self._surplus:
+            self._surplus.add(where)
+            what = f"the {api} v{version} response has {count} bytes after its end"
+            logger.info("%s: %s; such bytes are ignored from now on", target, what)
 
 
 class Connection:

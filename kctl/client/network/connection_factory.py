@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 from kctl.client.cluster import Node
 from kctl.client.config import ClientConfig
 from kctl.client.events import EventSink, Target
-from kctl.client.network.connection import Connection
+from kctl.client.network.connection import Connection, ListenerNotes
 from kctl.client.network.handshake import Handshake
-from kctl.client.network.listener_notes import ListenerNotes
 from kctl.client.network.transport import PlainTransport, TlsTransport, Transport
-from kctl.client.seams import Address, Entropy, Lookup, Resolver
+from kctl.client.seams import Address, Entropy, Lookup, Resolver, SocketOptions
 
 if TYPE_CHECKING:
     from ssl import SSLContext
@@ -117,3 +116,13 @@ class ConnectionFactory:
         from kctl.client.security.sasl import mechanism_from_config
 
         return mechanism_from_config(self._config, self._entropy, host)
+
+
+def socket_options(config: ClientConfig) -> SocketOptions:
+    """Return the socket options; buffers stay the system's own (which grow by themselves) unless set by hand."""
+    kind = type(config)
+    return SocketOptions(
+        user_timeout_ms=config.request_timeout_ms,
+        send_buffer_bytes=config.send_buffer_bytes if config.is_given(kind.send_buffer_bytes) else -1,
+        receive_buffer_bytes=config.receive_buffer_bytes if config.is_given(kind.receive_buffer_bytes) else -1,
+    )

@@ -14,8 +14,7 @@ from kctl.client.network.cluster_connection_states import ClusterConnectionState
 from kctl.client.network.connection import Connection
 from kctl.client.network.connection_factory import ConnectionFactory
 from kctl.client.network.idle_expiry import IdleExpiryManager
-from kctl.client.network.node_attempt import NodeAttempt
-from kctl.client.network.node_entry import NodeEntry
+from kctl.client.network.nodes import NodeAttempt, NodeEntry
 from kctl.client.seams import Address, Resolver, Selectable
 
 

@@ -24,20 +24,17 @@ from kctl.client.errors import (
 )
 from kctl.client.events import EventSink, Lost, RequestAbandoned, RequestExpired, Throttled, ignore_events
 from kctl.client.network import connect_errors
-from kctl.client.network.acceptance import Acceptance
 from kctl.client.network.advertised import AdvertisedAddresses
-from kctl.client.network.bootstrap_refusal import BootstrapRefusal
-from kctl.client.network.channel_table import ChannelTable
+from kctl.client.network.channel_table import ChannelTable, Unanswered, UnansweredRequests
 from kctl.client.network.cluster_connection_states import ClusterConnectionStates
 from kctl.client.network.connection import Arrived, Connection
-from kctl.client.network.connection_factory import ConnectionFactory
+from kctl.client.network.connection_factory import ConnectionFactory, socket_options
 from kctl.client.network.dialer import Dialer
 from kctl.client.network.idle_expiry import IdleExpiryManager
 from kctl.client.network.in_flight import Answer, InFlight, OnDone, Outgoing
 from kctl.client.network.node_choice import NodeChoice
-from kctl.client.network.node_entry import NodeEntry
-from kctl.client.network.socket_options import socket_options
-from kctl.client.network.unanswered import Unanswered, UnansweredRequests
+from kctl.client.network.nodes import NodeEntry
+from kctl.client.network.refusals import Acceptance, BootstrapRefusal
 from kctl.client.protocol.versions import NodeVersions
 from kctl.client.seams import Connected, Disconnected, IoEvent, Received, Runtime
 

@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 
 from kctl.client.clock import FOREVER_MS, Clock
 from kctl.client.cluster import Node
-from kctl.client.network.candidate_race import CandidateRace
 from kctl.client.network.cluster_connection_states import ClusterConnectionStates
 from kctl.client.network.dialer import Dialer
-from kctl.client.network.node_entry import NodeEntry
+from kctl.client.network.nodes import NodeEntry
+from kctl.client.network.races import CandidateRace
 
 
 class NodeChoice:

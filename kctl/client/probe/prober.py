@@ -27,12 +27,11 @@ from kctl.client.events import (
     Target,
 )
 from kctl.client.network import connect_errors
-from kctl.client.network.address_race import interleave
 from kctl.client.network.channel_table import ChannelTable
-from kctl.client.network.connection_factory import ConnectionFactory
+from kctl.client.network.connection_factory import ConnectionFactory, socket_options
 from kctl.client.network.idle_expiry import IdleExpiryManager
-from kctl.client.network.node_entry import NodeEntry
-from kctl.client.network.socket_options import socket_options
+from kctl.client.network.nodes import NodeEntry
+from kctl.client.network.races import interleave
 from kctl.client.probe.attempts import NameLookup, ProbeAttempt
 from kctl.client.probe.conversation import Conversation, ask_mechanisms, ask_versions, mechanisms_of
 from kctl.client.probe.idle import IdleHold

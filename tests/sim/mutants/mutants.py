@@ -42,7 +42,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant("a damaged frame is a refusal", *_DAMAGE_REFUSES),
     Mutant(
         "a refusal fails clients that were accepted",
-        "kctl/client/network/acceptance.py",
+        "kctl/client/network/refusals.py",
         "if self._is_given_by_broker or any(",
         "if any(",
     ),

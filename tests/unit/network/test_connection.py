@@ -17,7 +17,7 @@ from kctl.client.errors import (
 from kctl.client.events import Phase, PhaseDone, Ready, ignore_events
 from kctl.client.network.channel_table import ChannelTable
 from kctl.client.network.idle_expiry import IdleExpiryManager
-from kctl.client.network.node_entry import NodeEntry
+from kctl.client.network.nodes import NodeEntry
 from kctl.client.network.states import ConnectionState
 from kctl.client.network.transport import PlainTransport
 from kctl.client.protocol.api.api_versions import ApiVersionsRequest

@@ -3,9 +3,8 @@
 from collections.abc import Callable
 
 from kctl.client.events import Event, Target
-from kctl.client.network.connection import Connection
+from kctl.client.network.connection import Connection, ListenerNotes
 from kctl.client.network.handshake import Handshake
-from kctl.client.network.listener_notes import ListenerNotes
 from kctl.client.network.transport import PlainTransport, Transport
 from kctl.client.protocol.api.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse

@@ -1,10 +1,6 @@
-"""AddressRace: in which order and when the addresses of one name are dialled.
+"""Races: the staggered start of further nodes (CandidateRace) and of further addresses of one node (AddressRace).
 
-The first at once, each further one after a delay while the earlier are still under way, or at once when all of those
-have failed. Families are interleaved, so that a dead IPv6 never hides a live IPv4. Pure: takes `now_ms`, does no I/O.
-Shown by tests/unit/network/test_address_race.py.
-
-Source: RFC 8305 sections 4 and 5. Differs: no preference is remembered between races.
+Both take `now_ms` and do no I/O. Shown by tests/unit/network/test_races.py and, with dead nodes, tests/sim/network.
 """
 
 from collections import deque
@@ -12,6 +8,28 @@ from collections.abc import Sequence
 
 from kctl.client.clock import FOREVER_MS
 from kctl.client.seams import Address
+
+
+class CandidateRace:
+    """When the next candidate is due."""
+
+    def __init__(self, delay_ms: int) -> None:
+        self._delay_ms = delay_ms
+        self._next_at_ms = 0
+        self.is_running = False
+        """Whether someone waits for any node and none is ready."""
+
+    def is_due(self, now_ms: int, *, connecting: int) -> bool:
+        """Return whether to start a further candidate, with `connecting` of them under way."""
+        return connecting == 0 or now_ms >= self._next_at_ms
+
+    def started(self, now_ms: int) -> None:
+        """Note that a candidate was started."""
+        self._next_at_ms = now_ms + self._delay_ms
+
+    def next_deadline_ms(self, *, may_start: bool) -> int:
+        """Return when to look again; `may_start`: some candidate is neither under way nor backing off."""
+        return self._next_at_ms if self.is_running and may_start else FOREVER_MS
 
 
 def interleave(addresses: Sequence[Address]) -> list[Address]:

@@ -19,7 +19,7 @@ from kctl.client.errors import (
 )
 from kctl.client.events import Phase, Target
 from kctl.client.network import connect_errors
-from kctl.client.network.peers import is_tls, name_peer
+from kctl.client.network.connect_errors import is_tls, name_peer
 from kctl.client.protocol.versions import NodeVersions
 
 TARGET = Target(1, -1, "broker.example", 9092, "10.0.0.7:9092")

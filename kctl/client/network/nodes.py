@@ -1,12 +1,14 @@
-"""NodeAttempt: one try to reach a node, over the look-up of its name and all its addresses, under one limit.
+"""NodeEntry: one node of a client with its connection; NodeAttempt: one try to reach it, under one deadline.
 
-Pure bookkeeping: `network_client.py` does what it says. Shown by tests/sim/network/test_races.py.
+An attempt goes over the look-up of the name and all its addresses. Bookkeeping alone: `network_client.py` and
+`dialer.py` do what it says. Shown by tests/sim/network/test_races.py.
 """
 
 from kctl.client.clock import FOREVER_MS
+from kctl.client.cluster import Node
 from kctl.client.errors import KafkaError
-from kctl.client.network.address_race import AddressRace
 from kctl.client.network.connection import Connection
+from kctl.client.network.races import AddressRace
 from kctl.client.seams import Address, Lookup
 
 
@@ -72,3 +74,22 @@ class NodeAttempt:
         if self._race is None:
             return self.deadline_at_ms
         return min(self._race.next_deadline_ms(), self.deadline_at_ms if not self.connecting else FOREVER_MS)
+
+
+class NodeEntry:
+    """What the client holds of one node."""
+
+    __slots__ = ("attempt", "connection", "is_dedicated", "is_member", "is_wanted", "node", "throttled_until_ms")
+
+    def __init__(self, node: Node, *, is_dedicated: bool = False) -> None:
+        self.node = node
+        self.attempt: NodeAttempt | None = None
+        self.connection: Connection | None = None
+        """The connection that is ready, if any."""
+        self.is_dedicated = is_dedicated
+        """A connection of its own for one purpose: never chosen for anything else, and no matter of the list."""
+        self.is_member = not is_dedicated
+        """False once the node left the list; it goes when its last request is answered."""
+        self.is_wanted = False
+        """Whether a caller needs this very node, so that losing a race is no reason to hang up."""
+        self.throttled_until_ms = 0

@@ -1,6 +1,6 @@
 """Requests without answers: done when their bytes were taken, failed with their connection."""
 
-from kctl.client.network.unanswered import Unanswered, UnansweredRequests
+from kctl.client.network.channel_table import Unanswered, UnansweredRequests
 from tests.unit.network.wired import Wired
 
 

@@ -1,0 +1,84 @@
+"""Refusals: when connections that were refused fail calls at once, before their deadline.
+
+BootstrapRefusal has the rule of `bootstrap.refused.timeout.ms`: all bootstrap servers refuse connections or do not
+resolve, and no server has responded yet. Acceptance knows which nodes have responded so far: until one has, a refusal
+(credentials, certificate, a server that is not Kafka) is most likely a mistake in the configuration, and waiting does
+not help. Afterwards it concerns one node, which is retried with a back-off.
+Shown by tests/sim/network/test_refused_bootstrap.py and tests/sim/network/test_refusals.py.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from kctl.client.errors import AuthenticationError, ConnectionRefused, DnsError, KafkaError, TransportError
+from kctl.client.network.cluster_connection_states import ClusterConnectionStates
+from kctl.client.network.nodes import NodeEntry
+from kctl.client.network.states import NodeState
+
+
+class BootstrapRefusal:
+    """Looks at the errors of the bootstrap servers; sends nothing.
+
+    Args: timeout_ms: bootstrap.refused.timeout.ms; -1: they are tried as long as the call lasts.
+    """
+
+    def __init__(self, states: ClusterConnectionStates, timeout_ms: int) -> None:
+        self._states = states
+        self._timeout_ms = timeout_ms
+        self._since_ms: int | None = None
+        """Since when all of them have refused."""
+        self._error: TransportError | None = None
+
+    def clear(self) -> None:
+        """Start again: a new call of the user is a new chance."""
+        self._since_ms = self._error = None
+
+    def error(self, node_ids: Iterable[int], now_ms: int) -> TransportError | None:
+        """Return the error of servers that have all refused for the whole timeout, the same object each time."""
+        if self._timeout_ms < 0 or self._error is not None:
+            return self._error
+        errors = [self._states.error(node_id) for node_id in node_ids]
+        refusals = [error for error in errors if isinstance(error, ConnectionRefused | DnsError)]
+        if not refusals or len(refusals) < len(errors):
+            self._since_ms = None
+            return None
+        if self._since_ms is None:
+            self._since_ms = now_ms
+        if now_ms - self._since_ms < self._timeout_ms:
+            return None
+        first = refusals[0]
+        others = f" (and {len(refusals) - 1} more)" if len(refusals) > 1 else ""
+        text = f"no bootstrap server accepted a connection for {self._timeout_ms / 1000:g}s: {first}{others}"
+        how = "bootstrap.refused.timeout.ms=-1 (--no-fail-fast) tries as long as the call lasts"
+        self._error = type(first)(text, hint=f"{first.hint}; {how}" if first.hint else how)
+        return self._error
+
+
+class Acceptance:
+    """Who has accepted one client, over its whole life."""
+
+    def __init__(self, states: ClusterConnectionStates) -> None:
+        self._states = states
+        self.is_given = False
+        """Whether any node has answered a request."""
+        self._is_given_by_broker = False
+
+    def answered(self, node_id: int) -> None:
+        """Note that a node answered a request; negative ids are bootstrap servers."""
+        self.is_given = True
+        self._is_given_by_broker = self._is_given_by_broker or node_id >= 0
+
+    def fatal_error(self, members: Sequence[NodeEntry]) -> KafkaError | None:
+        """Return the refusal that fails calls at once, if there is one.
+
+        Credentials: the first node that refuses them, until any node has answered. Otherwise every node has to refuse;
+        bootstrap servers that answered do not excuse brokers that all refuse, because their addresses differ.
+        """
+        if self._is_given_by_broker or any(entry.connection is not None for entry in members):
+            return None
+        node_ids = [entry.node.node_id for entry in members]
+        refused = [node_id for node_id in node_ids if self._states.state(node_id) is NodeState.REFUSED]
+        errors = [error for error in map(self._states.error, refused) if error is not None]
+        credentials = [error for error in errors if isinstance(error, AuthenticationError)]
+        if credentials and not self.is_given:
+            return credentials[0]
+        return errors[0] if errors and len(refused) == len(node_ids) else None
