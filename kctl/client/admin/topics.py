@@ -9,7 +9,6 @@ from kctl.client.admin.results import Results
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import TopicInfo
 from kctl.client.errors import BrokerError, KafkaError
-from kctl.client.metadata import out_of_range, topics_in
 from kctl.client.protocol.api.create_topics import (
     CreatableReplicaAssignment,
     CreatableTopic,
@@ -18,8 +17,9 @@ from kctl.client.protocol.api.create_topics import (
     CreateTopicsResponse,
 )
 from kctl.client.protocol.api.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
-from kctl.client.protocol.api.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from kctl.client.protocol.api.metadata import MetadataResponse
 from kctl.client.requests.retry import ADMIN_TOPICS
+from kctl.client.requests.topics import described_topics, metadata_request
 
 BROKER_DEFAULT = -1
 """Number of partitions or replicas: what the broker is configured to."""
@@ -94,12 +94,10 @@ def delete_topics(call: Call, names: Sequence[str]) -> Results[str, None]:
 
 
 def list_topics(call: Call, *, include_internal: bool) -> dict[str, TopicListing]:
-    """Return every topic that may be seen, sorted by name."""
-    response = call.ask(any_node, lambda _: _metadata_request(None), MetadataResponse)
-    _raise_top_level(response)
+    """Return every topic that the client may describe, sorted by name."""
     return {
         info.name: TopicListing(info.name, info.topic_id, info.is_internal)
-        for info in sorted(topics_in(response), key=lambda info: info.name)
+        for info in sorted(_described(call, None), key=lambda info: info.name)
         if include_internal or not info.is_internal
     }
 
@@ -108,24 +106,16 @@ def describe_topics(call: Call, names: Sequence[str]) -> Results[str, TopicInfo]
     """Return each topic with its partitions, leaders and replicas."""
 
     def attempt(pending: list[str]) -> dict[str, TopicInfo | KafkaError]:
-        response = call.ask(any_node, lambda _: _metadata_request(pending), MetadataResponse)
-        _raise_top_level(response)
-        return {info.name: info.error or info for info in topics_in(response)}
+        return {info.name: info.error or info for info in _described(call, pending)}
 
     return call.each(names, attempt, ADMIN_TOPICS.is_retried)
 
 
-def _metadata_request(names: Sequence[str] | None) -> MetadataRequest:
-    topics = None if names is None else [MetadataRequestTopic(name=name) for name in names]
-    return MetadataRequest(topics=topics, allow_auto_topic_creation=False)
-
-
-def _raise_top_level(response: MetadataResponse) -> None:
-    if response.error_code:
-        raise broker_error(response.error_code, "Metadata")
-    wrong = out_of_range(response)
-    if wrong is not None:
-        raise wrong
+def _described(call: Call, names: Sequence[str] | None) -> list[TopicInfo]:
+    topics = described_topics(call.ask(any_node, lambda _: metadata_request(names), MetadataResponse))
+    if isinstance(topics, KafkaError):
+        raise topics
+    return topics
 
 
 def _creatable(topic: NewTopic) -> CreatableTopic:

@@ -32,17 +32,19 @@ from kctl.client.consumer.events import (
     TryAgain,
     Waiting,
 )
+from kctl.client.consumer.fetch.manager import FetchManager
 from kctl.client.consumer.group.coordinator_client import GroupCoordinatorClient
 from kctl.client.consumer.group.events import AskCommitted, CommitSync, GroupWaiting
 from kctl.client.consumer.mailbox import CloseReport, ConsumerMailbox
-from kctl.client.consumer.managers import CallManager, FetchManager, OffsetsManager, RequestManager, TopicsManager
-from kctl.client.consumer.managers.telemetry import TelemetryManager
+from kctl.client.consumer.managers.broker_queries import BrokerQueries
+from kctl.client.consumer.managers.offsets import OffsetsManager
 from kctl.client.errors import CloseTimeout, KafkaError
 from kctl.client.events import PositionReset
 from kctl.client.loop.client_loop import ClientLoop
 from kctl.client.loop.close import CloseRequest
 from kctl.client.loop.mailbox import Call, CallInterrupted
 from kctl.client.requests.leaders import Leaders
+from kctl.client.requests.request import CallManager, RequestManager
 from kctl.client.seams import Entropy
 
 EARLIER_QUESTIONS = "earlier questions"
@@ -75,11 +77,10 @@ class NetworkLoop(ClientLoop[ToNetwork]):
         super().__init__(client, mailbox)
         self._mailbox: ConsumerMailbox = mailbox
         leaders = Leaders(client)
-        self._topics = TopicsManager(config, client, chance, self._report)
+        self._queries = BrokerQueries(config, client, chance, self._report)
         self._offsets = OffsetsManager(config, leaders, chance, self._report)
         self._fetch = FetchManager(config, leaders, chance, self._report, prefetch_bytes)
-        self._telemetry = TelemetryManager(config, client, chance, self._report)
-        self._managers: tuple[RequestManager, ...] = (self._topics, self._offsets, self._fetch, self._telemetry)
+        self._managers: tuple[RequestManager, ...] = (self._queries, self._offsets, self._fetch)
         self._handlers: dict[type, Callable[[Any], None]] = {
             Consumed: lambda event: self._fetch.consumed(*event),
             StartFetch: self._start_fetch,
@@ -93,9 +94,9 @@ class NetworkLoop(ClientLoop[ToNetwork]):
         }
         """What is done with each type of event."""
         self._questions: dict[type, tuple[CallManager, Callable[[Any], None]]] = {
-            AskTopics: (self._topics, self._topics.ask),
+            AskTopics: (self._queries, self._queries.ask_topics),
             AskOffsets: (self._offsets, self._offsets.ask),
-            AskClientInstanceId: (self._telemetry, self._telemetry.ask),
+            AskClientInstanceId: (self._queries, self._queries.ask_client_instance_id),
         }
         """Which manager answers each type of question, and how it is asked."""
         self._group: GroupCoordinatorClient | None = None
@@ -158,9 +159,9 @@ class NetworkLoop(ClientLoop[ToNetwork]):
         self._has_new_wishes = False
         self._group_topics = group
         if self._group is not None and self._group.membership.wants_all_topics:
-            self._topics.use_all()
+            self._client.metadata.want_all_topics()
         else:
-            self._topics.use([*self._fetch.topics, *self._offsets.topics, *group])
+            self._client.metadata.want_topics([*self._fetch.topics, *self._offsets.topics, *group])
 
     def _handle(self, event: ToNetwork | Call | CallInterrupted) -> None:
         if isinstance(event, Query):

@@ -1,0 +1,164 @@
+"""BrokerQueries: the calls that any broker can answer: descriptions of topics, and the client instance id.
+
+Owns the open calls, each repeated until its deadline, and the client instance id (KIP-714), which is requested once.
+Shown by tests/unit/consumer/test_broker_queries.py and tests/sim/consumer/test_calls.py.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from random import Random
+
+from kctl.client.broker_errors import broker_error
+from kctl.client.clock import FOREVER_MS
+from kctl.client.cluster import Node
+from kctl.client.cluster_client import ClusterClient
+from kctl.client.config import ConsumerConfig
+from kctl.client.consumer.events import AskClientInstanceId, AskTopics, CallDone, ToApplication, TopicsAnswer
+from kctl.client.errors import KafkaError, RemoteProtocolError
+from kctl.client.network.in_flight import Answer, Outgoing
+from kctl.client.protocol.api.get_telemetry_subscriptions import (
+    GetTelemetrySubscriptionsRequest,
+    GetTelemetrySubscriptionsResponse,
+)
+from kctl.client.protocol.api.metadata import MetadataResponse
+from kctl.client.protocol.schema import Request, Response
+from kctl.client.requests.request import Poll, Progress
+from kctl.client.requests.retry import METADATA, TELEMETRY, RetryPause, RetryRule, retry_backoff
+from kctl.client.requests.topics import described_topics, metadata_request
+
+Read = Callable[[Response], TopicsAnswer | bytes | KafkaError]
+"""Returns the result of a call, or the error in the response."""
+
+
+class BrokerQuery:
+    """One open call. Attributes: what: it is waiting for, for messages; node: the broker that was asked."""
+
+    __slots__ = ("call_id", "deadline_at_ms", "error", "node", "pause", "read", "request", "rule", "what")
+
+    def __init__(
+        self,
+        call: AskTopics | AskClientInstanceId,
+        what: str,
+        request: Request,
+        read: Read,
+        rule: RetryRule,
+        pause: RetryPause,
+    ) -> None:
+        self.call_id = call.call_id
+        self.deadline_at_ms = call.deadline_at_ms
+        self.what = what
+        self.request = request
+        self.read = read
+        self.rule = rule
+        self.pause = pause
+        self.node: Node | None = None
+        self.error: KafkaError | None = None
+
+
+class BrokerQueries:
+    """Open calls that any broker can answer."""
+
+    def __init__(
+        self, config: ConsumerConfig, client: ClusterClient, rng: Random, report: Callable[[ToApplication], None]
+    ) -> None:
+        self._request_timeout_ms = config.request_timeout_ms
+        self._client = client
+        self._report = report
+        self._backoff = retry_backoff(config, rng)
+        self._open: dict[int, BrokerQuery] = {}
+        self._client_instance_id: bytes | None = None
+
+    def ask_topics(self, call: AskTopics) -> None:
+        """Describe topics, or all."""
+        what = "the metadata of all topics" if call.topics is None else f"the metadata of {', '.join(call.topics)}"
+        self._ask(call, what, metadata_request(call.topics), partial(read_topics, call.topics), METADATA)
+
+    def ask_client_instance_id(self, call: AskClientInstanceId) -> None:
+        """Return the id that the cluster gives this client; a request with the null id lets the broker choose one."""
+        if self._client_instance_id is not None:
+            self._report(CallDone(call.call_id, self._client_instance_id, None))
+        else:
+            request = GetTelemetrySubscriptionsRequest()
+            self._ask(call, "the client instance id", request, self._read_client_instance_id, TELEMETRY)
+
+    def _ask(
+        self, call: AskTopics | AskClientInstanceId, what: str, request: Request, read: Read, rule: RetryRule
+    ) -> None:
+        self._open[call.call_id] = BrokerQuery(call, what, request, read, rule, RetryPause(self._backoff))
+
+    def abandon(self, call_id: int) -> None:
+        self._open.pop(call_id, None)
+
+    def progress(self, call_id: int) -> Progress | None:
+        query = self._open.get(call_id)
+        if query is None:
+            return None
+        broker = "" if query.node is None else f" from {query.node}"
+        return Progress(f"waiting for {query.what}{broker}", query.error or self._client.last_error())
+
+    def poll(self, now_ms: int) -> Poll:
+        requests = []
+        next_at_ms = FOREVER_MS
+        for query in list(self._open.values()):
+            if now_ms >= query.deadline_at_ms:
+                self.abandon(query.call_id)
+                continue
+            next_at_ms = min(next_at_ms, query.deadline_at_ms)
+            if query.node is not None:
+                continue
+            if query.pause.until_ms > now_ms:
+                next_at_ms = min(next_at_ms, query.pause.until_ms)
+                continue
+            query.node = self._client.network.any_ready_node()
+            if query.node is not None:
+                outgoing = Outgoing(
+                    query.node.node_id,
+                    query.request,
+                    self._request_timeout_ms,
+                    partial(self._on_answer, query),
+                    is_for_any=True,
+                    wanted_until_ms=query.deadline_at_ms,
+                )
+                requests.append(outgoing)
+        return Poll(requests, next_at_ms)
+
+    def _on_answer(self, query: BrokerQuery, answer: Answer) -> None:
+        query.node = None
+        if query.call_id not in self._open:
+            return
+        found = query.read(answer.response) if answer.response is not None else answer.error
+        assert found is not None
+        if not isinstance(found, KafkaError):
+            self.abandon(query.call_id)
+            self._report(CallDone(query.call_id, found, None))
+        elif query.rule.is_retried(found):
+            query.error = found
+            query.pause.failed(answer.received_at_ms)
+        else:
+            self.abandon(query.call_id)
+            self._report(CallDone(query.call_id, None, found))
+
+    def _read_client_instance_id(self, response: Response) -> bytes | KafkaError:
+        assert isinstance(response, GetTelemetrySubscriptionsResponse)
+        if response.error_code:
+            return broker_error(response.error_code, "GetTelemetrySubscriptions")
+        if self._client_instance_id is None:
+            self._client_instance_id = response.client_instance_id
+        return self._client_instance_id
+
+
+def read_topics(wanted: tuple[str, ...] | None, response: Response) -> TopicsAnswer | KafkaError:
+    """Return the partitions of each topic by number; topics in error are left out where all were asked for."""
+    assert isinstance(response, MetadataResponse)
+    topics = described_topics(response)
+    if isinstance(topics, KafkaError):
+        return topics
+    errors = [topic.error for topic in topics if topic.error is not None]
+    if wanted is not None and errors:
+        return errors[0]
+    found = {topic.name: tuple(topic.partitions.values()) for topic in topics if topic.error is None}
+    for name in wanted or ():
+        if name not in found:
+            text = f"Metadata leaves out topic {name}, which was asked for"
+            return RemoteProtocolError(text, api="Metadata")
+    return found

@@ -1,0 +1,27 @@
+"""Topics: the Metadata request about some topics or all, and the topics in its response. Pure.
+
+Such a request is not that of the metadata a client keeps: its response is newer than the call, it creates no topic, and
+it leaves the kept metadata alone.
+Shown by tests/unit/consumer/test_broker_queries.py and tests/sim/admin/test_admin.py.
+"""
+
+from collections.abc import Iterable
+
+from kctl.client.broker_errors import broker_error
+from kctl.client.cluster import TopicInfo
+from kctl.client.errors import KafkaError
+from kctl.client.metadata import out_of_range, topics_in
+from kctl.client.protocol.api.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+
+
+def metadata_request(names: Iterable[str] | None) -> MetadataRequest:
+    """Return the request about these topics, or about all."""
+    topics = None if names is None else [MetadataRequestTopic(name=name) for name in names]
+    return MetadataRequest(topics=topics, allow_auto_topic_creation=False)
+
+
+def described_topics(response: MetadataResponse) -> list[TopicInfo] | KafkaError:
+    """Return the topics, each with its own error if it has one, or the error of the whole response."""
+    if response.error_code:
+        return broker_error(response.error_code, "Metadata")
+    return out_of_range(response) or topics_in(response)
