@@ -40,7 +40,7 @@ from kctl.client.errors import IllegalStateError
 from kctl.client.events import EventSink, ignore_events
 from kctl.client.lifetime import follow_forks, forked_error, warn_unclosed
 from kctl.client.network.system import has_threads, system_runtime
-from kctl.client.requests.group_offsets import OffsetAndMetadata
+from kctl.client.requests.group_offsets import OffsetAndMetadata, checked_offsets
 from kctl.client.requests.list_offsets import ISOLATION_LEVELS, OffsetAndTimestamp
 from kctl.client.requests.retry import retry_backoff
 from kctl.client.seams import Runtime
@@ -237,7 +237,7 @@ class Admin:
 
         A group that does not exist is made by this.
         """
-        checked = {key: _checked(key, given) for key, given in offsets.items()}
+        checked = checked_offsets(offsets)
         call = self._call(f"setting offsets of group {group_id}", timeout)
         return group_offsets.alter_group_offsets(call, group_id, checked)
 
@@ -281,10 +281,3 @@ class Admin:
         if self._warns_if_dropped and not self._is_closed:
             self.close()
             warn_unclosed(self)
-
-
-def _checked(key: TopicPartition, given: int | OffsetAndMetadata) -> OffsetAndMetadata:
-    committed = given if isinstance(given, OffsetAndMetadata) else OffsetAndMetadata(given)
-    if committed.offset < 0:
-        raise ValueError(f"{key}: {committed.offset} is no offset")
-    return committed

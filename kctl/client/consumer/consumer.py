@@ -20,7 +20,7 @@ from kctl.client.consumer.close import DEFAULT_CLOSE_TIMEOUT_MS, CloseResult, On
 from kctl.client.consumer.events import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kctl.client.consumer.fetch.manager import PREFETCH_BYTES
 from kctl.client.consumer.fetched_data import PollResult
-from kctl.client.consumer.group.application_side import GroupSide, OnCommit, checked_offsets
+from kctl.client.consumer.group.application_side import GroupSide, OnCommit
 from kctl.client.consumer.group.events import NO_IDS, GroupMetadata, Subscribe
 from kctl.client.consumer.lookups import OffsetLookup
 from kctl.client.consumer.one_user import OneUser, for_one_user
@@ -32,7 +32,7 @@ from kctl.client.lifetime import warn_unclosed
 from kctl.client.network.system import has_threads, system_runtime
 from kctl.client.records import Record
 from kctl.client.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES
-from kctl.client.requests.group_offsets import OffsetAndMetadata
+from kctl.client.requests.group_offsets import OffsetAndMetadata, checked_offsets
 from kctl.client.requests.list_offsets import OffsetAndTimestamp
 from kctl.client.seams import Runtime
 

@@ -45,6 +45,20 @@ class OffsetAndMetadata(NamedTuple):
     leader_epoch: int = NO_EPOCH
 
 
+def checked_offsets(
+    offsets: Mapping[TopicPartition, int | OffsetAndMetadata],
+) -> dict[TopicPartition, OffsetAndMetadata]:
+    """Return offsets to commit in one form. Raises: ValueError: one is not an integer from 0 to 2^63 - 1."""
+    checked: dict[TopicPartition, OffsetAndMetadata] = {}
+    for (topic, partition), given in offsets.items():
+        committed = given if isinstance(given, OffsetAndMetadata) else OffsetAndMetadata(given)
+        offset = committed.offset
+        if isinstance(offset, bool) or not isinstance(offset, int) or not 0 <= offset < 2**63:
+            raise ValueError(f"{topic}-{partition}: an offset is an integer from 0 to 2^63 - 1, not {offset!r}")
+        checked[TopicPartition(topic, partition)] = committed
+    return checked
+
+
 def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
     """Return the partitions of each topic."""
     grouped: dict[str, list[int]] = {}

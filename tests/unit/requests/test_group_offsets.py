@@ -17,6 +17,7 @@ from kctl.client.protocol.api.offset_fetch import (
 from kctl.client.requests.group_offsets import (
     OffsetAndMetadata,
     Speaks,
+    checked_offsets,
     codes_in,
     committed_in,
     offset_commit,
@@ -111,3 +112,16 @@ def test_codes_are_of_topics_by_name_or_by_id() -> None:
     by_id = OffsetCommitResponseTopic(topic_id=b"1" * 16, partitions=parts)
     by_name = OffsetCommitResponseTopic(name="b", partitions=parts[:1])
     assert codes_in([by_id, by_name], {"a": b"1" * 16}) == {A0: 0, A1: ErrorCode.ILLEGAL_GENERATION, B0: 0}
+
+
+def test_offsets_to_commit_are_brought_into_one_form() -> None:
+    given = OffsetAndMetadata(7, "text", 3)
+    assert checked_offsets({A0: 0, ("a", 1): given}) == {A0: OffsetAndMetadata(0), A1: given}  # type: ignore[dict-item]  # as callers do
+    assert checked_offsets({A0: 2**63 - 1}) == {A0: OffsetAndMetadata(2**63 - 1)}
+
+
+@pytest.mark.parametrize("offset", [-1, 2**63, True, 1.0, "1", None])
+def test_offsets_to_commit_that_are_no_offsets_are_refused(offset: int) -> None:
+    for given in (offset, OffsetAndMetadata(offset)):
+        with pytest.raises(ValueError, match="a-0: an offset is an integer from 0 to"):
+            checked_offsets({A0: given})

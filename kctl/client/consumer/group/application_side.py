@@ -5,7 +5,7 @@ polls nothing is taken from it. Shown by tests/sim/groups.
 """
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from kctl.client.clock import FOREVER_MS, Clock, Timer
@@ -380,16 +380,3 @@ def _call(
         method(partitions)
     except BaseException as error:  # noqa: BLE001 - raised when the change is applied
         errors.append(error)
-
-
-def checked_offsets(
-    offsets: Mapping[TopicPartition, int | OffsetAndMetadata],
-) -> dict[TopicPartition, OffsetAndMetadata]:
-    """Return what a caller wants committed, in one form; ValueError for an offset that cannot be one."""
-    checked: dict[TopicPartition, OffsetAndMetadata] = {}
-    for tp, given in offsets.items():
-        committed = given if isinstance(given, OffsetAndMetadata) else OffsetAndMetadata(given)
-        if committed.offset < 0:
-            raise ValueError(f"{tp}: an offset is not negative: {committed.offset}")
-        checked[TopicPartition(*tp)] = committed
-    return checked

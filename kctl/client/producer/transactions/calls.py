@@ -17,7 +17,7 @@ from kctl.client.errors import IllegalStateError, KafkaError, MaxBlockTimeout
 from kctl.client.loop.mailbox import Call
 from kctl.client.producer.mailbox import ProducerMailbox
 from kctl.client.producer.transactions.states import State, Step
-from kctl.client.requests.group_offsets import OffsetAndMetadata
+from kctl.client.requests.group_offsets import OffsetAndMetadata, checked_offsets
 from kctl.client.seams import Driver, Waiter
 
 Offsets = Mapping[TopicPartition, OffsetAndMetadata]
@@ -198,23 +198,13 @@ class TransactionClient:
             raise IllegalStateError(f"{step.value}() needs transactional.id, which is not set")
         if self._mailbox.is_on_loop():
             raise IllegalStateError(f"a callback must not call {step.value}(): the wait would hold up its own end")
-        checked = _checked_offsets(offsets or {})
+        checked = checked_offsets(offsets or {})
         if member is not None:
             _check_member(member)
         timer = Timer(self._clock, timeout_ms)
         call = TransactionCall(step, timer, self._driver.waiter(), checked, member)
         self._mailbox.ask(call)
         return call
-
-
-def _checked_offsets(offsets: Mapping[TopicPartition, int | OffsetAndMetadata]) -> Offsets:
-    checked: dict[TopicPartition, OffsetAndMetadata] = {}
-    for tp, given in offsets.items():
-        committed = given if isinstance(given, OffsetAndMetadata) else OffsetAndMetadata(given)
-        if isinstance(committed.offset, bool) or not isinstance(committed.offset, int) or committed.offset < 0:
-            raise ValueError(f"{tp[0]}-{tp[1]}: an offset is a number from 0 on, not {committed.offset!r}")
-        checked[TopicPartition(*tp)] = committed
-    return checked
 
 
 def _check_member(member: GroupMember) -> None:
