@@ -9,7 +9,8 @@
     network_loop.py    owns the sockets and the request managers                 network
     fetch/             fetches, their sessions, and why partitions wait          network
     group/             membership by both protocols, commits, and the application's part of it
-    managers/          offsets, topics ...: one request each                     network
+    offset_queries.py  offsets by timestamp: calls and positions                 network
+    broker_queries.py  calls that any broker can answer                          network
     close.py           a consumer's part of the close sequence                   both
     chunk.py           what one fetch brought of one partition, undecoded
 

@@ -12,6 +12,7 @@ from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import TopicPartition
 from kctl.client.cluster_client import ClusterClient, LedgerMark, ledger_text
 from kctl.client.config import ConsumerConfig
+from kctl.client.consumer.broker_queries import BrokerQueries
 from kctl.client.consumer.close import COMMITTING, GroupClose
 from kctl.client.consumer.events import (
     AbandonCall,
@@ -36,8 +37,7 @@ from kctl.client.consumer.fetch.manager import FetchManager
 from kctl.client.consumer.group.coordinator_client import GroupCoordinatorClient
 from kctl.client.consumer.group.events import AskCommitted, CommitSync, GroupWaiting
 from kctl.client.consumer.mailbox import CloseReport, ConsumerMailbox
-from kctl.client.consumer.managers.broker_queries import BrokerQueries
-from kctl.client.consumer.managers.offsets import OffsetsManager
+from kctl.client.consumer.offset_queries import OffsetQueries
 from kctl.client.errors import CloseTimeout, KafkaError
 from kctl.client.events import PositionReset
 from kctl.client.loop.client_loop import ClientLoop
@@ -78,7 +78,7 @@ class NetworkLoop(ClientLoop[ToNetwork]):
         self._mailbox: ConsumerMailbox = mailbox
         leaders = Leaders(client)
         self._queries = BrokerQueries(config, client, chance, self._report)
-        self._offsets = OffsetsManager(config, leaders, chance, self._report)
+        self._offsets = OffsetQueries(config, leaders, chance, self._report)
         self._fetch = FetchManager(config, leaders, chance, self._report, prefetch_bytes)
         self._managers: tuple[RequestManager, ...] = (self._queries, self._offsets, self._fetch)
         self._handlers: dict[type, Callable[[Any], None]] = {

@@ -1,6 +1,6 @@
 """ListOffsets: the request to one leader, and the offset or the error of each partition in the response. Pure.
 
-Shown by tests/unit/consumer/test_offsets_manager.py and tests/sim/admin/test_admin.py.
+Shown by tests/unit/consumer/test_offset_queries.py and tests/sim/admin/test_admin.py.
 """
 
 from collections.abc import Iterable

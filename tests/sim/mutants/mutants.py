@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 _CONSUMER = "kctl/client/consumer"
-_MANAGERS = f"{_CONSUMER}/managers"
 _FETCH = f"{_CONSUMER}/fetch"
 _GROUP = f"{_CONSUMER}/group"
 _CLASSIC = f"{_GROUP}/classic_membership.py"

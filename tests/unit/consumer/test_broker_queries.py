@@ -1,6 +1,6 @@
 from kctl.client.broker_errors import ErrorCode
+from kctl.client.consumer.broker_queries import BrokerQueries
 from kctl.client.consumer.events import AskClientInstanceId, AskTopics, CallDone
-from kctl.client.consumer.managers.broker_queries import BrokerQueries
 from kctl.client.errors import ConnectionLost
 from kctl.client.network.in_flight import Outgoing
 from kctl.client.protocol.api.get_telemetry_subscriptions import GetTelemetrySubscriptionsResponse

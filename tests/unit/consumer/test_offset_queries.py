@@ -12,7 +12,7 @@ from kctl.client.consumer.events import (
     ResolvePosition,
     Waiting,
 )
-from kctl.client.consumer.managers.offsets import OffsetsManager
+from kctl.client.consumer.offset_queries import OffsetQueries
 from kctl.client.errors import AuthenticationError, ConnectionLost, RemoteProtocolError
 from kctl.client.network.in_flight import Outgoing
 from kctl.client.protocol.api.list_offsets import (
@@ -32,7 +32,7 @@ class Desk:
     def __init__(self, client: FakeClient, **props: object) -> None:
         self.client = client
         self.reports = Reports()
-        self.manager = OffsetsManager(config(**props), Leaders(client.as_client()), chance(), self.reports.append)
+        self.manager = OffsetQueries(config(**props), Leaders(client.as_client()), chance(), self.reports.append)
 
     def ask(self, deadline_at_ms: int = 1000) -> None:
         self.manager.ask(AskOffsets(1, ((T0, LATEST_TIMESTAMP), (T1, 1234)), deadline_at_ms))

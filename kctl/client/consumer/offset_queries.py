@@ -1,7 +1,7 @@
-"""OffsetsManager: finds offsets by timestamp, at the leader of each partition, again until the caller's deadline.
+"""OffsetQueries: finds offsets by timestamp at the leader of each partition, repeated until the caller's deadline.
 
-Serves two askers: calls (`end_offsets` and its kin) with a deadline, and positions of assigned partitions, which have
-none. Owns the open queries; knows nothing of fetching. Shown by tests/unit/consumer/test_offsets_manager.py.
+Serves calls such as `end_offsets`, which have a deadline, and positions of assigned partitions, which have none. Owns
+the open queries; knows nothing of fetching. Shown by tests/unit/consumer/test_offset_queries.py.
 """
 
 from collections.abc import Callable, Iterator
@@ -77,7 +77,7 @@ class OpenCall:
         self.found: dict[TopicPartition, OffsetAndTimestamp | None] = {}
 
 
-class OffsetsManager:
+class OffsetQueries:
     """Open questions about offsets, grouped by leader."""
 
     def __init__(
