@@ -8,11 +8,13 @@ Shown by tests/sim/pipeline/test_client_pool.py and, through Spark, tests/pipeli
 import os
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
-from kctl.client.consumer import Consumer
-from kctl.client.producer import Producer
 from kctl.pipeline.ranges import Properties
+
+if TYPE_CHECKING:
+    from kctl.client.consumer import Consumer
+    from kctl.client.producer import Producer
 
 MOST_IDLE: Final = 4
 """Clients kept: a task uses one, and a worker seldom uses more clusters."""
@@ -64,6 +66,6 @@ def _key(properties: Properties) -> Key:
     return tuple(sorted((name, str(value)) for name, value in properties.items()))
 
 
-TASK_CONSUMERS: Final = ClientPool[Consumer]()
-TASK_PRODUCERS: Final = ClientPool[Producer]()
+TASK_CONSUMERS: "Final[ClientPool[Consumer]]" = ClientPool()
+TASK_PRODUCERS: "Final[ClientPool[Producer]]" = ClientPool()
 """Of the tasks of this worker."""
