@@ -18,7 +18,7 @@ DAEMON_JAVA = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData"
 
 
 class StandaloneCluster:
-    """One master and its workers, each with one core; a context manager.
+    """One master and its workers, each with one core and a host of its own; a context manager.
 
     Attributes:
         master: URL for --master.
@@ -61,12 +61,14 @@ class StandaloneCluster:
         """Start a worker, for the first time or after it was killed; returns at once."""
         worker = self.workers[number]
         worker.log_path.unlink(missing_ok=True)
+        host = f"127.0.0.{number + 1}"  # Spark speculates on another host only
         worker.start(
             _spark_class(
                 [
-                    *("org.apache.spark.deploy.worker.Worker", "--host", HOST, "--cores", "1", "--memory", "1g"),
+                    *("org.apache.spark.deploy.worker.Worker", "--host", host, "--cores", "1", "--memory", "1g"),
                     *("--work-dir", str(self._folder / f"work-{number}"), "--webui-port", "0", self.master),
-                ]
+                ],
+                host,
             )
         )
 
@@ -94,7 +96,7 @@ class StandaloneCluster:
         wait_until(is_said, START_TIMEOUT_MS, f"{process.name} to say {words!r}")
 
 
-def _spark_class(arguments: list[str]) -> list[str]:
+def _spark_class(arguments: list[str], host: str = HOST) -> list[str]:
     spec = find_spec("pyspark")
     assert spec is not None
     assert spec.origin is not None
@@ -102,7 +104,7 @@ def _spark_class(arguments: list[str]) -> list[str]:
     environment = [
         f"SPARK_DAEMON_JAVA_OPTS={DAEMON_JAVA}",
         "SPARK_DAEMON_MEMORY=256m",
-        f"SPARK_LOCAL_IP={HOST}",
+        f"SPARK_LOCAL_IP={host}",
         f"PYSPARK_PYTHON={sys.executable}",
         f"PATH={os.environ['PATH']}",
     ]

@@ -3,19 +3,25 @@
 The workers' Python sees pyarrow and nothing else, so what runs there of kctl and its dependencies was shipped.
 """
 
+import json
+import os
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from kctl.client.producer import Producer
 from kctl.pipeline import running as running_module
 from kctl.pipeline.job_errors import SparkSetUpError
 from kctl.pipeline.jobs import mirror as mirror_module
 from kctl.pipeline.jobs.export import ExportRequest, export
 from kctl.pipeline.jobs.file_import import ImportRequest, import_files
 from kctl.pipeline.jobs.mirror import MirrorRequest, mirror
+from kctl.pipeline.jobs.mirror_positions import POSITIONS_TOPIC
 from kctl.pipeline.jobs.verify import VerifyRequest, verify
 from kctl.pipeline.ranges import Selection
 from kctl.pipeline.running import Progress, open_session
@@ -24,8 +30,10 @@ from tests.pipeline.conftest import LocalSpark
 from tests.pipeline.copies import committed_rows, content
 from tests.pipeline.exports import in_export, on_topic, produce
 from tests.pipeline.standalone import StandaloneCluster
-from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.cluster import KafkaCluster, KafkaNode
+from tests.support.kafka.security import SCRAM_USER
 from tests.support.kafka.waiting import wait_until
+from tests.support.kafka.wire import active_controller
 
 # PySpark leaves sockets to the garbage collector.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
@@ -33,6 +41,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pyte
 RECORDS = 8_000
 RANGE_BYTES = 40_000
 WAIT_MS = 60_000
+CONFIGS = "kafka.admin.ConfigCommand"
+QUOTA_BYTES = 100_000
 
 
 @pytest.fixture(scope="module")
@@ -137,6 +147,117 @@ def check_mirror(kafka: KafkaCluster, standalone: StandaloneCluster, session: Se
     assert (kill.killed_at.tasks_done, kill.killed_at.records < RECORDS, kill.lost_tasks > 0) == (0, True, True)
     assert (result.offsets, result.records < RECORDS) == (RECORDS, True), "what was committed was written again"
     assert content(committed_rows(kafka, f"{topic}-mirror")) == content(on_topic(properties, topic))
+
+
+class Strike:
+    """Does something once when a job is so far."""
+
+    def __init__(self, is_so_far: Callable[[Progress], bool], act: Callable[[], None]) -> None:
+        self._is_so_far = is_so_far
+        self._act = act
+        self.struck_at: Progress | None = None
+
+    def __call__(self, progress: Progress) -> None:
+        if self.struck_at is None and self._is_so_far(progress):
+            self.struck_at = progress
+            self._act()
+
+
+@contextmanager
+def quota(kafka: KafkaCluster, user: str) -> Iterator[None]:
+    """Brokers slow a user down to QUOTA_BYTES a second in each direction while the context lasts."""
+
+    def alter(how: str, config: str) -> None:
+        entity = ("--entity-type", "users", "--entity-name", user)
+        kafka.run_tool(CONFIGS, "--bootstrap-server", kafka.bootstrap(), "--alter", *entity, how, config)
+
+    alter("--add-config", f"consumer_byte_rate={QUOTA_BYTES},producer_byte_rate={QUOTA_BYTES}")
+    try:
+        yield
+    finally:
+        alter("--delete-config", "consumer_byte_rate,producer_byte_rate")
+
+
+def killed_controller(kafka: KafkaCluster) -> KafkaNode:
+    """Kill the broker that is the active controller; return it."""
+    running = next(node for node in kafka.nodes if node.process.is_running)
+    node = kafka.node(active_controller(running.ports["PLAINTEXT"]))
+    node.kill()
+    return node
+
+
+def test_jobs_over_tls_outlast_quotas_skew_and_a_killed_controller(
+    kafka_three: KafkaCluster,
+    standalone: StandaloneCluster,
+    worker_python: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The broker that is killed, once in an export and once in a mirror, leads the partition with most records, too."""
+    monkeypatch.setattr(mirror_module, "COMMIT_ROWS", 200)
+    monkeypatch.setattr(mirror_module, "LOOK_EVERY_MS", 0)
+    kafka = kafka_three
+    topic, target = (kafka.create_topic(partitions=3, replication=3) for _ in range(2))
+    kafka.create_topic(POSITIONS_TOPIC, replication=3, configs={"cleanup.policy": "compact"})
+    produce(kafka.bootstrap(), topic, 5_000, partitions=1)
+    produce(kafka.bootstrap(), topic, 300, partitions=3, first=5_000)
+    properties: dict[str, object] = {**kafka.client_properties("SASL_SSL", "SCRAM-SHA-512"), "max.block.ms": 60_000}
+    (tmp_path / "jaas").write_text(str(properties["sasl.jaas.config"]))
+    properties["sasl.jaas.config"] = f"file:{tmp_path}/jaas"
+    exporting = ExportRequest(Selection(topics=(topic,)), tmp_path / "x", properties, range_bytes=RANGE_BYTES)
+    mirroring = MirrorRequest((topic,), properties, properties, target)
+    killed: list[KafkaNode] = []
+
+    def strike(is_so_far: Callable[[Progress], bool]) -> Strike:
+        kafka.move_leader(topic, 0, kafka.node(active_controller(kafka.nodes[0].ports["PLAINTEXT"])))
+        return Strike(is_so_far, lambda: killed.append(killed_controller(kafka)))
+
+    with open_session(options_for(standalone, worker_python), "kctl tests") as session, quota(kafka, SCRAM_USER):
+        kill = strike(lambda progress: progress.tasks_done > 2)
+        try:
+            assert export(exporting, session=session, on_progress=kill).records == 5_300
+        finally:
+            for node in killed:
+                node.start()
+        assert kill.struck_at is not None
+        assert kill.struck_at.tasks_done < kill.struck_at.tasks
+        kill = strike(lambda progress: progress.phase == "mirroring" and progress.records > 0)
+        try:
+            assert mirror(mirroring, session=session, on_progress=kill).offsets == 5_300
+        finally:
+            for node in killed[1:]:
+                node.start()
+        assert kill.struck_at is not None
+        assert kill.struck_at.records < 5_300
+        assert len(killed) == 2
+    expected = on_topic(kafka.client_properties(), topic)
+    assert in_export(tmp_path / "x") == expected
+    assert content(committed_rows(kafka, target)) == content(expected)
+
+
+def test_source_reads_once_and_writes_all_where_spark_speculates(
+    kafka_newest: KafkaCluster, standalone: StandaloneCluster, tmp_path: Path
+) -> None:
+    source, target = (kafka_newest.create_topic(partitions=2) for _ in range(2))
+    with Producer(kafka_newest.client_properties()) as producer:
+        for number in range(600):
+            producer.send(source, b"%d" % number, partition=number % 2)
+    program = [sys.executable, str(Path(__file__).with_name("speculating.py")), standalone.master]
+    ended = subprocess.run(
+        [*program, kafka_newest.bootstrap(), source, target, str(tmp_path)],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=WAIT_MS * 3 / 1000,
+        env={**os.environ, "PYSPARK_PYTHON": sys.executable},
+    )
+    assert ended.returncode == 0, ended.stderr.decode()[-4000:]
+    values = sorted(str(number) for number in range(600))
+    assert sorted(json.loads(ended.stdout)) == values
+    stages = {path.name.partition("-")[0] for path in tmp_path.iterdir()}
+    assert {path.name for path in tmp_path.glob("*-0-1")} == {f"{stage}-0-1" for stage in stages}
+    assert len(stages) == 2, "a read and a write"
+    written = [(row.value or b"").decode() for row in on_topic(kafka_newest.client_properties(), target)]
+    assert sorted(set(written)) == values, "at least once"
 
 
 def test_workers_that_cannot_run_it_are_told_before_any_work(standalone: StandaloneCluster, tmp_path: Path) -> None:
