@@ -11,7 +11,7 @@ from time import monotonic
 
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
-from kctl.client.consumer.rebalance_listener import RebalanceListener
+from kctl.client.consumer.group.application_side import RebalanceListener
 
 POLL_S = 0.1
 

@@ -27,9 +27,9 @@ from kctl.client.consumer.close import COMMITTING, LEAVING, CloseResult
 from kctl.client.consumer.consumer import Consumer, ConsumerRecord
 from kctl.client.consumer.events import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kctl.client.consumer.fetch.manager import PREFETCH_BYTES
+from kctl.client.consumer.group.application_side import RebalanceListener
 from kctl.client.consumer.group.events import GroupMetadata, Offsets
 from kctl.client.consumer.lookups import OffsetLookup
-from kctl.client.consumer.rebalance_listener import RebalanceListener
 from kctl.client.consumer.waiting import WaitKind, WaitReason
 
 __all__ = [

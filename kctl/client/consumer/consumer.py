@@ -20,11 +20,10 @@ from kctl.client.consumer.close import DEFAULT_CLOSE_TIMEOUT_MS, CloseResult, On
 from kctl.client.consumer.events import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kctl.client.consumer.fetch.manager import PREFETCH_BYTES
 from kctl.client.consumer.fetched_data import PollResult
-from kctl.client.consumer.group.application_side import GroupSide, OnCommit
+from kctl.client.consumer.group.application_side import GroupSide, OnCommit, RebalanceListener
 from kctl.client.consumer.group.events import NO_IDS, GroupMetadata, Subscribe
 from kctl.client.consumer.lookups import OffsetLookup
 from kctl.client.consumer.one_user import OneUser, for_one_user
-from kctl.client.consumer.rebalance_listener import RebalanceListener
 from kctl.client.consumer.waiting import WaitReason
 from kctl.client.errors import IllegalStateError
 from kctl.client.events import EventSink, ignore_events

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from threading import Event
 
 from kctl.client import Consumer, TopicPartition
-from kctl.client.consumer.rebalance_listener import RebalanceListener
+from kctl.client.consumer.group.application_side import RebalanceListener
 from kctl.client.errors import KafkaError
 from tests.conformance.foreign.member_words import MemberWords, run_member
 

@@ -15,8 +15,8 @@ from kctl.client.broker_errors import FencedInstanceIdError
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.close import CloseResult
 from kctl.client.consumer.consumer import Consumer, ConsumerRecord
+from kctl.client.consumer.group.application_side import RebalanceListener
 from kctl.client.consumer.group.events import Offsets
-from kctl.client.consumer.rebalance_listener import RebalanceListener
 from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import (
     InvalidOffsetError,

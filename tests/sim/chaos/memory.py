@@ -9,7 +9,7 @@ from collections import Counter
 from typing import NamedTuple
 
 from kctl.client.consumer.consumer import Consumer
-from kctl.client.consumer.rebalance_listener import RebalanceListener
+from kctl.client.consumer.group.application_side import RebalanceListener
 from kctl.sandbox import Sandbox
 from tests.sim.chaos.plan import NODES, SESSION_MS
 from tests.sim.chaos.world import BOOTSTRAP

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
+from kctl.client.consumer.group.application_side import RebalanceListener
 from kctl.client.consumer.group.events import Offsets
-from kctl.client.consumer.rebalance_listener import RebalanceListener
 from kctl.client.errors import KafkaError
 from tests.sim.consumer.scene import Scene
 from tests.sim.interrupts import Interrupted, each_boundary

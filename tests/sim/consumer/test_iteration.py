@@ -7,7 +7,7 @@ import pytest
 
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
-from kctl.client.consumer.rebalance_listener import RebalanceListener
+from kctl.client.consumer.group.application_side import RebalanceListener
 from tests.sim.consumer.scene import Scene
 from tests.sim.virtual import Hub
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer, ConsumerRecord
-from kctl.client.consumer.rebalance_listener import RebalanceListener
+from kctl.client.consumer.group.application_side import RebalanceListener
 from kctl.client.errors import KafkaError
 from kctl.client.loop.close import CloseRequest
 from kctl.sandbox import Sandbox

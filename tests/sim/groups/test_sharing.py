@@ -7,7 +7,7 @@ from contextlib import suppress
 import pytest
 
 from kctl.client.cluster import TopicPartition
-from kctl.client.consumer.rebalance_listener import RebalanceListener
+from kctl.client.consumer.group.application_side import RebalanceListener
 from kctl.client.errors import ApiTimeout, CommitFailedError, IllegalStateError, KafkaError
 from kctl.client.requests.group_offsets import OffsetAndMetadata
 from kctl.sandbox import Fault

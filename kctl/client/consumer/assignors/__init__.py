@@ -1,13 +1,11 @@
-"""Assignors of classic groups: pure functions that the leader of a group applies to what its members told.
+"""Assignors of classic groups: pure functions that the leader of a group applies to the subscriptions of its members.
 
 `assignor_by_name` is the way in; the names are those of `partition.assignment.strategy` and of the wire.
 """
 
 from kctl.client.consumer.assignors.assignor import NO_GENERATION, Assignment, Assignor, MemberSubscription
-from kctl.client.consumer.assignors.cooperative_sticky import CooperativeStickyAssignor
-from kctl.client.consumer.assignors.range import RangeAssignor
-from kctl.client.consumer.assignors.round_robin import RoundRobinAssignor
-from kctl.client.consumer.assignors.sticky import StickyAssignor
+from kctl.client.consumer.assignors.counting import RangeAssignor, RoundRobinAssignor
+from kctl.client.consumer.assignors.sticky import CooperativeStickyAssignor, StickyAssignor
 
 _ASSIGNORS: tuple[Assignor, ...] = (
     RangeAssignor(),

@@ -1,9 +1,11 @@
-"""StickyAssignor: even shares, and members keep what they have.
+"""StickyAssignor and CooperativeStickyAssignor: even assignments in which members keep what they have.
 
-Shown by tests/unit/consumer/assignors/test_sticky.py.
+Shown by tests/unit/consumer/assignors/test_sticky.py, test_cooperative_sticky.py and test_claims.py.
 """
 
+import struct
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.assignors.assignor import (
@@ -13,13 +15,59 @@ from kctl.client.consumer.assignors.assignor import (
     code_units,
     members_by_topic,
 )
-from kctl.client.consumer.assignors.claims import Claim, Claims
-from kctl.client.consumer.assignors.even_shares import even_shares
 from kctl.client.consumer.assignors.protocol import by_topic
-from kctl.client.consumer.assignors.uneven_shares import uneven_shares
+from kctl.client.consumer.assignors.shares import even_shares, uneven_shares
 from kctl.client.errors import RemoteProtocolError
 from kctl.client.protocol import codec
 from kctl.client.protocol.schema import NEVER, Message, Struct, field
+
+_GENERATION = struct.Struct(">i")
+
+
+class Claim(NamedTuple):
+    """What one member says it owns, and since which generation."""
+
+    topic_partitions: Iterable[TopicPartition]
+    generation: int
+
+
+class Claims:
+    """The claims of all members, settled: of several claims to one partition that of the newest generation counts.
+
+    Two claims of the same generation cannot both be right, so neither counts. Members come in the order of their ids.
+    Source: KIP-792. Differs from Java: a claim of a newer generation counts even where two older ones collide.
+    Attributes:
+        claimants: every partition that anybody claims, with all who do.
+        disputed: those that two members claim with equal right, as keys.
+    """
+
+    def __init__(self, claims: Mapping[str, Claim]) -> None:
+        self._owned: dict[str, list[TopicPartition]] = {}
+        self.claimants: dict[TopicPartition, list[str]] = {}
+        self.disputed: dict[TopicPartition, None] = {}
+        for member_id in sorted(claims, key=code_units):
+            self._owned[member_id] = []
+            for tp in dict.fromkeys(claims[member_id].topic_partitions):
+                self.claimants.setdefault(tp, []).append(member_id)
+        for tp, member_ids in self.claimants.items():
+            newest = max(claims[member_id].generation for member_id in member_ids)
+            owners = [member_id for member_id in member_ids if claims[member_id].generation == newest]
+            if len(owners) > 1:
+                self.disputed[tp] = None
+            else:
+                self._owned[owners[0]].append(tp)
+
+    def kept(
+        self, topics_of: Mapping[str, Iterable[str]], partitions_of: Mapping[str, int]
+    ) -> dict[str, list[TopicPartition]]:
+        """Return the partitions each member owns that exist and that it still wants."""
+        kept: dict[str, list[TopicPartition]] = {}
+        for member_id, owned in self._owned.items():
+            wanted = dict.fromkeys(topics_of[member_id])
+            kept[member_id] = [
+                tp for tp in owned if tp.topic in wanted and 0 <= tp.partition < partitions_of.get(tp.topic, 0)
+            ]
+        return kept
 
 
 class StickyTopic(Struct):
@@ -91,3 +139,39 @@ def sticky_shares(
     if all(len(subscribers) == len(members) for subscribers in subscribers_of.values()):
         return even_shares(partitions, kept) if kept else {}
     return uneven_shares(partitions, kept, subscribers_of)
+
+
+class CooperativeStickyAssignor:
+    """Gives the shares of the sticky assignor, but a partition that moves is nobody's until its owner gave it up.
+
+    The owner sees that it lost the partition, gives it up and joins again; that second round hands it on.
+    Source: Java CooperativeStickyAssignor, KIP-429.
+    """
+
+    name = "cooperative-sticky"
+    supports_cooperative = True
+
+    def subscription_user_data(self, owned: Iterable[TopicPartition], generation: int) -> bytes:  # noqa: ARG002 (it says nothing)
+        return _GENERATION.pack(generation)
+
+    def assign(self, members: Mapping[str, MemberSubscription], partitions_of: Mapping[str, int]) -> Assignment:
+        claims = Claims({member_id: Claim(each.owned, generation_of(each)) for member_id, each in members.items()})
+        assignment = sticky_shares(members, partitions_of, claims)
+        return {
+            member_id: [tp for tp in share if may_have(member_id, tp, claims)]
+            for member_id, share in assignment.items()
+        }
+
+
+def may_have(member_id: str, topic_partition: TopicPartition, claims: Claims) -> bool:
+    """Return whether the member owns the partition undisputed, or nobody owns it."""
+    claimants = claims.claimants.get(topic_partition)
+    return not claimants or (member_id in claimants and topic_partition not in claims.disputed)
+
+
+def generation_of(subscription: MemberSubscription) -> int:
+    """Return the generation of what a member owns: older clients say it in the user data alone."""
+    if subscription.generation == NO_GENERATION and len(subscription.user_data) == _GENERATION.size:
+        generation: int = _GENERATION.unpack(subscription.user_data)[0]
+        return generation
+    return subscription.generation

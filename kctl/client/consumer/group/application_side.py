@@ -33,7 +33,6 @@ from kctl.client.consumer.group.events import (
     Unsubscribe,
 )
 from kctl.client.consumer.mailbox import ConsumerMailbox
-from kctl.client.consumer.rebalance_listener import RebalanceListener
 from kctl.client.consumer.subscription import Subscription
 from kctl.client.consumer.waiting import WaitReason
 from kctl.client.errors import KafkaError
@@ -41,6 +40,25 @@ from kctl.client.requests.group_offsets import OffsetAndMetadata
 
 OnCommit = Callable[[Offsets, KafkaError | None], None]
 """Gets what `commit_async` was given, and None or why it is not committed."""
+
+
+class RebalanceListener:
+    """Subclass it and override what you need; every method runs on the application thread, inside poll or close.
+
+    What a method raises comes out of that poll, after the change has been applied.
+
+    Source: Java's ConsumerRebalanceListener, KIP-429.
+    """
+
+    def on_partitions_revoked(self, topic_partitions: Sequence[TopicPartition]) -> None:
+        """These go to others; they are still assigned, so offsets can be committed. Others wait for the return."""
+
+    def on_partitions_assigned(self, topic_partitions: Sequence[TopicPartition]) -> None:
+        """A rebalance is over and these have come; the others of the assignment stayed. A seek here decides."""
+
+    def on_partitions_lost(self, topic_partitions: Sequence[TopicPartition]) -> None:
+        """These may be read by others already: nothing of them can be committed. Else as `on_partitions_revoked`."""
+        self.on_partitions_revoked(topic_partitions)
 
 
 class OpenCommit(NamedTuple):

@@ -1,7 +1,7 @@
 """Claims: which of several owners of one partition counts."""
 
 from kctl.client.cluster import TopicPartition
-from kctl.client.consumer.assignors.claims import Claim, Claims
+from kctl.client.consumer.assignors.sticky import Claim, Claims
 from tests.unit.consumer.fakes import T0, T1, T2
 
 WANTED = {"a": ("t",), "b": ("t",)}

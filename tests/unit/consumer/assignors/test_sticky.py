@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.assignors import Assignment, MemberSubscription, assignor_by_name
-from kctl.client.consumer.assignors.claims import Claim
-from kctl.client.consumer.assignors.sticky import previous_claim
+from kctl.client.consumer.assignors.sticky import Claim, previous_claim
 from tests.unit.consumer.assignors.groups import CONTESTED, FIRST_ID, Group, changed, kept, random_group
 from tests.unit.consumer.assignors.test_range import words
 from tests.unit.consumer.fakes import T0, T1, T2

@@ -1,0 +1,58 @@
+"""RangeAssignor and RoundRobinAssignor: assignments by counting, whatever members had before.
+
+Shown by tests/unit/consumer/assignors/test_range.py and test_round_robin.py.
+"""
+
+from collections.abc import Iterable, Mapping
+from itertools import cycle
+
+from kctl.client.cluster import TopicPartition
+from kctl.client.consumer.assignors.assignor import Assignment, MemberSubscription, members_by_topic, members_in_order
+
+
+class RangeAssignor:
+    """Gives each member of a topic a range of its partitions; the first members get the odd ones.
+
+    Topics with the same number of partitions and the same members are shared alike, so joins by key stay local.
+    Source: Java RangeAssignor. Differs: racks are not looked at (KIP-881).
+    """
+
+    name = "range"
+    supports_cooperative = False
+
+    def subscription_user_data(self, owned: Iterable[TopicPartition], generation: int) -> bytes:  # noqa: ARG002 (it says nothing)
+        return b""
+
+    def assign(self, members: Mapping[str, MemberSubscription], partitions_of: Mapping[str, int]) -> Assignment:
+        assignment: Assignment = {member_id: [] for member_id in members}
+        for topic, subscribers in members_by_topic(members, partitions_of).items():
+            share, odd = divmod(partitions_of[topic], len(subscribers))
+            start = 0
+            for place, member_id in enumerate(subscribers):
+                end = start + share + (place < odd)
+                assignment[member_id] += [TopicPartition(topic, partition) for partition in range(start, end)]
+                start = end
+        return assignment
+
+
+class RoundRobinAssignor:
+    """Deals the partitions of all topics out one by one; who does not subscribe to a topic is passed over.
+
+    Source: Java RoundRobinAssignor.
+    """
+
+    name = "roundrobin"
+    supports_cooperative = False
+
+    def subscription_user_data(self, owned: Iterable[TopicPartition], generation: int) -> bytes:  # noqa: ARG002 (it says nothing)
+        return b""
+
+    def assign(self, members: Mapping[str, MemberSubscription], partitions_of: Mapping[str, int]) -> Assignment:
+        assignment: Assignment = {member_id: [] for member_id in members}
+        turns = cycle(members_in_order(members))
+        for topic, subscribers in members_by_topic(members, partitions_of).items():
+            wanted = dict.fromkeys(subscribers)
+            for partition in range(partitions_of[topic]):
+                member_id = next(each for each in turns if each in wanted)
+                assignment[member_id].append(TopicPartition(topic, partition))
+        return assignment
