@@ -38,7 +38,7 @@ class WakeupError(KafkaError):
 
 
 class InvalidOffsetError(KafkaError):
-    """No usable position and no reset policy to find one; `partitions` as (topic, partition). Seek to go on."""
+    """No usable position and no reset policy to find one; `partitions` as (topic, partition). Seek to continue."""
 
     def __init__(self, message: str, *, partitions: "tuple[tuple[str, int], ...]" = ()) -> None:
         super().__init__(message)
@@ -49,8 +49,8 @@ class LogTruncationError(InvalidOffsetError):
     """What was read is not in the log any more: a leader that lacked it was elected (KIP-320), and no reset policy.
 
     Attributes: `topic` and `partition`; `offset`, the position; `divergent_offset`, the first that may hold something
-    else now, or None where the leader cannot tell, and `divergent_epoch`, the leader epoch that ends there. Seek to go
-    on: to `divergent_offset` to read what is there now.
+    else now, or None where the leader does not know, and `divergent_epoch`, the leader epoch that ends there.
+    Seek to continue: to `divergent_offset` to read what is there now.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class LogTruncationError(InvalidOffsetError):
 class CommitFailedError(KafkaError):
     """Offsets were not committed, because the group has given the partitions to others; `cause` as the broker said it.
 
-    What was read since the last commit is read again by whoever has the partitions now.
+    What was read since the last commit is read again by the members that have the partitions now.
     """
 
     def __init__(self, message: str, *, cause: KafkaError | None = None) -> None:
@@ -83,7 +83,7 @@ class CommitFailedError(KafkaError):
 
 
 class TransactionError(KafkaError):
-    """A transaction, or the producer that has it, cannot go on; `cause` is why."""
+    """A transaction, or the producer that has it, cannot continue; `cause` is why."""
 
     def __init__(self, message: str, cause: KafkaError) -> None:
         super().__init__(message)
@@ -191,7 +191,7 @@ class CorruptBatchError(RemoteProtocolError):
     """A record batch is damaged: wrong CRC, impossible length, undecodable compression.
 
     Attributes: `topic` and `partition`, `base_offset` of the batch, `offset` of the byte in what was fetched, and
-    `resume_offset`, where a consumer that leaves the batch out goes on; each None where it is not known.
+    `resume_offset`, where a consumer that skips the batch continues; each None where it is not known.
     """
 
     def __init__(
@@ -317,7 +317,7 @@ class HostnameMismatch(CertificateError):
 
 
 class UntrustedCertificate(CertificateError):
-    """Nobody we trust has issued it."""
+    """No certificate authority that the client trusts has issued it."""
 
 
 class NoCommonTls(TlsError):
@@ -445,7 +445,7 @@ class DeliveryTimeout(KafkaTimeoutError):
 class MaxBlockTimeout(ApiTimeout):
     """A call of the producer ran out of time: metadata or buffer.memory did not come within max.block.ms.
 
-    Attributes: `accepted`, how many rows of a `send_columns` were accepted before, and go on.
+    Attributes: `accepted`, how many rows of a `send_columns` were accepted before, and are sent.
     """
 
     limit = "max.block.ms"
@@ -453,7 +453,7 @@ class MaxBlockTimeout(ApiTimeout):
 
 
 class ResultTimeout(KafkaTimeoutError):
-    """The record's fate was not known within the timeout of `result()`; the record itself goes on."""
+    """The record's fate was not known within the timeout of `result()`; the record itself is still sent."""
 
     limit = "result(timeout)"
     flag = "timeout of result()"

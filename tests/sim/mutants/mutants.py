@@ -50,7 +50,9 @@ MUTANTS: tuple[Mutant, ...] = (
         f"{_FETCH}/reports.py",
         "        for tp, state, _ in entries:\n            self.wait(",
         "        for tp, state, _ in entries:\n            if error is not None and not error.retriable:\n"
-        "                self.fail(tp, state, error)\n                continue\n            self.wait(",
+        "                state.stopped = True\n"
+        "                self.report(PartitionFailed(tp, state.epoch, state.next_offset, error))\n"
+        "                continue\n            self.wait(",
     ),
     Mutant(
         "stale events are current",

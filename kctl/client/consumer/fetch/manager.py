@@ -117,7 +117,7 @@ class FetchManager:
             state.consumed(next_offset)
 
     def stop(self, now_ms: int, deadline_at_ms: int) -> None:
-        """Fetch no more and give up the sessions, which may take until then."""
+        """Fetch no more and close the sessions, by the deadline."""
         give_up_at_ms = min(deadline_at_ms, now_ms + SESSIONS_CLOSE_MS)
         self._close = SessionsClose(self._sessions, self._leaders, deadline_at_ms=give_up_at_ms)
 

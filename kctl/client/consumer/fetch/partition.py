@@ -72,7 +72,7 @@ class FetchState:
         """The leader epoch that the latest request named."""
         self.paused = False
         self.stopped = False
-        """An error was handed over; the application decides how to go on."""
+        """An error was handed over; the application decides how to continue."""
         self.node_id: int | None = None
         """Where a request about it is in flight."""
         self.buffered_bytes = 0

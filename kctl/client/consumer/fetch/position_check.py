@@ -28,7 +28,7 @@ from kctl.client.requests.leaders import Leaders
 FIRST_VERSION_FOR_CONSUMERS = 3
 """Before it, the right to alter the cluster was asked for; Java leaves the check out, too."""
 CONSUMER = -1
-"""The replica id of whoever is none."""
+"""The replica id of clients."""
 
 
 class PositionCheck:

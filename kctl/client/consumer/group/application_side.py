@@ -180,7 +180,7 @@ class GroupSide:
     # --- inside poll ------------------------------------------------------------------------------------------------
 
     def poll_began(self) -> None:
-        """The application is here again; whoever has no partition yet may be waited for."""
+        """Report that the application polls; at once where it has no partition: the group may wait for this member."""
         if self.subscribed is None:
             return
         if self._subscription.assignment:
@@ -211,11 +211,11 @@ class GroupSide:
 
     @property
     def next_deadline_ms(self) -> int:
-        """When `advance` has something to do that nobody announces."""
+        """When `advance` has something to do that no event announces."""
         return self._auto_commit_at_ms
 
     def _apply(self, change: AssignmentChanged) -> None:
-        """Make the change the assignment: what goes is committed and told first, then what came is told.
+        """Make the change the assignment: what goes is committed and reported to the listener first, then what came.
 
         What interrupts it leaves the remaining steps to the next poll; the step that was interrupted is repeated.
         """

@@ -28,7 +28,7 @@ from kctl.client.protocol.api.sync_group import SyncGroupRequest, SyncGroupReque
 JOIN_MARGIN_MS = 5_000
 """What an answer to JoinGroup may take beyond max.poll.interval.ms, for which the broker may hold it."""
 FIRST_VERSION_WITH_ID_FIRST = 4
-"""From this version on, a member without an id is told one at once, and nothing else (KIP-394)."""
+"""From this version on, a member without an id gets one at once, and nothing else (KIP-394)."""
 UNKNOWN = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION})
 """Codes that mean that the group has given this member's partitions away."""
 FORGOTTEN = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID})
@@ -42,7 +42,7 @@ NO_GENERATION = -1
 
 
 class ClassicRequests:
-    """The requests of one member.
+    """Builds the requests of one member.
 
     Attributes:
         joined_topics: the topics named in the last JoinGroup.
@@ -71,7 +71,7 @@ class ClassicRequests:
         return min(self._request_timeout_ms << min(failures, 10), self.join_timeout_ms)
 
     def got(self, assigned: tuple[TopicPartition, ...], generation: int) -> None:
-        """Remember the last shares, which sticky assignors are told of when the member joins again."""
+        """Remember the last assignment, which sticky assignors get when the member joins again."""
         self._previous, self._previous_generation = assigned, generation
 
     def lost(self) -> None:
@@ -192,7 +192,7 @@ class TopicChoice:
         self._metadata = metadata
         self._exclude_internal = exclude_internal
         self._asked_at_version = metadata.version
-        if subscription.pattern is not None:  # whoever has wanted all topics before gets no new answer by wanting them
+        if subscription.pattern is not None:  # the metadata of all topics may be older than the subscription
             metadata.request_update()
 
     @property

@@ -1,7 +1,7 @@
 """Group events: those between application and network thread that are about the group; part of the unions of events.py.
 
 Owns the types alone. Every change of the assignment is one numbered `AssignmentChanged`; the application applies it
-inside poll, listener included, and says so with `ChangeApplied`. Until then the partitions stay this member's.
+inside poll, listener included, and acknowledges it with `ChangeApplied`. Until then the partitions stay this member's.
 Shown by tests/unit/consumer.
 """
 
@@ -118,7 +118,7 @@ class AssignmentChanged(NamedTuple):
     Attributes:
         owned: all partitions it has after the change.
         is_lost: the group has given the former ones away already: nothing of them can be committed any more.
-        is_complete: a rebalance ended with this; False: partitions are released so that one can go on.
+        is_complete: a rebalance ended with this; False: partitions are released so that one can continue.
         topic_ids: of the topics of `owned`, where the group shares topics out by id (KIP-848). A name that has another
             id than before is another topic: its partitions are lost, and new ones have come.
         term: of the subscription it is about; filled in on the way.
