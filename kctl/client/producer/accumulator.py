@@ -19,7 +19,7 @@ from kctl.client.producer.metrics import ProducerCounters
 from kctl.client.producer.partition_queue import PartitionQueue, plus
 from kctl.client.producer.partitioner import QueueState
 from kctl.client.producer.record_run import RecordRun
-from kctl.client.records import RecordBatchBuilder
+from kctl.client.records import BATCH_OVERHEAD_BYTES, RecordBatchBuilder
 
 _LZ4_FAST = 9
 
@@ -107,6 +107,11 @@ class Accumulator:
     def expires_at_ms(self, queue: PartitionQueue) -> int:
         """Return the next deadline of a record in the queue or its batches."""
         return queue.expires_at_ms(self._delivery_timeout_ms)
+
+    def room_bytes(self) -> int:
+        """Return how many bytes of records may come before the first batch is full that is not."""
+        rooms = [queue.batch_size_bytes - BATCH_OVERHEAD_BYTES - queue.waiting_bytes for queue in self._active]
+        return min([room for room in rooms if room > 0], default=self._batch_size_bytes - BATCH_OVERHEAD_BYTES)
 
     # --- batches ------------------------------------------------------------------------------------------------------
 

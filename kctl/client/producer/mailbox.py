@@ -3,14 +3,15 @@
 Shown by tests/unit/producer/test_mailbox.py and, with threads, tests/loopback/producer.
 """
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from kctl.client.clock import Timer
+from kctl.client.clock import FOREVER_MS, Clock, Timer
 from kctl.client.errors import FlushTimeout, IllegalStateError, KafkaError, MaxBlockTimeout, ResultTimeout
 from kctl.client.loop.mailbox import Call, CallInterrupted, Mailbox
 from kctl.client.producer.future import ColumnsFuture, SendFuture
 from kctl.client.producer.record_run import RecordRun
-from kctl.client.seams import Waiter
+from kctl.client.seams import Driver, Waiter
 
 if TYPE_CHECKING:
     from kctl.client.cluster_client import LedgerMark
@@ -72,14 +73,31 @@ class ProducerMailbox(Mailbox[Posted]):
 
     CLIENT = "producer"
 
+    def __init__(self, clock: Clock, driver: Driver, wakeup: Callable[[], None], linger_ms: int = 0) -> None:
+        super().__init__(clock, driver, wakeup)
+        self._linger_ms = linger_ms
+        self._next_turn_at_ms = FOREVER_MS
+        self._room_bytes = 0
+        self._posted_bytes = 0
+
+    def expect(self, next_turn_at_ms: int, room_bytes: int) -> None:
+        """Note when the loop's next turn is at the latest, and how many bytes may be posted before a batch is full.
+
+        A record that may linger beyond that turn, and fills no batch, does not wake the loop.
+        """
+        self._next_turn_at_ms, self._room_bytes, self._posted_bytes = next_turn_at_ms, room_bytes, 0
+
     def post_record(self, record: SendFuture | RecordRun) -> None:
         """Hand a record to the loop, and with it the memory that it holds; any thread."""
         try:
             record.holds_memory = False  # CPython handles no signal between this and the end of the append
             self._events.append(record)
             if self._is_loop_asleep:
-                self._is_loop_asleep = False
-                self._wakeup()
+                self._posted_bytes += record.size_bytes
+                is_in_time = self._next_turn_at_ms <= record.created_at_ms + self._linger_ms
+                if not is_in_time or self._posted_bytes >= self._room_bytes:
+                    self._is_loop_asleep = False
+                    self._wakeup()
         except BaseException:
             self._wakeup()
             raise

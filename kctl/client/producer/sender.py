@@ -7,6 +7,7 @@ and all of it belongs to this loop alone. Shown by tests/sim/producer and tests/
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
+from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ProducerConfig
 from kctl.client.errors import Account, CloseTimeout, KafkaError
@@ -58,6 +59,7 @@ class Sender(ClientLoop[Posted]):
         counters: ProducerCounters,
     ) -> None:
         super().__init__(client, mailbox)
+        self._records_mailbox = mailbox
         self._memory = memory
         self._delivery_timeout_ms = config.delivery_timeout_ms
         backoff = retry_backoff(config, runtime.chance)
@@ -116,6 +118,8 @@ class Sender(ClientLoop[Posted]):
         )
         if self.transactions is not None:
             until_ms = min(until_ms, self.transactions.run(now_ms))
+        is_hurried = self._accumulator.is_hurried
+        self._records_mailbox.expect(FOREVER_MS if is_hurried else until_ms, self._accumulator.room_bytes())
         if self.close_request is None:
             return until_ms
         is_closable = self._is_all_done  # the last step may have been one without an answer

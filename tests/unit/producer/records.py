@@ -57,8 +57,9 @@ def config(**properties: object) -> ProducerConfig:
     return ProducerConfig.parse({"bootstrap.servers": "a:1", **names})
 
 
-def mailbox(clock: ManualClock, wakes: list[int] | None = None) -> ProducerMailbox:
-    return ProducerMailbox(clock, NoDriver(clock), lambda: (wakes if wakes is not None else []).append(clock.now_ms()))
+def mailbox(clock: ManualClock, wakes: list[int] | None = None, linger_ms: int = 0) -> ProducerMailbox:
+    found: list[int] = [] if wakes is None else wakes
+    return ProducerMailbox(clock, NoDriver(clock), lambda: found.append(clock.now_ms()), linger_ms)
 
 
 class Maker:

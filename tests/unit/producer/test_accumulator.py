@@ -55,6 +55,15 @@ def test_a_batch_is_due_after_linger_or_when_it_is_full() -> None:
     assert setup.accumulator.due_at_ms(queue) == 0
 
 
+def test_room_is_what_the_fullest_batch_that_is_not_full_can_take() -> None:
+    setup = Setup(batch_size=1061)
+    assert setup.accumulator.room_bytes() == 1000
+    setup.add(encoded(300))
+    setup.add(encoded(400), partition=1)
+    setup.add(encoded(1000), partition=2)
+    assert setup.accumulator.room_bytes() == 600
+
+
 def test_hurry_ends_lingering() -> None:
     setup = Setup(linger_ms=50)
     queue = setup.add()

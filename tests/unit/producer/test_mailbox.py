@@ -1,6 +1,6 @@
 import pytest
 
-from kctl.client.clock import ManualClock, Timer
+from kctl.client.clock import FOREVER_MS, ManualClock, Timer
 from kctl.client.errors import FlushTimeout, IllegalStateError, KafkaError, ResultTimeout
 from kctl.client.loop.close import CloseRequest
 from kctl.client.loop.mailbox import LOOP_GRACE_MS
@@ -26,6 +26,31 @@ def test_one_wake_up_for_all_that_is_posted_while_the_loop_sleeps() -> None:
     box.awake()
     box.post(maker.record())
     assert len(wakes) == 1
+
+
+def test_record_that_may_linger_beyond_the_next_turn_wakes_the_loop_when_a_batch_may_be_full() -> None:
+    clock, wakes = ManualClock(), list[int]()
+    box, maker = mailbox(clock, wakes, linger_ms=5), Maker(clock)
+
+    def wakes_after(next_turn_at_ms: int, room_bytes: int, records: int) -> int:
+        box.take_some(10)
+        box.expect(next_turn_at_ms, room_bytes)
+        assert box.may_sleep()
+        before = len(wakes)
+        for _ in range(records):
+            box.post_record(maker.record())
+        return len(wakes) - before
+
+    size_bytes = maker.record().size_bytes
+    assert wakes_after(FOREVER_MS, 10_000, 3) == 1
+    assert wakes_after(5, 10_000, 3) == 0
+    assert wakes_after(6, 10_000, 3) == 1
+    assert wakes_after(5, 3 * size_bytes, 2) == 0
+    assert wakes_after(5, 3 * size_bytes, 4) == 1
+    box.take_some(10)
+    box.may_sleep()
+    box.post(FlushMark(Timer(clock, 500), Flag()))
+    assert len(wakes) == 4
 
 
 def test_events_come_out_in_order_with_records_of_one_topic_partition_and_instant_as_a_run() -> None:
