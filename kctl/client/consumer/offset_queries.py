@@ -29,7 +29,7 @@ from kctl.client.protocol.api.list_offsets import ListOffsetsResponse
 from kctl.client.requests.leaders import Leaders, no_leader_reason
 from kctl.client.requests.list_offsets import NOT_FOUND, OffsetAndTimestamp, list_offsets, offsets_in
 from kctl.client.requests.request import Poll, Progress
-from kctl.client.requests.retry import LIST_OFFSETS, retry_backoff
+from kctl.client.requests.retry import LIST_OFFSETS, RetryPause, retry_backoff
 
 POSITIONS = 0
 """The `call_id` of queries for positions; real calls count from 1."""
@@ -39,16 +39,17 @@ class OffsetQuery:
     """One partition's open question."""
 
     __slots__ = (
-        "attempts", "call_id", "epoch", "error", "node_id", "reason", "retry_at_ms", "timestamp_ms", "topic_partition"
+        "call_id", "epoch", "error", "node_id", "pause", "reason", "timestamp_ms", "topic_partition"
     )  # fmt: skip
 
-    def __init__(self, call_id: int, topic_partition: TopicPartition, timestamp_ms: int, epoch: int = 0) -> None:
+    def __init__(
+        self, call_id: int, topic_partition: TopicPartition, timestamp_ms: int, pause: RetryPause, epoch: int = 0
+    ) -> None:
         self.call_id = call_id
         self.topic_partition = topic_partition
         self.timestamp_ms = timestamp_ms
         self.epoch = epoch
-        self.attempts = 0
-        self.retry_at_ms = 0
+        self.pause = pause
         self.node_id: int | None = None
         """The leader that is being asked."""
         self.error: KafkaError | None = None
@@ -91,13 +92,16 @@ class OffsetQueries:
         """The instant of the latest poll."""
         self._isolation_level = config.isolation_level
         self._calls: dict[int, OpenCall] = {POSITIONS: OpenCall(FOREVER_MS, [], 0, self._isolation_level)}
-        self._failed: dict[TopicPartition, OffsetQuery] = {}
-        """The last failed look-up of each position: the next one continues its back-off."""
+        self._failed: dict[TopicPartition, RetryPause] = {}
+        """The back-off of each position whose last look-up failed: the next one continues it."""
 
     # --- questions --------------------------------------------------------------------------------------------------
 
     def ask(self, question: AskOffsets) -> None:
-        queries = [OffsetQuery(question.call_id, tp, timestamp_ms) for tp, timestamp_ms in question.timestamps]
+        queries = [
+            OffsetQuery(question.call_id, tp, timestamp_ms, RetryPause(self._backoff))
+            for tp, timestamp_ms in question.timestamps
+        ]
         isolation_level = "read_uncommitted" if question.reads_uncommitted else self._isolation_level
         self._calls[question.call_id] = OpenCall(
             question.deadline_at_ms,
@@ -110,10 +114,8 @@ class OffsetQueries:
     def resolve(self, event: ResolvePosition) -> None:
         """Look for the position of an assigned partition; an older look-up of the same is dropped."""
         assert event.timestamp_ms is not None
-        query = OffsetQuery(POSITIONS, event.topic_partition, event.timestamp_ms, event.epoch)
-        failed = self._failed.pop(event.topic_partition, None)
-        if failed is not None:
-            query.attempts, query.retry_at_ms = failed.attempts, failed.retry_at_ms
+        pause = self._failed.pop(event.topic_partition, None) or RetryPause(self._backoff)
+        query = OffsetQuery(POSITIONS, event.topic_partition, event.timestamp_ms, pause, event.epoch)
         self._calls[POSITIONS].queries[event.topic_partition] = query
 
     def forget(self, topic_partition: TopicPartition) -> None:
@@ -154,7 +156,7 @@ class OffsetQueries:
         for call_id, call in list(self._calls.items()):
             requests += self._requests_of(call, now_ms)
             if call_id in self._calls:
-                waits = [q.retry_at_ms for q in call.queries.values() if q.retry_at_ms > now_ms]
+                waits = [q.pause.until_ms for q in call.queries.values() if q.pause.until_ms > now_ms]
                 deadline_at_ms = min(deadline_at_ms, call.deadline_at_ms, *waits)
         return Poll(requests, deadline_at_ms)
 
@@ -162,7 +164,7 @@ class OffsetQueries:
         """Return one request for each ready leader of the call's waiting queries."""
         by_leader: dict[int, list[tuple[OffsetQuery, PartitionInfo]]] = {}
         for query in list(call.queries.values()):
-            if query.node_id is not None or query.retry_at_ms > now_ms or not self._is_open(query):
+            if query.node_id is not None or query.pause.until_ms > now_ms or not self._is_open(query):
                 continue  # a call that an earlier partition has ended is over for all of them
             info = self._leaders.find(query.topic_partition)
             if info is None:
@@ -233,7 +235,7 @@ class OffsetQueries:
                 self._report(CallDone(query.call_id, call.found, None))
         elif found is None:
             # No record is that young, so a position by time is the end of the partition.
-            call.queries[tp] = OffsetQuery(POSITIONS, tp, LATEST_TIMESTAMP, query.epoch)
+            call.queries[tp] = OffsetQuery(POSITIONS, tp, LATEST_TIMESTAMP, RetryPause(self._backoff), query.epoch)
         else:
             del call.queries[tp]
             self._report(PositionResolved(tp, query.epoch, found.offset))
@@ -242,8 +244,7 @@ class OffsetQueries:
 
     def _on_error(self, query: OffsetQuery, error: KafkaError, now_ms: int) -> None:
         """Retry what may pass, with newer metadata; end the question for what will not."""
-        query.retry_at_ms = now_ms + self._backoff.backoff_ms(query.attempts)
-        query.attempts += 1
+        query.pause.failed(now_ms)
         if not LIST_OFFSETS.is_retried(error):
             self._fail(query, error)
             return
@@ -299,7 +300,7 @@ class OffsetQueries:
             self._report(CallDone(query.call_id, None, error))
         else:
             self.forget(query.topic_partition)
-            self._failed[query.topic_partition] = query
+            self._failed[query.topic_partition] = query.pause
             self._report(PartitionFailed(query.topic_partition, query.epoch, NOT_FOUND, error))
 
     def _end_query(self, call: OpenCall, query: OffsetQuery, result: OffsetAndTimestamp | KafkaError | None) -> None:

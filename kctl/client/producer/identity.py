@@ -12,10 +12,11 @@ from kctl.client.broker_errors import broker_error
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import TopicPartition
 from kctl.client.cluster_client import ClusterClient
-from kctl.client.errors import BrokerError, KafkaError, RemoteProtocolError
+from kctl.client.errors import KafkaError, RemoteProtocolError
 from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.producer.partition_queue import NO_PRODUCER_ID, PartitionSequence
 from kctl.client.protocol.api.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from kctl.client.requests.retry import PRODUCER_ID, RetryPause
 
 
 class Identity(Protocol):
@@ -53,13 +54,11 @@ class ProducerIdentity:
         self.last_error: KafkaError | None = None
         self.produce_max_version: int | None = None
         self._client = client
-        self._backoff = backoff
+        self._pause = RetryPause(backoff)
         self._request_timeout_ms = request_timeout_ms
         self._producer_id = NO_PRODUCER_ID
         self._epoch = -1
         self._is_asking = False
-        self._attempts = 0
-        self._not_before_ms = 0
 
     def assign_producer_id(self, topic_partition: TopicPartition, sequence: PartitionSequence) -> bool:  # noqa: ARG002 (any of them)
         """Give the partition the producer id; return whether it has one that can be used."""
@@ -76,8 +75,8 @@ class ProducerIdentity:
         """Ask for an id if that is due and possible; return when to run again at the latest."""
         if self._is_asking or self.error is not None or self._producer_id != NO_PRODUCER_ID:
             return FOREVER_MS
-        if now_ms < self._not_before_ms:
-            return self._not_before_ms
+        if now_ms < self._pause.until_ms:
+            return self._pause.until_ms
         node = self._client.network.any_ready_node()
         if node is None:
             return FOREVER_MS
@@ -91,13 +90,13 @@ class ProducerIdentity:
         response = answer.response
         if isinstance(response, InitProducerIdResponse) and response.error_code == 0:
             self._producer_id, self._epoch = response.producer_id, response.producer_epoch
-            self._attempts, self.last_error = 0, None
+            self._pause.succeeded()
+            self.last_error = None
             return
         error = answer.error or RemoteProtocolError("no answer", api="InitProducerId")
         if isinstance(response, InitProducerIdResponse):
             error = broker_error(response.error_code, "InitProducerId")
         self.last_error = error
-        if (isinstance(error, BrokerError) and not error.retriable) or not answer.was_sent:
+        if not PRODUCER_ID.is_retried(error):
             self.error = error
-        self._not_before_ms = self._client.clock.now_ms() + self._backoff.backoff_ms(self._attempts)
-        self._attempts += 1
+        self._pause.failed(self._client.clock.now_ms())

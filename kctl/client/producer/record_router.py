@@ -20,6 +20,7 @@ from kctl.client.producer.future import Outcome
 from kctl.client.producer.mailbox import Event, TopicWait
 from kctl.client.producer.partitioner import Partitioner
 from kctl.client.producer.record_run import RecordRun
+from kctl.client.requests.retry import PRODUCER_METADATA
 
 
 class _Asked:
@@ -195,7 +196,7 @@ class RecordRouter:
     def _is_final(self, error: BrokerError) -> bool:
         """Return whether asking again cannot help; an unknown topic is not created where that is not allowed."""
         is_unknown = error.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        return not error.retriable or (is_unknown and not self._client.metadata.creates_topics)
+        return not PRODUCER_METADATA.is_retried(error) or (is_unknown and not self._client.metadata.creates_topics)
 
     def expire(self, now_ms: int) -> None:
         """End the waits whose deadline has passed, each saying what was missing."""

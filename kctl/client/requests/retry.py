@@ -134,6 +134,7 @@ PRODUCE = RetryRule(
         _E.INVALID_PRODUCER_EPOCH: _D.SEQUENCE,
     },
 )
+PRODUCER_METADATA = RetryRule("Metadata of topics to send to", _D.ANY_BROKER)
 PRODUCER_ID = RetryRule("InitProducerId without transactions", _D.ANY_BROKER, otherwise=_D.FATAL, retries_lost=True)
 TXN_FIND_COORDINATOR = RetryRule(
     "FindCoordinator for a transaction",

@@ -298,6 +298,17 @@ def test_a_producer_id_that_is_refused_is_fatal() -> None:
     assert isinstance(setup.identity.error, BrokerError)
 
 
+def test_request_for_a_producer_id_whose_connection_is_gone_is_repeated() -> None:
+    setup = Setup(enable_idempotence=True)
+    setup.client.network.set_nodes(setup.client.metadata.cluster.nodes)
+    setup.add()
+    setup.sent().fail(ConnectionLost("node 1 is not connected"), was_sent=False)
+    assert setup.identity is not None
+    assert setup.identity.error is None
+    setup.clock.advance(100)
+    assert isinstance(setup.sent().request, InitProducerIdRequest)
+
+
 def test_a_batch_that_the_broker_has_already_is_delivered() -> None:
     setup = Setup()
     future = setup.add()

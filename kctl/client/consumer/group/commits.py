@@ -27,7 +27,7 @@ from kctl.client.protocol.api.offset_commit import OffsetCommitRequest, OffsetCo
 from kctl.client.requests.coordinator import PROMPT, Coordinator
 from kctl.client.requests.group_offsets import LAST_VERSION_WITH_NAMES, OffsetAndMetadata, codes_in, offset_commit
 from kctl.client.requests.request import Poll, Progress
-from kctl.client.requests.retry import OFFSET_COMMIT, decisive_code, retry_backoff
+from kctl.client.requests.retry import OFFSET_COMMIT, RetryPause, decisive_code, retry_backoff
 
 FENCED = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.STALE_MEMBER_EPOCH})
 """Codes that mean that the request names a member or a generation which the group does not have (any more)."""
@@ -37,7 +37,6 @@ class PendingCommit:
     """One commit in the queue."""
 
     __slots__ = (
-        "attempts",
         "error",
         "event",
         "identity",
@@ -45,10 +44,10 @@ class PendingCommit:
         "is_abandoned",
         "is_in_flight",
         "left",
-        "retry_at_ms",
+        "pause",
     )
 
-    def __init__(self, event: CommitSync | CommitAsync, incarnation: int) -> None:
+    def __init__(self, event: CommitSync | CommitAsync, incarnation: int, pause: RetryPause) -> None:
         self.event = event
         self.left: dict[TopicPartition, OffsetAndMetadata] = dict(event.offsets)
         """What no answer has confirmed yet."""
@@ -57,8 +56,7 @@ class PendingCommit:
         """In whose name it is in flight."""
         self.is_in_flight = False
         self.is_abandoned = False
-        self.attempts = 0
-        self.retry_at_ms = 0
+        self.pause = pause
         self.error: KafkaError | None = None
 
     @property
@@ -92,7 +90,7 @@ class CommitManager:
     # --- from the application ---------------------------------------------------------------------------------------
 
     def commit(self, event: CommitSync | CommitAsync) -> None:
-        self._queue.append(PendingCommit(event, self._membership.incarnation))
+        self._queue.append(PendingCommit(event, self._membership.incarnation, RetryPause(self._backoff)))
 
     def after_pending(self, action: Callable[[], None]) -> None:
         """Call `action` as soon as every commit made so far has ended, however it ended."""
@@ -141,8 +139,8 @@ class CommitManager:
         assert isinstance(head, PendingCommit)
         if head.is_in_flight:
             return Poll([], deadline_at_ms)
-        if head.retry_at_ms > now_ms:
-            return Poll([], min(deadline_at_ms, head.retry_at_ms))
+        if head.pause.until_ms > now_ms:
+            return Poll([], min(deadline_at_ms, head.pause.until_ms))
         if not head.left:
             self._finish(head, None)
             return Poll([], now_ms)
@@ -230,7 +228,7 @@ class CommitManager:
         code = getattr(error, "code", None)
         if code in FENCED and commit.event.as_member:
             self._on_fenced(commit, error, now_ms)
-        elif commit.may_retry and OFFSET_COMMIT.is_retried(error, commit.attempts + 1):
+        elif commit.may_retry and OFFSET_COMMIT.is_retried(error, commit.pause.failures + 1):
             self._retry(commit, error, now_ms)
         else:
             if commit.identity is not None and code == ErrorCode.FENCED_INSTANCE_ID:
@@ -249,8 +247,7 @@ class CommitManager:
 
     def _retry(self, commit: PendingCommit, error: KafkaError, now_ms: int) -> None:
         commit.error = error
-        commit.retry_at_ms = now_ms + self._backoff.backoff_ms(commit.attempts)
-        commit.attempts += 1
+        commit.pause.failed(now_ms)
 
     # --- ends -------------------------------------------------------------------------------------------------------
 

@@ -34,7 +34,7 @@ from kctl.client.requests.group_offsets import (
     offset_fetch,
 )
 from kctl.client.requests.request import Poll, Progress
-from kctl.client.requests.retry import OFFSET_FETCH, retry_backoff
+from kctl.client.requests.retry import OFFSET_FETCH, RetryPause, retry_backoff
 
 POSITIONS = 0
 """The `call_id` of the look-up of positions; real calls count from 1."""
@@ -43,16 +43,15 @@ POSITIONS = 0
 class LookUp:
     """One open look-up: a call's, or the one of all positions that are wanted."""
 
-    __slots__ = ("attempts", "call_id", "deadline_at_ms", "error", "is_in_flight", "retry_at_ms", "wanted")
+    __slots__ = ("call_id", "deadline_at_ms", "error", "is_in_flight", "pause", "wanted")
 
-    def __init__(self, call_id: int, wanted: Iterable[TopicPartition], deadline_at_ms: int) -> None:
+    def __init__(self, call_id: int, wanted: Iterable[TopicPartition], deadline_at_ms: int, pause: RetryPause) -> None:
         self.call_id = call_id
         self.wanted: dict[TopicPartition, ResolvePosition | None] = dict.fromkeys(wanted)
         """For positions with the event that wants each: one that came later is of a later moment."""
         self.deadline_at_ms = deadline_at_ms
         self.is_in_flight = False
-        self.attempts = 0
-        self.retry_at_ms = 0
+        self.pause = pause
         self.error: KafkaError | None = None
 
 
@@ -80,13 +79,15 @@ class CommittedManager:
         self._reset = reset
         self._backoff = retry_backoff(config, chance)
         self._positions: dict[TopicPartition, ResolvePosition] = {}
-        self._open: dict[int, LookUp] = {POSITIONS: LookUp(POSITIONS, (), FOREVER_MS)}
+        self._open: dict[int, LookUp] = {POSITIONS: LookUp(POSITIONS, (), FOREVER_MS, RetryPause(self._backoff))}
         self._told: dict[TopicPartition, str] = {}
 
     # --- questions --------------------------------------------------------------------------------------------------
 
     def ask(self, question: AskCommitted) -> None:
-        self._open[question.call_id] = LookUp(question.call_id, question.topic_partitions, question.deadline_at_ms)
+        self._open[question.call_id] = LookUp(
+            question.call_id, question.topic_partitions, question.deadline_at_ms, RetryPause(self._backoff)
+        )
 
     def resolve(self, event: ResolvePosition) -> None:
         """Look for the committed position of an assigned partition."""
@@ -120,12 +121,12 @@ class CommittedManager:
             elif each.wanted:
                 deadline_at_ms = min(deadline_at_ms, each.deadline_at_ms)
                 requests += self._requests_of(each, now_ms)
-                if each.retry_at_ms > now_ms:
-                    deadline_at_ms = min(deadline_at_ms, each.retry_at_ms)
+                if each.pause.until_ms > now_ms:
+                    deadline_at_ms = min(deadline_at_ms, each.pause.until_ms)
         return Poll(requests, deadline_at_ms)
 
     def _requests_of(self, each: LookUp, now_ms: int) -> list[Outgoing]:
-        if each.is_in_flight or each.retry_at_ms > now_ms:
+        if each.is_in_flight or each.pause.until_ms > now_ms:
             return []
         if self._coordinator.refusal is not None:
             self._fail(each, self._coordinator.refusal)
@@ -161,8 +162,7 @@ class CommittedManager:
             self._on_found(each, found)
         elif OFFSET_FETCH.is_retried(error):
             each.error = error
-            each.retry_at_ms = answer.received_at_ms + self._backoff.backoff_ms(each.attempts)
-            each.attempts += 1
+            each.pause.failed(answer.received_at_ms)
             self._tell_waiting(each)
         else:
             self._fail(each, error)
@@ -180,7 +180,7 @@ class CommittedManager:
         return {tp: each for tp, each in committed.items() if not isinstance(each, KafkaError)}, error
 
     def _on_found(self, each: LookUp, found: Found) -> None:
-        each.attempts = 0
+        each.pause.succeeded()
         each.error = None
         if each.call_id != POSITIONS:
             if self._open.pop(each.call_id, None) is not None:

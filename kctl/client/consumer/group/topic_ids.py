@@ -13,7 +13,7 @@ from kctl.client.config import ConsumerConfig
 from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from kctl.client.requests.request import Poll
-from kctl.client.requests.retry import retry_backoff
+from kctl.client.requests.retry import RetryPause, retry_backoff
 
 
 class TopicIds:
@@ -22,13 +22,11 @@ class TopicIds:
     def __init__(self, config: ConsumerConfig, client: ClusterClient, rng: Random) -> None:
         self._request_timeout_ms = config.request_timeout_ms
         self._client = client
-        self._backoff = retry_backoff(config, rng)
+        self._pause = RetryPause(retry_backoff(config, rng))
         self._names: dict[bytes, str] = {}
         self._missing: dict[bytes, None] = {}
         self._seen_version = -1
         self._is_in_flight = False
-        self._failures = 0
-        self._retry_at_ms = 0
 
     @property
     def missing(self) -> int:
@@ -64,8 +62,8 @@ class TopicIds:
         self.known()
         if not self._missing or self._is_in_flight:
             return Poll([])
-        if self._retry_at_ms > now_ms:
-            return Poll([], self._retry_at_ms)
+        if self._pause.until_ms > now_ms:
+            return Poll([], self._pause.until_ms)
         node = self._client.network.any_ready_node()
         if node is None:
             return Poll([])
@@ -80,10 +78,9 @@ class TopicIds:
         if isinstance(answer.response, MetadataResponse):
             self._take((topic.topic_id, topic.name or "") for topic in answer.response.topics if not topic.error_code)
         if not self._missing:
-            self._failures = self._retry_at_ms = 0
+            self._pause.succeeded()
             return
-        self._retry_at_ms = answer.received_at_ms + self._backoff.backoff_ms(self._failures)
-        self._failures += 1
+        self._pause.failed(answer.received_at_ms)
 
     def _take(self, found: Iterable[tuple[bytes, str]]) -> None:
         for topic_id, name in found:
