@@ -19,7 +19,7 @@ from kctl.client.admin import (
     offsets,
     topics,
 )
-from kctl.client.admin.call import Call
+from kctl.client.admin.call import Call, Results
 from kctl.client.admin.cluster_description import ClusterDescription
 from kctl.client.admin.configs import ConfigEntry, ConfigResource, Configs, ResourceType
 from kctl.client.admin.group_values import (
@@ -30,7 +30,6 @@ from kctl.client.admin.group_values import (
     MemberToRemove,
 )
 from kctl.client.admin.offsets import EARLIEST, LATEST, MAX_TIMESTAMP, OffsetsQuestion
-from kctl.client.admin.results import Results
 from kctl.client.admin.topics import BROKER_DEFAULT, CreatedTopic, NewTopic, TopicListing
 from kctl.client.clock import to_timeout_ms
 from kctl.client.cluster import TopicInfo, TopicPartition

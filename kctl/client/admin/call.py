@@ -1,12 +1,12 @@
-"""Call: one bounded admin call: finding the node to ask, asking, and asking again until the deadline.
+"""Call and Results: one bounded admin call, retried until its deadline, and the outcome of each of its items.
 
-Owns the timer, the back-off and the ledger of the call; knows no API. Shown by tests/unit/admin and tests/sim/admin.
+Owns the timer, the back-off and the time breakdown of the call; knows no API.
+Shown by tests/unit/admin and tests/sim/admin.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TypeVar
+from typing import Generic, TypeVar
 
-from kctl.client.admin.results import Results
 from kctl.client.backoff import ExponentialBackoff
 from kctl.client.clock import Timer
 from kctl.client.cluster_client import ClusterClient
@@ -52,6 +52,30 @@ def is_node_ready(client: ClusterClient, node_id: int) -> bool:
     if client.network.node_error(node_id) is not None:
         client.metadata.request_update()
     return False
+
+
+class Results(Generic[K, V]):
+    """Every item of the call, either in `done` with its value or in `failed` with its error."""
+
+    __slots__ = ("done", "failed")
+
+    def __init__(self, done: Mapping[K, V], failed: Mapping[K, KafkaError]) -> None:
+        self.done = dict(done)
+        self.failed = dict(failed)
+
+    def __getitem__(self, key: K) -> V:
+        """Return the item's value, or raise its error."""
+        if key in self.failed:
+            raise self.failed[key]
+        return self.done[key]
+
+    def raise_first(self) -> None:
+        """Raise the error of the first item that failed; return when none has."""
+        for error in self.failed.values():
+            raise error
+
+    def __repr__(self) -> str:
+        return f"Results(done={self.done!r}, failed={self.failed!r})"
 
 
 class Call:

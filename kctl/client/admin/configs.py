@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
-from kctl.client.admin.call import Build, Call, any_node
-from kctl.client.admin.results import Results
+from kctl.client.admin.call import Build, Call, Results, any_node
 from kctl.client.broker_errors import broker_error
 from kctl.client.errors import KafkaError
 from kctl.client.protocol.api.describe_configs import (

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
-from kctl.client.admin.call import Call, Follow, any_node
-from kctl.client.admin.results import Results
+from kctl.client.admin.call import Call, Follow, Results, any_node
 from kctl.client.cluster import Node
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.errors import BrokerError, KafkaError, RequestTimeout, TransportError

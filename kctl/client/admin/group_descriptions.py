@@ -8,10 +8,9 @@ Source: KIP-848 and Java's DescribeConsumerGroupsHandler.
 
 from collections.abc import Iterable, Sequence
 
-from kctl.client.admin.call import Call
+from kctl.client.admin.call import Call, Results
 from kctl.client.admin.coordinators import Coordinators
 from kctl.client.admin.group_values import CLASSIC, CONSUMER, CONSUMER_PROTOCOL, GroupDescription, MemberDescription
-from kctl.client.admin.results import Results
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import Node, TopicPartition
 from kctl.client.errors import KafkaError, ProtocolError

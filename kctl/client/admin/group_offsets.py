@@ -7,9 +7,8 @@ Shown by tests/sim/admin/test_group_offsets.py.
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
-from kctl.client.admin.call import Call
+from kctl.client.admin.call import Call, Results
 from kctl.client.admin.coordinators import Coordinators
-from kctl.client.admin.results import Results
 from kctl.client.broker_errors import broker_error
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import KafkaError

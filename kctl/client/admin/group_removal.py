@@ -6,10 +6,9 @@ Shown by tests/sim/admin/test_groups.py and test_group_faults.py.
 
 from collections.abc import Iterable
 
-from kctl.client.admin.call import Call
+from kctl.client.admin.call import Call, Results
 from kctl.client.admin.coordinators import Coordinators
 from kctl.client.admin.group_values import MemberToRemove
-from kctl.client.admin.results import Results
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.errors import KafkaError
 from kctl.client.protocol.api.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse

@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Mapping
 from functools import partial
 
-from kctl.client.admin.call import Call
-from kctl.client.admin.results import Results
+from kctl.client.admin.call import Call, Results
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import PartitionInfo, TopicPartition
 from kctl.client.errors import KafkaError

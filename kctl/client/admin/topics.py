@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kctl.client.admin.call import Call, any_node, controller
-from kctl.client.admin.results import Results
+from kctl.client.admin.call import Call, Results, any_node, controller
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import TopicInfo
 from kctl.client.errors import BrokerError, KafkaError

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from kctl.client.admin import Admin, OffsetAndMetadata
-from kctl.client.admin.results import Results
+from kctl.client.admin.call import Results
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition
 from tests.sim.chaos.replies import Replies

@@ -4,7 +4,7 @@ from typing import Self
 
 import pytest
 
-from kctl.client.admin.results import Results
+from kctl.client.admin.call import Results
 from kctl.client.cluster import TopicPartition
 from kctl.client.requests.group_offsets import OffsetAndMetadata
 from kctl.pipeline.jobs import mirror_task
