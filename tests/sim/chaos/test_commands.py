@@ -51,6 +51,7 @@ def test_a_run_ends_with_0_and_with_a_failure_with_1_and_the_line_replays_it(
     assert f"{rule} " in capsys.readouterr().out, "the same rule"
 
 
+@pytest.mark.slow
 def test_a_shrunk_plan_is_smaller_and_still_fails(
     plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -8,12 +8,14 @@ from tests.sim.chaos.memory import grown
 _LEAK: list[object] = []
 
 
+@pytest.mark.slow
 def test_nothing_grows_in_four_minutes() -> None:
     growths, read = grown(minutes=4, early_minute=1)
     assert growths == []
     assert read > 50
 
 
+@pytest.mark.slow
 def test_a_leak_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     outgoing = Coordinator.outgoing
 

@@ -24,6 +24,7 @@ def sessions(scene: Scene) -> dict[int, int]:
     return {node_id: len(node.fetch_sessions) for node_id, node in scene.sandbox.cluster.nodes.items()}
 
 
+@pytest.mark.slow
 def test_a_thousand_idle_partitions_are_named_once() -> None:
     with Hub(seed=12) as hub:
         scene = Scene(hub, nodes=1, partitions=1000)

@@ -86,6 +86,7 @@ def names(path: Path) -> list[str]:
     return sorted(each.name for each in (path / MANIFESTS).iterdir())
 
 
+@pytest.mark.slow
 def test_a_thousand_rounds_are_some_dozens_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", lambda _: None)
     folder = taken(tmp_path / "x")

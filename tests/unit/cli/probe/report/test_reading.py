@@ -139,6 +139,7 @@ def test_line_that_is_too_long_is_skipped(tmp_path: Path, monkeypatch: pytest.Mo
     assert (found.lines, found.places["here"].rounds) == (len(good) + 1, 3)
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_number_of_lines(tmp_path: Path) -> None:
     def peak(rounds: int) -> int:
         write(tmp_path / "file", probe_lines(NODES, Random(1), rounds))
