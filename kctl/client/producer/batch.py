@@ -1,7 +1,7 @@
 """Batch: records of one partition that travel together, encoded once and sent until their fate is known.
 
 A batch is frozen before it is first sent: every repeat carries the same records, so that a broker can recognise it.
-Only its sequence numbers may be written anew, and only when it is certain that no log holds it. Its records keep their
+Only its sequence numbers may be rewritten, and only when it is certain that no log holds it. Its records keep their
 own deadlines. Owned by the network loop. Shown by tests/unit/producer/test_batch.py.
 """
 
@@ -31,7 +31,7 @@ class Batch:
         plain_bytes: its size before compression.
         base_sequence: of its first record; NO_SEQUENCE without idempotence.
         attempts: how often it was sent.
-        failures: how often an attempt ended without success, save where it only had to wait for one before it.
+        failures: how often an attempt ended without success, except where it only had to wait for one before it.
         node_id: to which node it was last sent; None before.
         is_in_flight: sent, and neither answered nor lost.
         may_be_written: an earlier attempt ended without running_callback whether the broker wrote it.
@@ -85,7 +85,7 @@ class Batch:
         self.retry_at_ms = retry_at_ms
 
     def held_back(self, error: KafkaError) -> None:
-        """Note that the attempt was in vain because a batch before it is missing: it goes again after that one."""
+        """Note that the attempt failed because a batch before it is missing: it is sent again after that one."""
         self.last_error = error
         self.retry_at_ms = 0
 

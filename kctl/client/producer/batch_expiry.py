@@ -61,7 +61,7 @@ class BatchExpiry:
             leaderless = broker_error(ErrorCode.LEADER_NOT_AVAILABLE, name)
             if info is not None and self._client.metadata.cluster.nodes:
                 return f"{name} had no known leader{times}", info.error or leaderless
-            # Starting (again) from the bootstrap servers: nobody is known, so what went wrong before that is the cause.
+            # Starting (again) from the bootstrap servers: no broker is known, so the cause is what failed before.
             cause = (None if batch is None else batch.last_error) or self._client.last_error()
             return f"{name} had no known leader{times}", cause
         if self._identity is not None and not self._identity.assign_producer_id(queue.topic_partition, queue.sequence):

@@ -55,7 +55,7 @@ class BatchSender:
         self._request_timeout_ms = config.request_timeout_ms
         self._max_request_size = config.max_request_size
         self.is_over = False
-        """The producer was closed by force, and its result told: answers that come now change nothing."""
+        """The producer was closed by force, and its result returned: later responses change nothing."""
 
     # --- sending ------------------------------------------------------------------------------------------------------
 
@@ -76,7 +76,7 @@ class BatchSender:
                 if leader_id != NO_NODE:
                     ready.setdefault(leader_id, []).append(queue)
         if self.is_over:
-            return next_ms  # a callback of a record that was given up just now has closed the producer
+            return next_ms  # the callback of a record that failed just now has closed the producer
         for node_id, queues in ready.items():
             next_ms = min(next_ms, self._send_to(node_id, queues, now_ms))
         return next_ms
@@ -224,5 +224,5 @@ def _max_version(request: ProduceRequest, limit: int | None = None) -> int | Non
 
 
 def _is_current(batch: Batch, attempt: int) -> bool:
-    """Return whether an answer is about the present attempt of a batch that was not given up meanwhile."""
+    """Return whether an answer is about the present attempt of a batch that has not failed meanwhile."""
     return batch.is_in_flight and batch.attempts == attempt

@@ -25,7 +25,7 @@ logger = logging.getLogger("kctl.client.producer")
 class PartitionResult(NamedTuple):
     """What became of one partition's records; `error` is why the first undelivered one is not delivered.
 
-    `last_offset`: of the last one that is delivered, UNKNOWN_OFFSET where the broker did not tell.
+    `last_offset`: of the last one that is delivered, UNKNOWN_OFFSET where the broker did not report it.
     """
 
     delivered: int = 0
@@ -41,7 +41,7 @@ class CloseResult(NamedTuple):
     Attributes:
         delivered: acknowledged as acks asks (acks=0: handed to the connection).
         failed: certainly not written.
-        unknown: sent, but no answer told whether it was written.
+        unknown: sent, but no response reported whether it was written.
         partitions: the same by partition; the partition is -1 for records that never got one.
         transaction: what became of the transaction that was open, or None: committed, aborted, unknown (its commit was
             not answered), or open (the broker aborts it after transaction.timeout.ms).
@@ -107,7 +107,7 @@ class DeliveryTracker:
         """The record whose callback is running."""
         self.outstanding = 0
         self.steps = 0
-        """Records counted in and told of; grows as long as there is progress."""
+        """Records counted in and reported; grows as long as there is progress."""
 
     @property
     def is_flushing(self) -> bool:
@@ -165,7 +165,7 @@ class DeliveryTracker:
             try:
                 record.callback(record)
             except Exception:
-                logger.exception("the callback of %r raised; the producer goes on", record)
+                logger.exception("the callback of %r raised; the producer continues", record)
             self.running_callback = record.callback = None
 
     # --- flush --------------------------------------------------------------------------------------------------------
@@ -230,7 +230,7 @@ class DeliveryTracker:
         return outstanding, failed
 
     def forget_failures(self) -> None:
-        """Report no failure up to now with the next flush: it was told otherwise."""
+        """Report no failure up to now with the next flush: they were reported in another way."""
         for group in self._groups:
             group.reported = group.failed
         self._flushes = deque(

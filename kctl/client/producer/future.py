@@ -21,7 +21,7 @@ NO_PARTITION = -1
 class Outcome(NamedTuple):
     """What became of a batch, or of one record of it.
 
-    `is_unknown`: it was sent, and no answer told whether it was written.
+    `is_unknown`: it was sent, and no response reported whether it was written.
     """
 
     error: KafkaError | None = None
@@ -103,7 +103,7 @@ class SendFuture:
 
         Args: timeout: seconds; None waits for the record's own deadline (delivery.timeout.ms after send).
         Raises:
-            ResultTimeout: its fate is not known yet; the record goes on.
+            ResultTimeout: its result is not known yet; its delivery continues.
             KafkaError: why it was not delivered, such as DeliveryTimeout.
             IllegalStateError: called inside a callback for a record that is not done: it would wait for itself.
         """
@@ -188,7 +188,7 @@ class ColumnsFuture:
         Args: timeout: seconds; None waits for the records' own deadline.
         Raises:
             UndeliveredError: how many are not delivered, and why the first of them is not.
-            ResultTimeout: the fate of some is not known yet; they go on.
+            ResultTimeout: the result of some is not known yet; their delivery continues.
             IllegalStateError: called inside a callback: it would hold up its own end.
         """
         error = self.exception(timeout)
@@ -216,7 +216,7 @@ class FlushGroup:
 
     Attributes:
         outstanding: how many are not done.
-        failed: how many are not delivered; `reported` of them were told of by a flush.
+        failed: how many are not delivered; `reported` of them were reported by a flush.
         first_error, last_error: why the first and the last of those failed.
     """
 

@@ -1,7 +1,7 @@
 """What a producer counts: `ProducerMetrics`, a snapshot for the user, and the counters that the network loop keeps.
 
 The counters are plain numbers, written by the loop alone, a batch at a time, and read by any thread: a snapshot costs a
-few microseconds and holds nobody up, but its numbers may be a batch apart from each other.
+few microseconds and blocks no thread, but its numbers may be a batch apart from each other.
 Shown by tests/unit/producer/test_metrics.py.
 """
 
@@ -36,7 +36,7 @@ class ProducerMetrics(NamedTuple):
         records_sent to records_unknown: the sums over all topics; see TopicMetrics.
         requests_sent: Produce requests, repeats included.
         batches_split: batches that the broker found too large.
-        epochs_begun: how often a partition's sequence numbers started anew, because a batch was lost (KIP-360).
+        epochs_begun: how often a partition's sequence numbers started again, because a batch was lost (KIP-360).
         queue_time_avg_ms, queue_time_max_ms: from send() of a batch's first record to the batch's first sending.
         throttle_time_ms: how long brokers asked for a pause, in all.
         compression_ratio: bytes sent over bytes before compression; 1.0 before anything is sent.

@@ -6,7 +6,7 @@ epoch and next sequence are kept for each partition, so that a gap in one partit
 answer) starts a new epoch there and nowhere else. Knows neither network nor clock. Owned by the network loop.
 Shown by tests/unit/producer/test_partition_queue.py and test_produce_responses.py.
 
-Source: KIP-98, KIP-360; Java's TransactionManager. Differs: after a failed batch the partition goes on one batch at a
+Source: KIP-98, KIP-360; Java's TransactionManager. Differs: after a failed batch the partition sends one batch at a
 time until that one is resolved, and a broker that knows nothing of the producer yet gets one batch alone, because it
 would take a later one first.
 """
@@ -123,7 +123,7 @@ class PartitionQueue:
         self.batches: deque[Batch] = deque()
         self.sequence = PartitionSequence()
         self.has_gap = False
-        """A batch was given up before those under way, so their numbers may not follow what the log has."""
+        """A batch failed before those under way, so their numbers may not follow what the log has."""
         self.needs_restart = False
         """The sequences have a gap for certain: a new epoch starts as soon as nothing is in flight."""
         self.needs_numbers = False
@@ -228,7 +228,7 @@ class PartitionQueue:
         self.has_gap = False
 
     def drop(self, batch: Batch) -> None:
-        """Let go of a batch that was given up, and settle what its sequence numbers leave behind.
+        """Remove a failed batch, and settle what its sequence numbers leave behind.
 
         Where it may have been written, batches behind it keep their numbers: the broker takes the next one if it was,
         and calls it out of order if it was not.
@@ -263,7 +263,7 @@ class PartitionQueue:
             self.sequence.give_back(first)
 
     def replace(self, batch: Batch, pieces: Iterable[Batch]) -> None:
-        """Put batches cut anew in the place of one that is certainly in no log."""
+        """Put batches cut again in the place of one that is certainly in no log."""
         at = self.batches.index(batch)
         del self.batches[at]
         for piece in reversed(list(pieces)):
@@ -279,7 +279,7 @@ class PartitionQueue:
     def close_gap(self, at: int, base_sequence: int) -> None:
         """Number the batches from index `at` on from `base_sequence` on, if none of them may be in a log.
 
-        Otherwise their numbers stay, and the broker's answers tell how it goes on.
+        Otherwise their numbers stay, and the broker's responses decide what follows.
         """
         behind = list(self.batches)[at:]
         if self.needs_numbers or any(batch.is_unknown for batch in behind):

@@ -1,4 +1,4 @@
-"""Producer: the public face. Each call ends by its deadline; every record's fate is told exactly once.
+"""Producer: the public face. Each call ends by its deadline; each record's result is reported exactly once.
 
 Owns what happens on the application's threads: checks, memory, hand-over and waiting. The rest is the network loop's
 (sender.py). Shown by tests/sim/producer and, with threads, tests/loopback/producer.
@@ -46,7 +46,7 @@ class Producer:
     Args:
         config: Kafka property names and values, or a parsed ProducerConfig; `bootstrap.servers` is required.
         runtime: the surroundings; None is the real ones.
-        events: told of every connection attempt.
+        events: called with every connection attempt.
     Raises:
         ConfigError: a property is unknown, malformed or impossible.
     """
@@ -178,7 +178,7 @@ class Producer:
     ) -> ColumnsFuture:
         """Return the one future of many records, once all of them are accepted; several times faster than `send`.
 
-        As `send` of each row in turn, save that the whole call blocks at most max.block.ms. From its acceptance on a
+        As `send` of each row in turn, except that the whole call blocks at most max.block.ms. From its acceptance on a
         row has delivery.timeout.ms. The columns are copied.
 
         Args:
@@ -187,7 +187,7 @@ class Producer:
             timestamps_ms: an entry a row, or one number for all; None is now.
         Raises:
             TypeError, ValueError, RecordTooLargeError: about a row, before any is accepted.
-            MaxBlockTimeout: `accepted` is how many rows were accepted; they go on, and close() accounts for them.
+            MaxBlockTimeout: `accepted` is how many rows were accepted; they are delivered, and close() counts them.
             BrokerError, TransportError, IllegalStateError, TransactionError: as `send`.
         """
         if self._is_closing:
@@ -279,7 +279,7 @@ class Producer:
 
         Args: timeout: seconds; None waits until each record is delivered or has reached its own deadline.
         Raises:
-            FlushTimeout: `undelivered` tells how many records are outstanding or have failed.
+            FlushTimeout: `undelivered` is how many records are outstanding or have failed.
             UndeliveredError: none is outstanding, but `undelivered` records have failed since the last flush.
             IllegalStateError: called in a callback, where the wait would hold up its own end; or after close.
         """
@@ -328,7 +328,7 @@ class Producer:
         """Get the producer id of transactional.id, before anything else; older producers of that name are fenced.
 
         What an older one left open is aborted first. This call, and those that commit, abort and send offsets, can be
-        made again after a timeout: it then goes on with the same work; other calls are refused until it has ended.
+        made again after a timeout: it then continues with the same work; other calls are refused until it has ended.
 
         Args: timeout: seconds; None is max.block.ms.
         Raises:
@@ -425,7 +425,7 @@ class Producer:
         self._join_loop(timer)
         timer.update()
         if self._sender.was_forced and timer.remaining_ms <= TEARDOWN_MS:
-            self._driver.wait(self._driver.waiter(), timer.deadline_at_ms)  # what was given up, was at the deadline
+            self._driver.wait(self._driver.waiter(), timer.deadline_at_ms)  # what failed, failed at the deadline
         return self._sender.result()
 
     def _join_loop(self, timer: Timer) -> None:

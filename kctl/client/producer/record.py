@@ -11,7 +11,7 @@ from kctl.client.records import TIMESTAMP_END_MS
 Headers = Sequence[tuple[str, bytes | None]]
 
 UNKNOWN_OFFSET = -1
-"""The offset of a record that was taken without saying where: acks=0, or a repeat that the broker recognised."""
+"""The offset of a record whose offset was not reported: acks=0, or a repeat that the broker recognised."""
 
 MEMORY_OVERHEAD_BYTES = 61 + 21
 """What buffer.memory counts for a record beside its contents: a batch's header, and the most that lengths, attributes

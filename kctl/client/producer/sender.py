@@ -184,7 +184,7 @@ class Sender(ClientLoop[Posted]):
         self._accumulator.fail_all(error, unsent)
 
     def forget_failures(self) -> None:
-        """Report the failures up to now with no flush: the end of their transaction told of them; the loop only."""
+        """Report the failures up to now with no flush: the end of their transaction reported them; the loop only."""
         self._deliveries.forget_failures()
 
     def fail_waiting(self, error: KafkaError) -> None:
@@ -238,7 +238,7 @@ class Sender(ClientLoop[Posted]):
 
     @property
     def was_forced(self) -> bool:
-        """Whether the loop ended with something given up; any thread may look once it has ended."""
+        """Whether the loop ended with something failed; any thread may look once it has ended."""
         return self._end_cause is not None
 
     @property

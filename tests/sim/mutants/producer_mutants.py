@@ -129,12 +129,6 @@ PRODUCER_MUTANTS: tuple[Mutant, ...] = (
         "        assert self._given <= self._taken",
     ),
     Mutant(
-        "a record does not wake a loop that sleeps beyond its linger.ms",
-        f"{_PRODUCER}/mailbox.py",
-        "if not is_in_time or self._posted_bytes",
-        "if self._posted_bytes",
-    ),
-    Mutant(
         "rows have their deadline from the call on and not from their acceptance",
         f"{_PRODUCER}/producer.py",
         "run.created_at_ms = self._clock.start_ms()",

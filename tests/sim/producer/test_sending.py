@@ -140,3 +140,42 @@ def test_the_counts_of_a_producer_add_up() -> None:
         producer.close()
 
     run(app, topics={"t": 1, "u": 1})
+
+
+def test_record_that_lingers_wakes_the_loop_once_and_a_full_batch_leaves_at_once() -> None:
+    def app(world: World) -> None:
+        producer = world.producer({"linger.ms": 50, "batch.size": 1000})
+        producer.send("t", b"warm", partition=0).result()
+        world.hub.sleep_ms(100)
+        wakes: list[int] = []
+        wakeup = producer._mailbox._wakeup
+
+        def counted() -> None:
+            wakes.append(world.clock.now_ms())
+            wakeup()
+
+        producer._mailbox._wakeup = counted
+        done: list[int] = []
+
+        def send(value: bytes) -> None:
+            producer.send("t", value, partition=0, callback=lambda _: done.append(world.clock.now_ms() - began_ms))
+
+        began_ms = world.clock.now_ms()
+        for number in range(5):
+            send(b"%d" % number)
+            world.hub.sleep_ms(1)
+        assert len(wakes) == 1
+        world.hub.sleep_ms(95)
+        assert len(done) == 5
+        assert all(50 <= each < 60 for each in done)
+        done.clear()
+        began_ms = world.clock.now_ms()
+        for _ in range(2):
+            send(bytes(600))
+            world.hub.sleep_ms(1)
+        world.hub.sleep_ms(20)
+        assert len(done) == 1  # the batch that the second record does not fit into
+        assert len(wakes) == 3
+        producer.close()
+
+    run(app)

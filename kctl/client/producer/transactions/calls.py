@@ -129,7 +129,7 @@ class PendingCalls:
         self.fail(error)
 
     def fail(self, error: KafkaError | None) -> None:
-        """End the waits; the work goes on if there is any."""
+        """End the waits; the work continues if there is any."""
         callers, self._callers = self._callers, []
         for call, _ in callers:
             call.finish(error)

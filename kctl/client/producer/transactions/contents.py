@@ -77,7 +77,7 @@ class Contents:
         return self._latest
 
     def ask_for_group(self, identity: Identity, group_id: str, added: Callable[[str], None]) -> Asked:
-        """Return the request that adds the offsets of a group; `added` is told when it is part."""
+        """Return the request that adds the offsets of a group; `added` is called when it is part."""
 
         def done(_: Response) -> None:
             self._added()

@@ -61,7 +61,7 @@ class Exchange:
         return not self.api and self._clock.now_ms() >= self._pause.until_ms and self.link.ready()
 
     def send(self, asked: Asked) -> None:
-        """Send; whoever still wants an answer sends again when this one was in vain."""
+        """Send; the caller sends again if this attempt fails and it still needs the response."""
         self.api = asked.request.NAME
         self.link.send(asked.request, lambda answer: self._on_answer(asked, answer), asked.max_version)
 

@@ -59,7 +59,7 @@ class Records(Protocol):
         ...
 
     def forget_failures(self) -> None:
-        """Note that whoever sent them was told of those that failed."""
+        """Report the failures up to now with no later flush."""
         ...
 
 
@@ -225,7 +225,7 @@ class Transactions:
                 self._fail(error)
 
     def begin_close(self) -> None:
-        """Abort what is open; what is being committed or aborted goes on."""
+        """Abort what is open; a commit or abort under way continues."""
         if not self._end.is_closing:
             self._end.begin_close(self.state)
             self._abort_for_close()
@@ -388,13 +388,13 @@ class Transactions:
         self._contents.unanswered(api)
 
     def _on_failed(self, error: KafkaError, decision: Decision) -> None:
-        told = as_told(error)
+        error = as_told(error)
         if decision is not Decision.FATAL and self._apply(Step.REFUSED):
-            self._calls.finish(told)
+            self._calls.finish(error)
         elif decision is Decision.FATAL or (self.state is State.ABORTING and self._end.is_sent):
-            self._break(told)
+            self._break(error)
         else:
-            self._fail(told)
+            self._fail(error)
 
     def _fail(self, error: KafkaError) -> None:
         """The transaction can only be aborted, which ends what was under way."""
