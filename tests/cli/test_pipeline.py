@@ -39,6 +39,7 @@ from tests.cli.processes import INSTALLED, kctl
         (("import", ""), "Invalid value for 'FOLDER': an empty path"),
         (("verify", "t", "--to-export", ""), "Invalid value for '--to-export': an empty path"),
         (("import", "x", "--master", "local[two]"), "'local[two]' is none of local"),
+        (("import", "x", "--master", "local[0]"), "'local[0]' is none of local"),
         (("import", "/nonexistent", "--dry-run", "-b", "a:1"), "/nonexistent is no export: it has no manifest"),
     ],
 )

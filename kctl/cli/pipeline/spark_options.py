@@ -83,7 +83,7 @@ def spark_options(
     import re
 
     url = LOCAL_MASTER if master is None else master
-    if re.fullmatch(r"local(\[(\d+|\*)(,\d+)?\])?|spark://[^\s/]+:\d+", url) is None:
+    if re.fullmatch(r"local(\[([1-9]\d*|\*)(,[1-9]\d*)?\])?|spark://[^\s/]+:\d+", url) is None:
         problem = f"{url[:80]!r} is none of local, local[2], local[*] and spark://HOST:PORT"
         raise click.BadParameter(problem, param_hint="'--master'")
     properties = {}
