@@ -3,15 +3,47 @@
 Owns the options; run.py measures, imported only then. Shown by tests/cli/test_bench.py.
 """
 
+from collections.abc import Mapping
+from enum import Enum
 from typing import Annotated, NamedTuple
 
 import click
 import typer
 
-from kctl.cli.bench.request import SHAPES, BenchRequest, Kind
-from kctl.cli.options import Common, with_common, with_options
+from kctl.cli.options import Common, Output, with_common, with_options
 from kctl.cli.settings import Setting
 from kctl.grammar.sizes import parse_rate, parse_size_bytes
+
+SHAPES = (Output.TABLE, Output.JSON)
+
+
+class Kind(Enum):
+    """What is measured."""
+
+    PRODUCE = "produce"
+    CONSUME = "consume"
+    END_TO_END = "end-to-end"
+
+
+class BenchRequest(NamedTuple):
+    """How much of what to measure, and where.
+
+    Attributes:
+        topic: one that is there; None: one is made and deleted.
+        per_second: records a second; None: as fast as it goes.
+        partitions, replication_factor: of a topic that is made; None: as the broker is set.
+        flags: properties of the producer that have an option of their own.
+    """
+
+    kind: Kind
+    records: int
+    record_bytes: int
+    topic: str | None = None
+    per_second: float | None = None
+    partitions: int | None = None
+    replication_factor: int | None = None
+    flags: Mapping[str, Setting | None] = {}
+
 
 MOST_RECORDS = 10**12
 MOST_RECORD_BYTES = 1 << 30

@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from kctl.cli.bench.command import Kind
 from kctl.cli.bench.latencies import Latencies
-from kctl.cli.bench.request import Kind
 
 VERSION = 1
 PERCENTS = (50, 95, 99, 99.9)

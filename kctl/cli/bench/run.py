@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
+from kctl.cli.bench.command import SHAPES, BenchRequest, Kind
 from kctl.cli.bench.latencies import Latencies
 from kctl.cli.bench.report import Figures, as_json, as_lines
-from kctl.cli.bench.request import SHAPES, BenchRequest, Kind
 from kctl.cli.data_out import DataOut
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError, explain

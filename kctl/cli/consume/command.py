@@ -5,12 +5,11 @@ Shown by tests/cli/test_produce_consume.py and tests/cli/test_consume_group.py.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, TypeVar
+from typing import Annotated, NamedTuple, TypeVar
 
 import click
 import typer
 
-from kctl.cli.consume.request import MOST_TAIL, ReadRequest
 from kctl.cli.formats.record_options import (
     SHAPES,
     CsvSafeOption,
@@ -24,7 +23,44 @@ from kctl.cli.options import Common, DurationType, with_common
 from kctl.grammar.offset_grammar import parse_offset
 from kctl.grammar.offsets import OffsetSpec
 from kctl.grammar.sizes import parse_size_bytes
-from kctl.grammar.topics import parse_partitions, parse_topics
+from kctl.grammar.topics import TopicWords, parse_partitions, parse_topics
+
+MOST_TAIL = 1_000_000
+"""Records that --tail keeps at most."""
+
+
+class ReadRequest(NamedTuple):
+    """What to read, from where, and when to end.
+
+    Attributes:
+        partitions: only these; empty: all.
+        group: whom to share with; None: alone.
+        isolation: isolation.level, where it was given.
+        tail: the newest so many; None: by `specs`.
+        follow: go on after them.
+        records, idle_ms, prefetch_bytes: limits, where they were given.
+    """
+
+    topics: TopicWords
+    specs: Sequence[OffsetSpec]
+    partitions: Sequence[int]
+    group: str | None
+    isolation: str | None
+    exit_at_end: bool
+    tail: int | None
+    follow: bool
+    records: int | None
+    idle_ms: int | None
+    prefetch_bytes: int | None
+
+    @property
+    def ends_by_itself(self) -> bool:
+        """Whether something other than Ctrl-C ends the reading."""
+        if self.tail is not None:
+            return not self.follow
+        has_end = any(spec.end is not None for spec in self.specs)
+        return self.exit_at_end or self.records is not None or self.idle_ms is not None or has_end
+
 
 T = TypeVar("T")
 R = TypeVar("R")

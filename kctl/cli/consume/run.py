@@ -6,11 +6,11 @@ Shown by tests/cli/test_consume_ranges.py and its neighbours.
 import click
 
 from kctl.cli.consume.bounds import BoundsLookup
+from kctl.cli.consume.command import ReadRequest
 from kctl.cli.consume.end import close_consumer, tell_close
 from kctl.cli.consume.group_reading import GroupReading
 from kctl.cli.consume.partitions import choose_partitions
 from kctl.cli.consume.reading import FOREVER, Limits, Reading
-from kctl.cli.consume.request import ReadRequest
 from kctl.cli.consume.tail_reading import TailReading
 from kctl.cli.consume.topic_watch import TopicWatch
 from kctl.cli.formats.output import RecordOutput

@@ -10,9 +10,8 @@ from io import BufferedIOBase
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
-from kctl.cli.input.form import Form, InputForm
+from kctl.cli.input.form import STDIN, Form, InputForm, InputRecord
 from kctl.cli.input.input_bytes import Progress, Source
-from kctl.cli.input.input_record import STDIN, InputRecord
 from kctl.cli.input.lines import read_lines
 
 

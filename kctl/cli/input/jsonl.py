@@ -8,8 +8,8 @@ from typing import Any
 
 from kctl.cli.failures import CommandError
 from kctl.cli.formats.template_error import nearest
+from kctl.cli.input.form import InputRecord
 from kctl.cli.input.input_bytes import Progress, Source, bad_input
-from kctl.cli.input.input_record import InputRecord
 from kctl.cli.input.json_values import JsonError, bytes_of, parse_json, show_json
 from kctl.cli.input.lines import read_lines
 from kctl.client.records import Header

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
-from kctl.cli.input.form import LINE_FEED
+from kctl.cli.input.form import LINE_FEED, InputRecord
 from kctl.cli.input.input_bytes import READ_BYTES, Progress, Source, bad_input
-from kctl.cli.input.input_record import InputRecord
 
 
 def read_lines(

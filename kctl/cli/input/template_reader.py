@@ -15,8 +15,8 @@ from kctl.cli.failures import CommandError
 from kctl.cli.formats.template import Field, Template, Verb, parse_template
 from kctl.cli.formats.template_error import TemplateError
 from kctl.cli.input.field_reading import NUMBER_READERS, OPEN_NUMBERS, TEXT_READERS
+from kctl.cli.input.form import InputRecord
 from kctl.cli.input.input_bytes import InputBytes, Progress, Source, show_bytes
-from kctl.cli.input.input_record import InputRecord
 from kctl.cli.input.json_values import JsonError, JsonScan, bytes_of, parse_json
 from kctl.client.records import Header
 

@@ -14,9 +14,15 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.rows import Row
 from kctl.cli.formats.rows_out import write_rows
 from kctl.cli.options import Common, Output, with_common, with_options
-from kctl.cli.pipeline.continuing_options import ContinuingOptions, continuing_options
-from kctl.cli.pipeline.path_type import PathType
-from kctl.cli.pipeline.spark_options import SparkOptions, plan_of, result_of, spark_options
+from kctl.cli.pipeline.spark_options import (
+    ContinuingOptions,
+    PathType,
+    SparkOptions,
+    continuing_options,
+    plan_of,
+    result_of,
+    spark_options,
+)
 from kctl.grammar.sizes import parse_size_bytes
 from kctl.grammar.topics import parse_topics
 

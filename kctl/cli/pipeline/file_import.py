@@ -12,8 +12,7 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.rows import Row
 from kctl.cli.formats.rows_out import write_rows
 from kctl.cli.options import Common, Output, with_common, with_options
-from kctl.cli.pipeline.path_type import PathType
-from kctl.cli.pipeline.spark_options import SparkOptions, plan_of, result_of, spark_options
+from kctl.cli.pipeline.spark_options import PathType, SparkOptions, plan_of, result_of, spark_options
 from kctl.cli.pipeline.target_options import ToTopicOption
 
 if TYPE_CHECKING:

@@ -13,8 +13,14 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.rows import Row
 from kctl.cli.formats.rows_out import write_rows
 from kctl.cli.options import Common, Output, with_common, with_options
-from kctl.cli.pipeline.continuing_options import ContinuingOptions, continuing_options
-from kctl.cli.pipeline.spark_options import SparkOptions, plan_of, result_of, spark_options
+from kctl.cli.pipeline.spark_options import (
+    ContinuingOptions,
+    SparkOptions,
+    continuing_options,
+    plan_of,
+    result_of,
+    spark_options,
+)
 from kctl.cli.pipeline.target_options import TargetOptions, target_options
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from kctl.cli.data_out import DataOut
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.terminal import harmless_text
 from kctl.cli.options import Common, Output
+from kctl.cli.probe.command import SHAPES, ProbeRequest
 from kctl.cli.probe.descriptors import allow_descriptors
-from kctl.cli.probe.request import SHAPES, ProbeRequest
 from kctl.cli.probe.resolve import parse_resolve
 from kctl.cli.probe.run import Plan, run_rounds
 from kctl.cli.probe.view.report import (

@@ -4,8 +4,8 @@ Owns the options and which of them exclude each other; run.py does what they say
 Shown by tests/unit/cli/produce/test_produce.py, tests/cli/test_produce_consume.py and its neighbours test_produce_*.py.
 """
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
 
 import click
 import typer
@@ -13,13 +13,43 @@ import typer
 from kctl.cli.formats.escapes import parse_delimiter, parse_literal
 from kctl.cli.input.form import LINE_FEED, Form, InputForm
 from kctl.cli.options import Common, DurationType, with_common
-from kctl.cli.produce.request import ProduceRequest
 from kctl.cli.settings import Setting
 from kctl.grammar.sizes import parse_rate
 
 if TYPE_CHECKING:
     from kctl.cli.input.template_reader import InputTemplate
     from kctl.client.records import Header
+
+
+class ProduceRequest(NamedTuple):
+    """What to send, where to, and how.
+
+    Attributes:
+        topic: where to; None: each record's own.
+        files: what to read.
+        form: how to read it.
+        headers: of every record, behind its own.
+        partition: where to; None: the producer chooses.
+        keeps_partition: the record's own partition is taken.
+        empty_is_null: an empty value is a tombstone.
+        per_second: records a second; None: as fast as they are taken.
+        undelivered: the file for what could not be delivered.
+        is_transaction: all or nothing; without a transactional.id one is made up.
+        flags: properties that have an option of their own.
+    """
+
+    topic: str | None
+    files: Sequence[str]
+    form: Form
+    headers: "tuple[Header, ...]" = ()
+    partition: int | None = None
+    keeps_partition: bool = False
+    empty_is_null: bool = False
+    per_second: float | None = None
+    undelivered: str | None = None
+    is_transaction: bool = False
+    flags: Mapping[str, Setting | None] = {}
+
 
 T = TypeVar("T")
 MOST_PARTITION = 2**31 - 1

@@ -12,14 +12,14 @@ import click
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError, exit_code, explain
-from kctl.cli.input.input_record import STDIN, InputRecord
+from kctl.cli.input.form import STDIN, InputRecord
 from kctl.cli.input.inputs import Inputs
 from kctl.cli.interrupts import Interrupted
 from kctl.cli.options import DEFAULT_CLOSE_MS, Common
+from kctl.cli.produce.command import ProduceRequest
 from kctl.cli.produce.delivery_account import account_code, tell_account
 from kctl.cli.produce.limits import EndBudget, bound_delivery
 from kctl.cli.produce.pace import Pace
-from kctl.cli.produce.request import ProduceRequest
 from kctl.cli.produce.undelivered import UndeliveredFile, UndeliveredRecord
 from kctl.cli.view.produce_status import SendFigures, SendStatus
 from kctl.client.cluster import TopicPartition

@@ -12,10 +12,9 @@ from typing import Self
 from kctl.cli.data_out import DataOut
 from kctl.cli.environment import Environment
 from kctl.cli.probe.view.frame import MOST_EVENTS, Scene, draw
-from kctl.cli.probe.view.log import event_line, is_told
 from kctl.cli.probe.view.result import ProbeResult
 from kctl.cli.probe.view.statistics import Statistics, table
-from kctl.cli.probe.view.text import fact_lines, finding_lines, summary
+from kctl.cli.probe.view.text import event_line, fact_lines, finding_lines, is_told, summary
 from kctl.cli.view.painter import Line, Painter, Span, Style
 from kctl.client.clock import Timer
 from kctl.client.events import Event, Phase, PhaseDone, Started

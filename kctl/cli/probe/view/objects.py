@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from kctl.cli.failures import exit_code
-from kctl.cli.probe.view.log import Told
 from kctl.cli.probe.view.result import Outcome, ProbeResult, brokers, count, outcome
 from kctl.cli.probe.view.statistics import Latencies, Place
+from kctl.cli.probe.view.text import Told
 from kctl.client.cluster import Node
 from kctl.client.errors import KafkaError
 from kctl.client.events import Expired, Failed, Lost, PhaseDone, Ready, Started, Target

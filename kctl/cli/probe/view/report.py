@@ -10,11 +10,10 @@ from typing import Any, Protocol, Self
 
 from kctl.cli.data_out import DataOut
 from kctl.cli.exit_codes import ExitCode
-from kctl.cli.probe.view.log import event_line, is_told
 from kctl.cli.probe.view.objects import event_object, summary_object
 from kctl.cli.probe.view.result import Outcome, ProbeResult, latency_ms, outcome
 from kctl.cli.probe.view.statistics import Latencies, Place, Statistics, table
-from kctl.cli.probe.view.text import blocked_by, fact_lines, finding_lines, name, state, summary
+from kctl.cli.probe.view.text import blocked_by, event_line, fact_lines, finding_lines, is_told, name, state, summary
 from kctl.cli.probe.view.write_out import Template, fill
 from kctl.client.clock import Timer
 from kctl.client.events import Event, Started

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kctl.cli.bench.command import Kind
 from kctl.cli.bench.latencies import Latencies
 from kctl.cli.bench.report import Figures, as_json, as_lines
-from kctl.cli.bench.request import Kind
 from kctl.cli.exit_codes import ExitCode
 from tests.unit.cli.run_in_process import run_in_process
 

@@ -11,7 +11,7 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.cli.formats.output import RecordOutput
 from kctl.cli.formats.shapes import jsonl_parts
-from kctl.cli.input.input_record import InputRecord
+from kctl.cli.input.form import InputRecord
 from kctl.cli.input.jsonl import read_jsonl
 from kctl.cli.produce.undelivered import UndeliveredRecord, as_json_line
 from tests.unit.cli.formats.running import Content, chunk_of, written

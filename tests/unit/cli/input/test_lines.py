@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
-from kctl.cli.input.form import Form
+from kctl.cli.input.form import Form, InputRecord
 from kctl.cli.input.input_bytes import READ_BYTES, Progress
-from kctl.cli.input.input_record import InputRecord
 from kctl.cli.input.inputs import Inputs
 from kctl.cli.input.lines import read_lines
 

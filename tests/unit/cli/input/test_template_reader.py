@@ -12,7 +12,7 @@ from kctl.cli.formats.numbers import NUMBER_FORMS
 from kctl.cli.formats.template_error import TemplateError
 from kctl.cli.formats.texts import TEXT_FORMS
 from kctl.cli.input.field_reading import NUMBER_READERS, TEXT_READERS
-from kctl.cli.input.input_record import InputRecord
+from kctl.cli.input.form import InputRecord
 from kctl.cli.input.template_reader import TemplateReader, parse_input_template
 from tests.unit.cli.formats.running import TIMESTAMP_MS, Content, by_template
 from tests.unit.cli.input.test_jsonl import contents

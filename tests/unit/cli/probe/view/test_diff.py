@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from kctl.cli.probe.view.diff import differences, read_summary
-from kctl.cli.probe.view.log import Told
 from kctl.cli.probe.view.objects import event_object, summary_object
+from kctl.cli.probe.view.text import Told
 from tests.unit.cli.probe.view.scenario import EVENTS, START_MS, result
 
 BEFORE = summary_object(result(), START_MS)

@@ -9,9 +9,9 @@ import jsonschema
 import pytest
 
 from kctl.cli.exit_codes import ExitCode
-from kctl.cli.probe.view.log import Told
 from kctl.cli.probe.view.objects import SCHEMA_VERSION, event_object, summary_object
 from kctl.cli.probe.view.statistics import Statistics, add_round
+from kctl.cli.probe.view.text import Told
 from kctl.client.cluster import Node
 from kctl.client.probe.report import CoordinatorReport
 from tests.unit.cli.probe.view.scenario import EVENTS, START_MS, result

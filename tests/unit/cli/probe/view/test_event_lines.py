@@ -1,6 +1,6 @@
 """Probe events as lines."""
 
-from kctl.cli.probe.view.log import Told, event_line, is_told
+from kctl.cli.probe.view.text import Told, event_line, is_told
 from kctl.client.events import Closed, RequestSent
 from tests.unit.cli.probe.view.scenario import EVENTS, GOOD, START_MS
 
