@@ -218,7 +218,10 @@ class ConsumerRules:
     def _starts(self, proc: str, tp: TopicPartition, place: Place, facts: Facts) -> "list[int] | range":
         """Return where somebody may start who was not told where."""
         if place.from_beginning:
-            return facts.start_of(tp).since(place.since_ms)
+            starts = facts.start_of(tp).since(place.since_ms)
+            if all(start >= facts.start_of(tp).now for start in starts):
+                return starts
+            return [*starts, *self._by_policy(proc, tp, place, facts)]  # retention may have passed the one it found
         group = facts.groups[proc]
         committed = facts.commits_of(group, tp).since(place.since_ms) if group else [None]
         if any(offset is None or offset < facts.start_of(tp).now for offset in committed):
