@@ -134,14 +134,14 @@ class ConsumerRules:
                     places.setdefault(tp, Place(entry.at_ms))
             case "seek":
                 tp, offset = entry.value
-                place = places[tp]
+                place = places.get(tp, Place(entry.at_ms))  # none: Ctrl-C came while poll applied a revocation
                 place.expected, place.from_beginning = offset, False
                 place.cuts, place.knows_epoch = 0, False  # it may lie behind any cut
                 facts.is_set_blindly(facts.groups[entry.proc], tp, offset)
                 self._reached(entry.proc, tp, offset)
             case "seek_to_beginning":
                 for tp in entry.value:
-                    place = places[tp]
+                    place = places.get(tp, Place(entry.at_ms))
                     place.expected, place.from_beginning, place.since_ms = None, True, entry.at_ms
             case "pause":
                 paused.update(dict.fromkeys(entry.value))
