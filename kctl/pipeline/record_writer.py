@@ -71,8 +71,12 @@ class RecordWriter:
         pool: "ClientPool[Producer] | None" = None,
         runtime: Runtime | None = None,
     ) -> None:
+        config = ProducerConfig.parse(writing_properties(properties))
+        if config.acks == 0:
+            pool = None  # the broker closes the connection at an error, and with it the records of the next writer
+
         def make() -> Producer:
-            return Producer(writing_properties(properties), runtime or system_runtime())
+            return Producer(config, runtime or system_runtime())
 
         self._properties = properties
         self._pool = pool
@@ -169,12 +173,20 @@ def writing_properties(properties: Properties) -> dict[str, object]:
     """Return a producer's properties in which the limit of a call holds for each record too, and batches are large.
 
     Java's delivery.timeout.ms of two minutes would outlast a shorter API timeout; one that is given stays.
+
+    Raises: ConfigError: linger.ms is given, and leaves no time.
     """
     wanted = dict(properties)
     config = ProducerConfig.parse(wanted)
     limit_ms = config.max_block_ms
     if config.is_given(ProducerConfig.request_timeout_ms):
         limit_ms = max(limit_ms, config.linger_ms + config.request_timeout_ms)
+    elif config.is_given(ProducerConfig.linger_ms) and not config.is_given(ProducerConfig.delivery_timeout_ms):
+        if config.linger_ms >= limit_ms:
+            raise ConfigError(
+                f"linger.ms={config.linger_ms} leaves no time to send within the timeout of {limit_ms} ms"
+            )
+        wanted["request.timeout.ms"] = min(config.request_timeout_ms, limit_ms - config.linger_ms)
     wanted.setdefault("delivery.timeout.ms", min(limit_ms, INT_MAX))
     wanted.setdefault("batch.size", BATCH_BYTES)
     return wanted

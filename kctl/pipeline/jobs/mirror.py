@@ -27,9 +27,8 @@ from kctl.pipeline.jobs.mirror_positions import (
     committed_offsets,
     create_positions_topic,
     find_positions,
-    group_offset,
 )
-from kctl.pipeline.jobs.mirror_task import MirrorTask, mirror_range
+from kctl.pipeline.jobs.mirror_task import MirrorTask, choose_positions, mirror_range
 from kctl.pipeline.ranges import READ_COMMITTED, OffsetRange, Offsets, Place, Planner, Selection
 from kctl.pipeline.references import refuse_plain_secrets, resolve
 from kctl.pipeline.running import OnProgress, Progress, TaskCounts, ignore_progress, open_session, run_tasks
@@ -291,16 +290,13 @@ def _prepare(request: MirrorRequest, plan: MirrorPlan) -> None:
     """Make the topic that keeps positions, and set those that the request chose."""
     if not plan.ranges and not plan.chosen:
         return
-    with Admin(resolve(request.target_properties), events=request.events) as admin:
+    properties = resolve(request.target_properties)
+    with Admin(properties, events=request.events) as admin:
         create_positions_topic(admin)
-        for topic, target in plan.targets.items():
-            offsets = {
-                TopicPartition(target.topic, tp.partition): group_offset(position)
-                for tp, position in plan.chosen.items()
-                if tp.topic == topic
-            }
-            if offsets:
-                admin.alter_group_offsets(target.group_id, offsets).raise_first()
+    for topic, target in plan.targets.items():
+        positions = {tp.partition: position for tp, position in plan.chosen.items() if tp.topic == topic}
+        if positions:
+            choose_positions(properties, target, positions)
 
 
 def _run(

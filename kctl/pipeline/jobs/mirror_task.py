@@ -76,6 +76,29 @@ def mirror_range(task: MirrorTask, _attempt: Attempt, runtime: Runtime | None = 
     return mirrored
 
 
+def choose_positions(
+    properties: Mapping[str, object],
+    target: MirrorTarget,
+    positions: Mapping[int, MirrorPosition],
+    runtime: Runtime | None = None,
+) -> None:
+    """Set the positions of partitions of a target, in a transaction as the tasks do, so that they never expire."""
+    from kctl.client.producer import Producer
+
+    writing = _writing(properties, f"{target.group_id}-positions")
+    with Producer(writing, runtime) as producer:
+        producer.init_transactions()
+        producer.begin_transaction()
+        offsets = {
+            TopicPartition(target.topic, partition): write_position(producer, target, partition, position)
+            for partition, position in positions.items()
+        }
+        producer.send_offsets_to_transaction(offsets, GroupMetadata(target.group_id, -1, "", None))
+        producer.commit_transaction()
+    with Producer(writing, runtime) as producer:
+        producer.init_transactions()  # returns once the markers are written, so that the tasks see the positions
+
+
 def _writing(properties: Mapping[str, object], transactional_id: str) -> dict[str, object]:
     from kctl.pipeline.record_writer import writing_properties
 

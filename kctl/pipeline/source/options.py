@@ -94,9 +94,11 @@ def read_options(given: Mapping[str, str], *, is_stream: bool) -> ReadOptions:
 
 def write_options(given: Mapping[str, str]) -> WriteOptions:
     """Return what the options of a write say; raises as `read_options`."""
+    from kctl.pipeline.record_writer import writing_properties  # with the producer, which no read imports
+
     options = _Options(given, WRITE, "a write")
     properties = options.properties()
-    ProducerConfig.parse(properties)
+    ProducerConfig.parse(writing_properties(properties))
     topic = options.text("topic")
     if topic is not None and not topic:
         raise ConfigError("option topic is empty", key="topic")

@@ -145,6 +145,19 @@ def test_rows_of_an_interrupted_task_are_not_sent_by_the_next(scene: Scene, prod
     run(scene, body)
 
 
+def test_writer_without_acknowledgements_has_a_producer_of_its_own(scene: Scene, producers: list[Producer]) -> None:
+    pool = ClientPool[Producer]()
+    given = {**properties(scene), "acks": "0"}
+
+    def body() -> None:
+        for number in range(2):
+            write_batches(given, [rows(3)], topic="t", pool=pool, runtime=runtime(scene, f"writer {number}"))
+        assert len(producers) == 2, "the broker closes a connection at an error, and loses what follows on it"
+        pool.close()
+
+    run(scene, body)
+
+
 def test_pool_keeps_a_bounded_number_of_consumers(scene: Scene, made: list[Consumer]) -> None:
     pool = ClientPool[Consumer]()
 

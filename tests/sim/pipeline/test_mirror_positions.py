@@ -16,7 +16,7 @@ from kctl.pipeline.jobs.mirror_positions import (
     find_positions,
     write_position,
 )
-from kctl.pipeline.jobs.mirror_task import Mirrored, MirrorTask, mirror_range
+from kctl.pipeline.jobs.mirror_task import Mirrored, MirrorTask, choose_positions, mirror_range
 from kctl.pipeline.ranges import OffsetRange
 from kctl.pipeline.running import Attempt
 from kctl.sandbox.settings import ClusterSettings
@@ -95,6 +95,19 @@ def mirrors(body: Callable[[Mirrors], None], *, markers_ms: int = 0) -> None:
             world.close()
 
         run(scene, app)
+
+
+@pytest.mark.parametrize("offset", [0, 5], ids=["restart", "chosen"])
+def test_chosen_position_is_found_after_the_offsets_of_the_group_expire(offset: int) -> None:
+    def body(world: Mirrors) -> None:
+        world.write(10)
+        position = MirrorPosition.behind(OffsetRange(*SOURCE, 0, 10), TARGET, offset)
+        choose_positions(properties(world.scene), TARGET, {0: position}, runtime(world.scene, "choice"))
+        assert world.offsets() == offset
+        world.forget()
+        assert world.offsets() == offset
+
+    mirrors(body, markers_ms=MARKERS_MS)
 
 
 def test_position_of_a_transaction_whose_markers_are_late_is_not_lost() -> None:
