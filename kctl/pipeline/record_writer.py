@@ -71,15 +71,15 @@ class RecordWriter:
         pool: "ClientPool[Producer] | None" = None,
         runtime: Runtime | None = None,
     ) -> None:
-        config = ProducerConfig.parse(writing_properties(properties))
-        if config.acks == 0:
-            pool = None  # the broker closes the connection at an error, and with it the records of the next writer
-
-        def make() -> Producer:
-            return Producer(config, runtime or system_runtime())
-
         self._properties = properties
         self._pool = pool
+
+        def make() -> Producer:
+            config = ProducerConfig.parse(writing_properties(properties))
+            if config.acks == 0:
+                self._pool = None  # an error closes the connection, and would lose the records of the next writer
+            return Producer(config, runtime or system_runtime())
+
         self._producer = make() if pool is None else pool.acquire(properties, make)
         self._delivered_before = self._producer.metrics().records_delivered
         self._is_pooled = False

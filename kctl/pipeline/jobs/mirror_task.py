@@ -71,8 +71,7 @@ def mirror_range(task: MirrorTask, _attempt: Attempt, runtime: Runtime | None = 
             mirrored = _copy(task, producer, reader)
         finally:
             reader.close()
-    with Producer(writing, runtime) as producer:
-        producer.init_transactions()
+    _wait_for_markers(writing, runtime)
     return mirrored
 
 
@@ -89,14 +88,16 @@ def choose_positions(
     with Producer(writing, runtime) as producer:
         producer.init_transactions()
         producer.begin_transaction()
-        offsets = {
-            TopicPartition(target.topic, partition): write_position(producer, target, partition, position)
-            for partition, position in positions.items()
-        }
-        producer.send_offsets_to_transaction(offsets, GroupMetadata(target.group_id, -1, "", None))
-        producer.commit_transaction()
+        _commit(producer, target, positions)
+    _wait_for_markers(writing, runtime)
+
+
+def _wait_for_markers(writing: Mapping[str, object], runtime: Runtime | None) -> None:
+    """Return once the last transaction of a transactional.id is complete: init_transactions() waits for its markers."""
+    from kctl.client.producer import Producer
+
     with Producer(writing, runtime) as producer:
-        producer.init_transactions()  # returns once the markers are written, so that the tasks see the positions
+        producer.init_transactions()
 
 
 def _writing(properties: Mapping[str, object], transactional_id: str) -> dict[str, object]:
@@ -134,20 +135,26 @@ def _copy(task: MirrorTask, producer: "Producer", reader: "RangeReader") -> Mirr
         producer.send_columns(topic, rows.values, rows.keys, partition, rows.headers, rows.timestamps_ms)
         pending += batch.num_rows
         if pending >= task.commit_rows:
-            _commit(task, producer, batch.column("offset")[-1].as_py() + 1)
+            _commit_range(task, producer, batch.column("offset")[-1].as_py() + 1)
             records, transactions, pending = records + pending, transactions + 1, 0
     if not pending:
         producer.begin_transaction()  # the position alone: what is left of the range has no records
-    _commit(task, producer, task.range.end_offset)
+    _commit_range(task, producer, task.range.end_offset)
     return Mirrored(records + pending, transactions + 1)
 
 
-def _commit(task: MirrorTask, producer: "Producer", offset: int) -> None:
-    """Commit the transaction with the position behind its records."""
-    partition = task.range.partition
-    position = write_position(producer, task.target, partition, MirrorPosition.behind(task.range, task.target, offset))
-    member = GroupMetadata(task.target.group_id, -1, "", None)
-    producer.send_offsets_to_transaction({TopicPartition(task.target.topic, partition): position}, member)
+def _commit_range(task: MirrorTask, producer: "Producer", offset: int) -> None:
+    """Commit the transaction with the position that has everything before an offset."""
+    _commit(producer, task.target, {task.range.partition: MirrorPosition.behind(task.range, task.target, offset)})
+
+
+def _commit(producer: "Producer", target: MirrorTarget, positions: Mapping[int, MirrorPosition]) -> None:
+    """Commit the transaction with the positions of partitions behind its records."""
+    offsets = {
+        TopicPartition(target.topic, partition): write_position(producer, target, partition, position)
+        for partition, position in positions.items()
+    }
+    producer.send_offsets_to_transaction(offsets, GroupMetadata(target.group_id, -1, "", None))
     producer.commit_transaction()
 
 
