@@ -1,8 +1,10 @@
 """What all tests share: the fixtures of the real brokers, no property test judged by the clock, and Ctrl-C as it is.
 
 A shell starts what runs in its background with SIGINT ignored, and every process that tests start would inherit that.
+The same holds for the options with which the Makefile runs failed tests again.
 """
 
+import os
 import signal
 
 from hypothesis import HealthCheck, settings
@@ -12,5 +14,7 @@ settings.load_profile("kctl")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+os.environ.pop("PYTEST_ADDOPTS", None)
 
 pytest_plugins = ["tests.support.kafka.plugin"]

@@ -98,7 +98,8 @@ def _normalise(sdist: Path, epoch: int) -> None:
 
 def _unpack(sdist: Path, into: Path) -> Path:
     with tarfile.open(sdist) as tar:
-        tar.extractall(into, filter="data")
+        tar.extraction_filter = getattr(tarfile, "data_filter", None)  # from Python 3.11.4 on
+        tar.extractall(into)
     [source] = into.iterdir()
     return source
 

@@ -16,6 +16,8 @@ pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="no make")
 
 PROGRAM = """#!/bin/sh
 echo "$(basename "$0") $*" >> "$LOG"
+case "$PYTEST_ADDOPTS" in *--last-failed*) exit 0;; esac
+case "$*" in *"$BREAKS_ONCE"*) exit 3;; esac
 case "$*" in *"$BREAKS"*) exit 3;; esac
 case "$*" in *build_packages*) mkdir -p dist;; esac
 case "$*" in "-m venv "*) mkdir -p "$3/bin"; ln -s "$(readlink -f "$0")" "$3/bin/python";; esac
@@ -40,15 +42,20 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def make(project: Path, target: str, breaks: str) -> tuple[int, list[str], list[str]]:
-    """Return exit code, lines of output and the calls of programs; what is called with `breaks` in it fails."""
+def make(
+    project: Path, target: str, breaks: str, breaks_once: str = "nothing breaks once"
+) -> tuple[int, list[str], list[str]]:
+    """Return exit code, lines of output and the calls of programs.
+
+    What is called with `breaks` in it fails, with `breaks_once` only where it is not told to run what failed before.
+    """
     log = project / "log"
     log.touch()
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
     done = subprocess.run(
         ["make", target, f"PYTHON={project}/.venv/bin/python"],
         cwd=project,
-        env={**environment, "LOG": str(log), "BREAKS": breaks},
+        env={**environment, "LOG": str(log), "BREAKS": breaks, "BREAKS_ONCE": breaks_once},
         capture_output=True,
         text=True,
         check=False,
@@ -86,6 +93,20 @@ def test_make_test_runs_the_other_tiers_and_lists_those_that_failed(
     assert "all tiers passed" not in lines
     unbroken = [call for call in calls_without_failure if re.search(r"tests/(docs|loopback|conformance)$", call)]
     assert set(unbroken) <= set(calls)
+
+
+def test_what_fails_once_beside_another_tier_is_run_again_alone_and_named(project: Path) -> None:
+    code, lines, calls = make(project, "test", "nothing breaks", "tests/broker")
+    assert code == 0
+    assert "all tiers passed" in lines
+    assert "broker: UNSTABLE: what failed beside another tier passed alone" in lines
+    assert len([call for call in calls if call.endswith("tests/broker")]) == 2
+
+
+def test_what_fails_once_without_waiting_for_anything_outside_is_not_run_again(project: Path) -> None:
+    code, lines, _ = make(project, "test", "nothing breaks", "tests/sim")
+    assert code != 0
+    assert "failed tiers: sim" in lines
 
 
 def test_make_check_still_fails_at_once(project: Path) -> None:

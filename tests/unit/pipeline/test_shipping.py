@@ -26,7 +26,8 @@ def test_the_archive_alone_runs_the_client(tmp_path: Path) -> None:
     archive, folder = tmp_path / "kctl.tgz", tmp_path / "unpacked"
     assert write_archive(archive) > 300
     with tarfile.open(archive) as packed:
-        packed.extractall(folder, filter="data")
+        packed.extraction_filter = getattr(tarfile, "data_filter", None)  # from Python 3.11.4 on
+        packed.extractall(folder)
     assert not list(folder.rglob("__pycache__"))
     site = [path for path in sys.path if path.endswith("site-packages")]
     command = [sys.executable, "-I", "-S", "-c", f"import sys; sys.path += {site}\n{PROGRAM}", str(folder)]
