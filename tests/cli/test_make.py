@@ -16,9 +16,8 @@ pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="no make")
 
 PROGRAM = """#!/bin/sh
 echo "$(basename "$0") $*" >> "$LOG"
-case "$PYTEST_ADDOPTS" in *--last-failed*) exit 0;; esac
-case "$*" in *"$BREAKS_ONCE"*) exit 3;; esac
 case "$*" in *"$BREAKS"*) exit 3;; esac
+case "$PYTEST_ADDOPTS:$*" in *--last-failed*) ;; *:*" $BREAKS_ONCE"*) exit 3;; esac
 case "$*" in *build_packages*) mkdir -p dist;; esac
 case "$*" in "-m venv "*) mkdir -p "$3/bin"; ln -s "$(readlink -f "$0")" "$3/bin/python";; esac
 """
