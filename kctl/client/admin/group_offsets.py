@@ -10,7 +10,7 @@ from functools import partial
 from kctl.client.admin.call import Call, Results
 from kctl.client.admin.coordinators import Coordinators
 from kctl.client.broker_errors import broker_error
-from kctl.client.cluster import TopicPartition
+from kctl.client.cluster import TopicPartition, by_topic
 from kctl.client.errors import KafkaError
 from kctl.client.protocol.api.offset_commit import OffsetCommitResponse
 from kctl.client.protocol.api.offset_delete import (
@@ -24,7 +24,6 @@ from kctl.client.protocol.schema import Request, Response
 from kctl.client.requests.group_offsets import (
     LAST_VERSION_WITH_NAMES,
     OffsetAndMetadata,
-    by_topic,
     codes_in,
     committed_in,
     offset_commit,

@@ -12,8 +12,9 @@ from kctl.client.admin.group_values import MemberToRemove
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.errors import KafkaError
 from kctl.client.protocol.api.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
-from kctl.client.protocol.api.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
+from kctl.client.protocol.api.leave_group import LeaveGroupResponse
 from kctl.client.protocol.schema import Request, Response
+from kctl.client.requests.leave_group import leave_group, member_codes
 
 REASON = "removed by kctl"
 
@@ -49,27 +50,14 @@ def remove_members(call: Call, group_id: str, members: Iterable[MemberToRemove])
     def build(pending: list[MemberToRemove]) -> Request:
         for member in pending:
             sent[member] = sent.get(member, 0) + 1
-        identities = [
-            MemberIdentity(member_id=member.member_id, group_instance_id=member.group_instance_id, reason=REASON)
-            for member in pending
-        ]
-        return LeaveGroupRequest(group_id=group_id, members=identities)
+        return leave_group(group_id, pending, REASON)
 
     def read(response: Response) -> dict[MemberToRemove, bool | KafkaError]:
         assert isinstance(response, LeaveGroupResponse)
         if response.error_code:
             sent.update(dict.fromkeys(sent, 0))  # it was answered: nothing was done
             return dict.fromkeys(sent, broker_error(response.error_code, f"LeaveGroup of group {group_id}"))
-        codes = {(one.member_id, one.group_instance_id): one.error_code for one in response.members}
-        by_instance = {one.group_instance_id: one.error_code for one in response.members if one.group_instance_id}
-        fates: dict[MemberToRemove, bool | KafkaError] = {}
-        for member in sent:
-            code = codes.get((member.member_id, member.group_instance_id))
-            if code is None and member.group_instance_id is not None:
-                code = by_instance.get(member.group_instance_id)  # some brokers tell the member id, too
-            if code is not None:
-                fates[member] = _removed(member, code)
-        return fates
+        return {member: _removed(member, code) for member, code in member_codes(response, sent).items()}
 
     def _removed(member: MemberToRemove, code: int) -> bool | KafkaError:
         if code == ErrorCode.UNKNOWN_MEMBER_ID and sent[member] > 1:

@@ -26,10 +26,11 @@ from kctl.client.protocol.api.describe_configs import (
     DescribeConfigsResponse,
 )
 from kctl.client.protocol.api.find_coordinator import FindCoordinatorResponse
-from kctl.client.protocol.api.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse
 from kctl.client.protocol.schema import Request, Response
 from kctl.client.requests.find_coordinator import KeyType, coordinators_in, find_coordinator
 from kctl.client.requests.retry import FIND_COORDINATOR
+from kctl.client.requests.topics import metadata_request
 
 _BROKER = 4
 _NO_SUCH_BROKER = "-2"
@@ -60,13 +61,12 @@ class Conversation:
         self._connection = connection
         self._on_brokers = on_brokers
         self._group = group
-        self._questions: list[Request] = [MetadataRequest(topics=[], allow_auto_topic_creation=False)]
+        self._questions: list[Request] = [metadata_request([])]
         resource = DescribeConfigsResource(resource_type=_BROKER, resource_name=_NO_SUCH_BROKER, configuration_keys=[])
         self._questions.append(DescribeConfigsRequest(resources=[resource]))
         if group is not None:
             self._questions.append(find_coordinator(KeyType.GROUP, [group], connection.versions))
-            topic = MetadataRequestTopic(name=_OFFSETS_TOPIC)
-            self._questions.append(MetadataRequest(topics=[topic], allow_auto_topic_creation=False))
+            self._questions.append(metadata_request([_OFFSETS_TOPIC]))
 
     def is_pausing(self, now_ms: int) -> bool:
         """Return whether the next question has to wait; the pause is over at `again_at_ms`, and then forgotten."""

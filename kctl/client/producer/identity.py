@@ -8,14 +8,14 @@ Source: KIP-98; without a transactional.id any broker hands out an id.
 from typing import Protocol
 
 from kctl.client.backoff import ExponentialBackoff
-from kctl.client.broker_errors import broker_error
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import TopicPartition
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.errors import KafkaError, RemoteProtocolError
 from kctl.client.network.in_flight import Answer, Outgoing
-from kctl.client.producer.partition_queue import NO_PRODUCER_ID, PartitionSequence
-from kctl.client.protocol.api.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from kctl.client.producer.partition_queue import PartitionSequence
+from kctl.client.protocol.api.init_producer_id import InitProducerIdResponse
+from kctl.client.requests.producer_id import NO_PRODUCER_ID, init_producer_id, producer_id_in
 from kctl.client.requests.retry import PRODUCER_ID, RetryPause
 
 
@@ -56,24 +56,23 @@ class ProducerIdentity:
         self._client = client
         self._pause = RetryPause(backoff)
         self._request_timeout_ms = request_timeout_ms
-        self._producer_id = NO_PRODUCER_ID
-        self._epoch = -1
+        self._current = NO_PRODUCER_ID
         self._is_asking = False
 
     def assign_producer_id(self, topic_partition: TopicPartition, sequence: PartitionSequence) -> bool:  # noqa: ARG002 (any of them)
         """Give the partition the producer id; return whether it has one that can be used."""
-        if self._producer_id == NO_PRODUCER_ID:
+        if self._current == NO_PRODUCER_ID:
             return False
-        if sequence.is_used_up and sequence.producer_id == self._producer_id:
-            self._producer_id = NO_PRODUCER_ID  # the next one starts this partition's epochs anew
+        if sequence.is_used_up and sequence.producer_id == self._current.producer_id:
+            self._current = NO_PRODUCER_ID  # the epochs of this partition start again under the next one
             return False
-        if sequence.producer_id == NO_PRODUCER_ID or sequence.is_used_up:
-            sequence.adopt(self._producer_id, self._epoch)
+        if sequence.producer_id == NO_PRODUCER_ID.producer_id or sequence.is_used_up:
+            sequence.adopt(*self._current)
         return True
 
     def run(self, now_ms: int) -> int:
         """Ask for an id if that is due and possible; return when to run again at the latest."""
-        if self._is_asking or self.error is not None or self._producer_id != NO_PRODUCER_ID:
+        if self._is_asking or self.error is not None or self._current != NO_PRODUCER_ID:
             return FOREVER_MS
         if now_ms < self._pause.until_ms:
             return self._pause.until_ms
@@ -81,22 +80,22 @@ class ProducerIdentity:
         if node is None:
             return FOREVER_MS
         self._is_asking = True
-        request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=2**31 - 1)
-        self._client.send(Outgoing(node.node_id, request, self._request_timeout_ms, self._on_done))
+        self._client.send(Outgoing(node.node_id, init_producer_id(), self._request_timeout_ms, self._on_done))
         return FOREVER_MS
 
     def _on_done(self, answer: Answer) -> None:
         self._is_asking = False
         response = answer.response
-        if isinstance(response, InitProducerIdResponse) and response.error_code == 0:
-            self._producer_id, self._epoch = response.producer_id, response.producer_epoch
+        if isinstance(response, InitProducerIdResponse):
+            assigned = producer_id_in(response)
+        else:
+            assigned = answer.error or RemoteProtocolError("no answer", api="InitProducerId")
+        if not isinstance(assigned, KafkaError):
+            self._current = assigned
             self._pause.succeeded()
             self.last_error = None
             return
-        error = answer.error or RemoteProtocolError("no answer", api="InitProducerId")
-        if isinstance(response, InitProducerIdResponse):
-            error = broker_error(response.error_code, "InitProducerId")
-        self.last_error = error
-        if not PRODUCER_ID.is_retried(error):
-            self.error = error
+        self.last_error = assigned
+        if not PRODUCER_ID.is_retried(assigned):
+            self.error = assigned
         self._pause.failed(self._client.clock.now_ms())

@@ -21,11 +21,11 @@ from kctl.client.producer.metrics import TopicCounters
 from kctl.client.producer.record import UNENCODED_BYTES
 from kctl.client.producer.record_run import RecordRun
 from kctl.client.records import BATCH_OVERHEAD_BYTES
+from kctl.client.requests.producer_id import NO_PRODUCER_ID
 
 MAX_EPOCH = 2**15 - 1
 SEQUENCES = 2**31
 """Sequence numbers run from 0 to 2**31 - 1 and start over."""
-NO_PRODUCER_ID = -1
 
 
 class PartitionSequence:
@@ -38,8 +38,7 @@ class PartitionSequence:
     __slots__ = ("epoch", "is_proven", "next_sequence", "producer_id")
 
     def __init__(self) -> None:
-        self.producer_id = NO_PRODUCER_ID
-        self.epoch = -1
+        self.producer_id, self.epoch = NO_PRODUCER_ID
         self.next_sequence = 0
         self.is_proven = False
 

@@ -6,6 +6,8 @@ find_coordinator.py  the FindCoordinator request and what its response says
 leaders.py           the leaders of partitions, as the metadata has them
 list_offsets.py      the ListOffsets request and what its response says
 group_offsets.py     OffsetFetch, OffsetCommit and OffsetDelete, and what their responses say
+leave_group.py       the LeaveGroup request and what its response says
+producer_id.py       the InitProducerId request and what its response says
 topics.py            the Metadata request about topics and what its response says
 coordinator.py       the coordinator of a group or a transactional.id, and the connections to it
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple, TypeVar
 
 from kctl.client.broker_errors import ErrorCode, broker_error
-from kctl.client.cluster import NO_EPOCH, NO_TOPIC_ID, TopicPartition
+from kctl.client.cluster import NO_EPOCH, NO_TOPIC_ID, TopicPartition, by_topic
 from kctl.client.errors import KafkaError
 from kctl.client.protocol.api.offset_commit import (
     OffsetCommitRequest,
@@ -57,14 +57,6 @@ def checked_offsets(
             raise ValueError(f"{topic}-{partition}: an offset is an integer from 0 to 2^63 - 1, not {offset!r}")
         checked[TopicPartition(topic, partition)] = committed
     return checked
-
-
-def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
-    """Return the partitions of each topic."""
-    grouped: dict[str, list[int]] = {}
-    for topic, index in partitions:
-        grouped.setdefault(topic, []).append(index)
-    return grouped
 
 
 def offset_fetch(

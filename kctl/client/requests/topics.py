@@ -20,6 +20,12 @@ def metadata_request(names: Iterable[str] | None) -> MetadataRequest:
     return MetadataRequest(topics=topics, allow_auto_topic_creation=False)
 
 
+def metadata_by_id_request(topic_ids: Iterable[bytes]) -> MetadataRequest:
+    """Return the request about the topics with these ids."""
+    topics = [MetadataRequestTopic(topic_id=topic_id, name=None) for topic_id in topic_ids]
+    return MetadataRequest(topics=topics, allow_auto_topic_creation=False)
+
+
 def described_topics(response: MetadataResponse) -> list[TopicInfo] | KafkaError:
     """Return the topics, each with its own error if it has one, or the error of the whole response."""
     if response.error_code:

@@ -6,7 +6,7 @@ them behind their version. Shown by tests/unit/consumer/assignors/test_protocol.
 
 from collections.abc import Iterable
 
-from kctl.client.cluster import TopicPartition
+from kctl.client.cluster import TopicPartition, by_topic
 from kctl.client.consumer.assignors.assignor import MemberSubscription
 from kctl.client.errors import RemoteProtocolError
 from kctl.client.protocol.api import consumer_protocol_assignment, consumer_protocol_subscription
@@ -101,11 +101,3 @@ def decode_partition_counts(user_data: bytes) -> dict[str, int] | None:
         return dict(decode_assignment(user_data)) or None
     except RemoteProtocolError:
         return None
-
-
-def by_topic(topic_partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
-    """Return the partition numbers of each topic, both in the order given."""
-    grouped: dict[str, list[int]] = {}
-    for topic, partition in topic_partitions:
-        grouped.setdefault(topic, []).append(partition)
-    return grouped

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from kctl.client.cluster import TopicPartition
+from kctl.client.cluster import TopicPartition, by_topic
 from kctl.client.consumer.assignors.assignor import (
     NO_GENERATION,
     Assignment,
@@ -15,7 +15,6 @@ from kctl.client.consumer.assignors.assignor import (
     code_units,
     members_by_topic,
 )
-from kctl.client.consumer.assignors.protocol import by_topic
 from kctl.client.consumer.assignors.shares import even_shares, uneven_shares
 from kctl.client.errors import RemoteProtocolError
 from kctl.client.protocol import codec

@@ -29,7 +29,7 @@ from kctl.client.consumer.group.classic_generation import (
     partition_counts,
 )
 from kctl.client.consumer.group.events import GroupToApplication, Subscribe
-from kctl.client.consumer.group.leave import GroupLeave, leave_group_request
+from kctl.client.consumer.group.leave import GroupLeave
 from kctl.client.consumer.group.membership import Loss, MemberIdentity, Membership
 from kctl.client.consumer.group.states import CLASSIC, MemberEvent, MemberState
 from kctl.client.consumer.group.timers import Heartbeat
@@ -39,8 +39,10 @@ from kctl.client.metadata import Metadata
 from kctl.client.network.in_flight import Answer
 from kctl.client.protocol.api.heartbeat import HeartbeatResponse
 from kctl.client.protocol.api.join_group import JoinGroupRequest, JoinGroupResponse
+from kctl.client.protocol.api.leave_group import LeaveGroupRequest
 from kctl.client.protocol.api.sync_group import SyncGroupResponse
 from kctl.client.requests.coordinator import HELD, PROMPT, Coordinator
+from kctl.client.requests.leave_group import FIRST_VERSION_WITH_MEMBERS, leave_group
 from kctl.client.requests.request import Poll
 from kctl.client.requests.retry import MEMBERSHIP
 
@@ -359,13 +361,13 @@ class ClassicMembership(Membership):
             return  # the classic protocol has no request for that
         self._leave = None
         if self._member_id:
-            coordinator, member_id, instance_id = self._coordinator, self._member_id, self._config.group_instance_id
-            self._leave = GroupLeave(
-                self._config,
-                coordinator,
-                lambda: leave_group_request(coordinator, member_id, instance_id, reason),
-                deadline_at_ms,
-            )
+            coordinator, member = self._coordinator, self._current_identity()
+
+            def request() -> LeaveGroupRequest:
+                takes_members = coordinator.speaks(PROMPT, LeaveGroupRequest, FIRST_VERSION_WITH_MEMBERS)
+                return leave_group(coordinator.key, [member], reason, takes_members=takes_members)
+
+            self._leave = GroupLeave(self._config, coordinator, request, deadline_at_ms)
         self._member_id = ""
 
     def _end(self) -> None:

@@ -11,18 +11,16 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.client.clock import FOREVER_MS
 from kctl.client.config import ConsumerConfig
 from kctl.client.network.in_flight import Answer
-from kctl.client.protocol.api import leave_group
 from kctl.client.protocol.api.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
 )
 from kctl.client.protocol.api.leave_group import LeaveGroupRequest, LeaveGroupResponse
 from kctl.client.requests.coordinator import PROMPT, Coordinator
+from kctl.client.requests.leave_group import leave_code
 from kctl.client.requests.request import Poll
 from kctl.client.requests.retry import MEMBERSHIP
 
-FIRST_VERSION_WITH_MEMBERS = 3
-MAX_REASON_LENGTH = 255
 GONE = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID, ErrorCode.GROUP_ID_NOT_FOUND})
 """Codes that mean that the group does not count the member any more.
 
@@ -89,26 +87,10 @@ class GroupLeave:
             self.outcome = False
 
 
-def leave_group_request(
-    coordinator: Coordinator, member_id: str, group_instance_id: str | None, reason: str
-) -> LeaveGroupRequest:
-    """Return the LeaveGroup of one member in the form that the coordinator knows."""
-    request = LeaveGroupRequest(group_id=coordinator.key)
-    if coordinator.speaks(PROMPT, LeaveGroupRequest, FIRST_VERSION_WITH_MEMBERS):
-        request.members = [
-            leave_group.MemberIdentity(
-                member_id=member_id, group_instance_id=group_instance_id, reason=reason[:MAX_REASON_LENGTH]
-            )
-        ]
-    else:
-        request.member_id = member_id
-    return request
-
-
 def _code_of(answer: Answer) -> int:
     """Return the error code of the group, or of this member."""
     response = answer.response
     if isinstance(response, LeaveGroupResponse):
-        return response.error_code or next((each.error_code for each in response.members), 0)
+        return leave_code(response)
     assert isinstance(response, ConsumerGroupHeartbeatResponse)
     return response.error_code

@@ -11,9 +11,10 @@ from kctl.client.cluster import NO_TOPIC_ID
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ConsumerConfig
 from kctl.client.network.in_flight import Answer, Outgoing
-from kctl.client.protocol.api.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from kctl.client.protocol.api.metadata import MetadataResponse
 from kctl.client.requests.request import Poll
 from kctl.client.requests.retry import RetryPause, retry_backoff
+from kctl.client.requests.topics import metadata_by_id_request
 
 
 class TopicIds:
@@ -68,8 +69,7 @@ class TopicIds:
         if node is None:
             return Poll([])
         self._is_in_flight = True
-        topics = [MetadataRequestTopic(topic_id=topic_id, name=None) for topic_id in self._missing]
-        request = MetadataRequest(topics=topics, allow_auto_topic_creation=False)
+        request = metadata_by_id_request(self._missing)
         timeout_ms = self._request_timeout_ms
         return Poll([Outgoing(node.node_id, request, timeout_ms, self._on_answer, is_for_any=True)])
 

@@ -12,13 +12,13 @@ from kctl.client.errors import KafkaError
 from kctl.client.producer.transactions.exchange import Asked
 from kctl.client.producer.transactions.requests import (
     ADD_PARTITIONS_VERSION,
-    Identity,
     add_partitions,
     add_partitions_error,
 )
 from kctl.client.protocol.api.add_offsets_to_txn import AddOffsetsToTxnRequest
 from kctl.client.protocol.api.add_partitions_to_txn import AddPartitionsToTxnResponse
 from kctl.client.protocol.schema import Response
+from kctl.client.requests.producer_id import ProducerId
 
 _ADDING = ("AddPartitionsToTxn", "AddOffsetsToTxn")
 
@@ -59,7 +59,7 @@ class Contents:
         self.wanted[partition] = None
         return False
 
-    def ask_for_partitions(self, identity: Identity) -> Asked:
+    def ask_for_partitions(self, identity: ProducerId) -> Asked:
         """Return the request that adds what is wanted."""
         partitions = tuple(self.wanted)
 
@@ -76,7 +76,7 @@ class Contents:
         self._latest = Asked(add_partitions(self._name, identity, partitions), done, read, ADD_PARTITIONS_VERSION)
         return self._latest
 
-    def ask_for_group(self, identity: Identity, group_id: str, added: Callable[[str], None]) -> Asked:
+    def ask_for_group(self, identity: ProducerId, group_id: str, added: Callable[[str], None]) -> Asked:
         """Return the request that adds the offsets of a group; `added` is called when it is part."""
 
         def done(_: Response) -> None:

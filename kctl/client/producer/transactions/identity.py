@@ -11,13 +11,13 @@ from collections.abc import Callable
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import KafkaError
-from kctl.client.producer.partition_queue import NO_PRODUCER_ID, PartitionSequence
+from kctl.client.producer.partition_queue import PartitionSequence
 from kctl.client.producer.transactions.contents import Contents
 from kctl.client.producer.transactions.exchange import Exchange
-from kctl.client.producer.transactions.requests import PRODUCE_V1_VERSION, Identity
+from kctl.client.producer.transactions.requests import PRODUCE_V1_VERSION
+from kctl.client.requests.producer_id import NO_PRODUCER_ID, ProducerId
 
 _FEATURE = "transaction.version"
-NOBODY = Identity(NO_PRODUCER_ID, -1)
 
 
 class TransactionalIdentity:
@@ -34,7 +34,7 @@ class TransactionalIdentity:
     def __init__(self, name: str, contents: Contents, exchange: Exchange, may_send: Callable[[], bool]) -> None:
         self.transactional_id: str | None = name
         self.error: KafkaError | None = None
-        self.current = NOBODY
+        self.current = NO_PRODUCER_ID
         self.needs_epoch = False
         self.is_v2 = False
         self._needs_epoch_after_end = False
@@ -74,15 +74,15 @@ class TransactionalIdentity:
         if level is not None:
             self.is_v2 = level >= 2
 
-    def adopt(self, producer_id: int, epoch: int) -> None:
-        """Take the id and epoch that the coordinator has given."""
-        self.current = Identity(producer_id, epoch)
+    def adopt(self, assigned: ProducerId) -> None:
+        """Use the id and epoch that the coordinator has assigned."""
+        self.current = assigned
         self.needs_epoch = False
 
-    def adopt_after_end(self, producer_id: int, epoch: int) -> None:
-        """Take the epoch that came with the end of a transaction, if one did."""
-        if producer_id != NO_PRODUCER_ID:
-            self.current = Identity(producer_id, epoch)
+    def adopt_after_end(self, assigned: ProducerId) -> None:
+        """Use the epoch in the response to EndTxn, if it has one."""
+        if assigned.producer_id != NO_PRODUCER_ID.producer_id:
+            self.current = assigned
             self._needs_epoch_after_end = False
 
     def need_epoch_after_end(self) -> None:

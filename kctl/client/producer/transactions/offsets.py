@@ -18,13 +18,13 @@ from kctl.client.producer.transactions.calls import GroupMember, Offsets
 from kctl.client.producer.transactions.exchange import Asked, Exchange
 from kctl.client.producer.transactions.requests import (
     OFFSETS_V1_VERSION,
-    Identity,
     offset_commit,
     offset_commit_error,
 )
 from kctl.client.protocol.api.txn_offset_commit import TxnOffsetCommitResponse
 from kctl.client.protocol.schema import Response
 from kctl.client.requests.coordinator import PROMPT, Coordinator
+from kctl.client.requests.producer_id import ProducerId
 from kctl.client.requests.retry import TXN_FIND_COORDINATOR, Decision, retry_backoff
 
 GROUP_CONNECTION = PROMPT - 1
@@ -104,7 +104,7 @@ class OffsetsInTransaction:
     def group_added(self, group_id: str) -> None:
         self._groups[group_id] = None
 
-    def send(self, name: str, identity: Identity, *, is_v2: bool) -> bool:
+    def send(self, name: str, identity: ProducerId, *, is_v2: bool) -> bool:
         """Send the offsets if that is possible now; return whether they were."""
         if self._member is None or self._exchange is None or not self._exchange.can_send():
             return False

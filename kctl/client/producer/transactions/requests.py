@@ -7,10 +7,9 @@ brokers among themselves. Version 5 of TxnOffsetCommit and EndTxn, and 12 of Pro
 """
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
 from kctl.client.broker_errors import ErrorCode, broker_error, error_class
-from kctl.client.cluster import TopicPartition
+from kctl.client.cluster import TopicPartition, by_topic
 from kctl.client.errors import BrokerError, CommitFailedError, KafkaError, RemoteProtocolError, UnsupportedVersionError
 from kctl.client.producer.transactions.calls import GroupMember
 from kctl.client.protocol.api.add_partitions_to_txn import (
@@ -25,6 +24,7 @@ from kctl.client.protocol.api.txn_offset_commit import (
     TxnOffsetCommitResponse,
 )
 from kctl.client.requests.group_offsets import OffsetAndMetadata, codes_in, commit_entries
+from kctl.client.requests.producer_id import ProducerId
 from kctl.client.requests.retry import NO_LONGER_MEMBER, decisive_code
 
 ADD_PARTITIONS_VERSION = 3
@@ -34,23 +34,15 @@ END_V1_VERSION = 4
 """The newest versions that do not ask for transaction.version 2."""
 
 
-class Identity(NamedTuple):
-    """Who writes: the producer id and the epoch that the coordinator gave to the transactional.id."""
-
-    producer_id: int
-    epoch: int
-
-
-def add_partitions(name: str, identity: Identity, partitions: Iterable[TopicPartition]) -> AddPartitionsToTxnRequest:
+def add_partitions(name: str, identity: ProducerId, partitions: Iterable[TopicPartition]) -> AddPartitionsToTxnRequest:
     """Return the request that makes the partitions part of the transaction."""
-    topics: dict[str, list[int]] = {}
-    for topic, partition in partitions:
-        topics.setdefault(topic, []).append(partition)
     return AddPartitionsToTxnRequest(
         v3_and_below_transactional_id=name,
         v3_and_below_producer_id=identity.producer_id,
         v3_and_below_producer_epoch=identity.epoch,
-        v3_and_below_topics=[AddPartitionsToTxnTopic(name=topic, partitions=each) for topic, each in topics.items()],
+        v3_and_below_topics=[
+            AddPartitionsToTxnTopic(name=topic, partitions=each) for topic, each in by_topic(partitions).items()
+        ],
     )
 
 
@@ -65,7 +57,7 @@ def add_partitions_error(response: AddPartitionsToTxnResponse, asked: Iterable[T
 
 
 def offset_commit(
-    name: str, identity: Identity, member: GroupMember, offsets: Mapping[TopicPartition, OffsetAndMetadata]
+    name: str, identity: ProducerId, member: GroupMember, offsets: Mapping[TopicPartition, OffsetAndMetadata]
 ) -> TxnOffsetCommitRequest:
     """Return the request that makes the offsets part of the transaction, in the name of the group's member."""
     topics = commit_entries(offsets, TxnOffsetCommitRequestPartition)

@@ -25,20 +25,20 @@ from kctl.client.producer.future import Outcome
 from kctl.client.producer.transactions.calls import PendingCalls, TransactionCall
 from kctl.client.producer.transactions.contents import Contents
 from kctl.client.producer.transactions.exchange import Asked, Exchange
-from kctl.client.producer.transactions.identity import NOBODY, TransactionalIdentity
+from kctl.client.producer.transactions.identity import TransactionalIdentity
 from kctl.client.producer.transactions.offsets import OffsetsInTransaction
 from kctl.client.producer.transactions.requests import (
     END_V1_VERSION,
-    Identity,
     as_told,
     is_fatal_for_records,
 )
 from kctl.client.producer.transactions.states import End, State, Step, TransactionEnd, after, refusal
 from kctl.client.protocol.api.end_txn import EndTxnRequest, EndTxnResponse
-from kctl.client.protocol.api.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from kctl.client.protocol.api.init_producer_id import InitProducerIdResponse
 from kctl.client.protocol.schema import Response
 from kctl.client.requests.coordinator import Coordinator
 from kctl.client.requests.find_coordinator import KeyType
+from kctl.client.requests.producer_id import NO_PRODUCER_ID, ProducerId, init_producer_id
 from kctl.client.requests.retry import TXN_FIND_COORDINATOR, Decision, retry_backoff
 
 
@@ -281,7 +281,7 @@ class Transactions:
     def _advance(self) -> None:
         match self.state:
             case State.INITIALIZING:
-                self._initialize(NOBODY)
+                self._initialize(NO_PRODUCER_ID)
             case State.READY if self.identity.needs_epoch:
                 self._initialize(self.identity.current)
             case State.IN_TRANSACTION | State.COMMITTING if self.identity.needs_epoch and (
@@ -305,21 +305,15 @@ class Transactions:
             self._records.outstanding or self._contents.wanted or self._exchange.api or self._offsets.is_pending
         )
 
-    def _initialize(self, identity: Identity) -> None:
-        """Ask for a producer id, or for the next epoch of the one there is. Source: KIP-360."""
-        if not self._exchange.can_send():
-            return
-        request = InitProducerIdRequest(
-            transactional_id=self.name,
-            transaction_timeout_ms=self._timeout_ms,
-            producer_id=identity.producer_id,
-            producer_epoch=identity.epoch,
-        )
-        self._exchange.send(Asked(request, self._on_identity))
+    def _initialize(self, current: ProducerId) -> None:
+        """Request a producer id, or the next epoch of the current one. Source: KIP-360."""
+        if self._exchange.can_send():
+            request = init_producer_id(self.name, self._timeout_ms, current)
+            self._exchange.send(Asked(request, self._on_identity))
 
     def _on_identity(self, response: Response) -> None:
         assert isinstance(response, InitProducerIdResponse)
-        self.identity.adopt(response.producer_id, response.producer_epoch)
+        self.identity.adopt(ProducerId(response.producer_id, response.producer_epoch))
         if self._apply(Step.INITIALIZED):
             self.identity.learn_version()
             self._calls.finish()
@@ -360,7 +354,7 @@ class Transactions:
 
         def done(response: Response) -> None:
             assert isinstance(response, EndTxnResponse)
-            self.identity.adopt_after_end(response.producer_id, response.producer_epoch)
+            self.identity.adopt_after_end(ProducerId(response.producer_id, response.producer_epoch))
             self._on_ended("committed" if committed else "aborted")
 
         request = EndTxnRequest(

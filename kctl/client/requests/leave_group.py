@@ -1,0 +1,64 @@
+"""LeaveGroup: the request that removes members from a group, and the error code of each in the response. Pure.
+
+Shown by tests/unit/requests/test_leave_group.py, tests/sim/groups/test_close.py and tests/sim/admin/test_groups.py.
+"""
+
+from collections.abc import Iterable
+from typing import Protocol, TypeVar
+
+from kctl.client.protocol.api.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
+
+FIRST_VERSION_WITH_MEMBERS = 3
+"""Before it, a request has one member, and neither its group.instance.id nor a reason."""
+MAX_REASON_LENGTH = 255
+
+
+class Member(Protocol):
+    """A member as LeaveGroup names it: a static one may be named by its group.instance.id alone."""
+
+    @property
+    def member_id(self) -> str: ...
+
+    @property
+    def group_instance_id(self) -> str | None: ...
+
+
+M = TypeVar("M", bound=Member)
+
+
+def leave_group(
+    group_id: str, members: Iterable[Member], reason: str, *, takes_members: bool = True
+) -> LeaveGroupRequest:
+    """Return the request that removes the members.
+
+    Args: takes_members: whether the coordinator takes several members; if not, the request is about the first.
+    """
+    if not takes_members:
+        return LeaveGroupRequest(group_id=group_id, member_id=next(iter(members)).member_id)
+    identities = [
+        MemberIdentity(
+            member_id=member.member_id, group_instance_id=member.group_instance_id, reason=reason[:MAX_REASON_LENGTH]
+        )
+        for member in members
+    ]
+    return LeaveGroupRequest(group_id=group_id, members=identities)
+
+
+def leave_code(response: LeaveGroupResponse) -> int:
+    """Return the error code of the group, or of the one member that the request was about."""
+    return response.error_code or next((each.error_code for each in response.members), 0)
+
+
+def member_codes(response: LeaveGroupResponse, members: Iterable[M]) -> dict[M, int]:
+    """Return the error code of each member that the response names.
+
+    Some brokers add the member id where the request had a group.instance.id alone.
+    """
+    codes = {(one.member_id, one.group_instance_id): one.error_code for one in response.members}
+    by_instance = {one.group_instance_id: one.error_code for one in response.members if one.group_instance_id}
+    found: dict[M, int] = {}
+    for member in members:
+        code = codes.get((member.member_id, member.group_instance_id), by_instance.get(member.group_instance_id or ""))
+        if code is not None:
+            found[member] = code
+    return found

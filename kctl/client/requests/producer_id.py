@@ -1,0 +1,44 @@
+"""Producer ids: the InitProducerId request, and the producer id or the error in its response. Pure.
+
+Shown by tests/unit/requests/test_producer_id.py and tests/unit/producer/transactions/test_transactions.py.
+
+Source: KIP-98, KIP-360. Without a transactional.id any broker assigns an id, else its coordinator.
+"""
+
+from typing import NamedTuple
+
+from kctl.client.broker_errors import broker_error
+from kctl.client.errors import KafkaError
+from kctl.client.protocol.api.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+
+NO_TIMEOUT_MS = 2**31 - 1
+"""The transaction timeout of a producer without transactions."""
+
+
+class ProducerId(NamedTuple):
+    """The producer id and the epoch that a broker has assigned."""
+
+    producer_id: int
+    epoch: int
+
+
+NO_PRODUCER_ID = ProducerId(-1, -1)
+
+
+def init_producer_id(
+    transactional_id: str | None = None, timeout_ms: int = NO_TIMEOUT_MS, current: ProducerId = NO_PRODUCER_ID
+) -> InitProducerIdRequest:
+    """Return the request for a producer id, or for the next epoch of the current one."""
+    return InitProducerIdRequest(
+        transactional_id=transactional_id,
+        transaction_timeout_ms=timeout_ms,
+        producer_id=current.producer_id,
+        producer_epoch=current.epoch,
+    )
+
+
+def producer_id_in(response: InitProducerIdResponse) -> ProducerId | KafkaError:
+    """Return the assigned producer id, or why there is none."""
+    if response.error_code:
+        return broker_error(response.error_code, "InitProducerId")
+    return ProducerId(response.producer_id, response.producer_epoch)
