@@ -9,10 +9,11 @@ Shown by tests/sim/pipeline and, with real brokers, tests/pipeline/test_source_r
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
+from kctl.client.broker_errors import ErrorCode
 from kctl.client.clock import Timer
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer import Consumer, FetchedChunk, WaitKind
-from kctl.client.errors import ApiTimeout, InvalidOffsetError, KafkaError
+from kctl.client.errors import ApiTimeout, BrokerError, InvalidOffsetError, KafkaError
 from kctl.client.network.system import system_runtime
 from kctl.client.protocol.primitives import parse_uuid
 from kctl.client.seams import Runtime
@@ -31,6 +32,9 @@ FETCH_BYTES: Final = 8 << 20
 its two threads hinder each other less (a third less CPU a record than with Kafka's 1 MiB)."""
 RECREATED_AFTER_MS: Final = 5_000
 """How long metadata may name another topic before the topic counts as recreated: one broker's may be out of date."""
+LOOKS_BEFORE_SKIPPING: Final = 2
+"""How often in a row, RECREATED_AFTER_MS apart, a topic has to be gone before its range is skipped."""
+_NO_TOPIC: Final = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
 _OURS: Final = {"auto.offset.reset": "none", "allow.auto.create.topics": "false"}
 _NOT_FOR_READING: Final = ("group.id", "group.instance.id", "enable.auto.commit", "auto.commit.interval.ms")
 
@@ -51,7 +55,7 @@ def read_range(
             last data on, request.timeout.ms and socket.connection.setup.timeout.ms as everywhere.
         columns: names as in `record_columns.TYPES`, in the order wanted; None: all but headers.
         fail_on_data_loss: offsets of the range that are gone are an error; otherwise reading goes on with what is
-            there.
+            there, and the range ends where the topic was deleted or recreated.
         pool: that has consumers of earlier ranges, and gets this one's; None: a consumer for this range alone.
     Raises:
         ApiTimeout: nothing came for too long: what was waited for, and where the time went.
@@ -103,6 +107,7 @@ class RangeReader:
         self._api_timeout_ms = config.default_api_timeout_ms
         self.records = 0
         self.position = offset_range.start_offset
+        self._looks_without_topic = 0
         self._properties = properties
         self._pool = pool
 
@@ -157,7 +162,7 @@ class RangeReader:
         self._consumer.assign([self._tp], topic_ids=self._topic_ids())
         self._consumer.seek(self._tp, position, end_offset=end)
         timer = Timer(self._clock, self._api_timeout_ms)
-        self._consumer.partitions_for(self._tp.topic, timer.remaining_ms / 1000)
+        self._find_topic(timer)
         while position < end:
             timer.update()
             try:
@@ -166,12 +171,14 @@ class RangeReader:
                 position = self._after_loss(position, timer)
                 continue
             if chunk is None:
-                self._check_topic()
+                if self._is_topic_lost(timer):
+                    return
                 if timer.not_expired:
                     continue
                 if not self._fails and self._is_at_end():
                     return
                 raise self._timeout(timer, position)
+            self._looks_without_topic = 0
             position = chunk.next_offset
             yield chunk
             timer = Timer(self._clock, self._api_timeout_ms)
@@ -179,11 +186,27 @@ class RangeReader:
     def _topic_ids(self) -> dict[str, bytes]:
         return {self._tp.topic: parse_uuid(self._range.topic_id)} if self._range.topic_id else {}
 
-    def _check_topic(self) -> None:
-        """Raise if another topic has had the name for a while."""
+    def _find_topic(self, timer: Timer) -> None:
+        """Ask a broker for the topic; where loss is allowed, the polls that follow find out whether it is gone."""
+        try:
+            self._consumer.partitions_for(self._tp.topic, timer.remaining_ms / 1000)
+        except BrokerError as error:
+            if self._fails or error.code not in _NO_TOPIC:
+                raise
+
+    def _is_topic_lost(self, timer: Timer) -> bool:
+        """Whether the topic is gone for good, after a silent poll; raise if another has its name, and loss is an error.
+
+        One broker's metadata may be out of date: a range is skipped only after more than one look, or at the timeout.
+        """
         reason = self._consumer.waiting_for()[self._tp]
-        if reason.kind is WaitKind.RECREATED:
+        is_recreated = reason.kind is WaitKind.RECREATED
+        if is_recreated and self._fails:
             raise InvalidOffsetError(f"{self._range}: {reason.text}", partitions=(self._tp,))
+        is_deleted = isinstance(reason.cause, BrokerError) and reason.cause.code in _NO_TOPIC
+        self._looks_without_topic = self._looks_without_topic + 1 if is_recreated or is_deleted else 0
+        is_sure = self._looks_without_topic >= LOOKS_BEFORE_SKIPPING or not timer.not_expired
+        return not self._fails and self._looks_without_topic > 0 and is_sure
 
     def _after_loss(self, position: int, timer: Timer) -> int:
         """Go on at the first offset that is there; raise the error at hand where loss is one."""

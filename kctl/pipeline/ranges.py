@@ -11,10 +11,11 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from kctl.client.admin import EARLIEST, LATEST, Admin
+from kctl.client.broker_errors import ErrorCode
 from kctl.client.clock import Timer
 from kctl.client.cluster import NO_TOPIC_ID, TopicPartition
 from kctl.client.config import ConsumerConfig
-from kctl.client.errors import ConfigError, InvalidOffsetError
+from kctl.client.errors import BrokerError, ConfigError, InvalidOffsetError
 from kctl.client.events import EventSink, ignore_events
 from kctl.client.network.system import system_runtime
 from kctl.client.protocol.primitives import uuid_text
@@ -177,12 +178,13 @@ class Planner:
             raise ConfigError(f"assign names {_names(missing)}, which the topic does not have", key="assign")
         return sorted(set(selection.partitions))
 
-    def ends(self, partitions: Sequence[TopicPartition], position: int) -> Offsets:
+    def ends(self, partitions: Sequence[TopicPartition], position: int, *, skip_unknown: bool = False) -> Offsets:
         """Return the EARLIEST or the LATEST offset of each partition.
 
+        Args: skip_unknown: leave out partitions that do not exist; otherwise they are an error.
         Raises: KafkaError: of the first partition that has no answer.
         """
-        return self._ask(dict.fromkeys(partitions, position))
+        return self._ask(dict.fromkeys(partitions, position), skip_unknown=skip_unknown)
 
     def resolve(self, partitions: Sequence[TopicPartition], place: Place, latest: Offsets) -> Offsets:
         """Return the offset that the place is in each partition.
@@ -204,12 +206,15 @@ class Planner:
             for tp in partitions
         }
 
-    def _ask(self, positions: Offsets) -> Offsets:
+    def _ask(self, positions: Offsets, *, skip_unknown: bool = False) -> Offsets:
         if not positions:
             return {}
         found = self._admin.list_offsets(positions, isolation_level=self._isolation_level, timeout=self._left_s())
-        found.raise_first()
-        return {tp: found[tp].offset for tp in positions}
+        for error in found.failed.values():
+            is_unknown = isinstance(error, BrokerError) and error.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            if not (skip_unknown and is_unknown):
+                raise error
+        return {tp: found.done[tp].offset for tp in positions if tp in found.done}
 
     def _left_s(self) -> float:
         self._timer.update()

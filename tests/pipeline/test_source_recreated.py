@@ -91,3 +91,41 @@ def test_stream_reads_added_partition_from_its_first_record(kafka: KafkaCluster,
     )
     write(kafka, topic, 10, 13, partition=1)
     assert run(topic) == [10, 11, 12]
+
+
+@pytest.mark.parametrize("is_recreated", [False, True], ids=["deleted", "recreated"])
+def test_batch_that_was_planned_before_its_topic_was_lost_is_skipped_where_loss_is_allowed(
+    kafka: KafkaCluster, spark: "SparkSession", tmp_path: Path, is_recreated: bool
+) -> None:
+    """The first run fails in its batch, which stays in the checkpoint; the second one has to get past it."""
+    topic = kafka.create_topic(partitions=1)
+    other = kafka.create_topic(f"{topic}-other", partitions=1)
+    write(kafka, topic, 0, 20)
+    write(kafka, other, 0, 3)
+    found: list[int] = []
+
+    def refuse(_batch: Any, _number: int) -> None:
+        raise AssertionError("stopped by the test")
+
+    def take(batch: Any, _number: int) -> None:
+        found.extend(int(bytes(row.value)) for row in batch.collect())
+
+    def run_with(sink: Any, **options: str) -> None:
+        reading = spark.readStream.format("kctl").option("kafka.bootstrap.servers", kafka.bootstrap())
+        chosen = {"subscribePattern": f"{topic}.*", "startingOffsets": "earliest", **options}
+        writing = reading.options(**chosen).load().writeStream.foreachBatch(sink)
+        query = writing.option("checkpointLocation", str(tmp_path / "checkpoint")).trigger(availableNow=True).start()
+        query.awaitTermination()
+
+    with pytest.raises(Exception, match="stopped by the test"):
+        run_with(refuse)
+    with Admin({"bootstrap.servers": kafka.bootstrap()}) as admin:
+        admin.delete_topics([topic]).raise_first()
+        wait_until(lambda: topic not in admin.list_topics(), 30_000, f"{topic} to be gone")
+    if is_recreated:
+        kafka.create_topic(topic, partitions=1)
+        write(kafka, topic, 100, 150)
+    run_with(take, failOnDataLoss="false")
+    assert sorted(found) == [0, 1, 2], "before Spark 4.2 the trigger has one batch: the one that is planned"
+    run_with(take, failOnDataLoss="false")
+    assert sorted(found) == [0, 1, 2, *(range(100, 150) if is_recreated else ())]

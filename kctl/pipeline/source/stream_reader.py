@@ -209,7 +209,8 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
         added = [tp for tp in end.offsets if tp not in starts]
         if not added:
             return starts
-        first = self._ready_planner().ends(added, EARLIEST)
+        nothing = {} if self._options.fail_on_data_loss else {tp: end.offsets[tp] for tp in added}
+        first = nothing | self._ready_planner().ends(added, EARLIEST, skip_unknown=bool(nothing))
         gone = [tp for tp, offset in first.items() if offset > 0]
         if gone and self._options.fail_on_data_loss:
             raise _loss(f"partition {gone[0]} was added, and its records before {first[gone[0]]} are deleted", *gone)

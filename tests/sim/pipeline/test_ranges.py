@@ -12,7 +12,7 @@ from kctl.client.errors import ApiTimeout, ConfigError, InvalidOffsetError, Kafk
 from kctl.client.events import Event, RequestSent
 from kctl.client.seams import Runtime
 from kctl.pipeline import range_reader
-from kctl.pipeline.range_reader import RECREATED_AFTER_MS, RangeReader, read_range
+from kctl.pipeline.range_reader import LOOKS_BEFORE_SKIPPING, RECREATED_AFTER_MS, RangeReader, read_range
 from kctl.pipeline.ranges import Cut, OffsetRange, Place, Selection, plan_ranges
 from kctl.pipeline.record_writer import PartialWriteError, write_batches
 from kctl.sandbox import Fault
@@ -160,6 +160,52 @@ def test_range_of_deleted_and_recreated_topic_is_not_read(scene: Scene) -> None:
         with pytest.raises(InvalidOffsetError, match="topic t was deleted and recreated"):
             values(scene, planned)
         assert values(scene, planned._replace(topic_id="")) == expected(0, 10), "a broker without topic ids"
+
+    run(scene, body)
+
+
+@pytest.mark.parametrize("limit_ms", [LIMIT_MS, 60_000])
+@pytest.mark.parametrize("is_recreated", [False, True], ids=["deleted", "recreated"])
+def test_range_of_a_topic_that_is_gone_is_skipped_where_loss_is_allowed(
+    scene: Scene, is_recreated: bool, limit_ms: int
+) -> None:
+    patient = {**properties(scene), "default.api.timeout.ms": limit_ms}
+
+    def skip(planned: OffsetRange, when: str) -> None:
+        before_ms = scene.hub.now_ms
+        batches = read_range(patient, planned, fail_on_data_loss=False, runtime=runtime(scene, when))
+        assert sum(batch.num_rows for batch in batches) == (10 if when == "while reading" else 0)
+        most_ms = min(limit_ms, LOOKS_BEFORE_SKIPPING * RECREATED_AFTER_MS)
+        assert most_ms <= scene.hub.now_ms - before_ms < most_ms + 1000
+
+    def lose() -> None:
+        scene.sandbox.cluster.delete_topic("t")
+        if is_recreated:
+            scene.sandbox.cluster.create_topic("t", 3)
+            scene.write(0, 20)
+
+    def body() -> None:
+        scene.write(0, 10)
+        (planned,) = plan_ranges(properties(scene), Selection(("t",)), runtime=runtime(scene))
+        scene.hub.call_later_ms(500, "loss", lose)
+        skip(planned._replace(end_offset=20), "while reading")
+        skip(planned, "before reading")
+
+    run(scene, body)
+
+
+def test_topic_that_one_broker_misses_for_a_moment_is_read(scene: Scene) -> None:
+    """A broker whose metadata is out of date does not make a range count as lost."""
+    patient = {**properties(scene), "default.api.timeout.ms": 60_000}
+
+    def body() -> None:
+        scene.write(0, 10)
+        (planned,) = plan_ranges(properties(scene), Selection(("t",)), runtime=runtime(scene))
+        topic = scene.sandbox.cluster.topics.pop("t")
+        back_ms = LOOKS_BEFORE_SKIPPING * RECREATED_AFTER_MS - 1000
+        scene.hub.call_later_ms(back_ms, "metadata", lambda: scene.sandbox.cluster.topics.update(t=topic))
+        batches = read_range(patient, planned, ["value"], fail_on_data_loss=False, runtime=runtime(scene, "late"))
+        assert [value for batch in batches for value in batch.column("value").to_pylist()] == expected(0, 10)
 
     run(scene, body)
 
