@@ -20,6 +20,8 @@ from kctl.cli.environment import Environment, system_environment
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import SECRETS, Failure, explain
 from kctl.cli.interrupts import Interrupted, Interrupts
+from kctl.cli.spellings import rewrite
+from kctl.client.errors import ConfigError
 from kctl.version import VERSION
 
 typer.core.HAS_RICH = False  # its help is plain; with rich typer would import it (30 ms) to escape brackets
@@ -113,7 +115,7 @@ class RootGroup(TyperGroup):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            raise click.UsageError(f"No such command '{args[0]}'.{_nearest(args[0])}", ctx)
+            raise click.UsageError(f"No such command '{args[0]}'.", ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - as above
@@ -121,13 +123,6 @@ class RootGroup(TyperGroup):
             formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
         with formatter.section("Exit codes"):
             formatter.write_dl([(str(int(code)), code.text) for code in ExitCode])
-
-
-def _nearest(name: str) -> str:
-    from difflib import get_close_matches  # wanted only here
-
-    found = get_close_matches(name, COMMANDS, n=1)
-    return f" Did you mean '{found[0]}'?" if found else f" There are: {', '.join(COMMANDS)}."
 
 
 root = typer.Typer(
@@ -159,15 +154,16 @@ def _options(
 def main() -> int:
     """Run the command line of this process and return its exit code."""
     environment = system_environment()
+    arguments = rewrite(sys.argv[1:])
     interrupts = Interrupts(
-        program_of(sys.argv[1:]),
+        program_of(arguments),
         environment.closing_notice,
         stdout_is_tty=environment.stdout_is_tty,
         stderr_is_tty=environment.stderr_is_tty,
     )
     try:
         interrupts.install()
-        code = run(sys.argv[1:], environment)
+        code = run(arguments, environment)
     except Interrupted as e:  # before the command had begun, or when it had told how it ended
         code = e.code
     interrupts.remove()
@@ -177,11 +173,12 @@ def main() -> int:
 
 def run(arguments: Sequence[str], environment: Environment) -> int:
     """Run one command line and return its exit code; whatever happens, it is told in one line and a hint."""
+    arguments = rewrite(arguments)
     environment = environment._replace(program=program_of(arguments))
     shared: dict[str, Any] = {}
     try:
         with typer.main.get_command(root).make_context(
-            "kctl", list(arguments), obj=environment, terminal_width=_help_width(environment)
+            "kctl", arguments, obj=environment, terminal_width=_help_width(environment)
         ) as ctx:
             shared = ctx.meta
             code: int = ctx.command.invoke(ctx)
@@ -219,6 +216,11 @@ def _report(error: Exception, failure: Failure, environment: Environment, *, ver
     environment.say(f"{environment.program}: {failure.lines()[0]}")
     for line in failure.lines()[1:]:
         environment.say(line)
+    if isinstance(error, ConfigError) and error.key == "bootstrap.servers":
+        from kctl.cli.suggestions import SERVERS_VARIABLE, VARIABLES  # wanted only for mistakes
+
+        for name in sorted(VARIABLES.keys() & environment.environ.keys()):
+            environment.say(f"hint: ${name} is not read by kctl: set ${SERVERS_VARIABLE}")
     if context is not None:
         environment.say(f"hint: {context.command_path} --help shows the options")
     if failure.code is ExitCode.UNEXPECTED and verbose:

@@ -7,6 +7,7 @@ Shown by tests/unit/cli/test_failures.py, which holds every class of `kctl.clien
 """
 
 import errno
+import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ from kctl.cli.formats.terminal import harmless_text
 from kctl.client import errors
 from kctl.pipeline import job_errors
 
+_NO_SUCH_COMMAND = re.compile(r"No such command '(.*?)'\.")
 SECRETS = "kctl.cli.secrets"
 """Key in click's shared `meta` under which a run keeps the values that no message may hold."""
 
@@ -224,9 +226,7 @@ def explain(error: BaseException, secrets: Iterable[str] = ()) -> Failure:
         error = CommandError(ExitCode.USAGE, f"cannot open a file or connection: {error.strerror}", hint)
     code = exit_code(error)
     if isinstance(error, click.ClickException):
-        message = error.format_message()
-        if message.startswith(error.message) and "Did you mean" in error.message:
-            message = error.message  # typer names the nearest commands, and new versions of click name them again
+        message = _sentence(error)
     elif isinstance(error, errors.KafkaTimeoutError):
         message = error.summary
     elif isinstance(error, errors.KafkaError | CommandError):
@@ -236,6 +236,26 @@ def explain(error: BaseException, secrets: Iterable[str] = ()) -> Failure:
     hidden = [secret for secret in secrets if secret]
     details = tuple(_harmless(line, hidden) for line in _details(error))
     return Failure(code, _harmless(message, hidden), _hint(error, code), details)
+
+
+def _sentence(error: click.ClickException) -> str:
+    """Return what is wrong with a command line; of an unknown command or option, what was meant."""
+    ctx = error.ctx if isinstance(error, click.UsageError) else None
+    unknown = _NO_SUCH_COMMAND.match(error.message)
+    from kctl.cli.suggestions import Unknown, did_you_mean  # wanted only for mistakes
+
+    if ctx is not None and isinstance(ctx.command, click.Group) and unknown is not None:
+        names = ctx.command.list_commands(ctx)
+        meant = did_you_mean(Unknown.COMMAND, unknown[1], names)
+        rest = f"There are: {', '.join(names)}." if meant is None else f"Did you mean '{meant}'?"
+        return f"No such command '{unknown[1]}'. {rest}"
+    if ctx is not None and isinstance(error, click.NoSuchOption):
+        known = [name for each in ctx.command.get_params(ctx) for name in (*each.opts, *each.secondary_opts)]
+        words = ctx.command_path.split()
+        meant = did_you_mean(Unknown.OPTION, error.option_name, known, words[1] if len(words) > 1 else "")
+        rest = "" if meant is None else f" Did you mean '{meant}'?"
+        return f"No such option '{error.option_name}'.{rest}"
+    return error.format_message()
 
 
 def _harmless(text: str, secrets: Iterable[str]) -> str:

@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Never
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Never, get_args
 
 import click
 import typer
@@ -19,7 +19,8 @@ from kctl.cli.environment import Environment
 from kctl.cli.failures import SECRETS
 from kctl.cli.profiles.choice import FOR_OTHERS, Chosen, choose_profile
 from kctl.cli.profiles.locations import foreign_project_files, working_folder
-from kctl.cli.settings import Setting, Settings, merge_settings, unknown_variables
+from kctl.cli.settings import Setting, Settings, known_variables, merge_settings, unknown_variables
+from kctl.cli.suggestions import Unknown, did_you_mean
 from kctl.client.config import DEFAULT_PORT, ClientConfig, has_no_port
 from kctl.client.events import Event, EventSink, ignore_events
 from kctl.grammar.durations import parse_duration_ms
@@ -183,8 +184,12 @@ def common(
             "-b",
             metavar="HOST:PORT",
             help="First servers to ask, with commas or repeated; port 9092 where none is named; else "
-            "$KCTL_BOOTSTRAP_SERVERS or -X bootstrap.servers.",
+            "$KCTL_BOOTSTRAP_SERVERS or -X bootstrap.servers. Also --bootstrap-server and --brokers.",
         ),
+    ] = None,
+    brokers: Annotated[
+        list[str] | None,
+        typer.Option("--bootstrap-server", "--bootstrap-servers", "--brokers", metavar="HOST:PORT", hidden=True),
     ] = None,
     api_timeout: Annotated[int | None, _duration("--api-timeout", text="Limit of one whole call (60s).")] = None,
     connect_timeout: Annotated[
@@ -242,13 +247,14 @@ def common(
     Args: fetches: get what the references of the profile stand for; without, they stay as they are written.
     """
     environment: Environment = ctx.obj
+    servers = [*(bootstrap or ()), *(brokers or ())]
     flags = {
         "default.api.timeout.ms": _limit("--api-timeout", api_timeout),
         "max.block.ms": _limit("--api-timeout", api_timeout),
         "socket.connection.setup.timeout.ms": _limit("--connect-timeout", connect_timeout),
         "request.timeout.ms": _limit("--request-timeout", request_timeout),
         "security.protocol": Setting(security_protocol, "--security-protocol") if security_protocol else None,
-        "bootstrap.servers": Setting(",".join(bootstrap), "--bootstrap") if bootstrap else None,
+        "bootstrap.servers": Setting(",".join(servers), "--bootstrap") if servers else None,
         FAIL_FAST: None if fail_fast is None else Setting(FAIL_FAST_MS if fail_fast else -1, "--fail-fast"),
     }
     given = {name: setting for name, setting in flags.items() if setting is not None}
@@ -287,7 +293,9 @@ def common(
     for path in foreign_project_files(working_folder()):
         shared.say(f"{environment.program}: note: {path} belongs to another user and is ignored")
     for variable in unknown_variables(environment.environ):
-        shared.say(f"{environment.program}: note: ${variable} names no property and does nothing")
+        meant = did_you_mean(Unknown.VARIABLE, variable, known_variables())
+        suggestion = "" if meant is None else f"; did you mean ${meant}?"
+        shared.say(f"{environment.program}: note: ${variable} is not a known setting and is ignored{suggestion}")
     return shared
 
 
@@ -354,6 +362,19 @@ def _limit(flag: str, limit_ms: int | None) -> Setting | None:
 
 def _shared_parameters() -> dict[str, inspect.Parameter]:
     return {name: p for name, p in inspect.signature(common).parameters.items() if name != "fetches"}
+
+
+def shared_option_names() -> dict[str, bool]:
+    """Return the shared options by each of their names; does a value follow?"""
+    takes_value: dict[str, bool] = {}
+    for parameter in _shared_parameters().values():
+        kind, *extra = get_args(parameter.annotation) or (parameter.annotation,)
+        declared = extra[0] if extra else None
+        # typer has the first name where others have the default
+        names = [*([declared.default] if declared else ()), *(declared.param_decls or () if declared else ())]
+        for name in (part for each in names for part in each.split("/")):
+            takes_value[name] = bool not in (kind, *get_args(kind))
+    return takes_value
 
 
 def common_names() -> frozenset[str]:

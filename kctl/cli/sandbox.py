@@ -55,7 +55,9 @@ def up(
     ] = None,
     replication_factor: Annotated[
         int,
-        typer.Option("--replication-factor", min=1, max=MOST_NODES, metavar="N", help="Copies of each new partition."),
+        typer.Option(
+            "--replication-factor", "-r", min=1, max=MOST_NODES, metavar="N", help="Copies of each new partition."
+        ),
     ] = 1,
     racks: Annotated[
         str | None,

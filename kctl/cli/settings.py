@@ -20,6 +20,7 @@ from kctl.cli.login import (
     without_login,
 )
 from kctl.cli.profiles.references import JAAS, Fetched
+from kctl.cli.suggestions import Unknown, did_you_mean
 from kctl.client.config import KINDS, AnyProperty, ClientConfig, mask_urls, passwords_in_urls
 from kctl.client.errors import ConfigError
 from kctl.client.security import read_jaas
@@ -125,7 +126,12 @@ class Settings(NamedTuple):
         try:
             return kind.parse({name: setting.value for name, setting in self.by_name.items()})
         except ConfigError as e:
-            setting = self.by_name.get(e.key or "")
+            key = e.key or ""
+            setting = self.by_name.get(key)
+            if str(e).startswith("unknown property"):
+                meant = did_you_mean(Unknown.PROPERTY, key)  # of other tools; the client knows its own
+                problem = str(e).partition(": did you mean ")[0]
+                e = e if meant is None else ConfigError(f"{problem}: did you mean {meant}?", key=key)
             if setting is None or str(e).startswith(setting.origin):
                 raise
             raise ConfigError(f"{setting.origin}: {e}", key=e.key) from None
@@ -192,6 +198,11 @@ def unknown_variables(environ: Mapping[str, str]) -> list[str]:
         for name in environ
         if name.startswith(ENVIRONMENT_PREFIX) and name not in NOT_PROPERTIES and _property_of_variable(name) is None
     )
+
+
+def known_variables() -> list[str]:
+    """Return the variables that set a property."""
+    return [ENVIRONMENT_PREFIX + name.upper().replace(".", "_") for name in KNOWN]
 
 
 def _of_login(jaas: str) -> list[str]:

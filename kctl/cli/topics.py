@@ -79,12 +79,18 @@ def create(
     names: NewNames,
     partitions: Annotated[
         int | None,
-        typer.Option("--partitions", min=1, metavar="N", help="Partitions of each topic; else as the broker is set."),
+        typer.Option(
+            "--partitions", "-p", min=1, metavar="N", help="Partitions of each topic; else as the broker is set."
+        ),
     ] = None,
     replication_factor: Annotated[
         int | None,
         typer.Option(
-            "--replication-factor", min=1, metavar="N", help="Copies of each partition; else as the broker is set."
+            "--replication-factor",
+            "-r",
+            min=1,
+            metavar="N",
+            help="Copies of each partition; else as the broker is set.",
         ),
     ] = None,
     configs: Annotated[

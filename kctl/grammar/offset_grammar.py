@@ -145,6 +145,8 @@ class _Parser:
             shift = self._number(match[3] or "0", match.start(3))
             return Relative(anchor, -shift if match[2] == "-" else shift)
         match = self._take(_NUMBER)
+        if match is None and _ISO.match(self._text, began_at):
+            raise self._error(f"{self._rest(began_at)!r} is a time: write @{self._rest(began_at)}", began_at)
         if match is None:
             raise self._error(f"{self._rest(began_at)!r} is not an offset: {EXAMPLES}", began_at)
         number = self._number(match[2], match.start(2))

@@ -78,10 +78,11 @@ def load_options(
         ),
     ] = None,
     partitions: Annotated[
-        int | None, typer.Option("--partitions", min=1, metavar="N", help="Partitions of a topic that is made.")
+        int | None, typer.Option("--partitions", "-p", min=1, metavar="N", help="Partitions of a topic that is made.")
     ] = None,
     replication_factor: Annotated[
-        int | None, typer.Option("--replication-factor", min=1, metavar="N", help="Copies of a topic that is made.")
+        int | None,
+        typer.Option("--replication-factor", "-r", min=1, metavar="N", help="Copies of a topic that is made."),
     ] = None,
     compression: Annotated[
         str | None,

@@ -29,11 +29,11 @@ class TemplateError(ValueError):
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """Return `; did you mean X?` where a known word is near, else the list of all of them."""
-    from difflib import get_close_matches  # wanted only for mistakes
+    from kctl.client.config import nearest_name  # wanted only for mistakes
 
     known = list(known)
-    close = get_close_matches(word, known, n=1)
-    return f"; did you mean {close[0]}?" if close else f"; there are {' '.join(known)}"
+    close = nearest_name(word, known)
+    return f"; did you mean {close}?" if close is not None else f"; there are {' '.join(known)}"
 
 
 def _window(template: str, position: int, length: int) -> tuple[str, int, int]:

@@ -43,6 +43,7 @@ class Form(NamedTuple):
     Attributes:
         template: read by it.
         is_whole: a file is one record.
+        key: of the records that have none of their own.
     """
 
     form: InputForm = InputForm.LINES
@@ -50,3 +51,4 @@ class Form(NamedTuple):
     key_separator: bytes | None = None
     template: "InputTemplate | None" = None
     is_whole: bool = False
+    key: bytes | None = None

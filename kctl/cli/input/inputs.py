@@ -45,10 +45,15 @@ class Inputs:
         return total
 
     def read(self) -> Iterator[InputRecord]:
-        """Yield all records.
+        """Return all records, read as they are asked for.
 
         Raises: CommandError: a file that cannot be read; something that is not in the form (naming record and byte).
         """
+        records = self._all_records()
+        key = self._form.key
+        return records if key is None else (r if r.key is not None else r._replace(key=key) for r in records)
+
+    def _all_records(self) -> Iterator[InputRecord]:
         for name in self._names:
             if name == STDIN:
                 yield from self._records(self._stdin, "stdin")

@@ -104,6 +104,10 @@ def produce(
             help="What stands between key and value; a line without it is a value.",
         ),
     ] = None,
+    key: Annotated[
+        str | None,
+        typer.Option("--key", "-k", metavar="TEXT", help="Key of every record that has none of its own."),
+    ] = None,
     headers: Annotated[
         list[str] | None,
         typer.Option(
@@ -188,6 +192,7 @@ def produce(
             None if key_separator is None else _parsed(parse_delimiter, key_separator, "'--key-separator' / '-K'"),
             parsed_template,
             file_per_message,
+            None if key is None else key.encode("utf-8", "surrogateescape"),
         ),
         headers=tuple(_parsed(parse_header, each, "'--header' / '-H'") for each in headers or ()),
         partition=partition,

@@ -97,12 +97,12 @@ def no_such_profile(name: str, by: str, files: Files) -> ConfigError:
 
     Args: by: where the name comes from; '' for an argument of the command.
     """
-    from difflib import get_close_matches  # wanted only here
+    from kctl.client.config import nearest_name  # wanted only for mistakes
 
     names = files.names()
-    near = get_close_matches(name[:80], names, n=1)
-    if near:
-        rest = f": did you mean {near[0]}?"
+    near = nearest_name(name[:80], names)
+    if near is not None:
+        rest = f": did you mean {near}?"
     else:
         rest = f"; there are {', '.join(names[:20])}" if names else ", nor any other; kctl profile create makes one"
     where = f"{by}: " if by else ""

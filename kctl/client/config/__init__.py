@@ -12,6 +12,7 @@ from kctl.client.config.common import AdminConfig, ClientConfig
 from kctl.client.config.consumer import ConsumerConfig, iso_duration_ms
 from kctl.client.config.endpoints import DEFAULT_PORT, HIGHEST_PORT, Endpoint, has_no_port, read_bootstrap
 from kctl.client.config.foreign import IGNORED, REFUSED, is_harmless, why_ignored
+from kctl.client.config.nearest import nearest_name
 from kctl.client.config.producer import Acks, ProducerConfig
 from kctl.client.config.property import (
     INT_MAX,
@@ -48,6 +49,7 @@ __all__ = [
     "is_harmless",
     "iso_duration_ms",
     "mask_urls",
+    "nearest_name",
     "passwords_in_urls",
     "read_bootstrap",
     "shown",

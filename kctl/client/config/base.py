@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 from kctl.client.config.foreign import REFUSED, is_harmless, why_ignored
+from kctl.client.config.nearest import nearest_name
 from kctl.client.config.property import AnyProperty, Property, shown
 from kctl.client.errors import ConfigError
 
@@ -116,12 +117,10 @@ class BaseConfig:
         return f"a property of the {' and the '.join(owners)}" if owners else None
 
     def _nearest(self, name: str) -> str:
-        from difflib import get_close_matches  # 2 ms of import, wanted only here
-
         known = [*self.PROPERTIES, *(p.alias for p in self.PROPERTIES.values() if p.alias)]
-        spelled = name.strip().lower().replace("_", ".").replace("-", ".")[:LONGEST_COMPARED]
-        found = get_close_matches(spelled, known, n=1, cutoff=0.7)
-        return f": did you mean {found[0]}?" if found else ""
+        spelled = name.strip().lower().replace("_", ".").replace("-", ".")
+        found = nearest_name(spelled, known, likeness=0.7)
+        return "" if found is None else f": did you mean {found}?"
 
     def _settle(self) -> None:
         """Derive the defaults that depend on other values and refuse values that cannot both hold."""
@@ -137,7 +136,3 @@ class BaseConfig:
 
     def _pair(self, declared: Property[Any]) -> str:
         return f"{declared.name}={declared.show(self.values[declared.name])}"
-
-
-LONGEST_COMPARED = 100
-"""Characters of an unknown name that are compared with the known ones: the comparison is quadratic."""

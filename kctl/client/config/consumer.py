@@ -86,6 +86,7 @@ class ConsumerConfig(ClientConfig):
         "read_uncommitted",
         ("read_uncommitted", "read_committed"),
         "Whether records of open and aborted transactions are seen.",
+        {"committed": "read_committed", "uncommitted": "read_uncommitted"},
     )
 
     # --- fetching -----------------------------------------------------------------------------------------------------

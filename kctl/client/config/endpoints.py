@@ -11,6 +11,8 @@ from typing import NamedTuple
 from kctl.client.config.property import Kind, shown
 
 SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+ANY_PROTOCOL = "kafka"
+"""The prefix of URLs of other tools; it names no security protocol."""
 LONGEST_HOST = 253
 HIGHEST_PORT = 65535
 DEFAULT_PORT = 9092
@@ -81,6 +83,8 @@ def read_entry(entry: str) -> tuple[Endpoint, str | None]:
     if match is None:
         raise ValueError(f"entry {shown(entry)} {_why_not(entry)}")
     scheme, port = match["scheme"], int(match["port"])
+    if scheme is not None and scheme.lower() == ANY_PROTOCOL:
+        scheme = None
     if scheme is not None and scheme.upper() not in SECURITY_PROTOCOLS:
         raise ValueError(f"entry {shown(entry)}: {shown(scheme)} is none of {', '.join(SECURITY_PROTOCOLS)}")
     if not 1 <= port <= HIGHEST_PORT:
@@ -96,11 +100,17 @@ def has_no_port(entry: str) -> bool:
     return _NO_PORT.fullmatch(entry) is not None and not entry.isdecimal()
 
 
+def _is_entry(text: str) -> bool:
+    return has_no_port(text) or _ENTRY.fullmatch(text) is not None
+
+
 def _why_not(entry: str) -> str:
     if entry.count(":") > 1 and _BARE_IPV6.fullmatch(entry):
         return "looks like IPv6: write the address in brackets, [::1]:9092"
     if entry.isdecimal():
         return f"has no host: did you mean localhost:{entry}?"
+    if any(separator in entry for separator in "; ") and all(map(_is_entry, re.split("[; ]+", entry))):
+        return f"is more than one server: separate them with commas, {','.join(re.split('[; ]+', entry))}"
     if _NO_PORT.fullmatch(entry.removesuffix(":")):
         return f"has no port: did you mean {entry.removesuffix(':')}:{DEFAULT_PORT}?"
     return "is not host:port"

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from kctl.client.admin import EARLIEST, LATEST
 from kctl.client.cluster import TopicPartition
-from kctl.client.config import ConsumerConfig, ProducerConfig, shown, why_ignored
+from kctl.client.config import ConsumerConfig, ProducerConfig, nearest_name, shown, why_ignored
 from kctl.client.errors import ConfigError
 from kctl.grammar.durations import parse_duration_ms
 from kctl.pipeline.ranges import MAX_OFFSET, Cut, Place, Selection
@@ -118,10 +118,8 @@ class _Options:
                 if why := why_ignored(name[len(KAFKA) :]):
                     _heed(OptionRow(name, "", Verdict.NO_EFFECT, why))
             elif name not in _SPARKS_OWN:
-                from difflib import get_close_matches  # 2 ms of import, wanted only here
-
-                near = get_close_matches(name[:100], known, n=1, cutoff=0.7)
-                hint = f": did you mean {known[near[0]].name}?" if near else f" of {what}"
+                near = nearest_name(name, known, likeness=0.7)
+                hint = f": did you mean {known[near].name}?" if near is not None else f" of {what}"
                 raise ConfigError(f"unknown option {shown(name)}{hint}", key=name)
 
     def has(self, name: str) -> bool:

@@ -90,7 +90,7 @@ def test_output_is_chosen_among_what_a_command_offers() -> None:
 
 def test_variables_without_meaning_are_told_unless_quiet() -> None:
     _, _, stderr = _parse(environ={"KCTL_ACK": "1"})
-    assert "$KCTL_ACK names no property" in stderr.getvalue()
+    assert "$KCTL_ACK is not a known setting and is ignored; did you mean $KCTL_ACKS?" in stderr.getvalue()
     _, _, stderr = _parse("-q", environ={"KCTL_ACK": "1"})
     assert stderr.getvalue() == ""
 

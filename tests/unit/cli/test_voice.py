@@ -62,7 +62,13 @@ def test_an_option_is_the_same_wherever_it_is() -> None:
                 assert short[name] in (option.names[0], name) or (command.path[1], name) in SHORT_OF_TWO, name
 
 
-SHORT_OF_TWO = {("produce", "-p"), ("consume", "-p"), ("consume", "-n"), ("bench", "-n")}
+SHORT_OF_TWO = {
+    *((each, "-p") for each in ("topics", "bench")),
+    ("produce", "-p"),
+    ("consume", "-p"),
+    ("consume", "-n"),
+    ("bench", "-n"),
+}
 """-n is how many records everywhere, by --max or --records."""
 
 

@@ -6,11 +6,11 @@ Shown by tests/unit/cli/probe/view/test_write_out.py; listed in docs/probe.md, w
 
 import re
 from collections.abc import Callable
-from difflib import get_close_matches
 
 from kctl.cli.failures import exit_code
 from kctl.cli.formats.terminal import harmless_text
 from kctl.cli.probe.view.result import PHASES, latency_ms, outcome
+from kctl.client.config import nearest_name
 from kctl.client.events import Phase
 from kctl.client.probe import DAY_MS, AddressReport
 from kctl.client.security import PeerCertificate
@@ -106,8 +106,8 @@ def parse_template(text: str) -> Template:
 def _field(name: str) -> Field:
     field = FIELDS.get(name)
     if field is None:
-        near = get_close_matches(name, FIELDS, n=1)
-        hint = f"did you mean %{{{near[0]}}}?" if near else f"there are: {', '.join(FIELDS)}"
+        near = nearest_name(name, FIELDS)
+        hint = f"did you mean %{{{near}}}?" if near is not None else f"there are: {', '.join(FIELDS)}"
         raise ValueError(f"there is no field %{{{name[:40]}}}: {hint}")
     return field
 

@@ -120,3 +120,8 @@ def test_what_was_read_is_counted_as_it_is_read() -> None:
     assert progress.read_bytes == 3
     assert [line.value for line in lines] == [b"bc"]
     assert progress.read_bytes == 5
+
+
+def test_a_given_key_is_that_of_records_without_their_own() -> None:
+    form = Form(key_separator=b":", key=b"fixed")
+    assert [(r.key, r.value) for r in _read([], b"a:1\n2\n", form)] == [(b"a", b"1"), (b"fixed", b"2")]

@@ -1,0 +1,57 @@
+"""Spellings: a command line as people type it who come from other tools, rewritten to the commands that kctl declares.
+
+Owns the aliases of commands (`topic`, `group`, `ls`, `help`, `version`) and the place of shared options: before the
+command they mean the same as behind it. Shown by tests/unit/cli/test_muscle_memory.py.
+"""
+
+from collections.abc import Sequence
+
+ALIASES = {"topic": "topics", "group": "groups", "profiles": "profile"}
+"""Other names of commands."""
+SUBCOMMAND_ALIASES = {"ls": "list"}
+GROUPS = ("topics", "groups", "profile", "bench", "pipeline")
+"""Commands that do nothing without a subcommand, and whose subcommands have the shared options."""
+_OF_ROOT = ("-h", "--help", "-V", "--version")
+
+
+def rewrite(arguments: Sequence[str]) -> list[str]:
+    """Return the same command line in the words of kctl; one that is in them already stays as it is."""
+    shared, words = _take_shared(arguments)
+    if not words or words[0].startswith("-"):
+        return list(arguments)
+    name, *rest = words
+    name = ALIASES.get(name, name)
+    if name == "help":
+        return [*rewrite(rest), "--help"]
+    if name == "version":
+        return ["--version"]
+    if name not in GROUPS:
+        return [name, *shared, *rest]
+    more, behind = _take_shared(rest)
+    if not behind or behind[0].startswith("-"):
+        return [name, *rest] if not shared else [name, *shared, *rest]
+    subcommand = SUBCOMMAND_ALIASES.get(behind[0], behind[0])
+    return [name, subcommand, *shared, *more, *behind[1:]]
+
+
+def _take_shared(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the shared options at the beginning of some arguments, with their values, and what follows them."""
+    at = 0
+    while at < len(arguments) and arguments[at].startswith("-") and arguments[at] not in _OF_ROOT:
+        words = _words_of_shared(arguments[at])
+        if words == 0:
+            break
+        at += words
+    return list(arguments[:at]), list(arguments[at:])
+
+
+def _words_of_shared(argument: str) -> int:
+    """Return how many words a shared option is, with its value; 0 for what is no shared option."""
+    from kctl.cli.options import shared_option_names  # 10 ms of import, wanted where an option comes first
+
+    takes_value = shared_option_names()
+    name, equals, _ = argument.partition("=")
+    if name in takes_value and not (equals and not takes_value[name]):
+        return 2 if takes_value[name] and not equals else 1
+    is_attached = not argument.startswith("--") and takes_value.get(argument[:2], False)  # -bHOST:PORT
+    return 1 if is_attached else 0

@@ -1,0 +1,125 @@
+"""Suggestions: what an unknown command, option, property or variable was probably meant to be.
+
+One function for all of them. It knows what kctl declares and what other tools call the same thing; docs/migration.md
+has the same table for people. Shown by tests/unit/cli/test_muscle_memory.py.
+"""
+
+from collections.abc import Iterable, Mapping
+from enum import Enum
+
+from kctl.client.config import nearest_name
+
+
+class Unknown(Enum):
+    """Kinds of names that can be unknown."""
+
+    COMMAND = "command"
+    OPTION = "option"
+    PROPERTY = "property"
+    VARIABLE = "variable"
+
+
+SERVERS_VARIABLE = "KCTL_BOOTSTRAP_SERVERS"
+VARIABLES = dict.fromkeys(
+    (
+        "KAFKA_BROKERS", "BROKERS", "KAFKA_BOOTSTRAP_SERVERS", "BOOTSTRAP_SERVERS", "RPK_BROKERS", "KCTL_BROKERS",
+        "KCTL_BOOTSTRAP", "KCTL_BOOTSTRAP_SERVER",
+    ),
+    SERVERS_VARIABLE,
+)  # fmt: skip
+"""Variables of other tools, and ours as people misremember them."""
+
+COMMANDS = {
+    "list": "topics list", "ls": "topics list", "describe": "topics describe", "create": "topics create",
+    "delete": "topics delete", "get": "topics list", "lag": "groups lag", "consumer-groups": "groups",
+    "cluster": "probe", "info": "probe", "brokers": "probe", "metadata": "probe", "config": "profile",
+    "context": "profile", "use": "profile use", "tail": "consume", "cat": "consume", "read": "consume",
+    "send": "produce", "write": "produce", "perf": "bench", "start": "sandbox up", "up": "sandbox up",
+    "rm": "delete", "remove": "delete", "show": "describe", "seek": "reset-offsets", "alter": "reset-offsets",
+    "reset": "reset-offsets", "add": "create", "new": "create",
+}  # fmt: skip
+"""Commands of other tools."""
+
+_LIMIT, _TOPIC, _JSONL = "-n N", "TOPIC without an option", "--output jsonl"
+OPTIONS: dict[str, dict[str, str]] = {
+    "consume": {
+        "--max-messages": _LIMIT, "--max-records": _LIMIT, "--count": _LIMIT, "--limit": _LIMIT, "--num": _LIMIT,
+        "-c": _LIMIT, "-t": _TOPIC, "--topic": _TOPIC, "--json": _JSONL, "-J": _JSONL, "--exit": "-e",
+        "--timeout-ms": "--idle-timeout DURATION", "--consumer-group": "-g GROUP", "--group-id": "-g GROUP",
+        "--partitions": "-p N", "--offsets": "-o RANGE", "--isolation-level": "--isolation LEVEL",
+        "--print-keys": "-f '%k %v\\n'", "--property": "-f '%k %v\\n'", "--regex": "'/PATTERN/' as TOPIC",
+        "--whitelist": "'/PATTERN/' as TOPIC", "--include": "'/PATTERN/' as TOPIC",
+    },
+    "produce": {
+        "-t": _TOPIC, "--topic": _TOPIC, "-z": "--compression NAME", "--compression-codec": "--compression NAME",
+        "--value": "the value on stdin", "--json": "-i jsonl", "-J": "-i jsonl",
+        "-l": "FILE: each line is a record", "--separator": "-K TEXT", "--property": "-K TEXT",
+        "--required-acks": "--acks N", "--request-required-acks": "--acks N", "-T": "tee in front of kctl",
+    },
+    "topics": {
+        "--topic": _TOPIC, "-t": _TOPIC, "--list": "topics list", "--describe": "topics describe TOPIC",
+        "--create": "topics create TOPIC", "--delete": "topics delete TOPIC", "--replicas": "--replication-factor N",
+        "--replication": "--replication-factor N", "-c": "--config KEY=VALUE", "--json": "--output json",
+        "--force": "--execute",
+    },
+    "groups": {
+        "--group": "GROUP without an option", "-g": "GROUP without an option", "--list": "groups list",
+        "--describe": "groups describe GROUP", "--json": "--output json", "--reset-offsets": "groups reset-offsets",
+        "--delete": "groups delete GROUP",
+    },
+    "": {
+        "-B": "-b HOST:PORT", "--broker": "-b HOST:PORT", "--broker-list": "-b HOST:PORT", "--server": "-b HOST:PORT",
+        "--servers": "-b HOST:PORT", "--hosts": "-b HOST:PORT", "--zookeeper": "-b HOST:PORT of a broker",
+        "-F": "--command-config FILE", "--config-file": "--command-config FILE",
+        "--consumer.config": "--command-config FILE", "--producer.config": "--command-config FILE",
+        "--consumer-config": "--command-config FILE", "--producer-config": "--command-config FILE",
+        "--consumer-property": "-X KEY=VALUE", "--producer-property": "-X KEY=VALUE", "--set": "-X KEY=VALUE",
+        "--context": "-C PROFILE", "--cluster": "-C PROFILE", "--timeout": "--api-timeout DURATION", "--json": "--output json", "-L": "kctl probe, kctl topics list",
+        "-P": "kctl produce TOPIC", "-G": "kctl consume -g GROUP TOPIC", "-Q": "kctl consume TOPIC -o @TIME -n 1",
+        "--user": "-X sasl.username=NAME", "--username": "-X sasl.username=NAME",
+        "--password": "$KCTL_SASL_PASSWORD", "--sasl-mechanism": "-X sasl.mechanism=NAME",
+        "--tls": "--security-protocol SSL", "--ssl": "--security-protocol SSL", "--debug": "--trace",
+    },
+}  # fmt: skip
+"""Options of other tools by command, those of every command under ''."""
+
+PROPERTIES = {
+    "brokers": "bootstrap.servers", "broker.list": "bootstrap.servers", "bootstrap.server": "bootstrap.servers",
+    "servers": "bootstrap.servers", "group": "group.id", "isolation": "isolation.level",
+    "compression": "compression.type", "timeout.ms": "request.timeout.ms", "ssl.ca": "ssl.truststore.location",
+}  # fmt: skip
+"""Properties as other clients call them, beside those of librdkafka."""
+
+
+def did_you_mean(kind: Unknown, name: str, known: Iterable[str] = (), command: str = "") -> str | None:
+    """Return what an unknown name was probably meant to be, or None.
+
+    Args:
+        kind: of what it is the name.
+        known: the names that would be right in its place.
+        command: the command that it was written for.
+    """
+    meant = _elsewhere(kind, command).get(name)
+    known = list(known)
+    if meant is not None and (kind is not Unknown.COMMAND or not known or meant.split()[0] in known):
+        return meant
+    if kind is Unknown.OPTION:
+        name = name.partition("=")[0]
+        known = [each for each in known if each.startswith("--") == name.startswith("--")]
+        return nearest_name(name, known, likeness=0.7) if name.startswith("--") else None
+    if kind is Unknown.PROPERTY:
+        name = name.strip().lower().replace("_", ".").replace("-", ".")
+    return nearest_name(name, known, likeness=0.7 if kind is not Unknown.COMMAND else 0.6)
+
+
+def _elsewhere(kind: Unknown, command: str) -> Mapping[str, str]:
+    """Return what other tools call the things of a kind."""
+    if kind is Unknown.COMMAND:
+        return COMMANDS
+    if kind is Unknown.OPTION:
+        return OPTIONS[""] | OPTIONS.get(command, {})
+    if kind is Unknown.VARIABLE:
+        return VARIABLES
+    from kctl.cli.profiles.foreign.librdkafka import NAMES  # what reads its files, wanted only for mistakes
+
+    return NAMES | PROPERTIES

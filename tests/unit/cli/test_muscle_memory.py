@@ -1,0 +1,178 @@
+"""Command lines as people type them who come from other tools: each works, or one line names what to type."""
+
+import re
+import shlex
+from collections.abc import Mapping
+
+import pytest
+
+from kctl.cli.spellings import rewrite
+from kctl.cli.suggestions import COMMANDS, OPTIONS, Unknown, did_you_mean
+from tests.docs.test_migration import PAGE, parse
+from tests.unit.cli.run_in_process import run_in_process
+
+NO_SERVERS = "bootstrap.servers is not set"
+"""The first thing that is wrong with a command line which is right but for the cluster."""
+BAD_PORT = "entry 'h:0': a port is from 1 to 65535"
+"""What is wrong with the server h:0: it shows that the option with it was read."""
+
+WORKS = [
+    ("consume t -n 5 -o -5", NO_SERVERS),
+    ("consume t -o end -f '%v'", NO_SERVERS),
+    ("consume t -o s@1700000000000", NO_SERVERS),
+    ("consume t --from-beginning", NO_SERVERS),
+    ("consume t --tail 5", NO_SERVERS),
+    ("produce t -K:", NO_SERVERS),
+    ("consume -n 5 t u", NO_SERVERS),
+    ("consume t --isolation committed -b h:0", BAD_PORT),
+    ("topics ls", NO_SERVERS),
+    ("topic list", NO_SERVERS),
+    ("topic ls", NO_SERVERS),
+    ("group list", NO_SERVERS),
+    ("groups ls", NO_SERVERS),
+    ("group describe g", NO_SERVERS),
+    ("topics create t -p 3 -r 1", NO_SERVERS),
+    ("topics create t -p3 -r1", NO_SERVERS),
+    ("produce t -k key", NO_SERVERS),
+    ("produce t --key key", NO_SERVERS),
+    ("-b h:0 consume t", BAD_PORT),
+    ("-bh:0 topics list", BAD_PORT),
+    ("--bootstrap-server h:0 topics list", BAD_PORT),
+    ("topics --bootstrap-server h:0 list", BAD_PORT),
+    ("topics --bootstrap-server=h:0 ls", BAD_PORT),
+    ("-v --api-timeout 5s topics list -b h:0", BAD_PORT),
+    ("consume t --brokers h:0", BAD_PORT),
+    ("probe --bootstrap-servers h:0", BAD_PORT),
+    ("consume t -b kafka://h:0", "entry 'kafka://h:0': a port is from 1 to 65535"),
+    ("-C p topics list", "there is no profile 'p'"),
+]  # fmt: skip
+
+NAMED = [
+    ("consume t -c 1", "Did you mean '-n N'?"),
+    ("consume t --max-messages 1", "Did you mean '-n N'?"),
+    ("consume -t t", "Did you mean 'TOPIC without an option'?"),
+    ("consume t -J", "Did you mean '--output jsonl'?"),
+    ("consume t --json", "Did you mean '--output jsonl'?"),
+    ("consume t --output json", "this command offers jsonl"),
+    ("consume t -B h:1", "Did you mean '-b HOST:PORT'?"),
+    ("consume t --broker-list h:1", "Did you mean '-b HOST:PORT'?"),
+    ("consume t --from-begining", "Did you mean '--from-beginning'?"),
+    ("produce t -z zstd", "Did you mean '--compression NAME'?"),
+    ("consume t -o 2026-11-22", "'2026-11-22' is a time: write @2026-11-22"),
+    ("consume t --api-timeout 5", "write 5s for seconds"),
+    ("produce t -H a:b", "write a=b"),
+    ("produce t --rate 5", "5/s"),
+    ("consume t -b 'a:1 b:2'", "separate them with commas, a:1,b:2"),
+    ("consume t -b 'a:1;b:2'", "separate them with commas, a:1,b:2"),
+    ("consume t -b ::1:9092", "write the address in brackets"),
+    ("consume t -b h:1 -X metadata.broker.list=a:1", "did you mean bootstrap.servers?"),
+    ("consume t -b h:1 -X brokers=a:1", "did you mean bootstrap.servers?"),
+    ("produce t -b h:1 -X message.timeout.ms=5", "did you mean delivery.timeout.ms?"),
+    ("produce t -b h:1 -X request.timeot.ms=5", "did you mean request.timeout.ms?"),
+    ("consume t -X sasl.username=alice", "sasl.username needs sasl.password: $KCTL_SASL_PASSWORD"),
+    ("topics lst", "Did you mean 'list'?"),
+    ("topics rm t", "Did you mean 'delete'?"),
+    ("list", "Did you mean 'topics list'?"),
+    ("cluster info", "Did you mean 'probe'?"),
+    ("-L -b h:1", "Did you mean 'kctl probe, kctl topics list'?"),
+]  # fmt: skip
+
+
+def run_line(line: str, environ: Mapping[str, str] | None = None) -> list[str]:
+    """Return what a mistake reports, a line each."""
+    ended = run_in_process(*shlex.split(line), environ=environ)
+    assert (ended.code, ended.stdout) == (2, b""), ended
+    return ended.stderr.splitlines()
+
+
+@pytest.mark.parametrize(("line", "reached"), WORKS)
+def test_line_of_another_tool_works(line: str, reached: str) -> None:
+    assert reached in run_line(line)[0]
+
+
+@pytest.mark.parametrize(("line", "named"), NAMED)
+def test_line_of_another_tool_names_the_right_one(line: str, named: str) -> None:
+    told = next(each for each in run_line(line) if named in each)
+    assert told.lower().count("did you mean") <= 1
+
+
+@pytest.mark.parametrize("line", ["help consume", "help topics create", "help topic ls", "help", "version"])
+def test_help_and_version_are_commands(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_in_process(*shlex.split(line)).code == 0
+    told = capsys.readouterr().out
+    words = rewrite(shlex.split(line))
+    assert told.startswith(" ".join(["Usage: kctl", *words[:-1]]) if "help" in line else "kctl ")
+
+
+@pytest.mark.parametrize("name", ["KAFKA_BROKERS", "BROKERS", "RPK_BROKERS"])
+def test_variables_of_other_tools_lead_to_a_hint(name: str) -> None:
+    lines = run_line("topics list", {name: "h:1"})
+    assert lines[-1] == f"hint: ${name} is not read by kctl: set $KCTL_BOOTSTRAP_SERVERS"
+
+
+def test_misspelled_variable_is_named_with_the_right_one() -> None:
+    lines = run_line("topics list", {"KCTL_BROKERS": "h:1"})
+    assert lines[0].endswith(
+        "$KCTL_BROKERS is not a known setting and is ignored; did you mean $KCTL_BOOTSTRAP_SERVERS?"
+    )
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["consume", "t", "-b", "a:1"],
+        ["consume", "--", "-b"],
+        ["explain", "--request-timeout"],
+        ["explain", "ls"],
+        ["--help"],
+        ["-V", "consume"],
+        ["produce", "topic", "help"],
+        ["groups", "list", "topic"],
+        ["topics", "--nonsense", "list"],
+        ["probe", "report", "f"],
+        [],
+    ],
+)
+def test_line_in_the_words_of_kctl_stays_as_it_is(words: list[str]) -> None:
+    assert rewrite(words) == words
+    assert rewrite(rewrite(words)) == words
+
+
+def test_shared_options_move_behind_the_command() -> None:
+    assert rewrite(["-b", "a:1", "-q", "topics", "-Xa=b", "ls", "--internal"]) == [
+        "topics", "list", "-b", "a:1", "-q", "-Xa=b", "--internal",
+    ]  # fmt: skip
+    assert rewrite(["-b", "a:1", "consume", "--", "t"]) == ["consume", "-b", "a:1", "--", "t"]
+    assert rewrite(["-b"]) == ["-b"]
+
+
+def test_options_that_are_suggested_exist() -> None:
+    for command, table in OPTIONS.items():
+        for typed, meant in table.items():
+            option = meant.split()[0]
+            if option.startswith("-"):
+                words = {"topics": ["create", "t"], "groups": ["list"]}.get(command, ["t"])
+                value = {"DURATION": "1s", "jsonl": "jsonl", "json": "table"}.get(meant.split()[-1], "1=1")
+                value = "1" if meant.split()[-1] in ("N", "RANGE") else value
+                if command == "topics" and option == "--execute":
+                    words = ["delete", "t"]
+                if meant != "--output json":  # of the commands that have it
+                    parse([command or "consume", *words, option, *([value] if len(meant.split()) > 1 else [])])
+            assert did_you_mean(Unknown.OPTION, typed, (), command) == meant
+
+
+def test_commands_that_are_suggested_exist() -> None:
+    for meant in set(COMMANDS.values()) - {"groups", "delete", "describe", "reset-offsets", "create", "profile"}:
+        assert run_in_process(*meant.split(), "--help").code == 0, meant
+
+
+def test_the_page_has_the_options_that_are_suggested() -> None:
+    section = PAGE.read_text().partition("## Options of other tools")[2]
+    rows = re.findall(r"^\| (`.*`) \| `([^`]+)` \| ([a-z, ]+) \|$", section, re.MULTILINE)
+    on_page = {
+        (typed, meant, command.replace("every", ""))
+        for names, meant, commands in rows
+        for typed in re.findall("`([^`]+)`", names)
+        for command in commands.split(", ")
+    }
+    assert on_page == {(typed, meant, command) for command, table in OPTIONS.items() for typed, meant in table.items()}
