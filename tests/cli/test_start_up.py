@@ -76,13 +76,13 @@ def _packages(modules: set[str]) -> set[str]:
 ROOT = {
     "click", "typer", "shellingham",
     "kctl.__main__", "kctl.version", "kctl.cli", "kctl.cli.app", "kctl.cli.data_out", "kctl.cli.environment",
-    "kctl.cli.exit_codes", "kctl.cli.failures", "kctl.cli.formats", "kctl.cli.interrupts",
+    "kctl.cli.exit_codes", "kctl.cli.failures", "kctl.cli.formats", "kctl.cli.interrupts", "kctl.cli.spellings",
     "kctl.client", "kctl.client.account", "kctl.client.clock", "kctl.client.errors", "kctl.client.kafka_error",
     "kctl.pipeline", "kctl.pipeline.job_errors",
 }  # fmt: skip
 """What every run may import: the root command, and how errors become exit codes."""
 OPTIONS = {
-    "kctl.cli.login", "kctl.cli.options", "kctl.cli.profiles", "kctl.cli.settings", "kctl.grammar",
+    "kctl.cli.login", "kctl.cli.options", "kctl.cli.profiles", "kctl.cli.settings", "kctl.cli.suggestions", "kctl.grammar",
     "kctl.client.broker_errors", "kctl.client.config", "kctl.client.events",
     "kctl.client.security",
 }  # fmt: skip
