@@ -1,0 +1,179 @@
+"""Messages as JSON, by Kafka's field names: what `kctl api` reads and prints.
+
+Owns names, types and limits of that form; knows no API. A field is read by Kafka's name in any case (`ErrorCode`,
+`errorCode`, `error_code`) and written in camelCase, as Java's `JsonConverter` writes it. Bytes and records are base64,
+topic ids are written as Kafka's tools write them. Shown by tests/unit/protocol/test_json_form.py.
+"""
+
+import base64
+import binascii
+import math
+from collections.abc import Iterator
+from typing import Any, TypeVar
+
+from kctl.client.protocol.primitives import parse_uuid, uuid_text
+from kctl.client.protocol.schema import Field, Message, Struct
+
+M = TypeVar("M", bound=Message)
+
+_INTEGERS = {
+    "int8": (-(2**7), 2**7 - 1),
+    "int16": (-(2**15), 2**15 - 1),
+    "int32": (-(2**31), 2**31 - 1),
+    "int64": (-(2**63), 2**63 - 1),
+    "uint16": (0, 2**16 - 1),
+    "uint32": (0, 2**32 - 1),
+}
+
+
+class JsonFormError(ValueError):
+    """A JSON value that is not the message; says where and what is expected."""
+
+
+def from_json(kind: type[M], value: object, version: int) -> M:
+    """Return the message that a JSON object describes; fields that it leaves out have Kafka's defaults.
+
+    Raises: JsonFormError: a field is unknown, is not part of `version`, or its value is of another type.
+    """
+    return _read_struct(kind, value, version, "")
+
+
+def to_json(message: Struct, version: int) -> dict[str, object]:
+    """Return the fields that `version` has, in Kafka's order."""
+    return {
+        camel_case(entry.name): _written(entry, getattr(message, entry.name), version)
+        for entry in message.FIELDS
+        if entry.is_in(version)
+    }
+
+
+def camel_case(name: str) -> str:
+    """Return `topicId` for `topic_id`."""
+    first, *rest = name.split("_")
+    return first + "".join(part.capitalize() for part in rest)
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------
+
+
+def _read_struct(kind: type[Any], value: object, version: int, path: str) -> Any:
+    if not isinstance(value, dict):
+        raise _mistake(path, f"expected an object, not {_short(value)}")
+    fields = {_folded(entry.name): entry for entry in kind.FIELDS}
+    given: dict[str, object] = {}
+    for name, item in value.items():
+        entry = fields.get(_folded(name))
+        place = f"{path}.{name}" if path else name
+        if entry is None:
+            known = ", ".join(camel_case(each.name) for each in kind.FIELDS if each.is_in(version))
+            raise _mistake(place, f"unknown field; {kind.__name__} has {known or 'no fields'}")
+        if not entry.is_in(version):
+            raise _mistake(place, f"not in version {version} of this API, only in {_versions(entry)}")
+        if entry.name in given:
+            raise _mistake(place, "given twice")
+        given[entry.name] = _read(entry, item, version, place)
+    return kind(**given)
+
+
+def _read(entry: Field, value: object, version: int, path: str) -> object:
+    if value is None:
+        if not entry.is_nullable_in(version):
+            raise _mistake(path, "must not be null")
+        return None
+    if not entry.is_array:
+        return _read_item(entry, value, version, path)
+    if not isinstance(value, list):
+        raise _mistake(path, f"expected an array, not {_short(value)}")
+    return [_read_item(entry, item, version, f"{path}[{place}]") for place, item in enumerate(value)]
+
+
+def _read_item(entry: Field, value: object, version: int, path: str) -> object:
+    kind = entry.kind
+    if isinstance(kind, type):
+        return _read_struct(kind, value, version, path)
+    if kind in _INTEGERS:
+        low, high = _INTEGERS[kind]
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            raise _mistake(path, f"expected an integer from {low} to {high}, not {_short(value)}")
+        return value
+    if kind == "float64":
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise _mistake(path, f"expected a number, not {_short(value)}")
+        return float(value)
+    if kind == "bool":
+        if not isinstance(value, bool):
+            raise _mistake(path, f"expected true or false, not {_short(value)}")
+        return value
+    if not isinstance(value, str):
+        raise _mistake(path, f"expected a string, not {_short(value)}")
+    if kind == "string":
+        return _read_text(value, path)
+    return _read_uuid(value, path) if kind == "uuid" else _read_base64(value, path)
+
+
+def _read_text(value: str, path: str) -> str:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise _mistake(path, "is not Unicode: it has half of a surrogate pair") from None
+    return value
+
+
+def _read_uuid(value: str, path: str) -> bytes:
+    try:
+        return parse_uuid(value)
+    except ValueError:
+        raise _mistake(path, f"expected an id of 22 characters, not {_short(value)}") from None
+
+
+def _read_base64(value: str, path: str) -> bytes:
+    try:
+        return base64.b64decode(value, validate=True)
+    except (binascii.Error, ValueError):
+        raise _mistake(path, "expected base64") from None
+
+
+def _mistake(path: str, text: str) -> JsonFormError:
+    return JsonFormError(f"{path}: {text}" if path else text)
+
+
+def _folded(name: str) -> str:
+    return name.replace("_", "").lower()
+
+
+def _versions(entry: Field) -> str:
+    low, high = entry.versions
+    return f"{low} and later" if high > 1000 else f"{low} to {high}"
+
+
+def _short(value: object) -> str:
+    if isinstance(value, dict | list):
+        return "an object" if isinstance(value, dict) else "an array"
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:40]}..."
+
+
+# --- writing ----------------------------------------------------------------------------------------------------------
+
+
+def _written(entry: Field, value: Any, version: int) -> object:
+    if value is None:
+        return None
+    if entry.is_array:
+        return list(_written_items(entry, value, version))
+    return _written_item(entry, value, version)
+
+
+def _written_items(entry: Field, values: Any, version: int) -> Iterator[object]:
+    for value in values:
+        yield _written_item(entry, value, version)
+
+
+def _written_item(entry: Field, value: Any, version: int) -> object:
+    if isinstance(entry.kind, type):
+        return to_json(value, version)
+    if entry.kind == "uuid":
+        return uuid_text(value)
+    if entry.kind in ("bytes", "records"):
+        return base64.b64encode(value).decode()
+    return value
