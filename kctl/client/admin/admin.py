@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Self
 
 from kctl.client.admin import (
+    api_request,
     cluster_description,
     configs,
     group_descriptions,
@@ -19,6 +20,7 @@ from kctl.client.admin import (
     offsets,
     topics,
 )
+from kctl.client.admin.api_request import ApiDescription, ApiResponse, declared_apis
 from kctl.client.admin.call import Call, Results
 from kctl.client.admin.cluster_description import ClusterDescription
 from kctl.client.admin.configs import ConfigEntry, ConfigResource, Configs, ResourceType
@@ -50,6 +52,8 @@ __all__ = [
     "LATEST",
     "MAX_TIMESTAMP",
     "Admin",
+    "ApiDescription",
+    "ApiResponse",
     "ClusterDescription",
     "ConfigEntry",
     "ConfigResource",
@@ -65,6 +69,7 @@ __all__ = [
     "ResourceType",
     "Results",
     "TopicListing",
+    "declared_apis",
 ]
 
 Timeout = float | timedelta | None
@@ -163,6 +168,32 @@ class Admin:
         """
         call = self._call("describing configs", timeout)
         return configs.describe_configs(call, resources, synonyms=include_synonyms, documentation=include_documentation)
+
+    def request_api(
+        self,
+        name: str,
+        fields: Mapping[str, object],
+        *,
+        broker: int | None = None,
+        version: int | None = None,
+        timeout: Timeout = None,
+    ) -> ApiResponse:
+        """Send one request of any API and return the response, both as JSON values by Kafka's field names.
+
+        The request is sent once: after a connection that is lost meanwhile nobody knows whether it was carried out.
+
+        Args:
+            name: Kafka's name or key of an API of `declared_apis()`: `DescribeCluster`.
+            fields: of the request, in PascalCase or camelCase; bytes as base64. What is left out has Kafka's default.
+            broker: its id; None chooses the controller, the coordinator of the first group or transaction, the leader
+                of the first partition, the broker whose config it is, or any.
+            version: None is the highest that both sides have.
+        Raises:
+            UnsupportedVersionError: kctl or the broker does not have the API or the version.
+            ValueError: the fields are not those of the API; says which and what is expected.
+        """
+        call = self._call(f"requesting {name}", timeout)
+        return api_request.request_api(call, name, fields, broker=broker, version=version)
 
     # --- offsets ------------------------------------------------------------------------------------------------------
 

@@ -35,7 +35,8 @@ def from_json(kind: type[M], value: object, version: int) -> M:
 
     Raises: JsonFormError: a field is unknown, is not part of `version`, or its value is of another type.
     """
-    return _read_struct(kind, value, version, "")
+    message: M = _read_struct(kind, value, version, "")
+    return message
 
 
 def to_json(message: Struct, version: int) -> dict[str, object]:

@@ -17,7 +17,7 @@ EVERY = pytest.mark.parametrize(
     [pytest.param(cls, version, id=f"{cls.__name__}-v{version}") for cls, version in every_version()],
 )
 SEEDS = st.integers(min_value=0, max_value=2**32)
-WRONG = (None, True, -(2**70), 2.5, "text", "ä/+", [], [1], {}, {"a": 1}, [[]], [None], [{"name": 5}])
+WRONG: tuple[Any, ...] = (None, True, -(2**70), 2.5, "text", "ä/+", [], [1], {}, {"a": 1}, [[]], [None], [{"name": 5}])
 
 
 def without_unknown_tags(value: Any) -> Any:

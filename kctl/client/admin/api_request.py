@@ -1,0 +1,258 @@
+"""One request of any declared API, as JSON: which broker answers it, and what it answered.
+
+Owns the choice of the broker; the request is sent once, since nobody knows whether it may be repeated. Shown by
+tests/sim/admin/test_api_request.py.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from kctl.client.admin.call import Call, Route, any_node, controller, is_node_ready
+from kctl.client.admin.topics import describe_topics
+from kctl.client.broker_errors import ErrorCode, broker_error
+from kctl.client.errors import KafkaError, RemoteProtocolError, UnsupportedVersionError
+from kctl.client.network.in_flight import Answer
+from kctl.client.protocol.api import API_NAMES, declared_keys, request_class
+from kctl.client.protocol.api.find_coordinator import FindCoordinatorResponse
+from kctl.client.protocol.json_form import from_json, to_json
+from kctl.client.protocol.schema import Request, Response, Struct
+from kctl.client.protocol.versions import NodeVersions
+from kctl.client.requests.find_coordinator import KeyType, coordinators_in, find_coordinator
+
+CONTROLLER = frozenset(
+    {
+        "AlterPartitionReassignments",
+        "AlterUserScramCredentials",
+        "CreatePartitions",
+        "CreateTopics",
+        "DeleteTopics",
+        "ElectLeaders",
+        "ListPartitionReassignments",
+        "UnregisterBroker",
+        "UpdateFeatures",
+    }
+)
+"""What brokers without KRaft leave to the controller."""
+
+COORDINATORS = {
+    KeyType.GROUP: frozenset(
+        {
+            "AlterShareGroupOffsets",
+            "ConsumerGroupDescribe",
+            "ConsumerGroupHeartbeat",
+            "DeleteGroups",
+            "DeleteShareGroupOffsets",
+            "DescribeGroups",
+            "DescribeShareGroupOffsets",
+            "Heartbeat",
+            "JoinGroup",
+            "LeaveGroup",
+            "OffsetCommit",
+            "OffsetDelete",
+            "OffsetFetch",
+            "ShareGroupDescribe",
+            "ShareGroupHeartbeat",
+            "StreamsGroupDescribe",
+            "StreamsGroupHeartbeat",
+            "SyncGroup",
+            "TxnOffsetCommit",
+        }
+    ),
+    KeyType.TRANSACTION: frozenset(
+        {"AddOffsetsToTxn", "AddPartitionsToTxn", "DescribeTransactions", "EndTxn", "InitProducerId"}
+    ),
+}
+LEADER = frozenset({"DeleteRecords", "DescribeProducers", "Fetch", "ListOffsets", "OffsetForLeaderEpoch", "Produce"})
+BROKER_RESOURCES = (4, 8)
+"""Kafka's numbers of configs that only the broker itself can describe or change."""
+
+
+class ApiDescription(NamedTuple):
+    """A declared API; `versions`: the first and the last that kctl has."""
+
+    name: str
+    api_key: int
+    versions: tuple[int, int]
+
+
+class ApiResponse(NamedTuple):
+    """What a broker answered.
+
+    Attributes:
+        broker: its id; None where a bootstrap server answered, whose id is not known.
+        fields: by Kafka's names.
+        errors: those that any part of the response reports, in its order.
+        has_successes: whether another part reports that it has none.
+    """
+
+    name: str
+    version: int
+    broker: int | None
+    fields: dict[str, object]
+    errors: tuple[KafkaError, ...]
+    has_successes: bool
+
+
+def declared_apis() -> list[ApiDescription]:
+    """Return every API that can be requested, by key."""
+    return [
+        ApiDescription(API_NAMES[key], key, (int(kind.VALID_VERSIONS[0]), int(kind.VALID_VERSIONS[1])))
+        for key in declared_keys()
+        for kind in [request_class(key)]
+    ]
+
+
+def request_api(
+    call: Call, name: str, fields: Mapping[str, object], *, broker: int | None, version: int | None
+) -> ApiResponse:
+    """Send one request and return its response.
+
+    Raises:
+        UnsupportedVersionError: there is no such API or version, here or at the broker.
+        JsonFormError: the fields are not those of the API; a ValueError.
+    """
+    kind = _request_class(name)
+    first, last = kind.VALID_VERSIONS
+    if version is not None and not first <= version <= last:
+        text = f"{kind.NAME}: there is no version {version}, only {first} to {last}"
+        raise UnsupportedVersionError(text, api=kind.NAME)
+    request = from_json(kind, dict(fields), last if version is None else version)
+    route = _route_to(broker) if broker is not None else _route(call, request)
+    node_id = _ready_broker(call, route)
+    versions = call.client.network.versions(node_id)
+    chosen = (NodeVersions({}) if versions is None else versions).choose(kind, version)
+    if version is not None and chosen != version:
+        text = f"{kind.NAME}: broker {node_id} does not have version {version}, at most {chosen}"
+        raise UnsupportedVersionError(text, api=kind.NAME)
+    response = _ask_once(call, node_id, from_json(kind, dict(fields), chosen), chosen)
+    codes = list(_error_codes(response))
+    return ApiResponse(
+        kind.NAME,
+        chosen,
+        node_id if node_id >= 0 else None,
+        to_json(response, chosen),
+        tuple(broker_error(code, kind.NAME, message) for code, message in codes if code),
+        any(not code for code, _ in codes),
+    )
+
+
+def _ready_broker(call: Call, route: Route) -> int:
+    found: list[int] = []
+
+    def is_found() -> bool:
+        node_id = route(call.client)
+        found.extend([] if node_id is None else [node_id])
+        return node_id is not None
+
+    call.wait_until(is_found, "waiting for a broker to ask")
+    return found[0]
+
+
+def _ask_once(call: Call, node_id: int, request: Request, version: int) -> Response:
+    answers: list[Answer] = []
+    call.send(node_id, lambda _timeout_ms: request, answers.append, max_version=version)
+    node = call.client.network.node(node_id)
+    call.wait_until(lambda: bool(answers), f"waiting for the {request.NAME} response of {node}")
+    [answer] = answers
+    if answer.response is None:
+        call.timer.update()
+        if call.timer.is_expired:  # the request had no more time than the call
+            call.wait_until(lambda: False, f"waiting for the {request.NAME} response of {node}")
+        raise answer.error or RemoteProtocolError(f"{request.NAME}: no response", api=request.NAME)
+    return answer.response
+
+
+def _request_class(name: str) -> type[Request]:
+    folded = name.replace("_", "").replace("-", "").lower()
+    for key in declared_keys():
+        if API_NAMES[key].lower() == folded or str(key) == name:
+            return request_class(key)
+    raise UnsupportedVersionError(f"no API is called {name}", api=name)
+
+
+# --- which broker -----------------------------------------------------------------------------------------------------
+
+
+def _route_to(node_id: int) -> Route:
+    return lambda client: node_id if is_node_ready(client, node_id) else None
+
+
+def _route(call: Call, request: Request) -> Route:
+    """Return the way to the broker that can answer: of the first group, transaction or partition that is named."""
+    for key_type, names in COORDINATORS.items():
+        key = _first_text(request, _KEYS[key_type]) if request.NAME in names else None
+        if key:
+            return _route_to(_coordinator(call, key_type, key))
+    if request.NAME in LEADER:
+        partition = _first_partition(request)
+        if partition is not None:
+            return _route_to(_leader(call, *partition))
+    for resource in getattr(request, "resources", ()):
+        if resource.resource_type in BROKER_RESOURCES and resource.resource_name.isdecimal():
+            return _route_to(int(resource.resource_name))
+    return controller if request.NAME in CONTROLLER else any_node
+
+
+_KEYS = {
+    KeyType.GROUP: ("group_id", "group_ids", "groups", "groups_names"),
+    KeyType.TRANSACTION: ("transactional_id", "v3_and_below_transactional_id", "transactional_ids", "transactions"),
+}
+
+
+def _first_text(message: Struct, names: tuple[str, ...]) -> str | None:
+    for name in names:
+        value: Any = getattr(message, name, None)
+        if isinstance(value, list) and value:
+            value = value[0]
+        if isinstance(value, Struct):
+            value = _first_text(value, names)
+        if isinstance(value, str) and value:
+            return value
+    return None
+
+
+def _first_partition(message: Struct) -> tuple[str, int] | None:
+    for topic in getattr(message, "topics", None) or getattr(message, "topic_data", None) or ():
+        name = getattr(topic, "name", None) or getattr(topic, "topic", None)
+        for field in ("partitions", "partition_data", "partition_indexes"):
+            for each in getattr(topic, field, None) or ():
+                number = each
+                for part in ("partition_index", "partition", "index"):
+                    number = getattr(each, part, number)
+                if name and isinstance(number, int):
+                    return name, number
+    return None
+
+
+def _coordinator(call: Call, key_type: KeyType, key: str) -> int:
+    client = call.client
+
+    def build(_timeout_ms: int) -> Request:
+        node = client.network.any_ready_node()
+        return find_coordinator(key_type, [key], client.network.versions(node.node_id) if node else None)
+
+    found = coordinators_in(call.ask(any_node, build, FindCoordinatorResponse), key_type, [key])[key]
+    if isinstance(found, KafkaError):
+        raise found
+    return found.node_id
+
+
+def _leader(call: Call, topic: str, partition: int) -> int:
+    described = describe_topics(call, [topic])[topic].partitions.get(partition)
+    if described is None:
+        raise broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{topic}-{partition}")
+    if described.leader_id < 0:
+        raise broker_error(ErrorCode.LEADER_NOT_AVAILABLE, f"{topic}-{partition}")
+    return described.leader_id
+
+
+def _error_codes(message: Struct) -> Iterator[tuple[int, str | None]]:
+    """Yield code and message of each part of the response that has one."""
+    names = [entry.name for entry in message.FIELDS]
+    if "error_code" in names:
+        yield message.error_code, getattr(message, "error_message", None)  # type: ignore[attr-defined]
+    for name in names:
+        value = getattr(message, name)
+        for item in value if isinstance(value, list) else [value]:
+            if isinstance(item, Struct):
+                yield from _error_codes(item)

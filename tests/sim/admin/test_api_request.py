@@ -1,0 +1,155 @@
+"""request_api against the sandbox in virtual time: each API goes to the broker that can answer it, once."""
+
+from typing import Any
+
+import pytest
+
+from kctl.client.admin import Admin, ApiResponse, NewTopic, declared_apis
+from kctl.client.broker_errors import ErrorCode, error_class
+from kctl.client.errors import ApiTimeout, TransportError, UnsupportedVersionError
+from kctl.client.protocol.json_form import JsonFormError
+from kctl.sandbox import Fault
+from tests.sim.admin.test_admin import with_admin
+from tests.sim.producer.world import World
+
+TOPICS = {"orders": 3}
+
+
+def only(response: ApiResponse, name: str) -> Any:
+    """Return the only item of an array of the response."""
+    items = response.fields[name]
+    assert isinstance(items, list)
+    assert len(items) == 1
+    return items[0]
+
+
+def test_fields_go_and_come_by_the_names_of_kafka() -> None:
+    def use(world: World, admin: Admin) -> None:
+        response = admin.request_api("Metadata", {"Topics": [{"Name": "orders"}]}, version=9)
+        assert (response.name, response.version, response.errors) == ("Metadata", 9, ())
+        topic = only(response, "topics")
+        assert (topic["name"], len(topic["partitions"])) == ("orders", 3)
+
+    with_admin(use, topics=TOPICS)
+
+
+@pytest.mark.parametrize("name", ["list_groups", "LISTGROUPS", "16", "list-groups"])
+def test_an_api_is_found_by_its_name_in_any_case_and_by_its_key(name: str) -> None:
+    def use(world: World, admin: Admin) -> None:
+        assert admin.request_api(name, {}).name == "ListGroups"
+
+    with_admin(use)
+
+
+def test_requests_about_a_partition_go_to_its_leader() -> None:
+    def use(world: World, admin: Admin) -> None:
+        leaders = {
+            number: info.leader_id for number, info in admin.describe_topics(["orders"])["orders"].partitions.items()
+        }
+        assert len(set(leaders.values())) == 3
+        for number, leader in leaders.items():
+            partition = {"partitionIndex": number, "timestamp": -1, "currentLeaderEpoch": -1}
+            fields = {"replicaId": -1, "topics": [{"name": "orders", "partitions": [partition]}]}
+            response = admin.request_api("ListOffsets", fields)
+            assert (response.broker, response.errors, response.has_successes) == (leader, (), True)
+
+    with_admin(use, topics=TOPICS)
+
+
+def test_requests_about_groups_and_transactions_go_to_the_coordinator() -> None:
+    def use(world: World, admin: Admin) -> None:
+        for group in ("a", "b", "c", "d"):
+            response = admin.request_api("DescribeGroups", {"groups": [group]})
+            described = admin.request_api("FindCoordinator", {"keyType": 0, "coordinatorKeys": [group]})
+            assert response.broker == only(described, "coordinators")["nodeId"]
+        found = admin.request_api("InitProducerId", {"transactionalId": "pay", "transactionTimeoutMs": 1000})
+        assert found.errors == ()
+
+    with_admin(use)
+
+
+def test_configs_of_a_broker_come_from_that_broker_and_changes_of_topics_go_to_the_controller() -> None:
+    def use(world: World, admin: Admin) -> None:
+        controller = admin.describe_cluster().controller_id
+        for broker in (1, 2, 3):
+            resource = {"resourceType": 4, "resourceName": str(broker), "configurationKeys": None}
+            assert admin.request_api("DescribeConfigs", {"resources": [resource]}).broker == broker
+        created = admin.request_api(
+            "CreateTopics", {"topics": [{"name": "new", "numPartitions": 1, "replicationFactor": 1}]}
+        )
+        assert (created.broker, created.errors) == (controller, ())
+        assert "new" in admin.list_topics()
+
+    with_admin(use)
+
+
+def test_a_named_broker_is_the_one_that_is_asked() -> None:
+    def use(world: World, admin: Admin) -> None:
+        assert [admin.request_api("ApiVersions", {}, broker=broker).broker for broker in (1, 2, 3)] == [1, 2, 3]
+
+    with_admin(use)
+
+
+def test_each_part_that_fails_is_reported_and_so_is_whether_another_succeeded() -> None:
+    def use(world: World, admin: Admin) -> None:
+        topics = [{"name": name, "numPartitions": 1, "replicationFactor": 1} for name in ("orders", "new")]
+        response = admin.request_api("CreateTopics", {"topics": topics})
+        assert [type(error) for error in response.errors] == [error_class(ErrorCode.TOPIC_ALREADY_EXISTS)]
+        assert response.has_successes
+
+    with_admin(use, topics=TOPICS)
+
+
+def test_a_request_whose_connection_is_lost_is_not_sent_again() -> None:
+    def use(world: World, admin: Admin) -> None:
+        admin.describe_cluster()
+        for broker in (1, 2, 3):
+            world.sandbox.start_fault(broker, Fault.RESET_ON_REQUEST)
+        before_ms = world.clock.now_ms()
+        with pytest.raises(TransportError, match="reset the connection"):
+            admin.request_api("ListGroups", {}, timeout=20)
+        assert world.clock.now_ms() - before_ms < 5000
+
+    with_admin(use)
+
+
+@pytest.mark.parametrize("broker", [None, 2])
+def test_a_silent_broker_ends_the_call_at_its_deadline(broker: int | None) -> None:
+    def use(world: World, admin: Admin) -> None:
+        admin.describe_cluster()
+        for number in (1, 2, 3):
+            world.sandbox.start_fault(number, Fault.FREEZE)
+        before_ms = world.clock.now_ms()
+        with pytest.raises(ApiTimeout):
+            admin.request_api("DescribeCluster", {}, broker=broker, timeout=3)
+        assert world.clock.now_ms() - before_ms == 3000
+
+    with_admin(use)
+
+
+def test_what_does_not_exist_or_has_other_fields_is_refused_before_anything_is_sent() -> None:
+    def use(world: World, admin: Admin) -> None:
+        with pytest.raises(UnsupportedVersionError, match="no API is called NoSuchApi"):
+            admin.request_api("NoSuchApi", {})
+        with pytest.raises(UnsupportedVersionError, match="ListGroups: there is no version 99, only 0 to 5"):
+            admin.request_api("ListGroups", {}, version=99)
+        with pytest.raises(JsonFormError, match="nam: unknown field"):
+            admin.request_api("Metadata", {"nam": 1})
+
+    with_admin(use)
+
+
+def test_a_partition_without_leader_or_without_topic_is_named() -> None:
+    def use(world: World, admin: Admin) -> None:
+        fields = {"topics": [{"name": "orders", "partitions": [{"partitionIndex": 7}]}]}
+        with pytest.raises(error_class(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), match="orders-7"):
+            admin.request_api("DeleteRecords", fields)
+        admin.create_topics([NewTopic("gone", 1)]).raise_first()
+
+    with_admin(use, topics=TOPICS)
+
+
+def test_every_api_that_a_client_may_send_is_declared() -> None:
+    names = {each.name for each in declared_apis()}
+    assert {"CreateAcls", "AlterClientQuotas", "DescribeQuorum", "ShareFetch", "StreamsGroupDescribe"} < names
+    assert len(names) >= 75
