@@ -29,12 +29,16 @@ def delete_topics(
     execute: bool,
 ) -> int:
     """Show the topics, and delete them if that was asked for or is confirmed; return the exit code."""
-    found = admin.describe_topics(names)
+    results = None
+    with admin.within():
+        found = admin.describe_topics(names)
+        if execute and not found.failed:
+            results = admin.delete_topics(list(found.done))
     if found.failed:
         common.say(f"{common.environment.program}: nothing was deleted")
         return report_failures({}, found.failed)
-    execute = execute or _is_confirmed(common, found.done)
-    results = admin.delete_topics(list(found.done)) if execute else None
+    if results is None and _is_confirmed(common, found.done):
+        results = admin.delete_topics(list(found.done))  # with a new timeout: the answer took its time
     failed = {} if results is None else results.failed
     rows: list[Row] = []
     for name, topic in found.done.items():

@@ -5,7 +5,7 @@ Owns what the rows show and the exit code of a call in which some topics failed.
 
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,7 +21,6 @@ from kctl.client.config import AdminConfig
 from kctl.client.errors import KafkaError
 
 if TYPE_CHECKING:
-    from kctl.client.admin import Admin
     from kctl.client.cluster import TopicInfo
 
 SHAPES = (Output.TABLE, Output.JSON, Output.JSONL)
@@ -47,8 +46,10 @@ def list_(
     internal: Annotated[bool, typer.Option("--internal", help="The cluster's own topics, too.")] = False,
 ) -> int:
     """List the topics that may be seen."""
+    from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
+
     output = common.choose_output(*SHAPES)
-    with _admin(common) as admin, _within_api_timeout(common, "showing the topics"):
+    with admin_of(common) as admin, _within_api_timeout(common, "showing the topics"):
         listed = admin.list_topics(include_internal=internal).values()
         rows: list[Row] = [
             {"name": topic.name, "topic_id": _id_text(topic.topic_id), "internal": topic.is_internal}
@@ -63,8 +64,10 @@ def list_(
 @with_common(*SHAPES)
 def describe(common: Common, names: Names) -> int:
     """Show the partitions of topics: leader, replicas, and which of them are in sync."""
+    from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
+
     output = common.choose_output(*SHAPES)
-    with _admin(common) as admin, _within_api_timeout(common, "showing the partitions"):
+    with admin_of(common) as admin, _within_api_timeout(common, "showing the partitions"):
         results = admin.describe_topics(_distinct(names))
         rows = [row for name in results.done for row in _partition_rows(results.done[name])]
         lines = format_rows(common, output, DESCRIBE_COLUMNS, rows)
@@ -100,10 +103,8 @@ def create(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Let the broker check, but create nothing.")] = False,
 ) -> int:
     """Create topics."""
-    from kctl.client.admin import (
-        BROKER_DEFAULT,
-        NewTopic,  # the client: not wanted for --help
-    )
+    from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
+    from kctl.client.admin import BROKER_DEFAULT, NewTopic
 
     output = common.choose_output(*SHAPES)
     properties = _read_properties(configs or ())
@@ -111,7 +112,7 @@ def create(
         NewTopic(name, partitions or BROKER_DEFAULT, replication_factor or BROKER_DEFAULT, configs=properties)
         for name in _distinct(names)
     ]
-    with _admin(common) as admin:
+    with admin_of(common) as admin:
         results = admin.create_topics(wanted, validate_only=dry_run)
     rows: list[Row] = [
         {
@@ -135,10 +136,11 @@ def delete(
     yes: Annotated[bool, typer.Option("--yes", help="The same as --execute.")] = False,
 ) -> int:
     """Delete topics and all their records: shows them, then asks on a terminal; elsewhere it needs --execute."""
+    from kctl.cli.admin_client import open_admin  # the client: not wanted for --help
     from kctl.cli.topic_deletion import delete_topics
 
     output = common.choose_output(*SHAPES)
-    with _admin(common) as admin:
+    with open_admin(common) as admin:
         return delete_topics(
             common, admin, _distinct(names), output, partial(_tell_failures, common), execute=execute or yes
         )
@@ -153,16 +155,6 @@ def _within_api_timeout(common: Common, doing: str) -> AbstractContextManager[No
 
     timeout_ms = common.settings.parse(AdminConfig).api_timeout_ms
     return interrupted_after(timeout_ms, common.environment.clock, doing)
-
-
-@contextmanager
-def _admin(common: Common) -> "Iterator[Admin]":
-    from kctl.client.admin import Admin  # not wanted for --help
-
-    config = common.fail_fast_settings.parse(AdminConfig)
-    common.note_ignored(config)
-    with Admin(config, events=common.events) as admin:
-        yield admin
 
 
 def _distinct(names: Sequence[str]) -> list[str]:

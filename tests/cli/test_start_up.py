@@ -95,6 +95,7 @@ NETWORK = {
     "kctl.client.topic_names",
 }  # fmt: skip
 CLIENT = NETWORK | {"kctl.client.cluster_client"}
+ADMIN = CLIENT | {"kctl.client.admin", "kctl.cli.admin_client"}
 PRODUCER = {"kctl.client.producer", "kctl.client.records", "kctl.client.loop"}
 CONSUMER = {"kctl.client.consumer", "kctl.client.records", "kctl.client.loop"}
 
@@ -134,9 +135,9 @@ RUNS: list[tuple[tuple[str, ...], set[str]]] = [
     (("produce", "t"), HELP["produce"] | CLIENT | PRODUCER | {"kctl.cli.private_file", "kctl.cli.view"}),
     (("produce", "t", "-f", "%k%v"), HELP["produce"] | {"kctl.client.records"}),
     (("probe",), HELP["probe"] | NETWORK | {"kctl.client.probe"}),
-    (("topics", "list"), HELP["topics"] | CLIENT | {"kctl.cli.overtime", "kctl.client.admin"}),
-    (("groups", "list"), HELP["groups"] | CLIENT | {"kctl.client.admin"}),
-    (("groups", "lag", "g"), HELP["groups"] | CLIENT | {"kctl.client.admin"}),
+    (("topics", "list"), HELP["topics"] | ADMIN | {"kctl.cli.overtime"}),
+    (("groups", "list"), HELP["groups"] | ADMIN),
+    (("groups", "lag", "g"), HELP["groups"] | ADMIN),
     (("bench", "produce"), BENCH),
     (("bench", "consume"), BENCH),
     (("bench", "consume", "--topic", "t"), BENCH | CONSUMER),

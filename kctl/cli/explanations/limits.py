@@ -63,7 +63,8 @@ LIMITS = (
         AdminConfig,
         "--api-timeout",
         "kctl.client.admin.call.Call",
-        "One whole call of an admin client, attempts and waits between them included.",
+        "One whole call of an admin client, attempts and waits between them included; of the commands topics and groups"
+        " everything that one command requests (Admin.within).",
         f"{_SIM}/admin/test_admin.py::test_every_call_ends_at_its_deadline_and_says_where_the_time_went",
     ),
     Limit(

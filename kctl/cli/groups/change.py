@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from kctl.cli.admin_client import admin_of
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.cli.groups.files import read_offsets, write_offsets
-from kctl.cli.groups.lookup import admin_of, find_group, find_partitions, parse_topics, refuse_members, tell_failures
+from kctl.cli.groups.lookup import find_group, find_partitions, parse_topics, refuse_members, tell_failures
 from kctl.cli.groups.plan import Change, ago_ms, aim_at_times, aim_of, find_places, instant_ms, plan
 from kctl.cli.groups.view import SHAPES, Row, Table, say_dry_run, write_tables
 from kctl.cli.options import Common, Output

@@ -51,7 +51,8 @@ def list_(
     ] = None,
 ) -> int:
     """List the groups of all brokers; 3 when a broker did not tell its groups."""
-    from kctl.cli.groups.lookup import admin_of, tell_failures  # the client: not wanted for --help
+    from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
+    from kctl.cli.groups.lookup import tell_failures
 
     output = common.choose_output(*SHAPES)
     with admin_of(common) as admin:
@@ -118,8 +119,9 @@ def lag(
 @with_common(*SHAPES)
 def members(common: Common, names: Names) -> int:
     """Show who is in groups, and what each member has."""
+    from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
     from kctl.cli.groups.describe import member_row
-    from kctl.cli.groups.lookup import admin_of, tell_failures  # the client: not wanted for --help
+    from kctl.cli.groups.lookup import tell_failures
 
     output = common.choose_output(*SHAPES)
     with admin_of(common) as admin:
@@ -137,11 +139,12 @@ def members(common: Common, names: Names) -> int:
 @with_common(*SHAPES)
 def delete(common: Common, names: Names, execute: Execute = False) -> int:
     """Delete groups and all they have committed; shows what would go, and deletes with --execute."""
-    from kctl.cli.groups.lookup import admin_of, refuse_members, tell_failures  # the client: not wanted for --help
+    from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
+    from kctl.cli.groups.lookup import find_groups, refuse_members, tell_failures
 
     output = common.choose_output(*SHAPES)
     with admin_of(common) as admin:
-        found = admin.describe_groups(list(dict.fromkeys(names)))
+        found = find_groups(admin, list(dict.fromkeys(names)))
         if found.failed:
             common.say("kctl groups: nothing was deleted")
             return tell_failures(common, (), found.failed.values())

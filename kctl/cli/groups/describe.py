@@ -6,9 +6,10 @@ Owns the fields of rows and objects, and the rounds of --watch. Shown by tests/c
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from kctl.cli.admin_client import admin_of, open_admin
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.groups.lag import PartitionLag, partition_lags
-from kctl.cli.groups.lookup import admin_of, find_partitions, tell_failures
+from kctl.cli.groups.lookup import find_groups, find_partitions, tell_failures
 from kctl.cli.groups.view import Row, Shares, Table, write_tables
 from kctl.cli.options import Common, Output
 from kctl.client.admin import Admin, GroupDescription, MemberDescription
@@ -34,7 +35,7 @@ class LagLook(NamedTuple):
 def describe_groups(common: Common, output: Output, group_ids: list[str], columns: Sequence[str]) -> int:
     """Show groups, each with its partitions."""
     with admin_of(common) as admin:
-        results = admin.describe_groups(group_ids)
+        results = find_groups(admin, group_ids)
         lags = partition_lags(admin, results.done.values())
     tables = []
     for group in results.done.values():
@@ -140,11 +141,11 @@ def _shares(partitions: Sequence[TopicPartition] | None) -> Shares | None:
 def show_lag(
     common: Common, output: Output, look: LagLook, columns: Sequence[str], *, rounds: int | None, interval_ms: int
 ) -> int:
-    """Look so often, or for ever; the code is that of the last look."""
+    """Look `rounds` times, or for ever, each within the API timeout; the code is that of the last look."""
     runtime = system_runtime()
     waiter = runtime.driver.waiter()
     number = 0
-    with admin_of(common) as admin:
+    with open_admin(common) as admin:
         while True:
             number += 1
             next_at_ms = runtime.clock.start_ms() + interval_ms
@@ -152,7 +153,8 @@ def show_lag(
             if number > 1 and output is Output.TABLE:
                 common.environment.stdout.write(memoryview(b"\n"))
             try:
-                code = _look(common, admin, output, look, columns, extra)
+                with admin.within():
+                    code = _look(common, admin, output, look, columns, extra)
             except ApiTimeout as error:
                 if rounds == 1:
                     raise
@@ -165,7 +167,7 @@ def show_lag(
 def _look(
     common: Common, admin: Admin, output: Output, look: LagLook, columns: Sequence[str], extra: Mapping[str, object]
 ) -> int:
-    results = admin.describe_groups(look.group_ids)
+    results = find_groups(admin, look.group_ids)
     wanted = _wanted(admin, look, results.done.values())
     lags = partition_lags(admin, results.done.values(), wanted)
     rows = [{name: value for name, value in _describe_row(lag).items() if name in columns}

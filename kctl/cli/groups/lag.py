@@ -10,7 +10,7 @@ from typing import NamedTuple
 from kctl.client.admin import EARLIEST, LATEST, Admin, GroupDescription, MemberDescription
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition
-from kctl.client.errors import AdvertisedAddressError, BrokerError, KafkaError, KafkaTimeoutError
+from kctl.client.errors import AdvertisedAddressError, ApiTimeout, BrokerError, KafkaError, KafkaTimeoutError
 
 NOT_COMMITTED = "nothing committed"
 GONE = "no such topic or partition"
@@ -53,15 +53,23 @@ def partition_lags(
         committed[group.group_id] = _committed(admin, group.group_id, owners[group.group_id], wanted)
     every = sorted({tp for of_group in committed.values() for tp in of_group})
     ends = admin.list_offsets(dict.fromkeys(every, LATEST))
-    starts = admin.list_offsets(dict.fromkeys(ends.done, EARLIEST))
+    starts = _starts(admin, ends.done)
     lags: dict[str, list[PartitionLag]] = {}
     for group_id, of_group in committed.items():
         lags[group_id] = []
         for tp in sorted(of_group):
             end = ends.failed.get(tp) or ends.done[tp].offset
-            start = starts.done[tp].offset if tp in starts.done else 0
-            lags[group_id].append(judge(group_id, tp, of_group[tp], start, end, owners[group_id].get(tp)))
+            lags[group_id].append(judge(group_id, tp, of_group[tp], starts.get(tp, 0), end, owners[group_id].get(tp)))
     return lags
+
+
+def _starts(admin: Admin, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+    """Return the first offsets as far as they are known in time: without one only a note is missing."""
+    try:
+        results = admin.list_offsets(dict.fromkeys(partitions, EARLIEST))
+    except ApiTimeout:  # a leader that did not report its end has used up the time
+        return {}
+    return {tp: found.offset for tp, found in results.done.items()}
 
 
 def _committed(

@@ -4,31 +4,20 @@ Owns what is refused before anything is changed: groups, topics and partitions t
 Shown by tests/cli/test_groups.py and test_groups_offsets.py.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 
 import click
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError, explain
 from kctl.cli.options import Common
-from kctl.client.admin import Admin, GroupDescription, MemberDescription
-from kctl.client.config import AdminConfig
-from kctl.client.errors import KafkaError
+from kctl.client.admin import Admin, GroupDescription, MemberDescription, Results
+from kctl.client.errors import ApiTimeout, KafkaError
 from kctl.client.topic_names import LONGEST_TOPIC_NAME
 from kctl.grammar.topics import parse_partitions
 
 MOST_NAMED = 5
 """Members that a refusal names; further ones are counted."""
-
-
-@contextmanager
-def admin_of(common: Common) -> Iterator[Admin]:
-    """The admin client of this run."""
-    config = common.fail_fast_settings.parse(AdminConfig)
-    common.note_ignored(config)
-    with Admin(config, events=common.events) as admin:
-        yield admin
 
 
 def parse_topics(texts: Sequence[str]) -> dict[str, list[int] | None]:
@@ -75,6 +64,15 @@ def find_partitions(admin: Admin, wanted: Mapping[str, list[int] | None]) -> dic
 def find_group(admin: Admin, group_id: str) -> GroupDescription:
     """Return a group. Raises: KafkaError: there is none, or it cannot be described."""
     return admin.describe_groups([group_id])[group_id]
+
+
+def find_groups(admin: Admin, group_ids: Sequence[str]) -> Results[str, GroupDescription]:
+    """Return groups that further calls are about. Raises: ApiTimeout: of any group, since no time is left for those."""
+    results = admin.describe_groups(group_ids)
+    for error in results.failed.values():
+        if isinstance(error, ApiTimeout):
+            raise error
+    return results
 
 
 def refuse_members(group: GroupDescription, members: Sequence[MemberDescription], what: str) -> None:

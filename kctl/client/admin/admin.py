@@ -4,7 +4,8 @@ Owns the connections and the arguments; one file per resource does the work. Sho
 tests/sim/admin.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
 from types import TracebackType
 from typing import Self
@@ -21,7 +22,7 @@ from kctl.client.admin import (
     topics,
 )
 from kctl.client.admin.api_request import ApiDescription, ApiResponse, declared_apis
-from kctl.client.admin.call import Call, Results
+from kctl.client.admin.call import Call, Results, Span
 from kctl.client.admin.cluster_description import ClusterDescription
 from kctl.client.admin.configs import ConfigEntry, ConfigResource, Configs, ResourceType
 from kctl.client.admin.group_values import (
@@ -33,7 +34,7 @@ from kctl.client.admin.group_values import (
 )
 from kctl.client.admin.offsets import EARLIEST, LATEST, MAX_TIMESTAMP, OffsetsQuestion
 from kctl.client.admin.topics import BROKER_DEFAULT, CreatedTopic, NewTopic, TopicListing
-from kctl.client.clock import to_timeout_ms
+from kctl.client.clock import Timer, to_timeout_ms
 from kctl.client.cluster import TopicInfo, TopicPartition
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import AdminConfig
@@ -102,6 +103,7 @@ class Admin:
         runtime = runtime or system_runtime()
         self._client = ClusterClient(self.config, runtime, events=events)
         self._backoff = retry_backoff(self.config, runtime.chance)
+        self._within: Span | None = None
         self._is_closed = False
         self._is_forked = False
         self._warns_if_dropped = has_threads(runtime.driver)
@@ -119,11 +121,36 @@ class Admin:
         return Call(
             self._client,
             self._backoff,
-            timeout_ms=to_timeout_ms(timeout, self.config.default_api_timeout_ms),
+            self._span(timeout),
             request_timeout_ms=self.config.request_timeout_ms,
             retries=self.config.retries,
             what=what,
         )
+
+    def _span(self, timeout: Timeout) -> Span:
+        """Return the time of one call: its own, which ends with that of the block it is in, or that of the block."""
+        within = self._within
+        if within is not None and timeout is None:
+            return within
+        timeout_ms = to_timeout_ms(timeout, self.config.default_api_timeout_ms)
+        timer = Timer(self._client.clock, timeout_ms) if within is None else within.timer.sub(timeout_ms)
+        return Span(timer, self._client.ledger_mark())
+
+    @contextmanager
+    def within(self, timeout: Timeout = None) -> Iterator[None]:
+        """Give the calls of a block one timeout together: `with admin.within(5): ...`.
+
+        A call in it that has a timeout of its own ends by the earlier of the two. When the time is up, the error names
+        the timeout of the block and everything that it was spent on; calls after that fail at once.
+
+        Args: timeout: in seconds, from now; None is default.api.timeout.ms.
+        """
+        outer = self._within
+        self._within = self._span(timeout)
+        try:
+            yield
+        finally:
+            self._within = outer
 
     # --- topics -------------------------------------------------------------------------------------------------------
 

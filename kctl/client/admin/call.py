@@ -5,11 +5,11 @@ Shown by tests/unit/admin and tests/sim/admin.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from kctl.client.backoff import ExponentialBackoff
 from kctl.client.clock import Timer
-from kctl.client.cluster_client import ClusterClient
+from kctl.client.cluster_client import ClusterClient, LedgerMark
 from kctl.client.errors import ApiTimeout, ConnectionLost, KafkaError, RemoteProtocolError
 from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.protocol.schema import Request, Response
@@ -78,6 +78,13 @@ class Results(Generic[K, V]):
         return f"Results(done={self.done!r}, failed={self.failed!r})"
 
 
+class Span(NamedTuple):
+    """The time of one call, or of all calls of a block: its timer, and the ledger when it began."""
+
+    timer: Timer
+    since: LedgerMark
+
+
 class Call:
     """One call under way."""
 
@@ -85,19 +92,18 @@ class Call:
         self,
         client: ClusterClient,
         backoff: ExponentialBackoff,
+        span: Span,
         *,
-        timeout_ms: int,
         request_timeout_ms: int,
         retries: int,
         what: str,
     ) -> None:
         self.client = client
-        self.timer = Timer(client.clock, timeout_ms)
+        self.timer, self._since = span
         self.what = what
         self._pause = RetryPause(backoff)
         self._request_timeout_ms = request_timeout_ms
         self._retries = retries
-        self._since = client.ledger_mark()
         self._last_error: KafkaError | None = None
         client.network.clear_refusals()
 

@@ -3,11 +3,11 @@ from random import Random
 
 import pytest
 
-from kctl.client.admin.call import Call
+from kctl.client.admin.call import Call, Span
 from kctl.client.admin.topics import NewTopic, create_topics
 from kctl.client.backoff import ExponentialBackoff
 from kctl.client.broker_errors import ErrorCode, broker_error
-from kctl.client.clock import ManualClock
+from kctl.client.clock import ManualClock, Timer
 from kctl.client.config import AdminConfig
 from kctl.client.errors import ApiTimeout, ConnectionLost, KafkaError, UnsupportedVersionError
 from kctl.client.metadata import Metadata
@@ -45,7 +45,8 @@ def call_with(answerer: Answerer, timeout_ms: int = 1000, retries: int = 2**31 -
     network.up = [-1, 1, 2]
     client.use(network)
     backoff = ExponentialBackoff(100, 1000, Random(), jitter=0.0)
-    return Call(client, backoff, timeout_ms=timeout_ms, request_timeout_ms=400, retries=retries, what="creating")
+    span = Span(Timer(clock, timeout_ms), client.ledger_mark())
+    return Call(client, backoff, span, request_timeout_ms=400, retries=retries, what="creating")
 
 
 def created(request: SentRequest, codes: dict[str, int]) -> CreateTopicsResponse:

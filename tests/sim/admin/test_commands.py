@@ -1,0 +1,97 @@
+"""Administrative commands as whole command lines in virtual time: one API timeout for all that a command requests."""
+
+import re
+from collections.abc import Callable
+from contextlib import ExitStack, nullcontext
+
+import pytest
+
+from kctl.client.admin import Admin
+from kctl.client.cluster import TopicPartition
+from kctl.sandbox import Fault
+from tests.sim.admin.group_world import GroupWorld, with_groups
+from tests.unit.cli.run_in_process import Ended, run_in_process
+
+COMMANDS = (
+    "topics list",
+    "topics describe t u",
+    "topics create new",
+    "topics delete t --execute",
+    "groups list",
+    "groups describe g",
+    "groups lag g",
+    "groups lag g --topic t",
+    "groups members g",
+    "groups delete g --execute",
+    "groups reset-offsets g --to-earliest --execute",
+    "groups reset-offsets g --to-datetime 2020-01-01T00:00:00Z --topic t",
+    "groups delete-offsets g --topic t --execute",
+)
+API_TIMEOUT = 17
+TIMEOUT_MS = 2000
+Run = Callable[..., Ended]
+
+
+def with_commands(use: Callable[[GroupWorld, Run], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run a test with a group `g` that has committed for all of `t`, and a function that runs a command line."""
+
+    def app(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+        admin.alter_group_offsets("g", {TopicPartition("t", index): 0 for index in range(4)}).raise_first()
+        for module in ("kctl.client.admin.admin", "kctl.cli.groups.describe"):
+            monkeypatch.setattr(f"{module}.system_runtime", lambda: world.runtime)
+        monkeypatch.setattr("kctl.cli.overtime.interrupted_after", lambda *_: nullcontext())  # a signal
+
+        def run(command: str) -> Ended:
+            line = (*command.split(), "-b", world.bootstrap, "--api-timeout", f"{TIMEOUT_MS}ms")
+            return run_in_process(*line, clock=world.clock)
+
+        use(world, run)
+
+    with_groups(app)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_command_with_healthy_brokers_succeeds(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def use(world: GroupWorld, run: Run) -> None:
+        ended = run(command)
+        assert (ended.code, ended.stderr.count("\n")) in ((0, 0), (0, 1)), ended
+
+    with_commands(use, monkeypatch)
+
+
+@pytest.mark.parametrize("fault", [Fault.SILENCE, Fault.FREEZE, Fault.BLACKHOLE])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_command_with_silent_brokers_ends_at_its_timeout(
+    command: str, fault: Fault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def use(world: GroupWorld, run: Run) -> None:
+        for node_id in (1, 2, 3):
+            world.sandbox.start_fault(node_id, fault)
+        before_ms = world.clock.now_ms()
+        ended = run(command)
+        assert world.clock.now_ms() - before_ms == TIMEOUT_MS
+        assert re.search(rf"\b{TIMEOUT_MS} ms of {TIMEOUT_MS} ms \(--api-timeout\) passed", ended.stderr), ended.stderr
+
+    with_commands(use, monkeypatch)
+
+
+@pytest.mark.parametrize("delay_ms", [150, 200, 250, 300, 400, 900])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_command_with_slow_brokers_ends_by_one_timeout(
+    command: str, delay_ms: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every response comes in time for its own call: only all of them together take too long."""
+
+    def use(world: GroupWorld, run: Run) -> None:
+        for node_id in (1, 2, 3):
+            world.sandbox.start_fault(node_id, Fault.DELAY, ms=delay_ms)
+        before_ms = world.clock.now_ms()
+        ended = run(command)
+        took_ms = world.clock.now_ms() - before_ms
+        if ended.code == 0:
+            assert took_ms <= TIMEOUT_MS
+        else:
+            assert took_ms == TIMEOUT_MS
+            assert f"{TIMEOUT_MS} ms of {TIMEOUT_MS} ms (--api-timeout)" in ended.stderr
+
+    with_commands(use, monkeypatch)
