@@ -175,7 +175,7 @@ def run_until_signal(
     Args:
         sandbox: what to serve.
         host, port, advertised_host: as for `Sandbox.serve`.
-        on_ready: called once connections are accepted; `ready_line` is what to print.
+        on_ready: called once connections are accepted.
     Raises:
         OSError: an address cannot be listened on.
         SandboxFailure: something went wrong inside of the sandbox.
@@ -197,8 +197,3 @@ def run_until_signal(
         for number, handler in before.items():
             signal.signal(number, handler)
     return stopped_by[0]
-
-
-def ready_line(served: ServedSandbox) -> str:
-    """Return the one line that says the sandbox is up and where: `ready 127.0.0.1:9092,127.0.0.1:9093`."""
-    return f"ready {served.bootstrap}"

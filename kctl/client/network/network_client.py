@@ -187,10 +187,6 @@ class NetworkClient:
         for node_id in self._entries:
             self.states.clear_refusal(node_id)
 
-    def least_loaded_node(self) -> Node | None:
-        """Return the node to ask next, ready or not; see `NodeChoice`."""
-        return self._choice.least_loaded_node()
-
     def any_ready_node(self, avoid: Sequence[int] = ()) -> Node | None:
         """Return a ready node for what any node can answer; with none, work towards one. See `NodeChoice`."""
         return self._choice.any_ready_node(avoid)

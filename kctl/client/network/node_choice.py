@@ -36,19 +36,6 @@ class NodeChoice:
         self._clock = clock
         self._race = CandidateRace(attempt_delay_ms)
 
-    def least_loaded_node(self) -> Node | None:
-        """Return the node to ask next, ready or not: KIP-601's choice.
-
-        Ready with the least in flight, else connecting, else by `next_node_idx` among those not backing off.
-        """
-        if (ready := self._least_loaded_ready()) is not None:
-            return ready.node
-        connecting = [entry for entry in self.members() if entry.attempt is not None]
-        if connecting:
-            return connecting[0].node
-        candidate = self._next_candidate()
-        return None if candidate is None else candidate.node
-
     def any_ready_node(self, avoid: Sequence[int] = ()) -> Node | None:
         """Return a ready node, least loaded first; with none, start candidates one after the other until one is."""
         ready = self._least_loaded_ready(avoid)

@@ -116,16 +116,6 @@ def decode_request(frame: bytes) -> RequestFrame:
     return RequestFrame(*prefix, header.client_id, codec.decode(cls, frame, prefix.version, pos))
 
 
-def correlation_id_of(frame: bytes | memoryview) -> int:
-    """The correlation id of a response frame (without size).
-
-    Raises: RemoteProtocolError: the frame is shorter than that.
-    """
-    if len(frame) < 4:
-        raise RemoteProtocolError(f"response of {len(frame)} bytes, a header has at least 4", first_bytes=bytes(frame))
-    return int.from_bytes(frame[:4], "big", signed=True)
-
-
 def decode_response(response_cls: type[R], frame: bytes | bytearray | memoryview, version: int) -> tuple[int, R]:
     """The correlation id and the message of a response frame (without size).
 

@@ -13,14 +13,14 @@ from tests.loopback.sandbox.peer import PATIENCE_S, Peer
 _ROOT = Path(__file__).parents[3]
 _PROGRAM = """
 from kctl.sandbox import Sandbox
-from kctl.sandbox.server import ready_line, run_until_signal
-ended_by = run_until_signal(Sandbox(nodes=2), on_ready=lambda served: print(ready_line(served), flush=True))
+from kctl.sandbox.server import run_until_signal
+ended_by = run_until_signal(Sandbox(nodes=2), on_ready=lambda served: print('ready', served.bootstrap, flush=True))
 print("ended by", ended_by.name)
 """
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_ready_line_and_end(number: signal.Signals) -> None:
+def test_run_until_signal_serves_until_the_signal_and_leaves_nothing(number: signal.Signals) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", _PROGRAM], cwd=_ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:

@@ -20,6 +20,9 @@ from kctl.client.errors import (
 from kctl.client.security.tls import TlsChannel, TlsSettings, server_context
 from tests.unit.security.certificates import Authority
 
+CLOSE_NOTIFY = b"\x15\x03\x03\x00\x02\x01\x00"
+"""The alert in a record of its own, as it goes before there are keys."""
+
 
 def pair(
     settings: TlsSettings, server: ssl.SSLContext, host: str = "localhost", verify: bool = True
@@ -78,7 +81,9 @@ def test_bytes_may_come_one_by_one(trusting: TlsSettings, broker_pem: str) -> No
     assert server.read() == b"hello"
 
 
-def test_the_ending_is_told_apart_from_silence_and_from_a_cut(trusting: TlsSettings, broker_pem: str) -> None:
+def test_channel_after_close_notify_has_the_last_bytes_and_is_closed_by_the_peer(
+    trusting: TlsSettings, broker_pem: str
+) -> None:
     client, server = pair(trusting, server_context(broker_pem))
     shake(client, server)
     server.write(b"last")
@@ -87,12 +92,6 @@ def test_the_ending_is_told_apart_from_silence_and_from_a_cut(trusting: TlsSetti
     assert client.read() == b"last"
     assert client.read() == b""
     assert client.is_closed_by_peer
-
-    client, server = pair(trusting, server_context(broker_pem))
-    shake(client, server)
-    client.receive_eof()
-    with pytest.raises(TlsClosed, match="in the middle of TLS"):
-        client.read()
 
 
 def test_what_the_peer_presented(trusting: TlsSettings, broker_pem: str) -> None:
@@ -230,11 +229,11 @@ def test_a_peer_that_does_not_speak_tls(trusting: TlsSettings, broker_pem: str, 
     assert caught.value.first_bytes == first
 
 
-def test_a_peer_that_closes_instead_of_answering(trusting: TlsSettings, broker_pem: str) -> None:
+def test_handshake_that_the_peer_ends_by_close_notify_raises_tls_closed(trusting: TlsSettings, broker_pem: str) -> None:
     client, _ = pair(trusting, server_context(broker_pem))
     assert not client.handshake()
-    client.receive_eof()
-    with pytest.raises(TlsClosed) as caught:
+    client.receive(CLOSE_NOTIFY)
+    with pytest.raises(TlsClosed, match="in the middle of TLS") as caught:
         client.handshake()
     assert "PLAINTEXT" in caught.value.hint
     assert caught.value.retriable

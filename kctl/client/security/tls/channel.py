@@ -63,10 +63,6 @@ class TlsChannel:
             self._check_first_bytes()
         self._incoming.write(data)
 
-    def receive_eof(self) -> None:
-        """Take note that the peer has closed the connection: the next `handshake` or `read` tells."""
-        self._incoming.write_eof()
-
     def pending_out(self) -> bytes:
         """Return the bytes to send to the peer, b"" when there are none."""
         return self._outgoing.read() if self._outgoing.pending else b""
@@ -85,7 +81,7 @@ class TlsChannel:
     def read(self) -> bytes:
         """Return the application bytes received so far, b"" when there are none yet or the peer has ended.
 
-        Raises: TlsError: a damaged record or an alert. TlsClosed: the connection ended without close_notify.
+        Raises: TlsError: a damaged record or an alert.
         """
         import ssl
 
