@@ -262,7 +262,7 @@ class GuardedSink:
     def __call__(self, event: Event) -> None:
         try:
             self._events(event)
-        except Exception:
+        except (Exception, SystemExit):  # an exit would end the network thread; Ctrl-C has to end an admin's call
             if not self._has_failed:
                 self._has_failed = True
                 logger.exception("the events callback failed on %s; further failures are not logged", event)

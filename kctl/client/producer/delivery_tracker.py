@@ -164,7 +164,7 @@ class DeliveryTracker:
             self.running_callback = record
             try:
                 record.callback(record)
-            except Exception:
+            except BaseException:  # sys.exit() too: it would end the network thread and no record would be completed
                 logger.exception("the callback of %r raised; the producer continues", record)
             self.running_callback = record.callback = None
 

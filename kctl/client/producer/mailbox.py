@@ -107,7 +107,7 @@ class ProducerMailbox(Mailbox[Posted]):
 
         Raises:
             ResultTimeout: the timeout has passed first.
-            IllegalStateError: called on the loop itself, or in the child of a fork().
+            IllegalStateError: called on the loop itself, or in the child of a fork(); or a bug ended the loop.
         """
         self.check_process()
         if self.is_on_loop():
@@ -116,13 +116,22 @@ class ProducerMailbox(Mailbox[Posted]):
         waiter = self.driver.waiter()
         self.post(WatchFuture(future, waiter))
         while future.outcome is None:
-            if not self.driver.wait(waiter, timer.deadline_at_ms) and future.outcome is None:
+            if self.is_finished:  # the loop may not have seen this wait; it completes every record before it ends
+                has_ended = self._has_ended(timer.deadline_at_ms)
+                if has_ended and future.outcome is None:
+                    raise self.closed_error()
+            else:
+                has_ended = self.driver.wait(waiter, timer.deadline_at_ms)
+            if not has_ended and future.outcome is None:
                 timer.update()
                 raise ResultTimeout(
                     future.waited_for,
                     timeout_ms=timeout_ms,
                     elapsed_ms=timer.elapsed_ms,
                 )
+
+    def _has_ended(self, deadline_at_ms: int) -> bool:
+        return self.task is None or self.driver.join(self.task, deadline_at_ms)
 
     def take_some(self, most: int) -> list[Event]:
         """Return the next events in order, at most `most`; records of one topic, partition and instant as runs."""

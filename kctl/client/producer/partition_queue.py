@@ -275,10 +275,11 @@ class PartitionQueue:
         at = self.batches.index(batch)
         return not self.is_idempotent or not any(later.is_unknown for later in list(self.batches)[at + 1 :])
 
-    def close_gap(self, at: int, base_sequence: int) -> None:
+    def close_gap(self, at: int, base_sequence: int, *, is_new_epoch: bool = False) -> None:
         """Number the batches from index `at` on from `base_sequence` on, if none of them may be in a log.
 
-        Otherwise their numbers stay, and the broker's responses decide what follows.
+        Otherwise their numbers stay, and the broker's responses decide what follows. With `is_new_epoch` each batch
+        gets the present producer id and epoch, also one whose sequence stays the same.
         """
         behind = list(self.batches)[at:]
         if self.needs_numbers or any(batch.is_unknown for batch in behind):
@@ -287,7 +288,7 @@ class PartitionQueue:
         sequence.give_back(base_sequence)
         for batch in behind:
             first = sequence.take(batch.record_count)
-            if batch.base_sequence != first:
+            if batch.base_sequence != first or is_new_epoch:
                 batch.renumber(sequence.producer_id, sequence.epoch, first)
 
     # --- sequences ----------------------------------------------------------------------------------------------------
@@ -308,4 +309,4 @@ class PartitionQueue:
     def number_frozen(self) -> None:
         """Number what is frozen from 0 on, under the epoch or producer id that has just begun."""
         self.needs_numbers = False
-        self.close_gap(0, 0)
+        self.close_gap(0, 0, is_new_epoch=True)

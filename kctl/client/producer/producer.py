@@ -102,7 +102,7 @@ class Producer:
         value: bytes | None = None,
         key: bytes | None = None,
         partition: int | None = None,
-        headers: Headers = (),
+        headers: Headers | None = (),
         timestamp_ms: int | None = None,
         callback: Callback | None = None,
     ) -> SendFuture:
@@ -114,6 +114,7 @@ class Producer:
         Args:
             topic: its name, or a whole ProducerRecord in place of all that follows but `callback`.
             partition: None lets the key choose (equal to the Java client), or the producer.
+            headers: None: the record has none.
             timestamp_ms: since the epoch; None is now.
             callback: called on the network loop with the finished future.
         Raises:
@@ -133,8 +134,9 @@ class Producer:
             self._transactions.check_send()
         if type(value) is bytes and key is None and partition is None and timestamp_ms is None and not headers:
             size_bytes = MEMORY_OVERHEAD_BYTES + len(value)  # nothing else to check: the most usual call
+            headers = ()  # None, or an empty list that the caller may fill later
         else:
-            headers = tuple(headers)  # the caller's list may change before the record is encoded
+            headers = tuple(headers or ())  # the caller's list may change before the record is encoded
             size_bytes = checked_size_bytes(topic, value, key, partition, headers, timestamp_ms)
         if size_bytes > self._max_record_bytes:
             raise self._refused(self._too_large(topic, size_bytes))
@@ -173,7 +175,7 @@ class Producer:
         values: Sequence[bytes | None],
         keys: Sequence[bytes | None] | None = None,
         partition: int | None = None,
-        headers: Sequence[Headers] | None = None,
+        headers: Sequence[Headers | None] | None = None,
         timestamps_ms: Sequence[int | None] | int | None = None,
     ) -> ColumnsFuture:
         """Return the one future of many records, once all of them are accepted; several times faster than `send`.

@@ -29,7 +29,7 @@ class ProducerRecord(NamedTuple):
     value: bytes | None = None
     key: bytes | None = None
     partition: int | None = None
-    headers: Headers = ()
+    headers: Headers | None = ()
     timestamp_ms: int | None = None
 
 

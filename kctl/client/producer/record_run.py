@@ -184,7 +184,7 @@ class GivenColumns:
         values: Sequence[bytes | None],
         keys: Sequence[bytes | None] | None,
         partition: int | None,
-        headers: Sequence[Headers] | None,
+        headers: Sequence[Headers | None] | None,
         timestamps_ms: Sequence[int | None] | int | None,
         limits: RowLimits,
         now_ms: int,
@@ -202,7 +202,7 @@ class GivenColumns:
         copied_headers: list[Headers] | None = None
         headers_bytes = None
         if headers is not None:
-            copied_headers = [tuple(each) for each in _column(headers, "headers", count)]
+            copied_headers = [tuple(each or ()) for each in _column(headers, "headers", count)]
             headers_bytes = list(_headers_bytes(copied_headers))
         timestamps = None
         if isinstance(timestamps_ms, int):

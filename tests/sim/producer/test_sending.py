@@ -1,9 +1,11 @@
 """What goes to which node, and when: limits in flight, throttling, leaders that are named, topics that are not used."""
 
+import sys
+
 import pytest
 
 from kctl.client.events import Event, Lost, RequestExpired, RequestSent, Throttled
-from kctl.client.producer import Producer
+from kctl.client.producer import Producer, ProducerRecord
 from kctl.sandbox import Fault
 from kctl.sandbox.quotas import Quota
 from tests.sim.producer.world import World, run
@@ -75,6 +77,38 @@ def test_a_record_that_cannot_be_encoded_is_refused_and_harms_no_other() -> None
         producer.close()
 
     assert run(app).values("t", 0) == [b"before", b"after"]
+
+
+def test_headers_none_and_an_empty_list_that_the_caller_fills_are_no_headers() -> None:
+    def app(world: World) -> None:
+        producer, _ = watched(world, {"linger.ms": 5})
+        kept: list[tuple[str, bytes | None]] = []
+        producer.send("t", b"0", partition=0)
+        futures = [
+            producer.send("t", b"1", headers=None),
+            producer.send("t", b"2", key=b"k", headers=None),
+            producer.send("t", b"3", headers=kept),
+            producer.send(ProducerRecord("t", b"4", headers=None)),
+        ]
+        columns = producer.send_columns("t", [b"5"], headers=[None])
+        kept.append(("late", 5))  # type: ignore[arg-type] # neither sent nor checked
+        producer.flush()
+        assert [future.exception() for future in futures] == [None] * 4
+        assert columns.result() == 1
+        producer.close()
+
+    run(app)
+
+
+def test_exit_in_a_callback_is_logged_and_the_producer_continues() -> None:
+    def app(world: World) -> None:
+        producer, _ = watched(world, {})
+        first = producer.send("t", b"1", partition=0, callback=lambda _: sys.exit(7))
+        assert first.exception() is None
+        assert producer.send("t", b"2", partition=0).result().offset == 1
+        producer.close()
+
+    assert run(app).values("t", 0) == [b"1", b"2"]
 
 
 def test_a_new_leader_that_the_old_one_names_needs_no_metadata() -> None:

@@ -1,3 +1,5 @@
+import asyncio
+
 import pytest
 
 from kctl.client.clock import ManualClock, Timer
@@ -68,6 +70,24 @@ def test_counts_are_right_before_the_first_callback_runs(setup: Setup) -> None:
     )
     setup.deliveries.finish(runs, GOOD)
     assert seen == [(0, 2)]
+
+
+@pytest.mark.parametrize("error", [ValueError("x"), SystemExit(3), KeyboardInterrupt(), asyncio.CancelledError()])
+def test_callback_that_raises_or_exits_harms_no_other_record(
+    setup: Setup, error: BaseException, caplog: pytest.LogCaptureFixture
+) -> None:
+    called: list[SendFuture] = []
+
+    def fail(_: SendFuture) -> None:
+        raise error
+
+    runs = setup.accept(2)
+    first, second = futures(runs)
+    first.callback, second.callback = fail, called.append
+    setup.deliveries.finish(runs, GOOD)
+    assert called == [second]
+    assert setup.deliveries.running_callback is None
+    assert "the producer continues" in caplog.text
 
 
 def test_flush_waits_for_what_was_accepted_before_it_and_nothing_after(setup: Setup) -> None:

@@ -4,10 +4,10 @@ from kctl.client.clock import FOREVER_MS, ManualClock, Timer
 from kctl.client.errors import FlushTimeout, IllegalStateError, KafkaError, ResultTimeout
 from kctl.client.loop.close import CloseRequest
 from kctl.client.loop.mailbox import LOOP_GRACE_MS
-from kctl.client.producer.future import NO_PARTITION, SendFuture
+from kctl.client.producer.future import NO_PARTITION, Outcome, SendFuture
 from kctl.client.producer.mailbox import FlushMark, Posted, WatchFuture
 from kctl.client.producer.record_run import RecordRun
-from kctl.client.seams import Waiter
+from kctl.client.seams import Task, Waiter
 from tests.unit.producer.records import Flag, Maker, NoDriver, mailbox, values_of
 
 
@@ -151,6 +151,47 @@ def test_waiting_for_a_future_asks_the_loop_to_tell() -> None:
     (event,) = box.take_some(10)
     assert isinstance(event, WatchFuture)
     assert event.future is record
+
+
+class Ending(NoDriver):
+    """A driver whose loop has taken its last events, and completes the record, or fails to, before it ends."""
+
+    def __init__(self, clock: ManualClock, record: SendFuture, outcome: Outcome | None) -> None:
+        super().__init__(clock)
+        self.record = record
+        self.outcome = outcome
+
+    def wait(self, waiter: Waiter, deadline_at_ms: int) -> bool:
+        raise AssertionError("no loop is left that raises the flag")
+
+    def join(self, task: Task, deadline_at_ms: int) -> bool:
+        del task, deadline_at_ms
+        self.record.outcome = self.outcome
+        return True
+
+
+class Thread:
+    is_alive = True
+
+
+def test_result_asked_while_the_loop_ends_waits_for_its_end() -> None:
+    clock = ManualClock()
+    box, maker = mailbox(clock), Maker(clock)
+    box.is_finished, box.task = True, Thread()
+    record = maker.record()
+    box.driver = Ending(clock, record, Outcome())
+    box.wait_for(record, FOREVER_MS)
+    assert record.outcome == Outcome()
+
+
+def test_result_of_a_record_that_a_broken_loop_has_lost_is_an_error() -> None:
+    clock = ManualClock()
+    box, maker = mailbox(clock), Maker(clock)
+    box.is_finished, box.task, box.failure = True, Thread(), KeyError(-1)
+    record = maker.record()
+    box.driver = Ending(clock, record, None)
+    with pytest.raises(IllegalStateError, match="KeyError: -1"):
+        box.wait_for(record, FOREVER_MS)
 
 
 def test_a_close_overtakes_everything_and_keeps_the_loop_awake() -> None:

@@ -120,6 +120,20 @@ def test_a_gap_before_the_oldest_batch_starts_a_new_epoch_for_it_and_all_behind_
     assert setup.counters.epochs_begun == 1
 
 
+def test_new_epoch_is_written_to_a_batch_whose_sequence_stays_0() -> None:
+    setup = idempotent(proven=False)
+    futures = [setup.add(b"second"), setup.add(b"third")]
+    setup.run()
+    setup.network.take().answer(response(said(OUT_OF_ORDER)))
+    seen = []
+    for number in range(3):
+        request = again(setup)
+        seen.append((values_in(request), numbers(request)))
+        request.answer(response(said(offset=number)))
+    assert seen == [([value], (7, 1, at)) for at, value in enumerate((b"first", b"second", b"third"))]
+    assert [future.exception(0) for future in futures] == [None, None]
+
+
 def test_nothing_is_numbered_anew_while_anything_is_on_its_way() -> None:
     setup = idempotent()
     _, sent = on_their_way(setup, 3)
