@@ -26,7 +26,7 @@ def test_a_group_goes_on_where_it_stopped(cluster: ServedSandbox, bootstrap: str
     assert (first.code, first.stderr) == (0, "")
     assert sorted(map(int, first.stdout.split())) == list(range(100))
     assert committed(cluster, topic) == 100
-    nothing_new = "kctl consume: note: 0 records: there are none behind the start\n"
+    nothing_new = "kctl consume: note: 0 records: none after the start offset\n"
     assert kctl("consume", topic, "-b", bootstrap, "-g", topic, "-e") == (0, b"", nothing_new)
     produce(bootstrap, topic, 7, first=100)
     again = kctl("consume", topic, "-b", bootstrap, "-g", topic, "-e")
@@ -121,3 +121,17 @@ def test_a_frozen_coordinator_does_not_hold_up_the_end() -> None:
             served.sandbox.start_fault(1, Fault.FREEZE)
             ended = end(process, signal.SIGINT)
         assert ended.code == ExitCode.SIGINT
+
+
+@pytest.mark.parametrize(("start", "is_noted"), [("start", True), ("5", True), (":7", False)])
+def test_start_that_committed_offsets_replace_is_noted(bootstrap: str, topic: str, start: str, is_noted: bool) -> None:
+    produce(bootstrap, topic, 10)
+    arguments = ("consume", topic, "-b", bootstrap, "-g", topic, "-e", "-o", start)
+    note = (
+        f"kctl consume: note: group {topic} has committed offsets, so -o does not set the start; "
+        f"kctl groups reset-offsets {topic} does"
+    )
+    assert note not in kctl(*arguments).stderr, "nothing is committed yet"
+    again = kctl(*arguments)
+    assert (again.code, again.stderr.splitlines().count(note)) == (0, int(is_noted))
+    assert note not in kctl(*arguments, "-q").stderr

@@ -98,7 +98,7 @@ def test_the_end_is_reached_where_all_is_deleted(
     send(bootstrap, topic, 0, ["x", "y", "z"])
     cluster.sandbox.delete_records(topic, 0, 3)
     ended = consume(topic, "-b", bootstrap, "-e", *(part.format(topic=topic) for part in group))
-    assert ended == (0, b"", "kctl consume: note: 0 records: there are none\n")
+    assert ended == (0, b"", "kctl consume: note: 0 records: every partition is empty\n")
 
 
 # --- the newest -----------------------------------------------------------------------------------------------------
@@ -137,16 +137,20 @@ def test_the_newest_of_nothing(bootstrap: str, topic: str) -> None:
 
 
 def test_exit_at_end_of_an_empty_topic_says_so(bootstrap: str, topic: str) -> None:
-    assert consume(topic, "-b", bootstrap, "-e") == (0, b"", "kctl consume: note: 0 records: there are none\n")
+    assert consume(topic, "-b", bootstrap, "-e") == (
+        0,
+        b"",
+        "kctl consume: note: 0 records: every partition is empty\n",
+    )
     assert consume(topic, "-b", bootstrap, "-e", "-q") == (0, b"", "")
 
 
 def test_exit_at_end_behind_the_last_record_or_without_a_match_says_so(bootstrap: str, topic: str) -> None:
     send(bootstrap, topic, 0, ["x"])
     ended = consume(topic, "-b", bootstrap, "-e", "-o", "@2099-01-01")
-    assert ended == (0, b"", "kctl consume: note: 0 records: there are none behind the start\n")
+    assert ended == (0, b"", "kctl consume: note: 0 records: none after the start offset\n")
     ended = consume(topic, "-b", bootstrap, "-e", "--grep", "nomatch")
-    assert ended == (0, b"", "kctl consume: note: 0 records: none matches --grep\n")
+    assert ended == (0, b"", "kctl consume: note: 0 records: 1 read, none matched --grep\n")
 
 
 @pytest.mark.parametrize("group", [(), ("-g", "open", "-o", "start")], ids=["alone", "group"])
@@ -162,8 +166,8 @@ def test_exit_at_end_behind_an_open_transaction_says_where(bootstrap: str, topic
         producer.abort_transaction()
     assert (code, stdout) == (0, b"before\n")
     assert stderr == (
-        f"kctl consume: note: {topic}-0: an open transaction hides what is behind offset 1; "
-        "--isolation read_uncommitted\n"
+        f"kctl consume: note: {topic}-0: stopped at the open transaction at offset 1; "
+        "--isolation read_uncommitted reads on\n"
     )
 
 
@@ -171,3 +175,14 @@ def test_offset_of_one_partition_reads_no_other(bootstrap: str, topic: str) -> N
     for partition in range(3):
         send(bootstrap, topic, partition, ["x", "y"])
     assert consume(topic, "-b", bootstrap, "-o", "1=1:2") == (0, b"y\n", ""), "the others have no end"
+
+
+def test_partition_without_an_end_beside_one_with_an_end_is_noted(bootstrap: str, topic: str) -> None:
+    send(bootstrap, topic, 0, ["x", "y"])
+    options = ("-p", "0-2", "-o", "0=0:1", "-o", "1=0:1", "--idle-timeout", "300ms")
+    code, stdout, stderr = consume(topic, "-b", bootstrap, *options)
+    note = f"kctl consume: note: -o gives no end for {topic}-2: followed until Ctrl-C (-p or -e)"
+    assert (code, stdout) == (0, b"x\n")
+    assert stderr.splitlines().count(note) == 1
+    assert note not in consume(topic, "-b", bootstrap, "-q", *options).stderr
+    assert "followed" not in consume(topic, "-b", bootstrap, "-e", *options).stderr

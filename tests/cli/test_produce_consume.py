@@ -80,7 +80,7 @@ def test_an_offset_that_is_not_there_is_told(bootstrap: str, ten: str) -> None:
     read = kctl("consume", ten, "-b", bootstrap, "-e", "-o", "99", "-p", "1")
     assert read.stderr.splitlines() == [
         f"kctl consume: note: {ten}-1 has no offset 99, only 0 to 9; starting at 10",
-        "kctl consume: note: 0 records: there are none behind the start",
+        "kctl consume: note: 0 records: none after the start offset",
     ]
 
 

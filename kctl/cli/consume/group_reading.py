@@ -52,6 +52,7 @@ class GroupReading(Reading, RebalanceListener):
         self._specs: Sequence[OffsetSpec] = ()
         self._exit_at_end = False
         self._is_assigned = False
+        self._is_start_noted = False
         self._held: dict[TopicPartition, Held] = {}
         """The partitions that are paused until their bounds are known."""
         self._snapshots: dict[TopicPartition, int | None] = {}
@@ -130,10 +131,23 @@ class GroupReading(Reading, RebalanceListener):
         committed = self._committed(topic_partitions)
         self._expected |= {tp: offset for tp, offset in committed.items() if offset is not None}
         ranges = {tp: range_of(self._specs, tp.partition) for tp in topic_partitions}
+        self._note_unused_start(committed)
         assigned = self._consumer.assignment
         have_ends = bool(assigned) and all(range_of(self._specs, tp.partition).end for tp in assigned)
         self._is_bounded = self._exit_at_end or have_ends
         self._look_up_bounds(ranges, committed)
+
+    def _note_unused_start(self, committed: Mapping[TopicPartition, int | None]) -> None:
+        """Note once that -o does not say where to start: the group has committed offsets."""
+        starts = [spec for spec in self._specs if spec.start is not None]
+        used = [tp for tp, offset in committed.items() if offset is not None]
+        if self._is_start_noted or not any(spec.is_about(tp.partition) for spec in starts for tp in used):
+            return
+        self._is_start_noted = True
+        group = self._config.group_id
+        self.note(
+            f"group {group} has committed offsets, so -o does not set the start; kctl groups reset-offsets {group} does"
+        )
 
     def _look_up_bounds(
         self, ranges: Mapping[TopicPartition, Range], committed: Mapping[TopicPartition, int | None]

@@ -4,12 +4,12 @@ Owns when to stop, when to flush, and when to say why nothing comes; records are
 an object each. Shown by tests/unit/cli/consume/test_run.py.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from kctl.cli.consume.bounds import Bounds, BoundsLookup
 from kctl.cli.consume.topic_watch import TopicWatch
-from kctl.cli.consume.waiting_words import WaitingWords, waiting_words, without_figures
+from kctl.cli.consume.waiting_words import MOST_NAMES, WaitingWords, waiting_words, without_figures
 from kctl.cli.data_out import DataOut
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError, explain
@@ -335,18 +335,26 @@ class Reading:
         limit_ms = self._config.default_api_timeout_ms
         return ApiTimeout(text, timeout_ms=limit_ms, elapsed_ms=elapsed_ms, cause=words.cause)
 
+    def note_followed(self, endless: Sequence[TopicPartition], *, of: int) -> None:
+        """Note which partitions have no end while others of those `of` have one."""
+        if 0 < len(endless) < of:
+            followed = ", ".join(map(str, endless[:MOST_NAMES])) + (", ..." if len(endless) > MOST_NAMES else "")
+            self.note(f"-o gives no end for {followed}: followed until Ctrl-C (-p or -e)")
+
     def tell_end(self) -> None:
         """Note why -e printed nothing, or what it does not show."""
         open_at = {tp: offset for lookup in self._all_lookups for tp, offset in lookup.open_at.items()}
         for tp, offset in open_at.items():
-            self.note(f"{tp}: an open transaction hides what is behind offset {offset}; --isolation read_uncommitted")
+            self.note(
+                f"{tp}: stopped at the open transaction at offset {offset}; --isolation read_uncommitted reads on"
+            )
         if self.written or open_at:
             return
         if self._filtered:
-            why = "none matches --grep"
+            why = f"{self._filtered} read, none matched --grep"
         else:
             is_empty = all(tp in lookup.empty for lookup in self._all_lookups for tp in lookup.looked_up)
-            why = "there are none" if is_empty else "there are none behind the start"
+            why = "every partition is empty" if is_empty else "none after the start offset"
         self.note(f"0 records: {why}")
 
     # --- what is said -----------------------------------------------------------------------------------------------

@@ -77,6 +77,8 @@ def _start(common: Common, config: ConsumerConfig, consumer: Consumer, request: 
     else:
         ranges = {tp: range_of(specs, tp.partition) for tp in chosen}
         has_ends = bool(ranges) and all(each.end is not None for each in ranges.values())
+        if not request.exit_at_end and not has_ends:
+            reading.note_followed([tp for tp, each in ranges.items() if each.end is None], of=len(ranges))
         hides_open = request.exit_at_end and config.isolation_level == "read_committed"
         lookup = BoundsLookup(consumer, ranges, reading.note, exit_at_end=request.exit_at_end, finds_open=hides_open)
         reading.look_up(lookup, is_bounded=request.exit_at_end or has_ends)
