@@ -9,6 +9,9 @@ import _signal  # type: ignore[import-not-found]  # typeshed describes `signal` 
 import os
 import sys
 
+COLLECTED_AFTER = 50_000
+"""Objects made, less those freed, before the collector looks for cycles: imports make tens of thousands, all kept."""
+
 
 def main() -> int:
     """Run the command line of this process and return its exit code."""
@@ -27,6 +30,9 @@ def main() -> int:
         from kctl.cli.completion.lookup import main as complete
 
         complete(sys.argv[2:])
+    import gc
+
+    gc.set_threshold(COLLECTED_AFTER)
     from kctl.cli.app import main as run_app
 
     return run_app()

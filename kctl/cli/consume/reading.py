@@ -32,6 +32,8 @@ CALM_MS = 2000
 """A fault that comes back within this has lasted all the time: what is tried again looks well between two attempts."""
 REPEAT_MS, MOST_REPEAT_MS = 10_000, 60_000
 WRITE_RECORDS = 500
+BULK_BYTES = 512 * 1024
+"""A chunk this large is one of many: memory that is freed is kept for the next ones."""
 FOREVER = 2**63 - 1
 
 
@@ -90,6 +92,7 @@ class Reading:
         """Of partitions that are to be read as soon as their bounds are known."""
         self._all_lookups: list[BoundsLookup] = []
         self._is_rested = False
+        self._is_bulk = False
         self._watch: TopicWatch | None = None
         self._seen: dict[TopicPartition, None] = {}
 
@@ -213,6 +216,11 @@ class Reading:
 
     def _write(self, chunk: FetchedChunk) -> None:
         tp = chunk.topic_partition
+        if not self._is_bulk and len(chunk.data) >= BULK_BYTES:
+            from kctl.cli.freed_memory import keep_freed_memory  # a few records do without
+
+            self._is_bulk = True
+            keep_freed_memory()
         self._note_reset(tp, chunk.fetch_offset)
         end = self._ends.get(tp, FOREVER)
         reader = chunk.reader(end)

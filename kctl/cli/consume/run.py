@@ -24,6 +24,9 @@ from kctl.grammar.offsets import END, START, Anchor, Position, Relative, range_o
 DEFAULTS = {"auto.offset.reset": "none", "allow.auto.create.topics": "false", "enable.auto.commit": "false"}
 """Properties that a command line wants otherwise than a library: nothing is skipped or created without a word."""
 
+BULK_FETCH = {"max.partition.fetch.bytes": "4194304", "fetch.max.bytes": "8388608"}
+"""Without -n or --tail: larger answers of one partition, of which fewer cost less, and a bound on what one node sends
+at a time, so that several partitions need no more memory than one."""
 LEAST_DECOMPRESSED_BYTES = 16 * 1024 * 1024
 """Largest batch that is decompressed with the smallest --max-memory: brokers take 1 MB, but of compressed bytes."""
 
@@ -101,6 +104,8 @@ def _config(common: Common, request: ReadRequest) -> ConsumerConfig:
         reset = "earliest" if start == START else "latest" if start == END else "none"
         defaults = DEFAULTS | {"auto.offset.reset": reset}
         flags["group.id"] = Setting(group, "--group")
+    if request.records is None and request.tail is None:
+        defaults = defaults | BULK_FETCH
     settings = common.fail_fast_settings if request.ends_by_itself else common.settings
     config = settings.with_flags(flags).with_defaults(defaults).parse(ConsumerConfig)
     if config.enable_auto_commit:
