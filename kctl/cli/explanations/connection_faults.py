@@ -281,7 +281,7 @@ CONNECTION_FAULTS = (
         29,
         "An advertised name does not resolve",
         ExitCode.ADVERTISED_ADDRESS,
-        "bootstrap ok; broker # advertises no-such.invalid:9092: NXDOMAIN (the name does not exist) [phase dns]",
+        "bootstrap ok; broker # advertises ...: NXDOMAIN (the name does not exist) [phase dns]",
         "fix advertised.listeners of that broker, or make the address reachable from here",
         "Clients ask a bootstrap server once and then talk to the addresses that the brokers advertise. This one is a "
         "name that only other machines know, such as that of a container.",
@@ -291,7 +291,7 @@ CONNECTION_FAULTS = (
         30,
         "An advertised address is dropped, closed, or this machine itself",
         ExitCode.ADVERTISED_ADDRESS,
-        "bootstrap ok; broker # advertises 127.0.0.1:#: ... [phase tcp]",
+        "bootstrap ok; broker # advertises ...: ... [phase tcp]",
         "fix advertised.listeners of that broker, or make the address reachable from here",
         "advertised.listeners is localhost or an inner address: right for the broker, wrong from here.",
         _ADVERTISED,

@@ -36,6 +36,20 @@ class Fault(NamedTuple):
 
 def matches(pattern: str, text: str) -> bool:
     """Return whether some line of `text` holds `pattern`."""
-    parts = re.split(r"(\.\.\.|#)", pattern)
-    wildcards = {"...": ".*", "#": r"\d+"}
-    return re.search("".join(wildcards.get(part, re.escape(part)) for part in parts), text) is not None
+    return place_of(pattern, text) is not None
+
+
+def place_of(pattern: str, text: str) -> int | None:
+    """Return where in `text` a pattern begins, on one line; None where it does not hold it."""
+    wildcards = {"...": ".*?", "#": r"\d+"}
+    found = re.search("".join(wildcards.get(part, re.escape(part)) for part in _parts(pattern)), text)
+    return None if found is None else found.start()
+
+
+def literal_length(pattern: str) -> int:
+    """Return how many characters of a pattern stand for themselves: the more, the more specific it is."""
+    return sum(len(part) for part in _parts(pattern) if part not in ("...", "#"))
+
+
+def _parts(pattern: str) -> list[str]:
+    return re.split(r"(\.\.\.|#)", pattern)

@@ -11,9 +11,10 @@ from difflib import SequenceMatcher, get_close_matches
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.explanations import pages
-from kctl.cli.explanations.fault import matches
+from kctl.cli.explanations.fault import literal_length, place_of
 from kctl.cli.explanations.faults import FAULTS
 from kctl.cli.explanations.limits import LIMITS
+from kctl.cli.explanations.messages import MESSAGES
 from kctl.cli.explanations.page import Page
 from kctl.cli.settings import ENVIRONMENT_PREFIX, KNOWN
 from kctl.client import errors
@@ -24,10 +25,16 @@ LONGEST_TEXT = 2_000
 """Characters of a free text that are compared: the comparison is quadratic."""
 _NEAR_ENOUGH = 0.5
 _NUMBER = re.compile(r"(?:(exit|code|error|fault|#)\s*)?(-?[0-9]{1,9})", re.IGNORECASE)
+_NAME = re.compile(r"\b[A-Z][A-Za-z_]{4,}\b")
 _WORD = re.compile(r"[a-z0-9]{3,}")
 
 _OWN_CODES = {int(code): code for code in ExitCode}
 _BROKER_CODES = {int(code): code for code in ErrorCode}
+
+_BY_STEM = {error.name.replace("_", "").lower(): error for error in ErrorCode} | {
+    kind.__name__.removesuffix("Error").lower(): _BROKER_CODES[code] for code, kind in BY_CODE.items()
+}
+"""Errors of brokers as other clients name their classes, without the ending."""
 
 ERROR_CLASSES: dict[str, type[errors.KafkaError]] = {
     name: kind for name, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, errors.KafkaError)
@@ -113,11 +120,46 @@ def _by_property(name: str) -> list[Page]:
 
 
 def _by_free_text(text: str) -> list[Page]:
-    told = [fault for fault in FAULTS.values() if fault.reason.strip("# .") and matches(fault.reason, text)]
-    if told:
-        return [pages.fault_page(max(told, key=lambda fault: (fault.code is not ExitCode.OK, len(fault.reason))))]
+    found = _by_message(text)
+    if found:
+        return found
     best, page = max(((_likeness(text, about), page) for about, page in _subjects()), key=lambda found: found[0])
     return [page()] if best >= _NEAR_ENOUGH else []
+
+
+def _by_message(text: str) -> list[Page]:
+    """Return the page of the message in a line that begins furthest to the left; of those, of the most specific.
+
+    What stands in front is what the rest is the cause of: "broker 1 advertises a:9092: connection refused".
+    """
+    hits: list[tuple[tuple[int, bool, int], Callable[[], list[Page]]]] = []
+    for fault in FAULTS.values():
+        at = place_of(fault.reason.removeprefix("..."), text) if fault.reason.strip("# .") else None
+        if at is not None:
+            rank = (-at, fault.code is not ExitCode.OK, literal_length(fault.reason))
+            hits.append((rank, lambda fault=fault: [pages.fault_page(fault)]))  # type: ignore[misc]  # bound now
+    for message, name in MESSAGES:
+        at = place_of(message.lower(), text.lower())
+        if at is not None:
+            hits.append(((-at, True, literal_length(message)), lambda name=name: find_pages(name)))  # type: ignore[misc]
+    if hits:
+        return max(hits, key=lambda hit: hit[0])[1]()
+    for word in _NAME.findall(text):
+        named = _by_error_name(word)
+        if named:
+            return named
+    return []
+
+
+def _by_error_name(word: str) -> list[Page]:
+    """Return the page of an error by its constant, its class here, or its class in Java: NotEnoughReplicasException."""
+    if word in ErrorCode.__members__:
+        return [pages.broker_page(ErrorCode[word])]
+    if word in ERROR_CLASSES:
+        return [pages.class_page(ERROR_CLASSES[word])]
+    stem = re.sub(r"(Exception|Error)$", "", word)
+    code = _BY_STEM.get(stem.lower()) if stem != word else None
+    return [] if code is None else [pages.broker_page(code)]
 
 
 def _subjects() -> list[tuple[str, Callable[[], Page]]]:
