@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
+from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.config import INT_MAX, ProducerConfig
-from kctl.client.errors import ConfigError, KafkaError, UndeliveredError
+from kctl.client.errors import ConfigError, FlushTimeout, KafkaError, KafkaTimeoutError, UndeliveredError
 from kctl.client.network.system import system_runtime
 from kctl.client.producer import CloseResult, PartitionResult, Producer
 from kctl.client.seams import Runtime
@@ -30,6 +31,12 @@ BATCH_BYTES: Final = 256 << 10
 """batch.size where none is given: rows come in masses here, and brokers write large batches at less cost."""
 
 
+LOOK_AT_SINK_MS: Final = 5_000
+"""How often a writer that waits for acknowledgements looks whether its topic was recreated with fewer partitions."""
+POOLED_METADATA_AGE_MS: Final = 5_000
+"""metadata.max.age.ms of a pooled producer where none is given: it outlives its task, and maybe its topic."""
+
+
 class PartialWriteError(UndeliveredError):
     """Not every row is in the topic: how many of which partition, and why the first of each is not.
 
@@ -42,8 +49,11 @@ class PartialWriteError(UndeliveredError):
         bad = [(tp, part) for tp, part in sorted(result.partitions.items()) if part.failed or part.unknown]
         said = [f"{tp.topic}{f'-{tp.partition}' if tp.partition >= 0 else ''}: {_fate(p)}" for tp, p in bad]
         more = f"; {len(said) - MOST_NAMED} more partitions" if len(said) > MOST_NAMED else ""
-        rows = f"{result.undelivered} of {result.undelivered + result.delivered} rows not delivered"
-        self.args = (f"{rows}: {'; '.join(said[:MOST_NAMED])}{more} [{cause}]",)
+        total = result.undelivered + result.delivered
+        text = f"{result.undelivered} of {total} rows not delivered: {'; '.join(said[:MOST_NAMED])}{more} [{cause}]"
+        if not result.undelivered:
+            text = f"{total} row{'' if total == 1 else 's'} delivered, the next one refused [{cause}]"
+        self.args = (text,)
 
 
 def _fate(part: PartitionResult) -> str:
@@ -75,13 +85,16 @@ class RecordWriter:
         self._pool = pool
 
         def make() -> Producer:
-            config = ProducerConfig.parse(writing_properties(properties))
+            age = {} if pool is None else {"metadata.max.age.ms": POOLED_METADATA_AGE_MS}
+            config = ProducerConfig.parse(writing_properties({**age, **properties}))
             if config.acks == 0:
                 self._pool = None  # an error closes the connection, and would lose the records of the next writer
             return Producer(config, runtime or system_runtime())
 
         self._producer = make() if pool is None else pool.acquire(properties, make)
-        self._delivered_before = self._producer.metrics().records_delivered
+        self._before = self._producer.metrics()
+        self._partition_counts: dict[str, int] = {}
+        """Of the topics that rows were sent to, as the producer knew them."""
         self._is_pooled = False
         self._topic = topic
         self._with_timestamps = with_timestamps
@@ -118,6 +131,7 @@ class RecordWriter:
             raise self._account(error) from error
         except (TypeError, ValueError) as error:
             raise ConfigError(f"to {place.topic}: {error}") from None
+        self._partition_counts.setdefault(place.topic, self._partition_count(place.topic))
 
     def finish(self) -> int:
         """Return once every row is acknowledged: how many that are.
@@ -125,22 +139,52 @@ class RecordWriter:
         Raises: PartialWriteError.
         """
         try:
-            self._producer.flush()
+            while not self._is_flushed():
+                self._refuse_recreated_topic()
         except KafkaError as error:
             raise self._account(error) from error
-        written = self._producer.metrics().records_delivered - self._delivered_before
+        counts = self._producer.metrics()
+        if counts.records_failed + counts.records_unknown > self._before.records_failed + self._before.records_unknown:
+            raise self._account(None)  # a flush that timed out has reported the failures, and the last one has not
+        written = counts.records_delivered - self._before.records_delivered
         if self._pool is not None:
             self._is_pooled = True
             self._pool.release(self._properties, self._producer)
         return written
 
-    def _account(self, error: KafkaError) -> KafkaError:
+    def _is_flushed(self) -> bool:
+        """Wait until every row is acknowledged or has failed, but no longer than until the next look at the sink."""
+        try:
+            self._producer.flush(LOOK_AT_SINK_MS / 1000)
+        except FlushTimeout:
+            return False
+        return True
+
+    def _refuse_recreated_topic(self) -> None:
+        """Raise if a topic has fewer partitions than before: rows for those that are gone would wait for nothing."""
+        for topic, count in self._partition_counts.items():
+            now = self._partition_count(topic)
+            if 0 < now < count:
+                text = f"the topic was deleted and recreated with {now} instead of {count} partitions"
+                raise broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Produce to {topic}", text)
+
+    def _partition_count(self, topic: str) -> int:
+        """Return how many partitions the producer knows of, 0 where it has lost the topic; asks no broker."""
+        try:
+            return len(self._producer.partitions_for(topic, 0))
+        except KafkaTimeoutError:
+            return 0
+
+    def _account(self, error: KafkaError | None) -> KafkaError:
         """End the producer; return the error with the account of what was sent, where anything was.
 
         A producer that failed is in no pool again, so what is undelivered is all of this writer.
+
+        Args: error: None for that of the first row that failed.
         """
         result = self._producer.close(0)
-        result = result._replace(delivered=result.delivered - self._delivered_before)
+        result = result._replace(delivered=result.delivered - self._before.records_delivered)
+        error = error or next(part.error for part in result.partitions.values() if part.error is not None)
         cause = error.cause if isinstance(error, UndeliveredError) else error
         return PartialWriteError(result, cause) if result.undelivered or result.delivered else error
 

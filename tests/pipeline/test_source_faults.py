@@ -1,6 +1,8 @@
 """Brokers that do not answer, and secrets: the query ends by its deadline with one line, and shows nothing secret."""
 
+import socket
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -72,6 +74,23 @@ def test_a_query_over_a_dead_broker(spark: "SparkSession", kafka: KafkaCluster, 
     assert "(--api-timeout) passed while" in line
     assert "Traceback" not in str(caught.value)
     assert "3000 ms" in (reason(planning.value) or "")
+
+
+def test_write_without_response_spends_its_timeout_once(spark: "SparkSession") -> None:
+    """Tasks have four attempts; only the first one connects to the server, which never says anything."""
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as server:
+        server.setblocking(False)
+        writing = spark.range(1).selectExpr("'v' as value").coalesce(1).write.format("kctl").mode("append")
+        options = {"kafka.bootstrap.servers": f"127.0.0.1:{server.getsockname()[1]}", "apiTimeout": f"{LIMIT_S}s"}
+        with pytest.raises(Exception, match="KCTL: MaxBlockTimeout") as caught:
+            writing.options(topic="t", **options).save()
+        connections = 0
+        with suppress(BlockingIOError):
+            while True:
+                server.accept()[0].close()
+                connections += 1
+    assert connections == 1
+    assert "3000 ms" in (reason(caught.value) or "")
 
 
 def test_secrets_are_seen_nowhere(

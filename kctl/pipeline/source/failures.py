@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from kctl.client.errors import KafkaError, KafkaTimeoutError
+from kctl.client.errors import KafkaError, KafkaTimeoutError, UndeliveredError
 
 MARK: Final = "KCTL:"
 _HIDE_TRACEBACK: Final = "SPARK_HIDE_TRACEBACK"
@@ -53,7 +53,8 @@ def one_timeout() -> Iterator[None]:
 
     Spark begins a task again after any error, so a timeout would be waited for spark.task.maxFailures times. An attempt
     that times out leaves its error in the executor's folder, and the next attempt there raises it at once. An attempt
-    that follows anything else, as a lost worker or executor, has the whole timeout.
+    that follows anything else, as a lost worker or executor, has the whole timeout. A write whose rows were not
+    acknowledged in time counts as timed out.
     """
     from pyspark import TaskContext
 
@@ -67,9 +68,10 @@ def one_timeout() -> Iterator[None]:
         raise SourceError(left.read_text())
     try:
         yield
-    except KafkaTimeoutError as error:
-        with suppress(OSError):  # then the next attempt waits for its own timeout
-            left.write_text(str(source_error(error)))
+    except KafkaError as error:
+        if isinstance(error.cause if isinstance(error, UndeliveredError) else error, KafkaTimeoutError):
+            with suppress(OSError):  # then the next attempt waits for its own timeout
+                left.write_text(str(source_error(error)))
         raise
 
 

@@ -13,7 +13,12 @@ from kctl.pipeline import range_reader, record_writer
 from kctl.pipeline.client_pool import MOST_IDLE, ClientPool
 from kctl.pipeline.range_reader import read_range
 from kctl.pipeline.ranges import OffsetRange
-from kctl.pipeline.record_writer import PartialWriteError, write_batches
+from kctl.pipeline.record_writer import (
+    LOOK_AT_SINK_MS,
+    POOLED_METADATA_AGE_MS,
+    PartialWriteError,
+    write_batches,
+)
 from kctl.sandbox import Fault
 from tests.sim.consumer.scene import Scene
 from tests.sim.pipeline.test_ranges import LIMIT_MS, break_all, expected, properties, rows, run, runtime
@@ -141,6 +146,91 @@ def test_rows_of_an_interrupted_task_are_not_sent_by_the_next(scene: Scene, prod
         assert [scene.log(number).end_offset for number in range(3)] == [1, 1, 1]
         assert len(producers) == 2
         pool.close()
+
+    run(scene, body)
+
+
+SINK_LIMIT_MS = 60_000
+
+
+def write_to(scene: Scene, batch: pa.RecordBatch, pool: ClientPool[Producer] | None = None) -> int:
+    """Write a batch with a timeout that is long beside what a writer takes to notice a recreated topic."""
+    given = {**properties(scene), "max.block.ms": SINK_LIMIT_MS}
+    return write_batches(given, [batch], topic="t", pool=pool, runtime=runtime(scene, f"task {scene.hub.now_ms}"))
+
+
+def keyed(count: int) -> pa.RecordBatch:
+    """Rows whose keys fall on each of three partitions."""
+    return pa.record_batch({name: pa.array([b"%d" % n for n in range(count)]) for name in ("key", "value")})
+
+
+def recreate_with_one_partition(scene: Scene) -> None:
+    scene.sandbox.cluster.delete_topic("t")
+    scene.sandbox.cluster.create_topic("t", 1)
+
+
+def test_pooled_producer_notices_a_sink_that_was_recreated_while_it_was_idle(
+    scene: Scene, producers: list[Producer]
+) -> None:
+    pool = ClientPool[Producer]()
+
+    def body() -> None:
+        assert write_to(scene, keyed(12), pool) == 12
+        recreate_with_one_partition(scene)
+        scene.hub.sleep_ms(POOLED_METADATA_AGE_MS + 1000)
+        before_ms = scene.hub.now_ms
+        assert write_to(scene, keyed(12), pool) == 12
+        assert scene.hub.now_ms - before_ms < 100
+        assert (len(producers), scene.log(0).end_offset) == (1, 12)
+        pool.close()
+
+    run(scene, body)
+
+
+def test_write_to_a_sink_that_was_just_recreated_with_fewer_partitions_fails_before_its_timeout(
+    scene: Scene, producers: list[Producer]
+) -> None:
+    pool = ClientPool[Producer]()
+
+    def body() -> None:
+        assert write_to(scene, keyed(12), pool) == 12
+        recreate_with_one_partition(scene)
+        before_ms = scene.hub.now_ms
+        with pytest.raises(PartialWriteError, match=r"deleted and recreated with 1 instead of 3 partitions") as caught:
+            write_to(scene, keyed(12), pool)
+        assert scene.hub.now_ms - before_ms < LOOK_AT_SINK_MS + 1000
+        assert caught.value.delivered == scene.log(0).end_offset == 12 - caught.value.undelivered
+        assert write_to(scene, keyed(12), pool) == 12
+        assert len(producers) == 2
+        pool.close()
+
+    run(scene, body)
+
+
+def test_slow_write_reports_failures_of_before_a_look_at_the_sink(scene: Scene) -> None:
+    """Rows of one partition fail at once, those of another are acknowledged only after the writer has looked."""
+
+    def body() -> None:
+        scene.sandbox.start_fault(2, Fault.FREEZE)
+        scene.hub.call_later_ms(3 * LOOK_AT_SINK_MS, "thaw", lambda: scene.sandbox.stop_fault(2, Fault.FREEZE))
+        scene.log(0).settings = scene.log(0).settings._replace(max_message_bytes=2000)
+        values = [b"x" * 5000, b"fits", b"fits"]
+        batch = pa.record_batch({"value": pa.array(values), "partition": pa.array([0, 1, 2], pa.int32())})
+        with pytest.raises(PartialWriteError, match=r"^1 of 3 rows not delivered: t-0: 1 not written \[.*TOO_LARGE"):
+            write_to(scene, batch)
+
+    run(scene, body)
+
+
+def test_row_that_is_refused_after_others_were_delivered_is_told_from_one_that_failed(scene: Scene) -> None:
+    def batches() -> Iterator[pa.RecordBatch]:
+        yield rows(1)
+        scene.hub.sleep_ms(1000)
+        yield pa.record_batch({"value": pa.array([b"x"]), "partition": pa.array([7], pa.int32())})
+
+    def body() -> None:
+        with pytest.raises(PartialWriteError, match=r"^1 row delivered, the next one refused \[t-7: UNKNOWN_TOPIC_OR"):
+            write_batches(properties(scene), batches(), topic="t", runtime=runtime(scene))
 
     run(scene, body)
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import pyspark
 import pytest
 
-from kctl.client.errors import ApiTimeout, KafkaError
+from kctl.client.errors import ApiTimeout, DeliveryTimeout, KafkaError, UndeliveredError
 from kctl.pipeline.source.failures import SourceError, one_timeout
 
 
@@ -47,6 +47,18 @@ def test_attempt_after_a_timeout_raises_the_first_error_at_once(monkeypatch: pyt
     with pytest.raises(SourceError, match=r"KCTL: ApiTimeout: .*waiting for offset 7 of t-0"):
         run(monkeypatch, Task(1), AssertionError("the attempt was made"))
     run(monkeypatch, Task(1, partition=1))  # another task
+
+
+def test_attempt_after_rows_that_were_not_acknowledged_in_time_raises_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    timeout = DeliveryTimeout("waiting for node 1", timeout_ms=6000, elapsed_ms=6001)
+    with pytest.raises(UndeliveredError):
+        run(monkeypatch, Task(0), UndeliveredError(3, timeout))
+    with pytest.raises(SourceError, match=r"KCTL: UndeliveredError: 3 records not delivered.*waiting for node 1"):
+        run(monkeypatch, Task(1), AssertionError("the attempt was made"))
+    refused = UndeliveredError(1, KafkaError("too large"))
+    with pytest.raises(UndeliveredError):
+        run(monkeypatch, Task(0, partition=1), refused)
+    run(monkeypatch, Task(1, partition=1))
 
 
 def test_attempt_after_a_lost_worker_or_another_error_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
