@@ -7,14 +7,13 @@ them. Shown by tests/cli.
 import importlib
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import click
 import typer
-import typer.core
-from typer.core import TyperGroup
 
+from kctl.cli.click import PARSER_ERRORS, HelpWanted, UsageError
+from kctl.cli.commands import WIDEST_NAMES, Commands, Group
 from kctl.cli.data_out import OutputClosed
 from kctl.cli.environment import Environment, system_environment
 from kctl.cli.exit_codes import ExitCode
@@ -23,44 +22,6 @@ from kctl.cli.interrupts import Interrupted, Interrupts
 from kctl.cli.spellings import rewrite
 from kctl.client.errors import ConfigError
 from kctl.version import VERSION
-
-typer.core.HAS_RICH = False  # its help is plain; with rich typer would import it (30 ms) to escape brackets
-
-
-class Argument(typer.core.TyperArgument):
-    """An argument that keeps its help; from click 8.5 on typer's own loses it to its base class."""
-
-    def __init__(self, *, help: str | None = None, **given: Any) -> None:
-        super().__init__(help=help, **given)
-        self.text = help or ""
-        self.help = None  # where there is one, click lists the argument itself, beside typer
-
-    def process_value(self, ctx: click.Context, value: Any) -> Any:
-        processed = super().process_value(ctx, value)
-        for text in processed if isinstance(processed, list | tuple) else [processed]:
-            if isinstance(text, str) and not text.isascii() and any("\udc80" <= char <= "\udcff" for char in text):
-                raise click.BadParameter(f"{text!r} is not UTF-8.", ctx, self)
-        return processed
-
-    def get_help_record(self, ctx: click.Context) -> Any:
-        self.help = self.text
-        try:
-            return super().get_help_record(ctx)
-        finally:
-            self.help = None
-
-
-setattr(typer.main, "TyperArgument", Argument)  # noqa: B010 - typer has no place to say which class to take
-
-
-class Formatter(click.HelpFormatter):
-    """Help whose names leave room for what is said of them, on narrow terminals too."""
-
-    def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
-        super().write_dl(list(rows), min(col_max, self.width // 2), col_spacing)
-
-
-click.Context.formatter_class = Formatter
 
 WIDEST_HELP, NARROWEST_HELP = 78, 24
 """Columns of a help: lines beyond are not read well, and below that nothing is."""
@@ -96,13 +57,13 @@ Every call ends by the deadline you gave, and says what it was waiting for.
 `kctl COMMAND --help` shows the options of a command."""
 
 
-class RootGroup(TyperGroup):
+class RootGroup(Group):
     """The commands by name; imports one when it is asked for."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - typer's signature
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - as above
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - as above
         entry = COMMANDS.get(cmd_name)
         if entry is None:
             return None
@@ -111,26 +72,23 @@ class RootGroup(TyperGroup):
         command.name = cmd_name
         return command
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            raise click.UsageError(f"No such command '{args[0]}'.", ctx)
+            raise UsageError(f"No such command '{args[0]}'.", ctx)
         return super().resolve_command(ctx, args)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - as above
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - as above
+        names = min(WIDEST_NAMES, formatter.width // 2)
         with formatter.section("Commands"):
-            formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
+            formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()], names)
         with formatter.section("Exit codes"):
-            formatter.write_dl([(str(int(code)), code.text) for code in ExitCode])
+            formatter.write_dl([(str(int(code)), code.text) for code in ExitCode], names)
 
 
-root = typer.Typer(
+root = Commands(
     cls=RootGroup,
     help=HELP,
     no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -138,7 +96,7 @@ root = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        click.echo(f"kctl {VERSION}")
+        typer.echo(f"kctl {VERSION}")
         raise typer.Exit
 
 
@@ -183,10 +141,10 @@ def run(arguments: Sequence[str], environment: Environment) -> int:
             shared = ctx.meta
             code: int = ctx.command.invoke(ctx)
             return code
-    except click.exceptions.NoArgsIsHelpError as e:
+    except HelpWanted as e:
         environment.say(e.format_message())
         return ExitCode.USAGE
-    except click.exceptions.Exit as e:
+    except typer.Exit as e:
         return e.exit_code
     except (OutputClosed, BrokenPipeError):
         return ExitCode.OK
@@ -212,7 +170,7 @@ def _is_verbose(arguments: Sequence[str]) -> bool:
 
 
 def _report(error: Exception, failure: Failure, environment: Environment, *, verbose: bool) -> int:
-    context = error.ctx if isinstance(error, click.UsageError) else None
+    context = error.ctx if isinstance(error, PARSER_ERRORS) else None
     environment.say(f"{environment.program}: {failure.lines()[0]}")
     for line in failure.lines()[1:]:
         environment.say(line)

@@ -6,14 +6,14 @@ commands take. Reading it imports every command. Shown by tests/unit/cli/test_co
 
 from collections.abc import Iterator
 from enum import Enum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import click
 import typer
 
 from kctl.cli.app import COMMANDS, HELP, root
-from kctl.cli.app import Argument as RootArgument
-from kctl.cli.options import DurationType, common_names
+from kctl.cli.commands import Group
+from kctl.cli.options import Words, common_names, duration_ms
+from kctl.cli.pipeline.spark_options import path
 from kctl.cli.settings import KNOWN
 from kctl.client.config import Acks, Choice
 from kctl.grammar.durations import show_duration
@@ -109,8 +109,8 @@ class Command(NamedTuple):
 def read_tree() -> Command:
     """Return `kctl` and all its commands."""
     group = typer.main.get_command(root)
-    assert isinstance(group, click.Group)
-    context = click.Context(group, info_name="kctl", help_option_names=["-h", "--help"])
+    assert isinstance(group, Group)
+    context = typer.Context(group, info_name="kctl", help_option_names=["-h", "--help"])
     commands = []
     for name, entry in COMMANDS.items():
         command = group.get_command(context, name)
@@ -120,15 +120,15 @@ def read_tree() -> Command:
     return Command(("kctl",), text[0], _paragraphs(HELP), (), _options(group, context), tuple(commands))
 
 
-def _read(command: click.Command, path: tuple[str, ...], parent: click.Context, summary: str = "") -> Command:
-    context = click.Context(command, info_name=path[-1], parent=parent)
+def _read(command: Any, path: tuple[str, ...], parent: Any, summary: str = "") -> Command:
+    context = typer.Context(command, info_name=path[-1], parent=parent)
     text = _paragraphs(command.help or "")
-    below = command.commands if isinstance(command, click.Group) else {}
+    below = command.commands if isinstance(command, Group) else {}
     return Command(
         path,
         summary or text[0],
         text,
-        tuple(_argument(each) for each in command.params if isinstance(each, click.Argument)),
+        tuple(_argument(each) for each in command.params if each.param_type_name == "argument"),
         _options(command, context),
         tuple(_read(each, (*path, name), context) for name, each in below.items()),
     )
@@ -138,20 +138,19 @@ def _paragraphs(text: str) -> tuple[str, ...]:
     return tuple(" ".join(part.split()) for part in text.strip().split("\n\n"))
 
 
-def _argument(declared: click.Argument) -> Argument:
+def _argument(declared: Any) -> Argument:
     metavar = declared.metavar or declared.human_readable_name.upper()
-    text = declared.text if isinstance(declared, RootArgument) else ""
-    return Argument(metavar, text, declared.required, declared.nargs == -1)
+    return Argument(metavar, declared.help or "", declared.required, declared.nargs == -1)
 
 
-def _options(command: click.Command, context: click.Context) -> tuple[Option, ...]:
-    declared = [each for each in command.get_params(context) if isinstance(each, click.Option) and not each.hidden]
+def _options(command: Any, context: Any) -> tuple[Option, ...]:
+    declared = [each for each in command.get_params(context) if each.param_type_name == "option" and not each.hidden]
     names = {each.name for each in declared}
     shared = common_names() if "api_timeout" in names else frozenset[str]()
     return tuple(_option(each, is_common=each.name in shared) for each in declared)
 
 
-def _option(declared: click.Option, *, is_common: bool) -> Option:
+def _option(declared: Any, *, is_common: bool) -> Option:
     names = tuple(sorted(declared.opts, key=lambda name: not name.startswith("--")))
     sets = PROPERTY_OF_OPTION.get(names[0], "")
     kind = _type(declared)
@@ -171,31 +170,31 @@ def _option(declared: click.Option, *, is_common: bool) -> Option:
     )
 
 
-def _type(declared: click.Option) -> str:
+def _type(declared: Any) -> str:
     if declared.is_flag:
         return "flag"
-    for kind, name in _TYPES:
-        if isinstance(declared.type, kind):
-            return name
-    return "text"
+    function = getattr(declared.type, "func", None)
+    if function is duration_ms:
+        return "duration"
+    if isinstance(function, Words) or hasattr(declared.type, "choices"):
+        return "choice"
+    if function is path:
+        return "path"
+    kinds = {"integer range": "integer", "integer": "integer", "path": "path"}
+    return kinds.get(declared.type.name, "text")
 
 
-_TYPES: tuple[tuple[type, str], ...] = (
-    (DurationType, "duration"),
-    (click.Choice, "choice"),
-    (click.types.IntParamType, "integer"),
-    (click.Path, "path"),
-)
-
-
-def _metavar(declared: click.Option, kind: str) -> str:
-    if declared.metavar:
-        return declared.metavar
+def _metavar(declared: Any, kind: str) -> str:
+    if declared.metavar and kind != "choice":
+        return str(declared.metavar)
     return {"integer": "N", "choice": "WORD", "path": "PATH", "duration": "DURATION"}.get(kind, "TEXT")
 
 
-def _values(declared: click.Option, sets: str) -> tuple[str, ...]:
-    if isinstance(declared.type, click.Choice):
+def _values(declared: Any, sets: str) -> tuple[str, ...]:
+    function = getattr(declared.type, "func", None)
+    if isinstance(function, Words):
+        return function.words
+    if hasattr(declared.type, "choices"):
         return tuple(str(each.value if isinstance(each, Enum) else each) for each in declared.type.choices)
     kind = KNOWN[sets].kind if sets else None
     if isinstance(kind, Choice):
@@ -203,12 +202,12 @@ def _values(declared: click.Option, sets: str) -> tuple[str, ...]:
     return kind.WORDS if isinstance(kind, Acks) else ()
 
 
-def _default(declared: click.Option, sets: str) -> str:
+def _default(declared: Any, sets: str) -> str:
     value = KNOWN[sets].default if sets else declared.default
     if isinstance(value, Enum):
         value = value.value
     if not isinstance(value, str | int) or isinstance(value, bool):
         return ""
-    if isinstance(declared.type, DurationType):
+    if _type(declared) == "duration":
         return show_duration(int(value))
     return KNOWN[sets].show(value) if sets else str(value)

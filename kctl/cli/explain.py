@@ -7,15 +7,16 @@ from typing import Annotated
 
 import typer
 
+from kctl.cli.commands import Commands
 from kctl.cli.data_out import DataOut
 from kctl.cli.environment import Environment
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.explanations.page import WIDTH
-from kctl.cli.options import Output, OutputType
+from kctl.cli.options import Output, output_option
 
 SHAPES = (Output.TABLE, Output.JSON)
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False)
+app = Commands()
 
 
 @app.command(context_settings={"ignore_unknown_options": True})  # an option of kctl may be what is asked about
@@ -27,7 +28,7 @@ def explain(
     list_: Annotated[bool, typer.Option("--list", help="List everything that can be explained.")] = False,
     output: Annotated[
         Output | None,
-        typer.Option("--output", click_type=OutputType(SHAPES), help="Shape of the data on stdout."),
+        output_option(*SHAPES),
     ] = None,
 ) -> int:
     """Explain an exit code, an error, a limit, a property, or a line that kctl has printed.

@@ -9,10 +9,9 @@ Shown by tests/unit/cli/test_failures.py, which holds every class of `kctl.clien
 import errno
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import click
-
+from kctl.cli.click import PARSER_ERRORS
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.terminal import harmless_text
 from kctl.client import errors
@@ -198,7 +197,7 @@ def exit_code(error: BaseException) -> ExitCode:
     if isinstance(error, errors.TransactionError):
         stopped_by = exit_code(error.cause)
         return ExitCode.UNDELIVERED if stopped_by is ExitCode.UNEXPECTED else stopped_by
-    return ExitCode.USAGE if isinstance(error, click.UsageError) else class_exit_code(type(error))
+    return ExitCode.USAGE if isinstance(error, PARSER_ERRORS) else class_exit_code(type(error))
 
 
 def class_exit_code(kind: type[BaseException]) -> ExitCode:
@@ -225,7 +224,7 @@ def explain(error: BaseException, secrets: Iterable[str] = ()) -> Failure:
         hint = "ulimit -n shows how many files and connections this process may open"
         error = CommandError(ExitCode.USAGE, f"cannot open a file or connection: {error.strerror}", hint)
     code = exit_code(error)
-    if isinstance(error, click.ClickException):
+    if isinstance(error, PARSER_ERRORS):
         message = _sentence(error)
     elif isinstance(error, errors.KafkaTimeoutError):
         message = error.summary
@@ -238,24 +237,24 @@ def explain(error: BaseException, secrets: Iterable[str] = ()) -> Failure:
     return Failure(code, _harmless(message, hidden), _hint(error, code), details)
 
 
-def _sentence(error: click.ClickException) -> str:
+def _sentence(error: Any) -> str:
     """Return what is wrong with a command line; of an unknown command or option, what was meant."""
-    ctx = error.ctx if isinstance(error, click.UsageError) else None
+    ctx = getattr(error, "ctx", None)
     unknown = _NO_SUCH_COMMAND.match(error.message)
     from kctl.cli.suggestions import Unknown, did_you_mean  # wanted only for mistakes
 
-    if ctx is not None and isinstance(ctx.command, click.Group) and unknown is not None:
+    if ctx is not None and unknown is not None and hasattr(ctx.command, "list_commands"):
         names = ctx.command.list_commands(ctx)
         meant = did_you_mean(Unknown.COMMAND, unknown[1], names)
         rest = f"There are: {', '.join(names)}." if meant is None else f"Did you mean '{meant}'?"
         return f"No such command '{unknown[1]}'. {rest}"
-    if ctx is not None and isinstance(error, click.NoSuchOption):
+    if ctx is not None and hasattr(error, "possibilities"):
         known = [name for each in ctx.command.get_params(ctx) for name in (*each.opts, *each.secondary_opts)]
         words = ctx.command_path.split()
         meant = did_you_mean(Unknown.OPTION, error.option_name, known, words[1] if len(words) > 1 else "")
         rest = "" if meant is None else f" Did you mean '{meant}'?"
         return f"No such option '{error.option_name}'.{rest}"
-    return error.format_message()
+    return str(error.format_message())
 
 
 def _harmless(text: str, secrets: Iterable[str]) -> str:

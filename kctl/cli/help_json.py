@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from kctl.cli.commands import Commands
 from kctl.cli.data_out import DataOut
 from kctl.cli.environment import Environment
 from kctl.cli.exit_codes import ExitCode
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False)
+app = Commands()
 
 
 @app.command("help-json")

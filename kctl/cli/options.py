@@ -11,10 +11,9 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Never, get_args
 
-import click
 import typer
-from click.core import ParameterSource
 
+from kctl.cli import click
 from kctl.cli.environment import Environment
 from kctl.cli.failures import SECRETS
 from kctl.cli.profiles.choice import FOR_OTHERS, Chosen, choose_profile
@@ -48,36 +47,56 @@ class Output(Enum):
     BASE64 = "base64"
 
 
-class DurationType(click.ParamType):  # type: ignore[type-arg]  # generic only in the newest click
-    """A duration with its unit, as milliseconds."""
-
-    name = "duration"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        if isinstance(value, int):
-            return value
-        try:
-            return parse_duration_ms(value)
-        except ValueError as e:
-            self.fail(str(e), param, ctx)
+def duration_ms(value: str | int) -> int:
+    """Return a duration with its unit as milliseconds; the `parser` of an option. Raises: click.BadParameter."""
+    if isinstance(value, int):
+        return value
+    try:
+        return parse_duration_ms(value)
+    except ValueError as e:
+        raise click.BadParameter(str(e)) from None
 
 
-class OutputType(click.Choice):  # type: ignore[type-arg]  # as above
+class Words:
+    """One of a few words; the `parser` of an option."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.words = tuple(words)
+        self.metavar = f"[{'|'.join(words)}]"
+        self.__name__ = "word"  # as typer names the type
+
+    def __call__(self, value: str) -> str:
+        """Return the word. Raises: click.BadParameter: it is another one."""
+        if value not in self.words:
+            raise click.BadParameter(f"{value!r} is not one of {', '.join(self.words)}.")
+        return value
+
+
+class Shapes(Words):
     """One of the shapes that a command offers; another one is refused, as every command words it."""
 
     def __init__(self, offered: Sequence[Output]) -> None:
         super().__init__([shape.value for shape in offered])
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ARG002 - click's signature
-        if value not in self.choices:
-            refuse_shape(value, self.choices, ctx)
+    def __call__(self, value: str) -> str:
+        """Return the shape. Raises: click.UsageError: it is not offered."""
+        if value not in self.words:
+            refuse_shape(value, self.words)
         return value
 
 
-def refuse_shape(shape: str, offered: Sequence[str], ctx: click.Context | None = None) -> Never:
+def output_option(*offered: Output) -> Any:
+    """Return the option --output of a command that offers these shapes."""
+    shapes = Shapes(offered)
+    return typer.Option(
+        "--output", parser=shapes, metavar=shapes.metavar, hidden=not offered, help="Shape of the data on stdout."
+    )
+
+
+def refuse_shape(shape: str, offered: Sequence[str]) -> Never:
     """Raise the click.UsageError of a shape that a command does not offer."""
     what = f"offers {', '.join(offered)}" if offered else "prints no data"
-    raise click.UsageError(f"--output {shape}: this command {what}.", ctx)
+    raise click.UsageError(f"--output {shape}: this command {what}.")
 
 
 class Common(NamedTuple):
@@ -172,7 +191,7 @@ class Common(NamedTuple):
 
 
 def _duration(*names: str, text: str) -> Any:
-    return typer.Option(*names, click_type=DurationType(), metavar="DURATION", help=text)
+    return typer.Option(*names, parser=duration_ms, metavar="DURATION", help=text)
 
 
 def common(
@@ -393,10 +412,7 @@ def with_common(
         profile: the command's own parameter that names a profile as -C does.
     """
     shared = _shared_parameters()
-    shape = typer.Option(
-        "--output", click_type=OutputType(outputs), hidden=not outputs, help="Shape of the data on stdout."
-    )
-    shared["output"] = shared["output"].replace(annotation=Annotated[Output | None, shape])
+    shared["output"] = shared["output"].replace(annotation=Annotated[Output | None, output_option(*outputs)])
 
     def decorate(command: Callable[..., int]) -> Callable[..., int]:
         own = list(inspect.signature(command).parameters.values())[1:]
@@ -423,12 +439,17 @@ def with_common(
     return decorate
 
 
-def _refuse_options(ctx: click.Context, subcommand: str) -> None:
+def _refuse_options(ctx: typer.Context, subcommand: str) -> None:
     """Raise click.UsageError where an option was given before the name of a subcommand."""
-    given = [each for each in ctx.params if ctx.get_parameter_source(each) is ParameterSource.COMMANDLINE]
+    given = [each for each in ctx.params if _is_given(ctx, each)]
     if given:
         name = next(each.opts[0] for each in ctx.command.params if each.name == given[0])
         raise click.UsageError(f"{name} belongs after '{subcommand}', which has options of its own.", ctx)
+
+
+def _is_given(ctx: typer.Context, name: str) -> bool:
+    source = ctx.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
 
 
 def with_options(**declarations: Callable[..., Any]) -> Callable[[Callable[..., int]], Callable[..., int]]:

@@ -8,9 +8,10 @@ from pathlib import Path
 from signal import Signals
 from typing import TYPE_CHECKING, Annotated
 
-import click
 import typer
 
+from kctl.cli import click
+from kctl.cli.commands import Commands
 from kctl.cli.data_out import DataOut
 from kctl.cli.environment import Environment
 from kctl.cli.exit_codes import ExitCode
@@ -20,7 +21,7 @@ from kctl.client.config import HIGHEST_PORT
 if TYPE_CHECKING:
     from kctl.sandbox.server import ServedSandbox
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False, no_args_is_help=True)
+app = Commands(no_args_is_help=True)
 
 MOST_NODES = 250
 """What a sandbox takes; said here too because its --help does without the sandbox itself."""

@@ -9,9 +9,10 @@ from contextlib import AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
-import click
 import typer
 
+from kctl.cli import click
+from kctl.cli.commands import Commands
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import explain
 from kctl.cli.formats.rows import Row
@@ -28,7 +29,7 @@ LIST_COLUMNS = ("name", "topic_id", "internal")
 DESCRIBE_COLUMNS = ("name", "partition", "leader", "leader_epoch", "replicas", "in_sync", "offline", "error")
 CREATE_COLUMNS = ("name", "topic_id", "partitions", "replication_factor")
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False, no_args_is_help=True)
+app = Commands(no_args_is_help=True)
 
 Names = Annotated[list[str], typer.Argument(metavar="TOPIC...", show_default=False)]
 NewNames = Annotated[list[str], typer.Argument(metavar="NAME...", show_default=False)]

@@ -2,11 +2,13 @@
 
 import re
 import shlex
+from typing import Any
 
-import click
 import pytest
 import typer
+from typer.core import TyperGroup
 
+from kctl.cli import click
 from kctl.cli.app import root
 from tests.docs.pages import ROOT
 
@@ -22,15 +24,15 @@ def commands() -> list[str]:
 
 def parse(words: list[str]) -> None:
     """Let each level of commands read its options, and run nothing."""
-    command: click.Command = typer.main.get_command(root)
-    context = click.Context(command, info_name="kctl")
-    while isinstance(command, click.Group):
+    command: Any = typer.main.get_command(root)
+    context = typer.Context(command, info_name="kctl")
+    while isinstance(command, TyperGroup):
         if command.invoke_without_command and (not words or words[0].startswith("-")):
             break
         name, *words = words
         found = command.get_command(context, name)
         assert found is not None, f"no command {name}"
-        command, context = found, click.Context(found, info_name=name, parent=context)
+        command, context = found, typer.Context(found, info_name=name, parent=context)
     command.parse_args(context, words)
 
 

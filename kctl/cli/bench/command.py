@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Annotated, NamedTuple
 
-import click
 import typer
 
+from kctl.cli import click
+from kctl.cli.commands import Commands
 from kctl.cli.options import Common, Output, with_common, with_options
 from kctl.cli.settings import Setting
 from kctl.grammar.sizes import parse_rate, parse_size_bytes
@@ -50,7 +51,7 @@ MOST_RECORD_BYTES = 1 << 30
 LEAST_RECORD_BYTES = 24
 """What the mark takes by which `end-to-end` knows its records."""
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False, no_args_is_help=True)
+app = Commands(no_args_is_help=True)
 
 Records = Annotated[
     int, typer.Option("--records", "-n", min=1, max=MOST_RECORDS, metavar="N", help="How many records.")

@@ -6,9 +6,10 @@ in real shells, by tests/cli/test_completion.py.
 
 from typing import Annotated
 
-import click
 import typer
 
+from kctl.cli import click
+from kctl.cli.commands import Commands
 from kctl.cli.completion.shells import Shell, place_of, shell_of
 from kctl.cli.data_out import DataOut
 from kctl.cli.environment import Environment
@@ -18,7 +19,7 @@ from kctl.cli.failures import CommandError
 MARK = "Made by tools/write_manuals.py"
 """What tells a file of ours from one that a user wrote."""
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False, no_args_is_help=True)
+app = Commands(no_args_is_help=True)
 
 
 @app.callback()

@@ -7,9 +7,10 @@ Shown by tests/cli/test_produce_consume.py and tests/cli/test_consume_group.py.
 from collections.abc import Callable, Sequence
 from typing import Annotated, NamedTuple, TypeVar
 
-import click
 import typer
 
+from kctl.cli import click
+from kctl.cli.commands import Commands
 from kctl.cli.formats.record_options import (
     SHAPES,
     CsvSafeOption,
@@ -19,7 +20,7 @@ from kctl.cli.formats.record_options import (
     NullOption,
     PrintOffsetsOption,
 )
-from kctl.cli.options import Common, DurationType, with_common
+from kctl.cli.options import Common, duration_ms, with_common
 from kctl.grammar.offset_grammar import parse_offset
 from kctl.grammar.offsets import OffsetSpec
 from kctl.grammar.sizes import parse_size_bytes
@@ -66,7 +67,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 LEAST_MEMORY_BYTES = 64 * 1024
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False)
+app = Commands()
 
 
 @app.command()
@@ -103,7 +104,7 @@ def consume(
     idle_timeout: Annotated[
         int | None,
         typer.Option(
-            "--idle-timeout", click_type=DurationType(), metavar="DURATION", help="Stop when nothing came for so long."
+            "--idle-timeout", parser=duration_ms, metavar="DURATION", help="Stop when nothing came for so long."
         ),
     ] = None,
     isolation: Annotated[

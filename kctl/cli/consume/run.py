@@ -3,8 +3,7 @@
 Shown by tests/cli/test_consume_ranges.py and its neighbours.
 """
 
-import click
-
+from kctl.cli import click
 from kctl.cli.consume.bounds import BoundsLookup
 from kctl.cli.consume.command import ReadRequest
 from kctl.cli.consume.end import close_consumer, tell_close

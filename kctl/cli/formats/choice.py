@@ -6,8 +6,7 @@ Owns the meaning of the options that record_options.py declares. Shown by tests/
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-import click
-
+from kctl.cli import click
 from kctl.cli.formats.escapes import parse_literal
 from kctl.cli.formats.grep import parse_greps
 from kctl.cli.formats.output import Part, RecordOutput

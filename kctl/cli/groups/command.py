@@ -6,13 +6,14 @@ Owns what the rows show and the exit code of a call in which some groups failed.
 from collections.abc import Sequence
 from typing import Annotated
 
-import click
 import typer
 
+from kctl.cli import click
+from kctl.cli.commands import Commands
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.groups import offsets as groups_offsets
 from kctl.cli.groups.view import SHAPES, Cell, Row, Table, say_dry_run, write_tables
-from kctl.cli.options import Common, DurationType, Output, with_common
+from kctl.cli.options import Common, Output, duration_ms, with_common
 
 WATCH_MS = 2000
 LIST_COLUMNS = ("group", "type", "state", "protocol", "coordinator")
@@ -23,7 +24,7 @@ MEMBER_COLUMNS = (
 )  # fmt: skip
 DELETE_COLUMNS = ("group", "state", "offsets", "result")
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False, no_args_is_help=True)
+app = Commands(no_args_is_help=True)
 
 Names = Annotated[list[str], typer.Argument(metavar="GROUP...", show_default=False)]
 Execute = Annotated[bool, typer.Option("--execute", help="Do it; without, only show what would be done.")]
@@ -95,9 +96,7 @@ def lag(
     watch: Annotated[bool, typer.Option("--watch", help="Show it again and again, until Ctrl-C.")] = False,
     interval: Annotated[
         int,
-        typer.Option(
-            "--interval", click_type=DurationType(), metavar="DURATION", help="From one look to the next (2s)."
-        ),
+        typer.Option("--interval", parser=duration_ms, metavar="DURATION", help="From one look to the next (2s)."),
     ] = WATCH_MS,
     count: Annotated[
         int | None, typer.Option("--count", min=1, metavar="N", help="Stop after N looks; implies --watch.")

@@ -6,8 +6,7 @@ Shown by tests/cli/test_groups.py and test_groups_offsets.py.
 
 from collections.abc import Iterable, Mapping, Sequence
 
-import click
-
+from kctl.cli import click
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError, explain
 from kctl.cli.options import Common

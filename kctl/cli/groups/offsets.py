@@ -7,9 +7,9 @@ Shown by tests/cli/test_groups_offsets.py.
 from pathlib import Path
 from typing import Annotated
 
-import click
 import typer
 
+from kctl.cli import click
 from kctl.cli.groups.view import SHAPES
 from kctl.cli.options import Common, with_common
 

@@ -7,8 +7,7 @@ Shown by tests/unit/cli/groups/test_plan.py and tests/cli/test_groups_offsets.py
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-import click
-
+from kctl.cli import click
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.client.admin import EARLIEST, LATEST, Admin

@@ -1,27 +1,25 @@
 """`kctl pipeline`: the commands, a module each, which hold options alone. Shown by tests/cli/test_pipeline.py."""
 
-import click
-import typer
-from typer.core import TyperGroup
+from typing import Any
 
+from kctl.cli import click
+from kctl.cli.commands import Commands, Group
 from kctl.cli.pipeline.export import export
 from kctl.cli.pipeline.file_import import import_
 from kctl.cli.pipeline.mirror import mirror
 from kctl.cli.pipeline.verify import verify
 
 
-class PipelineGroup(TyperGroup):
+class PipelineGroup(Group):
     """The commands; one that moved is named with its new name."""
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args[:1] == ["report"]:
             raise click.UsageError("No such command 'report': it is now kctl probe report FILE...", ctx)
         return super().resolve_command(ctx, args)
 
 
-app = typer.Typer(cls=PipelineGroup, rich_markup_mode=None, add_completion=False, no_args_is_help=True)
+app = Commands(cls=PipelineGroup, no_args_is_help=True)
 
 
 @app.callback()

@@ -7,18 +7,18 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import click
 import typer
 
+from kctl.cli import click
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.rows import Row
 from kctl.cli.formats.rows_out import write_rows
 from kctl.cli.options import Common, Output, with_common, with_options
 from kctl.cli.pipeline.spark_options import (
     ContinuingOptions,
-    PathType,
     SparkOptions,
     continuing_options,
+    path,
     plan_of,
     result_of,
     spark_options,
@@ -47,7 +47,7 @@ def export(
         Path,
         typer.Option(
             "--to",
-            click_type=PathType(),
+            parser=path,
             metavar="FOLDER",
             help="Where to; on a cluster all workers see it under this path.",
         ),

@@ -12,7 +12,7 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.rows import Row
 from kctl.cli.formats.rows_out import write_rows
 from kctl.cli.options import Common, Output, with_common, with_options
-from kctl.cli.pipeline.spark_options import PathType, SparkOptions, plan_of, result_of, spark_options
+from kctl.cli.pipeline.spark_options import SparkOptions, path, plan_of, result_of, spark_options
 from kctl.cli.pipeline.target_options import ToTopicOption
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def import_(
     common: Common,
     spark: SparkOptions,
     folder: Annotated[
-        Path, typer.Argument(click_type=PathType(), metavar="FOLDER", help="What kctl pipeline export has written.")
+        Path, typer.Argument(parser=path, metavar="FOLDER", help="What kctl pipeline export has written.")
     ],
     topics: Annotated[
         list[str] | None,
@@ -48,7 +48,7 @@ def import_(
         Path | None,
         typer.Option(
             "--progress",
-            click_type=PathType(),
+            parser=path,
             metavar="FOLDER",
             help="Where what is done is kept; else in the export.",
         ),

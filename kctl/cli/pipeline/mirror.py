@@ -6,9 +6,9 @@ Shown by tests/pipeline/test_mirror_command.py.
 import re
 from typing import TYPE_CHECKING, Annotated
 
-import click
 import typer
 
+from kctl.cli import click
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.rows import Row
 from kctl.cli.formats.rows_out import write_rows

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol, Self, TypeVar
 
-import click
 import typer
 
-from kctl.cli.options import Common, DurationType
+from kctl.cli import click
+from kctl.cli.options import Common, duration_ms
 from kctl.cli.settings import Setting, Settings
 
 if TYPE_CHECKING:
@@ -38,9 +38,7 @@ def continuing_options(
     continuous: Annotated[bool, typer.Option("--continuous", help="Go on with what comes, until Ctrl-C.")] = False,
     interval: Annotated[
         int | None,
-        typer.Option(
-            "--interval", click_type=DurationType(), metavar="DURATION", help="From one look to the next (10s)."
-        ),
+        typer.Option("--interval", parser=duration_ms, metavar="DURATION", help="From one look to the next (10s)."),
     ] = None,
     allow_loss: Annotated[
         bool, typer.Option("--allow-loss", help="Go on where records were deleted before they were read.")
@@ -52,16 +50,14 @@ def continuing_options(
     return ContinuingOptions(continuous, interval, allow_loss)
 
 
-class PathType(click.Path):
-    """A path; an empty text, as of a variable that is not set, is refused: it would be the folder that one is in."""
+def path(text: str | Path) -> Path:
+    """Return a path; the `parser` of an option.
 
-    def __init__(self) -> None:
-        super().__init__(path_type=Path)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if value == "":
-            self.fail("an empty path", param, ctx)
-        return super().convert(value, param, ctx)
+    Raises: click.BadParameter: an empty text, as of a variable that is not set: it would be the current folder.
+    """
+    if text == "":
+        raise click.BadParameter("an empty path")
+    return Path(text)
 
 
 T = TypeVar("T")

@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import click
 import typer
 
+from kctl.cli import click
 from kctl.cli.data_out import DataOut
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.rows import Row
 from kctl.cli.formats.rows_out import write_rows
 from kctl.cli.options import Common, Output, with_common, with_options
-from kctl.cli.pipeline.spark_options import PathType, SparkOptions, plan_of, result_of, spark_options
+from kctl.cli.pipeline.spark_options import SparkOptions, path, plan_of, result_of, spark_options
 from kctl.cli.pipeline.target_options import TargetOptions, target_options
 
 if TYPE_CHECKING:
@@ -38,9 +38,7 @@ def verify(
     topic: Annotated[str, typer.Argument(metavar="TOPIC", help="The source.")],
     export: Annotated[
         Path | None,
-        typer.Option(
-            "--to-export", click_type=PathType(), metavar="FOLDER", help="Compare with an export; offsets count, too."
-        ),
+        typer.Option("--to-export", parser=path, metavar="FOLDER", help="Compare with an export; offsets count, too."),
     ] = None,
     ignore_timestamps: Annotated[
         bool, typer.Option("--ignore-timestamps", help="Records that differ in their timestamps only are the same.")

@@ -7,8 +7,7 @@ Shown by tests/cli/test_probe.py and tests/cli/test_probe_terminal.py.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import typer
-
+from kctl.cli.commands import Commands
 from kctl.cli.options import Common, Output, with_common
 from kctl.cli.probe import options
 from kctl.cli.probe.report.command import report
@@ -41,9 +40,7 @@ class ProbeRequest(NamedTuple):
     template: str | None
 
 
-app = typer.Typer(
-    rich_markup_mode=None, add_completion=False, invoke_without_command=True, subcommand_metavar="[COMMAND]"
-)
+app = Commands(invoke_without_command=True, subcommand_metavar="[COMMAND]")
 
 INTERVAL_MS = 1000
 

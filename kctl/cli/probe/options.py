@@ -5,13 +5,13 @@ from typing import Annotated, Any
 
 import typer
 
-from kctl.cli.options import DurationType
+from kctl.cli.options import duration_ms
 
 CERT_WARN_MS = 21 * 24 * 3_600_000
 
 
 def _duration(name: str, text: str) -> Any:
-    return typer.Option(name, click_type=DurationType(), metavar="DURATION", help=text, show_default=False)
+    return typer.Option(name, parser=duration_ms, metavar="DURATION", help=text, show_default=False)
 
 
 Strict = Annotated[

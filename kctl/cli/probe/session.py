@@ -6,8 +6,7 @@ tests/cli/test_probe_terminal.py.
 
 from collections.abc import Sequence
 
-import click
-
+from kctl.cli import click
 from kctl.cli.data_out import DataOut
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.terminal import harmless_text

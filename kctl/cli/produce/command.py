@@ -7,12 +7,13 @@ Shown by tests/unit/cli/produce/test_produce.py, tests/cli/test_produce_consume.
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
 
-import click
 import typer
 
+from kctl.cli import click
+from kctl.cli.commands import Commands
 from kctl.cli.formats.escapes import parse_delimiter, parse_literal
 from kctl.cli.input.form import LINE_FEED, Form, InputForm
-from kctl.cli.options import Common, DurationType, with_common
+from kctl.cli.options import Common, duration_ms, with_common
 from kctl.cli.settings import Setting
 from kctl.grammar.sizes import parse_rate
 
@@ -54,7 +55,7 @@ class ProduceRequest(NamedTuple):
 T = TypeVar("T")
 MOST_PARTITION = 2**31 - 1
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False)
+app = Commands()
 
 
 @app.command()
@@ -171,7 +172,7 @@ def produce(
         int | None,
         typer.Option(
             "--delivery-timeout",
-            click_type=DurationType(),
+            parser=duration_ms,
             metavar="DURATION",
             help="Limit of one record from reading it to its ack (120s).",
         ),

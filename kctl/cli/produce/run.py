@@ -8,8 +8,7 @@ Shown by tests/cli/test_produce_consume.py and its neighbours test_produce_*.py.
 from collections import deque
 from collections.abc import Callable
 
-import click
-
+from kctl.cli import click
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError, exit_code, explain
 from kctl.cli.input.form import STDIN, InputRecord

@@ -6,20 +6,19 @@ Shown by tests/unit/cli/profile/test_profile.py and tests/cli/test_profile.py.
 from pathlib import Path
 from typing import Annotated
 
-import click
 import typer
 
-from kctl.cli.options import Common, Output, OutputType, with_common
+from kctl.cli import click
+from kctl.cli.commands import Commands
+from kctl.cli.options import Common, Output, Words, output_option, with_common
 
 SHAPES = (Output.TABLE, Output.JSON, Output.JSONL)
-FORMATS = ("java", "librdkafka", "rpk")
+FORMAT = Words(("java", "librdkafka", "rpk"))
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False, no_args_is_help=True)
+app = Commands(no_args_is_help=True)
 
 Name = Annotated[str, typer.Argument(metavar="NAME", show_default=False)]
-Shape = Annotated[
-    Output | None, typer.Option("--output", click_type=OutputType(SHAPES), help="Shape of the data on stdout.")
-]
+Shape = Annotated[Output | None, output_option(*SHAPES)]
 Project = Annotated[bool, typer.Option("--project", help="In the project's .kctl.toml, not in your own file.")]
 Use = Annotated[bool, typer.Option("--use", help="Make it the current profile.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace a profile of that name.")]
@@ -164,7 +163,9 @@ def import_(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A file of another tool's; - is stdin.")],
     form: Annotated[
         str | None,
-        typer.Option("--from", click_type=click.Choice(FORMATS), help="Whose file it is; else what it looks like."),
+        typer.Option(
+            "--from", parser=FORMAT, metavar=FORMAT.metavar, help="Whose file it is; else what it looks like."
+        ),
     ] = None,
     rpk_profile: Annotated[
         str | None, typer.Option("--rpk-profile", metavar="NAME", help="Which of rpk's profiles; else its current.")
@@ -185,7 +186,7 @@ def import_(
 def export(
     ctx: typer.Context,
     name: Name,
-    form: Annotated[str, typer.Option("--as", click_type=click.Choice(FORMATS), help="For whom.")] = "java",
+    form: Annotated[str, typer.Option("--as", parser=FORMAT, metavar=FORMAT.metavar, help="For whom.")] = "java",
     with_secrets: Annotated[
         bool, typer.Option("--with-secrets", help="Write passwords and keys, too; without, they are left out.")
     ] = False,

@@ -2,9 +2,9 @@
 
 import inspect
 
-import click
 import pytest
 
+from kctl.cli import click
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import (
     BROKER_CODES,

@@ -3,10 +3,10 @@
 import io
 from typing import Annotated, Any
 
-import click
 import pytest
 import typer
 
+from kctl.cli import click
 from kctl.cli.environment import Environment
 from kctl.cli.options import DEFAULT_CLOSE_MS, Common, Output, with_common, with_options
 from kctl.cli.settings import Setting

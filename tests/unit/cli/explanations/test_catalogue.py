@@ -6,7 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import click
 import pytest
 import typer
 
@@ -82,7 +81,7 @@ def test_each_flag_exists() -> None:
     for name in ("consume", "produce"):
         app: typer.Typer = importlib.import_module(COMMANDS[name].module).app
         for parameter in typer.main.get_command(app).params:
-            declared |= set(parameter.opts) if isinstance(parameter, click.Option) else set()
+            declared |= set(parameter.opts) if parameter.param_type_name == "option" else set()
     assert {limit.flag for limit in LIMITS if limit.flag} <= declared
 
 

@@ -2,8 +2,8 @@
 
 import io
 
-import click
 import pytest
+import typer
 
 from kctl.cli.environment import Environment
 from kctl.cli.formats.choice import choose_record_output
@@ -105,6 +105,6 @@ def test_greps() -> None:
     ],
 )
 def test_refuses(options: dict[str, object], problem: str) -> None:
-    with pytest.raises(click.UsageError) as e:
+    with pytest.raises(typer.BadParameter) as e:
         run(**options)  # type: ignore[arg-type]  # whatever the case says
     assert problem in e.value.message

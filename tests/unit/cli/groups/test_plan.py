@@ -1,8 +1,8 @@
 """New offsets are within the log, and what is out of the ordinary is said."""
 
-import click
 import pytest
 
+from kctl.cli import click
 from kctl.cli.failures import CommandError
 from kctl.cli.groups.plan import Change, Place, ago_ms, aim_of, instant_ms, plan
 from kctl.client.cluster import TopicPartition

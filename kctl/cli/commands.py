@@ -1,0 +1,77 @@
+"""Commands: the typer application of a module, and what each of its commands does beyond typer's own.
+
+Arguments that are not UTF-8 are refused, and help leaves room for the descriptions on narrow terminals too.
+Shown by tests/cli/test_usage.py.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.models import CommandFunctionType
+
+from kctl.cli.click import BadParameter, HelpWanted
+
+WIDEST_NAMES = 30
+"""Columns for the names of options; longer ones have a line of their own."""
+
+
+class Command(TyperCommand):
+    """A command of kctl."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the options and arguments. Raises: BadParameter: an argument is not UTF-8."""
+        rest = super().parse_args(ctx, args)
+        for parameter in self.params:
+            if parameter.param_type_name == "argument":
+                for text in _texts(ctx.params.get(parameter.name)):
+                    if any("\udc80" <= char <= "\udcff" for char in text):
+                        raise BadParameter(f"{text!r} is not UTF-8.", ctx, parameter)
+        return rest
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the sections of arguments and options."""
+        write_sections(self, ctx, formatter)
+
+
+class Group(TyperGroup):
+    """A group of commands; without one it shows its help, as an error."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the options up to the name of a command. Raises: HelpWanted: there is no name."""
+        if not args and self.no_args_is_help and not ctx.resilient_parsing:
+            raise HelpWanted(ctx.get_help())
+        return super().parse_args(ctx, args)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the sections of options and commands."""
+        write_sections(self, ctx, formatter)
+        self.format_commands(ctx, formatter)
+
+
+class Commands(typer.Typer):
+    """The application of a module: its commands are those above, and their help is plain text."""
+
+    def __init__(self, *, cls: type[Group] = Group, **given: Any) -> None:
+        super().__init__(cls=cls, rich_markup_mode=None, add_completion=False, **given)
+
+    def command(self, name: str | None = None, **given: Any) -> Callable[[CommandFunctionType], CommandFunctionType]:
+        """Return what makes a function the command of that name."""
+        return super().command(name, cls=Command, **given)
+
+
+def _texts(value: object) -> Iterator[str]:
+    for each in value if isinstance(value, list | tuple) else [value]:
+        if isinstance(each, str) and not each.isascii():
+            yield each
+
+
+def write_sections(command: Any, ctx: Any, formatter: Any) -> None:
+    """Write the arguments and the options of a command, each with what it means."""
+    for heading, kind in (("Arguments", "argument"), ("Options", "option")):
+        records = [each.get_help_record(ctx) for each in command.get_params(ctx) if each.param_type_name == kind]
+        rows = [record for record in records if record is not None]
+        if rows:
+            with formatter.section(heading):
+                formatter.write_dl(rows, min(WIDEST_NAMES, formatter.width // 2))
