@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import typer
 
 from kctl.cli.click import PARSER_ERRORS, HelpWanted, UsageError
-from kctl.cli.commands import WIDEST_NAMES, Commands, Group
+from kctl.cli.commands import Commands, Group
 from kctl.cli.data_out import OutputClosed
 from kctl.cli.environment import Environment, system_environment
 from kctl.cli.exit_codes import ExitCode
@@ -78,7 +78,9 @@ class RootGroup(Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - as above
-        names = min(WIDEST_NAMES, formatter.width // 2)
+        from kctl.cli.help_sections import column_of_names  # wanted for help alone
+
+        names = column_of_names(formatter)
         with formatter.section("Commands"):
             formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()], names)
         with formatter.section("Exit codes"):

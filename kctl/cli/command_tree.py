@@ -12,6 +12,7 @@ import typer
 
 from kctl.cli.app import COMMANDS, HELP, root
 from kctl.cli.commands import Group
+from kctl.cli.help_sections import argument_help, argument_name
 from kctl.cli.options import Words, common_names, duration_ms
 from kctl.cli.pipeline.spark_options import path
 from kctl.cli.settings import KNOWN
@@ -128,7 +129,7 @@ def _read(command: Any, path: tuple[str, ...], parent: Any, summary: str = "") -
         path,
         summary or text[0],
         text,
-        tuple(_argument(each) for each in command.params if each.param_type_name == "argument"),
+        tuple(_argument(command, each) for each in command.params if each.param_type_name == "argument"),
         _options(command, context),
         tuple(_read(each, (*path, name), context) for name, each in below.items()),
     )
@@ -138,9 +139,8 @@ def _paragraphs(text: str) -> tuple[str, ...]:
     return tuple(" ".join(part.split()) for part in text.strip().split("\n\n"))
 
 
-def _argument(declared: Any) -> Argument:
-    metavar = declared.metavar or declared.human_readable_name.upper()
-    return Argument(metavar, declared.help or "", declared.required, declared.nargs == -1)
+def _argument(command: Any, declared: Any) -> Argument:
+    return Argument(argument_name(declared), argument_help(command, declared), declared.required, declared.nargs == -1)
 
 
 def _options(command: Any, context: Any) -> tuple[Option, ...]:

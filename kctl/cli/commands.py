@@ -1,7 +1,7 @@
 """Commands: the typer application of a module, and what each of its commands does beyond typer's own.
 
-Arguments that are not UTF-8 are refused, and help leaves room for the descriptions on narrow terminals too.
-Shown by tests/cli/test_usage.py.
+Arguments that are not UTF-8 are refused; help is written in sections, with examples.
+Shown by tests/cli/test_usage.py and tests/cli/test_help.py.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,9 +12,6 @@ from typer.core import TyperCommand, TyperGroup
 from typer.models import CommandFunctionType
 
 from kctl.cli.click import BadParameter, HelpWanted
-
-WIDEST_NAMES = 30
-"""Columns for the names of options; longer ones have a line of their own."""
 
 
 class Command(TyperCommand):
@@ -30,9 +27,18 @@ class Command(TyperCommand):
                         raise BadParameter(f"{text!r} is not UTF-8.", ctx, parameter)
         return rest
 
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return what follows the name of the command in its usage."""
+        from kctl.cli.help_sections import usage_of_arguments  # wanted for help alone
+
+        return [self.options_metavar or "", *usage_of_arguments(self, ctx)]
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the sections of arguments and options."""
+        """Write the sections of arguments and options, and the examples."""
+        from kctl.cli.help_sections import write_examples, write_sections
+
         write_sections(self, ctx, formatter)
+        write_examples(ctx.command_path, formatter)
 
 
 class Group(TyperGroup):
@@ -45,9 +51,18 @@ class Group(TyperGroup):
         return super().parse_args(ctx, args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the sections of options and commands."""
+        """Write the sections of options, the commands and the examples."""
+        from kctl.cli.help_sections import write_examples, write_sections
+
         write_sections(self, ctx, formatter)
         self.format_commands(ctx, formatter)
+        write_examples(ctx.command_path, formatter)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - typer's signature
+        """Write the commands with what each does."""
+        from kctl.cli.help_sections import write_commands
+
+        write_commands(iter(self.commands.items()), formatter)
 
 
 class Commands(typer.Typer):
@@ -65,13 +80,3 @@ def _texts(value: object) -> Iterator[str]:
     for each in value if isinstance(value, list | tuple) else [value]:
         if isinstance(each, str) and not each.isascii():
             yield each
-
-
-def write_sections(command: Any, ctx: Any, formatter: Any) -> None:
-    """Write the arguments and the options of a command, each with what it means."""
-    for heading, kind in (("Arguments", "argument"), ("Options", "option")):
-        records = [each.get_help_record(ctx) for each in command.get_params(ctx) if each.param_type_name == kind]
-        rows = [record for record in records if record is not None]
-        if rows:
-            with formatter.section(heading):
-                formatter.write_dl(rows, min(WIDEST_NAMES, formatter.width // 2))

@@ -7,11 +7,11 @@ order, and what is true of every command. Shown by tests/unit/tools/test_manual.
 from pathlib import Path
 
 from kctl.cli.command_tree import Argument, Command, Option, read_tree
+from kctl.cli.examples import EXAMPLES
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.explanations.exit_codes import CODE_PAGES
 from kctl.cli.explanations.faults import FAULTS
 from kctl.cli.explanations.limits import LIMITS
-from tools.manual.examples import EXAMPLES
 from tools.manual.markdown import write_markdown
 from tools.manual.roff import Page, bold, italic
 
@@ -80,11 +80,12 @@ def _command(command: Command, tree: Command) -> Page:
     page.section("Options")
     _options(page, [option for option in command.options if not option.is_common])
     _common(page, leaves)
-    if command.name in EXAMPLES:
+    examples = [example for each in command.walk() for example in EXAMPLES.get(each.name, ())]
+    if examples:
         page.section("Examples")
-        for text, line in EXAMPLES[command.name]:
-            page.paragraph(text)
-            page.example([line])
+        for example in examples:
+            page.paragraph(f"{example.text}:")
+            page.example([example.line])
     _exit_status(page)
     others = [f"{'-'.join(each.path)}(1)" for each in tree.commands if each is not command]
     _see_also(page, ["kctl(1)", *others, *_GENERAL])

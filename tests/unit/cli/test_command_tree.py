@@ -16,9 +16,8 @@ OPTION_LINE = re.compile(r"^  (-[^\s,]+(?:(?:, | / )-[^\s,]+)*)", re.MULTILINE)
 def test_options_and_arguments_are_those_of_the_help(command: Command, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_in_process(*command.path[1:], "--help").code == 0
     text = capsys.readouterr().out
-    shown = {
-        name for line in OPTION_LINE.findall(text.partition("\nOptions:\n")[2]) for name in re.split(", | / ", line)
-    }
+    below_arguments = text.partition("\nOptions:\n")[2]
+    shown = {name for line in OPTION_LINE.findall(below_arguments) for name in re.split(", | / ", line)}
     assert shown == {name for option in command.options for name in (*option.names, *option.off)}
     for argument in command.arguments:
         assert re.search(rf"^  \[?{re.escape(argument.metavar)}", text, re.MULTILINE)

@@ -10,7 +10,6 @@ from kctl.cli.app import COMMANDS
 from kctl.cli.command_tree import read_tree
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.explanations.limits import LIMITS
-from tools.manual.examples import EXAMPLES
 from tools.manual.markdown import write_markdown
 from tools.manual.pages import all_pages
 from tools.manual.roff import Page, bold, plain, prose
@@ -36,10 +35,6 @@ def test_every_option_is_in_the_page_of_its_command() -> None:
 def test_every_code_and_limit_is_in_its_page() -> None:
     assert all(f".SS {plain(f'{int(code)}: {code.text}')}" in PAGES["kctl-exit-codes.7"] for code in ExitCode)
     assert all(bold(limit.name) in PAGES["kctl-timeouts.7"] for limit in LIMITS)
-
-
-def test_examples_are_of_commands_that_are() -> None:
-    assert {name.removeprefix("kctl ") for name in EXAMPLES} <= set(COMMANDS)
 
 
 def test_pages_have_no_date_and_no_path_of_this_machine() -> None:

@@ -1,0 +1,133 @@
+"""EXAMPLES: what help and manual pages show of each command.
+
+Each is run by tests/docs/test_examples.py on a cluster with the topics `orders` and `copies` and the group `billing`.
+"""
+
+from enum import Enum
+from typing import NamedTuple
+
+
+class Ending(Enum):
+    """How an example comes to its end."""
+
+    BY_ITSELF = "by itself"
+    BY_CTRL_C = "by Ctrl-C"
+    NEEDS_SPARK = "needs Spark, or another cluster: its command line alone is checked"
+
+
+class Example(NamedTuple):
+    """A command line that can be copied, and what it does."""
+
+    text: str
+    line: str
+    ending: Ending = Ending.BY_ITSELF
+
+
+_CTRL_C, _SPARK = Ending.BY_CTRL_C, Ending.NEEDS_SPARK
+
+EXAMPLES: dict[str, tuple[Example, ...]] = {
+    "kctl": (
+        Example("Check every broker", "kctl probe -b 127.0.0.1:9092", _SPARK),
+        Example("Print the newest 10 records of a topic", "kctl consume orders --tail 10"),
+    ),
+    "kctl consume": (
+        Example("The newest 10 records in total", "kctl consume orders --tail 10"),
+        Example("The last hour, as JSON lines", "kctl consume orders -o @-1h:end --output jsonl"),
+        Example("Offsets 0 to 4 of partition 0, with keys", "kctl consume orders -o 0=0:5 -p 0 -f '%o %k %v\\n'"),
+        Example("New records until Ctrl-C", "kctl consume orders", _CTRL_C),
+    ),
+    "kctl produce": (
+        Example("One record per line, key before the colon", "printf 'ann:2 apples\\n' | kctl produce orders -K :"),
+        Example("A lossless copy", "kctl consume orders -e --output jsonl | kctl produce copies -i jsonl"),
+    ),
+    "kctl probe": (
+        Example("Check every address of every broker", "kctl probe --connect-timeout 2s --strict"),
+        Example("One line for a health check", "kctl probe -q"),
+        Example("Save a probe as JSON", "kctl probe --output json > before.json"),
+    ),
+    "kctl probe report": (Example("Latencies and certificates of a saved probe", "kctl probe report probe.jsonl"),),
+    "kctl topics list": (
+        Example("All topics", "kctl topics list"),
+        Example("Their names, for a script", "kctl topics list --output jsonl"),
+    ),
+    "kctl topics describe": (Example("Leader, replicas and ISR", "kctl topics describe orders"),),
+    "kctl topics create": (
+        Example("Let the broker check, create nothing", "kctl topics create invoices --partitions 6 --dry-run"),
+        Example("Records expire after a day", "kctl topics create events --config retention.ms=86400000"),
+    ),
+    "kctl topics delete": (
+        Example("Show what would be deleted", "kctl topics delete copies"),
+        Example("Delete without a question", "kctl topics delete copies --yes"),
+    ),
+    "kctl groups list": (
+        Example("All groups", "kctl groups list"),
+        Example("Groups without members", "kctl groups list --state Empty"),
+    ),
+    "kctl groups describe": (Example("State, members and lag", "kctl groups describe billing"),),
+    "kctl groups lag": (
+        Example("Exit with 3 above 1000 records", "kctl groups lag billing --threshold 1000"),
+        Example("Refresh every 5 seconds", "kctl groups lag billing --watch --interval 5s", _CTRL_C),
+    ),
+    "kctl groups members": (Example("Members and their partitions", "kctl groups members billing"),),
+    "kctl groups delete": (
+        Example("Show what would be deleted", "kctl groups delete billing"),
+        Example("Delete the group and its offsets", "kctl groups delete billing --execute"),
+    ),
+    "kctl groups reset-offsets": (
+        Example("Show the change", "kctl groups reset-offsets billing --topic orders --to-earliest"),
+        Example("Skip one record", "kctl groups reset-offsets billing --topic orders:0 --shift-by 1 --execute"),
+    ),
+    "kctl groups delete-offsets": (
+        Example("Delete offsets of one topic", "kctl groups delete-offsets billing --topic orders --execute"),
+    ),
+    "kctl profile list": (Example("All profiles", "kctl profile list"),),
+    "kctl profile show": (
+        Example("Settings of a profile, and where each comes from", "kctl profile show dev --origin"),
+    ),
+    "kctl profile use": (Example("Make it the current profile", "kctl profile use dev"),),
+    "kctl profile create": (
+        Example("A cluster without TLS", "kctl profile create local -b 127.0.0.1:9092"),
+        Example(
+            "SASL, with the password in a variable",
+            "kctl profile create sasl --sasl-mechanism PLAIN --user ann --password-from env:PW",
+        ),
+    ),
+    "kctl profile edit": (Example("Change one property", "kctl profile edit dev -X client.id=reports"),),
+    "kctl profile delete": (Example("Delete a profile", "kctl profile delete dev"),),
+    "kctl profile import": (
+        Example("From a Java client's file", "kctl profile import staging client.properties --from java"),
+    ),
+    "kctl profile export": (Example("For kcat", "kctl profile export dev --as librdkafka"),),
+    "kctl profile check": (Example("Look for mistakes", "kctl profile check dev"),),
+    "kctl profile trust": (Example("Allow the project's .kctl.toml", "kctl profile trust"),),
+    "kctl bench produce": (Example("1000 records to a topic", "kctl bench produce -n 1000 --topic orders"),),
+    "kctl bench consume": (Example("Read 10 records", "kctl bench consume -n 10 --topic orders"),),
+    "kctl bench end-to-end": (Example("Latency at 100 records/s", "kctl bench end-to-end -n 100 --rate 100/s"),),
+    "kctl pipeline export": (
+        Example("Show the plan", "kctl pipeline export orders --to out --dry-run"),
+        Example("Write Parquet files", "kctl pipeline export orders --to out", _SPARK),
+    ),
+    "kctl pipeline import": (Example("Show the plan", "kctl pipeline import out --to-topic copies --dry-run", _SPARK),),
+    "kctl pipeline mirror": (
+        Example("Show the plan", "kctl pipeline mirror orders --to-topic copies --name nightly --dry-run"),
+        Example("Copy to another cluster", "kctl pipeline mirror orders --to-bootstrap other:9092 --name dr", _SPARK),
+    ),
+    "kctl pipeline verify": (Example("Compare two topics", "kctl pipeline verify orders --to-topic copies", _SPARK),),
+    "kctl completion bash": (Example("For this shell", "source <(kctl completion bash)"),),
+    "kctl completion zsh": (Example("To a folder in $fpath", "kctl completion zsh > _kctl"),),
+    "kctl completion fish": (Example("To a file", "kctl completion fish > kctl.fish"),),
+    "kctl completion powershell": (Example("To a file", "kctl completion powershell > kctl.ps1"),),
+    "kctl completion install": (Example("For fish", "kctl completion install fish"),),
+    "kctl help-json": (Example("The names of all commands", 'kctl help-json | grep \'"name": "kctl\''),),
+    "kctl explain": (
+        Example("An exit code", "kctl explain 12"),
+        Example("An error of a broker", "kctl explain NOT_ENOUGH_REPLICAS"),
+        Example("A property", "kctl explain linger.ms"),
+    ),
+    "kctl sandbox up": (
+        Example("3 brokers and a topic with 6 partitions", "kctl sandbox up --nodes 3 --topic orders:6", _CTRL_C),
+    ),
+    "kctl sandbox tell": (
+        Example("Freeze broker 1", "kctl sandbox tell --control /tmp/kctl.sock start 1 freeze", _SPARK),
+    ),
+}

@@ -1,0 +1,119 @@
+"""Help of a command: its arguments and options in sections, and its examples.
+
+Owns which option stands in which section. Shown by tests/cli/test_help.py and tests/unit/cli/test_command_tree.py.
+"""
+
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+from typer.models import ArgumentInfo
+
+from kctl.cli.examples import EXAMPLES
+
+WIDEST_NAMES = 30
+"""Columns for the names of options; longer ones have a line of their own."""
+_OWN = "Options"
+SECTIONS = {
+    _OWN: (),
+    "Connection": ("--bootstrap", "--security-protocol", "-X", "--command-config", "--profile"),
+    "Timeouts": (
+        "--api-timeout", "--connect-timeout", "--request-timeout", "--delivery-timeout", "--close-timeout",
+        "--fail-fast",
+    ),
+    "Output": ("--output", "--quiet", "--verbose", "--trace", "--trace-file"),
+}  # fmt: skip
+"""The sections of a help in their order, with the options that stand there; all others are the command's own."""
+_METAVARS = {"integer": "N", "integer range": "N", "path": "PATH"}
+
+
+def section_of(names: tuple[str, ...] | list[str]) -> str:
+    """Return the section in which an option with these names stands."""
+    return next((title for title, options in SECTIONS.items() if set(options) & set(names)), _OWN)
+
+
+def write_sections(command: Any, ctx: Any, formatter: Any) -> None:
+    """Write the arguments and options of a command in their sections."""
+    parameters = [each for each in command.get_params(ctx) if not getattr(each, "hidden", False)]
+    rows: dict[str, list[tuple[str, str]]] = {"Arguments": [], **{title: [] for title in SECTIONS}}
+    for each in parameters:
+        if each.param_type_name == "argument":
+            rows["Arguments"].append((argument_name(each), _with_facts(argument_help(command, each), each)))
+        else:
+            rows[section_of(each.opts)].append((_option_names(each), _with_facts(each.help or "", each)))
+    for title, section in rows.items():
+        if section:
+            with formatter.section(title):
+                formatter.write_dl(section, column_of_names(formatter))
+
+
+def write_commands(commands: Iterator[tuple[str, Any]], formatter: Any) -> None:
+    """Write the commands of a group, each with the first sentences of its help."""
+    rows = [(name, " ".join((command.help or "").split("\n\n")[0].split())) for name, command in commands]
+    with formatter.section("Commands"):
+        formatter.write_dl(rows, column_of_names(formatter))
+
+
+def write_examples(path: str, formatter: Any) -> None:
+    """Write the examples of the command with this path, each command on one line, to be copied."""
+    examples = EXAMPLES.get(path, ())
+    if examples:
+        with formatter.section("Examples"):
+            for example in examples:
+                formatter.write(f"  # {example.text}\n  {example.line}\n")
+
+
+def column_of_names(formatter: Any) -> int:
+    """Return how wide the column of names may be: on narrow terminals it leaves room for the descriptions."""
+    return min(WIDEST_NAMES, int(formatter.width) // 2)
+
+
+def argument_name(declared: Any) -> str:
+    """Return how the help names an argument."""
+    return str(declared.metavar or declared.human_readable_name.upper())
+
+
+def argument_help(command: Any, declared: Any) -> str:
+    """Return the help of an argument as it was declared; typer below 0.21 loses it where click is 8.5."""
+    parameters = inspect.signature(command.callback).parameters if command.callback else {}
+    annotation = parameters[declared.name].annotation if declared.name in parameters else None
+    found = [each for each in getattr(annotation, "__metadata__", ()) if isinstance(each, ArgumentInfo)]
+    return str((found[0].help if found else declared.help) or "")
+
+
+def usage_of_arguments(command: Any, ctx: Any) -> Iterator[str]:
+    """Yield the arguments as they stand behind a command; those that may be left out have brackets."""
+    for each in command.get_params(ctx):
+        if each.param_type_name == "argument":
+            name = argument_name(each)
+            yield name if each.required or name.startswith("[") else f"[{name}]"
+
+
+def _option_names(declared: Any) -> str:
+    metavar = "" if declared.is_flag else declared.metavar or _METAVARS.get(declared.type.name, "TEXT")
+    names = ", ".join(sorted(declared.opts, key=lambda name: name.startswith("--")))
+    off = ", ".join(declared.secondary_opts)
+    return " / ".join(filter(None, [names, off])) + (f" {metavar}" if metavar else "")
+
+
+def _with_facts(text: str, declared: Any) -> str:
+    facts = [*_default(declared), *_range(declared.type), *(["required"] if declared.required else [])]
+    return f"{text} [{'; '.join(facts)}]".lstrip() if facts else text
+
+
+def _default(declared: Any) -> Iterator[str]:
+    default = declared.default
+    if isinstance(default, str | int) and not isinstance(default, bool) and getattr(declared, "show_default", True):
+        if getattr(getattr(declared.type, "func", None), "__name__", "") == "duration_ms":
+            from kctl.grammar.durations import show_duration  # no command without durations imports it
+
+            default = show_duration(int(default))
+        yield f"default: {default}"
+
+
+def _range(kind: Any) -> Iterator[str]:
+    least, most = getattr(kind, "min", None), getattr(kind, "max", None)
+    if least is not None and most is not None:
+        yield f"{least} to {most}"
+    elif least is not None:
+        yield f"at least {least}"

@@ -1,0 +1,82 @@
+"""The examples of help and manual pages run on a sandbox, and end well."""
+
+import shlex
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kctl.cli.examples import EXAMPLES, Ending, Example
+from kctl.client.clock import SystemClock
+from kctl.sandbox import Sandbox
+from kctl.sandbox.server import ServedSandbox
+from tests.cli.groups_scene import commit, fill
+from tests.cli.processes import BOUND_S, KCTL, environment
+from tests.docs.test_migration import parse
+
+ALL = [example for examples in EXAMPLES.values() for example in examples]
+PREPARED = (
+    "kctl profile create dev -b $KCTL_BOOTSTRAP_SERVERS",
+    "printf 'bootstrap.servers=127.0.0.1:9092\\n' > client.properties",
+    'printf \'[profiles.team]\\n"bootstrap.servers" = "127.0.0.1:9092"\\n\' > .kctl.toml',
+    "kctl probe --output jsonl > probe.jsonl",
+)
+"""What the examples find in their folder."""
+
+
+@pytest.fixture
+def scene() -> Iterator[ServedSandbox]:
+    with Sandbox(nodes=1, topics={"orders": 2, "copies": 2}).serve() as served:
+        fill(served.bootstrap, "orders", {0: 12, 1: 3}, first_ms=SystemClock().wall_ms())
+        commit(served.bootstrap, "billing", {("orders", 0): 4})
+        yield served
+
+
+def _environ(scene: ServedSandbox, folder: Path) -> dict[str, str]:
+    program = folder / "bin" / "kctl"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec {" ".join(KCTL)} "$@"\n')
+    program.chmod(0o755)
+    given = {"KCTL_BOOTSTRAP_SERVERS": scene.bootstrap, "HOME": str(folder), "PW": "secret"}
+    environ = environment({**given, "XDG_CONFIG_HOME": str(folder / "config")})
+    return {**environ, "PATH": f"{program.parent}:{environ['PATH']}"}
+
+
+def _shell(line: str, environ: dict[str, str], folder: Path) -> subprocess.Popen[str]:
+    pipe = subprocess.PIPE
+    command = ["bash", "-o", "pipefail", "-c", line]
+    return subprocess.Popen(
+        command, cwd=folder, env=environ, text=True, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe
+    )
+
+
+def _of(*endings: Ending) -> list[Example]:
+    return [example for example in ALL if example.ending in endings]
+
+
+@pytest.mark.parametrize("example", _of(Ending.BY_ITSELF), ids=lambda example: example.line[:70])
+def test_example_ends_well(example: Example, scene: ServedSandbox, tmp_path: Path) -> None:
+    environ = _environ(scene, tmp_path)
+    for line in (*PREPARED, example.line):
+        process = _shell(line, environ, tmp_path)
+        _, stderr = process.communicate(timeout=BOUND_S)
+        assert process.returncode == 0, f"{line}: {stderr}"
+
+
+@pytest.mark.parametrize("example", _of(Ending.BY_CTRL_C), ids=lambda example: example.line[:70])
+def test_example_runs_until_ctrl_c(example: Example, scene: ServedSandbox, tmp_path: Path) -> None:
+    process = _shell(f"exec {example.line}", _environ(scene, tmp_path), tmp_path)
+    assert process.stdout is not None
+    if "consume" in example.line:
+        fill(scene.bootstrap, "orders", {0: 1})
+    assert process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=BOUND_S)
+    assert process.returncode in (0, 130), stderr
+
+
+@pytest.mark.parametrize("example", _of(Ending.NEEDS_SPARK), ids=lambda example: example.line[:70])
+def test_example_of_elsewhere_is_a_command_line_of_kctl(example: Example) -> None:
+    parse(shlex.split(example.line)[1:])
