@@ -5,7 +5,7 @@ the request (metadata_updater.py) asks `due_at_ms`, then `begin`, and reports wi
 Shown by tests/unit/test_metadata.py.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from kctl.client.backoff import ExponentialBackoff
 from kctl.client.broker_errors import STALE_METADATA, ErrorCode, broker_error
@@ -199,7 +199,7 @@ class Metadata:
         if not response.brokers:
             self.failed(RemoteProtocolError("the answer names no broker", api="Metadata"), now_ms)
             return False
-        wrong = out_of_range(response)
+        wrong = malformed_metadata(response)
         if wrong is not None:
             self.failed(wrong, now_ms)
             return False
@@ -290,17 +290,30 @@ def nodes_in(response: MetadataResponse) -> tuple[Node, ...]:
     return tuple(Node(broker.node_id, broker.host, broker.port, broker.rack) for broker in response.brokers)
 
 
-def out_of_range(response: MetadataResponse) -> RemoteProtocolError | None:
-    """Return what is wrong with an answer that no broker may give: a partition or a broker below 0."""
-    for broker in response.brokers:
-        if broker.node_id < 0:
-            return RemoteProtocolError(f"Metadata names a broker with the id {broker.node_id}", api="Metadata")
+def malformed_metadata(response: MetadataResponse, broker: str = "a broker") -> RemoteProtocolError | None:
+    """Return what is wrong with a response that no broker may send: a number below 0, or something twice."""
+    twice = _twice("broker", [each.node_id for each in response.brokers])
+    twice = twice or _twice("topic", [each.name for each in response.topics if each.name is not None])
+    for topic in response.topics:
+        twice = twice or _twice(f"{topic.name}, partition", [part.partition_index for part in topic.partitions])
+    if twice:
+        return RemoteProtocolError(f"Metadata: the response of {broker} has {twice} twice", api="Metadata")
+    for each in response.brokers:
+        if each.node_id < 0:
+            return RemoteProtocolError(f"Metadata names a broker with the id {each.node_id}", api="Metadata")
     for topic in response.topics:
         for part in topic.partitions:
             if part.partition_index < 0:
                 text = f"Metadata names partition {part.partition_index} of topic {topic.name}"
                 return RemoteProtocolError(text, api="Metadata")
     return None
+
+
+def _twice(kind: str, keys: Sequence[object]) -> str | None:
+    """Return the first key that is there twice, in words, or None."""
+    if len(set(keys)) == len(keys):
+        return None
+    return f"{kind} {next(key for number, key in enumerate(keys) if key in keys[:number])}"
 
 
 def topics_in(response: MetadataResponse) -> list[TopicInfo]:

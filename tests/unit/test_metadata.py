@@ -94,6 +94,17 @@ def test_failures_back_off_and_are_remembered_until_a_success() -> None:
     assert [metadata.last_error, metadata.failing_since_ms] == [None, None]
 
 
+def test_response_that_has_something_twice_is_a_failure() -> None:
+    for name in ("brokers", "topics", "partitions"):
+        metadata = new_metadata("t")
+        metadata.begin(0)
+        response = answer(topic("t", leader(0, 1)))
+        items = response.topics[0].partitions if name == "partitions" else getattr(response, name)
+        items.append(items[0])
+        assert not metadata.take(response, 0)
+        assert "twice" in str(metadata.last_error)
+
+
 def test_an_answer_without_brokers_or_with_an_error_is_a_failure() -> None:
     metadata = new_metadata("a")
     metadata.begin(0)

@@ -7,7 +7,8 @@ tests/sim/admin/test_api_request.py.
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from kctl.client.admin.call import Call, Route, any_node, controller, is_node_ready
+from kctl.client.admin.call import Call, Route, any_node, controller
+from kctl.client.admin.call import broker as to_broker
 from kctl.client.admin.topics import describe_topics
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.errors import KafkaError, RemoteProtocolError, UnsupportedVersionError
@@ -117,7 +118,7 @@ def request_api(
         text = f"{kind.NAME}: there is no version {version}, only {first} to {last}"
         raise UnsupportedVersionError(text, api=kind.NAME)
     request = from_json(kind, dict(fields), last if version is None else version)
-    route = _route_to(broker) if broker is not None else _route(call, request)
+    route = to_broker(broker) if broker is not None else _route(call, request)
     node_id = _ready_broker(call, route)
     versions = call.client.network.versions(node_id)
     chosen = (NodeVersions({}) if versions is None else versions).choose(kind, version)
@@ -173,23 +174,19 @@ def _request_class(name: str) -> type[Request]:
 # --- which broker -----------------------------------------------------------------------------------------------------
 
 
-def _route_to(node_id: int) -> Route:
-    return lambda client: node_id if is_node_ready(client, node_id) else None
-
-
 def _route(call: Call, request: Request) -> Route:
     """Return the way to the broker that can answer: of the first group, transaction or partition that is named."""
     for key_type, names in COORDINATORS.items():
         key = _first_text(request, _KEYS[key_type]) if request.NAME in names else None
         if key:
-            return _route_to(_coordinator(call, key_type, key))
+            return to_broker(_coordinator(call, key_type, key))
     if request.NAME in LEADER:
         partition = _first_partition(request)
         if partition is not None:
-            return _route_to(_leader(call, *partition))
+            return to_broker(_leader(call, *partition))
     for resource in getattr(request, "resources", ()):
         if resource.resource_type in BROKER_RESOURCES and resource.resource_name.isdecimal():
-            return _route_to(int(resource.resource_name))
+            return to_broker(int(resource.resource_name))
     return controller if request.NAME in CONTROLLER else any_node
 
 

@@ -5,14 +5,16 @@ Shown by tests/unit/admin and tests/sim/admin.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar, cast
 
 from kctl.client.backoff import ExponentialBackoff
+from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.clock import Timer
 from kctl.client.cluster_client import ClusterClient, LedgerMark
-from kctl.client.errors import ApiTimeout, ConnectionLost, KafkaError, RemoteProtocolError
+from kctl.client.errors import ApiTimeout, BrokerError, ConnectionLost, KafkaError, RemoteProtocolError
 from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.protocol.schema import Request, Response
+from kctl.client.requests.items import each_once
 from kctl.client.requests.retry import ADMIN, RetryPause
 
 K = TypeVar("K")
@@ -25,6 +27,8 @@ Build = Callable[[int], Request]
 """Makes the request, given how many milliseconds the broker may take."""
 Follow = Callable[[Response], Request | None]
 """Makes of an answer the next request to the same node, or None."""
+Items = Iterable[tuple[K, V | KafkaError]] | KafkaError
+"""What a response says of each of its items, or why it says nothing of any."""
 
 
 def any_node(client: ClusterClient) -> int | None:
@@ -52,6 +56,25 @@ def is_node_ready(client: ClusterClient, node_id: int) -> bool:
     if client.network.node_error(node_id) is not None:
         client.metadata.request_update()
     return False
+
+
+def broker(node_id: int) -> Route:
+    """Route to one broker; fail when metadata that is newer than the call does not have it."""
+    known: list[int] = []
+
+    def route(client: ClusterClient) -> int | None:
+        if not known:
+            known.append(client.metadata.version)
+        if client.metadata.cluster.node(node_id) is None and client.metadata.version > known[0]:
+            raise not_registered(node_id)
+        return node_id if is_node_ready(client, node_id) else None
+
+    return route
+
+
+def not_registered(node_id: int) -> BrokerError:
+    """Return the error of a broker that the cluster does not have at present."""
+    return broker_error(ErrorCode.BROKER_ID_NOT_REGISTERED, f"broker {node_id}")
 
 
 class Results(Generic[K, V]):
@@ -122,11 +145,41 @@ class Call:
             ApiTimeout: no answer by the call's deadline.
             KafkaError: an error that asking again does not cure.
         """
+        answer = self.answer_of(route, build, response_type)
+        assert isinstance(answer.response, response_type)
+        return answer.response
+
+    def answer_of(self, route: Route, build: Build, response_type: type[Response]) -> Answer:
+        """Return the same with the node that sent it."""
         while True:
             answer = self._ask_once(route, build, response_type.NAME)
             if isinstance(answer.response, response_type):
-                return answer.response
+                return answer
             self.pause(answer.error or RemoteProtocolError(f"{self.what}: no answer", api=response_type.NAME))
+
+    def ask_items(
+        self, route: Route, build: Build, response_type: type[R], keys: Iterable[K], read: Callable[[R], Items[K, V]]
+    ) -> dict[K, V | KafkaError]:
+        """Ask once as `ask` does, and return what became of each item that was requested."""
+        return self.items(self.answer_of(route, build, response_type), keys, read)
+
+    def items(
+        self, answer: Answer | KafkaError, keys: Iterable[K] | None, read: Callable[[R], Items[K, V]]
+    ) -> dict[K, V | KafkaError]:
+        """Return what became of each item; one that the response leaves out or has twice is malformed.
+
+        Args: keys: what was requested; None where all that there is was.
+        """
+        found = answer if isinstance(answer, KafkaError) else read(cast("R", answer.response))
+        if isinstance(answer, KafkaError) or isinstance(found, KafkaError):
+            assert isinstance(found, KafkaError)
+            return dict.fromkeys(keys or (), found)
+        assert answer.response is not None
+        return each_once(found, keys, answer.response.NAME, self.name_of(answer.node_id))
+
+    def name_of(self, node_id: int) -> str:
+        """Return how messages name a node."""
+        return str(self.client.metadata.cluster.node(node_id) or self.client.network.node(node_id))
 
     def _ask_once(self, route: Route, build: Build, api: str) -> Answer:
         found: list[int] = []
@@ -250,10 +303,8 @@ class Call:
                 answers = attempt(pending)
                 tries += 1
                 for key in pending:
-                    answer = answers.get(key)
-                    if answer is None:
-                        failed[key] = RemoteProtocolError(f"{self.what}: the answer says nothing about {key}")
-                    elif not isinstance(answer, KafkaError):
+                    answer = answers[key]
+                    if not isinstance(answer, KafkaError):
                         done[key] = answer
                     elif not self._is_last(answer) and is_retried(answer, tries):
                         again[key] = answer

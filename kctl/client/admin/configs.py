@@ -3,11 +3,11 @@
 A broker describes only itself, so that configs of brokers are requested from each; any broker describes the rest.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
-from kctl.client.admin.call import Build, Call, Results, any_node
+from kctl.client.admin.call import Build, Call, Results, any_node, not_registered
 from kctl.client.broker_errors import broker_error
 from kctl.client.errors import KafkaError
 from kctl.client.protocol.api.describe_configs import (
@@ -34,6 +34,9 @@ class ConfigResource(NamedTuple):
 
     type: ResourceType
     name: str
+
+    def __str__(self) -> str:
+        return f"{self.type.name.lower()} {self.name}"
 
     @property
     def node_id(self) -> int | None:
@@ -87,31 +90,25 @@ def describe_configs(
         found: dict[ConfigResource, Configs | KafkaError] = {}
         of_any = of_node.pop(None, None)
         if of_any:
-            found |= _configs_in(call.ask(any_node, build(of_any), DescribeConfigsResponse))
+            found |= call.ask_items(any_node, build(of_any), DescribeConfigsResponse, of_any, _configs_in)
         builds = {node_id: build(asked) for node_id, asked in of_node.items() if node_id is not None}
         for node_id, answer in call.ask_nodes(builds).items():
-            if isinstance(answer, KafkaError):
-                found |= dict.fromkeys(of_node[node_id], answer)
-            elif isinstance(answer.response, DescribeConfigsResponse):
-                found |= _configs_in(answer.response)
+            if isinstance(answer, KafkaError) and call.client.metadata.cluster.node(node_id) is None:
+                answer = not_registered(node_id)
+            found |= call.items(answer, of_node[node_id], _configs_in)
         return found
 
     return call.each(resources, attempt, ADMIN_GROUPS.is_retried)
 
 
-def _configs_in(response: DescribeConfigsResponse) -> dict[ConfigResource, Configs | KafkaError]:
-    found: dict[ConfigResource, Configs | KafkaError] = {}
+def _configs_in(response: DescribeConfigsResponse) -> Iterator[tuple[ConfigResource, Configs | KafkaError]]:
     for result in response.results:
         if result.resource_type not in set(ResourceType):
             continue
         resource = ConfigResource(ResourceType(result.resource_type), result.resource_name)
-        what = f"DescribeConfigs {resource.type.name.lower()} {resource.name}"
-        found[resource] = (
-            broker_error(result.error_code, what, result.error_message)
-            if result.error_code
-            else {entry.name: _entry(entry) for entry in result.configs}
-        )
-    return found
+        what = f"DescribeConfigs {resource}"
+        error = broker_error(result.error_code, what, result.error_message) if result.error_code else None
+        yield resource, error or {entry.name: _entry(entry) for entry in result.configs}
 
 
 def _entry(entry: DescribeConfigsResourceResult) -> ConfigEntry:

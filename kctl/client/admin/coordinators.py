@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
-from kctl.client.admin.call import Call, Follow, Results, any_node
+from kctl.client.admin.call import Call, Follow, Items, Results, any_node
 from kctl.client.cluster import Node
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.errors import BrokerError, KafkaError, RequestTimeout, TransportError
@@ -21,11 +21,12 @@ from kctl.client.requests.retry import ADMIN_GROUPS, Decision
 
 K = TypeVar("K")
 V = TypeVar("V")
+R = TypeVar("R", bound=Response)
 
 Build = Callable[[int, list[str]], Request]
 """Makes the request for a node that is ready, about some groups that it coordinates."""
-Read = Callable[[Response], Mapping[str, V | KafkaError]]
-"""Takes a node's answer apart: the fate of each group in it."""
+Read = Callable[[Answer | KafkaError, list[str]], Mapping[str, V | KafkaError]]
+"""Returns what the response of a node, or its error, says of each group that it was asked about."""
 
 
 class Coordinators:
@@ -43,7 +44,7 @@ class Coordinators:
         self,
         group_ids: Iterable[str],
         build: Build,
-        read: Read[V],
+        read: Callable[[R], Items[str, V]],
         *,
         max_version: int | None = None,
         follow: Follow | None = None,
@@ -51,7 +52,9 @@ class Coordinators:
         """Return the fate of each group, asked of all coordinators at once, and again while it may pass."""
 
         def attempt(pending: list[str]) -> dict[str, V | KafkaError]:
-            return self._ask(pending, build, read, max_version, follow)
+            return self._ask(
+                pending, build, lambda answer, groups: self._call.items(answer, groups, read), max_version, follow
+            )
 
         return self._call.each(group_ids, attempt, ADMIN_GROUPS.is_retried)
 
@@ -60,7 +63,7 @@ class Coordinators:
         group_id: str,
         keys: Iterable[K],
         build: Callable[[list[K]], Request],
-        read: Callable[[Response], Mapping[K, V | KafkaError]],
+        read: Callable[[R], Items[K, V]],
         *,
         max_version: int | None = None,
     ) -> Results[K, V]:
@@ -70,7 +73,7 @@ class Coordinators:
             answers = self._ask(
                 [group_id],
                 lambda _node_id, _groups: build(pending),
-                lambda response: {group_id: read(response)},
+                lambda answer, _groups: {group_id: self._call.items(answer, pending, read)},
                 max_version,
             )
             fates = answers[group_id]
@@ -99,9 +102,9 @@ class Coordinators:
         builds = {node_id: partial(_build_for, build, node_id, groups) for node_id, groups in by_node.items()}
         for node_id, answer in self._call.ask_nodes(builds, max_version=max_version, follow=follow).items():
             groups = by_node[node_id]
-            fates |= _fates(answer, groups, read)
+            fates |= read(answer, groups)
             for group_id in groups:
-                self._learn(group_id, fates.get(group_id))
+                self._learn(group_id, answer if isinstance(answer, KafkaError) else fates[group_id])
         return fates
 
     def _learn(self, group_id: str, fate: object) -> None:
@@ -135,18 +138,12 @@ class Coordinators:
             versions = None if node_id is None else client.network.versions(node_id)
             return node_id
 
-        response = self._call.ask(
+        answer = self._call.answer_of(
             route, lambda _timeout_ms: find_coordinator(KeyType.GROUP, missing, versions), FindCoordinatorResponse
         )
-        return coordinators_in(response, KeyType.GROUP, missing)
+        assert isinstance(answer.response, FindCoordinatorResponse)
+        return coordinators_in(answer.response, KeyType.GROUP, missing, self._call.name_of(answer.node_id))
 
 
 def _build_for(build: Build, node_id: int, groups: list[str], _timeout_ms: int) -> Request:
     return build(node_id, groups)
-
-
-def _fates(answer: Answer | KafkaError, groups: list[str], read: Read[V]) -> Mapping[str, V | KafkaError]:
-    if isinstance(answer, KafkaError):
-        return dict.fromkeys(groups, answer)
-    assert answer.response is not None
-    return read(answer.response)

@@ -8,7 +8,7 @@ Source: KIP-848 and Java's DescribeConsumerGroupsHandler.
 
 from collections.abc import Iterable, Sequence
 
-from kctl.client.admin.call import Call, Results
+from kctl.client.admin.call import Call, Items, Results
 from kctl.client.admin.coordinators import Coordinators
 from kctl.client.admin.group_values import CLASSIC, CONSUMER, CONSUMER_PROTOCOL, GroupDescription, MemberDescription
 from kctl.client.broker_errors import ErrorCode, broker_error
@@ -34,9 +34,11 @@ _CLASSIC_MEMBER = 0
 def describe_all(call: Call, group_ids: Sequence[str]) -> Results[str, GroupDescription]:
     """Return each group, or why it cannot be described; GROUP_ID_NOT_FOUND where there is none."""
     coordinators = Coordinators(call)
-    found: dict[str, GroupDescription | KafkaError] = {}
+    of_first: list[tuple[str, GroupDescription | KafkaError]] = []
+    """What ConsumerGroupDescribe reported, which a response to DescribeGroups completes."""
 
     def build(node_id: int, groups: list[str]) -> Request:
+        of_first[:] = [(group_id, found) for group_id, found in of_first if group_id not in groups]
         if call.speaks(node_id, ConsumerGroupDescribeRequest):
             return ConsumerGroupDescribeRequest(group_ids=groups)
         return DescribeGroupsRequest(groups=groups)
@@ -47,14 +49,14 @@ def describe_all(call: Call, group_ids: Sequence[str]) -> Results[str, GroupDesc
         others = [group.group_id for group in response.groups if group.error_code in _NOT_THIS_TYPE]
         for group in response.groups:
             if group.error_code not in _NOT_THIS_TYPE:
-                found[group.group_id] = _of_consumer(group, coordinators.node(group.group_id))
+                of_first.append((group.group_id, _of_consumer(group, coordinators.node(group.group_id))))
         return DescribeGroupsRequest(groups=others) if others else None
 
-    def read(response: Response) -> dict[str, GroupDescription | KafkaError]:
-        if isinstance(response, DescribeGroupsResponse):
-            for group in response.groups:
-                found[group.group_id] = _of_classic(group, coordinators.node(group.group_id))
-        return found
+    def read(response: Response) -> Items[str, GroupDescription]:
+        if not isinstance(response, DescribeGroupsResponse):
+            return of_first
+        groups = [(group.group_id, _of_classic(group, coordinators.node(group.group_id))) for group in response.groups]
+        return [*of_first, *groups]
 
     results = coordinators.each_group(group_ids, build, read, follow=ask_about_others)
     order = [group_id for group_id in dict.fromkeys(group_ids) if group_id in results.done]

@@ -3,7 +3,7 @@
 Owns how long a broker that does not answer is waited for. Shown by tests/sim/admin/test_groups.py.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from kctl.client.admin.call import Call
 from kctl.client.admin.group_values import CLASSIC, GroupList, GroupListing
@@ -36,7 +36,7 @@ def list_groups(call: Call, states: Sequence[str], types: Sequence[str]) -> Grou
         answers = call.ask_nodes(builds)
         silent.update((node_id, None) for node_id, answer in answers.items() if isinstance(answer, RequestTimeout))
         of_silent[:] = [error for node_id in silent if isinstance(error := answers.get(node_id), KafkaError)]
-        return {node_id: _read(nodes[node_id], answer, types) for node_id, answer in answers.items()}
+        return {node_id: _read(call, nodes[node_id], answer, types) for node_id, answer in answers.items()}
 
     def is_retried(error: KafkaError, tries: int) -> bool:
         if isinstance(error, TransportError) and not any(error is each for each in of_silent):
@@ -71,17 +71,23 @@ def _request(call: Call, node_id: int, states: Sequence[str], types: Sequence[st
     return request
 
 
-def _read(node: Node, answer: Answer | KafkaError, types: Sequence[str]) -> Listings | KafkaError:
+def _read(call: Call, node: Node, answer: Answer | KafkaError, types: Sequence[str]) -> Listings | KafkaError:
+    wanted = {kind.lower() for kind in types}
+
+    def read(response: ListGroupsResponse) -> Iterator[tuple[str, GroupListing]]:
+        for group in response.groups:
+            kind = group.group_type.lower() or CLASSIC  # brokers that do not report it know no other type
+            yield group.group_id, GroupListing(group.group_id, kind, group.group_state, group.protocol_type, node)
+
     if isinstance(answer, KafkaError):
         return answer
-    response = answer.response
-    assert isinstance(response, ListGroupsResponse)
-    if response.error_code:
-        return broker_error(response.error_code, f"ListGroups on {node}")
-    wanted = {kind.lower() for kind in types}
-    listings = {}
-    for group in response.groups:
-        kind = group.group_type.lower() or CLASSIC  # brokers that do not tell know no other type
-        if not wanted or kind in wanted:
-            listings[group.group_id] = GroupListing(group.group_id, kind, group.group_state, group.protocol_type, node)
+    assert isinstance(answer.response, ListGroupsResponse)
+    if answer.response.error_code:
+        return broker_error(answer.response.error_code, f"ListGroups on {node}")
+    listings: Listings = {}
+    for group_id, listing in call.items(answer, None, read).items():
+        if isinstance(listing, KafkaError):
+            return listing
+        if not wanted or listing.type in wanted:
+            listings[group_id] = listing
     return listings

@@ -7,7 +7,7 @@ Shown by tests/sim/admin/test_group_offsets.py.
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
-from kctl.client.admin.call import Call, Results
+from kctl.client.admin.call import Call, Items, Results
 from kctl.client.admin.coordinators import Coordinators
 from kctl.client.broker_errors import broker_error
 from kctl.client.cluster import TopicPartition, by_topic
@@ -20,7 +20,7 @@ from kctl.client.protocol.api.offset_delete import (
     OffsetDeleteResponse,
 )
 from kctl.client.protocol.api.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
-from kctl.client.protocol.schema import Request, Response
+from kctl.client.protocol.schema import Request
 from kctl.client.requests.group_offsets import (
     LAST_VERSION_WITH_NAMES,
     OffsetAndMetadata,
@@ -29,6 +29,7 @@ from kctl.client.requests.group_offsets import (
     offset_commit,
     offset_fetch,
 )
+from kctl.client.requests.items import each_once, malformed
 from kctl.client.requests.retry import ADMIN_GROUPS
 
 Committed = dict[TopicPartition, OffsetAndMetadata | KafkaError | None]
@@ -39,25 +40,32 @@ def list_group_offsets(
 ) -> Results[TopicPartition, OffsetAndMetadata | None]:
     """Return what is committed for each partition, None where nothing is; without partitions whatever is committed."""
     coordinators = Coordinators(call)
+    names_groups: list[object] = []
+    """Whether the last request did; older ones are about one group."""
 
     def build(node_id: int, _groups: list[str]) -> Request:
         speaks = partial(call.speaks, node_id, OffsetFetchRequest)
-        return offset_fetch(group_id, partitions, speaks, require_stable=require_stable)
+        request = offset_fetch(group_id, partitions, speaks, require_stable=require_stable)
+        names_groups[:] = request.groups
+        return request
 
-    def read(response: Response) -> dict[str, Committed | KafkaError]:
-        assert isinstance(response, OffsetFetchResponse)
-        found = committed_in(response, group_id, partitions or ())
+    def read(response: OffsetFetchResponse) -> Items[str, Committed]:
+        broker = str(coordinators.node(group_id) or "the coordinator")
+        if names_groups and not response.groups:
+            return malformed("OffsetFetch", broker, f"leaves out group {group_id}")
+        found = committed_in(response, group_id, partitions or (), broker)
         if isinstance(found, KafkaError):
-            return {group_id: found}
+            return found
+        if partitions is not None:
+            found = each_once(found.items(), partitions, "OffsetFetch", broker)
         retried = [each for each in found.values() if isinstance(each, KafkaError) and ADMIN_GROUPS.is_retried(each)]
-        return {group_id: retried[0] if retried else found}
+        return [(group_id, retried[0] if retried else found)]
 
     found = coordinators.each_group([group_id], build, read, max_version=LAST_VERSION_WITH_NAMES)[group_id]
     asked = sorted(found) if partitions is None else partitions
-    missing = [key for key in asked if key not in found]
-    failed = {key: fate for key in asked if isinstance(fate := found.get(key), KafkaError)}
-    done = {key: fate for key in asked if key not in missing and not isinstance(fate := found[key], KafkaError)}
-    return Results(done | dict.fromkeys(missing), failed)
+    failed = {key: fate for key in asked if isinstance(fate := found[key], KafkaError)}
+    done = {key: fate for key in asked if not isinstance(fate := found[key], KafkaError)}
+    return Results(done, failed)
 
 
 def alter_group_offsets(
@@ -68,8 +76,7 @@ def alter_group_offsets(
     def build(pending: list[TopicPartition]) -> Request:
         return offset_commit(group_id, {key: offsets[key] for key in pending})
 
-    def read(response: Response) -> dict[TopicPartition, bool | KafkaError]:
-        assert isinstance(response, OffsetCommitResponse)
+    def read(response: OffsetCommitResponse) -> Items[TopicPartition, bool]:
         return _outcomes(codes_in(response.topics), "OffsetCommit", group_id)
 
     results = Coordinators(call).each_item(group_id, offsets, build, read, max_version=LAST_VERSION_WITH_NAMES)
@@ -80,10 +87,8 @@ def delete_group_offsets(
     call: Call, group_id: str, partitions: Iterable[TopicPartition]
 ) -> Results[TopicPartition, None]:
     """Forget what is committed; topics that a member reads are refused by the coordinator. Source: KIP-496."""
-    asked: list[TopicPartition] = []
 
     def build(pending: list[TopicPartition]) -> Request:
-        asked[:] = pending
         topics = [
             OffsetDeleteRequestTopic(
                 name=name, partitions=[OffsetDeleteRequestPartition(partition_index=index) for index in indexes]
@@ -92,17 +97,14 @@ def delete_group_offsets(
         ]
         return OffsetDeleteRequest(group_id=group_id, topics=topics)
 
-    def read(response: Response) -> dict[TopicPartition, bool | KafkaError]:
-        assert isinstance(response, OffsetDeleteResponse)
+    def read(response: OffsetDeleteResponse) -> Items[TopicPartition, bool]:
         if response.error_code:
-            return dict.fromkeys(asked, broker_error(response.error_code, f"OffsetDelete of group {group_id}"))
+            return broker_error(response.error_code, f"OffsetDelete of group {group_id}")
         return _outcomes(codes_in(response.topics), "OffsetDelete", group_id)
 
     results = Coordinators(call).each_item(group_id, partitions, build, read)
     return Results(dict.fromkeys(results.done), results.failed)
 
 
-def _outcomes(codes: Mapping[TopicPartition, int], api: str, group_id: str) -> dict[TopicPartition, bool | KafkaError]:
-    return {
-        tp: broker_error(code, f"{api} of {tp} of group {group_id}") if code else True for tp, code in codes.items()
-    }
+def _outcomes(codes: Iterable[tuple[TopicPartition, int]], api: str, group_id: str) -> Items[TopicPartition, bool]:
+    return [(tp, broker_error(code, f"{api} of {tp} of group {group_id}") if code else True) for tp, code in codes]

@@ -6,14 +6,14 @@ Shown by tests/sim/admin/test_groups.py and test_group_faults.py.
 
 from collections.abc import Iterable
 
-from kctl.client.admin.call import Call, Results
+from kctl.client.admin.call import Call, Items, Results
 from kctl.client.admin.coordinators import Coordinators
 from kctl.client.admin.group_values import MemberToRemove
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.errors import KafkaError
 from kctl.client.protocol.api.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from kctl.client.protocol.api.leave_group import LeaveGroupResponse
-from kctl.client.protocol.schema import Request, Response
+from kctl.client.protocol.schema import Request
 from kctl.client.requests.leave_group import leave_group, member_codes
 
 REASON = "removed by kctl"
@@ -28,12 +28,11 @@ def delete_groups(call: Call, group_ids: Iterable[str]) -> Results[str, None]:
             sent[group_id] = sent.get(group_id, 0) + 1
         return DeleteGroupsRequest(groups_names=groups)
 
-    def read(response: Response) -> dict[str, bool | KafkaError]:
-        assert isinstance(response, DeleteGroupsResponse)
-        return {one.group_id: _deleted(one.group_id, one.error_code) for one in response.results}
+    def read(response: DeleteGroupsResponse) -> Items[str, bool]:
+        return [(one.group_id, _deleted(one.group_id, one.error_code)) for one in response.results]
 
     def _deleted(group_id: str, code: int) -> bool | KafkaError:
-        if code == ErrorCode.GROUP_ID_NOT_FOUND and sent[group_id] > 1:
+        if code == ErrorCode.GROUP_ID_NOT_FOUND and sent.get(group_id, 0) > 1:
             return True
         if code and code != ErrorCode.GROUP_ID_NOT_FOUND:
             sent[group_id] = 0  # it was answered: nothing was done
@@ -52,12 +51,11 @@ def remove_members(call: Call, group_id: str, members: Iterable[MemberToRemove])
             sent[member] = sent.get(member, 0) + 1
         return leave_group(group_id, pending, REASON)
 
-    def read(response: Response) -> dict[MemberToRemove, bool | KafkaError]:
-        assert isinstance(response, LeaveGroupResponse)
+    def read(response: LeaveGroupResponse) -> Items[MemberToRemove, bool]:
         if response.error_code:
             sent.update(dict.fromkeys(sent, 0))  # it was answered: nothing was done
-            return dict.fromkeys(sent, broker_error(response.error_code, f"LeaveGroup of group {group_id}"))
-        return {member: _removed(member, code) for member, code in member_codes(response, sent).items()}
+            return broker_error(response.error_code, f"LeaveGroup of group {group_id}")
+        return [(member, _removed(member, code)) for member, code in member_codes(response, sent)]
 
     def _removed(member: MemberToRemove, code: int) -> bool | KafkaError:
         if code == ErrorCode.UNKNOWN_MEMBER_ID and sent[member] > 1:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from functools import partial
 
-from kctl.client.admin.call import Call, Results
+from kctl.client.admin.call import Call, Items, Results
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import PartitionInfo, TopicPartition
 from kctl.client.errors import KafkaError
@@ -65,12 +65,11 @@ class OffsetsQuestion:
     def _read(
         self, keys: Iterable[TopicPartition], answer: Answer | KafkaError, node_id: int
     ) -> dict[TopicPartition, OffsetAndTimestamp | KafkaError]:
-        if isinstance(answer, KafkaError):
-            self._leaders.refresh()
-            return dict.fromkeys(keys, answer)
-        assert isinstance(answer.response, ListOffsetsResponse)
-        found = offsets_in(answer.response, node_id)
+        def read(response: ListOffsetsResponse) -> Items[TopicPartition, OffsetAndTimestamp]:
+            return offsets_in(response, node_id)
+
+        found = self._call.items(answer, keys, read)
         errors = [each for each in found.values() if isinstance(each, KafkaError)]
-        if any(ADMIN_OFFSETS.decide(error) is Decision.LEADER for error in errors):
+        if isinstance(answer, KafkaError) or any(ADMIN_OFFSETS.decide(error) is Decision.LEADER for error in errors):
             self._leaders.refresh()
         return found

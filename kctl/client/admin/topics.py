@@ -1,6 +1,6 @@
 """Topics: created, deleted, listed and described. Shown by tests/unit/admin and tests/sim/admin."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -8,6 +8,7 @@ from kctl.client.admin.call import Call, Results, any_node, controller
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import TopicInfo
 from kctl.client.errors import BrokerError, KafkaError
+from kctl.client.network.in_flight import Answer
 from kctl.client.protocol.api.create_topics import (
     CreatableReplicaAssignment,
     CreatableTopic,
@@ -57,17 +58,19 @@ def create_topics(call: Call, topics: Sequence[NewTopic], *, validate_only: bool
 
     def attempt(names: list[str]) -> dict[str, CreatedTopic | KafkaError]:
         entries = [_creatable(wanted[name]) for name in names]
-        response = call.ask(
+        return call.ask_items(
             controller,
             lambda timeout_ms: CreateTopicsRequest(topics=entries, timeout_ms=timeout_ms, validate_only=validate_only),
             CreateTopicsResponse,
+            names,
+            read,
         )
-        found: dict[str, CreatedTopic | KafkaError] = {}
+
+    def read(response: CreateTopicsResponse) -> Iterator[tuple[str, CreatedTopic | KafkaError]]:
         for entry in response.topics:
             error = _error(call, entry.error_code, f"CreateTopics {entry.name}", entry.error_message)
             created = CreatedTopic(entry.name, entry.topic_id, entry.num_partitions, entry.replication_factor)
-            found[entry.name] = error or created
-        return found
+            yield entry.name, error or created
 
     return call.each(wanted, attempt, ADMIN_TOPICS.is_retried)
 
@@ -76,17 +79,20 @@ def delete_topics(call: Call, names: Sequence[str]) -> Results[str, None]:
     """Return what became of each topic, by name."""
 
     def attempt(pending: list[str]) -> dict[str, bool | KafkaError]:
-        response = call.ask(
+        return call.ask_items(
             controller,
             lambda timeout_ms: DeleteTopicsRequest(
                 topics=[DeleteTopicState(name=name) for name in pending], topic_names=pending, timeout_ms=timeout_ms
             ),
             DeleteTopicsResponse,
+            pending,
+            read,
         )
-        return {
-            entry.name or "": _error(call, entry.error_code, f"DeleteTopics {entry.name}", entry.error_message) or True
-            for entry in response.responses
-        }
+
+    def read(response: DeleteTopicsResponse) -> Iterator[tuple[str, bool | KafkaError]]:
+        for entry in response.responses:
+            error = _error(call, entry.error_code, f"DeleteTopics {entry.name}", entry.error_message)
+            yield entry.name or "", error or True
 
     results = call.each(names, attempt, ADMIN_TOPICS.is_retried)
     return Results(dict.fromkeys(results.done), results.failed)
@@ -94,9 +100,10 @@ def delete_topics(call: Call, names: Sequence[str]) -> Results[str, None]:
 
 def list_topics(call: Call, *, include_internal: bool) -> dict[str, TopicListing]:
     """Return every topic that the client may describe, sorted by name."""
+    answer = call.answer_of(any_node, lambda _: metadata_request(None), MetadataResponse)
     return {
         info.name: TopicListing(info.name, info.topic_id, info.is_internal)
-        for info in sorted(_described(call, None), key=lambda info: info.name)
+        for info in sorted(_topics(call, answer), key=lambda info: info.name)
         if include_internal or not info.is_internal
     }
 
@@ -105,13 +112,16 @@ def describe_topics(call: Call, names: Sequence[str]) -> Results[str, TopicInfo]
     """Return each topic with its partitions, leaders and replicas."""
 
     def attempt(pending: list[str]) -> dict[str, TopicInfo | KafkaError]:
-        return {info.name: info.error or info for info in _described(call, pending)}
+        answer = call.answer_of(any_node, lambda _: metadata_request(pending), MetadataResponse)
+        items = [(info.name, info.error or info) for info in _topics(call, answer)]
+        return call.items(answer, pending, lambda _: items)
 
     return call.each(names, attempt, ADMIN_TOPICS.is_retried)
 
 
-def _described(call: Call, names: Sequence[str] | None) -> list[TopicInfo]:
-    topics = described_topics(call.ask(any_node, lambda _: metadata_request(names), MetadataResponse))
+def _topics(call: Call, answer: Answer) -> list[TopicInfo]:
+    assert isinstance(answer.response, MetadataResponse)
+    topics = described_topics(answer.response, call.name_of(answer.node_id))
     if isinstance(topics, KafkaError):
         raise topics
     return topics

@@ -7,7 +7,7 @@ the open queries; knows nothing of fetching. Shown by tests/unit/consumer/test_o
 from collections.abc import Callable, Iterator
 from random import Random
 
-from kctl.client.broker_errors import ErrorCode, broker_error
+from kctl.client.broker_errors import ErrorCode
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import PartitionInfo, TopicPartition
 from kctl.client.config import ConsumerConfig
@@ -23,9 +23,10 @@ from kctl.client.consumer.events import (
     Waiting,
 )
 from kctl.client.consumer.waiting import WaitKind, WaitReason
-from kctl.client.errors import BrokerError, KafkaError
+from kctl.client.errors import BrokerError, KafkaError, RemoteProtocolError
 from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.protocol.api.list_offsets import ListOffsetsResponse
+from kctl.client.requests.items import each_once
 from kctl.client.requests.leaders import Leaders, no_leader_reason
 from kctl.client.requests.list_offsets import NOT_FOUND, OffsetAndTimestamp, list_offsets, offsets_in
 from kctl.client.requests.request import Poll, Progress
@@ -210,17 +211,16 @@ class OffsetQueries:
         for query in open_queries.values():
             query.node_id = None
         if isinstance(answer.response, ListOffsetsResponse):
-            for tp, found in offsets_in(answer.response, answer.node_id).items():
-                asked = open_queries.pop(tp, None)
-                if asked is None:
-                    continue
-                if isinstance(found, KafkaError):
-                    self._on_error(asked, found, answer.received_at_ms)
-                else:
-                    self._on_found(asked, None if found.offset == NOT_FOUND else found)
-        for tp, query in open_queries.items():
-            left_out = broker_error(ErrorCode.UNKNOWN_SERVER_ERROR, f"ListOffsets of {tp}", "not in the answer")
-            self._on_error(query, answer.error or left_out, answer.received_at_ms)
+            broker = self._leaders.name_of(answer.node_id)
+            items = each_once(offsets_in(answer.response, answer.node_id), open_queries, "ListOffsets", broker)
+        else:
+            error = answer.error or RemoteProtocolError("ListOffsets: no response", api="ListOffsets")
+            items = dict.fromkeys(open_queries, error)
+        for tp, found in items.items():
+            if isinstance(found, KafkaError):
+                self._on_error(open_queries[tp], found, answer.received_at_ms)
+            else:
+                self._on_found(open_queries[tp], None if found.offset == NOT_FOUND else found)
 
     def _on_found(self, query: OffsetQuery, found: OffsetAndTimestamp | None) -> None:
         tp = query.topic_partition

@@ -2,6 +2,7 @@
 
 request.py           what a manager returns when it is polled: requests to send, and when to poll it again
 retry.py             the one table of what is retried, where, and after which pause
+items.py             the items of a response, each of which has to be there once
 find_coordinator.py  the FindCoordinator request and what its response says
 leaders.py           the leaders of partitions, as the metadata has them
 list_offsets.py      the ListOffsets request and what its response says

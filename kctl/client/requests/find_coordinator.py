@@ -8,9 +8,10 @@ from enum import IntEnum
 
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import Node
-from kctl.client.errors import KafkaError, RemoteProtocolError
+from kctl.client.errors import KafkaError
 from kctl.client.protocol.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from kctl.client.protocol.versions import NodeVersions
+from kctl.client.requests.items import each_once, malformed
 
 FIRST_VERSION_WITH_KEYS = 4
 """Before it, a request has one key."""
@@ -40,19 +41,21 @@ def find_coordinator(key_type: KeyType, keys: Sequence[str], versions: NodeVersi
 
 
 def coordinators_in(
-    response: FindCoordinatorResponse, key_type: KeyType, keys: Sequence[str]
+    response: FindCoordinatorResponse, key_type: KeyType, keys: Sequence[str], broker: str = "a broker"
 ) -> dict[str, Node | KafkaError]:
     """Return the coordinator of each key that was asked for, or why there is none.
 
     A response of a version with one key is about the first, and holds nothing about the others.
     """
-    entries = {each.key: each for each in response.coordinators}
+    many = [(each.key, each) for each in response.coordinators]
+    entries = each_once(many, keys, "FindCoordinator", broker) if many else {}
     found: dict[str, Node | KafkaError] = {}
-    for key in keys if entries else keys[:1]:
-        entry = entries.get(key) if entries else response
-        if entry is None or (entry.error_code == ErrorCode.NONE and not entry.host):
-            text = f"FindCoordinator: the response leaves out {key_type.name_of(key)}"
-            found[key] = RemoteProtocolError(text, api="FindCoordinator")
+    for key in keys if many else keys[:1]:
+        entry = entries.get(key, response)
+        if isinstance(entry, KafkaError):
+            found[key] = entry
+        elif entry.error_code == ErrorCode.NONE and not entry.host:
+            found[key] = malformed("FindCoordinator", broker, f"leaves out {key_type.name_of(key)}")
         elif entry.error_code != ErrorCode.NONE:
             what = f"FindCoordinator of {key_type.name_of(key)}"
             found[key] = broker_error(entry.error_code, what, entry.error_message or None)

@@ -3,7 +3,7 @@
 Shown by tests/unit/requests/test_group_offsets.py, tests/sim/groups and tests/sim/admin/test_group_offsets.py.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeVar
 
 from kctl.client.broker_errors import ErrorCode, broker_error
@@ -22,8 +22,11 @@ from kctl.client.protocol.api.offset_fetch import (
     OffsetFetchRequestTopic,
     OffsetFetchRequestTopics,
     OffsetFetchResponse,
+    OffsetFetchResponsePartition,
+    OffsetFetchResponsePartitions,
 )
 from kctl.client.protocol.api.txn_offset_commit import TxnOffsetCommitResponseTopic
+from kctl.client.requests.items import each_once
 
 FIRST_VERSION_WITH_STABLE_OFFSETS = 7
 FIRST_VERSION_WITH_GROUPS = 8
@@ -81,26 +84,32 @@ def offset_fetch(
 
 
 def committed_in(
-    response: OffsetFetchResponse, group_id: str, asked: Iterable[TopicPartition]
+    response: OffsetFetchResponse, group_id: str, asked: Iterable[TopicPartition], broker: str = "the coordinator"
 ) -> dict[TopicPartition, OffsetAndMetadata | KafkaError | None] | KafkaError:
     """Return what is committed for each partition, None where nothing is, or the error of the whole group."""
-    group = response.groups[0] if response.groups else None
+    groups = [(each.group_id, each) for each in response.groups]
+    group = each_once(groups, [group_id], "OffsetFetch", broker)[group_id] if groups else None
+    if isinstance(group, KafkaError):
+        return group
     code = response.error_code if group is None else group.error_code
     if code == ErrorCode.GROUP_ID_NOT_FOUND:  # Kafka responds that nothing is committed; others do not know it yet
         return dict.fromkeys(asked)
     if code:
         return broker_error(code, f"OffsetFetch of group {group_id}")
-    found: dict[TopicPartition, OffsetAndMetadata | KafkaError | None] = {}
-    for topic in response.topics if group is None else group.topics:
-        for part in topic.partitions:
-            tp = TopicPartition(topic.name, part.partition_index)
-            if part.error_code:
-                found[tp] = broker_error(part.error_code, f"OffsetFetch of {tp} of group {group_id}")
-            elif part.committed_offset <= NOTHING:
-                found[tp] = None
-            else:
-                found[tp] = OffsetAndMetadata(part.committed_offset, part.metadata or "", part.committed_leader_epoch)
-    return found
+    parts = [(topic.name, part) for topic in (response if group is None else group).topics for part in topic.partitions]
+    items = [(TopicPartition(name, part.partition_index), _committed(name, part, group_id)) for name, part in parts]
+    return each_once(items, None, "OffsetFetch", broker)
+
+
+def _committed(
+    topic: str, part: OffsetFetchResponsePartition | OffsetFetchResponsePartitions, group_id: str
+) -> OffsetAndMetadata | KafkaError | None:
+    if part.error_code:
+        what = f"OffsetFetch of {TopicPartition(topic, part.partition_index)} of group {group_id}"
+        return broker_error(part.error_code, what)
+    if part.committed_offset <= NOTHING:
+        return None
+    return OffsetAndMetadata(part.committed_offset, part.metadata or "", part.committed_leader_epoch)
 
 
 def commit_entries(offsets: Mapping[TopicPartition, OffsetAndMetadata], make: Callable[..., E]) -> dict[str, list[E]]:
@@ -142,16 +151,15 @@ def offset_commit(
 def codes_in(
     topics: Iterable[OffsetCommitResponseTopic | OffsetDeleteResponseTopic | TxnOffsetCommitResponseTopic],
     topic_ids: Mapping[str, bytes] = {},
-) -> dict[TopicPartition, int]:
-    """Return the error code of each partition, 0 where it was committed or deleted.
+) -> Iterator[tuple[TopicPartition, int]]:
+    """Yield the error code of each partition, 0 where it was committed or deleted.
 
     Args: topic_ids: of the topics that the request named by id.
     """
     names = {topic_id: name for name, topic_id in topic_ids.items()}
-    found: dict[TopicPartition, int] = {}
     for topic in topics:
         name = topic.name
         if isinstance(topic, OffsetCommitResponseTopic):
             name = name or names.get(topic.topic_id, "")
-        found |= {TopicPartition(name, part.partition_index): part.error_code for part in topic.partitions}
-    return found
+        for part in topic.partitions:
+            yield TopicPartition(name, part.partition_index), part.error_code

@@ -3,7 +3,7 @@
 Shown by tests/unit/requests/test_leave_group.py, tests/sim/groups/test_close.py and tests/sim/admin/test_groups.py.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Protocol, TypeVar
 
 from kctl.client.protocol.api.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
@@ -49,16 +49,14 @@ def leave_code(response: LeaveGroupResponse) -> int:
     return response.error_code or next((each.error_code for each in response.members), 0)
 
 
-def member_codes(response: LeaveGroupResponse, members: Iterable[M]) -> dict[M, int]:
-    """Return the error code of each member that the response names.
+def member_codes(response: LeaveGroupResponse, members: Iterable[M]) -> Iterator[tuple[M, int]]:
+    """Yield each member that the response names, and its error code.
 
     Some brokers add the member id where the request had a group.instance.id alone.
     """
-    codes = {(one.member_id, one.group_instance_id): one.error_code for one in response.members}
-    by_instance = {one.group_instance_id: one.error_code for one in response.members if one.group_instance_id}
-    found: dict[M, int] = {}
-    for member in members:
-        code = codes.get((member.member_id, member.group_instance_id), by_instance.get(member.group_instance_id or ""))
-        if code is not None:
-            found[member] = code
-    return found
+    by_id = {(member.member_id, member.group_instance_id): member for member in members}
+    by_instance = {instance: member for (_, instance), member in by_id.items() if instance}
+    for one in response.members:
+        member = by_id.get((one.member_id, one.group_instance_id)) or by_instance.get(one.group_instance_id or "")
+        if member is not None:
+            yield member, one.error_code

@@ -3,7 +3,7 @@
 Shown by tests/unit/consumer/test_offset_queries.py and tests/sim/admin/test_admin.py.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from kctl.client.broker_errors import broker_error
@@ -52,18 +52,18 @@ def list_offsets(
     )
 
 
-def offsets_in(response: ListOffsetsResponse, node_id: int) -> dict[TopicPartition, OffsetAndTimestamp | KafkaError]:
-    """Return the offset of each partition, as that node has it, or why there is none."""
-    found: dict[TopicPartition, OffsetAndTimestamp | KafkaError] = {}
+def offsets_in(
+    response: ListOffsetsResponse, node_id: int
+) -> Iterator[tuple[TopicPartition, OffsetAndTimestamp | KafkaError]]:
+    """Yield the offset of each partition, as that node has it, or why there is none."""
     for topic in response.topics:
         for part in topic.partitions:
             key = TopicPartition(topic.name, part.partition_index)
             what = f"ListOffsets of {key} on node {node_id}"
             if part.error_code:
-                found[key] = broker_error(part.error_code, what)
+                yield key, broker_error(part.error_code, what)
             elif part.offset < NOT_FOUND:
                 text = f"{what}: {part.offset} is no offset"
-                found[key] = RemoteProtocolError(text, api="ListOffsets", field="offset")
+                yield key, RemoteProtocolError(text, api="ListOffsets", field="offset")
             else:
-                found[key] = OffsetAndTimestamp(part.offset, part.timestamp, part.leader_epoch)
-    return found
+                yield key, OffsetAndTimestamp(part.offset, part.timestamp, part.leader_epoch)

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from kctl.client.broker_errors import broker_error
 from kctl.client.cluster import TopicInfo
 from kctl.client.errors import KafkaError
-from kctl.client.metadata import out_of_range, topics_in
+from kctl.client.metadata import malformed_metadata, topics_in
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 
 
@@ -26,8 +26,8 @@ def metadata_by_id_request(topic_ids: Iterable[bytes]) -> MetadataRequest:
     return MetadataRequest(topics=topics, allow_auto_topic_creation=False)
 
 
-def described_topics(response: MetadataResponse) -> list[TopicInfo] | KafkaError:
+def described_topics(response: MetadataResponse, broker: str = "a broker") -> list[TopicInfo] | KafkaError:
     """Return the topics, each with its own error if it has one, or the error of the whole response."""
     if response.error_code:
         return broker_error(response.error_code, "Metadata")
-    return out_of_range(response) or topics_in(response)
+    return malformed_metadata(response, broker) or topics_in(response)

@@ -52,6 +52,20 @@ def test_a_silent_broker_costs_its_own_configs_alone() -> None:
     with_admin(use)
 
 
+def test_broker_that_the_cluster_does_not_have_fails_at_once() -> None:
+    def use(world: World, admin: Admin) -> None:
+        for request in (
+            lambda: admin.describe_configs([ConfigResource(ResourceType.BROKER, "99")]).raise_first(),
+            lambda: admin.request_api("ListGroups", {}, broker=99),
+        ):
+            before_ms = world.clock.now_ms()
+            with pytest.raises(error_class(ErrorCode.BROKER_ID_NOT_REGISTERED), match="broker 99"):
+                request()
+            assert world.clock.now_ms() - before_ms < 1000
+
+    with_admin(use)
+
+
 def test_a_passing_error_is_retried() -> None:
     def use(world: World, admin: Admin) -> None:
         world.sandbox.fail_requests("DescribeConfigs", ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, times=2)

@@ -111,7 +111,7 @@ def test_codes_are_of_topics_by_name_or_by_id() -> None:
     ]
     by_id = OffsetCommitResponseTopic(topic_id=b"1" * 16, partitions=parts)
     by_name = OffsetCommitResponseTopic(name="b", partitions=parts[:1])
-    assert codes_in([by_id, by_name], {"a": b"1" * 16}) == {A0: 0, A1: ErrorCode.ILLEGAL_GENERATION, B0: 0}
+    assert dict(codes_in([by_id, by_name], {"a": b"1" * 16})) == {A0: 0, A1: ErrorCode.ILLEGAL_GENERATION, B0: 0}
 
 
 def test_offsets_to_commit_are_brought_into_one_form() -> None:

@@ -43,4 +43,4 @@ def test_member_codes_finds_a_static_member_to_which_the_broker_added_its_member
             MemberResponse(member_id="m-7", group_instance_id="i-1", error_code=25),
         ]
     )
-    assert member_codes(response, [DYNAMIC, STATIC, Named("m-9")]) == {DYNAMIC: 0, STATIC: 25}
+    assert dict(member_codes(response, [DYNAMIC, STATIC, Named("m-9")])) == {DYNAMIC: 0, STATIC: 25}

@@ -213,7 +213,7 @@ class CommitManager:
     def _read(self, commit: PendingCommit, response: OffsetCommitResponse) -> KafkaError | None:
         """Take what was confirmed off the commit, and return the error of the rest."""
         refused: dict[int, TopicPartition] = {}
-        for tp, code in codes_in(response.topics, commit.event.topic_ids).items():
+        for tp, code in codes_in(response.topics, commit.event.topic_ids):
             if code == ErrorCode.NONE:
                 commit.left.pop(tp, None)
             else:

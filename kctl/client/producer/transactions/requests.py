@@ -75,7 +75,7 @@ def offset_commit(
 
 def offset_commit_error(response: TxnOffsetCommitResponse, asked: Iterable[TopicPartition]) -> KafkaError | None:
     """Return why the offsets, or some of them, are not part of the transaction."""
-    return _worst("TxnOffsetCommit", codes_in(response.topics), asked)
+    return _worst("TxnOffsetCommit", dict(codes_in(response.topics)), asked)
 
 
 def _worst(api: str, found: Mapping[TopicPartition, int], asked: Iterable[TopicPartition]) -> KafkaError | None:
