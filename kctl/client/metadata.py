@@ -292,12 +292,6 @@ def nodes_in(response: MetadataResponse) -> tuple[Node, ...]:
 
 def malformed_metadata(response: MetadataResponse, broker: str = "a broker") -> RemoteProtocolError | None:
     """Return what is wrong with a response that no broker may send: a number below 0, or something twice."""
-    twice = _twice("broker", [each.node_id for each in response.brokers])
-    twice = twice or _twice("topic", [each.name for each in response.topics if each.name is not None])
-    for topic in response.topics:
-        twice = twice or _twice(f"{topic.name}, partition", [part.partition_index for part in topic.partitions])
-    if twice:
-        return RemoteProtocolError(f"Metadata: the response of {broker} has {twice} twice", api="Metadata")
     for each in response.brokers:
         if each.node_id < 0:
             return RemoteProtocolError(f"Metadata names a broker with the id {each.node_id}", api="Metadata")
@@ -306,7 +300,13 @@ def malformed_metadata(response: MetadataResponse, broker: str = "a broker") -> 
             if part.partition_index < 0:
                 text = f"Metadata names partition {part.partition_index} of topic {topic.name}"
                 return RemoteProtocolError(text, api="Metadata")
-    return None
+    twice = _twice("broker", [each.node_id for each in response.brokers])
+    twice = twice or _twice("topic", [each.name for each in response.topics if each.name is not None])
+    for topic in response.topics:
+        twice = twice or _twice(f"{topic.name}, partition", [part.partition_index for part in topic.partitions])
+    if twice is None:
+        return None
+    return RemoteProtocolError(f"Metadata: the response of {broker} has {twice} twice", api="Metadata")
 
 
 def _twice(kind: str, keys: Sequence[object]) -> str | None:
