@@ -19,9 +19,16 @@ def main() -> int:
         _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
     from kctl.version import VERSION
 
-    if sys.argv[1:] in (["--version"], ["-V"]):
+    is_version = sys.argv[1:2] in (["--version"], ["-V"])
+    details = ""
+    if is_version and sys.argv[2:] in (["--verbose"], ["-v"]):
+        from kctl.cli.uncompiled import state
+
+        details = f"Python {sys.version.split()[0]}\n{state()}\n"
+        del sys.argv[2:]
+    if is_version and len(sys.argv) == 2:
         try:
-            os.write(1, f"kctl {VERSION}\n".encode())
+            os.write(1, f"kctl {VERSION}\n{details}".encode())
         except OSError:  # closed or full, which the command line knows to tell
             pass
         else:

@@ -11,6 +11,7 @@ from random import Random
 import pytest
 
 from kctl.cli.app import COMMANDS
+from kctl.client.records import is_compiled
 from kctl.version import VERSION
 from tests.cli.processes import BOUND_S, PYTHON, environment, kctl
 from tests.unit.cli.probe.report.fleets import NodeTruth, probe_lines, write
@@ -47,6 +48,14 @@ def _modules_of_nothing() -> set[str]:
 @pytest.mark.parametrize("flag", ["--version", "-V"])
 def test_version(flag: str) -> None:
     assert kctl(flag) == (0, f"kctl {VERSION}\n".encode(), "")
+
+
+@pytest.mark.parametrize("flags", [("--version", "-v"), ("-V", "--verbose")])
+def test_verbose_version_says_whether_the_record_module_is_compiled(flags: tuple[str, str]) -> None:
+    ended = kctl(*flags)
+    first, second, third = ended.stdout.decode().splitlines()
+    assert (ended.code, first, second.split()[0], ended.stderr) == (0, f"kctl {VERSION}", "Python", "")
+    assert third.startswith("record module: compiled" if is_compiled() else "record module: Python (")
 
 
 def test_version_imports_nothing_but_itself() -> None:
@@ -115,7 +124,7 @@ HELP: dict[str, set[str]] = {
 }
 """What `kctl COMMAND --help` imports beyond ROOT and OPTIONS."""
 
-BENCH = HELP["bench"] | CLIENT | {"kctl.cli.produce", "kctl.client.admin"}
+BENCH = HELP["bench"] | CLIENT | {"kctl.cli.produce", "kctl.cli.uncompiled", "kctl.client.admin"}
 SPARK = {
     "kctl.pipeline.jobs", "kctl.pipeline.running", "kctl.pipeline.session", "kctl.pipeline.session_folders",
     "kctl.pipeline.shipping", "kctl.pipeline.spark_archive", "kctl.pipeline.spark_process",
@@ -130,7 +139,7 @@ EXPORT = MIRROR | {"kctl.pipeline.export_files"}
 VERIFY = EXPORT | {"kctl.pipeline.fingerprints", "kctl.pipeline.record_diff"}
 
 RUNS: list[tuple[tuple[str, ...], set[str]]] = [
-    (("consume", "t"), HELP["consume"] | CLIENT | CONSUMER | {"kctl.cli.view"}),
+    (("consume", "t"), HELP["consume"] | CLIENT | CONSUMER | {"kctl.cli.uncompiled", "kctl.cli.view"}),
     (("consume", "t", "-o", "strat"), HELP["consume"]),
     (("produce", "t"), HELP["produce"] | CLIENT | PRODUCER | {"kctl.cli.private_file", "kctl.cli.view"}),
     (("produce", "t", "-f", "%k%v"), HELP["produce"] | {"kctl.client.records"}),

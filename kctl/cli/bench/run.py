@@ -19,6 +19,7 @@ from kctl.cli.interrupts import Interrupted
 from kctl.cli.options import Common, Output
 from kctl.cli.produce.pace import Pace
 from kctl.cli.settings import Setting
+from kctl.cli.uncompiled import note_uncompiled
 from kctl.client.admin import BROKER_DEFAULT, Admin, NewTopic
 from kctl.client.clock import SystemClock, Timer
 from kctl.client.cluster import TopicPartition
@@ -64,6 +65,7 @@ def run_bench(common: Common, request: BenchRequest) -> int:
         figures = bench.figures()
         if figures.records or ending is None:
             _write(common, output, figures)
+            note_uncompiled(common)
         if ending is not None:
             raise ending
     return ExitCode.UNDELIVERED if figures.failed else ExitCode.OK

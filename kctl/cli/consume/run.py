@@ -15,6 +15,7 @@ from kctl.cli.consume.topic_watch import TopicWatch
 from kctl.cli.formats.output import RecordOutput
 from kctl.cli.options import Common
 from kctl.cli.settings import Setting
+from kctl.cli.uncompiled import note_uncompiled
 from kctl.client.clock import FOREVER_MS, Timer
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer import PREFETCH_BYTES, Consumer
@@ -62,6 +63,7 @@ def run_reading(common: Common, request: ReadRequest, output: RecordOutput) -> i
             raise interrupted
     if common.verbose:
         common.say(f"kctl consume: {reading.written} record{'' if reading.written == 1 else 's'}")
+    note_uncompiled(common, reading.written)
     return code
 
 
