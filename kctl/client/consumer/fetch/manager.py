@@ -16,7 +16,7 @@ from kctl.client.cluster import NO_EPOCH, Node, PartitionInfo, TopicPartition
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.chunk import FetchedChunk, base_offset_behind, walk_batches
 from kctl.client.consumer.events import Fetched, GiveBack, StartFetch, ToApplication
-from kctl.client.consumer.fetch.partition import Entry, FetchState, InFlight
+from kctl.client.consumer.fetch.partition import QUIET_MS, Entry, FetchState, InFlight, drop_quiet
 from kctl.client.consumer.fetch.position_check import PositionCheck
 from kctl.client.consumer.fetch.progress import FetchPace, is_news, no_progress
 from kctl.client.consumer.fetch.reports import PartitionReports
@@ -163,6 +163,7 @@ class FetchManager:
             elif node_id not in self._in_flight:
                 to_fetch.setdefault(node_id, []).append(Entry(tp, state, info))
         requests: list[Outgoing] = []
+        deadline_at_ms = min(deadline_at_ms, drop_quiet(to_fetch, left_out, now_ms))
         is_due_again = self._add_checks(requests, to_check)
         is_due_again |= self._add_fetches(requests, to_fetch, left_out, now_ms)
         deadline_at_ms = min(deadline_at_ms, self._reports.report_overdue(self._in_flight, self._partitions, now_ms))
@@ -324,7 +325,7 @@ class FetchManager:
                 left_out = broker_error(ErrorCode.UNKNOWN_SERVER_ERROR, f"Fetch of {tp}", "not in the answer")
                 self._reports.retry(tp, state, left_out, answer.received_at_ms)
             else:
-                self._on_nothing(tp, state)
+                self._on_nothing(tp, state, answer.received_at_ms)
 
     def _on_partition(
         self,
@@ -352,16 +353,18 @@ class FetchManager:
             self._on_records(tp, state, data, data.records, now_ms)
             self._partitions[tp] = self._partitions.pop(tp)  # to the end of the order
         else:
-            self._on_nothing(tp, state)
+            self._on_nothing(tp, state, now_ms)
 
-    def _on_nothing(self, tp: TopicPartition, state: FetchState) -> None:
+    def _on_nothing(self, tp: TopicPartition, state: FetchState, now_ms: int) -> None:
         """Say why a partition brought nothing; one that had to stand back for others has nothing to say."""
         state.attempts = 0
         state.checked_epoch = state.asked_epoch
         offset = state.next_offset
         if state.last_stable_offset == offset < state.high_watermark and self._isolation_level:
+            state.quiet_until_ms = now_ms + QUIET_MS
             self._reports.wait(tp, state, f"an open transaction begins at offset {offset}", WaitKind.OPEN_TRANSACTION)
         elif offset >= state.high_watermark:
+            state.quiet_until_ms = now_ms + QUIET_MS
             self._reports.wait(tp, state, f"at the end, offset {offset}", WaitKind.AT_END)
 
     def _on_records(

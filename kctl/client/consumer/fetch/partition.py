@@ -6,6 +6,7 @@ Shown by tests/unit/consumer/fetch/test_manager.py.
 from collections import deque
 from typing import NamedTuple
 
+from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import NO_EPOCH, NO_TOPIC_ID, PartitionInfo, TopicPartition
 from kctl.client.consumer.chunk import MAX_OFFSET
 
@@ -16,6 +17,10 @@ MORE_THAN_EXPECTED = 1.125
 LEAST_WANTED_BYTES = 64 * 1024
 """Records differ in size, and a batch that is cut short has to be fetched again: the last fetch of a range asks for an
 eighth and a few batches more than what came before makes it expect."""
+
+QUIET_MS = 500
+"""How long a partition that brought nothing is not fetched again where its node has full ones: a slow application keeps
+those full, and fetches of SHORT_WAIT_MS each would follow one another. A fetch of any other partition includes it."""
 
 
 class FetchState:
@@ -41,6 +46,7 @@ class FetchState:
         "next_offset",
         "node_id",
         "paused",
+        "quiet_until_ms",
         "reason",
         "retry_at_ms",
         "stopped",
@@ -84,6 +90,8 @@ class FetchState:
         """Reported as being without a response."""
         self.retry_at_ms = 0
         self.attempts = 0
+        self.quiet_until_ms = 0
+        """It was at its end; until then it alone is no reason to fetch from a node that has full partitions."""
         self.reason = ""
         self.high_watermark = -1
         self.last_stable_offset = -1
@@ -131,3 +139,15 @@ class InFlight(NamedTuple):
     reserved_bytes: int
     sent_at_ms: int
     early_before_ms: int
+
+
+def drop_quiet(to_fetch: dict[int, list[Entry]], left_out: dict[int, None], now_ms: int) -> int:
+    """Drop the fetches of quiet partitions alone at nodes that have full ones; return when the first of them is due."""
+    next_at_ms = FOREVER_MS
+    for node_id in left_out:
+        entries = to_fetch.get(node_id, ())
+        due_at_ms = min((entry.state.quiet_until_ms for entry in entries), default=0)
+        if due_at_ms > now_ms:
+            del to_fetch[node_id]
+            next_at_ms = min(next_at_ms, due_at_ms)
+    return next_at_ms

@@ -12,6 +12,7 @@ from kctl.client.protocol.api.fetch import (
     PartitionData,
 )
 from kctl.client.requests.leaders import Leaders
+from kctl.client.requests.request import Poll
 from tests.unit.consumer.fakes import (
     T0,
     T1,
@@ -163,12 +164,26 @@ def test_a_full_partition_waits_until_its_data_is_consumed() -> None:
     desk = Desk(FakeClient(topic("t", [1, 1])), T0, T1, max_partition_fetch_bytes=100)
     big = batch(0, 1, value_bytes=200)
     answer(desk.request(), brings(data(0, big), data(1, b"", end=0)))
-    request = desk.request()
+    assert desk.manager.poll(0) == Poll([], 500)
+    request = desk.request(500)
     assert asked(request) == [("t", 1, 0)]
     assert message(request).max_wait_ms == 20, "the full partition must not wait for the quiet one"
-    answer(request, brings(data(1, b"", end=0)))
+    answer(request, brings(data(1, b"", end=0)), at_ms=520)
+    assert desk.manager.poll(520) == Poll([], 1020)
     desk.manager.consumed(T0, 1, 1)
-    assert asked(desk.request()) == [("t", 1, 0), ("t", 0, 1)]
+    assert asked(desk.request(520)) == [("t", 1, 0), ("t", 0, 1)]
+
+
+def test_a_partition_that_had_records_is_fetched_at_once_beside_a_full_one() -> None:
+    desk = Desk(FakeClient(topic("t", [1, 1])), T0, T1, max_partition_fetch_bytes=1000)
+    answer(desk.request(), brings(data(0, batch(0, 1, value_bytes=1000)), data(1, batch(0, 1))))
+    assert asked(desk.request()) == [("t", 1, 1)]
+
+
+def test_a_partition_that_brought_nothing_for_lack_of_room_is_fetched_at_once_beside_a_full_one() -> None:
+    desk = Desk(FakeClient(topic("t", [1, 1])), T0, T1, max_partition_fetch_bytes=1000)
+    answer(desk.request(), brings(data(0, batch(0, 1, value_bytes=1000)), data(1, b"", end=100)))
+    assert asked(desk.request()) == [("t", 1, 0)]
 
 
 def test_the_budget_bounds_what_is_held_and_in_flight() -> None:

@@ -82,7 +82,7 @@ def test_a_partition_without_room_leaves_the_session_and_returns_behind_its_data
     desk = opened(T0, T1, max_partition_fetch_bytes=100)
     big = batch(0, 1, value_bytes=200)
     answer(desk.request(), says(data(0, big)))
-    request = desk.request()
+    request = desk.request(500)  # the other one brought nothing
     assert (asked(request), forgotten(request), message(request).max_wait_ms) == ([], [("t", [0])], 20)
     answer(request, says())
     desk.manager.consumed(T0, 1, 1)
