@@ -38,6 +38,9 @@ from kctl.client.network.refusals import Acceptance, BootstrapRefusal
 from kctl.client.protocol.versions import NodeVersions
 from kctl.client.seams import Connected, Disconnected, IoEvent, Received, Runtime
 
+MAX_THROTTLE_MS = 60_000
+"""The longest time for which a broker is left alone because it says so. Brokers ask for at most the window of their
+quotas, 10 s unless configured; a broken one could ask for 24 days. Differs: Java waits for as long as it is told."""
 LONGEST_REFUSAL_BACKOFF_MS = 10_000
 """The longest wait before a node that refused the client is dialled again; the first is reconnect.backoff.max.ms."""
 
@@ -201,6 +204,9 @@ class NetworkClient:
             return "waiting for an answer"
         if self._dialer.under_way:
             return "dns" if self._dialer.is_resolving else "connecting"
+        now_ms = self.clock.now_ms()
+        if any(entry.connection is not None and entry.throttled_until_ms > now_ms for entry in self._entries.values()):
+            return "throttled by a broker"
         return "back-off"
 
     # --- requests -----------------------------------------------------------------------------------------------------
@@ -334,6 +340,7 @@ class NetworkClient:
             self._acceptance.answered(entry.node.node_id)
             throttle_ms: int = getattr(response, "throttle_time_ms", 0)
             if throttle_ms > 0:
+                throttle_ms = min(throttle_ms, MAX_THROTTLE_MS)
                 entry.throttled_until_ms = max(entry.throttled_until_ms, now_ms + throttle_ms)
                 connection.throttled(throttle_ms)
                 self._events(Throttled(now_ms, connection.target, request.api, throttle_ms))

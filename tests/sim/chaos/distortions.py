@@ -1,4 +1,4 @@
-"""Answers that no Kafka broker gives: numbers out of range, and topics or brokers left out.
+"""Answers that no Kafka broker gives: numbers out of range, and topics or brokers left out or named twice.
 
 Works on every declared message by the names of its fields. Shown by tests/sim/consumer/test_distortions.py.
 """
@@ -30,10 +30,21 @@ class Distortion(Enum):
     """Nothing is said about any topic."""
     NO_BROKERS = "no-brokers"
     """No broker is named."""
+    TWICE = "twice"
+    """Everything that is listed is listed twice."""
+    THROTTLE = "throttle"
+    """The client is asked to wait for 24 days."""
 
 
 def distort(response: Response, how: Distortion, version: int) -> None:
     """Change an answer in place; one that has nothing of the kind in this version stays as it is."""
+    if how is Distortion.TWICE:
+        for struct in list(_structs(response)):
+            for field in type(struct).FIELDS:
+                value = getattr(struct, field.name)
+                if isinstance(value, list) and field.is_in(version):
+                    setattr(struct, field.name, [*value, *value])
+        return
     names, value = _CHANGES[how]
     for struct in list(_structs(response)):
         for field in type(struct).FIELDS:
@@ -57,5 +68,6 @@ _CHANGES: dict[Distortion, tuple[tuple[str, ...], object]] = {
     Distortion.HOST: (("host",), "fe80::1%nope"),
     Distortion.NO_TOPICS: (("topics", "responses"), ()),
     Distortion.NO_BROKERS: (("brokers", "coordinators"), ()),
+    Distortion.THROTTLE: (("throttle_time_ms",), 2**31 - 1),
 }
 """The fields that are changed, by name, and to what."""

@@ -41,6 +41,10 @@ class GroupRules:
         self._adrift: dict[str, dict[TopicPartition, None]] = {}
         """What members had when they were seen outside, and have not been told of since."""
         self._bounced = ""
+        self._newest: dict[str, tuple[str, list[TopicPartition]]] = {}
+        """The change that the listener was called with, until the poll has ended well."""
+        self._repeated: dict[str, tuple[str, list[TopicPartition]]] = {}
+        """The same, where Ctrl-C has ended the poll: the next one may call the listener again."""
         self._fenced: dict[str, dict[TopicPartition, None]] = {}
         """What members had when a commit of theirs was refused, until they have heard of the loss."""
         # A coordinator that takes over knows the group as it was when its last rebalance was complete, in Kafka too:
@@ -55,6 +59,11 @@ class GroupRules:
             if entry.kind == "ok" and entry.what == "poll":  # the next record of a loop may need no poll
                 self._has_polled[entry.proc] = True
             self._polled_ms[entry.proc] = None if entry.kind == "invoke" else entry.at_ms
+            newest = self._newest.pop(entry.proc, None)
+            if entry.error == "Interrupt" and newest is not None:
+                self._repeated[entry.proc] = newest
+            elif entry.kind != "invoke":
+                self._repeated.pop(entry.proc, None)
         yield from self._of_fenced(entry)
         if entry.kind != "event":
             return
@@ -78,6 +87,9 @@ class GroupRules:
 
     def _change(self, entry: Entry, facts: Facts) -> Iterator[Violation]:
         partitions = entry.value["partitions"]
+        self._newest[entry.proc] = (entry.what, partitions)
+        if self._repeated.pop(entry.proc, None) == (entry.what, partitions):
+            return
         owned = self._owned.setdefault(entry.proc, {})
         if entry.value["robbed"]:
             yield broken("G1 two-owners", entry, f"still held: {entry.value['robbed']}")

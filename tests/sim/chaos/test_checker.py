@@ -90,6 +90,19 @@ def test_what_is_wrong_is_seen(rule: str, lines: list[Line]) -> None:
     assert rule in rules_broken(*START, *lines, timeout_ms=0)
 
 
+@pytest.mark.parametrize(("error", "rules"), [("Interrupt", []), ("WakeupError", ["D8", "G2"])])
+def test_listener_whose_poll_ctrl_c_ends_may_be_called_again_with_the_same(error: str, rules: list[str]) -> None:
+    revoked = {"partitions": [TP], "robbed": {}}
+    lines: list[Line] = [
+        (5, PROC, "invoke", "poll", None),
+        (5, PROC, "event", "revoked", revoked),
+        (5, PROC, "info", "poll", {"text": ""}),
+        (6, PROC, "invoke", "poll", None),
+        (6, PROC, "event", "revoked", revoked),
+    ]
+    assert rules_broken(*START, *lines, timeout_ms=9, error=error) == rules
+
+
 def cut(at_ms: int, end: int) -> Line:
     return (at_ms, CLUSTER, "event", "cut", [TP, end])
 

@@ -1,9 +1,12 @@
 """Requests in virtual time: answered, expired on their millisecond, failed with their connection; idle connections."""
 
+import pytest
+
 from kctl.client.cluster import Node
 from kctl.client.errors import ConnectionLost, RequestTimeout, UnsupportedVersionError
 from kctl.client.events import Closed, Lost, RequestExpired, RequestSent, ResponseReceived, Throttled
 from kctl.client.network.in_flight import Answer, Outgoing
+from kctl.client.network.network_client import MAX_THROTTLE_MS
 from kctl.client.protocol.api.api_versions import ApiVersionsRequest
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse
 from kctl.client.protocol.api.produce import ProduceRequest
@@ -79,11 +82,12 @@ def test_an_api_that_the_node_lacks_is_told_through_the_answer() -> None:
         assert "Produce" in str(answers[0].error)
 
 
-def test_a_throttled_node_is_left_alone_for_as_long_as_it_asked() -> None:
+@pytest.mark.parametrize(("said_ms", "waited_ms"), [(250, 250), (2**31 - 1, MAX_THROTTLE_MS), (-5, 0)])
+def test_a_throttled_node_is_left_alone_for_as_long_as_it_asked_up_to_a_maximum(said_ms: int, waited_ms: int) -> None:
     def answer(request: RequestFrame) -> Response:
         if request.api_key == ApiVersionsRequest.API_KEY:
             return answer_well(request)
-        return MetadataResponse(throttle_time_ms=250)
+        return MetadataResponse(throttle_time_ms=said_ms)
 
     with Hub() as hub:
         bench = Bench(hub)
@@ -92,10 +96,11 @@ def test_a_throttled_node_is_left_alone_for_as_long_as_it_asked() -> None:
         answers = bench.ask()
         bench.poll_until(lambda: bool(answers), until_ms=1000)
         answered_at_ms = hub.now_ms
-        assert [event.throttle_ms for event in bench.seen(Throttled)] == [250]
-        assert not bench.client.ready(-1)
-        assert bench.connect(until_ms=5000)
-        assert hub.now_ms == answered_at_ms + 250
+        assert [event.throttle_ms for event in bench.seen(Throttled)] == ([waited_ms] if waited_ms else [])
+        assert bench.client.ready(-1) == (waited_ms == 0)
+        assert bench.client.activity() == ("throttled by a broker" if waited_ms else "back-off")
+        assert bench.connect(until_ms=100_000)
+        assert hub.now_ms == answered_at_ms + waited_ms
 
 
 def test_idle_connections_are_closed_all_in_one_poll_and_used_ones_stay() -> None:
