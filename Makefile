@@ -12,6 +12,9 @@ PEERS := $(or $(KCTL_CACHE),$(HOME)/.cache/kctl)/peers/.ready
 LONGEST_FIRST := broker installed conformance pipeline-jobs faultlab packages pipeline-source docs loopback
 
 QUICK := sim unit types format lint layers generated
+# `make check` runs sim in two halves, so that two jobs end together.
+CHECKED := sim-chaos unit sim-calls $(filter-out sim unit,$(QUICK))
+SIM_CHAOS := tests/sim/chaos tests/sim/chaos_producer tests/sim/producer
 # `make check` leaves out what is marked slow; `make test` and each tier by itself have it.
 NOT_SLOW = $(if $(SKIP_SLOW),-m "not slow")
 # Tiers that are skipped, and count as failed, when the packages cannot be built.
@@ -21,7 +24,7 @@ FAILED := build/failed-tiers
 REMEMBER = -o cache_dir=build/failed-tests/$*
 TWO_AT_A_TIME = $(MAKE) --no-print-directory --jobs 2 --output-sync=target
 
-.PHONY: help dist run test check format lint types layers generated unit sim sim-seeds sim-fresh sim-long sim-mutants fuzz loopback cli faultlab broker pipeline pipeline-source pipeline-jobs pipeline-versions soak replication conformance docs site packages reproducible installed bench bench-lateness bench-peers clean
+.PHONY: help dist run test check format lint types layers generated unit sim sim-chaos sim-calls sim-seeds sim-fresh sim-long sim-mutants fuzz loopback cli faultlab broker pipeline pipeline-source pipeline-jobs pipeline-versions soak replication conformance docs site packages reproducible installed bench bench-lateness bench-peers clean
 
 help:  ## list the tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 26
@@ -62,7 +65,7 @@ again-%:
 	then echo "$*: UNSTABLE: what failed beside another tier passed alone"; rm $(FAILED)/$*; fi
 
 check: $(READY)  ## what every commit passes, without the tests marked slow
-	@$(TWO_AT_A_TIME) $(QUICK) SKIP_SLOW=1
+	@$(TWO_AT_A_TIME) $(CHECKED) SKIP_SLOW=1
 
 format: $(READY)
 	$(BIN)/ruff format --check --quiet .
@@ -87,6 +90,12 @@ unit: $(READY)  ## no socket, no sleep
 
 sim: $(READY)  ## client and sandbox in virtual time
 	$(PYTEST) $(NOT_SLOW) tests/sim
+
+sim-chaos: $(READY)
+	$(PYTEST) $(NOT_SLOW) $(SIM_CHAOS)
+
+sim-calls: $(READY)
+	$(PYTEST) $(NOT_SLOW) $(addprefix --ignore=,$(SIM_CHAOS)) tests/sim
 
 sim-seeds: $(READY)  ## the first 80 seeds of the simulation of consumers, and 24 of producers
 	$(BIN)/python -m tests.sim run --seeds 0:80 --jobs 2

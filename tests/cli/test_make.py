@@ -108,6 +108,17 @@ def test_what_fails_once_without_waiting_for_anything_outside_is_not_run_again(p
     assert "failed tiers: sim" in lines
 
 
+def test_make_check_runs_each_half_of_sim_once(project: Path) -> None:
+    code, _, calls = make(project, "check", "nothing breaks")
+    (chaos,) = [call for call in calls if call.endswith("tests/sim/chaos tests/sim/chaos_producer tests/sim/producer")]
+    (rest,) = [call for call in calls if call.endswith(" tests/sim")]
+    assert code == 0
+    assert "--ignore" not in chaos
+    for folder in ("chaos", "chaos_producer", "producer"):
+        assert f"--ignore=tests/sim/{folder} " in rest
+    assert '-m "not slow"' in rest or "-m not slow" in rest
+
+
 def test_make_check_still_fails_at_once(project: Path) -> None:
     code, lines, _ = make(project, "check", "pytest -q tests/unit")
     assert code != 0

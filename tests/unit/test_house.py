@@ -125,6 +125,17 @@ def test_make_test_runs_the_tiers_marked_so_and_no_other() -> None:
     assert {task for _, task, has_star in tiers() if not has_star}.isdisjoint(attempted)
 
 
+def test_make_check_runs_every_quick_tier_and_both_halves_of_sim() -> None:
+    text = (ROOT / "Makefile").read_text()
+    (checked,) = re.findall(r"(?m)^CHECKED := (.*)$", text)
+    assert checked == "sim-chaos unit sim-calls $(filter-out sim unit,$(QUICK))"
+    assert "$(CHECKED)" in recipes()["check"]
+    (chaos,) = re.findall(r"(?m)^SIM_CHAOS := (.*)$", text)
+    assert all((ROOT / folder).is_dir() for folder in chaos.split())
+    assert "$(SIM_CHAOS)" in recipes()["sim-chaos"]
+    assert recipes()["sim-calls"].rstrip().endswith("$(addprefix --ignore=,$(SIM_CHAOS)) tests/sim")
+
+
 def test_command_line_and_pipeline_use_public_modules_and_eight_internal_ones_at_most() -> None:
     public = set(re.findall(r"(?m)^\| `(kctl\.client\.\w+)` \|", (ROOT / "docs" / "library.md").read_text()))
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]

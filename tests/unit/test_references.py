@@ -46,14 +46,17 @@ def _strings(tree: ast.Module) -> Iterator[str]:
             yield node.value.value
 
 
-def code_texts() -> Iterator[tuple[Path, str]]:
+@cache
+def code_texts() -> tuple[tuple[Path, str], ...]:
     """Return the docstrings and comments of kctl, and the first docstrings of its tests, tools and benchmarks."""
+    found = []
     for file, text in sources().items():
         if file in trees():
-            yield file, "\n\n".join(_strings(trees()[file]))
-            yield file, "\n".join(re.findall(r"(?m)(?:^|\s)# (.*)$", text))
+            found.append((file, "\n\n".join(_strings(trees()[file]))))
+            found.append((file, "\n".join(re.findall(r"(?m)(?:^|\s)# (.*)$", text))))
         elif text.startswith('"""'):
-            yield file, text[3:].partition('"""')[0]
+            found.append((file, text[3:].partition('"""')[0]))
+    return tuple(found)
 
 
 def pages() -> Iterator[tuple[Path, str]]:
