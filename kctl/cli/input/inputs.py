@@ -5,14 +5,17 @@ Owns opening, sizes and whole files as records. Shown by tests/unit/cli/input/te
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from io import BufferedIOBase
+from typing import TypeVar
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.cli.input.form import STDIN, Form, InputForm, InputRecord
 from kctl.cli.input.input_bytes import Progress, Source
-from kctl.cli.input.lines import read_lines
+from kctl.cli.input.lines import LineBlock, read_line_blocks, read_lines
+
+T = TypeVar("T")
 
 
 class Inputs:
@@ -44,25 +47,41 @@ class Inputs:
             total += found.st_size
         return total
 
+    @property
+    def are_lines(self) -> bool:
+        """Whether there are only lines, or what other delimiters end, so that `read_blocks` reads them."""
+        return self._form.form is InputForm.LINES and self._form.template is None and not self._form.is_whole
+
     def read(self) -> Iterator[InputRecord]:
         """Return all records, read as they are asked for.
 
         Raises: CommandError: a file that cannot be read; something that is not in the form (naming record and byte).
         """
-        records = self._all_records()
+        records = self._each_source(self._records)
         key = self._form.key
         return records if key is None else (r if r.key is not None else r._replace(key=key) for r in records)
 
-    def _all_records(self) -> Iterator[InputRecord]:
+    def read_blocks(self) -> Iterator[LineBlock]:
+        """Return all records as blocks, where they are lines; raises as `read` does."""
+        assert self.are_lines
+        blocks = self._each_source(self._blocks)
+        key = self._form.key
+        return blocks if key is None else (block._replace(given_key=key) for block in blocks)
+
+    def _each_source(self, read: Callable[[BufferedIOBase, str], Iterator[T]]) -> Iterator[T]:
         for name in self._names:
             if name == STDIN:
-                yield from self._records(self._stdin, "stdin")
+                yield from read(self._stdin, "stdin")
                 continue
             try:
                 with open(name, "rb") as file:
-                    yield from self._records(file, name)
+                    yield from read(file, name)
             except OSError as e:
                 raise CommandError(ExitCode.USAGE, f"cannot read {name}: {e.strerror or e}") from None
+
+    def _blocks(self, source: BufferedIOBase, name: str) -> Iterator[LineBlock]:
+        form = self._form
+        return read_line_blocks(source, name, self._longest_bytes, form.delimiter, form.key_separator, self.progress)
 
     def _records(self, source: BufferedIOBase, name: str) -> Iterator[InputRecord]:
         form, longest_bytes = self._form, self._longest_bytes

@@ -4,11 +4,68 @@ A line that never ends is refused, not gathered. Shown by tests/unit/cli/input/t
 """
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.cli.input.form import LINE_FEED, InputRecord
 from kctl.cli.input.input_bytes import READ_BYTES, Progress, Source, bad_input
+from kctl.client.records import split_at
+
+BLOCK_BYTES = 4 * READ_BYTES
+"""The most that is asked for at a time. What is there is taken: a pipe gives less."""
+
+
+class LineBlock(NamedTuple):
+    """Records that follow each other in one stream, as columns.
+
+    Attributes:
+        name: of the stream; `what` one of its records is.
+        number, offset: of the first, from 1 and from byte 0 on.
+        keys: None: there is no separator; an entry of None: that one has no key.
+        delimiter_bytes, separator_bytes: sizes of what stands behind each, and between key and value.
+        given_key: of the records that have none of their own.
+    """
+
+    name: str
+    what: str
+    number: int
+    offset: int
+    values: list[bytes | None]
+    keys: list[bytes | None] | None
+    delimiter_bytes: int
+    separator_bytes: int
+    given_key: bytes | None = None
+
+    def all_keys(self) -> list[bytes | None] | None:
+        """Return the keys, with the one that is given; None: no record has a key."""
+        given = self.given_key
+        if given is None:
+            return self.keys
+        if self.keys is None:
+            return [given] * len(self.values)
+        return [given if key is None else key for key in self.keys]
+
+    def place(self, row: int) -> str:
+        """Return where a row is, for messages."""
+        offset = self.offset + row * self.delimiter_bytes + sum(len(value or b"") for value in self.values[:row])
+        if self.keys is not None:
+            offset += sum(len(key) + self.separator_bytes for key in self.keys[:row] if key is not None)
+        return f"{self.name} {self.what} {self.number + row} (byte {offset})"
+
+    def record(self, row: int) -> InputRecord:
+        """Return one record."""
+        key = None if self.keys is None else self.keys[row]
+        return InputRecord(self.place(row), self.values[row], self.given_key if key is None else key)
+
+    def records(self) -> Iterator[InputRecord]:
+        """Yield one record after the other."""
+        offset = self.offset
+        for row, value in enumerate(self.values):
+            key = None if self.keys is None else self.keys[row]
+            yield InputRecord(f"{self.name} {self.what} {self.number + row} (byte {offset})", value, key)
+            offset += len(value or b"") + self.delimiter_bytes
+            offset += 0 if key is None else len(key) + self.separator_bytes
 
 
 def read_lines(
@@ -19,53 +76,65 @@ def read_lines(
     key_separator: bytes | None = None,
     progress: Progress | None = None,
 ) -> Iterator[InputRecord]:
-    """Yield the records of one stream as they come; the last need not end with the delimiter.
+    """Yield the records of one stream as they come, as `read_line_blocks` does."""
+    for block in read_line_blocks(source, name, longest_bytes, delimiter, key_separator, progress):
+        yield from block.records()
+
+
+def read_line_blocks(
+    source: Source,
+    name: str,
+    longest_bytes: int,
+    delimiter: bytes = LINE_FEED,
+    key_separator: bytes | None = None,
+    progress: Progress | None = None,
+) -> Iterator[LineBlock]:
+    """Yield the records of one stream as they come, at least one at a time; the last need not end with the delimiter.
 
     Args: key_separator: what stands between key and value; a line without it is a value.
-    Raises: CommandError: a line of more than `longest_bytes`.
+    Raises: CommandError: a line of more than `longest_bytes`; those before it have been given out.
     """
     what = "line" if delimiter == LINE_FEED else "record"
-    for number, offset, content in _split(source, name, what, longest_bytes, delimiter, progress or Progress()):
-        place = f"{name} {what} {number} (byte {offset})"
-        if key_separator is not None and key_separator in content:
-            key, _, value = content.partition(key_separator)
-            yield InputRecord(place, value, key)
-        else:
-            yield InputRecord(place, content)
+    separator_bytes = len(key_separator or b"")
+    number, offset = 1, 0
+    for contents in _split(source, longest_bytes, delimiter, progress or Progress()):
+        too_long = max(map(len, contents)) > longest_bytes
+        fitting = next(at for at, each in enumerate(contents) if len(each) > longest_bytes) if too_long else None
+        taken = contents[:fitting]
+        if taken:
+            keys, values = (
+                (None, list[bytes | None](taken)) if key_separator is None else split_at(taken, key_separator)
+            )
+            yield LineBlock(name, what, number, offset, values, keys, len(delimiter), separator_bytes)
+        number += len(taken)
+        offset += sum(map(len, taken)) + len(taken) * len(delimiter)
+        if fitting is not None:
+            raise _too_long(contents[fitting], f"{name} {what} {number} (byte {offset})", longest_bytes)
 
 
-def _split(
-    source: Source, name: str, what: str, longest_bytes: int, delimiter: bytes, progress: Progress
-) -> Iterator[tuple[int, int, bytes]]:
-    """Yield number, offset and content."""
-    number = offset = 0
+def _split(source: Source, longest_bytes: int, delimiter: bytes, progress: Progress) -> Iterator[list[bytes]]:
+    """Yield what stands between delimiters, in lists that are not empty.
+
+    What has no end yet and is longer than `longest_bytes` is given out as the last, for an error.
+    """
     rest = bytearray()
     searched = 0
-    while data := source.read1(READ_BYTES):
+    while data := source.read1(BLOCK_BYTES):
         progress.read_bytes += len(data)
         rest += data
-        if rest.find(delimiter, searched) < 0:
-            _check(rest, name, what, number + 1, offset, longest_bytes)
-            searched = max(0, len(rest) - len(delimiter) + 1)
-            continue
-        *contents, last = bytes(rest).split(delimiter)
-        for content in contents:
-            number += 1
-            _check(content, name, what, number, offset, longest_bytes)
-            yield number, offset, content
-            offset += len(content) + len(delimiter)
-        rest = bytearray(last)
+        if rest.find(delimiter, searched) >= 0:
+            *contents, last = bytes(rest).split(delimiter)
+            yield contents
+            rest = bytearray(last)
         searched = max(0, len(rest) - len(delimiter) + 1)
-        _check(rest, name, what, number + 1, offset, longest_bytes)
+        if len(rest) > longest_bytes:
+            break
     if rest:
-        yield number + 1, offset, bytes(rest)
+        yield [bytes(rest)]
 
 
-def _check(content: bytes | bytearray, name: str, what: str, number: int, offset: int, longest_bytes: int) -> None:
-    if len(content) > longest_bytes:
-        problem = f"{name} {what} {number} (byte {offset}) is longer than {longest_bytes} bytes (max.request.size)"
-        raise CommandError(
-            ExitCode.DATA,
-            str(bad_input(problem, bytes(content[:100]), 0)),
-            "raise it with -X max.request.size=BYTES",
-        )
+def _too_long(content: bytes, place: str, longest_bytes: int) -> CommandError:
+    problem = f"{place} is longer than {longest_bytes} bytes (max.request.size)"
+    return CommandError(
+        ExitCode.DATA, str(bad_input(problem, content[:100], 0)), "raise it with -X max.request.size=BYTES"
+    )

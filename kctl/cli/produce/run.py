@@ -5,27 +5,38 @@ Whatever ends it (the input, a mistake in it, an error, a signal), the producer 
 Shown by tests/cli/test_produce_consume.py and its neighbours test_produce_*.py.
 """
 
-from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from kctl.cli import click
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError, exit_code, explain
 from kctl.cli.input.form import STDIN, InputRecord
 from kctl.cli.input.inputs import Inputs
+from kctl.cli.input.lines import LineBlock
 from kctl.cli.interrupts import Interrupted
 from kctl.cli.options import DEFAULT_CLOSE_MS, Common
 from kctl.cli.produce.command import ProduceRequest
 from kctl.cli.produce.delivery_account import account_code, tell_account
 from kctl.cli.produce.limits import EndBudget, bound_delivery
+from kctl.cli.produce.outcomes import Outcomes
 from kctl.cli.produce.pace import Pace
 from kctl.cli.produce.undelivered import UndeliveredFile, UndeliveredRecord
 from kctl.cli.view.produce_status import SendFigures, SendStatus
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ProducerConfig
-from kctl.client.errors import FlushTimeout, KafkaError, KafkaTimeoutError, RecordTooLargeError, UndeliveredError
+from kctl.client.errors import (
+    FlushTimeout,
+    KafkaError,
+    KafkaTimeoutError,
+    MaxBlockTimeout,
+    RecordTooLargeError,
+    UndeliveredError,
+)
 from kctl.client.network.system import system_runtime
-from kctl.client.producer import NO_PARTITION, CloseResult, Producer, SendFuture
+from kctl.client.producer import CloseResult, Producer
+
+BATCH_BYTES = 256 * 1024
+"""batch.size unless it is given: large batches cost broker and client less."""
 
 Ending = KafkaError | CommandError | Interrupted
 """What can end a producing before its input does."""
@@ -49,6 +60,7 @@ def _config(common: Common, request: ProduceRequest) -> ProducerConfig:
     if request.is_transaction:
         made_up = f"kctl-produce-{system_runtime().entropy.token_bytes(8).hex()}"
         settings = settings.with_defaults({"transactional.id": made_up})
+    settings = settings.with_defaults({"batch.size": BATCH_BYTES})
     config = settings.parse(ProducerConfig)
     common.note_ignored(config)
     if config.transactional_id is not None and request.undelivered is not None:
@@ -66,11 +78,13 @@ class _Producing:
         self._request = request
         self._runtime = system_runtime()
         self._inputs = Inputs(request.files, common.environment.stdin, request.form, config.max_request_size)
-        self._outcomes = _Outcomes(self._runtime.clock.now_ms, self._announce)
+        self._outcomes = Outcomes(self._runtime.clock.now_ms, self._announce)
         self._undelivered = undelivered
         self._sent = 0
-        self._in_hand: InputRecord | None = None
-        """The record that was read and not yet taken by the producer."""
+        self._in_hand: InputRecord | LineBlock | None = None
+        """What was read and not yet taken by the producer as a whole."""
+        self._sent_before = 0
+        """How many records were taken before the block in hand."""
         self._ending: Ending | None = None
         self._is_closing = False
         self._config = config
@@ -119,12 +133,51 @@ class _Producing:
             self._producer.init_transactions()
             self._producer.begin_transaction()
             self._is_open = True
+        if pace is None and request.topic is not None and self._inputs.are_lines:
+            for block in self._inputs.read_blocks():
+                self._send_block(request.topic, block)
+                if self._outcomes.has_failed:
+                    self._take_failed()
+            return
         for record in self._inputs.read():
             if pace is not None:
                 driver.wait(waiter, pace.take(clock.now_ms()))
             self._send(record)
-            if self._outcomes.failed:
+            if self._outcomes.has_failed:
                 self._take_failed()
+
+    def _send_block(self, topic: str, block: LineBlock) -> None:
+        """Send the records of a block; blocks as `_send` does, the limit counts from the last that was taken."""
+        request = self._request
+        self._sent_before = self._sent
+        self._in_hand = block
+        values: Sequence[bytes | None] = block.values
+        if request.empty_is_null:
+            values = [value or None for value in values]
+        all_keys = block.all_keys()
+        first, count = 0, len(values)
+        while first < count:
+            keys = None if all_keys is None else all_keys[first:]
+            headers = [request.headers] * (count - first) if request.headers else None
+            taken = count - first
+            try:
+                self._producer.send_columns(
+                    topic, values[first:] if first else values, keys, request.partition, headers,
+                    callback=self._outcomes.take_rows,
+                )  # fmt: skip
+            except MaxBlockTimeout as e:
+                self._sent += e.accepted
+                if not e.accepted:
+                    raise
+                taken = e.accepted
+            except RecordTooLargeError:  # none of them is taken: it is found one by one
+                for row in range(first, count):
+                    self._send(block.record(row))
+                return
+            else:
+                self._sent += taken
+            first += taken
+        self._in_hand = None
 
     def _send(self, record: InputRecord) -> None:
         """Send one record; blocks while the producer's memory is full or the topic is not known yet."""
@@ -138,6 +191,7 @@ class _Producing:
         value = None if request.empty_is_null and not record.value else record.value
         headers = record.headers + request.headers
         self._in_hand = record
+        self._sent_before = self._sent
         try:
             self._producer.send(topic, value, record.key, partition, headers, record.timestamp_ms, self._outcomes.take)
         except RecordTooLargeError as e:
@@ -180,26 +234,21 @@ class _Producing:
 
     # --- what became of it --------------------------------------------------------------------------------------------
 
-    def _announce(self, future: SendFuture, error: KafkaError) -> None:
+    def _announce(self, partition: TopicPartition, error: KafkaError) -> None:
         """Tell the first failure of a partition when it happens; what fails at the end is told by the account."""
         if not self._is_closing and not self._common.quiet:
-            self._status.say(f"kctl produce: {future.topic_partition}: not delivered: {explain(error).message}")
+            self._status.say(f"kctl produce: {partition}: not delivered: {explain(error).message}")
 
     def _take_failed(self) -> None:
         """Keep what was not delivered."""
-        failed = self._outcomes.failed
-        while failed:
-            future = failed.popleft()
-            if self._undelivered is not None:
-                self._undelivered.write(_undelivered(future))
-        if self._undelivered is not None:
-            self._undelivered.flush()
+        file = self._undelivered
+        self._outcomes.take_failed(None if file is None else file.write)
+        if file is not None:
+            file.flush()
 
     def _tell(self, result: CloseResult) -> int:
         self._take_failed()
         accepted = result.delivered + result.undelivered
-        if accepted > self._sent:  # a signal came after the producer had taken it
-            self._in_hand = None
         is_all_or_nothing = self._transactional_id is not None
         is_taken_back = is_all_or_nothing and not self._is_committed
         self._report_created()
@@ -207,7 +256,7 @@ class _Producing:
         throttled_ms = self._producer.metrics().throttle_time_ms
         if throttled_ms:
             self._common.say(f"kctl produce: throttled: brokers asked for pauses of {throttled_ms} ms (a quota)")
-        self._tell_in_hand()
+        self._tell_in_hand(accepted)
         self._tell_file()
         ending = self._ending
         if is_taken_back and result.transaction in ("unknown", "open"):
@@ -240,10 +289,15 @@ class _Producing:
             partitions = f"{count} partition{'' if count == 1 else 's'}"
             self._common.say(f"kctl produce: note: topic {name} did not exist and was created with {partitions}")
 
-    def _tell_in_hand(self) -> None:
-        record = self._in_hand
-        if record is None:
+    def _tell_in_hand(self, accepted: int) -> None:
+        """Tell of the first record that was read and not taken.
+
+        Args: accepted: how many the producer has taken; it may know of more than we do, where a signal came between.
+        """
+        in_hand, taken = self._in_hand, accepted - self._sent_before
+        if in_hand is None or taken >= (len(in_hand.values) if isinstance(in_hand, LineBlock) else 1):
             return
+        record = in_hand.record(taken) if isinstance(in_hand, LineBlock) else in_hand
         say = self._common.environment.say
         say(f"kctl produce: {record.place} was NOT sent, and nothing after it was read")
         if self._undelivered is not None:
@@ -277,44 +331,3 @@ class _Producing:
         delivered = self._outcomes.delivered
         waiting = max(0, self._sent - delivered - self._outcomes.undelivered)
         return SendFigures(delivered, waiting, self._inputs.progress.read_bytes, self._total_bytes)
-
-
-class _Outcomes:
-    """What the network loop tells of each record; the counts are its own, `failed` is emptied by the command.
-
-    Args: announce: called on the loop with the first failure of each partition.
-    """
-
-    def __init__(self, now_ms: Callable[[], int], announce: Callable[[SendFuture, KafkaError], None]) -> None:
-        self._now_ms = now_ms
-        self._announce = announce
-        self._announced: set[TopicPartition] = set()
-        self.delivered = 0
-        self.undelivered = 0
-        self.oldest_ms: int | None = None
-        self.failed: deque[SendFuture] = deque()
-
-    def take(self, future: SendFuture) -> None:
-        """Count a record."""
-        assert future.outcome is not None
-        if future.outcome.error is None:
-            self.delivered += 1
-            return
-        self.undelivered += 1
-        age_ms = self._now_ms() - future.created_at_ms
-        self.oldest_ms = age_ms if self.oldest_ms is None else max(self.oldest_ms, age_ms)
-        self.failed.append(future)
-        if future.topic_partition not in self._announced:
-            self._announced.add(future.topic_partition)
-            self._announce(future, future.outcome.error)
-
-
-def _undelivered(future: SendFuture) -> UndeliveredRecord:
-    outcome = future.outcome
-    assert outcome is not None
-    partition = None if future.partition == NO_PARTITION else future.partition
-    cause = "" if outcome.error is None else str(outcome.error)
-    return UndeliveredRecord(
-        future.topic, partition, future.timestamp_ms, future.key, future.value, future.headers, cause,
-        outcome.is_unknown,
-    )  # fmt: skip

@@ -13,7 +13,7 @@ delivery_tracker.py  futures completed and counted; metrics.py
 """
 
 from kctl.client.producer.delivery_tracker import CloseResult, PartitionResult
-from kctl.client.producer.future import NO_PARTITION, Callback, ColumnsFuture, SendFuture
+from kctl.client.producer.future import NO_PARTITION, Callback, ColumnsFuture, RowsCallback, SendFuture, SettledRows
 from kctl.client.producer.metrics import ProducerMetrics, TopicMetrics
 from kctl.client.producer.producer import Producer
 from kctl.client.producer.record import ProducerRecord, RecordMetadata
@@ -28,6 +28,8 @@ __all__ = [
     "ProducerMetrics",
     "ProducerRecord",
     "RecordMetadata",
+    "RowsCallback",
     "SendFuture",
+    "SettledRows",
     "TopicMetrics",
 ]

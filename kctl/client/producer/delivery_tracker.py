@@ -17,7 +17,7 @@ from kctl.client.producer.future import ColumnsFuture, FlushGroup, Outcome, Send
 from kctl.client.producer.mailbox import FlushMark
 from kctl.client.producer.metrics import ProducerCounters, TopicCounters
 from kctl.client.producer.record import UNKNOWN_OFFSET
-from kctl.client.producer.record_run import RecordRun
+from kctl.client.producer.record_run import RecordRun, Told
 
 logger = logging.getLogger("kctl.client.producer")
 
@@ -103,8 +103,8 @@ class DeliveryTracker:
         self._results: dict[TopicPartition, _Counts] = {}
         self.on_failure: Callable[[Outcome], None] | None = None
         """Told of each failure before callbacks run: a transaction cannot commit without its records."""
-        self.running_callback: SendFuture | None = None
-        """The record whose callback is running."""
+        self.running_callback: SendFuture | Told | None = None
+        """The record or rows whose callback is running."""
         self.outstanding = 0
         self.steps = 0
         """Records counted in and reported; grows as long as there is progress."""
@@ -126,7 +126,7 @@ class DeliveryTracker:
         if not runs:
             return
         size_bytes = total = 0
-        watched: list[SendFuture | ColumnsFuture] = []
+        watched: list[SendFuture | ColumnsFuture | Told] = []
         for run in runs:
             watched += run.complete(outcome)
             count = run.count
@@ -154,8 +154,16 @@ class DeliveryTracker:
         counts.add(count, outcome)
         return counts
 
-    def _notify(self, record: SendFuture | ColumnsFuture) -> None:
+    def _notify(self, record: SendFuture | ColumnsFuture | Told) -> None:
         self.steps += 1
+        if isinstance(record, Told):
+            self.running_callback = record
+            try:
+                record.callback(record.settled)
+            except Exception:
+                logger.exception("the callback of %s raised; the producer continues", record.settled.topic_partition)
+            self.running_callback = None
+            return
         if record.waiters is not None:
             for waiter in record.waiters:
                 waiter.notify()

@@ -5,14 +5,15 @@ only read it. Shown by tests/unit/producer/test_delivery_tracker.py, tests/unit/
 tests/sim/producer.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
-from typing import ClassVar, NamedTuple, Protocol, final
+from typing import NamedTuple, Protocol, final
 
 from kctl.client.clock import FOREVER_MS, to_timeout_ms
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import KafkaError, UndeliveredError
-from kctl.client.producer.record import UNKNOWN_OFFSET, Headers, RecordMetadata
+from kctl.client.producer.record import UNKNOWN_OFFSET, Headers, ProducerRecord, RecordMetadata
+from kctl.client.records import Rows
 from kctl.client.seams import Waiter
 
 NO_PARTITION = -1
@@ -145,20 +146,63 @@ Callback = Callable[[SendFuture], None]
 
 
 @final
+class SettledRows:
+    """Rows of one send_columns call that went to one partition, and what became of them.
+
+    Attributes:
+        created_at_ms: when they were accepted.
+        rows, first, end: they are those from `first` to before `end`.
+    """
+
+    __slots__ = ("created_at_ms", "end", "first", "outcome", "rows", "topic_partition")
+
+    def __init__(
+        self, topic_partition: TopicPartition, outcome: Outcome, created_at_ms: int, rows: Rows, first: int, end: int
+    ) -> None:
+        self.topic_partition = topic_partition
+        self.outcome = outcome
+        self.created_at_ms = created_at_ms
+        self.rows = rows
+        self.first = first
+        self.end = end
+
+    @property
+    def count(self) -> int:
+        """How many rows there are."""
+        return self.end - self.first
+
+    def records(self) -> Iterator[ProducerRecord]:
+        """Yield the rows; partition NO_PARTITION where none was chosen."""
+        rows, (topic, partition) = self.rows, self.topic_partition
+        for at in range(self.first, self.end):
+            yield ProducerRecord(
+                topic,
+                rows.values[at],
+                None if rows.keys is None else rows.keys[at],
+                partition,
+                () if rows.headers is None else rows.headers[at],
+                rows.timestamp_ms if rows.timestamps_ms is None else rows.timestamps_ms[at],
+            )
+
+
+RowsCallback = Callable[[SettledRows], None]
+"""Called on the network loop with rows whose fate is known; as for Callback."""
+
+
+@final
 class ColumnsFuture:
     """What `send_columns` returns: a promise that each of its records is delivered, or has failed, by its deadline.
 
     Attributes: `count`, how many records there are; `delivered` and `undelivered`, of how many that is known by now.
     """
 
-    __slots__ = ("_mailbox", "count", "delivered", "error", "outcome", "topic", "undelivered", "waiters")
+    __slots__ = ("_mailbox", "callback", "count", "delivered", "error", "outcome", "topic", "undelivered", "waiters")
 
-    callback: ClassVar[None] = None
-
-    def __init__(self, mailbox: FutureWaits, topic: str, count: int) -> None:
+    def __init__(self, mailbox: FutureWaits, topic: str, count: int, callback: RowsCallback | None = None) -> None:
         self._mailbox = mailbox
         self.topic = topic
         self.count = count
+        self.callback = callback
         self.delivered = 0
         self.undelivered = 0
         self.error: KafkaError | None = None

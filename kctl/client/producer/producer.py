@@ -22,7 +22,7 @@ from kctl.client.loop.mailbox import LOOP_GRACE_MS, Call, CallInterrupted
 from kctl.client.network.system import has_threads, system_runtime
 from kctl.client.producer.buffer_memory import BufferMemory
 from kctl.client.producer.delivery_tracker import CloseResult
-from kctl.client.producer.future import NO_PARTITION, Callback, ColumnsFuture, SendFuture
+from kctl.client.producer.future import NO_PARTITION, Callback, ColumnsFuture, RowsCallback, SendFuture
 from kctl.client.producer.mailbox import FlushMark, ProducerMailbox, RecordRefused, TopicWait
 from kctl.client.producer.metrics import ProducerCounters, ProducerMetrics
 from kctl.client.producer.record import MEMORY_OVERHEAD_BYTES, Headers, ProducerRecord, check_topic, checked_size_bytes
@@ -177,6 +177,7 @@ class Producer:
         partition: int | None = None,
         headers: Sequence[Headers | None] | None = None,
         timestamps_ms: Sequence[int | None] | int | None = None,
+        callback: RowsCallback | None = None,
     ) -> ColumnsFuture:
         """Return the one future of many records, once all of them are accepted; several times faster than `send`.
 
@@ -187,6 +188,7 @@ class Producer:
             values, keys, headers: an entry a row; None: no row has one.
             partition: of all rows; None lets each key choose, and the producer for about a batch of rows without keys.
             timestamps_ms: an entry a row, or one number for all; None is now.
+            callback: called on the network loop with some of the rows at a time, as their fate becomes known.
         Raises:
             TypeError, ValueError, RecordTooLargeError: about a row, before any is accepted.
             MaxBlockTimeout: `accepted` is how many rows were accepted; they are delivered, and close() counts them.
@@ -204,7 +206,7 @@ class Producer:
             error = self._too_large(topic, given.largest_bytes)
             error.add_note(f"row {given.largest_row}")
             raise self._refused(error)
-        future = ColumnsFuture(self._mailbox, topic, given.count)
+        future = ColumnsFuture(self._mailbox, topic, given.count, callback)
         accepted = 0
         for run in given.runs(future, NO_PARTITION if partition is None else partition):
             try:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple, Self, TypeVar, final
 
 from kctl.client.cluster import TopicPartition
-from kctl.client.producer.future import ColumnsFuture, FlushGroup, Outcome, SendFuture
+from kctl.client.producer.future import ColumnsFuture, FlushGroup, Outcome, RowsCallback, SendFuture, SettledRows
 from kctl.client.producer.record import (
     ENCODED_OVERHEAD_BYTES,
     MEMORY_OVERHEAD_BYTES,
@@ -26,6 +26,13 @@ T = TypeVar("T")
 
 _ROW_BYTES: Final = ENCODED_OVERHEAD_BYTES + 2
 """What a row takes in a batch beside its contents, or a little more: so a run that fills a batch is not cut again."""
+
+
+class Told(NamedTuple):
+    """Rows whose fate is known, and whom to tell of it."""
+
+    callback: RowsCallback
+    settled: SettledRows
 
 
 @final
@@ -138,14 +145,22 @@ class RecordRun:
         run.group, run.outcome = self.group, self.outcome
         return run
 
-    def complete(self, outcome: Outcome) -> Sequence[SendFuture | ColumnsFuture]:
-        """Complete the rows' futures; return those that someone is to be notified of."""
+    def complete(self, outcome: Outcome) -> Sequence[SendFuture | ColumnsFuture | Told]:
+        """Complete the rows' futures; return what someone is to be notified of."""
         assert self.outcome is None, "a record is completed once"
         self.outcome = outcome
         result = self.result
         if isinstance(result, ColumnsFuture):
             result.settle(self.end - self.first, outcome)
-            return (result,) if result.waiters is not None and result.outcome is not None else ()
+            told: list[SendFuture | ColumnsFuture | Told] = []
+            if result.callback is not None:
+                settled = SettledRows(
+                    self.topic_partition, outcome, self.created_at_ms, self.rows, self.first, self.end
+                )
+                told.append(Told(result.callback, settled))
+            if result.waiters is not None and result.outcome is not None:
+                told.append(result)
+            return told
         watched = []
         partition, offset = self.partition, self.offset_in_batch
         for future in result[self.first : self.end]:

@@ -19,7 +19,7 @@ from kctl.client.producer.batch_expiry import BatchExpiry
 from kctl.client.producer.batch_sender import BatchSender
 from kctl.client.producer.buffer_memory import BufferMemory
 from kctl.client.producer.delivery_tracker import CloseResult, DeliveryTracker
-from kctl.client.producer.future import Outcome, SendFuture
+from kctl.client.producer.future import Outcome
 from kctl.client.producer.identity import Identity, ProducerIdentity
 from kctl.client.producer.mailbox import (
     Event,
@@ -247,8 +247,8 @@ class Sender(ClientLoop[Posted]):
         return self._deliveries.steps
 
     @property
-    def running_callback(self) -> SendFuture | None:
-        """The record whose callback is running; any thread may look."""
+    def running_callback(self) -> object:
+        """The record or rows whose callback is running, or None; any thread may look."""
         return self._deliveries.running_callback
 
     @property

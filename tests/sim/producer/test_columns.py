@@ -15,7 +15,7 @@ from kctl.client.errors import (
     ResultTimeout,
     UndeliveredError,
 )
-from kctl.client.producer import Producer, SendFuture
+from kctl.client.producer import Producer, SendFuture, SettledRows
 from kctl.client.records import partition_of_key
 from kctl.sandbox import ClusterSettings, Fault
 from tests.sim.producer.transactions_world import VERSIONS, run_version, seen, transactional
@@ -301,3 +301,41 @@ def test_rows_are_seen_with_their_transaction(version: int) -> None:
 def assert_refused(producer: Producer) -> None:
     with pytest.raises(IllegalStateError):
         producer.send_columns("t", [b""])
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_the_callback_is_told_of_every_row_once(fault: Fault) -> None:
+    delivered: list[bytes | None] = []
+    failed: list[bytes | None] = []
+
+    def take(rows: SettledRows) -> None:
+        values = [record.value for record in rows.records()]
+        assert len(values) == rows.count
+        (delivered if rows.outcome.error is None else failed).extend(values)
+
+    def app(world: World) -> None:
+        with world.producer({"batch.size": 300, "delivery.timeout.ms": 3000, "request.timeout.ms": 1000}) as producer:
+            first = producer.send_columns("t", numbers(0, 400), callback=take)
+            first.result()
+            assert delivered == numbers(0, 400)
+            break_all(world, fault)
+            more = producer.send_columns("t", numbers(400, 900), partition=0, callback=take)
+            with pytest.raises(UndeliveredError):
+                more.result()
+            assert (len(failed), len(delivered)) == (more.undelivered, 400 + more.delivered)
+            producer.close(0)
+
+    run(app)
+    assert sorted([*delivered, *failed], key=lambda value: int(value or 0)) == numbers(0, 900)
+
+
+def test_a_callback_that_raises_is_logged_and_the_rest_goes_on(caplog: pytest.LogCaptureFixture) -> None:
+    def take(rows: SettledRows) -> None:
+        raise ZeroDivisionError
+
+    def app(world: World) -> None:
+        with world.producer() as producer:
+            assert producer.send_columns("t", numbers(0, 10), callback=take).result() == 10
+
+    run(app)
+    assert "the callback of t-0 raised; the producer continues" in caplog.text

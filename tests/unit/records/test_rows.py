@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kctl.client.records._hot.murmur2 import partition_of_key, partitions_of_keys
-from kctl.client.records._hot.rows import Rows, check_contents, checked_timestamps
+from kctl.client.records._hot.rows import Rows, check_contents, checked_timestamps, split_at
 
 contents = st.none() | st.binary(max_size=30)
 columns = st.lists(st.tuples(contents, contents, st.integers(0, 20)), max_size=30)
@@ -75,3 +75,14 @@ def test_each_key_chooses_for_itself(keys: list[bytes | None], count: int) -> No
     alone = [-1 if key is None else partition_of_key(key, count) for key in keys]
     assert Rows(keys, keys).partitions(0, len(keys), count, -1) == alone
     assert partitions_of_keys(keys, len(keys) // 2, len(keys), count, -1) == alone[len(keys) // 2 :]
+
+
+@given(
+    st.lists(st.binary(max_size=8).map(lambda b: bytes(b"ab:"[byte % 3] for byte in b))),
+    st.sampled_from([b":", b"::", b"ab"]),
+)
+def test_contents_are_split_at_the_first_separator(given_contents: list[bytes], separator: bytes) -> None:
+    before, behind = split_at(given_contents, separator)
+    expected = [each.partition(separator) for each in given_contents]
+    assert before == [head if found else None for head, found, _ in expected]
+    assert behind == [rest if found else head for head, found, rest in expected]

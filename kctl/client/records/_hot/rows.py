@@ -125,6 +125,25 @@ class Rows:
         return cuts, largest, largest_bytes
 
 
+def split_at(contents: list[bytes], separator: bytes) -> tuple[list[bytes | None], list[bytes | None]]:
+    """Return the two columns of what comes before the first separator of each, and behind it.
+
+    One without the separator is all behind it, with None before.
+    """
+    before: list[bytes | None] = []
+    behind: list[bytes | None] = []
+    size: i64 = len(separator)
+    for content in contents:
+        at: i64 = content.find(separator)
+        if at < 0:
+            before.append(None)
+            behind.append(content)
+        else:
+            before.append(content[:at])
+            behind.append(content[at + size :])
+    return before, behind
+
+
 def check_contents(contents: list[Any], what: str) -> None:
     """Raise TypeError for an entry of a column of keys or values that is neither bytes nor None; it is named."""
     for at in range(len(contents)):

@@ -13,7 +13,7 @@ from kctl.cli.failures import CommandError
 from kctl.cli.input.form import Form, InputRecord
 from kctl.cli.input.input_bytes import READ_BYTES, Progress
 from kctl.cli.input.inputs import Inputs
-from kctl.cli.input.lines import read_lines
+from kctl.cli.input.lines import LineBlock, read_line_blocks, read_lines
 
 
 class Pieces:
@@ -125,3 +125,52 @@ def test_what_was_read_is_counted_as_it_is_read() -> None:
 def test_a_given_key_is_that_of_records_without_their_own() -> None:
     form = Form(key_separator=b":", key=b"fixed")
     assert [(r.key, r.value) for r in _read([], b"a:1\n2\n", form)] == [(b"a", b"1"), (b"fixed", b"2")]
+
+
+def _as_specified(whole: bytes, delimiter: bytes, separator: bytes | None) -> list[InputRecord]:
+    """What the lines of an input are, cut one by one."""
+    found: list[InputRecord] = []
+    what = "line" if delimiter == b"\n" else "record"
+    at = 0
+    while at < len(whole):
+        end = whole.find(delimiter, at)
+        line = whole[at:] if end < 0 else whole[at:end]
+        key, value = None, line
+        if separator is not None and separator in line:
+            key, _, value = line.partition(separator)
+        found.append(InputRecord(f"x {what} {len(found) + 1} (byte {at})", value, key))
+        at += len(line) + len(delimiter)
+    return found
+
+
+@given(
+    st.lists(st.binary(max_size=12).map(lambda b: bytes(b"ab:\n\n-"[byte % 6] for byte in b)).filter(bool), max_size=8),
+    st.sampled_from([b"\n", b"\n\n", b"-\n", b"a:a"]),
+    st.sampled_from([None, b":", b"ab", b"::"]),
+)
+def test_blocks_are_the_lines_wherever_the_input_is_cut(
+    pieces: list[bytes], delimiter: bytes, separator: bytes | None
+) -> None:
+    blocks = list(read_line_blocks(Pieces(pieces), "x", 1000, delimiter, separator))
+    expected = _as_specified(b"".join(pieces), delimiter, separator)
+    assert [record for block in blocks for record in block.records()] == expected
+    assert [block.record(row) for block in blocks for row in range(len(block.values))] == expected
+    assert all(block.values for block in blocks)
+
+
+def test_the_lines_before_one_that_is_too_long_are_given_out() -> None:
+    blocks = read_line_blocks(Pieces([b"a\nb\n" + b"c" * 11 + b"\nd\n"]), "x", 10)
+    assert next(blocks).values == [b"a", b"b"]
+    with pytest.raises(CommandError, match=r"x line 3 \(byte 4\) is longer than 10 bytes"):
+        next(blocks)
+
+
+def test_a_block_gives_the_key_that_is_given_to_those_without() -> None:
+    def blocks(separator: bytes | None) -> list[LineBlock]:
+        form = Form(key_separator=separator, key=b"fixed")
+        return list(Inputs([], io.BytesIO(b"a:1\n2\n"), form, 100).read_blocks())
+
+    (keyed,) = blocks(b":")
+    assert (keyed.all_keys(), keyed.values) == ([b"a", b"fixed"], [b"1", b"2"])
+    assert keyed.record(1) == InputRecord("stdin line 2 (byte 4)", b"2", b"fixed")
+    assert blocks(None)[0].all_keys() == [b"fixed", b"fixed"]

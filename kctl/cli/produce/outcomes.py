@@ -1,0 +1,100 @@
+"""Outcomes: what the network loop tells of the records of `kctl produce`.
+
+Owns the counts and what has failed, until the command takes it. Shown by tests/unit/cli/produce/test_outcomes.py and
+tests/cli/test_produce_undelivered.py.
+"""
+
+from collections import deque
+from collections.abc import Callable
+
+from kctl.cli.produce.undelivered import UndeliveredRecord
+from kctl.client.cluster import TopicPartition
+from kctl.client.errors import KafkaError
+from kctl.client.producer import NO_PARTITION, SendFuture, SettledRows
+
+
+class Outcomes:
+    """The counts are the network loop's; `take_failed` is the command's.
+
+    Args: announce: called on the loop with the first failure of each partition.
+    """
+
+    def __init__(self, now_ms: Callable[[], int], announce: Callable[[TopicPartition, KafkaError], None]) -> None:
+        self._now_ms = now_ms
+        self._announce = announce
+        self._announced: set[TopicPartition] = set()
+        self.delivered = 0
+        self.undelivered = 0
+        self.oldest_ms: int | None = None
+        self._failed: deque[SendFuture | SettledRows] = deque()
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether there is something for `take_failed`."""
+        return bool(self._failed)
+
+    def take(self, future: SendFuture) -> None:
+        """Count a record."""
+        assert future.outcome is not None
+        if future.outcome.error is None:
+            self.delivered += 1
+        else:
+            self._fail(future, 1, future.outcome.error)
+
+    def take_rows(self, rows: SettledRows) -> None:
+        """Count rows."""
+        if rows.outcome.error is None:
+            self.delivered += rows.count
+        else:
+            self._fail(rows, rows.count, rows.outcome.error)
+
+    def _fail(self, failed: SendFuture | SettledRows, count: int, error: KafkaError) -> None:
+        self.undelivered += count
+        age_ms = self._now_ms() - failed.created_at_ms
+        self.oldest_ms = age_ms if self.oldest_ms is None else max(self.oldest_ms, age_ms)
+        self._failed.append(failed)
+        if failed.topic_partition not in self._announced:
+            self._announced.add(failed.topic_partition)
+            self._announce(failed.topic_partition, error)
+
+    def take_failed(self, keep: Callable[[UndeliveredRecord], None] | None) -> None:
+        """Let go of what has failed, each record handed to `keep` if that is given."""
+        while self._failed:
+            failed = self._failed.popleft()
+            if keep is None:
+                continue
+            records = _records_of(failed) if isinstance(failed, SettledRows) else [_undelivered(failed)]
+            for record in records:
+                keep(record)
+
+
+def _undelivered(future: SendFuture) -> UndeliveredRecord:
+    outcome = future.outcome
+    assert outcome is not None
+    cause = "" if outcome.error is None else str(outcome.error)
+    return UndeliveredRecord(
+        future.topic, _partition(future.partition), future.timestamp_ms, future.key, future.value, future.headers,
+        cause, outcome.is_unknown,
+    )  # fmt: skip
+
+
+def _records_of(rows: SettledRows) -> list[UndeliveredRecord]:
+    cause = str(rows.outcome.error)
+    partition = _partition(rows.topic_partition.partition)
+    return [
+        UndeliveredRecord(
+            each.topic,
+            partition,
+            each.timestamp_ms,
+            each.key,
+            each.value,
+            each.headers or (),
+            cause,
+            rows.outcome.is_unknown,
+        )
+        for each in rows.records()
+    ]
+
+
+def _partition(number: int) -> int | None:
+    return None if number == NO_PARTITION else number
