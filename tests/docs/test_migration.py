@@ -8,8 +8,8 @@ import pytest
 import typer
 from typer.core import TyperGroup
 
-from kctl.cli import click
 from kctl.cli.app import root
+from kctl.cli.click import PARSER_ERRORS
 from tests.docs.pages import ROOT
 
 PAGE = ROOT / "docs" / "migration.md"
@@ -43,6 +43,6 @@ def test_our_commands_are_parsed(command: str) -> None:
 
 
 def test_a_wrong_option_is_found() -> None:
-    with pytest.raises(click.UsageError):
+    with pytest.raises(PARSER_ERRORS):
         parse(["consume", "orders", "--no-such-thing"])
     assert len(commands()) > 30

@@ -58,8 +58,7 @@ def drawn(name: str, lines: Sequence[Text]) -> str:
 def styled(line: Line) -> Text:
     text = Text()
     for span in line:
-        code = span.style.value
-        text.append_text(Text.from_ansi(f"\x1b[{code}m{span.text}\x1b[0m") if code else Text(span.text))
+        text.append_text(Text(span.text, style=span.style.value))
     return text
 
 

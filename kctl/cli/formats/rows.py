@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 
+from kctl.cli.formats.columns import columns_of, pieces_of
 from kctl.cli.formats.terminal import harmless_text
 
 Value = str | int | bool | None | list[int]
@@ -17,9 +18,11 @@ def table_lines(columns: Sequence[str], rows: Sequence[Row], width: int | None =
     """Yield a headed table, line by line: columns as wide as their content, two spaces between them.
 
     Args: width: of the terminal it is for; where the table is wider, each row becomes a block of names and values.
+        None: nobody looks at it, and columns are counted in characters.
     """
     cells = [[_heading(column) for column in columns], *([_cell(row[column]) for column in columns] for row in rows)]
-    widths = [max(len(line[at]) for line in cells) for at in range(len(columns))]
+    measure = len if width is None else columns_of
+    widths = [max(measure(line[at]) for line in cells) for at in range(len(columns))]
     if rows and width is not None and sum(widths) + 2 * (len(widths) - 1) > width:
         for number, row in enumerate(rows):
             yield from [""] if number else []
@@ -27,7 +30,7 @@ def table_lines(columns: Sequence[str], rows: Sequence[Row], width: int | None =
             yield from block_lines(facts, width, max(map(len, columns)))
         return
     for line in cells:
-        yield "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        yield "  ".join(cell + " " * (most - measure(cell)) for cell, most in zip(line, widths, strict=True)).rstrip()
 
 
 def block_lines(facts: Sequence[tuple[str, Value]], width: int | None = None, longest: int = 0) -> Iterator[str]:
@@ -38,21 +41,9 @@ def block_lines(facts: Sequence[tuple[str, Value]], width: int | None = None, lo
     label = max((longest, *(len(name) for name, _ in facts))) + 2
     for name, value in facts:
         text = _cell(value)
-        room = max(1, len(text)) if width is None else max(NARROWEST_VALUE, width - label)
-        first, *others = _pieces(text, room)
+        first, *others = [text] if width is None else pieces_of(text, max(NARROWEST_VALUE, width - label))
         yield f"{name.replace('_', ' '):{label}}{first}".rstrip()
         yield from (" " * label + piece for piece in others)
-
-
-def _pieces(text: str, room: int) -> list[str]:
-    """Return the text in pieces of at most `room`, broken at spaces where there are any."""
-    pieces: list[str] = []
-    while len(text) > room:
-        at = text.rfind(" ", 1, room + 1)
-        at = at if at > 0 else room
-        pieces.append(text[:at])
-        text = text[at:].lstrip(" ")
-    return [*pieces, text]
 
 
 def json_lines(rows: Sequence[Row]) -> Iterator[str]:

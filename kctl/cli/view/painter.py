@@ -1,15 +1,21 @@
-"""Painter: lines on a terminal that are painted over, one frame a write. It owns the escape sequences.
+"""Painter: lines on a terminal that are painted over, one frame a write; a cursor of its own over segments of rich.
 
-The cursor is hidden while it paints and shown again whatever happens. Nothing scrolls: a frame is never higher than
-the terminal. Shown by tests/unit/cli/view/test_painter.py and, on pseudo-terminals, tests/cli/test_probe_terminal.py.
+rich measures and cuts the lines, in columns of the terminal rather than characters, and renders their styles. The
+painter moves the cursor: it is hidden while it paints and shown again whatever happens, and a frame is never higher
+than the terminal. rich is imported by the first frame, not before (docs/decisions, 7).
+Shown by tests/unit/cli/view/test_painter.py and, on pseudo-terminals, tests/cli/test_probe_terminal.py.
 """
 
 from collections.abc import Sequence
 from enum import Enum
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from kctl.cli.data_out import DataOut
+from kctl.cli.formats.columns import columns_of, fitted
+
+if TYPE_CHECKING:
+    from rich.segment import Segment
 
 HIDE_CURSOR, SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
 CLEAR_LINE, CLEAR_BELOW = "\x1b[2K", "\x1b[J"
@@ -17,17 +23,17 @@ _RESET = "\x1b[0m"
 
 
 class Style(Enum):
-    """How a span looks, where colour is wanted; the value is the SGR code."""
+    """How a span looks, where colour is wanted; the value is rich's name of it."""
 
-    PLAIN = ""
-    BRIGHT = "1"
-    DIM = "2"
-    RED = "31"
-    GREEN = "32"
-    YELLOW = "33"
-    BLUE = "34"
-    MAGENTA = "35"
-    CYAN = "36"
+    PLAIN = "none"
+    BRIGHT = "bold"
+    DIM = "dim"
+    RED = "red"
+    GREEN = "green"
+    YELLOW = "yellow"
+    BLUE = "blue"
+    MAGENTA = "magenta"
+    CYAN = "cyan"
 
 
 class Span(NamedTuple):
@@ -46,17 +52,25 @@ def plain(line: Line) -> str:
 
 
 def cut(line: Line, columns: int) -> list[Span]:
-    """Return as much of a line as fits; dots say that there was more."""
-    if len(plain(line)) <= columns:
+    """Return as much of a line as fits into the columns; dots say that there was more."""
+    if columns_of(plain(line)) <= columns:
         return list(line)
     kept: list[Span] = []
     room = max(0, columns - 3)
     for span in line:
-        kept.append(Span(span.text[:room], span.style))
-        room -= len(span.text)
+        width = columns_of(span.text)
+        kept.append(span if width <= room else Span(fitted(span.text, room), span.style))
+        room -= width
         if room <= 0:
             break
     return [*kept, Span("..."[:columns])]
+
+
+def _segments(line: Line) -> "list[Segment]":
+    from rich.segment import Segment  # wanted where something is painted
+    from rich.style import Style as RichStyle
+
+    return [Segment(span.text, RichStyle.parse(span.style.value)) for span in line]
 
 
 class Painter:
@@ -66,7 +80,7 @@ class Painter:
         self._out = out
         self._colour = colour
         self._painted: list[int] = []
-        """The lengths of the lines that are on the terminal now."""
+        """The columns of the lines that are on the terminal now."""
         self._columns = 0
 
     def paint(self, lines: Sequence[Line], columns: int) -> None:
@@ -76,7 +90,7 @@ class Painter:
         parts += [f"\r{CLEAR_LINE}{self._rendered(line)}\r\n" for line in fitting]
         parts.append(CLEAR_BELOW)
         self._write("".join(parts))
-        self._painted = [len(plain(line)) for line in fitting]
+        self._painted = [columns_of(plain(line)) for line in fitting]
         self._columns = columns
 
     def below(self, lines: Sequence[str]) -> None:
@@ -98,8 +112,11 @@ class Painter:
     def _rendered(self, line: Line) -> str:
         if not self._colour:
             return plain(line)
+        from rich.color import ColorSystem  # as in _segments
+
         return "".join(
-            span.text if span.style is Style.PLAIN else f"\x1b[{span.style.value}m{span.text}{_RESET}" for span in line
+            segment.style.render(segment.text, color_system=ColorSystem.STANDARD) if segment.style else segment.text
+            for segment in _segments(line)
         )
 
     def _write(self, text: str) -> None:

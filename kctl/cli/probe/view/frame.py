@@ -7,6 +7,7 @@ first where not all fit, and the others are counted. Shown by tests/unit/cli/pro
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from kctl.cli.formats.columns import columns_of, fitted
 from kctl.cli.formats.terminal import harmless_text
 from kctl.cli.probe.view.bar import LETTERS, Scale, bar, elapsed_ms, scale_of
 from kctl.cli.probe.view.result import Outcome, count, outcome
@@ -120,7 +121,7 @@ def _rest(hidden: Sequence[AddressReport]) -> str:
 
 
 def _name_width(shown: Sequence[AddressReport], columns: int) -> int:
-    return min(max((len(name(report)) for report in shown), default=0), columns * 3 // 10)
+    return min(max((columns_of(name(report)) for report in shown), default=0), columns * 3 // 10)
 
 
 def _row(report: AddressReport, now_ms: int, scale: Scale, columns: int, name_width: int) -> list[Line]:
@@ -155,4 +156,4 @@ def _words(report: AddressReport) -> str:
 
 
 def _padded(text: str, width: int) -> str:
-    return (text if len(text) <= width else text[: max(0, width - 3)] + "...").ljust(width)
+    return fitted(text if columns_of(text) <= width else fitted(text, max(0, width - 3)) + "...", width)

@@ -41,6 +41,17 @@ def test_on_a_narrow_terminal_each_row_is_a_block() -> None:
     ]
 
 
+@pytest.mark.parametrize("width", [40, 80, 120, 200])
+def test_columns_behind_wide_characters_are_aligned_on_a_terminal(width: int) -> None:
+    japanese, rocket = "\u65e5\u672c\u30b0\u30eb\u30fc\u30d7", "a\U0001f680"
+    rows: list[Row] = [{"group": japanese, "state": "Empty"}, {"group": rocket, "state": "Stable"}]
+    assert list(table_lines(("group", "state"), rows, width)) == [
+        "GROUP         STATE",
+        f"{japanese}  Empty",
+        f"{rocket}           Stable",
+    ]
+
+
 def test_an_empty_table_has_its_heading() -> None:
     assert list(table_lines(COLUMNS, [])) == ["NAME  LEADER ID  REPLICAS  INTERNAL"]
 

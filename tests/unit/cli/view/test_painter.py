@@ -73,3 +73,19 @@ def test_what_is_too_long_is_cut_with_dots(columns: int) -> None:
     text = plain(cut(line, columns))
     assert text == ("abcdefghij" if columns >= 10 else "abcdefghij"[: max(0, columns - 3)] + "..."[:columns])
     assert len(text) <= columns
+
+
+def test_wide_characters_are_cut_by_columns() -> None:
+    line = [Span("\u65e5\u672c\u30b0", Style.RED), Span("\u30eb\u30fc\u30d7", Style.DIM)]
+    assert plain(cut(line, 12)) == "\u65e5\u672c\u30b0\u30eb\u30fc\u30d7"
+    assert plain(cut(line, 11)) == "\u65e5\u672c\u30b0\u30eb..."
+    assert plain(cut(line, 10)) == "\u65e5\u672c\u30b0 ..."
+
+
+def test_wide_lines_that_a_narrower_terminal_broke_are_painted_over_too() -> None:
+    stdout = io.BytesIO()
+    painter = Painter(DataOut(stdout), colour=False)
+    painter.paint(spans("\u65e5" * 30), 80)
+    stdout.truncate(0)
+    painter.paint(spans("now"), 40)
+    assert b"\x1b[2A" in stdout.getvalue()  # 30 characters are 60 columns, two lines of 40
