@@ -37,23 +37,23 @@ class Entry(NamedTuple):
 COMMANDS = {
     "consume": Entry("kctl.cli.consume.command", "Print the records of topics."),
     "produce": Entry("kctl.cli.produce.command", "Send records to a topic: lines, files, templates or jsonl."),
-    "probe": Entry("kctl.cli.probe.command", "Try every address of every node and show each phase."),
+    "probe": Entry("kctl.cli.probe.command", "Try every address of every broker and show each phase."),
     "topics": Entry("kctl.cli.topics", "List, describe, create and delete topics."),
     "groups": Entry("kctl.cli.groups.command", "List, describe and change consumer groups."),
-    "profile": Entry("kctl.cli.profile.command", "Keep clusters by name, with where their secrets are."),
+    "profile": Entry("kctl.cli.profile.command", "Keep clusters by name, with references to their secrets."),
     "bench": Entry("kctl.cli.bench.command", "Measure producing, consuming, or both: records/s, MB/s and latencies."),
     "pipeline": Entry(
         "kctl.cli.pipeline.command", "Move many records with Spark: to files and back, checked, mirrored."
     ),
     "completion": Entry("kctl.cli.completion.command", "Complete commands and names in your shell."),
     "help-json": Entry("kctl.cli.help_json", "Print all commands and their options as JSON."),
-    "explain": Entry("kctl.cli.explain", "Explain an exit code, an error, a limit or a message."),
-    "sandbox": Entry("kctl.cli.sandbox", "Run a Kafka cluster inside this process, to try things on."),
+    "explain": Entry("kctl.cli.explain", "Explain an exit code, an error, a timeout or a message."),
+    "sandbox": Entry("kctl.cli.sandbox", "Run a Kafka cluster inside this process, for trying things out."),
 }
 
 HELP = """Consume, produce and diagnose Kafka.
 
-Every call ends by the deadline you gave, and says what it was waiting for.
+Every call ends within the timeout you set and reports what it was waiting for.
 `kctl COMMAND --help` shows the options of a command."""
 
 

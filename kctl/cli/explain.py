@@ -31,7 +31,7 @@ def explain(
         output_option(*SHAPES),
     ] = None,
 ) -> int:
-    """Explain an exit code, an error, a limit, a property, or a line that kctl has printed.
+    """Explain an exit code, an error, a timeout, a property, or a line that kctl has printed.
 
     Takes 12, CONNECT_TIMEOUT, ConnectTimeout, UNKNOWN_TOPIC_OR_PARTITION, "error 3", --connect-timeout, linger.ms,
     "fault 7" or any words.

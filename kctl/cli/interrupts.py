@@ -32,7 +32,7 @@ class Interrupts:
     """Turns the first signal into `Interrupted` and the second into an immediate end."""
 
     def __init__(self, program: str, notice: ClosingNotice, *, stdout_is_tty: bool, stderr_is_tty: bool) -> None:
-        self._closing = f"{program}: closing within --close-timeout; once more to leave at once"
+        self._closing = f"{program}: closing (--close-timeout); press Ctrl-C again to quit now"
         self._notice = notice
         self._stdout_is_tty = stdout_is_tty
         self._stderr_is_tty = stderr_is_tty

@@ -187,7 +187,7 @@ class Common(NamedTuple):
             if setting is not None and (
                 setting.origin == "-X" or (self.verbose and not setting.origin.startswith("--"))
             ):
-                self.say(f"{self.environment.program}: note: {setting.origin} {name} does nothing here: {reason}")
+                self.say(f"{self.environment.program}: note: {setting.origin} {name} is ignored: {reason}")
 
 
 def _duration(*names: str, text: str) -> Any:
@@ -210,18 +210,16 @@ def common(
         list[str] | None,
         typer.Option("--bootstrap-server", "--bootstrap-servers", "--brokers", metavar="HOST:PORT", hidden=True),
     ] = None,
-    api_timeout: Annotated[int | None, _duration("--api-timeout", text="Limit of one whole call (60s).")] = None,
+    api_timeout: Annotated[int | None, _duration("--api-timeout", text="Timeout of one whole call (60s).")] = None,
     connect_timeout: Annotated[
         int | None,
         _duration(
             "--connect-timeout",
-            text="Limit of each attempt to connect: DNS, TCP, TLS and SASL together (10s, growing to 30s).",
+            text="Timeout of each attempt to connect: DNS, TCP, TLS and SASL together (10s, growing to 30s).",
         ),
     ] = None,
-    request_timeout: Annotated[
-        int | None, _duration("--request-timeout", text="Limit of one request on the wire (30s).")
-    ] = None,
-    close_timeout: Annotated[int | None, _duration("--close-timeout", text="Limit of closing down (30s).")] = None,
+    request_timeout: Annotated[int | None, _duration("--request-timeout", text="Timeout of one request (30s).")] = None,
+    close_timeout: Annotated[int | None, _duration("--close-timeout", text="Timeout of close (30s).")] = None,
     fail_fast: Annotated[
         bool | None,
         typer.Option(
@@ -249,14 +247,19 @@ def common(
         ),
     ] = None,
     output: Annotated[Output | None, typer.Option("--output")] = None,  # each command offers shapes of its own
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Say nothing but errors on stderr.")] = False,
-    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Say more on stderr.")] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print only errors on stderr.")] = False,
+    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Print more detail on stderr.")] = False,
     trace: Annotated[
-        bool, typer.Option("--trace", help="Tell each frame and attempt on stderr, and draw where the time went.")
+        bool,
+        typer.Option(
+            "--trace", help="Print every request and connection attempt on stderr, and draw where the time went."
+        ),
     ] = False,
     trace_file: Annotated[
         Path | None,
-        typer.Option("--trace-file", metavar="FILE", help="Write each frame and attempt to a file, as jsonl."),
+        typer.Option(
+            "--trace-file", metavar="FILE", help="Write every request and connection attempt to a file, as jsonl."
+        ),
     ] = None,
     *,
     fetches: bool = True,

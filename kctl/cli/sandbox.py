@@ -32,7 +32,7 @@ _TOPIC = re.compile(r"(?P<name>[^:]+)(?::(?P<partitions>[0-9]{1,5}))?")
 
 @app.callback()
 def sandbox() -> None:
-    """Run a Kafka cluster inside this process, to try things on."""
+    """Run a Kafka cluster inside this process, for trying things out."""
 
 
 @app.command()
@@ -78,7 +78,7 @@ def up(
         Path | None,
         typer.Option("--control", metavar="PATH", help="Take commands of `kctl sandbox tell` on a socket made here."),
     ] = None,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Say nothing but errors on stderr.")] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print only errors on stderr.")] = False,
 ) -> int:
     """Start the cluster and keep it until Ctrl-C; its records live in memory.
 

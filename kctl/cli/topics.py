@@ -44,9 +44,9 @@ def topics() -> None:
 @with_common(*SHAPES)
 def list_(
     common: Common,
-    internal: Annotated[bool, typer.Option("--internal", help="The cluster's own topics, too.")] = False,
+    internal: Annotated[bool, typer.Option("--internal", help="Include internal topics.")] = False,
 ) -> int:
-    """List the topics that may be seen."""
+    """List the topics you can see."""
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
 
     output = common.choose_output(*SHAPES)
@@ -84,7 +84,7 @@ def create(
     partitions: Annotated[
         int | None,
         typer.Option(
-            "--partitions", "-p", min=1, metavar="N", help="Partitions of each topic; else as the broker is set."
+            "--partitions", "-p", min=1, metavar="N", help="Partitions of each topic [default: set by the broker]."
         ),
     ] = None,
     replication_factor: Annotated[
@@ -94,14 +94,16 @@ def create(
             "-r",
             min=1,
             metavar="N",
-            help="Copies of each partition; else as the broker is set.",
+            help="Replication factor of each topic [default: set by the broker].",
         ),
     ] = None,
     configs: Annotated[
         list[str] | None,
         typer.Option("--config", metavar="KEY=VALUE", help="A property of the topics; repeatable."),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Let the broker check, but create nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Validate on the broker without creating anything.")
+    ] = False,
 ) -> int:
     """Create topics."""
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
@@ -133,7 +135,7 @@ def create(
 def delete(
     common: Common,
     names: Names,
-    execute: Annotated[bool, typer.Option("--execute", help="Do it; without, only show what would be done.")] = False,
+    execute: Annotated[bool, typer.Option("--execute", help="Make the changes; without it, a dry run.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="The same as --execute.")] = False,
 ) -> int:
     """Delete topics and all their records: shows them, then asks on a terminal; elsewhere it needs --execute."""

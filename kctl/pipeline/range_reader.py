@@ -58,7 +58,7 @@ def read_range(
             there, and the range ends where the topic was deleted or recreated.
         pool: that has consumers of earlier ranges, and gets this one's; None: a consumer for this range alone.
     Raises:
-        ApiTimeout: nothing came for too long: what was waited for, and where the time went.
+        ApiTimeout: no record for too long: what was waited for, and where the time went.
         InvalidOffsetError: offsets of the range are gone, or the topic was deleted and recreated.
         CorruptBatchError: after the records before it.
         ConfigError, TransportError, BrokerError: as Consumer.poll_chunk().

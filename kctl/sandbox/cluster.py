@@ -162,7 +162,7 @@ class Cluster:
 
     def _check_new_topic(self, name: str, count: int, replicas: int) -> None:
         if not is_topic_name(name):
-            raise TopicRefused(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{name[:260]!r} is no name for a topic")
+            raise TopicRefused(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{name[:260]!r} is not a valid topic name")
         if name in self.topics:
             raise TopicRefused(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
         if not 1 <= count <= MAX_PARTITIONS:

@@ -57,7 +57,7 @@ def test_ranges(bootstrap: str, days: str, options: tuple[str, ...], expected: l
 def test_an_end_in_the_future_is_waited_for(bootstrap: str, days: str) -> None:
     ended = consume(days, "-b", bootstrap, "-p", "0", "-o", "8:12", "--idle-timeout", "2s")
     assert (ended.code, ended.stdout) == (0, b"a8\na9\n")
-    assert ended.stderr.endswith("nothing came for 2s (--idle-timeout): at the end of the partition\n")
+    assert ended.stderr.endswith("no record for 2s (--idle-timeout): at the end of the partition\n")
 
 
 def test_an_offset_for_a_partition_that_is_not_there(bootstrap: str, days: str) -> None:

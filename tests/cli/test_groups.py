@@ -74,7 +74,7 @@ def test_a_broker_that_is_gone_makes_the_list_incomplete(own: ServedSandbox) -> 
     document = json.loads(ended.stdout)
     assert document["complete"] is False
     assert [each["group"] for each in document["groups"]] == alive
-    assert f"(id {dead}) did not tell its groups" in ended.stderr
+    assert f"(id {dead}) are missing" in ended.stderr
 
 
 def test_describe(bootstrap: str, topic: str, group: str) -> None:

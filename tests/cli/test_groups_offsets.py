@@ -127,7 +127,7 @@ def test_what_does_not_exist_is_refused_whole(bootstrap: str, topic: str, group:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((), "it is not said where to: take one of --to-earliest"),
+        ((), "choose a target: take one of --to-earliest"),
         (("--to-earliest", "--to-latest"), "--to-earliest and --to-latest exclude each other"),
         (("--to-offset", "-1"), "--to-offset"),
         (("--to-datetime", "tomorrow"), "--to-datetime"),

@@ -168,7 +168,7 @@ class Shell:
     def _read(self) -> str:
         assert self._bash.stdout is not None
         ready, _, _ = select.select([self._bash.stdout], [], [], BOUND_S)
-        assert ready, f"nothing came for {BOUND_S} s; so far: {self._left!r}"
+        assert ready, f"no record for {BOUND_S} s; so far: {self._left!r}"
         piece = os.read(self._bash.stdout.fileno(), 65536)
         assert piece, f"the shell ended; so far: {self._left!r}"
         return piece.decode(errors="replace")

@@ -52,7 +52,7 @@ def test_40_a_leader_that_stands_still_while_records_wait(kafka_newest: KafkaClu
     run = _as_run(ended)
     check(40, run, code=ExitCode.SIGINT if way == "Ctrl-C" else None)
     assert f"kctl produce: 1 record delivered ({topic}-0: 1)\n" in run.said
-    assert "kctl produce: 3 records NOT delivered, 3 of them perhaps written, the oldest after " in run.said
+    assert "kctl produce: 3 records NOT delivered, 3 of which may have been written, the oldest after " in run.said
     assert f"\n  {topic}-0: 3: " in run.said
 
 

@@ -103,10 +103,10 @@ class Sending(NamedTuple):
 
 def sending_options(
     rate: Annotated[
-        str | None, typer.Option("--rate", metavar="N/s", help="At most so many records a second, such as 500/s.")
+        str | None, typer.Option("--rate", metavar="N/s", help="At most N records a second, such as 500/s.")
     ] = None,
     acks: Annotated[
-        str | None, typer.Option("--acks", metavar="WHO", help="Who must have a record: all, 1 or 0 (all).")
+        str | None, typer.Option("--acks", metavar="ACKS", help="Required acknowledgements: all, 1 or 0 (all).")
     ] = None,
 ) -> Sending:
     """Return what was chosen. Raises: click.BadParameter: what is no rate."""

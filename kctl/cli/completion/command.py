@@ -61,7 +61,7 @@ def install(
     ctx: typer.Context,
     shell: Annotated[Shell | None, typer.Argument(metavar="[SHELL]", help="bash, zsh, fish or powershell.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that kctl did not write.")] = False,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Say nothing but errors on stderr.")] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print only errors on stderr.")] = False,
 ) -> int:
     """Write the script where your shell finds it: the one that $SHELL names, unless you name another.
 

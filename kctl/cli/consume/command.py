@@ -94,17 +94,17 @@ def consume(
         int | None,
         typer.Option("--tail", min=0, max=MOST_TAIL, metavar="N", help="The newest N records in total, then stop."),
     ] = None,
-    follow: Annotated[bool, typer.Option("--follow", help="With --tail: go on with what comes after them.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", help="With --tail: continue with new records.")] = False,
     limit: Annotated[
         int | None, typer.Option("--max", "-n", min=0, metavar="N", help="Stop after N records.", show_default=False)
     ] = None,
     exit_at_end: Annotated[
-        bool, typer.Option("--exit-at-end", "-e", help="Stop at what was the end at the start.")
+        bool, typer.Option("--exit-at-end", "-e", help="Stop at the end offsets as of startup.")
     ] = False,
     idle_timeout: Annotated[
         int | None,
         typer.Option(
-            "--idle-timeout", parser=duration_ms, metavar="DURATION", help="Stop when nothing came for so long."
+            "--idle-timeout", parser=duration_ms, metavar="DURATION", help="Stop after this time without a record."
         ),
     ] = None,
     isolation: Annotated[
@@ -118,7 +118,7 @@ def consume(
         typer.Option(
             "--max-memory",
             metavar="SIZE",
-            help="Most that is fetched ahead, and that one batch may become (64MiB).",
+            help="Memory for records fetched ahead, and the largest decompressed batch (64MiB).",
         ),
     ] = None,
     template: FormatOption = None,
@@ -144,7 +144,7 @@ def consume(
 ) -> int:
     """Print the records of topics.
 
-    Without -n or -e it goes on until Ctrl-C. With --output jsonl each record is one object from which it can be made
+    Without -n or -e it continues until Ctrl-C. With --output jsonl each record is one object from which it can be made
     again: {topic, partition, offset, timestamp, key, value, headers: [[name, value], ...]}, null where null, and
     {"base64": "..."} where the bytes are not UTF-8.
     """

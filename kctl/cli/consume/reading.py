@@ -329,7 +329,7 @@ class Reading:
 
     def _end_of_rest(self, words: WaitingWords) -> None:
         """End, and well, unless it is known what kept the records away."""
-        said = f"nothing came for {show_duration(self._limits.idle_ms)} (--idle-timeout)"
+        said = f"no record for {show_duration(self._limits.idle_ms)} (--idle-timeout)"
         if words.is_fault:
             code, hint = ExitCode.API_TIMEOUT, ""
             if words.cause is not None:
@@ -388,7 +388,7 @@ class Reading:
         self._told, self._is_fault_told = key, words.is_fault
         self._repeat_at_ms = now_ms + self._repeat_ms
         self._repeat_ms = min(2 * self._repeat_ms, MOST_REPEAT_MS)
-        self._say(f"kctl consume: waiting: {words.text}" if words.text else "kctl consume: going on")
+        self._say(f"kctl consume: waiting: {words.text}" if words.text else "kctl consume: continuing")
 
     def _show(self, words: WaitingWords) -> None:
         now_ms = self._clock.now_ms()

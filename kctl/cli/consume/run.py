@@ -97,7 +97,7 @@ def _config(common: Common, request: ReadRequest) -> ConsumerConfig:
     flags = {"isolation.level": None if isolation is None else Setting(isolation, "--isolation")}
     if group is not None:
         if request.partitions:
-            raise click.UsageError("--partition and --group cannot both hold: the group shares the partitions out.")
+            raise click.UsageError("--partition cannot be combined with --group: the group assigns partitions.")
         start = range_of([spec for spec in specs if not spec.spans], 0).start
         if any(_is_stored(spec.start) for spec in specs):
             how = "-X group.id=NAME -o stored-10 reads from there without joining"

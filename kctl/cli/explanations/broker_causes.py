@@ -20,7 +20,7 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
         ("Look into that broker's log at the time of the call.",),
     ),
     "OFFSET_OUT_OF_RANGE": BrokerCause(
-        "The records were deleted by retention before they were read, the topic was made anew, or the offset was "
+        "The records were deleted by retention before they were read, the topic was recreated, or the offset was "
         "written by hand.",
         ("kctl consume -o start reads what there is.", "Longer retention.ms, or a consumer that keeps up."),
     ),

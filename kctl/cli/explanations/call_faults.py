@@ -191,7 +191,7 @@ CALL_FAULTS = (
         ExitCode.DATA,
         "...-# has no offset #, and auto.offset.reset=none; ...",
         "",
-        "Retention took the records away faster than they were read, or the topic was made anew and starts again at 0. "
+        "Retention took the records away faster than they were read, or the topic was recreated and starts again at 0. "
         "With a reset policy the position is moved, and that is told with both offsets.",
         "tests/sim/consumer/test_reset_policies.py",
     ),

@@ -100,7 +100,7 @@ def property_page(declared: AnyProperty) -> Page:
 
 def ignored_page(name: str, reason: str, *, is_refused: bool) -> Page:
     """Return the page of a property of Java's clients that does nothing here, or is refused."""
-    does = "is refused here" if is_refused else "is taken and does nothing here"
+    does = "is refused here" if is_refused else "is accepted and ignored"
     return Page("property", name, f"property {name}", (f"A property of Java's clients that {does}: {reason}.",))
 
 

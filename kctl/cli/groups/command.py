@@ -27,7 +27,7 @@ DELETE_COLUMNS = ("group", "state", "offsets", "result")
 app = Commands(no_args_is_help=True)
 
 Names = Annotated[list[str], typer.Argument(metavar="GROUP...", show_default=False)]
-Execute = Annotated[bool, typer.Option("--execute", help="Do it; without, only show what would be done.")]
+Execute = Annotated[bool, typer.Option("--execute", help="Make the changes; without it, a dry run.")]
 
 
 @app.callback()
@@ -44,14 +44,14 @@ def list_(
     common: Common,
     states: Annotated[
         list[str] | None,
-        typer.Option("--state", metavar="NAME", help="Only those in this state: Stable, Empty, ...; repeatable."),
+        typer.Option("--state", metavar="NAME", help="Only groups in this state: Stable, Empty, ...; repeatable."),
     ] = None,
     types: Annotated[
         list[str] | None,
-        typer.Option("--type", metavar="NAME", help="Only those of this type: classic, consumer; repeatable."),
+        typer.Option("--type", metavar="NAME", help="Only groups of this type: classic, consumer; repeatable."),
     ] = None,
 ) -> int:
-    """List the groups of all brokers; 3 when a broker did not tell its groups."""
+    """List the groups of all brokers; 3 when those of a broker are missing."""
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
     from kctl.cli.groups.lookup import tell_failures
 
@@ -70,7 +70,7 @@ def list_(
     ]
     write_tables(common, output, [Table("groups", LIST_COLUMNS, rows)], extra={"complete": not listed.failed})
     for node in listed.failed:
-        common.environment.say(f"kctl groups: the list is not complete: broker {node} did not tell its groups")
+        common.environment.say(f"kctl groups: incomplete list: the groups of broker {node} are missing")
     return tell_failures(common, True, listed.failed.values())
 
 
@@ -93,10 +93,10 @@ def lag(
         int | None,
         typer.Option("--threshold", min=0, metavar="N", help="Exit with 3 when a partition is more than N behind."),
     ] = None,
-    watch: Annotated[bool, typer.Option("--watch", help="Show it again and again, until Ctrl-C.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Refresh until Ctrl-C.")] = False,
     interval: Annotated[
         int,
-        typer.Option("--interval", parser=duration_ms, metavar="DURATION", help="From one look to the next (2s)."),
+        typer.Option("--interval", parser=duration_ms, metavar="DURATION", help="Refresh interval (2s)."),
     ] = WATCH_MS,
     count: Annotated[
         int | None, typer.Option("--count", min=1, metavar="N", help="Stop after N looks; implies --watch.")
@@ -137,7 +137,7 @@ def members(common: Common, names: Names) -> int:
 @app.command()
 @with_common(*SHAPES)
 def delete(common: Common, names: Names, execute: Execute = False) -> int:
-    """Delete groups and all they have committed; shows what would go, and deletes with --execute."""
+    """Delete groups and their committed offsets: a dry run, unless --execute is given."""
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
     from kctl.cli.groups.lookup import find_groups, refuse_members, tell_failures
 

@@ -67,7 +67,7 @@ def _total(lags: Iterable[PartitionLag]) -> str:
     known = [lag.lag for lag in lags if lag.lag is not None]
     unknown = sum(lag.lag is None for lag in lags)
     partitions = f"{unknown} partition{'' if unknown == 1 else 's'}"
-    return f"{sum(known)}" + (f", and {partitions} of which it is not known" if unknown else "")
+    return f"{sum(known)}" + (f" (unknown for {partitions})" if unknown else "")
 
 
 def _describe_row(lag: PartitionLag) -> Row:

@@ -14,7 +14,7 @@ from kctl.client.errors import AdvertisedAddressError, ApiTimeout, BrokerError, 
 
 NOT_COMMITTED = "nothing committed"
 GONE = "no such topic or partition"
-BEYOND = "committed beyond the end: the topic was made anew or cut off"
+BEYOND = "committed beyond the end: the topic was recreated or cut off"
 
 
 class PartitionLag(NamedTuple):

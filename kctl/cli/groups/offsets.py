@@ -18,7 +18,7 @@ Topics = Annotated[
     list[str] | None,
     typer.Option("--topic", metavar="TOPIC[:P,P-P]", help="Only this topic, or these partitions; repeatable."),
 ]
-Execute = Annotated[bool, typer.Option("--execute", help="Do it; without, only show what would be done.")]
+Execute = Annotated[bool, typer.Option("--execute", help="Make the changes; without it, a dry run.")]
 LARGEST_OFFSET = 2**63 - 1
 
 
@@ -76,7 +76,7 @@ def reset_offsets(
     }
     chosen = {flag: value for flag, value in given.items() if value is not None}
     if len(chosen) != 1:
-        problem = f"{' and '.join(chosen)} exclude each other" if chosen else "it is not said where to"
+        problem = f"{' and '.join(chosen)} exclude each other" if chosen else "choose a target"
         raise click.UsageError(f"{problem}: take one of {', '.join(given)}.")
     if from_file is not None and topics:
         raise click.UsageError("--from-file says which partitions: leave out --topic.")

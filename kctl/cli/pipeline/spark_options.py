@@ -38,7 +38,7 @@ def continuing_options(
     continuous: Annotated[bool, typer.Option("--continuous", help="Go on with what comes, until Ctrl-C.")] = False,
     interval: Annotated[
         int | None,
-        typer.Option("--interval", parser=duration_ms, metavar="DURATION", help="From one look to the next (10s)."),
+        typer.Option("--interval", parser=duration_ms, metavar="DURATION", help="Refresh interval (10s)."),
     ] = None,
     allow_loss: Annotated[
         bool, typer.Option("--allow-loss", help="Go on where records were deleted before they were read.")

@@ -144,14 +144,14 @@ def produce(
         bool, typer.Option("--no-create", help="Exit with 23 where a topic does not exist, and create none.")
     ] = False,
     acks: Annotated[
-        str | None, typer.Option("--acks", metavar="WHO", help="Who must have a record: all, 1 or 0 (all).")
+        str | None, typer.Option("--acks", metavar="ACKS", help="Required acknowledgements: all, 1 or 0 (all).")
     ] = None,
     compression: Annotated[
         str | None,
         typer.Option("--compression", metavar="NAME", help="Codec of batches: none, gzip, snappy, lz4 or zstd (none)."),
     ] = None,
     rate: Annotated[
-        str | None, typer.Option("--rate", metavar="N/s", help="At most so many records a second, such as 500/s.")
+        str | None, typer.Option("--rate", metavar="N/s", help="At most N records a second, such as 500/s.")
     ] = None,
     transaction: Annotated[
         bool, typer.Option("--txn", help="All or nothing: one transaction, aborted after any error and after Ctrl-C.")
@@ -174,7 +174,7 @@ def produce(
             "--delivery-timeout",
             parser=duration_ms,
             metavar="DURATION",
-            help="Limit of one record from reading it to its ack (120s).",
+            help="Timeout of one record from reading it to its acknowledgement (120s).",
         ),
     ] = None,
 ) -> int:

@@ -34,7 +34,7 @@ def tell_account(
         failed = [(tp, part) for tp, part in failed if not isinstance(part.error, TransactionAbortedError)]
     if not failed:
         return
-    unknown = f", {result.unknown} of them perhaps written" if result.unknown else ""
+    unknown = f", {result.unknown} of which may have been written" if result.unknown else ""
     oldest = "" if oldest_ms is None else f", the oldest after {oldest_ms / 1000:.1f} s"
     if not is_taken_back:
         common.environment.say(f"kctl produce: {_count(result.undelivered)} NOT delivered{unknown}{oldest}")

@@ -98,7 +98,7 @@ def put_new_profile(
 
     store.change(edit)
     becomes = make_current or (was[0].current is None and not was[0].profiles)
-    state = "and is current: calls without -C use it" if becomes else f"-C {name} uses it"
+    state = "and is the current profile: commands without -C use it" if becomes else f"-C {name} uses it"
     environment.say(f"kctl profile: {name} is in {store.path}, {state}")
 
 
@@ -134,7 +134,7 @@ def delete_profiles(environment: Environment, names: Sequence[str]) -> int:
         store = store_of(name, files, environment.environ, environment.clock)
         assert store is not None  # looked at above
         store.change(lambda text, where, name=name: edits.remove_profile(text, name, where))  # type: ignore[misc]  # bound now
-        environment.say(f"kctl profile: {name} is gone from {store.path}")
+        environment.say(f"kctl profile: deleted profile {name} from {store.path}")
     return ExitCode.OK
 
 

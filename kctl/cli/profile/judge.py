@@ -47,7 +47,9 @@ def check_profiles(environment: Environment, names: Sequence[str], output: Outpu
     _print(environment, output, rows)
     count = {level: levels.count(level) for level in Level}
     told = ", ".join(f"{number} {level.value}{'' if number == 1 else 's'}" for level, number in count.items() if number)
-    environment.say(f"kctl profile: {checked} profile{'' if checked == 1 else 's'} checked: {told or 'nothing to say'}")
+    environment.say(
+        f"kctl profile: {checked} profile{'' if checked == 1 else 's'} checked: {told or 'no problems found'}"
+    )
     if count[Level.ERROR]:
         return ExitCode.USAGE
     return ExitCode.DEGRADED if strict and count[Level.WARNING] else ExitCode.OK

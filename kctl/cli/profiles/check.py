@@ -115,7 +115,7 @@ def _of_property(key: str, value: str) -> Iterator[Finding]:
         if not is_harmless(key, value):
             yield Finding(Level.ERROR, key, REFUSED[key])
     elif declared is None and (reason := why_ignored(key)) is not None:
-        yield Finding(Level.NOTE, key, f"does nothing here: {reason}")
+        yield Finding(Level.NOTE, key, f"ignored: {reason}")
     elif declared is None:
         yield from _refusal(lambda: AdminConfig.parse({SERVERS: "localhost:9092", key: "x"}), key)
 

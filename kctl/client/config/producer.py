@@ -46,7 +46,7 @@ class ProducerConfig(ClientConfig):
     INSTEAD: ClassVar[dict[str, str]] = {"default.api.timeout.ms": "a producer's calls are bounded by max.block.ms"}
 
     # --- acknowledgement --------------------------------------------------------------------------------------------
-    acks = Property("acks", Acks(), -1, "Who must have a record before it counts as sent.")
+    acks = Property("acks", Acks(), -1, "Acknowledgements required before a record counts as delivered.")
     retries = whole("retries", INT_MAX, "How often a batch is sent again within delivery.timeout.ms.")
     enable_idempotence = flag("enable.idempotence", True, "Neither repeat nor reorder records when sending again.")
     delivery_timeout_ms = whole("delivery.timeout.ms", 120_000, "Limit of one record from send() to its ack.")

@@ -47,7 +47,7 @@ from kctl.client.requests.leaders import Leaders
 from kctl.client.requests.request import CallManager, RequestManager
 from kctl.client.seams import Entropy
 
-EARLIER_QUESTIONS = "earlier questions"
+EARLIER_QUESTIONS = "earlier requests"
 """What a call that asks twice, such as position(), has spent on what was answered."""
 
 

@@ -54,7 +54,7 @@ class Leaders:
     def is_the_one(self, topic: str, topic_id: bytes) -> bool:
         """Return whether what has this name is that topic; newer metadata is asked for where it is another one.
 
-        A group may know of a topic that was made anew before the metadata does, or after it.
+        A group may know of a topic that was recreated before the metadata does, or after it.
         """
         known = self.topic_id(topic)
         if topic_id in (NO_TOPIC_ID, known) or known == NO_TOPIC_ID:

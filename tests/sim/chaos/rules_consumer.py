@@ -190,7 +190,7 @@ class ConsumerRules:
         """
         expected = place.expected
         if tp.topic in facts.recreated and not facts.has_ids(proc):
-            return ""  # of a topic that was made anew an offset says nothing: old data may be on its way
+            return ""  # of a topic that was recreated an offset says nothing: old data may be on its way
         if expected is None:
             return "" if first in self._starts(proc, tp, place, facts) else "C7 wrong-start"
         since = facts.cuts.get(tp, [])[place.cuts :]

@@ -44,7 +44,7 @@ REFUSED = {
 }
 """Errors of polls and commits while a group is told to refuse members."""
 OF_TOPICS = ("UnknownTopicOrPartitionError", "UnknownTopicIdError", "LogTruncationError")
-"""Errors of calls about a topic that is gone, or was made anew with less in it."""
+"""Errors of calls about a topic that is gone, or was recreated with less in it."""
 OF_CUTS = ("poll", "next", "position")
 """Calls that tell of a log that was cut, where no reset policy goes on."""
 

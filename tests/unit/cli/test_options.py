@@ -98,10 +98,10 @@ def test_variables_without_meaning_are_told_unless_quiet() -> None:
 def test_properties_that_do_nothing_here_are_told() -> None:
     common, _, stderr = _parse("-b", "a:1", "-X", "acks=1", "--api-timeout", "5s", environ={"KCTL_LINGER_MS": "1"})
     common.note_ignored(common.settings.parse(ConsumerConfig))
-    assert stderr.getvalue() == "kctl: note: -X acks does nothing here: a property of the producer\n"
+    assert stderr.getvalue() == "kctl: note: -X acks is ignored: a property of the producer\n"
     common, _, stderr = _parse("-b", "a:1", "-v", environ={"KCTL_LINGER_MS": "1"})
     common.note_ignored(common.settings.parse(ConsumerConfig))
-    assert "$KCTL_LINGER_MS linger.ms does nothing here" in stderr.getvalue()
+    assert "$KCTL_LINGER_MS linger.ms is ignored" in stderr.getvalue()
 
 
 def test_options_that_some_commands_share_come_as_what_they_mean() -> None:

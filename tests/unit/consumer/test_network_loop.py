@@ -129,7 +129,7 @@ def test_call_times_out_at_its_deadline_with_what_it_waits_for() -> None:
     assert isinstance(error, ApiTimeout)
     assert (error.timeout_ms, error.elapsed_ms) == (500, 500)
     assert error.waiting_for == "waiting for the metadata of all topics from host1:9092 (id 1)"
-    assert error.account.ledger == ("earlier questions 495 ms", "connecting 5 ms")
+    assert error.account.ledger == ("earlier requests 495 ms", "connecting 5 ms")
     assert scenario.loop.open_calls == {}
 
 

@@ -47,7 +47,7 @@ def test_an_option_takes_a_value_everywhere_or_nowhere() -> None:
 @pytest.mark.parametrize(
     ("text", "first"),
     [
-        ("Limit of one whole call (60s).", "Limit of one whole call (60s)"),
+        ("Timeout of one whole call (60s).", "Timeout of one whole call (60s)"),
         ("Where to start and end: start, 42.", "Where to start and end"),
         ("Only these: 0, 0,2 or 2-4; repeatable.", "Only these: 0, 0,2 or 2-4"),
     ],

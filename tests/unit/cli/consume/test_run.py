@@ -201,7 +201,7 @@ def test_a_reason_to_wait_is_told_once_and_so_is_its_end() -> None:
     assert run.for_polls(40).splitlines() == [
         "kctl consume: waiting: at the end of the partition",
         "kctl consume: waiting: t-0: node 1 is not reachable",
-        "kctl consume: going on",
+        "kctl consume: continuing",
     ]
 
 
@@ -241,7 +241,7 @@ def test_a_rest_ends_well_and_says_so() -> None:
     run.reading.follow()
     assert run.consumer.clock.now_ms() == 3000
     assert run.stderr.getvalue().splitlines()[-1] == (
-        "kctl consume: nothing came for 3s (--idle-timeout): at the end of the partition"
+        "kctl consume: no record for 3s (--idle-timeout): at the end of the partition"
     )
 
 
@@ -249,7 +249,7 @@ def test_a_rest_for_a_fault_is_no_good_end() -> None:
     run = Run({T0: 9}, limits=Limits(idle_ms=1300))
     run.start(with_ends=False)
     run.consumer.reasons = [{T0: GONE}]
-    with pytest.raises(CommandError, match="nothing came for 1s300ms") as e:
+    with pytest.raises(CommandError, match="no record for 1s300ms") as e:
         run.reading.follow()
     assert e.value.code is ExitCode.REFUSED
     assert run.consumer.clock.now_ms() == 1300
@@ -266,7 +266,7 @@ def test_what_is_left_out_all_the_time_is_told() -> None:
         return original(timeout)
 
     run.consumer.poll_chunk = poll_chunk  # type: ignore[method-assign]  # data comes slowly
-    assert run.for_polls(20) == "kctl consume: waiting: what arrives is all left out by --grep\n"
+    assert run.for_polls(20) == "kctl consume: waiting: no record read so far matches --grep\n"
     assert run.stdout.getvalue() == b""
 
 

@@ -67,7 +67,7 @@ def test_partitions_nodes_and_offsets_are_no_figures() -> None:
 
 
 def test_what_is_left_out() -> None:
-    assert waiting_words({TPS[0]: NEW}, filtered=3).text == "what arrives is all left out by --grep"
+    assert waiting_words({TPS[0]: NEW}, filtered=3).text == "no record read so far matches --grep"
 
 
 SILENT = WaitReason(WaitKind.ANSWER, "no response from broker 3", node_id=3, since_ms=10_000)

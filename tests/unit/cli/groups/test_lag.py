@@ -25,7 +25,7 @@ LEADERLESS = broker_error(ErrorCode.LEADER_NOT_AVAILABLE, "t-0")
         (10, 0, 10, (10, 10, 0), ""),
         (0, 0, 0, (0, 0, 0), ""),
         (None, 0, 10, (None, 10, None), "nothing committed"),
-        (11, 0, 10, (11, 10, None), "committed beyond the end: the topic was made anew or cut off"),
+        (11, 0, 10, (11, 10, None), "committed beyond the end: the topic was recreated or cut off"),
         (2, 5, 10, (2, 10, 8), "3 of them are deleted: the log starts at 5"),
         (4, 0, UNKNOWN, (4, None, None), "no such topic or partition"),
         (4, 0, LEADERLESS, (4, None, None), "end not known: LEADER_NOT_AVAILABLE"),

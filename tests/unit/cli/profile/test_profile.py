@@ -41,7 +41,11 @@ def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> User:
 
 def test_a_first_profile_is_current_and_the_next_is_not(user: User) -> None:
     ended = user.profile("create", "dev", "-b", "localhost:9092")
-    assert ended == (0, b"", f"kctl profile: dev is in {user.file}, and is current: calls without -C use it\n")
+    assert ended == (
+        0,
+        b"",
+        f"kctl profile: dev is in {user.file}, and is the current profile: commands without -C use it\n",
+    )
     assert user.file.read_text() == 'current = "dev"\n\n[profiles.dev]\n"bootstrap.servers" = "localhost:9092"\n'
     assert stat.S_IMODE(user.file.stat().st_mode) == 0o600
     assert user.profile("create", "prod", "-b", "a:1", "-X", "client.id=me").code == 0
@@ -269,7 +273,7 @@ def test_check(user: User) -> None:
         '[profiles.warn]\nbootstrap.servers="a:2181"\n'
     )
     ended = user.profile("check", "good")
-    assert (ended.code, ended.stdout, ended.stderr) == (0, b"", "kctl profile: 1 profile checked: nothing to say\n")
+    assert (ended.code, ended.stdout, ended.stderr) == (0, b"", "kctl profile: 1 profile checked: no problems found\n")
     assert user.profile("check").code == 2
     assert user.profile("check", "warn").code == 0
     assert user.profile("check", "warn", "--strict").code == 3

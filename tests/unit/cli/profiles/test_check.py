@@ -55,7 +55,7 @@ def test_nothing_to_say(bench: Bench) -> None:
         ("config.providers", "env", "error", "values are not fetched"),
         ("client.id", "${env:A", "error", "is not closed"),
         ("client.id", "${cmd:'}", "error", "not a command"),
-        ("key.serializer", "x", "note", "does nothing here: keys are bytes here"),
+        ("key.serializer", "x", "note", "ignored: keys are bytes here"),
         ("client.id", "${env:NOT_THERE}", "warning", "the variable is not set now"),
         ("client.id", "${file:none}", "error", "cannot be read: No such file or directory"),
         ("client.id", "${cmd:no-such-program x}", "warning", "there is no program no-such-program"),
