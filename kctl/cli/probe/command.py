@@ -62,9 +62,9 @@ def probe(
     write_out: options.WriteOut = None,
     diff: options.Diff = None,
 ) -> int:
-    """Try every address of every node and show each phase: DNS, TCP, TLS, ApiVersions, SASL, Metadata.
+    """Try every address of every broker and show each phase: DNS, TCP, TLS, ApiVersions, SASL, Metadata.
 
-    The brokers that the nodes advertise are tried too, and what is found is judged; docs/probe.md has all of it.
+    The brokers that these advertise are tried too, and what is found is judged; docs/probe.md has all of it.
 
     A live view on a terminal, one line an event elsewhere, objects with --output jsonl, one line with -q.
 
