@@ -40,6 +40,7 @@ COMMANDS = {
     "probe": Entry("kctl.cli.probe.command", "Try every address of every broker and show each phase."),
     "topics": Entry("kctl.cli.topics", "List, describe, create and delete topics."),
     "groups": Entry("kctl.cli.groups.command", "List, describe and change consumer groups."),
+    "api": Entry("kctl.cli.api", "Send one request of any API of Kafka, as JSON."),
     "profile": Entry("kctl.cli.profile.command", "Keep clusters by name, with references to their secrets."),
     "bench": Entry("kctl.cli.bench.command", "Measure producing, consuming, or both: records/s, MB/s and latencies."),
     "pipeline": Entry(

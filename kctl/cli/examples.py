@@ -46,6 +46,11 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         Example("Save a probe as JSON", "kctl probe --output json > before.json"),
     ),
     "kctl probe report": (Example("Latencies and certificates of a saved probe", "kctl probe report probe.jsonl"),),
+    "kctl api": (
+        Example("Every API that can be requested", "kctl api"),
+        Example("The groups that one broker coordinates", "kctl api ListGroups --node 1"),
+        Example("A topic as a broker describes it", """kctl api Metadata '{"topics": [{"name": "orders"}]}'"""),
+    ),
     "kctl topics list": (
         Example("All topics", "kctl topics list"),
         Example("Their names, for a script", "kctl topics list --output jsonl"),

@@ -17,6 +17,7 @@ class Unknown(Enum):
     OPTION = "option"
     PROPERTY = "property"
     VARIABLE = "variable"
+    API = "API"
 
 
 SERVERS_VARIABLE = "KCTL_BOOTSTRAP_SERVERS"
@@ -121,6 +122,8 @@ def _elsewhere(kind: Unknown, command: str) -> Mapping[str, str]:
         return OPTIONS[""] | OPTIONS.get(command, {})
     if kind is Unknown.VARIABLE:
         return VARIABLES
+    if kind is Unknown.API:
+        return {}
     from kctl.cli.profiles.foreign.librdkafka import NAMES  # what reads its files, wanted only for mistakes
 
     return NAMES | PROPERTIES

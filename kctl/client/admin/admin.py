@@ -216,8 +216,8 @@ class Admin:
                 of the first partition, the broker whose config it is, or any.
             version: None is the highest that both sides have.
         Raises:
-            UnsupportedVersionError: kctl or the broker does not have the API or the version.
-            ValueError: the fields are not those of the API; says which and what is expected.
+            UnsupportedVersionError: the broker does not have the API or the version.
+            ValueError: there is no such API or version, or the fields are not those of the API; says what is expected.
         """
         call = self._call(f"requesting {name}", timeout)
         return api_request.request_api(call, name, fields, broker=broker, version=version)

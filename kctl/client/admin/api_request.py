@@ -4,7 +4,7 @@ Owns the choice of the broker; the request is sent once, since nobody knows whet
 tests/sim/admin/test_api_request.py.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from kctl.client.admin.call import Call, Route, any_node, controller
@@ -109,14 +109,13 @@ def request_api(
     """Send one request and return its response.
 
     Raises:
-        UnsupportedVersionError: there is no such API or version, here or at the broker.
-        JsonFormError: the fields are not those of the API; a ValueError.
+        ValueError: there is no such API or version, or the fields are not those of the API.
+        UnsupportedVersionError: the broker does not have the API or the version.
     """
     kind = _request_class(name)
     first, last = kind.VALID_VERSIONS
     if version is not None and not first <= version <= last:
-        text = f"{kind.NAME}: there is no version {version}, only {first} to {last}"
-        raise UnsupportedVersionError(text, api=kind.NAME)
+        raise ValueError(f"there is no version {version}, only {first} to {last}")
     request = from_json(kind, dict(fields), last if version is None else version)
     route = to_broker(broker) if broker is not None else _route(call, request)
     node_id = _ready_broker(call, route)
@@ -125,8 +124,10 @@ def request_api(
     if version is not None and chosen != version:
         text = f"{kind.NAME}: broker {node_id} does not have version {version}, at most {chosen}"
         raise UnsupportedVersionError(text, api=kind.NAME)
-    response = _ask_once(call, node_id, from_json(kind, dict(fields), chosen), chosen)
-    codes = list(_error_codes(response))
+    request = from_json(kind, dict(fields), chosen)
+    has_own_timeout = any(name.replace("_", "").lower() == "timeoutms" for name in fields)
+    response = _ask_once(call, node_id, request, chosen, sets_timeout=not has_own_timeout)
+    codes = _error_codes(response)
     return ApiResponse(
         kind.NAME,
         chosen,
@@ -149,9 +150,16 @@ def _ready_broker(call: Call, route: Route) -> int:
     return found[0]
 
 
-def _ask_once(call: Call, node_id: int, request: Request, version: int) -> Response:
+def _ask_once(call: Call, node_id: int, request: Any, version: int, *, sets_timeout: bool) -> Response:
     answers: list[Answer] = []
-    call.send(node_id, lambda _timeout_ms: request, answers.append, max_version=version)
+
+    def build(timeout_ms: int) -> Request:
+        if sets_timeout and hasattr(request, "timeout_ms"):  # Kafka's default is to give up at once
+            request.timeout_ms = timeout_ms
+        built: Request = request
+        return built
+
+    call.send(node_id, build, answers.append, max_version=version)
     node = call.client.network.node(node_id)
     call.wait_until(lambda: bool(answers), f"waiting for the {request.NAME} response of {node}")
     [answer] = answers
@@ -168,7 +176,7 @@ def _request_class(name: str) -> type[Request]:
     for key in declared_keys():
         if API_NAMES[key].lower() == folded or str(key) == name:
             return request_class(key)
-    raise UnsupportedVersionError(f"no API is called {name}", api=name)
+    raise ValueError("Kafka has no API of that name that a client may send")
 
 
 # --- which broker -----------------------------------------------------------------------------------------------------
@@ -243,13 +251,15 @@ def _leader(call: Call, topic: str, partition: int) -> int:
     return described.leader_id
 
 
-def _error_codes(message: Struct) -> Iterator[tuple[int, str | None]]:
-    """Yield code and message of each part of the response that has one."""
-    names = [entry.name for entry in message.FIELDS]
-    if "error_code" in names:
-        yield message.error_code, getattr(message, "error_message", None)  # type: ignore[attr-defined]
-    for name in names:
-        value = getattr(message, name)
+def _error_codes(message: Struct) -> list[tuple[int, str | None]]:
+    """Return code and message of each part of the response; a whole without error whose parts have codes is none."""
+    found: list[tuple[int, str | None]] = []
+    for entry in message.FIELDS:
+        value = getattr(message, entry.name)
         for item in value if isinstance(value, list) else [value]:
             if isinstance(item, Struct):
-                yield from _error_codes(item)
+                found += _error_codes(item)
+    code = getattr(message, "error_code", None)
+    if code or (code == 0 and not found):
+        found.insert(0, (code, getattr(message, "error_message", None)))
+    return found

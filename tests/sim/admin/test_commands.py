@@ -17,6 +17,7 @@ COMMANDS = (
     "topics describe t u",
     "topics create new",
     "topics delete t --execute",
+    "api ListGroups",
     "groups list",
     "groups describe g",
     "groups lag g",

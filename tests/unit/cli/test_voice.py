@@ -26,8 +26,8 @@ METAVARS = {
     "URL", "ACKS", "WHERE", "WORD",
 }  # fmt: skip
 """Words for what follows an option: an old one where it fits."""
-MANY_MEANINGS = {"--null"}
-"""Options whose name means another thing in another command, in the words of the tools that people come from."""
+MANY_MEANINGS = {"--null", "--version"}
+"""Options whose name means another thing in another command, in the words of Kafka and of other tools."""
 
 
 @pytest.mark.parametrize("command", list(TREE.walk()), ids=lambda command: command.name)

@@ -38,6 +38,7 @@ def test_an_option_takes_a_value_everywhere_or_nowhere() -> None:
     takes = options_with_values(list(PLACES.values()))
     assert {"--offset", "-o", "-X", "--diff"} <= set(takes)
     assert not {"--follow", "-q", "--help"} & set(takes)
+    assert "--version" in takes  # of an API; that of kctl itself ends it
     option = PLACES["consume"].options[0]
     flag = option._replace(metavar="", type="flag")
     with pytest.raises(ValueError, match="--offset"):

@@ -1,0 +1,177 @@
+"""`kctl api`: one request of any API of Kafka, request and response as JSON.
+
+Owns what may be sent without --execute, and the exit code of a response in which some parts failed. Shown by
+tests/cli/test_api.py and tests/broker/test_api.py.
+"""
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import click
+import typer
+
+from kctl.cli.commands import Commands
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import CommandError, explain
+from kctl.cli.formats.rows import Row
+from kctl.cli.formats.rows_out import write_lines, write_rows
+from kctl.cli.options import Common, Output, with_common
+
+if TYPE_CHECKING:
+    from kctl.client.admin import ApiResponse
+
+SHAPES = (Output.JSON, Output.JSONL)
+LIST_SHAPES = (Output.TABLE, Output.JSON, Output.JSONL)
+LIST_COLUMNS = ("name", "api_key", "first_version", "last_version")
+MAX_INPUT_BYTES = 16 << 20
+
+NEEDS_EXECUTE = frozenset(
+    {
+        "AlterConfigs",
+        "AlterShareGroupOffsets",
+        "AlterUserScramCredentials",
+        "DeleteAcls",
+        "DeleteGroups",
+        "DeleteRecords",
+        "DeleteShareGroupOffsets",
+        "DeleteShareGroupState",
+        "DeleteTopics",
+        "ElectLeaders",
+        "EndTxn",
+        "ExpireDelegationToken",
+        "InitProducerId",
+        "InitializeShareGroupState",
+        "LeaveGroup",
+        "OffsetCommit",
+        "OffsetDelete",
+        "RemoveRaftVoter",
+        "TxnOffsetCommit",
+        "UnregisterBroker",
+        "UpdateFeatures",
+        "WriteShareGroupState",
+        "WriteTxnMarkers",
+    }
+)
+"""APIs that can destroy records, positions or access: sent only with --execute."""
+
+app = Commands()
+
+
+@app.command()
+@with_common(*LIST_SHAPES)
+def api(
+    common: Common,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Kafka's name or key of the API; nothing lists them.")
+    ] = None,
+    request: Annotated[
+        str | None,
+        typer.Argument(metavar="[JSON]", help="Fields of the request by Kafka's names; - reads them from stdin."),
+    ] = None,
+    node: Annotated[
+        int | None,
+        typer.Option("--node", min=0, metavar="ID", help="The broker to ask; else the one that can answer."),
+    ] = None,
+    version: Annotated[
+        int | None,
+        typer.Option("--version", min=0, metavar="N", help="Version of the API; else the highest both sides have."),
+    ] = None,
+    execute: Annotated[
+        bool, typer.Option("--execute", help="Send a request that can destroy records, positions or access.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="The same as --execute.")] = False,
+) -> int:
+    """Send one request of any API of Kafka and print the response, both as JSON.
+
+    Fields have Kafka's names; bytes are base64. What is left out has Kafka's default. The request is sent once.
+    """
+    if name is None:
+        return _list(common)
+    output = common.choose_output(*SHAPES)
+    name = _kafka_name(name)
+    fields = _fields(common, request)
+    _check_execute(name, execute=execute or yes)
+    response = _send(common, name, fields, node, version)
+    if common.verbose:
+        broker = "a bootstrap server" if response.broker is None else f"broker {response.broker}"
+        common.say(f"{common.environment.program}: {response.name} version {response.version}, answered by {broker}")
+    write_lines(common, [json.dumps(response.fields, indent=2 if output is Output.JSON else None)])
+    return _report_errors(common, response)
+
+
+def _list(common: Common) -> int:
+    from kctl.client.admin import declared_apis  # the client: not wanted for --help
+
+    rows: list[Row] = [
+        {
+            "name": each.name,
+            "api_key": each.api_key,
+            "first_version": each.versions[0],
+            "last_version": each.versions[1],
+        }
+        for each in declared_apis()
+    ]
+    write_rows(common, common.choose_output(*LIST_SHAPES), LIST_COLUMNS, rows)
+    return ExitCode.OK
+
+
+def _fields(common: Common, request: str | None) -> dict[str, object]:
+    text = request or "{}"
+    if text == "-":
+        data = common.environment.stdin.read(MAX_INPUT_BYTES + 1)
+        if len(data) > MAX_INPUT_BYTES:
+            raise click.UsageError(f"The request on stdin is longer than {MAX_INPUT_BYTES >> 20} MiB.")
+        try:
+            text = data.decode()
+        except UnicodeDecodeError as e:
+            raise click.UsageError(f"The request on stdin is not UTF-8 at byte {e.start}.") from None
+    try:
+        fields = json.loads(text)
+    except RecursionError:
+        raise click.UsageError("The request is nested too deeply.") from None
+    except ValueError as e:
+        raise click.UsageError(f"The request is not JSON: {e}.") from None
+    if not isinstance(fields, dict):
+        raise click.UsageError("The request is not a JSON object.")
+    return fields
+
+
+def _kafka_name(typed: str) -> str:
+    """Return Kafka's name of an API that is typed in any case or by its key."""
+    from kctl.cli.suggestions import Unknown, did_you_mean  # not wanted for --help
+    from kctl.client.protocol.api import API_NAMES, declared_keys
+
+    folded = typed.replace("_", "").replace("-", "").lower()
+    names = {API_NAMES[key].lower(): API_NAMES[key] for key in declared_keys()}
+    known = names.get(folded) or {str(key): API_NAMES[key] for key in declared_keys()}.get(typed)
+    if known is None:
+        meant = did_you_mean(Unknown.API, folded, names)
+        hint = f"Did you mean '{names[meant]}'?" if meant else "`kctl api` lists them."
+        raise click.UsageError(f"Kafka has no API '{typed}' that a client may send. {hint}")
+    return known
+
+
+def _check_execute(name: str, *, execute: bool) -> None:
+    if name in NEEDS_EXECUTE and not execute:
+        text = f"{name} can destroy records, positions or access: nothing was sent"
+        raise CommandError(ExitCode.USAGE, text, "--execute sends it")
+
+
+def _send(common: Common, name: str, fields: dict[str, object], node: int | None, version: int | None) -> "ApiResponse":
+    from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
+
+    try:
+        with admin_of(common) as admin:
+            return admin.request_api(name, fields, broker=node, version=version)
+    except ValueError as e:
+        raise click.UsageError(f"{name}: {e}.") from None
+
+
+def _report_errors(common: Common, response: "ApiResponse") -> int:
+    """Say each error that the response reports; 3 when other parts of it succeeded, else the code of the first."""
+    failures = [explain(error) for error in response.errors]
+    for failure in failures:
+        common.environment.say("\n".join([f"{common.environment.program}: {failure.message}", *failure.lines()[1:]]))
+    if not failures:
+        return ExitCode.OK
+    return ExitCode.DEGRADED if response.has_successes else failures[0].code
