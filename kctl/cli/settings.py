@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from kctl.cli.input_file import read_input
 from kctl.cli.login import (
     OTHER_NAMES,
     PASSWORD,
@@ -160,7 +161,7 @@ def merge_settings(
         ConfigError: a malformed or secret -X, an unreadable or malformed file, a user without a password.
     """
     layers = [
-        _of_file(command_config, file_flag),
+        read_settings_file(command_config, file_flag),
         _of_environment(environ),
         _of_overrides(overrides),
         flags,
@@ -214,12 +215,16 @@ def _of_login(jaas: str) -> list[str]:
     return [value for name, value in options.items() if is_secret(name)]
 
 
-def _of_file(path: Path | None, flag: str) -> dict[str, Setting]:
+def read_settings_file(path: Path | None, flag: str) -> dict[str, Setting]:
+    """Return the properties of a file in Java's format; none where no file is named.
+
+    Args: flag: what named the file, for errors.
+    Raises: ConfigError: it cannot be read, or a line is invalid.
+    """
     if path is None:
         return {}
     try:
-        with path.open("rb") as file:
-            content = file.read(LARGEST_FILE_BYTES + 1)
+        content, _ = read_input(path, LARGEST_FILE_BYTES + 1)
     except OSError as e:
         raise ConfigError(f"{flag} {path}: {e.strerror}") from None
     return {name: Setting(value, str(path)) for name, value in read_properties(content, str(path)).items()}

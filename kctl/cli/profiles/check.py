@@ -15,6 +15,7 @@ from pathlib import Path
 from shutil import which
 from typing import NamedTuple
 
+from kctl.cli.input_file import open_input
 from kctl.cli.login import written_with_jaas
 from kctl.cli.profiles.allowances import LOCATIONS
 from kctl.cli.profiles.choice import FOR_OTHERS, WRITABLE_BY_ALL
@@ -181,7 +182,7 @@ def _is_private(key: str) -> bool:
 
 def _of_path(key: str, path: Path, said: str, *, private: bool) -> Iterator[Finding]:
     try:
-        with path.open("rb") as file:
+        with open_input(path) as file:
             mode = os.fstat(file.fileno()).st_mode
     except (OSError, ValueError) as e:
         why = e.strerror if isinstance(e, OSError) else "not a path"

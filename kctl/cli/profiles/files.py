@@ -4,13 +4,13 @@ Owns the shape of the file and its bounds; does not know which profile is used, 
 Shown by tests/unit/cli/profiles/test_files.py.
 """
 
-import os
 import re
 import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from kctl.cli.input_file import read_input
 from kctl.cli.profiles.locations import project_file, user_file, working_folder
 from kctl.client.errors import ConfigError
 
@@ -65,9 +65,7 @@ def read_profile_file(path: Path, *, is_project: bool = False) -> ProfileFile | 
 def read_bytes(path: Path) -> tuple[bytes, int] | None:
     """Return the bytes of a file and its permissions, or None where there is none; ConfigError if it cannot be read."""
     try:
-        with path.open("rb") as file:
-            mode = os.fstat(file.fileno()).st_mode
-            raw = file.read(LARGEST_FILE_BYTES + 1)
+        raw, mode = read_input(path, LARGEST_FILE_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as e:

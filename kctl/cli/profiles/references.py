@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from kctl.cli.input_file import read_input
 from kctl.client.clock import Clock, Timer
 from kctl.client.errors import ConfigError
 
@@ -196,8 +197,7 @@ def path_of(argument: str, sources: Sources) -> Path:
 def _of_file(argument: str, sources: Sources) -> str:
     path = path_of(argument, sources)
     try:
-        with path.open("rb") as file:
-            raw = file.read(LARGEST_SECRET_BYTES + 1)
+        raw, _ = read_input(path, LARGEST_SECRET_BYTES + 1)
     except (OSError, ValueError) as e:
         raise _Missing((e.strerror if isinstance(e, OSError) else None) or "not a path") from None
     return _decoded(raw)

@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import IO
 
+from kctl.cli.input_file import open_input
 from kctl.cli.probe.report.lines import PHASES, Fields, checked, error_of, get, node_of, one_of, parse_line
 from kctl.cli.probe.report.statistics import NodeStatistics, PlaceStatistics, Statistics
 
@@ -35,13 +36,11 @@ def read_file(path: str, place: str, statistics: Statistics) -> None:
 
 
 def _open(path: str) -> IO[bytes]:
-    # A pipe without a writer reads as empty instead of blocking; one with a writer is waited for.
-    file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK))  # noqa: SIM115 - returned
+    file = open_input(path)
     mode = os.fstat(file.fileno()).st_mode
     if not stat.S_ISREG(mode) and not stat.S_ISFIFO(mode):
         file.close()
         raise OSError("not a regular file or pipe")
-    os.set_blocking(file.fileno(), True)
     return file
 
 

@@ -1,0 +1,33 @@
+"""Files that a user names, opened and read without waiting for a writer: a FIFO has none until somebody opens it.
+
+Shown by tests/unit/cli/test_input_file.py.
+"""
+
+import errno
+import os
+import stat
+from pathlib import Path
+from typing import BinaryIO
+
+
+def open_input(path: str | Path) -> BinaryIO:
+    """Open a file; a pipe with a writer, such as `<(command)`, is read to its end, one without is at its end.
+
+    Raises: OSError.
+    """
+    file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK))  # noqa: SIM115 - returned
+    os.set_blocking(file.fileno(), True)
+    return file
+
+
+def read_input(path: Path, most_bytes: int) -> tuple[bytes, int]:
+    """Return at most so many bytes of a file, and its mode.
+
+    Raises: OSError: also for a pipe without a writer, which would be taken for an empty file.
+    """
+    with open_input(path) as file:
+        mode = os.fstat(file.fileno()).st_mode
+        data = file.read(most_bytes)
+    if not data and stat.S_ISFIFO(mode):
+        raise OSError(errno.EINVAL, "a pipe to which nothing is written")
+    return data, mode

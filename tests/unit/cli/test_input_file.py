@@ -1,0 +1,45 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from kctl.cli.input_file import read_input
+from kctl.cli.profiles.files import read_profile_file
+from kctl.cli.settings import read_settings_file
+from kctl.client.errors import ConfigError
+
+NOT_WRITTEN = "a pipe to which nothing is written"
+
+
+@pytest.fixture
+def pipe(tmp_path: Path) -> Path:
+    """A FIFO that nobody writes to."""
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    return path
+
+
+def test_pipe_without_a_writer_is_refused_instead_of_waited_for(pipe: Path) -> None:
+    with pytest.raises(OSError, match=NOT_WRITTEN):
+        read_input(pipe, 10)
+
+
+def test_command_config_and_profiles_name_a_pipe_without_a_writer(pipe: Path) -> None:
+    with pytest.raises(ConfigError, match=f"--command-config {pipe}: {NOT_WRITTEN}"):
+        read_settings_file(pipe, "--command-config")
+    with pytest.raises(ConfigError, match=f"{pipe}: {NOT_WRITTEN}"):
+        read_profile_file(pipe)
+
+
+def test_pipe_of_a_process_substitution_is_read_up_to_the_bound() -> None:
+    reader, writer = os.pipe()
+    os.write(writer, b"a=1\nb=2\n")
+    os.close(writer)
+    try:
+        assert read_input(Path(f"/dev/fd/{reader}"), 5)[0] == b"a=1\nb"
+    finally:
+        os.close(reader)
+
+
+def test_null_device_is_an_empty_file() -> None:
+    assert read_input(Path("/dev/null"), 5)[0] == b""
