@@ -12,7 +12,7 @@ from random import Random
 
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.clock import FOREVER_MS
-from kctl.client.cluster import NO_EPOCH, Node, PartitionInfo, TopicPartition
+from kctl.client.cluster import NO_EPOCH, NO_TOPIC_ID, Node, PartitionInfo, TopicPartition
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.chunk import FetchedChunk, base_offset_behind, walk_batches
 from kctl.client.consumer.events import Fetched, GiveBack, StartFetch, ToApplication
@@ -68,6 +68,8 @@ class FetchManager:
         self._partitions: dict[TopicPartition, FetchState] = {}
         self._suspended: dict[TopicPartition, FetchState] = {}
         """Partitions whose position is being looked up, as they were before."""
+        self._is_all_waiting = False
+        """Whether no partition was to be looked at in the last poll, which holds until one changes."""
         self._in_flight: dict[int, InFlight] = {}
         self._sessions = FetchSessions()
         self._pace = FetchPace(config, rng)
@@ -92,6 +94,7 @@ class FetchManager:
         if repeated is not None and repeated.next_offset == event.offset:  # the same fetch again: its back-off counts
             state.attempts, state.retry_at_ms = repeated.attempts, repeated.retry_at_ms
         self._partitions[event.topic_partition] = state
+        self._is_all_waiting = False
         self._reports.at_its_end(event.topic_partition, state)
 
     def forget(self, topic_partition: TopicPartition) -> None:
@@ -109,6 +112,7 @@ class FetchManager:
         if state is not None:
             state.paused = paused
             state.is_return_requested = False
+            self._is_all_waiting = False
 
     def consumed(self, topic_partition: TopicPartition, epoch: int, next_offset: int) -> None:
         """Make room: the application is done with the chunks up to there."""
@@ -139,9 +143,11 @@ class FetchManager:
         to_check: dict[int, list[Entry]] = {}
         left_out: dict[int, None] = {}
         deadline_at_ms = FOREVER_MS
-        for tp, state in self._partitions.items():
-            if state.paused or state.stopped or state.node_id is not None or state.is_at_its_end:
+        is_all_waiting = True
+        for tp, state in () if self._is_all_waiting else self._partitions.items():
+            if state.node_id is not None or state.paused or state.stopped or state.is_at_its_end:
                 continue
+            is_all_waiting = False
             if state.retry_at_ms > now_ms:
                 deadline_at_ms = min(deadline_at_ms, state.retry_at_ms)
                 continue
@@ -149,13 +155,13 @@ class FetchManager:
             if info is None:
                 self._reports.no_leader(tp, state, now_ms)
                 continue
-            if not self._leaders.is_the_one(tp.topic, state.topic_id):
+            if state.topic_id != NO_TOPIC_ID and not self._leaders.is_the_one(tp.topic, state.topic_id):
                 self._reports.another_topic(tp, state)
                 continue
             if PositionCheck.is_due(state, info):
                 to_check.setdefault(info.leader_id, []).append(Entry(tp, state, info))
                 continue
-            node_id = self._node_to_read(state, info, now_ms)
+            node_id = info.leader_id if state.follower_id is None else self._node_to_read(state, info, now_ms)
             if self._is_full(state):
                 left_out[node_id] = None
             elif (next_at_ms := self._pace.next_at_ms(node_id)) > now_ms:
@@ -163,6 +169,7 @@ class FetchManager:
             elif node_id not in self._in_flight:
                 to_fetch.setdefault(node_id, []).append(Entry(tp, state, info))
         requests: list[Outgoing] = []
+        self._is_all_waiting = is_all_waiting
         deadline_at_ms = min(deadline_at_ms, drop_quiet(to_fetch, left_out, now_ms))
         is_due_again = self._add_checks(requests, to_check)
         is_due_again |= self._add_fetches(requests, to_fetch, left_out, now_ms)
@@ -172,8 +179,7 @@ class FetchManager:
     def _node_to_read(self, state: FetchState, info: PartitionInfo, now_ms: int) -> int:
         """Return the replica that the leader has sent us to, for as long as that counts; else the leader."""
         follower_id = state.follower_id
-        if follower_id is None:
-            return info.leader_id
+        assert follower_id is not None
         is_there = self._leaders.has_node(follower_id) and follower_id not in info.offline_replicas
         if is_there and now_ms < state.follower_until_ms:
             return follower_id
@@ -242,17 +248,21 @@ class FetchManager:
         wanted: dict[TopicPartition, Asked] = {}
         epochs: dict[TopicPartition, int] = {}
         may_follow = True
+        topic_ids = {
+            topic: self._leaders.topic_id(topic) for topic in {entry.topic_partition.topic for entry in entries}
+        }
+        most = self._config.max_partition_fetch_bytes
         for tp, state, info in entries:
             state.node_id = node_id
             state.asked_epoch = info.leader_epoch
             epochs[tp] = state.epoch
             may_follow = may_follow and state.leader_only_until_ms <= now_ms
             wanted[tp] = Asked(
-                self._leaders.topic_id(tp.topic),
+                topic_ids[tp.topic],
                 state.next_offset,
                 info.leader_epoch,
                 state.fetched_epoch if speaks_epochs else NO_EPOCH,
-                state.wanted_bytes(self._config.max_partition_fetch_bytes),
+                state.wanted_bytes(most),
             )
         has_ids = all_have_ids(wanted)
         difference = self._sessions.of(node_id).begin(wanted, uses_topic_ids=has_ids)
@@ -283,6 +293,7 @@ class FetchManager:
 
     def _take_back(self, epochs: Mapping[TopicPartition, int], node_id: int) -> dict[TopicPartition, FetchState]:
         """Free the partitions of a request that has ended; return those of which its answer still counts."""
+        self._is_all_waiting = False
         asked = {}
         for tp, epoch in epochs.items():
             state = self._partitions.get(tp)
@@ -290,7 +301,8 @@ class FetchManager:
                 state.node_id = None
                 if state.epoch == epoch:
                     asked[tp] = state
-                    self._reports.responded(tp, state)
+                    if state.is_overdue:
+                        self._reports.responded(tp, state)
         return asked
 
     def _on_answer(self, node_id: int, answer: Answer) -> None:

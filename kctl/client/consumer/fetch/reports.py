@@ -76,9 +76,8 @@ class PartitionReports:
 
     def responded(self, tp: TopicPartition, state: FetchState) -> None:
         """Take back what `report_overdue` reported; what the response says follows."""
-        if state.is_overdue:
-            state.is_overdue = False
-            self.wait(tp, state, "")
+        state.is_overdue = False
+        self.wait(tp, state, "")
 
     def fail(self, tp: TopicPartition, state: FetchState, error: KafkaError, now_ms: int) -> None:
         """Stop the partition: the application decides how to continue; the same fetch is repeated after a back-off."""

@@ -87,15 +87,19 @@ class FetchSession:
             self.names = {}
         else:
             changed = {tp: asked for tp, asked in wanted.items() if known.get(tp) != asked}
-            forgotten = [(tp, was.topic_id) for tp, was in known.items() if not self._continues(was, wanted.get(tp))]
+            forgotten = [
+                (tp, was.topic_id)
+                for tp, was in known.items()
+                if tp not in wanted or (tp in changed and not self._continues(was, wanted[tp]))
+            ]
         self._known = dict(wanted)
         for tp, asked in changed.items():
             self.names[asked.topic_id] = tp.topic
         return Difference(self.session_id, self._epoch, topics_of(changed), forgotten_of(forgotten))
 
-    def _continues(self, was: Asked, asked: Asked | None) -> bool:
+    def _continues(self, was: Asked, asked: Asked) -> bool:
         """Return whether a partition stays in the session; a topic recreated under its name is another one."""
-        return asked is not None and (asked.topic_id == was.topic_id or not self._uses_topic_ids)
+        return asked.topic_id == was.topic_id or not self._uses_topic_ids
 
     def answered(self, response: FetchResponse) -> None:
         """Note how the broker continues the session."""

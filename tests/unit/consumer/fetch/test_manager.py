@@ -1,3 +1,7 @@
+from typing import NoReturn
+
+import pytest
+
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import NO_NODE, NO_TOPIC_ID, TopicPartition
 from kctl.client.consumer.events import Fetched, GiveBack, PartitionFailed, StartFetch, Waiting
@@ -422,3 +426,34 @@ def test_a_topic_is_not_read_under_the_name_that_another_one_had() -> None:
     assert desk.waiting() == ["topic t was deleted and recreated: metadata has another topic id than the assignment"]
     client.know(topic("t", [1], topic_id=TOPIC_ID[::-1]))
     assert asked(desk.request()) == [("t", 0, 5)]
+
+
+class Untouched(dict[TopicPartition, object]):
+    """Partitions that must not be walked over."""
+
+    def items(self) -> NoReturn:
+        raise AssertionError("walked over")
+
+
+def test_partitions_are_not_walked_over_again_while_all_wait_for_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    desk = Desk(FakeClient(topic("t", [1, 1, 1])), T0, T1)
+    request = desk.request()
+    assert desk.requests() == []
+    with monkeypatch.context() as patched:
+        patched.setattr(desk.manager, "_partitions", Untouched(desk.manager._partitions))
+        assert desk.requests() == []
+    answer(request, brings(data(0, b"", end=0), data(1, b"", end=0)))
+    assert asked(desk.request()) == [("t", 0, 0), ("t", 1, 0)]
+
+
+@pytest.mark.parametrize("change", ["start", "resume"])
+def test_partitions_that_change_are_looked_at_while_others_wait(change: str) -> None:
+    desk = Desk(FakeClient(topic("t", [1, 2])), T0, T1)
+    desk.manager.set_paused(T1, paused=True)
+    assert [each.node_id for each in desk.requests()] == [1]
+    assert desk.requests() == []
+    if change == "start":
+        desk.manager.start(StartFetch(T1, 9, 0))
+    else:
+        desk.manager.set_paused(T1, paused=False)
+    assert [each.node_id for each in desk.requests()] == [2]
