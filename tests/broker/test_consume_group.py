@@ -18,7 +18,7 @@ QUICK = ("-X", "heartbeat.interval.ms=300", "-X", "session.timeout.ms=10000")
 
 
 @pytest.mark.filterwarnings("ignore")  # kafka-python reads its schemas in a way that Python calls deprecated
-def test_it_shares_with_kafka_python_and_both_take_over(any_kafka: KafkaCluster) -> None:
+def test_consume_shares_a_group_with_kafka_python_and_both_take_over(any_kafka: KafkaCluster) -> None:
     from kafka import KafkaConsumer  # not before the warnings are ignored
 
     topic = any_kafka.create_topic(partitions=PARTITIONS)

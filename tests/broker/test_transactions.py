@@ -87,7 +87,7 @@ def test_transactions_without_records(any_kafka: KafkaCluster, end: str) -> None
     assert (found is not None and found.offset == 5) == (end == "offsets only")
 
 
-def test_what_is_open_is_aborted_by_close_and_by_the_next_instance(any_kafka: KafkaCluster) -> None:
+def test_open_transaction_is_aborted_by_close_and_by_the_next_instance(any_kafka: KafkaCluster) -> None:
     topic = "tx-open"
     any_kafka.create_topic(topic)
     first = producer(any_kafka, topic, linger_ms=60_000)

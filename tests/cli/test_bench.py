@@ -50,7 +50,7 @@ def test_a_rate(cluster: ServedSandbox) -> None:
         assert 50 < json.loads(ended.stdout)["records_per_s"] <= 102
 
 
-def test_it_ends_by_its_limit_with_what_was_measured(cluster: ServedSandbox) -> None:
+def test_bench_ends_by_its_limit_with_what_was_measured(cluster: ServedSandbox) -> None:
     ended = kctl(
         "bench",
         "end-to-end",

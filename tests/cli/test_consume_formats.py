@@ -128,7 +128,7 @@ def test_the_limit_counts_what_is_printed(cluster: ServedSandbox, bootstrap: str
     assert read == (0, b"99\n199\n299\n", "")
 
 
-def test_what_is_left_out_is_committed_too(cluster: ServedSandbox, bootstrap: str, topic: str) -> None:
+def test_records_that_a_filter_leaves_out_are_committed_too(cluster: ServedSandbox, bootstrap: str, topic: str) -> None:
     fill(cluster, topic, [(None, b"%d" % number, []) for number in range(2000)])
     read = kctl("consume", topic, "-b", bootstrap, "-g", topic, "-e", "--grep", "v:^1500$")
     assert read == (0, b"1500\n", "")

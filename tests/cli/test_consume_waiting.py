@@ -57,7 +57,7 @@ def test_the_leader_is_gone(served: ServedSandbox, group: tuple[str, ...]) -> No
         assert end(process, signal.SIGTERM).code == ExitCode.SIGTERM
 
 
-def test_what_is_assigned_is_read_without_a_coordinator(served: ServedSandbox) -> None:
+def test_assigned_partitions_are_read_without_a_coordinator(served: ServedSandbox) -> None:
     with running("consume", "t", "--close-timeout", "1s", "-b", served.bootstrap, "-g", "g") as process:
         _until_said("at the end of the partition", process)
         served.sandbox.trouble_coordinator("g", ErrorCode.NOT_COORDINATOR)

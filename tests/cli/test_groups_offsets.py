@@ -85,7 +85,7 @@ def test_to_current_of_what_was_never_committed_is_the_end(bootstrap: str, topic
 
 
 @pytest.mark.parametrize("suffix", ["csv", "json"])
-def test_what_is_exported_can_be_read_again(
+def test_exported_offsets_can_be_imported_back(
     bootstrap: str, topic: str, group: str, suffix: str, tmp_path: Path
 ) -> None:
     file = str(tmp_path / f"offsets.{suffix}")

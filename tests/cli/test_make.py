@@ -94,7 +94,7 @@ def test_make_test_runs_the_other_tiers_and_lists_those_that_failed(
     assert set(unbroken) <= set(calls)
 
 
-def test_what_fails_once_beside_another_tier_is_run_again_alone_and_named(project: Path) -> None:
+def test_tier_that_fails_once_beside_another_is_run_again_alone_and_named(project: Path) -> None:
     code, lines, calls = make(project, "test", "nothing breaks", "tests/broker")
     assert code == 0
     assert "all tiers passed" in lines
@@ -102,7 +102,7 @@ def test_what_fails_once_beside_another_tier_is_run_again_alone_and_named(projec
     assert len([call for call in calls if call.endswith("tests/broker")]) == 2
 
 
-def test_what_fails_once_without_waiting_for_anything_outside_is_not_run_again(project: Path) -> None:
+def test_quick_tier_that_fails_once_is_not_run_again(project: Path) -> None:
     code, lines, _ = make(project, "test", "nothing breaks", "tests/sim")
     assert code != 0
     assert "failed tiers: sim" in lines

@@ -21,7 +21,7 @@ def _numbers(served: ServedSandbox, topic: str) -> list[int]:
     return sorted(int(line) for line in kctl("consume", topic, "-b", served.bootstrap, "-e").stdout.split())
 
 
-def test_what_is_left_is_sent_again_when_the_fault_is_over(tmp_path: Path) -> None:
+def test_undelivered_file_is_produced_after_the_fault(tmp_path: Path) -> None:
     file = tmp_path / "undelivered.jsonl"
     lines = b"".join(b"k%d:%d\n" % (i, i) for i in range(RECORDS))
     with Sandbox(nodes=3, topics={"t": 3}).serve() as served:

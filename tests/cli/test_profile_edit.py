@@ -40,7 +40,7 @@ def user(tmp_path: Path) -> User:
     return User(tmp_path)
 
 
-def test_what_the_editor_leaves_takes_the_place(user: User) -> None:
+def test_edited_profile_replaces_the_earlier_one(user: User) -> None:
     ended = user.edit('stat -c %a "$1" >"$(dirname "$0")/mode"; sed -i s/9092/9093/ "$1"; echo "# more" >>"$1"')
     assert (ended.code, ended.stdout) == (0, b"")
     assert user.file.read_text() == OLD.replace("9092", "9093") + "# more\n"
@@ -65,7 +65,7 @@ def test_nothing_changed(user: User) -> None:
         ('echo "# more" >>"$1"; exit 3', "the editor ended with 3"),
     ],
 )
-def test_what_cannot_be_taken_is_kept_as_a_draft(user: User, script: str, said: str) -> None:
+def test_invalid_edit_is_kept_as_a_draft(user: User, script: str, said: str) -> None:
     ended = user.edit(script)
     assert ended.code == 2
     assert said in ended.stderr

@@ -47,7 +47,7 @@ def offset_of(served: ServedSandbox, group_id: str) -> int | None:
 
 @STEPS
 @LEVELS
-def test_what_is_committed_is_read_and_what_is_aborted_is_not(
+def test_committed_transaction_is_read_and_aborted_one_is_not(
     start: Callable[..., tuple[ServedSandbox, TransactionSteps]], client: StepsClient, level: int
 ) -> None:
     served, steps = start(client, level)
@@ -129,7 +129,7 @@ def test_producers_find_coordinators_that_move_and_leaders_that_wait(
 
 
 @STEPS
-def test_what_is_repeated_is_written_once(
+def test_repeated_batch_is_written_once(
     start: Callable[..., tuple[ServedSandbox, TransactionSteps]], client: StepsClient
 ) -> None:
     served, steps = start(client, 2)

@@ -111,7 +111,7 @@ def test_odd_files_read_as_java_reads_them(tmp_path: Path) -> None:
         assert ours == java, file
 
 
-def test_what_we_write_java_reads(tmp_path: Path) -> None:
+def test_properties_that_kctl_writes_are_read_by_java(tmp_path: Path) -> None:
     chance = Random(1)
     letters = [*"ab =:#!\\\t\n\r\f", "é", "名", "\U0001f600", "\0"]
     wanted = [

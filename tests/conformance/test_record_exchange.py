@@ -77,7 +77,7 @@ def codec(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def test_what_kctl_writes_everyone_reads(kafka_newest: KafkaCluster, codec: str) -> None:
+def test_batches_of_kctl_are_read_by_every_client(kafka_newest: KafkaCluster, codec: str) -> None:
     topic = kafka_newest.create_topic(partitions=PARTITIONS, configs={"max.message.bytes": "2097152"})
     KCTL.produce(kafka_newest.bootstrap(), topic, shapes_for(KCTL), codec, BATCH)
     for reader in (*BINARY_CLIENTS, KCTL):
@@ -85,7 +85,7 @@ def test_what_kctl_writes_everyone_reads(kafka_newest: KafkaCluster, codec: str)
         assert contents(found) == contents(shapes_for(KCTL)), reader.name
 
 
-def test_what_everyone_writes_kctl_reads(kafka_newest: KafkaCluster, codec: str) -> None:
+def test_batches_of_every_client_are_read_by_kctl(kafka_newest: KafkaCluster, codec: str) -> None:
     for writer in BINARY_CLIENTS:
         topic = kafka_newest.create_topic(partitions=PARTITIONS, configs={"max.message.bytes": "2097152"})
         records = shapes_for(installed(writer))

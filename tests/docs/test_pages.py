@@ -48,7 +48,7 @@ def _starts_a_sandbox(page: Path) -> bool:
 
 
 @pytest.mark.parametrize("page", _with("console"), ids=_name)
-def test_what_is_typed_comes_as_it_is_shown(page: Path, ports: dict[str, str], tmp_path: Path) -> None:
+def test_typed_block_prints_what_the_page_shows(page: Path, ports: dict[str, str], tmp_path: Path) -> None:
     servers = ",".join(f"127.0.0.1:{port}" for port in ports.values())
     with contextlib.ExitStack() as stack:
         if not _starts_a_sandbox(page):

@@ -83,7 +83,7 @@ def test_without_them_the_producer_chooses_and_the_order_of_a_partition_stays(
         ]
 
 
-def test_what_was_under_way_is_done_again_and_what_was_done_is_not(
+def test_import_repeats_unfinished_files_and_skips_finished_ones(
     kafka_newest: KafkaCluster, session: Session, topic: str, exported: Path, tmp_path: Path
 ) -> None:
     """As after a kill: one range of each partition has no word that it is done."""

@@ -112,7 +112,7 @@ def test_a_worker_that_is_killed_loses_nothing_and_writes_nothing_twice(
     assert end > 70_000 + 16_000  # records of the transaction that was under way are in the log, and nobody sees them
 
 
-def test_what_the_source_aborted_stays_out_and_gaps_are_passed(kafka_newest: KafkaCluster, session: Session) -> None:
+def test_mirror_skips_aborted_records_and_gaps_of_offsets(kafka_newest: KafkaCluster, session: Session) -> None:
     topic = kafka_newest.create_topic(partitions=1)
     with Producer(properties(kafka_newest, transactional_id=f"{topic}-writer")) as producer:
         producer.init_transactions()

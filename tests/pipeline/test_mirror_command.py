@@ -25,7 +25,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("arguments", "words"), WRONG, ids=[words[:30] for _, words in WRONG])
-def test_what_cannot_be_meant_is_a_usage_error(arguments: tuple[str, ...], words: str) -> None:
+def test_contradicting_options_are_a_usage_error(arguments: tuple[str, ...], words: str) -> None:
     ended = run_in_process("pipeline", *arguments, "-b", "127.0.0.1:1")
     assert (ended.code, words in ended.stderr, ended.stdout) == (ExitCode.USAGE, True, b""), ended.stderr
 

@@ -103,7 +103,7 @@ def test_public_timeouts_become_milliseconds(timeout: float | timedelta | None, 
 
 
 @pytest.mark.parametrize("timeout", [-1, -0.001, timedelta(seconds=-1), math.nan, True, "5"])
-def test_what_is_no_timeout_is_refused(timeout: float) -> None:
+def test_timeout_that_is_not_a_number_in_range_is_refused(timeout: float) -> None:
     with pytest.raises(ValueError, match="timeout must"):
         to_timeout_ms(timeout, 77)
 

@@ -57,7 +57,7 @@ def agree(cls: type[Message], version: int, data: bytes) -> Any:
 @EVERY
 @settings(max_examples=8, deadline=None, database=None)
 @given(seed=SEEDS)
-def test_what_is_written_is_read_back(cls: type[Message], version: int, seed: int) -> None:
+def test_encoded_message_is_decoded_to_the_same(cls: type[Message], version: int, seed: int) -> None:
     message = random_message(Random(seed), cls, version)
     parts: list[bytes] = []
     codec.encoder(cls, version)(message, parts)

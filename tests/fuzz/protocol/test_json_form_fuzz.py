@@ -44,7 +44,7 @@ def refusal(cls: type[Message], form: object, version: int) -> JsonFormError | N
 @EVERY
 @settings(max_examples=3, deadline=None, database=None)
 @given(seed=SEEDS)
-def test_what_is_written_is_read_back(cls: type[Message], version: int, seed: int) -> None:
+def test_json_form_of_a_message_is_parsed_back(cls: type[Message], version: int, seed: int) -> None:
     message = without_unknown_tags(random_message(Random(seed), cls, version))
     text = json.dumps(to_json(message, version))
     assert from_json(cls, json.loads(text), version) == message

@@ -34,7 +34,7 @@ def test_names_are_looked_up() -> None:
 
 
 @pytest.mark.parametrize("host", ["no-such-host.invalid", "x" * 300, "bad..name"])
-def test_what_does_not_resolve_says_why(host: str) -> None:
+def test_unresolvable_name_reports_the_reason(host: str) -> None:
     lookup = resolve(ThreadResolver(), host)
     assert lookup.error
     assert lookup.addresses == []

@@ -65,7 +65,7 @@ def test_a_port_that_is_taken_is_named_and_nothing_is_left() -> None:
     assert threading.active_count() == before
 
 
-def test_it_is_served_once(served: ServedSandbox) -> None:
+def test_serve_of_a_served_sandbox_is_refused(served: ServedSandbox) -> None:
     before = threading.active_count()
     with pytest.raises(IllegalStateError, match="already served or attached"):
         served.sandbox.serve()
@@ -108,7 +108,7 @@ def test_garbage_closes_one_connection_only(served: ServedSandbox) -> None:
         other.call(ApiVersionsRequest(), ApiVersionsResponse, 0)
 
 
-def test_what_other_threads_ask_for_happens_in_the_loop(served: ServedSandbox) -> None:
+def test_calls_of_other_threads_run_in_the_loop(served: ServedSandbox) -> None:
     served.sandbox.create_topic("new", 2)
     with pytest.raises(TopicRefused, match="already exists"):
         served.sandbox.create_topic("new")

@@ -127,7 +127,7 @@ def test_a_silent_broker_ends_the_call_at_its_deadline(broker: int | None) -> No
     with_admin(use)
 
 
-def test_what_does_not_exist_or_has_other_fields_is_refused_before_anything_is_sent() -> None:
+def test_unknown_api_or_field_is_refused_before_anything_is_sent() -> None:
     def use(world: World, admin: Admin) -> None:
         with pytest.raises(ValueError, match="no API of that name"):
             admin.request_api("NoSuchApi", {})

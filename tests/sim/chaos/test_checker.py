@@ -51,7 +51,7 @@ WRITTEN: Line = (0, CLUSTER, "event", "append", [TP, 0, 100])
 START = (born(), WRITTEN, assigned(TP))
 
 
-def test_what_is_right_breaks_nothing() -> None:
+def test_correct_history_breaks_no_rule() -> None:
     assert rules_broken(*START, *polled(5, (0, 10)), *polled(6, (10, 5)), timeout_ms=0) == []
 
 
@@ -86,7 +86,7 @@ def test_what_is_right_breaks_nothing() -> None:
         ("C8", [*polled(5, (0, 10)), (9, CLUSTER, "event", "over", None)]),
     ],
 )
-def test_what_is_wrong_is_seen(rule: str, lines: list[Line]) -> None:
+def test_wrong_history_breaks_its_rule(rule: str, lines: list[Line]) -> None:
     assert rule in rules_broken(*START, *lines, timeout_ms=0)
 
 

@@ -18,7 +18,7 @@ def test_a_fault_counts_for_its_own_link_while_it_is_on() -> None:
     assert coverage.pairs == {("clog", "Fetch"): 1, ("throttle", "Metadata"): 1, ("throttle", "Fetch"): 1}
 
 
-def test_what_was_never_met_is_missing() -> None:
+def test_fault_that_was_never_met_is_missing() -> None:
     assert missing([]) == list(NEEDED)
     assert missing([pair for pair in NEEDED if pair != ("pause", "Fetch")]) == [("pause", "Fetch")]
 

@@ -77,7 +77,7 @@ def plain(**properties: object) -> Story:
     return story
 
 
-def test_what_is_right_breaks_nothing() -> None:
+def test_correct_history_breaks_no_rule() -> None:
     story = plain()
     story.told("a", 0)
     story.told("b", 1)
@@ -126,7 +126,7 @@ def test_a_log_that_forgot_its_producers_takes_a_repetition_for_something_new(en
     assert story.rules() == rules
 
 
-def test_what_failed_and_is_there() -> None:
+def test_failed_record_that_is_in_the_log_breaks_a_rule() -> None:
     story = plain()
     story.told("a", 0)
     story.told("b", -1, "failed", "NotEnoughReplicasError")
@@ -135,7 +135,7 @@ def test_what_failed_and_is_there() -> None:
     assert story.rules() == ["P6"]
 
 
-def test_what_is_unknown_may_be_there_or_not() -> None:
+def test_record_of_unknown_fate_may_be_in_the_log_or_not() -> None:
     for log in ([(0, "a")], [(0, "a"), (1, "b")]):
         story = plain()
         story.told("a", 0)
@@ -172,7 +172,7 @@ def test_a_record_that_was_altered_and_one_that_readers_see_elsewhere() -> None:
 
 
 @pytest.mark.parametrize(("word", "rules"), [("ok", ["S1"]), ("failed", ["S1"]), ("unknown", [])])
-def test_what_is_told_is_not_sent_any_more_but_within_a_batch_of_unknown_fate(word: str, rules: list[str]) -> None:
+def test_completed_record_is_not_sent_again_except_within_a_batch_of_unknown_fate(word: str, rules: list[str]) -> None:
     story = plain()
     story.sent("a", "b")
     story.judged("a")
@@ -200,7 +200,7 @@ def test_none_goes_before_one_that_is_to_go_again(idempotent: str, window: int, 
     assert story.rules() == rules
 
 
-def test_what_goes_again_may_be_cut_anew() -> None:
+def test_retried_batch_may_be_split_again() -> None:
     story = plain()
     story.sent("a", "b")
     story.judged("a")

@@ -116,7 +116,7 @@ def test_every_call_after_close_is_an_illegal_state(scene: GroupScene, call: str
     scene.run(body)
 
 
-def test_it_is_an_error_not_to_have_subscribed_or_assigned_before_polling(scene: GroupScene) -> None:
+def test_poll_without_subscription_or_assignment_is_an_error(scene: GroupScene) -> None:
     def body() -> None:
         consumer = scene.consumer(group_id=GROUP)
         for call in ("poll", "poll_chunk"):

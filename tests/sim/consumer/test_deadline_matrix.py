@@ -62,7 +62,7 @@ def start(scene: GroupScene, where: str, fault: Fault, tp: TopicPartition) -> No
 
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("name", CALLS)
-def test_it_ends_at_its_deadline(scene: GroupScene, name: str, fault: str) -> None:
+def test_call_under_a_fault_ends_at_its_deadline(scene: GroupScene, name: str, fault: str) -> None:
     where, kind = FAULTS[fault]
     wanted = CALLS[name]
     is_blocked = where == "all" or where in wanted.needs

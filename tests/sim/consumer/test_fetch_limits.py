@@ -31,7 +31,7 @@ def held_bytes(consumer: Consumer) -> int:
 
 @pytest.mark.parametrize("slots", [1000, 0], ids=["sessions", "no-sessions"])
 @pytest.mark.parametrize("budget", [20 * KIB, 100 * KIB, 1024 * KIB])
-def test_what_lies_fetched_stays_within_the_budget(slots: int, budget: int) -> None:
+def test_fetched_data_stays_within_the_budget(slots: int, budget: int) -> None:
     with Hub(seed=61) as hub:
         scene = Scene(hub, partitions=9, settings=ClusterSettings(max_incremental_fetch_session_cache_slots=slots))
 

@@ -81,7 +81,7 @@ def test_the_leader_is_asked_again_when_the_metadata_is_old(racks: Racks) -> Non
     racks.scene.run(body)
 
 
-def test_what_a_follower_lacks_comes_from_the_leader_and_no_position_is_reset(racks: Racks) -> None:
+def test_offset_that_a_follower_lacks_comes_from_the_leader_without_a_reset(racks: Racks) -> None:
     def body() -> None:
         racks.write(10, first=0)
         with racks.scene.consumer(client_rack="b") as consumer:

@@ -69,7 +69,7 @@ def test_without_a_policy_it_is_raised_until_the_caller_seeks(scene: Scene) -> N
     scene.run(body)
 
 
-def test_what_was_fetched_ahead_of_a_cut_is_not_delivered(scene: Scene) -> None:
+def test_data_fetched_beyond_a_truncation_is_not_delivered(scene: Scene) -> None:
     def body() -> None:
         with scene.consumer(auto_offset_reset="none", max_poll_records=2) as consumer:
             scene.write(0, 5)

@@ -90,7 +90,7 @@ def freeze_all(scene: GroupScene) -> None:
 # --- what it does -----------------------------------------------------------------------------------------------------
 
 
-def test_it_commits_and_leaves_the_group_before_the_coordinator_connection_is_closed(scene: GroupScene) -> None:
+def test_close_commits_and_leaves_the_group_before_the_coordinator_connection_is_closed(scene: GroupScene) -> None:
     def body() -> None:
         member = Member(scene)
         elapsed_ms, achieved = member.close()
@@ -356,7 +356,7 @@ def test_a_listener_may_not_close_again(scene: GroupScene) -> None:
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
-def test_it_may_come_in_the_middle_of_a_rebalance(scene: GroupScene, protocol: str) -> None:
+def test_close_in_the_middle_of_a_rebalance_leaves_the_group(scene: GroupScene, protocol: str) -> None:
     def body() -> None:
         member = Member(scene, group_protocol=protocol)
         config = {"group_id": GROUP, "group_protocol": protocol}

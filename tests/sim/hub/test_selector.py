@@ -138,7 +138,7 @@ def test_a_closed_channel_is_silent_and_the_broker_learns_of_it() -> None:
     assert (listener.gone, network.open_connections) == (1, 0)
 
 
-def test_what_arrived_before_a_close_is_not_handed_out_after_it() -> None:
+def test_bytes_that_arrived_before_a_close_are_not_returned_after_it() -> None:
     hub, _, listener, selector = _world()
     for channel in (1, 2):
         selector.connect(channel, _HERE)

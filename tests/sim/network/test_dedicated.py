@@ -15,7 +15,7 @@ def dedicated(bench: Bench) -> Node:
     return Node(OWN, place.host, place.port)
 
 
-def test_it_is_a_connection_of_its_own_that_nothing_else_uses() -> None:
+def test_dedicated_connection_is_used_by_nothing_else() -> None:
     with Hub() as hub:
         bench = Bench(hub)
         bench.connect()
@@ -33,7 +33,7 @@ def test_it_is_a_connection_of_its_own_that_nothing_else_uses() -> None:
         assert is_metadata(answers[0].response)
 
 
-def test_it_outlives_the_list_of_nodes_and_follows_its_own_place() -> None:
+def test_dedicated_connection_outlives_the_list_of_nodes_and_follows_its_address() -> None:
     with Hub() as hub:
         bench = Bench(hub)
         bench.connect()

@@ -310,7 +310,7 @@ def test_writing_to_nobody_ends_on_its_limit(scene: Scene, fault: Fault) -> None
     run(scene, body)
 
 
-def test_what_is_not_written_is_named(scene: Scene) -> None:
+def test_offsets_that_are_not_written_are_named(scene: Scene) -> None:
     """The leader of partition 1 alone stands still; what the others have stays written."""
 
     def body() -> None:

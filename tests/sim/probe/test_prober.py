@@ -107,7 +107,7 @@ def test_the_limit_and_what_is_told_of_it_cover_the_look_up() -> None:
         assert (ready.at_ms, ready.elapsed_ms) == (304, 304)
 
 
-def test_what_is_under_way_at_the_deadline_is_told() -> None:
+def test_attempt_under_way_at_the_deadline_is_reported() -> None:
     with Hub() as hub:
         round_ = Round(hub)
         round_.listen("10.0.0.1", Fault.BLACKHOLE)

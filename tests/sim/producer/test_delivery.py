@@ -235,7 +235,7 @@ def test_records_expire_each_at_its_own_deadline() -> None:
     run(app)
 
 
-def test_what_failed_without_being_sent_is_never_written_later() -> None:
+def test_record_that_failed_unsent_is_never_written_later() -> None:
     def app(world: World) -> None:
         leader = world.leader("t", 0)
         world.sandbox.start_fault(leader, Fault.REFUSE)

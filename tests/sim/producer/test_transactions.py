@@ -98,7 +98,7 @@ def test_commit_sends_what_lingers(version: int) -> None:
 
 
 @VERSIONS
-def test_what_waits_is_not_sent_when_its_transaction_is_aborted(version: int) -> None:
+def test_abort_does_not_send_waiting_records(version: int) -> None:
     def app(world: World) -> None:
         with transactional(world, {"linger.ms": 20_000}) as producer:
             producer.begin_transaction()
@@ -236,7 +236,7 @@ def test_a_record_that_another_thread_sends_too_late_is_refused_and_harms_nothin
 
 
 @VERSIONS
-def test_what_an_aborted_transaction_lost_is_no_concern_of_the_next_flush(version: int) -> None:
+def test_flush_after_an_abort_does_not_report_its_lost_records(version: int) -> None:
     def app(world: World) -> None:
         with transactional(world, {"linger.ms": 20_000}) as producer:
             producer.begin_transaction()

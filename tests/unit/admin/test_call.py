@@ -112,7 +112,7 @@ def test_lost_requests_are_asked_again_as_often_as_retries_allow() -> None:
         create_topics(call_with(script), [NewTopic("a")], validate_only=False)
 
 
-def test_what_asking_again_cannot_cure_is_raised_at_once() -> None:
+def test_error_that_is_not_retriable_is_raised_at_once() -> None:
     def script(sent: SentRequest) -> None:
         if isinstance(sent.request, MetadataRequest):
             sent.answer(answer())

@@ -11,7 +11,7 @@ from tests.unit.cli.run_in_process import run_in_process
 SCHEMA = json.loads((Path(__file__).parents[3] / "docs" / "schemas" / "help.v1.json").read_text())
 
 
-def test_it_holds_to_its_schema() -> None:
+def test_help_json_matches_its_schema() -> None:
     ended = run_in_process("help-json")
     assert (ended.code, ended.stderr) == (ExitCode.OK, "")
     told = json.loads(ended.stdout)

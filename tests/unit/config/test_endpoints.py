@@ -24,7 +24,7 @@ from kctl.client.config.endpoints import Endpoint, read_bootstrap
         ("under_score:1", [("under_score", 1)], None),
     ],
 )
-def test_what_is_taken(text: str, endpoints: list[tuple[str, int]], protocol: str | None) -> None:
+def test_endpoint_is_parsed(text: str, endpoints: list[tuple[str, int]], protocol: str | None) -> None:
     expected = tuple(Endpoint(host, port) for host, port in endpoints)
     assert read_bootstrap(text) == (expected, protocol)
     assert read_bootstrap(text.split(",")) == (expected, protocol)
@@ -59,6 +59,6 @@ def test_what_is_taken(text: str, endpoints: list[tuple[str, int]], protocol: st
         ("x" * 254 + ":1", f"entry '{'x' * 79}...': a host name has at most 253 characters"),
     ],
 )
-def test_what_is_refused(raw: object, error: str) -> None:
+def test_endpoint_that_is_malformed_is_refused(raw: object, error: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(error)}$"):
         read_bootstrap(raw)

@@ -119,7 +119,7 @@ def test_a_producer_has_another_api_timeout() -> None:
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_would_change_the_meaning_of_the_rest_is_refused(name: str) -> None:
+def test_property_that_changes_the_meaning_of_others_is_refused(name: str) -> None:
     with pytest.raises(ConfigError, match=f"^{name}: "):
         ConsumerConfig.parse({**HERE, name: "true"})
     ConsumerConfig.parse({**HERE, name: ""})

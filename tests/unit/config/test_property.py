@@ -55,7 +55,7 @@ GZIP = Property("a.level", GzipLevel(), -1, "A level.")
         (GZIP, 9, 9),
     ],
 )
-def test_what_is_taken(declared: AnyProperty, raw: object, value: object) -> None:
+def test_property_value_is_parsed(declared: AnyProperty, raw: object, value: object) -> None:
     read = declared.read(raw)
     assert read == value
     assert type(read) is type(value)
@@ -86,7 +86,9 @@ def test_what_is_taken(declared: AnyProperty, raw: object, value: object) -> Non
         (GZIP, 0, "a.level takes -1 (the default of zlib) or a whole number from 1 to 9, not 0"),
     ],
 )
-def test_what_is_refused(declared: AnyProperty, raw: object, error: str) -> None:
+def test_property_value_out_of_range_or_of_another_type_is_refused(
+    declared: AnyProperty, raw: object, error: str
+) -> None:
     with pytest.raises(ConfigError) as caught:
         declared.read(raw)
     assert str(caught.value) == error

@@ -81,7 +81,7 @@ def test_partitions_take_turns_chunk_by_chunk() -> None:
     assert order == [(0, 0), (0, 1), (1, 0), (1, 1), (0, 2), (0, 3)]
 
 
-def test_what_was_fetched_before_a_seek_is_dropped() -> None:
+def test_seek_drops_data_that_was_fetched_before() -> None:
     desk = Desk()
     old = FetchedChunk(T0, desk.subscription.state(T0).epoch, 0, 2, batch(0, 2))
     desk.subscription.seek(T0, 50)

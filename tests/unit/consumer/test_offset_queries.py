@@ -134,7 +134,7 @@ def test_progress_names_a_leader_that_is_not_connected_and_what_that_waits_for()
     assert str(progress.cause) == "no ApiVersions answer yet"
 
 
-def test_what_waiting_does_not_cure_ends_the_call_at_once() -> None:
+def test_error_that_is_not_retriable_ends_the_call_at_once() -> None:
     desk = Desk(FakeClient(topic("t", [1, 2])))
     desk.ask()
     one, two = desk.requests()

@@ -109,7 +109,7 @@ def test_pause_is_told_once_and_again_with_a_new_fetch() -> None:
     assert subscription.paused == [T0]
 
 
-def test_what_is_not_assigned_is_refused() -> None:
+def test_partition_that_is_not_assigned_is_refused() -> None:
     with pytest.raises(IllegalStateError, match="t-1 is not assigned"):
         fetching().seek(T1, 0)
 

@@ -62,5 +62,5 @@ def test_refuses(text: str, words: str) -> None:
 
 
 @given(st.integers(0, LONGEST_MS))
-def test_what_is_shown_reads_back(duration_ms: int) -> None:
+def test_printed_duration_is_parsed_back(duration_ms: int) -> None:
     assert parse_duration_ms(show_duration(duration_ms)) == duration_ms

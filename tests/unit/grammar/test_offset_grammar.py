@@ -129,7 +129,7 @@ def test_ranges_and_partitions(text: str, spec: OffsetSpec) -> None:
         ("s@5:6", "nothing may follow", 3),
     ],
 )
-def test_what_is_refused_and_where(text: str, words: str, at: int) -> None:
+def test_malformed_offset_is_refused_with_the_place_of_the_mistake(text: str, words: str, at: int) -> None:
     with pytest.raises(OffsetError, match=words) as e:
         parse_offset(text, NOW_MS)
     assert e.value.at == at
@@ -172,7 +172,7 @@ def specs(draw: st.DrawFn) -> OffsetSpec:
 
 
 @given(specs())
-def test_what_is_printed_reads_back(spec: OffsetSpec) -> None:
+def test_printed_offset_is_parsed_back(spec: OffsetSpec) -> None:
     text = str(spec)
     if len(text) <= 200:
         assert parse_offset(text, NOW_MS) == spec

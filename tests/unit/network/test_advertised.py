@@ -59,7 +59,7 @@ def test_a_wrong_peer_is_as_final_there_as_anywhere() -> None:
     assert not _learnt().judge(ADVERTISED, WrongPeerError("the peer is an HTTP server")).retriable
 
 
-def test_it_is_remembered_while_the_client_starts_again_from_its_bootstrap_servers() -> None:
+def test_advertised_address_is_remembered_while_the_client_rebootstraps() -> None:
     addresses = _learnt()
     error = addresses.judge(ADVERTISED, REFUSED)
     addresses.learn([BOOTSTRAP])
@@ -68,7 +68,7 @@ def test_it_is_remembered_while_the_client_starts_again_from_its_bootstrap_serve
 
 
 @pytest.mark.parametrize("now", [Node(1, "elsewhere", 9092), Node(2, "127.0.0.1", 9092)])
-def test_it_is_forgotten_when_the_cluster_does_not_advertise_it_any_more(now: Node) -> None:
+def test_advertised_address_is_forgotten_when_the_cluster_no_longer_has_it(now: Node) -> None:
     addresses = _learnt()
     addresses.judge(ADVERTISED, REFUSED)
     addresses.learn([now])

@@ -109,7 +109,7 @@ def test_the_error_of_the_node_that_got_furthest_is_first() -> None:
     assert connect_errors.furthest_first(errors) == errors[::-1]
 
 
-def test_what_a_peer_said_before_it_closed_names_it() -> None:
+def test_bytes_of_a_server_before_it_closed_name_its_protocol() -> None:
     found = connect_errors.lost(TARGET, Phase.APIVERSIONS, 3, None, b"-ERR\r\n")
     assert isinstance(found, WrongPeerError)
     assert "Redis" in str(found)

@@ -16,7 +16,7 @@ def test_candidates_are_staggered() -> None:
     assert race.next_deadline_ms(may_start=True) == 1100
 
 
-def test_it_wakes_nobody_when_none_is_left_or_none_waits() -> None:
+def test_race_without_candidates_or_waiters_has_no_deadline() -> None:
     race = CandidateRace(100)
     race.started(1000)
     assert race.next_deadline_ms(may_start=True) == FOREVER_MS

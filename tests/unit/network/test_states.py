@@ -33,7 +33,7 @@ def test_every_connection_state_can_be_closed() -> None:
         assert state is ConnectionState.CLOSED or ConnectionState.CLOSED in successors
 
 
-def test_what_the_table_lacks_raises() -> None:
+def test_transition_that_the_table_lacks_raises() -> None:
     assert moved(NODE_TRANSITIONS, NodeState.DISCONNECTED, NodeState.CONNECTING) is NodeState.CONNECTING
     with pytest.raises(ValueError, match="no transition from READY to CONNECTING"):
         moved(NODE_TRANSITIONS, NodeState.READY, NodeState.CONNECTING)

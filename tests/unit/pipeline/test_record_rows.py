@@ -63,7 +63,7 @@ def test_text_and_bytes_of_every_width(kind: pa.DataType) -> None:
         ({"value": pa.array([b""]), "partition": pa.array([-3])}, "a partition of -3"),
     ],
 )
-def test_what_no_record_can_have_is_named(columns: dict[str, pa.Array], said: str) -> None:
+def test_row_that_no_record_can_have_is_named(columns: dict[str, pa.Array], said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         [record_rows(rows, with_timestamps=True) for _, rows in place_rows(batch(**columns), "t")]
 

@@ -29,7 +29,7 @@ def test_speculation_is_refused(value: str) -> None:
 
 
 @pytest.mark.parametrize("module", ["pyspark", "pyarrow"])
-def test_what_is_not_installed_is_told_with_how_to_install_it(monkeypatch: pytest.MonkeyPatch, module: str) -> None:
+def test_missing_package_is_reported_with_how_to_install_it(monkeypatch: pytest.MonkeyPatch, module: str) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == module else object())
     with pytest.raises(SparkMissingError, match=module) as caught:
         check_installed()

@@ -25,7 +25,7 @@ def abandoned(where: Path, name: str = "abcd_123") -> Path:
     return folder
 
 
-def test_it_is_private_and_goes_with_the_session(tmp_path: Path) -> None:
+def test_session_folder_is_private_and_removed_with_the_session(tmp_path: Path) -> None:
     with session_folder() as folder:
         log = log_beside(folder)
         assert (folder.parent, folder.stat().st_mode & 0o777, log.stat().st_mode & 0o777) == (tmp_path, 0o700, 0o600)

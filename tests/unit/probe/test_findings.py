@@ -183,7 +183,7 @@ def test_names_of_certificates(name: str, host: str, covers: bool) -> None:
     assert is_for(name, host) is covers
 
 
-def test_what_the_round_did_not_finish_is_told_with_its_phase() -> None:
+def test_unfinished_attempt_is_reported_with_its_phase() -> None:
     pending = report("b.example", node_id=-2)
     pending.is_done, pending.phase = False, Phase.TLS
     assert found(pending)["unfinished"].severity is Severity.ERROR

@@ -13,7 +13,7 @@ def test_sequences_follow_each_other_and_start_over_after_the_last() -> None:
     assert [made.take(2), made.take(5), made.take(1)] == [SEQUENCES - 3, SEQUENCES - 1, 4]
 
 
-def test_what_was_not_written_is_counted_again() -> None:
+def test_sequence_numbers_given_back_are_used_again() -> None:
     made = sequence()
     made.take(10)
     made.give_back(0)

@@ -204,7 +204,7 @@ def test_pieces_of_a_batch_that_is_too_large_go_before_those_behind_it_with_the_
     assert setup.counters.batches_split == 1
 
 
-def test_what_was_called_out_of_order_waits_for_all_pieces_of_the_batch_before_it() -> None:
+def test_out_of_order_batch_waits_for_all_pieces_of_the_batch_before_it() -> None:
     setup = idempotent(batch_size=400)
     for number in range(8):
         setup.add(b"%d" % number + bytes(60))
@@ -301,7 +301,7 @@ def test_a_lost_batch_with_nothing_behind_it_is_followed_by_a_new_epoch() -> Non
     assert numbers(again(setup)) == (7, 1, 0)
 
 
-def test_what_may_be_written_is_not_sent_under_new_numbers_to_a_broker_that_has_forgotten_the_producer() -> None:
+def test_batch_of_unknown_fate_is_not_renumbered_for_a_broker_that_forgot_the_producer() -> None:
     setup = idempotent()
     futures, sent = on_their_way(setup, 2)
     sent[0].fail(ConnectionLost("gone"))
@@ -313,7 +313,7 @@ def test_what_may_be_written_is_not_sent_under_new_numbers_to_a_broker_that_has_
     assert (values_in(request), numbers(request)) == ([b"1"], (7, 1, 0))
 
 
-def test_what_may_be_written_is_not_sent_under_new_numbers_when_nothing_before_it_is_missing() -> None:
+def test_batch_of_unknown_fate_is_not_renumbered_when_nothing_before_it_is_missing() -> None:
     """A broker that has it would recognise it; one that calls it out of order all the same has lost something."""
     setup = idempotent()
     futures, sent = on_their_way(setup, 1)

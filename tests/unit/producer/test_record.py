@@ -37,12 +37,12 @@ def test_no_batch_of_one_is_larger_than_the_bound(key: bytes | None, value: byte
         (("t", b"v", None, None, [("\ud800", b"x")], None), "header name"),
     ],
 )
-def test_what_no_record_can_have_is_named(arguments: tuple[object, ...], what: str) -> None:
+def test_value_that_no_record_can_have_is_named(arguments: tuple[object, ...], what: str) -> None:
     with pytest.raises((TypeError, ValueError), match=what):
         checked_size_bytes(*arguments)  # type: ignore[arg-type]  # the wrong types are the point
 
 
-def test_what_the_checks_let_pass_can_be_encoded() -> None:
+def test_record_that_passes_the_checks_can_be_encoded() -> None:
     headers = [("\udcff as read", b"x"), ("é", None)]
     size_bytes = checked_size_bytes("é", b"v", None, None, headers, 2**63 - 2)
     builder = RecordBatchBuilder()

@@ -33,7 +33,7 @@ def sizes(*runs: RecordRun) -> list[int]:
 
 
 @given(st.lists(st.binary(max_size=20) | st.none(), min_size=2, max_size=20), st.data())
-def test_what_is_cut_off_has_its_own_rows_and_memory(values: list[bytes | None], data: st.DataObject) -> None:
+def test_part_cut_off_a_run_has_its_own_rows_and_memory(values: list[bytes | None], data: st.DataObject) -> None:
     run = run_of(values)
     first = run.cut_off(data.draw(st.integers(1, len(values) - 1)))
     assert values_of(first) + values_of(run) == values
@@ -220,6 +220,6 @@ def test_columns_are_copied() -> None:
         ({"values": [b""], "topic": ""}, "topic must be"),
     ],
 )
-def test_what_no_record_can_have_is_named(columns: dict[str, Any], said: str) -> None:
+def test_row_that_no_record_can_have_is_named(columns: dict[str, Any], said: str) -> None:
     with pytest.raises((TypeError, ValueError), match=said):
         checked(**columns)

@@ -68,7 +68,7 @@ def test_uuid_text_is_that_of_kafka() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "AAAA", "A" * 23, "A" * 21 + "!", "é" * 22])
-def test_what_is_no_uuid_is_refused(text: str) -> None:
+def test_malformed_uuid_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
         parse_uuid(text)
 

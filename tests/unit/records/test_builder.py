@@ -18,7 +18,7 @@ rows = st.tuples(content, content, st.lists(st.tuples(names, content), max_size=
 
 
 @given(st.lists(rows, min_size=1, max_size=20), st.sampled_from(CODECS))
-def test_what_is_written_is_read(data: list[Row], codec: str) -> None:
+def test_built_batch_is_read_back(data: list[Row], codec: str) -> None:
     builder = RecordBatchBuilder(codec, batch_size_bytes=1 << 20)
     for number, (key, value, headers, timestamp) in enumerate(data):
         assert builder.try_append(key, value, headers, timestamp) == number

@@ -64,7 +64,7 @@ def test_only_wanted_offsets_come_out(start: int, stop: int) -> None:
     assert rows(columns) == expected(LOG, start, stop)
 
 
-def test_what_is_not_wanted_stays_empty() -> None:
+def test_columns_that_are_not_wanted_stay_empty() -> None:
     reader = BatchReader(LOG)
     columns = Columns(keys=False, values=True, timestamps=False, headers=False, room_bytes=1 << 20)
     reader.columns(columns, 100)

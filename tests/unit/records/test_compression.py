@@ -22,7 +22,7 @@ def plain(codec: str, data: bytes, limit: int = LIMIT) -> bytes:
 
 @pytest.mark.parametrize("codec", ["none", *CODECS])
 @pytest.mark.parametrize("size", [0, 1, 32 * 1024, 32 * 1024 + 1, 300_000])
-def test_what_is_compressed_comes_back(codec: str, size: int) -> None:
+def test_compressed_bytes_are_decompressed_to_the_same(codec: str, size: int) -> None:
     data = random.Random(size).randbytes(size // 2) + bytes(size - size // 2)
     assert plain(codec, compress(codec, data)) == data
 

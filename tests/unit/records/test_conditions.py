@@ -78,7 +78,7 @@ def test_the_limit_is_one_of_what_is_given_out() -> None:
     assert (reader.exhausted, reader.filtered_records, reader.next_offset) == (True, 2, 43)
 
 
-def test_what_is_left_out_moves_the_position_up_to_the_stop_offset() -> None:
+def test_skipped_records_move_the_position_up_to_the_stop_offset() -> None:
     reader = BatchReader(DATA, stop_offset=42)
     assert reader.output(OutputPlan(OFFSETS, conditions=[condition("key", b"nothing")])) == b""
     assert (reader.exhausted, reader.filtered_records, reader.next_offset) == (True, 2, 42)

@@ -60,7 +60,7 @@ def test_nobody_looks_until_somebody_wants_it() -> None:
     assert Desk().coordinator.poll(0).requests == []
 
 
-def test_it_gets_two_connections_of_its_own() -> None:
+def test_coordinator_has_two_connections_of_its_own() -> None:
     desk = Desk()
     desk.find()
     assert {id_: (node.host, node.port) for id_, node in desk.network.dedicated.items()} == {

@@ -71,7 +71,7 @@ def test_a_moved_leader_is_told_until_it_is_back() -> None:
     assert _told(_fetch(client, opened.session_id, 4)) == []
 
 
-def test_what_was_served_waits_behind_the_others() -> None:
+def test_served_partition_waits_behind_the_others() -> None:
     bench = Bench(topics={"t": 3})
     client = bench.connect()
     opened = _fetch(client, 0, 0, (0, 0), (1, 0), (2, 0))

@@ -107,7 +107,7 @@ def test_nothing_behind_a_batch_that_was_asked_for_comes_in_before_it() -> None:
     assert states.check(_header(3)) is None, "nothing is asked for any more"
 
 
-def test_what_was_asked_for_in_an_older_epoch_does_not_count() -> None:
+def test_sequence_requested_in_an_older_epoch_does_not_count() -> None:
     states = ProducerStates()
     states.asked_for(_header(0), adds_itself=False)
     states.asked_for(_header(5, epoch=1), adds_itself=False)

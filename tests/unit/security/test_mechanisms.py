@@ -52,7 +52,7 @@ def test_name_and_password(mechanism: str, module: str, first: bytes) -> None:
         ("SCRAM-SHA-256", 'ScramLoginModule required password="hunter2";', "needs username"),
     ],
 )
-def test_what_is_missing_is_named_and_the_secret_is_not(mechanism: str, jaas: str | None, why: str) -> None:
+def test_missing_property_is_named_and_the_secret_is_not(mechanism: str, jaas: str | None, why: str) -> None:
     with pytest.raises(ConfigError, match=why) as caught:
         mechanism_from_config(config(mechanism, jaas), Zero(), "a")
     assert "hunter2" not in str(caught.value)

@@ -111,7 +111,7 @@ def test_a_missing_token_file_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("token", ["", "a b", "a\x01b", "é", "x" * 70_000])
-def test_what_is_no_token_is_not_sent(token: str) -> None:
+def test_malformed_token_is_not_sent(token: str) -> None:
     with pytest.raises(AuthenticationError, match="not a bearer token"):
         OauthBearerClient(lambda: Token(token)).first()
 

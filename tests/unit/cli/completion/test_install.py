@@ -25,7 +25,7 @@ def test_the_script_is_printed(shell: Shell) -> None:
         ("powershell", ".config/powershell/kctl.ps1", "add to $PROFILE: . ~/.config/powershell/kctl.ps1"),
     ],
 )
-def test_it_is_written_where_the_shell_looks(shell: str, path: str, line: str, tmp_path: Path) -> None:
+def test_completion_is_written_where_the_shell_looks(shell: str, path: str, line: str, tmp_path: Path) -> None:
     ended = run_in_process("completion", "install", shell, environ={"HOME": str(tmp_path)})
     assert (ended.code, ended.stdout) == (ExitCode.OK, b"")
     assert (tmp_path / path).read_text() == script(Shell(shell))
@@ -76,7 +76,7 @@ def test_somebody_elses_file_stays(tmp_path: Path) -> None:
     assert path.read_text() == script(Shell.FISH)
 
 
-def test_what_cannot_be_written_leaves_what_was_there(tmp_path: Path) -> None:
+def test_failed_write_leaves_the_earlier_completion(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("a file where a folder should be")
     ended = run_in_process(
         "completion", "install", "fish", environ={"HOME": str(tmp_path), "XDG_CONFIG_HOME": f"{tmp_path}/taken"}

@@ -116,7 +116,7 @@ def _chunk(tp: TopicPartition, offset: int) -> FetchedChunk:
     return FetchedChunk(tp, 0, offset, offset + 1, bytes(data))
 
 
-def test_what_is_written_is_committed_once() -> None:
+def test_written_records_are_committed_once() -> None:
     run = Run()
     run.gets(T0, T1)
     run.writes(T0, 10)

@@ -255,7 +255,7 @@ def test_a_rest_for_a_fault_is_no_good_end() -> None:
     assert run.consumer.clock.now_ms() == 1300
 
 
-def test_what_is_left_out_all_the_time_is_told() -> None:
+def test_filter_that_matches_nothing_is_reported() -> None:
     run = Run({T9: 99}, *(_chunk(T9, at, 1) for at in range(20)))
     run.consumer.reasons = [{T9: WaitReason(WaitKind.DELIVERABLE, "")}]
     run.start(with_ends=False)

@@ -38,7 +38,7 @@ def test_of_partitions(reasons: list[WaitReason], expected: WaitingWords) -> Non
     assert waiting_words(dict(zip(TPS, reasons, strict=False)))[:3] == expected[:3]
 
 
-def test_what_the_group_waits_for_comes_first() -> None:
+def test_wait_of_the_group_is_reported_first() -> None:
     assert waiting_words({TPS[0]: GONE}, JOINING)[:3] == ("joining group g", True, None)
     assert waiting_words({}, ALONE)[:3] == ("no partition for this member", False, None)
 

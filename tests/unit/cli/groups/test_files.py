@@ -15,7 +15,7 @@ OFFSETS = {TopicPartition("a", 0): 5, TopicPartition('odd,"name"', 12): 2**63 - 
 
 
 @pytest.mark.parametrize("name", ["offsets.csv", "offsets.json", "offsets"])
-def test_what_is_written_is_read(tmp_path: Path, name: str) -> None:
+def test_written_file_of_offsets_is_read_back(tmp_path: Path, name: str) -> None:
     write_offsets(tmp_path / name, "g", OFFSETS)
     assert read_offsets(tmp_path / name, "g") == OFFSETS
 
@@ -66,7 +66,7 @@ def test_what_is_understood(tmp_path: Path, text: str) -> None:
         (b'[{"topic": "t", "partition": 1}]', "offsets[0]: None is no offset"),
     ],
 )
-def test_what_is_refused(tmp_path: Path, content: bytes, words: str) -> None:
+def test_malformed_file_of_offsets_is_refused(tmp_path: Path, content: bytes, words: str) -> None:
     file = tmp_path / "file"
     file.write_bytes(content)
     with pytest.raises(CommandError) as caught:

@@ -53,7 +53,7 @@ def test_times(text: str, at_ms: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["tomorrow", "end", "12", ""])
-def test_what_is_no_time(text: str) -> None:
+def test_plan_refuses_a_malformed_time(text: str) -> None:
     with pytest.raises(click.BadParameter):
         instant_ms(text, NOW_MS)
 

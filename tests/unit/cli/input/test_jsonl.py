@@ -33,7 +33,7 @@ def one(text: str) -> InputRecord:
 
 
 @given(contents, timestamps, st.booleans())
-def test_what_consume_writes_is_read_back(records: list[Content], timestamp: int, for_terminal: bool) -> None:
+def test_output_of_consume_is_read_back(records: list[Content], timestamp: int, for_terminal: bool) -> None:
     chunk = chunk_of(*records, topic="a-topic", partition=3, timestamps=[timestamp] * len(records))
     found = read(written(RecordOutput(jsonl_parts(for_terminal=for_terminal)), chunk))
     assert [record[1:] for record in found] == [
@@ -42,7 +42,7 @@ def test_what_consume_writes_is_read_back(records: list[Content], timestamp: int
 
 
 @given(data, data, headers, st.none() | st.integers(0, 2**31 - 1), st.none() | timestamps, st.booleans())
-def test_what_could_not_be_delivered_is_read_back(
+def test_undelivered_records_are_read_back(
     key: bytes | None,
     value: bytes | None,
     given_headers: list[tuple[str, bytes | None]],
@@ -59,7 +59,7 @@ def test_what_could_not_be_delivered_is_read_back(
     assert ("perhaps_written" in json.loads(line)) is perhaps
 
 
-def test_what_is_not_said_is_none() -> None:
+def test_field_left_out_is_none() -> None:
     assert one('{"value":null}\n\n  \n') == InputRecord("x line 1 (byte 0)", None)
     assert one('{"value":"","key":"","headers":null,"timestamp":-1}')[1:] == (b"", b"", (), None, None, None)
 

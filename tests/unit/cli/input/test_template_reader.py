@@ -206,7 +206,7 @@ def test_a_text_without_end_is_refused_and_not_gathered() -> None:
     assert source.given < 3 * 10 * 100_000
 
 
-def test_what_came_before_bad_input_is_given_out() -> None:
+def test_records_before_bad_input_are_returned() -> None:
     reader = TemplateReader(parse_input_template("%p %v\\n"), 100).read(io.BytesIO(b"1 a\n2 b\nx\n"), "x")
     assert [next(reader).value, next(reader).value] == [b"a", b"b"]
     with pytest.raises(CommandError, match=r"x record 3 \(byte 8\), at byte 8"):

@@ -56,7 +56,7 @@ def test_a_link_stays_one(tmp_path: Path) -> None:
     assert real.read_bytes() == b"new"
 
 
-def test_what_killed_writers_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
+def test_files_of_killed_writers_are_removed_and_nothing_else(tmp_path: Path) -> None:
     for name in (".f.abcdefgh", ".f.bak", ".g.abcdefgh"):
         (tmp_path / name).touch()
     replace_file(tmp_path / "f", lambda _: b"")

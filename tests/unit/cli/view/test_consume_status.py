@@ -109,7 +109,7 @@ def test_none_where_it_would_disturb(wanted: bool, changed: dict[str, object]) -
     assert (line.is_shown, shared.written) == (False, "")
 
 
-def test_it_is_painted_a_few_times_a_second() -> None:
+def test_status_is_painted_a_few_times_a_second() -> None:
     line = StatusLine(Shared().environment, wanted=True)
     assert line.is_due(0)
     line.paint(BUSY, 1000)

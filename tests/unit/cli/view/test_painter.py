@@ -68,7 +68,7 @@ def test_colour_only_where_it_is_wanted() -> None:
 
 
 @pytest.mark.parametrize("columns", range(1, 12))
-def test_what_is_too_long_is_cut_with_dots(columns: int) -> None:
+def test_line_that_is_too_long_is_cut_with_dots(columns: int) -> None:
     line = [Span("abcd", Style.RED), Span("efgh"), Span("ij")]
     text = plain(cut(line, columns))
     assert text == ("abcdefghij" if columns >= 10 else "abcdefghij"[: max(0, columns - 3)] + "..."[:columns])

@@ -20,7 +20,7 @@ def settled(rng: Random, *, equal: bool) -> Group:
 
 
 @given(chances, st.booleans())
-def test_what_another_member_owns_is_not_given(rng: Random, equal: bool) -> None:
+def test_partition_that_another_member_owns_is_not_assigned(rng: Random, equal: bool) -> None:
     group = settled(rng, equal=equal)
     for generation in range(1, 4):
         group = changed(rng, group, equal=equal)
@@ -58,12 +58,12 @@ def test_a_partition_that_moves_is_nobodys_for_one_round() -> None:
     assert COOPERATIVE.assign(members, {"t": 2}) == {"a": [T0], "b": [T1]}
 
 
-def test_what_two_members_claim_with_equal_right_is_taken_from_both() -> None:
+def test_partition_that_two_members_claim_equally_is_revoked_from_both() -> None:
     members = {"a": MemberSubscription(("t",), (T0, T1), 3), "b": MemberSubscription(("t",), (T1, T2), 3)}
     assert COOPERATIVE.assign(members, {"t": 3}) == {"a": [T0], "b": [T2]}
 
 
-def test_what_an_unsubscribed_member_still_holds_is_held_back() -> None:
+def test_partition_of_an_unsubscribed_member_is_held_back() -> None:
     members = {"a": MemberSubscription(("u",), (T0,), 3), "b": MemberSubscription(("t",), (), 3)}
     assert COOPERATIVE.assign(members, {"t": 1, "u": 0}) == {"a": [], "b": []}
 

@@ -145,7 +145,7 @@ def test_aborted_transactions_go_with_the_data() -> None:
     assert fetched.chunk.aborted_transactions == ((5, 0),)
 
 
-def test_what_was_in_flight_before_a_seek_is_dropped() -> None:
+def test_seek_drops_the_response_of_a_fetch_in_flight() -> None:
     desk = Desk(FakeClient(topic("t", [1])), T0)
     request = desk.request()
     desk.manager.start(StartFetch(T0, 2, 50))
@@ -155,7 +155,7 @@ def test_what_was_in_flight_before_a_seek_is_dropped() -> None:
     assert asked(desk.request()) == [("t", 0, 50)]
 
 
-def test_what_is_not_assigned_any_more_is_dropped() -> None:
+def test_response_for_a_partition_that_is_no_longer_assigned_is_dropped() -> None:
     desk = Desk(FakeClient(topic("t", [1])), T0)
     request = desk.request()
     desk.manager.forget(T0)
@@ -203,7 +203,7 @@ def test_the_budget_bounds_what_is_held_and_in_flight() -> None:
     assert desk.requests() == [], "what is left is less than half of a node's share"
 
 
-def test_what_is_left_of_the_budget_is_shared_by_the_nodes() -> None:
+def test_rest_of_the_budget_is_shared_by_the_nodes() -> None:
     client = FakeClient(topic("t", [1, 2]))
     desk = Desk(client, T0, T1, max_partition_fetch_bytes=1000, prefetch_bytes=1200)
     one, two = desk.requests()
@@ -219,7 +219,7 @@ def test_what_is_left_of_the_budget_is_shared_by_the_nodes() -> None:
     ]
 
 
-def test_what_a_fetch_may_bring_is_reserved_while_it_is_in_flight() -> None:
+def test_fetch_in_flight_reserves_the_bytes_it_may_bring() -> None:
     client = FakeClient(topic("t", [1, 2]))
     desk = Desk(client, T0, max_partition_fetch_bytes=1000, prefetch_bytes=1200)
     assert message(desk.request()).max_bytes == 1000
@@ -335,7 +335,7 @@ def test_a_lost_connection_is_retried_after_the_back_off() -> None:
     assert asked(desk.request(105)) == [("t", 0, 0)]
 
 
-def test_what_waiting_does_not_cure_stops_the_partition_until_the_application_decides() -> None:
+def test_error_that_is_not_retriable_stops_the_partition_until_the_application_decides() -> None:
     for code in (ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.OFFSET_OUT_OF_RANGE, ErrorCode.CORRUPT_MESSAGE):
         desk = Desk(FakeClient(topic("t", [1])), T0)
         answer(desk.request(), brings(error(0, code)))

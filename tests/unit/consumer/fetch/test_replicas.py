@@ -53,7 +53,7 @@ def test_a_follower_is_read_until_the_metadata_would_be_too_old() -> None:
     assert (request.node_id, asked(request)) == (1, [("t", 0, 3)])
 
 
-def test_what_a_follower_does_not_have_is_asked_of_the_leader_and_resets_nothing() -> None:
+def test_offset_that_a_follower_lacks_is_fetched_from_the_leader_without_a_reset() -> None:
     for code in (ErrorCode.OFFSET_OUT_OF_RANGE, ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.REPLICA_NOT_AVAILABLE):
         desk = following()
         answer(desk.request(), brings(error(0, code)), at_ms=10)

@@ -66,7 +66,7 @@ def test_only_what_changed_is_named() -> None:
     assert asked(desk.request()) == [("t", 0, 50)]
 
 
-def test_what_leaves_is_forgotten_and_named_when_it_returns() -> None:
+def test_partition_that_leaves_the_session_is_forgotten_and_named_when_it_returns() -> None:
     desk = opened(T0, T1, T2)
     desk.manager.forget(T0)
     desk.manager.set_paused(T1, True)

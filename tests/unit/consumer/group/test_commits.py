@@ -90,7 +90,7 @@ def test_one_at_a_time_and_in_order() -> None:
     assert desk.reports == [CommitDone(1, None), CallDone(2, None, None)]
 
 
-def test_what_is_confirmed_is_not_sent_again() -> None:
+def test_confirmed_offset_is_not_committed_again() -> None:
     desk = Desk()
     desk.sync()
     answer(desk.sent(), response(0, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS), at_ms=50)

@@ -35,7 +35,7 @@ from tests.unit.consumer.group.heartbeat_bench import (
 # --- joining --------------------------------------------------------------------------------------------------------
 
 
-def test_it_joins_when_the_application_polls() -> None:
+def test_member_joins_when_the_application_polls() -> None:
     bench = Bench()
     bench.member.subscribe(TOPICS)
     assert bench.polled() == []
@@ -107,7 +107,7 @@ def test_a_broker_that_wants_no_interval_does_not_make_a_storm() -> None:
 # --- reconciliation -------------------------------------------------------------------------------------------------
 
 
-def test_what_is_taken_away_stays_in_the_heartbeats_until_it_is_applied() -> None:
+def test_revoked_partition_stays_in_the_heartbeats_until_it_is_applied() -> None:
     bench = Bench()
     bench.joined(0, 1)
     bench.now_ms = INTERVAL_MS
@@ -126,7 +126,7 @@ def test_what_is_taken_away_stays_in_the_heartbeats_until_it_is_applied() -> Non
     assert owned(bench.beat()) == [0]
 
 
-def test_what_was_reported_is_told_as_owned_although_it_is_not_applied_yet() -> None:
+def test_reported_partition_is_owned_in_heartbeats_before_it_is_applied() -> None:
     """Else the group takes it for given up, hands it on, and the application takes it nevertheless."""
     bench = Bench()
     bench.joined(0)
@@ -171,7 +171,7 @@ def test_the_same_assignment_again_is_no_change_but_is_acknowledged() -> None:
     assert bench.changes() == []
 
 
-def test_what_was_given_and_taken_before_it_was_reported_is_acknowledged() -> None:
+def test_partition_assigned_and_revoked_before_it_was_reported_is_acknowledged() -> None:
     """The coordinator waits for that word, and others for the partition."""
     bench = Bench()
     bench.start()
@@ -251,7 +251,7 @@ def test_an_assignment_is_not_acknowledged_before_its_topics_have_names() -> Non
     assert owned(bench.beat()) == [0]
 
 
-def test_what_a_heartbeat_leaves_out_is_not_taken_before_its_answer() -> None:
+def test_partition_left_out_of_a_heartbeat_is_not_assigned_before_its_response() -> None:
     bench = Bench()
     telling = given_an_unknown_topic(bench)
     bench.polled()

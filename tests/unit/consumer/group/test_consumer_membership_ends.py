@@ -110,7 +110,7 @@ def test_a_member_that_is_unknown_while_it_joins_does_not_hurry() -> None:
         ErrorCode.GROUP_MAX_SIZE_REACHED,
     ],
 )
-def test_what_the_group_refuses_is_told_and_the_next_poll_tries_again(code: ErrorCode) -> None:
+def test_refusal_of_the_group_is_reported_and_the_next_poll_retries(code: ErrorCode) -> None:
     bench = Bench()
     bench.start()
     bench.answer(bench.beat(), error_code=int(code), error_message="because")

@@ -57,7 +57,7 @@ def test_the_next_says_nothing_unless_something_changed() -> None:
     assert not told.has_changes(Subscribe(("t",)), OWNED)
 
 
-def test_what_was_not_heard_is_said_again() -> None:
+def test_fields_of_an_unanswered_heartbeat_are_sent_again() -> None:
     told = contents()
     said(told, 0, TOPICS, {})
     told.next(3, TOPICS, OWNED)

@@ -24,7 +24,7 @@ def found(topic_id: bytes, name: str, error_code: int = 0) -> MetadataResponse:
     return MetadataResponse(topics=[MetadataResponseTopic(topic_id=topic_id, name=name, error_code=error_code)])
 
 
-def test_what_the_metadata_knows_is_not_asked_for() -> None:
+def test_topic_id_in_the_metadata_is_not_requested() -> None:
     ids = names(FakeClient(topic("t", [1])))
     ids.want([TOPIC_ID])
     assert ids.known() == {TOPIC_ID: "t"}
@@ -65,7 +65,7 @@ def test_an_unknown_id_and_a_lost_answer_are_asked_again_after_a_back_off() -> N
     assert ids.known() == {OTHER_ID: "u"}
 
 
-def test_what_is_no_longer_wanted_is_forgotten() -> None:
+def test_topic_id_that_is_no_longer_wanted_is_forgotten() -> None:
     ids = names(FakeClient(topic("t", [1])))
     ids.want([TOPIC_ID])
     ids.known()

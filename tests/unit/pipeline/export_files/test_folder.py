@@ -44,7 +44,7 @@ def test_rounds_are_read_again_by_the_next_run(tmp_path: Path) -> None:
     assert names(tmp_path) == ["t-0-0-10.parquet", "t-0-10-15.parquet"]
 
 
-def test_what_no_manifest_has_is_removed_by_the_next_run(tmp_path: Path) -> None:
+def test_file_without_manifest_is_removed_by_the_next_run(tmp_path: Path) -> None:
     first = taken(tmp_path / "x")
     first.commit(first.begin_round(0), SETTINGS, [written(first, 0, 10)])
     written(first, 10, 20)

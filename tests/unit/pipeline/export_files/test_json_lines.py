@@ -54,7 +54,7 @@ def test_values_are_written_as_the_command_line_writes_them() -> None:
         b'{"topic":"t","partition":"x","offset":1,"timestamp":1,"key":null,"value":null,"headers":[]}',
     ],
 )
-def test_what_is_no_record_is_told_with_its_line(line: bytes) -> None:
+def test_malformed_line_is_reported_with_its_number(line: bytes) -> None:
     good = json_lines(rows().slice(0, 1))
     with pytest.raises(ExportDataError, match=r"file, line 2"):
         list(read_json_lines([good, line], "file"))

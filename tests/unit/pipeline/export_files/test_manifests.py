@@ -100,7 +100,7 @@ def test_a_thousand_rounds_are_some_dozens_of_files(tmp_path: Path, monkeypatch:
     assert len(list((folder.path / "t").iterdir())) == 1_000, "files of merged rounds were taken for orphans"
 
 
-def test_what_is_large_is_not_merged(tmp_path: Path, by_fours: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_manifests_are_not_merged(tmp_path: Path, by_fours: None, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = taken(tmp_path / "x")
     add(folder, 0)
     one = (folder.path / MANIFESTS / "00000001.json").stat().st_size

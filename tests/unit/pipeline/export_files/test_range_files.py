@@ -122,7 +122,7 @@ def test_more_days_than_files_may_be_open_come_in_parts(place: FilePlace, monkey
     assert sorted(pq.read_table(place.folder / "orders")["offset"].to_pylist()) == list(range(100, 108))
 
 
-def test_what_is_not_finished_leaves_nothing(place: FilePlace) -> None:
+def test_unfinished_file_leaves_nothing(place: FilePlace) -> None:
     with RangeFiles(place, NAME) as files:
         files.write(batch((100, NOON_US)))
         assert len(all_files(place.folder)) == 1

@@ -155,7 +155,7 @@ def test_transactional_id_of_a_write_is_refused_at_planning() -> None:
         write_options({"kafka.bootstrap.servers": "b:1", "kafka.transactional.id": "x"})
 
 
-def test_what_ends_a_batch_is_refused_for_a_stream() -> None:
+def test_options_that_end_a_batch_are_refused_for_a_stream() -> None:
     with pytest.raises(ConfigError, match="endingOffsets is for a batch read only"):
         read_options(BASE | {"endingOffsets": "latest"}, is_stream=True)
 

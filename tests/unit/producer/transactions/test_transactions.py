@@ -229,7 +229,7 @@ def test_a_call_that_timed_out_goes_on_when_it_is_made_again_and_others_are_refu
     assert (again.is_done, again.error) == (True, None)
 
 
-def test_what_ended_after_the_timeout_is_told_to_the_same_call() -> None:
+def test_end_after_the_timeout_is_the_result_of_the_repeated_call() -> None:
     setup = Setup(2).with_partition()
     setup.call(Step.COMMIT, timeout_ms=50)
     sent = setup.sent()

@@ -66,7 +66,7 @@ def test_topics_by_id() -> None:
     assert (unknown.name, unknown.error_code) == (None, ErrorCode.UNKNOWN_TOPIC_ID)
 
 
-def test_what_is_advertised_may_differ_from_what_is_served() -> None:
+def test_advertised_address_may_differ_from_the_served_one() -> None:
     bench = Bench(nodes=2)
     bench.sandbox.advertise(2, "elsewhere.invalid", 1)
     response = bench.connect().call(DescribeClusterRequest(), DescribeClusterResponse)

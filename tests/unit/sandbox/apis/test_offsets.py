@@ -74,7 +74,7 @@ def _commit(bench: Bench, node_id: int, group_id: str, partition: int = 0, **mor
     return response.topics[0].partitions[0].error_code
 
 
-def test_what_is_committed_is_fetched_by_both_forms() -> None:
+def test_committed_offset_is_fetched_by_both_forms_of_the_request() -> None:
     bench = Bench(nodes=2, topics={"t": 2})
     node_id = bench.cluster.coordinator_of("g").node_id
     assert _commit(bench, node_id, "g") == ErrorCode.NONE

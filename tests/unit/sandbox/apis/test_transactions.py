@@ -173,7 +173,7 @@ def test_more_replicas_than_there_are_cannot_be_asked_for() -> None:
 
 
 @pytest.mark.parametrize("code", [ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND, ErrorCode.REQUEST_TIMED_OUT])
-def test_what_too_few_replicas_have_is_written_all_the_same(code: ErrorCode) -> None:
+def test_records_that_too_few_replicas_have_are_still_written(code: ErrorCode) -> None:
     bench = Bench(topics={"t": 1})
     client = bench.connect()
     bench.sandbox.fail_requests("Produce", code)

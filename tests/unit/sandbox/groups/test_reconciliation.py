@@ -15,7 +15,7 @@ def test_at_its_target_nothing_happens() -> None:
     assert next_step(now, 3, [P1], None, NOBODY_HAS_IT) is now
 
 
-def test_what_is_free_comes_at_once_and_the_rest_later() -> None:
+def test_free_partitions_are_assigned_at_once_and_the_rest_later() -> None:
     now = Progress(epoch=1, assigned=(P0,))
     step = next_step(now, 2, [P0, P1, P2], None, lambda slot: slot == P1)
     assert step == Progress(MemberState.UNRELEASED, 2, (P0, P1))
@@ -23,7 +23,7 @@ def test_what_is_free_comes_at_once_and_the_rest_later() -> None:
     assert next_step(step, 2, [P0, P1, P2], None, NOBODY_HAS_IT) == Progress(MemberState.STABLE, 2, (P0, P1, P2))
 
 
-def test_it_gives_up_before_it_gets_and_keeps_its_epoch_until_then() -> None:
+def test_member_revokes_before_it_is_assigned_and_keeps_its_epoch_until_then() -> None:
     now = Progress(epoch=1, assigned=(P0, P1))
     step = next_step(now, 2, [P0, P2], {P0, P1}, NOBODY_HAS_IT)
     assert step == Progress(MemberState.UNREVOKED, 1, (P0,), (P1,))
@@ -33,6 +33,6 @@ def test_it_gives_up_before_it_gets_and_keeps_its_epoch_until_then() -> None:
     assert next_step(step, 2, [P0, P2], {P0}, NOBODY_HAS_IT) == Progress(MemberState.STABLE, 2, (P0, P2))
 
 
-def test_what_it_never_took_need_not_be_given_up() -> None:
+def test_partition_that_a_member_never_owned_needs_no_revocation() -> None:
     now = Progress(epoch=1, assigned=(P0, P1))
     assert next_step(now, 2, [P3], set(), NOBODY_HAS_IT) == Progress(MemberState.STABLE, 2, (P3,))

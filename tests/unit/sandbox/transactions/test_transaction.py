@@ -54,7 +54,7 @@ def test_a_producer_goes_on_once_and_an_older_one_is_fenced() -> None:
 
 
 @pytest.mark.parametrize("own", [True, False])
-def test_what_is_open_or_decided_keeps_another_producer_waiting(own: bool) -> None:
+def test_open_or_decided_transaction_keeps_another_producer_waiting(own: bool) -> None:
     side = _Side()
     side.transaction.add(side.held, [T0], 1)
     assert refused_init(side, None) is ErrorCode.CONCURRENT_TRANSACTIONS

@@ -111,6 +111,6 @@ def test_a_saved_result_is_its_last_summary() -> None:
         ('{"event": "summary", "v": 1, "addresses": [3], "brokers": [], "findings": []}', "address without host"),
     ],
 )
-def test_what_is_no_saved_result_is_refused(text: str, words: str) -> None:
+def test_file_that_is_no_saved_result_is_refused(text: str, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         read_summary(text)

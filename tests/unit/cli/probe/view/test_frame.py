@@ -63,6 +63,6 @@ def test_rows_keep_their_order_where_all_fit() -> None:
     ]  # fmt: skip
 
 
-def test_what_fires_next_is_the_api_timeout_when_that_is_nearer() -> None:
+def test_next_timeout_is_the_api_timeout_when_that_is_nearer() -> None:
     assert "next: --connect-timeout of kafka-c.example:9092 [10.0.0.3] in 0.2s" in frame(scene(), 120)
     assert "next: --api-timeout in 0.1s" in frame(scene()._replace(left_ms=100), 120)

@@ -21,7 +21,7 @@ everything = st.builds(
 
 
 @given(everything)
-def test_what_is_imported_is_exported_again(given_properties: dict[str, str]) -> None:
+def test_imported_profile_is_exported_back(given_properties: dict[str, str]) -> None:
     file = write_properties(given_properties)
     imported = read_java(file.encode(), "f")
     assert imported == Read({name: escape(value) for name, value in given_properties.items()}, [])

@@ -18,7 +18,7 @@ MEANT_ALIKE = {"ssl.truststore.type": "PEM"}
 
 
 @given(properties([name for name in sorted(KNOWN) if name == JAAS or name in WRITTEN]))
-def test_what_is_exported_is_imported_again_or_named(given_properties: dict[str, str]) -> None:
+def test_exported_profile_is_imported_back_or_the_difference_named(given_properties: dict[str, str]) -> None:
     profile = {name: escape(value) for name, value in given_properties.items()}
     if JAAS in profile:
         profile["sasl.mechanism"] = "PLAIN" if "Plain" in profile[JAAS] else "SCRAM-SHA-512"

@@ -109,7 +109,7 @@ def test_refused(raw: bytes, said: str) -> None:
     texts,
     st.none() | texts.filter(bool),
 )
-def test_what_is_exported_is_imported_again(
+def test_exported_profile_is_imported_back(
     protocol: str, brokers: list[str], mechanism: str, user: str, password: str, ca: str | None
 ) -> None:
     profile = {"bootstrap.servers": ",".join(brokers), "security.protocol": protocol}
