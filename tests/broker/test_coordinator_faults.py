@@ -15,9 +15,9 @@ import pytest
 
 from kctl.client import Consumer, TopicPartition
 from kctl.client.clock import SystemClock
-from kctl.client.consumer.close import CloseResult
 from kctl.client.consumer.group.application_side import RebalanceListener
 from kctl.client.errors import KafkaError
+from kctl.client.loop.close import CloseResult
 from tests.conformance.foreign.group_place import OFFSETS, coordinator, group_in
 from tests.conformance.foreign.group_view import GroupView
 from tests.conformance.foreign.numbered_topic import NumberedTopic

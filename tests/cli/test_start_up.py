@@ -104,7 +104,7 @@ NETWORK = {
     "kctl.client.topic_names",
 }  # fmt: skip
 CLIENT = NETWORK | {"kctl.client.cluster_client"}
-ADMIN = CLIENT | {"kctl.client.admin", "kctl.cli.admin_client"}
+ADMIN = CLIENT | {"kctl.client.admin", "kctl.client.loop", "kctl.cli.admin_client"}
 PRODUCER = {"kctl.client.producer", "kctl.client.records", "kctl.client.loop"}
 CONSUMER = {"kctl.client.consumer", "kctl.client.records", "kctl.client.loop"}
 
@@ -125,13 +125,13 @@ HELP: dict[str, set[str]] = {
 }
 """What `kctl COMMAND --help` imports beyond ROOT and OPTIONS."""
 
-BENCH = HELP["bench"] | CLIENT | {"kctl.cli.produce", "kctl.cli.uncompiled", "kctl.client.admin"}
+BENCH = HELP["bench"] | CLIENT | {"kctl.cli.produce", "kctl.cli.uncompiled", "kctl.client.admin", "kctl.client.loop"}
 SPARK = {
     "kctl.pipeline.jobs", "kctl.pipeline.running", "kctl.pipeline.session", "kctl.pipeline.session_folders",
     "kctl.pipeline.shipping", "kctl.pipeline.spark_archive", "kctl.pipeline.spark_process",
 }  # fmt: skip
 """What runs tasks; pyspark and pyarrow are imported when a plan has shown that there is something to do."""
-JOBS = HELP["pipeline"] | SPARK | CLIENT | {"kctl.client.admin", "kctl.pipeline.references"}
+JOBS = HELP["pipeline"] | SPARK | CLIENT | {"kctl.client.admin", "kctl.client.loop", "kctl.pipeline.references"}
 RANGES = CONSUMER | {
     "kctl.pipeline.range_reader", "kctl.pipeline.ranges", "kctl.pipeline.resume_point", "kctl.pipeline.sizing",
 }  # fmt: skip

@@ -8,7 +8,7 @@ import kctl.client
 import kctl.pipeline
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import Account, ApiTimeout, ConnectionRefused, KafkaError
-from kctl.client.producer.delivery_tracker import CloseResult, PartitionResult
+from kctl.client.loop.close import CloseResult, PartitionResult
 
 OPTIONAL = ("pyspark", "pyarrow")
 """What modules of kctl.pipeline may need and an environment may lack."""

@@ -41,6 +41,7 @@ from kctl.client.config import AdminConfig
 from kctl.client.errors import IllegalStateError
 from kctl.client.events import EventSink, ignore_events
 from kctl.client.lifetime import follow_forks, forked_error, warn_unclosed
+from kctl.client.loop.close import CloseResult
 from kctl.client.network.system import has_threads, system_runtime
 from kctl.client.requests.group_offsets import OffsetAndMetadata, checked_offsets
 from kctl.client.requests.list_offsets import ISOLATION_LEVELS, OffsetAndTimestamp
@@ -55,6 +56,7 @@ __all__ = [
     "Admin",
     "ApiDescription",
     "ApiResponse",
+    "CloseResult",
     "ClusterDescription",
     "ConfigEntry",
     "ConfigResource",
@@ -318,12 +320,14 @@ class Admin:
 
     # --- the end ------------------------------------------------------------------------------------------------------
 
-    def close(self) -> None:
-        """Close every connection. Idempotent."""
+    def close(self) -> CloseResult:
+        """Close every connection, without waiting for anything. Idempotent."""
         if self._is_forked:
             raise forked_error("admin client")
+        started_at_ms = self._client.clock.now_ms()
         self._is_closed = True
         self._client.close()
+        return CloseResult(elapsed_ms=self._client.clock.now_ms() - started_at_ms)
 
     def __enter__(self) -> Self:
         return self

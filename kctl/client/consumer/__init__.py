@@ -23,7 +23,7 @@ network lets others have a partition only then, and only when the commits made b
 """
 
 from kctl.client.consumer.chunk import FetchedChunk
-from kctl.client.consumer.close import COMMITTING, LEAVING, CloseResult
+from kctl.client.consumer.close import COMMITTING, LEAVING
 from kctl.client.consumer.consumer import Consumer, ConsumerRecord
 from kctl.client.consumer.events import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kctl.client.consumer.fetch.manager import PREFETCH_BYTES
@@ -31,6 +31,7 @@ from kctl.client.consumer.group.application_side import RebalanceListener
 from kctl.client.consumer.group.events import GroupMetadata, Offsets
 from kctl.client.consumer.lookups import OffsetLookup
 from kctl.client.consumer.waiting import WaitKind, WaitReason
+from kctl.client.loop.close import CloseResult
 
 __all__ = [
     "COMMITTING",

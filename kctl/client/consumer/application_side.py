@@ -13,7 +13,7 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.chunk import FetchedChunk
-from kctl.client.consumer.close import DEFAULT_CLOSE_TIMEOUT_MS, CloseResult, OnClose, close, leaves_group
+from kctl.client.consumer.close import DEFAULT_CLOSE_TIMEOUT_MS, OnClose, close, leaves_group
 from kctl.client.consumer.events import (
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
@@ -36,7 +36,7 @@ from kctl.client.consumer.subscription import Subscription
 from kctl.client.consumer.waiting import SESSION_OVER, WaitKind, WaitReason
 from kctl.client.errors import IllegalStateError, InvalidOffsetError
 from kctl.client.events import EventSink
-from kctl.client.loop.close import CloseRequest
+from kctl.client.loop.close import CloseRequest, CloseResult
 from kctl.client.seams import Runtime
 
 T = TypeVar("T")

@@ -1,10 +1,10 @@
-"""Consumer close: the steps on the application thread, the group's on the network thread, and the reported CloseResult.
+"""Consumer close: the steps on the application thread, the group's on the network thread, and how it ended.
 
 `kctl/client/loop/close.py` has the whole sequence. Shown by tests/sim/groups/test_close.py,
 tests/sim/consumer/test_deadlines.py and tests/sim/groups/test_deadlines.py.
 """
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from kctl.client.clock import Timer
 from kctl.client.cluster_client import ClusterClient
@@ -12,7 +12,7 @@ from kctl.client.consumer.group.application_side import GroupSide
 from kctl.client.consumer.group.coordinator_client import GroupCoordinatorClient
 from kctl.client.consumer.mailbox import CloseReport, ConsumerMailbox
 from kctl.client.errors import CloseTimeout
-from kctl.client.loop.close import CloseRequest
+from kctl.client.loop.close import CloseRequest, CloseResult
 from kctl.client.seams import Task
 
 DEFAULT_CLOSE_TIMEOUT_MS = 30_000
@@ -20,23 +20,6 @@ COMMITTING = "committing offsets"
 LEAVING = "leaving the group"
 ENDING = "waiting for the network thread to end"
 OnClose = Literal["leave", "remain"]
-
-
-class CloseResult(NamedTuple):
-    """What close() achieved.
-
-    Attributes:
-        committed: whether every offset that was still to be committed is; None without a group.
-        left_group: whether the group has confirmed that this member left; None where it stays a member.
-        expired_in: the step in which the timeout passed, or None when everything was done in time. With a timeout of 0:
-            what was sent without waiting for its response.
-        elapsed_ms: how long it took.
-    """
-
-    committed: bool | None
-    left_group: bool | None
-    expired_in: str | None
-    elapsed_ms: int
 
 
 def leaves_group(group: GroupSide, on_close: OnClose | None) -> bool:
@@ -78,7 +61,8 @@ def close(
         expired_in = ENDING
     else:  # the thread ends by itself: what counts is what was outstanding
         expired_in = COMMITTING if committed is False else LEAVING if left_group is False else None
-    return CloseResult(committed, left_group, expired_in, timer.elapsed_ms), error
+    result = CloseResult(committed=committed, left_group=left_group, expired_in=expired_in, elapsed_ms=timer.elapsed_ms)
+    return result, error
 
 
 class GroupClose:

@@ -16,7 +16,7 @@ from kctl.client.cluster import PartitionInfo, TopicPartition
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.application_side import ApplicationSide
 from kctl.client.consumer.chunk import MAX_OFFSET, FetchedChunk
-from kctl.client.consumer.close import DEFAULT_CLOSE_TIMEOUT_MS, CloseResult, OnClose
+from kctl.client.consumer.close import DEFAULT_CLOSE_TIMEOUT_MS, OnClose
 from kctl.client.consumer.events import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kctl.client.consumer.fetch.manager import PREFETCH_BYTES
 from kctl.client.consumer.fetched_data import PollResult
@@ -28,6 +28,7 @@ from kctl.client.consumer.waiting import WaitReason
 from kctl.client.errors import IllegalStateError
 from kctl.client.events import EventSink, ignore_events
 from kctl.client.lifetime import warn_unclosed
+from kctl.client.loop.close import CloseResult
 from kctl.client.network.system import has_threads, system_runtime
 from kctl.client.records import Record
 from kctl.client.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES

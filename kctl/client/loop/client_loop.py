@@ -23,6 +23,7 @@ class ClientLoop(ABC, Generic[E]):
     Attributes:
         close_request: of close() once that is under way; of several the one with the earliest deadline.
         is_over: the close is done, or its deadline has passed.
+        ended_at_ms: when the loop ended.
     """
 
     EVENTS_PER_TURN: ClassVar[int]
@@ -34,6 +35,7 @@ class ClientLoop(ABC, Generic[E]):
         self._mailbox = mailbox
         self.close_request: CloseRequest | None = None
         self.is_over = False
+        self.ended_at_ms: int | None = None
 
     def run(self) -> None:
         """Run until closed. However it ends, every call is answered and no socket is left."""
@@ -46,6 +48,7 @@ class ClientLoop(ABC, Generic[E]):
         finally:
             self._fail_outstanding()
             self._client.close()
+            self.ended_at_ms = self._clock.now_ms()
             self._mailbox.is_finished = True
             self._end(self._mailbox.take_some(sys.maxsize))
 

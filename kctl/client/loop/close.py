@@ -10,16 +10,70 @@
 5. Application: joins the thread. A result that reports a step as expired is returned at the deadline, not before.
 
 A timeout of 0 sends what can be sent and waits for no response. A further close can only bring the deadline forward.
-An admin client has no thread: only step 4 is left of it.
+An admin client has no thread: only step 4 is left of it. All three report a `CloseResult`.
 Shown by tests/sim/groups/test_close.py, tests/sim/groups/test_deadlines.py and tests/sim/producer/test_kip_15.py.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from kctl.client.clock import Timer
+from kctl.client.cluster import TopicPartition
+from kctl.client.errors import KafkaError
 
 TEARDOWN_MS = 1
 """For failing what is left, closing sockets and ending the thread."""
+
+
+DELIVERING = "delivering records"
+"""The step of a producer in which a close expires."""
+
+
+class PartitionResult(NamedTuple):
+    """What became of one partition's records; `error` is why the first undelivered one is not delivered.
+
+    `last_offset`: of the last one that is delivered, -1 where the broker did not report it.
+    """
+
+    delivered: int = 0
+    failed: int = 0
+    unknown: int = 0
+    error: KafkaError | None = None
+    last_offset: int = -1
+
+
+class CloseResult(NamedTuple):
+    """What close() achieved; the same for every client, which leaves at their defaults what it does not have.
+
+    Attributes:
+        delivered: of a producer, records that were acknowledged as acks asks (acks=0: handed to the connection).
+        failed: records that are certainly not written.
+        unknown: records that were sent, but no response reported whether they were written.
+        partitions: the same by partition; the partition is -1 for records that never got one.
+        transaction: what became of the transaction that was open, or None: committed, aborted, unknown (its commit was
+            not answered), or open (the broker aborts it after transaction.timeout.ms).
+        committed: whether every offset that was still to be committed is; None without a group.
+        left_group: whether the group has confirmed that this member left; None where it stays a member.
+        expired_in: the step in which the timeout passed, or None when everything was done in time. With a timeout of 0:
+            what was sent without waiting for its response.
+        elapsed_ms: how long it took, up to the end of the network thread where there is one.
+    """
+
+    delivered: int = 0
+    failed: int = 0
+    unknown: int = 0
+    partitions: Mapping[TopicPartition, PartitionResult] = MappingProxyType({})
+    transaction: str | None = None
+    committed: bool | None = None
+    left_group: bool | None = None
+    expired_in: str | None = None
+    elapsed_ms: int = 0
+
+    @property
+    def undelivered(self) -> int:
+        """How many records failed or have an unknown fate."""
+        return self.failed + self.unknown
 
 
 def teardown_ms(timeout_ms: int) -> int:

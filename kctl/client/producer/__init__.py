@@ -12,7 +12,7 @@ batch_expiry.py    records that are too late
 delivery_tracker.py  futures completed and counted; metrics.py
 """
 
-from kctl.client.producer.delivery_tracker import CloseResult, PartitionResult
+from kctl.client.loop.close import CloseResult, PartitionResult
 from kctl.client.producer.future import NO_PARTITION, Callback, ColumnsFuture, RowsCallback, SendFuture, SettledRows
 from kctl.client.producer.metrics import ProducerMetrics, TopicMetrics
 from kctl.client.producer.producer import Producer

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import Account, FlushTimeout, KafkaError, UndeliveredError
+from kctl.client.loop.close import CloseResult, PartitionResult
 from kctl.client.producer.buffer_memory import BufferMemory
 from kctl.client.producer.future import ColumnsFuture, FlushGroup, Outcome, SendFuture
 from kctl.client.producer.mailbox import FlushMark
@@ -20,42 +21,6 @@ from kctl.client.producer.record import UNKNOWN_OFFSET
 from kctl.client.producer.record_run import RecordRun, Told
 
 logger = logging.getLogger("kctl.client.producer")
-
-
-class PartitionResult(NamedTuple):
-    """What became of one partition's records; `error` is why the first undelivered one is not delivered.
-
-    `last_offset`: of the last one that is delivered, UNKNOWN_OFFSET where the broker did not report it.
-    """
-
-    delivered: int = 0
-    failed: int = 0
-    unknown: int = 0
-    error: KafkaError | None = None
-    last_offset: int = UNKNOWN_OFFSET
-
-
-class CloseResult(NamedTuple):
-    """What became of every record that the producer ever accepted.
-
-    Attributes:
-        delivered: acknowledged as acks asks (acks=0: handed to the connection).
-        failed: certainly not written.
-        unknown: sent, but no response reported whether it was written.
-        partitions: the same by partition; the partition is -1 for records that never got one.
-        transaction: what became of the transaction that was open, or None: committed, aborted, unknown (its commit was
-            not answered), or open (the broker aborts it after transaction.timeout.ms).
-    """
-
-    delivered: int
-    failed: int
-    unknown: int
-    partitions: Mapping[TopicPartition, PartitionResult]
-    transaction: str | None = None
-
-    @property
-    def undelivered(self) -> int:
-        return self.failed + self.unknown
 
 
 class _Flush(NamedTuple):

@@ -17,11 +17,10 @@ from kctl.client.config import ProducerConfig
 from kctl.client.errors import CloseTimeout, IllegalStateError, KafkaError, MaxBlockTimeout, RecordTooLargeError
 from kctl.client.events import EventSink, ignore_events
 from kctl.client.lifetime import follow_forks, warn_unclosed
-from kctl.client.loop.close import TEARDOWN_MS, CloseRequest
+from kctl.client.loop.close import TEARDOWN_MS, CloseRequest, CloseResult
 from kctl.client.loop.mailbox import LOOP_GRACE_MS, Call, CallInterrupted
 from kctl.client.network.system import has_threads, system_runtime
 from kctl.client.producer.buffer_memory import BufferMemory
-from kctl.client.producer.delivery_tracker import CloseResult
 from kctl.client.producer.future import NO_PARTITION, Callback, ColumnsFuture, RowsCallback, SendFuture
 from kctl.client.producer.mailbox import FlushMark, ProducerMailbox, RecordRefused, TopicWait
 from kctl.client.producer.metrics import ProducerCounters, ProducerMetrics

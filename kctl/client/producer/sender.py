@@ -12,13 +12,13 @@ from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ProducerConfig
 from kctl.client.errors import Account, CloseTimeout, KafkaError
 from kctl.client.loop.client_loop import ClientLoop
-from kctl.client.loop.close import CloseRequest
+from kctl.client.loop.close import DELIVERING, CloseRequest, CloseResult
 from kctl.client.loop.mailbox import CallInterrupted
 from kctl.client.producer.accumulator import Accumulator
 from kctl.client.producer.batch_expiry import BatchExpiry
 from kctl.client.producer.batch_sender import BatchSender
 from kctl.client.producer.buffer_memory import BufferMemory
-from kctl.client.producer.delivery_tracker import CloseResult, DeliveryTracker
+from kctl.client.producer.delivery_tracker import DeliveryTracker
 from kctl.client.producer.future import Outcome
 from kctl.client.producer.identity import Identity, ProducerIdentity
 from kctl.client.producer.mailbox import (
@@ -86,6 +86,7 @@ class Sender(ClientLoop[Posted]):
         responses = ProduceResponseHandler(config, client, self._accumulator, backoff)
         self._batches = BatchSender(config, client, self._accumulator, responses, identity, counters, progress)
         self._end_cause: KafkaError | None = None
+        self._expired_in: str | None = None
         """Why the records that are left at the end are not delivered."""
         self._unsent_cause: KafkaError | None = None
         """The same for those that were never sent."""
@@ -198,6 +199,7 @@ class Sender(ClientLoop[Posted]):
     def _advance_close(self, request: CloseRequest, now_ms: int) -> None:
         """End when all is delivered, or at the deadline, which fails the rest. Source: KIP-15."""
         if now_ms >= request.deadline_at_ms:
+            self._expired_in = None if self._is_all_done else DELIVERING
             doing = "the record waited for an acknowledgement and the producer was closed"
             self._end_cause = self._close_error(request, doing)
             doing = "the record waited to be sent and the producer was closed: it was never sent"
@@ -267,7 +269,9 @@ class Sender(ClientLoop[Posted]):
         for key, (failed, unknown) in self._router.outstanding().items():
             queued = outstanding.get(key, (0, 0))
             outstanding[key] = (queued[0] + failed, queued[1] + unknown)
-        result = self._deliveries.result(outstanding)
-        if self.transactions is None:
-            return result
-        return result._replace(transaction=self.transactions.close_outcome())
+        request, ended_at_ms = self.close_request, self.ended_at_ms
+        return self._deliveries.result(outstanding)._replace(
+            transaction=None if self.transactions is None else self.transactions.close_outcome(),
+            expired_in=self._expired_in,
+            elapsed_ms=0 if request is None or ended_at_ms is None else ended_at_ms - request.at_ms,
+        )

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kctl.client.admin import EARLIEST, LATEST, MAX_TIMESTAMP, Admin, NewTopic
+from kctl.client.admin import EARLIEST, LATEST, MAX_TIMESTAMP, Admin, CloseResult, NewTopic
 from kctl.client.broker_errors import error_class
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import ApiTimeout, ConnectTimeout, IllegalStateError, KafkaError
@@ -169,7 +169,7 @@ def test_a_closed_admin_refuses_and_closes_again() -> None:
     def app(world: World) -> None:
         admin = Admin({"bootstrap.servers": world.bootstrap}, world.runtime)
         admin.list_topics()
-        admin.close()
+        assert admin.close() == CloseResult(elapsed_ms=0)
         admin.close()
         with pytest.raises(IllegalStateError):
             admin.list_topics()

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple, TypeVar
 
 from kctl.client.broker_errors import FencedInstanceIdError
 from kctl.client.cluster import TopicPartition
-from kctl.client.consumer.close import CloseResult
 from kctl.client.consumer.consumer import Consumer, ConsumerRecord
 from kctl.client.consumer.group.application_side import RebalanceListener
 from kctl.client.consumer.group.events import Offsets
@@ -25,7 +24,7 @@ from kctl.client.errors import (
     RemoteProtocolError,
 )
 from kctl.client.events import Expired, Failed, Lost, ResponseReceived
-from kctl.client.loop.close import CloseRequest
+from kctl.client.loop.close import CloseRequest, CloseResult
 from tests.sim.chaos.plan import ClientPlan
 from tests.sim.chaos.world import BOOTSTRAP, Phase, World
 from tests.sim.interrupts import Interrupted

@@ -14,7 +14,7 @@ from kctl.client.errors import (
     ResultTimeout,
     UndeliveredError,
 )
-from kctl.client.loop.close import TEARDOWN_MS
+from kctl.client.loop.close import TEARDOWN_MS, CloseResult
 from kctl.client.producer import SendFuture
 from kctl.sandbox import ClusterSettings, Fault
 from tests.sim.producer.world import World, run
@@ -42,7 +42,7 @@ def test_send_blocks_for_metadata_at_most_max_block_ms(fault: Fault, timeout_ms:
         assert (error.limit, error.timeout_ms, error.elapsed_ms) == ("max.block.ms", timeout_ms, timeout_ms)
         assert "metadata of topic t" in str(error)
         assert sum(int(entry.split()[-2]) for entry in error.ledger) == timeout_ms
-        assert producer.close(0) == (0, 0, 0, {}, None)
+        assert producer.close(0) == CloseResult(partitions={})
         assert world.clock.now_ms() - before_ms == timeout_ms
 
     run(app)

@@ -12,48 +12,53 @@ from kctl.cli.settings import Settings
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.clock import ManualClock
 from kctl.client.config import ConsumerConfig
-from kctl.client.consumer.close import COMMITTING, ENDING, LEAVING, CloseResult
+from kctl.client.consumer.close import COMMITTING, ENDING, LEAVING
 from kctl.client.errors import KafkaError
+from kctl.client.loop.close import CloseResult
 
 STOPPED = "kctl consume: close stopped at 2000 ms (--close-timeout) in phase "
 DENIED = broker_error(ErrorCode.GROUP_AUTHORIZATION_FAILED, "OffsetCommit")
 
 
+def _closed(committed: bool | None, left_group: bool | None, expired_in: str | None, elapsed_ms: int) -> CloseResult:
+    return CloseResult(committed=committed, left_group=left_group, expired_in=expired_in, elapsed_ms=elapsed_ms)
+
+
 @pytest.mark.parametrize(
     ("closed", "protocol", "error", "code", "said"),
     [
-        (CloseResult(None, None, None, 5), "classic", None, ExitCode.OK, ""),
-        (CloseResult(True, True, None, 5), "classic", None, ExitCode.OK, ""),
+        (_closed(None, None, None, 5), "classic", None, ExitCode.OK, ""),
+        (_closed(True, True, None, 5), "classic", None, ExitCode.OK, ""),
         (
-            CloseResult(True, False, LEAVING, 2000),
+            _closed(True, False, LEAVING, 2000),
             "classic",
             None,
             ExitCode.CLOSE_TIMEOUT,
             f"{STOPPED}leave-group; offsets committed: yes; group frees member in 45s\n",
         ),
         (
-            CloseResult(False, False, COMMITTING, 2000),
+            _closed(False, False, COMMITTING, 2000),
             "consumer",
             None,
             ExitCode.CLOSE_TIMEOUT,
             f"{STOPPED}commit; offsets committed: no; group frees member after its session timeout\n",
         ),
         (
-            CloseResult(None, None, ENDING, 2000),
+            _closed(None, None, ENDING, 2000),
             "classic",
             None,
             ExitCode.CLOSE_TIMEOUT,
             f"{STOPPED}end of the network thread\n",
         ),
         (
-            CloseResult(False, True, None, 5),
+            _closed(False, True, None, 5),
             "classic",
             DENIED,
             ExitCode.NOT_AUTHORISED,
             f"kctl consume: the last offsets are not committed: {DENIED}\n",
         ),
         (
-            CloseResult(False, True, None, 5),
+            _closed(False, True, None, 5),
             "classic",
             None,
             ExitCode.UNEXPECTED,
@@ -66,7 +71,7 @@ def test_a_close(closed: CloseResult, protocol: str, error: KafkaError | None, c
 
 
 def test_close_with_zero_timeout_names_the_response_that_was_not_awaited() -> None:
-    assert _told(CloseResult(True, False, LEAVING, 0), "classic", None, close_ms=0) == (
+    assert _told(_closed(True, False, LEAVING, 0), "classic", None, close_ms=0) == (
         ExitCode.CLOSE_TIMEOUT,
         "kctl consume: closed without waiting for the response to leave-group (--close-timeout 0s); "
         "offsets committed: yes; group frees member in 45s\n",

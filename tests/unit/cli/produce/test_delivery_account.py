@@ -12,7 +12,7 @@ from kctl.cli.settings import Settings
 from kctl.client.clock import ManualClock
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import AdvertisedAddressError, ConnectionRefused, DeliveryTimeout, KafkaError
-from kctl.client.producer.delivery_tracker import CloseResult, PartitionResult
+from kctl.client.loop.close import CloseResult, PartitionResult
 
 
 def _told(partitions: dict[TopicPartition, PartitionResult], *, quiet: bool = False) -> str:
