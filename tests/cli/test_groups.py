@@ -11,6 +11,8 @@ from collections.abc import Iterator
 import pytest
 
 from kctl.cli.exit_codes import ExitCode
+from kctl.pipeline.jobs.mirror_positions import MirrorPosition, group_offset
+from kctl.pipeline.resume_point import ResumePoint
 from kctl.sandbox import Fault, Sandbox
 from kctl.sandbox.groups.offsets import CommittedOffset
 from kctl.sandbox.server import ServedSandbox
@@ -180,6 +182,23 @@ def test_lag_of_what_is_gone_and_of_what_is_beyond_the_end(own: ServedSandbox) -
     assert (shown["t", 1]["lag"], shown["t", 1]["note"]) == (4, "2 of them are deleted: the log starts at 3")
     only = lines(kctl("groups", "lag", "g", "-b", own.bootstrap, "--topic", "gone", "--output", "jsonl"))
     assert [each["topic"] for each in only] == ["gone"]
+
+
+def test_lag_of_a_mirror_is_no_number_of_the_target(own: ServedSandbox) -> None:
+    """A mirror commits offsets of its source: they may be behind the target's end, or ahead of it."""
+    fill(own.bootstrap, "t", {0: 5, 1: 5})
+    commit(own.bootstrap, "kctl-mirror.m.t", {("t", 0): 1})
+    for partition, offset in ((0, 9), (1, 1)):
+        position = group_offset(MirrorPosition(ResumePoint(offset, "source id", 10), "target id"))
+        committed = CommittedOffset(position.offset, -1, position.metadata)
+        own.sandbox.cluster.groups.commit("kctl-mirror.m.t", "t", partition, committed)
+    ended = kctl("groups", "lag", "kctl-mirror.m.t", "-b", own.bootstrap, "--output", "jsonl", "--threshold", "1")
+    assert (ended.code, ended.stderr) == (0, "")
+    note = "position of kctl pipeline mirror: an offset of the source, not of this topic"
+    assert [(each["committed"], each["end"], each["lag"], each["note"]) for each in lines(ended)] == [
+        (9, 5, None, note),
+        (1, 5, None, note),
+    ]
 
 
 def test_lag_with_a_leader_that_is_gone(own: ServedSandbox) -> None:

@@ -5,12 +5,17 @@ With Spark: tests/pipeline.
 
 import json
 import re
+import socket
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from kctl.cli.exit_codes import ExitCode
+from kctl.client.admin import Admin, NewTopic
+from kctl.pipeline.jobs.mirror_positions import MirrorPosition, MirrorTarget, create_positions_topic
+from kctl.pipeline.jobs.mirror_task import choose_positions
+from kctl.pipeline.resume_point import ResumePoint
 from kctl.sandbox.server import ServedSandbox
 from tests.cli.groups_scene import fill
 from tests.cli.processes import INSTALLED, kctl
@@ -61,6 +66,41 @@ def test_a_plan_needs_no_spark_and_writes_nothing(cluster: ServedSandbox, topic:
     assert all(row["bytes"] > row["offsets"] for row in rows)
     assert "dry run, nothing was written: 60 offsets, about " in ended.stderr
     assert not folder.exists()
+
+
+@pytest.mark.parametrize("folder", ["/proc/nothing", "link", "other"])
+def test_plan_for_a_folder_that_cannot_be_made_is_refused_as_a_run_is(
+    cluster: ServedSandbox, topic: str, tmp_path: Path, folder: str
+) -> None:
+    fill(cluster.bootstrap, topic, {0: 4})
+    (tmp_path / "link").symlink_to("nowhere")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "file").touch()
+    to = str(tmp_path / folder)
+    ended = kctl("pipeline", "export", topic, "--to", to, "-b", cluster.bootstrap, "--dry-run")
+    assert (ended.code, ended.stdout) == (ExitCode.USAGE, b"")
+    assert to in ended.stderr.replace("\n", "")
+
+
+def test_restart_is_not_chosen_before_spark_runs(cluster: ServedSandbox, topic: str) -> None:
+    """The position of an earlier run stays where the set-up of Spark fails, so that the next run repeats nothing."""
+    fill(cluster.bootstrap, topic, {0: 4})
+    given = {"bootstrap.servers": cluster.bootstrap}
+    with Admin(given) as admin:
+        admin.create_topics([NewTopic(f"{topic}-copy", 3)]).raise_first()
+        create_positions_topic(admin)
+    fill(cluster.bootstrap, f"{topic}-copy", {0: 4})
+    target = MirrorTarget(f"{topic}-copy", f"kctl-mirror.m.{topic}")
+    choose_positions(given, target, {0: MirrorPosition(ResumePoint(4), "")})
+    arguments = ("pipeline", "mirror", topic, "-b", cluster.bootstrap, "--to-bootstrap", cluster.bootstrap)
+    mirror = (*arguments, "--to-topic", target.topic, "--name", "m")
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        ended = kctl(*mirror, "--restart", "--master", f"spark://127.0.0.1:{bound.getsockname()[1]}")
+    assert ended.code == ExitCode.USAGE, ended.stderr
+    planned = kctl(*mirror, "--dry-run", "--output", "json")
+    assert planned.code == ExitCode.OK, planned.stderr
+    assert json.loads(planned.stdout) == []
 
 
 def test_a_pattern_that_matches_nothing(cluster: ServedSandbox, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ tests/unit/cli/groups/test_lag.py and tests/cli/test_groups.py.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from kctl.client.admin import EARLIEST, LATEST, Admin, GroupDescription, MemberDescription
+from kctl.client.admin import EARLIEST, LATEST, Admin, GroupDescription, MemberDescription, OffsetAndMetadata, Results
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import AdvertisedAddressError, ApiTimeout, BrokerError, KafkaError, KafkaTimeoutError
@@ -15,6 +15,7 @@ from kctl.client.errors import AdvertisedAddressError, ApiTimeout, BrokerError, 
 NOT_COMMITTED = "nothing committed"
 GONE = "no such topic or partition"
 BEYOND = "committed beyond the end: the topic was recreated or cut off"
+MIRRORED = "position of kctl pipeline mirror: an offset of the source, not of this topic"
 
 
 class PartitionLag(NamedTuple):
@@ -48,9 +49,12 @@ def partition_lags(
     """
     committed: dict[str, dict[TopicPartition, int | KafkaError | None]] = {}
     owners: dict[str, dict[TopicPartition, MemberDescription]] = {}
+    mirrored: dict[str, set[TopicPartition]] = {}
     for group in groups:
         owners[group.group_id] = {tp: member for member in group.members for tp in member.assignment or ()}
-        committed[group.group_id] = _committed(admin, group.group_id, owners[group.group_id], wanted)
+        results = admin.list_group_offsets(group.group_id)
+        committed[group.group_id] = _committed(results, owners[group.group_id], wanted)
+        mirrored[group.group_id] = {tp for tp, offset in results.done.items() if _is_of_mirror(offset)}
     every = sorted({tp for of_group in committed.values() for tp in of_group})
     ends = admin.list_offsets(dict.fromkeys(every, LATEST))
     starts = _starts(admin, ends.done)
@@ -59,7 +63,9 @@ def partition_lags(
         lags[group_id] = []
         for tp in sorted(of_group):
             end = ends.failed.get(tp) or ends.done[tp].offset
-            lags[group_id].append(judge(group_id, tp, of_group[tp], starts.get(tp, 0), end, owners[group_id].get(tp)))
+            lag = judge(group_id, tp, of_group[tp], starts.get(tp, 0), end, owners[group_id].get(tp))
+            is_beside = tp in mirrored[group_id] and lag.end is not None
+            lags[group_id].append(lag._replace(lag=None, note=MIRRORED) if is_beside else lag)
     return lags
 
 
@@ -72,13 +78,20 @@ def _starts(admin: Admin, partitions: Iterable[TopicPartition]) -> dict[TopicPar
     return {tp: found.offset for tp, found in results.done.items()}
 
 
+def _is_of_mirror(offset: OffsetAndMetadata | None) -> bool:
+    """Whether an offset is the position of a mirror, which names the topics on both sides in its metadata."""
+    if offset is None or not offset.metadata.startswith("{"):
+        return False
+    from kctl.pipeline.jobs.mirror_positions import is_position  # only where it may be one
+
+    return is_position(offset)
+
+
 def _committed(
-    admin: Admin,
-    group_id: str,
+    results: Results[TopicPartition, OffsetAndMetadata | None],
     owners: Mapping[TopicPartition, MemberDescription],
     wanted: Mapping[str, Sequence[int]] | None,
 ) -> dict[TopicPartition, int | KafkaError | None]:
-    results = admin.list_group_offsets(group_id)
     found: dict[TopicPartition, int | KafkaError | None] = dict.fromkeys(owners)
     if wanted is not None:
         found |= {TopicPartition(topic, index): None for topic, indexes in wanted.items() for index in indexes}

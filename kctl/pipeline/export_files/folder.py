@@ -19,9 +19,11 @@ and its manifest are synced in that order. Knows neither Spark nor Kafka. Shown 
 tests/unit/pipeline/export_files/test_folder.py.
 """
 
+import errno
 import os
 import re
 import shutil
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -115,6 +117,19 @@ class ExportFolder:
         self.last_number = manifests[-1].number if manifests else 0
         return manifests
 
+    def check(self, settings: Mapping[str, str]) -> None:
+        """Raise what `take` would, as far as that is known without leaving anything behind.
+
+        Raises: FolderError, ExportDataError.
+        """
+        try:
+            self._check_is_ours()
+            for name in (MANIFESTS, TEMPORARY):
+                _check_makeable(self.path / name)
+        except OSError as e:
+            raise failed(self.path, e) from e
+        self._check_settings(self.read(), settings)
+
     def take(self, run_id: str, settings: Mapping[str, str]) -> None:
         """Become the owner: end what an earlier run may still do, read the manifests, remove what is in none.
 
@@ -136,6 +151,11 @@ class ExportFolder:
         except OSError as e:
             raise failed(self.path, e) from e
         manifests = self.read()
+        self._check_settings(manifests, settings)
+        self._settle_files(manifests)
+        self._tidy()
+
+    def _check_settings(self, manifests: Sequence[Manifest], settings: Mapping[str, str]) -> None:
         for manifest in manifests[:1]:
             for name in _SETTINGS:
                 if manifest.settings.get(name) != settings[name]:
@@ -143,8 +163,6 @@ class ExportFolder:
                         f"{self.path} is an export with {name} {manifest.settings.get(name)}, not {settings[name]}",
                         "go on with what it has, or take another folder",
                     )
-        self._settle_files(manifests)
-        self._tidy()
 
     def resume_points(self) -> dict[tuple[str, int], ResumePoint]:
         """Return where each (topic, partition) that has been exported continues."""
@@ -270,6 +288,26 @@ class ExportFolder:
 
     def _taken(self) -> FolderError:
         return FolderError(f"another export has taken {self.path} over", "one at a time writes to a folder")
+
+
+def _check_makeable(path: Path) -> None:
+    """Raise the OSError with which making a folder, or something in it, would fail; leaves nothing behind.
+
+    A folder of another name is made and removed: modes alone say little of file systems that are read-only or remote.
+    """
+    missing = path
+    while True:
+        try:
+            path.lstat()
+            break
+        except FileNotFoundError:
+            missing, path = path, path.parent
+    if not path.is_dir():
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+    try:
+        Path(tempfile.mkdtemp(prefix=".kctl-", dir=path)).rmdir()
+    except OSError as e:
+        raise OSError(e.errno, e.strerror, str(missing)) from None
 
 
 def _data_files(folder: Path) -> Iterator[Path]:

@@ -89,6 +89,11 @@ class ExportRequest(NamedTuple):
     compression_level: int = 1
     events: EventSink = ignore_events
 
+    @property
+    def settings(self) -> dict[str, str]:
+        """What all rounds of an export share."""
+        return {"format": self.format, "layout": self.layout}
+
 
 class ExportPlan(NamedTuple):
     """What a run would do.
@@ -155,7 +160,7 @@ def export(
     options = options or SessionOptions()
     check(request)
     folder = ExportFolder(request.folder)
-    settings = {"format": request.format, "layout": request.layout}
+    settings = request.settings
     if session is None:
         check_installed()
     on_progress(Progress("planning"))
@@ -187,7 +192,9 @@ def plan_export(request: ExportRequest, options: SessionOptions | None = None) -
     folder = ExportFolder(request.folder)
     folder.read()
     with Planner(resolve(request.properties), events=request.events) as planner:
-        return make_plan(request, planner, folder, tasks_at_once(None, options or SessionOptions()))
+        plan = make_plan(request, planner, folder, tasks_at_once(None, options or SessionOptions()))
+    folder.check(request.settings)
+    return plan
 
 
 def check(request: ExportRequest) -> None:

@@ -135,12 +135,13 @@ def mirror(
         _create(request, plan.missing)
         plan = plan_mirror(request)
     _refuse_missing(plan)
-    _prepare(request, plan)
-    request = request._replace(start=None)
     if not plan.ranges and request.interval_ms is None:
+        _prepare(request, plan)
         return MirrorResult(resumed=plan.resumed)
     with ExitStack() as stack:
         running = session or stack.enter_context(open_session(options or SessionOptions(), "kctl mirror", on_progress))
+        _prepare(request, plan)  # not before Spark runs: a position that was chosen holds for the next run, too
+        request = request._replace(start=None)
         result = _run(request, plan, MirrorResult(resumed=plan.resumed), running, on_progress)
         while request.interval_ms is not None:
             on_progress(Progress("waiting for records", records=result.records, lag=0))

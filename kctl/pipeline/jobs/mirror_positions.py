@@ -213,6 +213,11 @@ def position_of(committed: OffsetAndMetadata) -> MirrorPosition:
     return _parsed(committed.metadata, committed.offset) or MirrorPosition(ResumePoint(committed.offset), "")
 
 
+def is_position(committed: OffsetAndMetadata) -> bool:
+    """Whether an offset of a group is a position of a mirror; one of kctl 0.1 cannot be told from other offsets."""
+    return _parsed(committed.metadata, committed.offset) is not None
+
+
 def _position_in(value: bytes | None) -> MirrorPosition | None:
     return None if value is None else _parsed(value.decode(errors="replace"), None)
 

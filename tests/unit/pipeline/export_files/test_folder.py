@@ -1,6 +1,10 @@
 """The folder of an export: rounds become part of it whole, one run owns it, and what is no part of it goes."""
 
 import json
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -30,6 +34,18 @@ def written(folder: ExportFolder, start: int, end: int, topic: str = "t") -> Exp
 
 def names(path: Path) -> list[str]:
     return sorted(each.name for each in path.rglob("*.parquet"))
+
+
+@contextmanager
+def unprivileged() -> Iterator[None]:
+    """Be subject to the modes of files, which root is not."""
+    before = os.geteuid()
+    if before == 0:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(before)
 
 
 def test_rounds_are_read_again_by_the_next_run(tmp_path: Path) -> None:
@@ -129,6 +145,37 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
         taken(tmp_path)
     assert names(tmp_path) == ["t-0-0-10.parquet"]
     assert not (tmp_path / TEMPORARY).exists()
+
+
+@pytest.mark.parametrize(
+    "name", ["file", "file/x", "link", "link/x", "n" * 300, "n" * 300 + "/x", "closed/x", "/proc/x", "other"]
+)
+def test_check_fails_as_taking_the_folder_would_and_makes_nothing(name: str) -> None:
+    with unprivileged(), tempfile.TemporaryDirectory() as made:  # pytest's folders are for their owner alone
+        root = Path(made)
+        (root / "file").touch()
+        (root / "link").symlink_to("nowhere")
+        (root / "other").mkdir()
+        (root / "other" / "x").touch()
+        (root / "closed").mkdir(mode=0o500)
+        before = sorted(root.rglob("*"))
+        with pytest.raises(FolderError) as checked:
+            ExportFolder(root / name).check(SETTINGS)
+        assert sorted(root.rglob("*")) == before
+        with pytest.raises(FolderError) as taken:
+            ExportFolder(root / name).take("run", SETTINGS)
+        assert (str(checked.value), checked.value.hint) == (str(taken.value), taken.value.hint)
+        assert name.partition("/")[0] in str(checked.value)
+
+
+def test_check_of_a_folder_that_can_be_taken_returns(tmp_path: Path) -> None:
+    ExportFolder(tmp_path / "new" / "below").check(SETTINGS)
+    assert list(tmp_path.iterdir()) == []
+    folder = taken(tmp_path)
+    folder.check(SETTINGS)
+    folder.commit(folder.begin_round(0), SETTINGS, [written(folder, 0, 10)])
+    with pytest.raises(FolderError, match="export with layout topic, not date"):
+        folder.check(SETTINGS | {"layout": "date"})
 
 
 def test_an_export_keeps_its_layout(tmp_path: Path) -> None:
