@@ -7,9 +7,9 @@ tests/cli/test_api.py and tests/broker/test_api.py.
 import json
 from typing import TYPE_CHECKING, Annotated
 
-import click
 import typer
 
+from kctl.cli import click
 from kctl.cli.commands import Commands
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError, explain

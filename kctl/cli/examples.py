@@ -94,7 +94,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         Example("A cluster without TLS", "kctl profile create local -b 127.0.0.1:9092"),
         Example(
             "SASL, with the password in a variable",
-            "kctl profile create sasl --sasl-mechanism PLAIN --user ann --password-from env:PW",
+            "kctl profile create p --sasl-mechanism PLAIN --user ann --password-from env:PW",
         ),
     ),
     "kctl profile edit": (Example("Change one property", "kctl profile edit dev -X client.id=reports"),),

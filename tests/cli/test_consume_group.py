@@ -91,7 +91,7 @@ def test_two_members_share_and_one_takes_over(bootstrap: str, topic: str) -> Non
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (("-p", "0"), "--partition and --group"),
+        (("-p", "0"), "--partition cannot be combined with --group"),
         (("-o", "stored-5"), "starts at what is stored anyway"),
         (("--tail", "5"), "no --offset, --from-beginning or --group"),
         (("-X", "enable.auto.commit=true"), "kctl commits by itself"),
