@@ -85,7 +85,7 @@ class TlsSettings:
     def _context(self, *, verify: bool) -> "ssl.SSLContext":
         import ssl
 
-        context = _new_context(ssl.PROTOCOL_TLS_CLIENT)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname = self.checks_hostname and verify
         context.verify_mode = ssl.CERT_REQUIRED if verify else ssl.CERT_NONE
         _set_versions(context, self.oldest, self.newest)
@@ -114,7 +114,7 @@ def server_context(
     """
     import ssl
 
-    context = _new_context(ssl.PROTOCOL_TLS_SERVER)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     _set_versions(context, oldest, newest)
     if ciphers:
         _set_ciphers(context, ciphers)
@@ -122,16 +122,6 @@ def server_context(
     if client_ca_pem is not None:
         context.verify_mode = ssl.CERT_REQUIRED
         _load_trusted(context, client_ca_pem)
-    return context
-
-
-def _new_context(protocol: int) -> "ssl.SSLContext":
-    """Return a context that tells a connection that is cut from one that is closed: Python before 3.11.4 does not ask
-    OpenSSL to."""
-    import ssl
-
-    context = ssl.SSLContext(protocol)
-    context.options &= ~ssl.OP_IGNORE_UNEXPECTED_EOF
     return context
 
 
