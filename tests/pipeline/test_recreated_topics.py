@@ -9,11 +9,13 @@ import pytest
 from kctl.client.admin import Admin
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import ConfigError
+from kctl.client.producer import Producer
 from kctl.pipeline.job_errors import ExportDataError, MirrorPositionError
 from kctl.pipeline.jobs.export import ExportRequest, export
 from kctl.pipeline.jobs.mirror import MirrorRequest, mirror, plan_mirror
 from kctl.pipeline.jobs.mirror_positions import POSITIONS_TOPIC, MirrorTarget, committed_offsets
 from kctl.pipeline.ranges import FROM_EARLIEST, TO_LATEST, Place, Selection
+from kctl.pipeline.running import Progress
 from kctl.pipeline.session import Session
 from tests.pipeline.copies import committed_rows, content
 from tests.pipeline.exports import in_export, produce
@@ -133,3 +135,37 @@ def test_mirror_whose_offsets_expired_continues_where_it_ended(forgetful: KafkaC
         admin.delete_groups([target.group_id]).raise_first()
     with pytest.raises(MirrorPositionError, match="no position that says how far it is mirrored"):
         mirror(request, session=session)
+
+
+def test_partition_that_is_idle_while_its_offset_expires_is_not_copied_again(
+    forgetful: KafkaCluster, session: Session
+) -> None:
+    class Enough(BaseException):
+        pass
+
+    topic = forgetful.create_topic(partitions=2)
+    produce(forgetful.bootstrap(), topic, 100, partitions=2)
+    target = MirrorTarget(f"{topic}-copy", f"kctl-mirror.idle.{topic}")
+    idle_is_expired = False
+    looks_after = 0
+
+    def send(partition: int) -> None:
+        with Producer(properties(forgetful)) as producer:
+            producer.send(topic, b"later", partition=partition).result(30)
+
+    def keep_one_partition_busy(progress: Progress) -> None:
+        nonlocal idle_is_expired, looks_after
+        if progress.phase != "waiting for records":
+            return
+        if idle_is_expired:
+            looks_after += 1
+            if looks_after == 2:
+                raise Enough
+        with Admin(properties(forgetful)) as admin:
+            idle_is_expired = committed_offsets(admin, target, range(2))[0] is None
+        send(0 if idle_is_expired else 1)
+
+    request = mirroring(forgetful, topic, name="idle", interval_ms=5000)
+    with pytest.raises(Enough):
+        mirror(request, session=session, on_progress=keep_one_partition_busy)
+    assert content(committed_rows(forgetful, f"{topic}-copy")) == content(committed_rows(forgetful, topic))
