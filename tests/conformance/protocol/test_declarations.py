@@ -33,10 +33,10 @@ def test_a_wrong_version_is_a_difference(folder: Path, capsys: pytest.CaptureFix
 
 
 def test_writing_adds_an_api_and_its_key(folder: Path) -> None:
-    assert not (folder / "describe_quorum.py").exists()
-    assert write_declaration.main(["DescribeQuorumRequest"]) == 0
-    assert "class DescribeQuorumResponse(Response):" in (folder / "describe_quorum.py").read_text()
-    assert '55: "describe_quorum"' in (folder / "names.py").read_text()
+    assert not (folder / "vote.py").exists(), "controllers send it, clients do not"
+    assert write_declaration.main(["VoteRequest"]) == 0
+    assert "class VoteResponse(Response):" in (folder / "vote.py").read_text()
+    assert '52: "vote"' in (folder / "names.py").read_text()
     assert check_declarations.differences() == []
 
 
