@@ -28,8 +28,10 @@ MAX_INPUT_BYTES = 16 << 20
 NEEDS_EXECUTE = frozenset(
     {
         "AlterConfigs",
+        "AlterPartitionReassignments",
         "AlterShareGroupOffsets",
         "AlterUserScramCredentials",
+        "CreateAcls",
         "DeleteAcls",
         "DeleteGroups",
         "DeleteRecords",
@@ -39,6 +41,7 @@ NEEDS_EXECUTE = frozenset(
         "ElectLeaders",
         "EndTxn",
         "ExpireDelegationToken",
+        "IncrementalAlterConfigs",
         "InitProducerId",
         "InitializeShareGroupState",
         "LeaveGroup",
@@ -62,7 +65,7 @@ app = Commands()
 def api(
     common: Common,
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Kafka's name or key of the API; nothing lists them.")
+        str | None, typer.Argument(metavar="[NAME]", help="Kafka's name or key of the API. Without it, all are listed.")
     ] = None,
     request: Annotated[
         str | None,
@@ -83,7 +86,8 @@ def api(
 ) -> int:
     """Send one request of any API of Kafka and print the response, both as JSON.
 
-    Fields have Kafka's names; bytes are base64. What is left out has Kafka's default. The request is sent once.
+    Fields have Kafka's names; bytes are base64. A field that is left out has Kafka's default, timeoutMs what is left
+    of --api-timeout. The request is sent once.
     """
     if name is None:
         return _list(common)
@@ -116,7 +120,7 @@ def _list(common: Common) -> int:
 
 
 def _fields(common: Common, request: str | None) -> dict[str, object]:
-    text = request or "{}"
+    text = "{}" if request is None else request
     if text == "-":
         data = common.environment.stdin.read(MAX_INPUT_BYTES + 1)
         if len(data) > MAX_INPUT_BYTES:

@@ -37,13 +37,27 @@ def test_configs_and_partitions_are_changed_and_read_back(any_kafka: KafkaCluste
         admin.create_topics([NewTopic(topic, 1, 1)]).raise_first()
         change = {"name": "retention.ms", "configOperation": 0, "value": "123456"}
         resource = {"resourceType": 2, "resourceName": topic, "configs": [change]}
-        api(any_kafka, "IncrementalAlterConfigs", {"Resources": [resource]})
+        api(any_kafka, "IncrementalAlterConfigs", {"Resources": [resource]}, "--execute")
         api(any_kafka, "CreatePartitions", {"topics": [{"name": topic, "count": 3, "assignments": None}]})
         described = ConfigResource(ResourceType.TOPIC, topic)
         assert admin.describe_configs([described])[described]["retention.ms"].value == "123456"
         assert len(admin.describe_topics([topic])[topic].partitions) == 3
         api(any_kafka, "DeleteTopics", {"topicNames": [topic]}, "--execute", "--version", "3")
         assert topic not in admin.list_topics()
+
+
+def test_offsets_of_a_group_are_fetched_in_the_form_of_old_and_new_releases(any_kafka: KafkaCluster) -> None:
+    assert api(any_kafka, "OffsetFetch", {"groupId": "nobody", "topics": None})["errorCode"] == 0
+
+
+def test_a_topic_id_leads_to_the_leader_of_the_partition(kafka_three: KafkaCluster) -> None:
+    topic = kafka_three.create_topic(partitions=3)
+    described = api(kafka_three, "Metadata", {"topics": [{"name": topic}]})["topics"][0]
+    for partition in described["partitions"]:
+        asked = [{"partition": partition["partitionIndex"], "fetchOffset": 0, "partitionMaxBytes": 1000}]
+        fields = {"topics": [{"topicId": described["topicId"], "partitions": asked}], "maxBytes": 1000}
+        [found] = api(kafka_three, "Fetch", fields)["responses"]
+        assert found["partitions"][0]["errorCode"] == 0
 
 
 def test_the_quorum_of_a_cluster_with_kraft_is_described(kafka_newest: KafkaCluster) -> None:

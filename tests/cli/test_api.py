@@ -4,7 +4,9 @@ import json
 
 import pytest
 
+from kctl.cli.api import NEEDS_EXECUTE
 from kctl.cli.exit_codes import ExitCode
+from kctl.client.admin import declared_apis
 from tests.cli.processes import kctl
 
 
@@ -53,6 +55,28 @@ def test_parts_that_fail_beside_others_end_with_3(bootstrap: str, topic: str) ->
     assert ended.stderr.startswith("kctl api: CreateTopics: TOPIC_ALREADY_EXISTS (36): ")
 
 
+READ = {
+    "ApiVersions", "ConsumerGroupDescribe", "DescribeAcls", "DescribeClientQuotas", "DescribeCluster",
+    "DescribeConfigs", "DescribeDelegationToken", "DescribeGroups", "DescribeLogDirs", "DescribeProducers",
+    "DescribeQuorum", "DescribeShareGroupOffsets", "DescribeTopicPartitions", "DescribeTransactions",
+    "DescribeUserScramCredentials", "Fetch", "FindCoordinator", "GetTelemetrySubscriptions", "ListConfigResources",
+    "ListGroups", "ListOffsets", "ListPartitionReassignments", "ListTransactions", "Metadata", "OffsetFetch",
+    "OffsetForLeaderEpoch", "ReadShareGroupState", "ReadShareGroupStateSummary", "SaslAuthenticate", "SaslHandshake",
+    "ShareGroupDescribe", "StreamsGroupDescribe",
+}  # fmt: skip
+ADD_OR_MOVE_NOTHING_AWAY = {
+    "AddOffsetsToTxn", "AddPartitionsToTxn", "AddRaftVoter", "AlterClientQuotas", "AlterReplicaLogDirs",
+    "ConsumerGroupHeartbeat", "CreateDelegationToken", "CreatePartitions", "CreateTopics", "Heartbeat", "JoinGroup",
+    "Produce", "PushTelemetry", "RenewDelegationToken", "ShareAcknowledge", "ShareFetch", "ShareGroupHeartbeat",
+    "StreamsGroupHeartbeat", "SyncGroup",
+}  # fmt: skip
+
+
+def test_every_api_either_needs_execute_or_is_known_to_destroy_nothing() -> None:
+    assert {each.name for each in declared_apis()} == READ | ADD_OR_MOVE_NOTHING_AWAY | NEEDS_EXECUTE
+    assert not NEEDS_EXECUTE & (READ | ADD_OR_MOVE_NOTHING_AWAY)
+
+
 def test_what_can_destroy_records_is_not_sent_without_execute(bootstrap: str, topic: str) -> None:
     fields = json.dumps({"topics": [{"name": topic}]})
     ended = kctl("api", "DeleteTopics", fields, "-b", bootstrap)
@@ -69,6 +93,8 @@ def test_what_can_destroy_records_is_not_sent_without_execute(bootstrap: str, to
 @pytest.mark.parametrize(
     ("words", "text"),
     [
+        (("Metadata", ""), "The request is not JSON: Expecting value"),
+        (("Produce", '{"acks": 0}'), "Produce: acks: 0 has no response, so that its outcome would stay unknown."),
         (("Metadata", "{"), "The request is not JSON: Expecting property name"),
         (("Metadata", "[]"), "The request is not a JSON object."),
         (("Metadata", "[" * 100_000), "The request is nested too deeply."),

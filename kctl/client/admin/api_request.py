@@ -9,16 +9,18 @@ from typing import Any, NamedTuple
 
 from kctl.client.admin.call import Call, Route, any_node, controller
 from kctl.client.admin.call import broker as to_broker
+from kctl.client.admin.coordinators import coordinator_of
 from kctl.client.admin.topics import describe_topics
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.errors import KafkaError, RemoteProtocolError, UnsupportedVersionError
 from kctl.client.network.in_flight import Answer
 from kctl.client.protocol.api import API_NAMES, declared_keys, request_class
-from kctl.client.protocol.api.find_coordinator import FindCoordinatorResponse
-from kctl.client.protocol.json_form import from_json, to_json
+from kctl.client.protocol.api.metadata import MetadataResponse
+from kctl.client.protocol.json_form import JsonFormError, from_json, to_json
 from kctl.client.protocol.schema import Request, Response, Struct
 from kctl.client.protocol.versions import NodeVersions
-from kctl.client.requests.find_coordinator import KeyType, coordinators_in, find_coordinator
+from kctl.client.requests.find_coordinator import KeyType
+from kctl.client.requests.topics import described_topics, metadata_by_id_request
 
 CONTROLLER = frozenset(
     {
@@ -63,7 +65,18 @@ COORDINATORS = {
         {"AddOffsetsToTxn", "AddPartitionsToTxn", "DescribeTransactions", "EndTxn", "InitProducerId"}
     ),
 }
-LEADER = frozenset({"DeleteRecords", "DescribeProducers", "Fetch", "ListOffsets", "OffsetForLeaderEpoch", "Produce"})
+LEADER = frozenset(
+    {
+        "DeleteRecords",
+        "DescribeProducers",
+        "Fetch",
+        "ListOffsets",
+        "OffsetForLeaderEpoch",
+        "Produce",
+        "ShareAcknowledge",
+        "ShareFetch",
+    }
+)
 BROKER_RESOURCES = (4, 8)
 """Kafka's numbers of configs that only the broker itself can describe or change."""
 
@@ -116,16 +129,18 @@ def request_api(
     first, last = kind.VALID_VERSIONS
     if version is not None and not first <= version <= last:
         raise ValueError(f"there is no version {version}, only {first} to {last}")
-    request = from_json(kind, dict(fields), last if version is None else version)
+    request, newest = _newest_form(kind, fields, version)
+    if kind.NAME == "Produce" and getattr(request, "acks", None) == 0:
+        raise ValueError("acks: 0 has no response, so that its outcome would stay unknown")
     route = to_broker(broker) if broker is not None else _route(call, request)
     node_id = _ready_broker(call, route)
     versions = call.client.network.versions(node_id)
-    chosen = (NodeVersions({}) if versions is None else versions).choose(kind, version)
+    chosen = (NodeVersions({}) if versions is None else versions).choose(kind, newest)
     if version is not None and chosen != version:
-        text = f"{kind.NAME}: broker {node_id} does not have version {version}, at most {chosen}"
+        text = f"{kind.NAME}: {call.name_of(node_id)} does not have version {version}, at most {chosen}"
         raise UnsupportedVersionError(text, api=kind.NAME)
     request = from_json(kind, dict(fields), chosen)
-    has_own_timeout = any(name.replace("_", "").lower() == "timeoutms" for name in fields)
+    has_own_timeout = any(each.replace("_", "").lower() == "timeoutms" for each in fields)
     response = _ask_once(call, node_id, request, chosen, sets_timeout=not has_own_timeout)
     codes = _error_codes(response)
     return ApiResponse(
@@ -136,6 +151,19 @@ def request_api(
         tuple(broker_error(code, kind.NAME, message) for code, message in codes if code),
         any(not code for code, _ in codes),
     )
+
+
+def _newest_form(kind: type[Request], fields: Mapping[str, object], version: int | None) -> tuple[Request, int]:
+    """Return the request in the newest version that has all the fields, or in the one that was asked for."""
+    first, last = kind.VALID_VERSIONS
+    mistake: JsonFormError | None = None
+    for each in range(last, first - 1, -1) if version is None else [version]:
+        try:
+            return from_json(kind, dict(fields), each), each
+        except JsonFormError as error:
+            mistake = mistake or error
+    assert mistake is not None
+    raise mistake
 
 
 def _ready_broker(call: Call, route: Route) -> int:
@@ -154,7 +182,7 @@ def _ask_once(call: Call, node_id: int, request: Any, version: int, *, sets_time
     answers: list[Answer] = []
 
     def build(timeout_ms: int) -> Request:
-        if sets_timeout and hasattr(request, "timeout_ms"):  # Kafka's default is to give up at once
+        if sets_timeout and hasattr(request, "timeout_ms"):
             request.timeout_ms = timeout_ms
         built: Request = request
         return built
@@ -187,7 +215,7 @@ def _route(call: Call, request: Request) -> Route:
     for key_type, names in COORDINATORS.items():
         key = _first_text(request, _KEYS[key_type]) if request.NAME in names else None
         if key:
-            return to_broker(_coordinator(call, key_type, key))
+            return to_broker(coordinator_of(call, key_type, key))
     if request.NAME in LEADER:
         partition = _first_partition(request)
         if partition is not None:
@@ -216,9 +244,10 @@ def _first_text(message: Struct, names: tuple[str, ...]) -> str | None:
     return None
 
 
-def _first_partition(message: Struct) -> tuple[str, int] | None:
+def _first_partition(message: Struct) -> tuple[str | bytes, int] | None:
+    """Return name or id of the first topic, and the number of its first partition."""
     for topic in getattr(message, "topics", None) or getattr(message, "topic_data", None) or ():
-        name = getattr(topic, "name", None) or getattr(topic, "topic", None)
+        name = getattr(topic, "name", None) or getattr(topic, "topic", None) or getattr(topic, "topic_id", None)
         for field in ("partitions", "partition_data", "partition_indexes"):
             for each in getattr(topic, field, None) or ():
                 number = each
@@ -229,26 +258,25 @@ def _first_partition(message: Struct) -> tuple[str, int] | None:
     return None
 
 
-def _coordinator(call: Call, key_type: KeyType, key: str) -> int:
-    client = call.client
-
-    def build(_timeout_ms: int) -> Request:
-        node = client.network.any_ready_node()
-        return find_coordinator(key_type, [key], client.network.versions(node.node_id) if node else None)
-
-    found = coordinators_in(call.ask(any_node, build, FindCoordinatorResponse), key_type, [key])[key]
-    if isinstance(found, KafkaError):
-        raise found
-    return found.node_id
-
-
-def _leader(call: Call, topic: str, partition: int) -> int:
-    described = describe_topics(call, [topic])[topic].partitions.get(partition)
-    if described is None:
-        raise broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{topic}-{partition}")
-    if described.leader_id < 0:
-        raise broker_error(ErrorCode.LEADER_NOT_AVAILABLE, f"{topic}-{partition}")
-    return described.leader_id
+def _leader(call: Call, topic: str | bytes, partition: int) -> int:
+    if isinstance(topic, str):
+        info = describe_topics(call, [topic])[topic]
+    else:
+        described = described_topics(
+            call.ask(any_node, lambda _: metadata_by_id_request([topic]), MetadataResponse), "a broker"
+        )
+        if isinstance(described, KafkaError):
+            raise described
+        [info] = described
+        if info.error is not None:
+            raise info.error
+    place = f"{info.name}-{partition}"
+    found = info.partitions.get(partition)
+    if found is None:
+        raise broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, place)
+    if found.leader_id < 0:
+        raise broker_error(ErrorCode.LEADER_NOT_AVAILABLE, place)
+    return found.leader_id
 
 
 def _error_codes(message: Struct) -> list[tuple[int, str | None]]:

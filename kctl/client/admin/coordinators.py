@@ -119,7 +119,7 @@ class Coordinators:
         failed: dict[str, KafkaError] = {}
         missing = [group_id for group_id in group_ids if group_id not in self._found]
         while missing:
-            answers = self._look_up(missing)
+            answers = look_up(self._call, KeyType.GROUP, missing)
             for group_id, found in answers.items():
                 if isinstance(found, Node):
                     self._found[group_id] = found.node_id
@@ -128,21 +128,31 @@ class Coordinators:
             missing = [group_id for group_id in missing if group_id not in answers]
         return failed
 
-    def _look_up(self, missing: Sequence[str]) -> dict[str, Node | KafkaError]:
-        """Ask any node about all of them, or about the first where it takes but one."""
-        versions: NodeVersions | None = None
 
-        def route(client: ClusterClient) -> int | None:
-            nonlocal versions
-            node_id = any_node(client)
-            versions = None if node_id is None else client.network.versions(node_id)
-            return node_id
+def coordinator_of(call: Call, key_type: KeyType, key: str) -> int:
+    """Return the id of the broker that coordinates a group or a transactional.id.
 
-        answer = self._call.answer_of(
-            route, lambda _timeout_ms: find_coordinator(KeyType.GROUP, missing, versions), FindCoordinatorResponse
-        )
-        assert isinstance(answer.response, FindCoordinatorResponse)
-        return coordinators_in(answer.response, KeyType.GROUP, missing, self._call.name_of(answer.node_id))
+    Raises: KafkaError: there is none, and asking again has not helped by the call's deadline.
+    """
+    results = call.each([key], lambda keys: look_up(call, key_type, keys), ADMIN_GROUPS.is_retried)
+    return results[key].node_id
+
+
+def look_up(call: Call, key_type: KeyType, keys: Sequence[str]) -> dict[str, Node | KafkaError]:
+    """Ask any broker about all keys, or about the first where it takes but one."""
+    versions: NodeVersions | None = None
+
+    def route(client: ClusterClient) -> int | None:
+        nonlocal versions
+        node_id = any_node(client)
+        versions = None if node_id is None else client.network.versions(node_id)
+        return node_id
+
+    answer = call.answer_of(
+        route, lambda _timeout_ms: find_coordinator(key_type, keys, versions), FindCoordinatorResponse
+    )
+    assert isinstance(answer.response, FindCoordinatorResponse)
+    return coordinators_in(answer.response, key_type, keys, call.name_of(answer.node_id))
 
 
 def _build_for(build: Build, node_id: int, groups: list[str], _timeout_ms: int) -> Request:

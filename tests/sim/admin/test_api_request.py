@@ -8,6 +8,7 @@ from kctl.client.admin import Admin, ApiResponse, NewTopic, declared_apis
 from kctl.client.broker_errors import ErrorCode, error_class
 from kctl.client.errors import ApiTimeout, TransportError
 from kctl.client.protocol.json_form import JsonFormError
+from kctl.client.protocol.primitives import uuid_text
 from kctl.sandbox import Fault
 from tests.sim.admin.test_admin import with_admin
 from tests.sim.producer.world import World
@@ -66,6 +67,33 @@ def test_requests_about_groups_and_transactions_go_to_the_coordinator() -> None:
         assert found.errors == ()
 
     with_admin(use)
+
+
+def test_a_coordinator_that_is_not_available_yet_is_asked_for_again() -> None:
+    def use(world: World, admin: Admin) -> None:
+        world.sandbox.fail_requests("FindCoordinator", ErrorCode.COORDINATOR_NOT_AVAILABLE, times=2)
+        assert admin.request_api("OffsetFetch", {"groups": [{"groupId": "g"}]}).errors == ()
+
+    with_admin(use)
+
+
+def test_fields_of_an_older_version_are_sent_in_the_newest_that_has_them() -> None:
+    def use(world: World, admin: Admin) -> None:
+        assert admin.request_api("OffsetFetch", {"groupId": "g"}).version == 7
+        assert admin.request_api("OffsetFetch", {"groups": [{"groupId": "g"}]}).version > 7
+
+    with_admin(use)
+
+
+def test_a_topic_id_leads_to_the_leader_of_its_partition() -> None:
+    def use(world: World, admin: Admin) -> None:
+        topic = admin.describe_topics(["orders"])["orders"]
+        for number, info in topic.partitions.items():
+            partition = {"partition": number, "fetchOffset": 0, "partitionMaxBytes": 1000}
+            fields = {"topics": [{"topicId": uuid_text(topic.topic_id), "partitions": [partition]}], "maxBytes": 1000}
+            assert admin.request_api("Fetch", fields).broker == info.leader_id
+
+    with_admin(use, topics=TOPICS)
 
 
 def test_configs_of_a_broker_come_from_that_broker_and_changes_of_topics_go_to_the_controller() -> None:
