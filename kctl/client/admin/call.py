@@ -137,9 +137,9 @@ class Call:
         )
 
     def ask(self, route: Route, build: Build, response_type: type[R]) -> R:
-        """Return the answer of the node that the route finds, asking again after errors that may pass.
+        """Return the response of the broker that the route finds, asking again after errors that may pass.
 
-        `build` is called when the node is ready, so that it may look at what the node speaks.
+        `build` is called when the broker is ready, so that it may look at what the broker speaks.
 
         Raises:
             ApiTimeout: no answer by the call's deadline.
@@ -149,18 +149,23 @@ class Call:
         assert isinstance(answer.response, response_type)
         return answer.response
 
-    def answer_of(self, route: Route, build: Build, response_type: type[Response]) -> Answer:
-        """Return the same with the node that sent it."""
+    def answer_of(
+        self, route: Route, build: Build, response_type: type[Response], *, is_for_any: bool = False
+    ) -> Answer:
+        """Return the same with the broker that sent it.
+
+        Args: is_for_any: the route, another one than `any_node`, finds any broker too; see `send`.
+        """
         while True:
-            answer = self._ask_once(route, build, response_type.NAME)
+            answer = self._ask_once(route, build, response_type.NAME, is_for_any=is_for_any or route is any_node)
             if isinstance(answer.response, response_type):
                 return answer
-            self.pause(answer.error or RemoteProtocolError(f"{self.what}: no answer", api=response_type.NAME))
+            self.pause(answer.error or RemoteProtocolError(f"{self.what}: no response", api=response_type.NAME))
 
     def ask_items(
         self, route: Route, build: Build, response_type: type[R], keys: Iterable[K], read: Callable[[R], Items[K, V]]
     ) -> dict[K, V | KafkaError]:
-        """Ask once as `ask` does, and return what became of each item that was requested."""
+        """Ask as `ask` does, and return what became of each item that was requested."""
         return self.items(self.answer_of(route, build, response_type), keys, read)
 
     def items(
@@ -178,10 +183,10 @@ class Call:
         return each_once(found, keys, answer.response.NAME, self.name_of(answer.node_id))
 
     def name_of(self, node_id: int) -> str:
-        """Return how messages name a node."""
+        """Return how messages name a broker."""
         return str(self.client.metadata.cluster.node(node_id) or self.client.network.node(node_id))
 
-    def _ask_once(self, route: Route, build: Build, api: str) -> Answer:
+    def _ask_once(self, route: Route, build: Build, api: str, *, is_for_any: bool) -> Answer:
         found: list[int] = []
 
         def is_found() -> bool:
@@ -192,7 +197,7 @@ class Call:
         self.wait_until(is_found, "waiting for a node to ask")
         answers: list[Answer] = []
         node = self.client.network.node(found[0])
-        self.send(node.node_id, build, answers.append, is_for_any=route is any_node)
+        self.send(node.node_id, build, answers.append, is_for_any=is_for_any)
         self.wait_until(lambda: bool(answers), f"waiting for the {api} answer of {node}")
         return answers[0]
 
@@ -227,7 +232,7 @@ class Call:
                     continue
                 error = network.node_error(node_id)
                 if self.client.metadata.cluster.node(node_id) is None and self.client.metadata.version > known:
-                    error = ConnectionLost(f"node {node_id} is not part of the cluster at present")
+                    error = ConnectionLost(f"broker {node_id} is not part of the cluster at present")
                 if error is not None and error is not before[node_id]:
                     ended[node_id] = error
                     del unsent[node_id]

@@ -149,7 +149,10 @@ def look_up(call: Call, key_type: KeyType, keys: Sequence[str]) -> dict[str, Nod
         return node_id
 
     answer = call.answer_of(
-        route, lambda _timeout_ms: find_coordinator(key_type, keys, versions), FindCoordinatorResponse
+        route,
+        lambda _timeout_ms: find_coordinator(key_type, keys, versions),
+        FindCoordinatorResponse,
+        is_for_any=True,
     )
     assert isinstance(answer.response, FindCoordinatorResponse)
     return coordinators_in(answer.response, key_type, keys, call.name_of(answer.node_id))

@@ -9,6 +9,7 @@ from kctl.client.admin import Admin, MemberToRemove
 from kctl.client.broker_errors import ErrorCode, error_class
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import ApiTimeout, ConnectTimeout, TransportError
+from kctl.client.questions import SILENCE_MS
 from kctl.sandbox import Fault
 from tests.sim.admin.group_world import GroupWorld, with_groups
 from tests.sim.admin.test_admin import FAULTS
@@ -59,6 +60,24 @@ def test_every_call_ends_at_its_deadline(name: str, fault: Fault, is_connected: 
             assert world.clock.now_ms() - before_ms == timeout_ms
             assert (caught.value.timeout_ms, caught.value.elapsed_ms) == (timeout_ms, timeout_ms)
             assert sum(int(entry.split()[-2]) for entry in caught.value.ledger) == timeout_ms
+
+    with_groups(use)
+
+
+def test_look_up_of_coordinator_at_frozen_broker_is_sent_to_another() -> None:
+    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+        names = [f"g{number}" for number in range(6)]
+        for name in names:
+            world.commit(name, {("t", 0): 1})
+        took_ms = []
+        for node_id in (1, 2, 3):
+            elsewhere = [name for name in names if world.coordinator(name) != node_id]
+            world.sandbox.start_fault(node_id, Fault.FREEZE)
+            before_ms = world.clock.now_ms()
+            admin.describe_groups(elsewhere).raise_first()
+            took_ms.append(world.clock.now_ms() - before_ms)
+            world.sandbox.heal()
+        assert SILENCE_MS <= max(took_ms) <= SILENCE_MS + 100, took_ms
 
     with_groups(use)
 
