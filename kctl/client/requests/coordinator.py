@@ -187,6 +187,11 @@ class Coordinator:
             self._doubt_at_ms = self._client.clock.now_ms()
 
     @property
+    def name(self) -> str:
+        """How messages name the broker: by its address while it is known."""
+        return f"the coordinator of {self._name}" if self._node is None else str(self._node)
+
+    @property
     def waiting_for(self) -> str:
         """What a request to it has to wait for at present."""
         node = "" if self._node is None else f" {self._node}"

@@ -11,6 +11,7 @@ class ReadyCoordinator:
     """Fits `Coordinator` by shape."""
 
     key = "g"
+    name = "host1:9092 (id 1)"
     waiting_for = "waiting for the coordinator of group g"
     is_doubted = False
 

@@ -29,10 +29,11 @@ from kctl.client.consumer.fetch.sessions import (
     all_have_ids,
 )
 from kctl.client.consumer.waiting import WaitKind
-from kctl.client.errors import CorruptBatchError, KafkaError
+from kctl.client.errors import CorruptBatchError, KafkaError, RemoteProtocolError
 from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.protocol.api.fetch import FetchRequest, FetchResponse, PartitionData
 from kctl.client.records import AbortedTransaction
+from kctl.client.requests.items import each_once
 from kctl.client.requests.leaders import Leaders
 from kctl.client.requests.request import Poll
 from kctl.client.requests.retry import FETCH
@@ -312,8 +313,8 @@ class FetchManager:
         response = answer.response
         if not isinstance(response, FetchResponse):
             session.failed()
-            no_answer = broker_error(ErrorCode.UNKNOWN_SERVER_ERROR, "Fetch", "no answer")
-            self._on_failure(asked, node_id, answer.error or no_answer, answer.received_at_ms)
+            error = answer.error or RemoteProtocolError("Fetch: no response", api="Fetch")
+            self._on_failure(asked, node_id, error, answer.received_at_ms)
             return
         session.answered(response)
         if response.error_code != ErrorCode.NONE:
@@ -321,23 +322,22 @@ class FetchManager:
                 error = broker_error(response.error_code, f"Fetch from {self._leaders.name_of(node_id)}")
                 self._on_failure(asked, node_id, error, answer.received_at_ms)
             return
+        if session.is_full and response.throttle_time_ms > 0 and not response.responses:
+            return  # so a full fetch is throttled: it is repeated after that time. Source: KIP-219.
         is_early = answer.received_at_ms + response.throttle_time_ms < fetch.early_before_ms
         has_news = False
-        for topic in response.responses:
-            name = topic.topic or session.names.get(topic.topic_id, "")
-            for data in topic.partitions:
-                tp = TopicPartition(name, data.partition_index)
-                state = asked.pop(tp, None)
-                if state is not None:
-                    has_news = has_news or is_news(data, state.next_offset)
-                    self._on_partition(tp, state, node_id, data, response, answer.received_at_ms)
+        requested = tuple(asked) if session.is_full else None
+        items = each_once(session.partitions_in(response), requested, "Fetch", self._leaders.name_of(node_id))
+        for tp, data in items.items():
+            state = asked.pop(tp, None)
+            if state is not None and isinstance(data, PartitionData):
+                has_news = has_news or is_news(data, state.next_offset)
+                self._on_partition(tp, state, node_id, data, response, answer.received_at_ms)
+            elif state is not None and isinstance(data, KafkaError):
+                self._reports.retry(tp, state, data, answer.received_at_ms)
         self._pace.on_response(node_id, answer.received_at_ms, is_early_and_empty=is_early and not has_news)
         for tp, state in asked.items():
-            if session.is_full:
-                left_out = broker_error(ErrorCode.UNKNOWN_SERVER_ERROR, f"Fetch of {tp}", "not in the answer")
-                self._reports.retry(tp, state, left_out, answer.received_at_ms)
-            else:
-                self._on_nothing(tp, state, answer.received_at_ms)
+            self._on_nothing(tp, state, answer.received_at_ms)
 
     def _on_partition(
         self,

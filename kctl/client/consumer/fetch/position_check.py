@@ -15,6 +15,7 @@ from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.fetch.partition import Entry, FetchState
 from kctl.client.consumer.fetch.reports import PartitionReports
 from kctl.client.consumer.waiting import WaitKind
+from kctl.client.errors import KafkaError
 from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.protocol.api.offset_for_leader_epoch import (
     EpochEndOffset,
@@ -23,6 +24,7 @@ from kctl.client.protocol.api.offset_for_leader_epoch import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,
 )
+from kctl.client.requests.items import each_once
 from kctl.client.requests.leaders import Leaders
 
 FIRST_VERSION_FOR_CONSUMERS = 3
@@ -86,18 +88,20 @@ class PositionCheck:
 
     def _on_answer(self, node_id: int, epochs: dict[TopicPartition, int], answer: Answer) -> None:
         asked = self._current(epochs, node_id)
+        ends: Mapping[TopicPartition, EpochEndOffset | KafkaError]
         if isinstance(answer.response, OffsetForLeaderEpochResponse):
-            for topic in answer.response.topics:
-                for found in topic.partitions:
-                    tp = TopicPartition(topic.topic, found.partition)
-                    state = asked.pop(tp, None)
-                    if state is not None:
-                        self._on_partition(tp, state, found, answer.received_at_ms)
+            parts = [(topic.topic, part) for topic in answer.response.topics for part in topic.partitions]
+            items = [(TopicPartition(name, part.partition), part) for name, part in parts]
+            ends = each_once(items, epochs, "OffsetForLeaderEpoch", self._leaders.name_of(node_id))
+        else:
+            assert answer.error is not None
+            ends = dict.fromkeys(asked, answer.error)
         for tp, state in asked.items():
-            left_out = broker_error(
-                ErrorCode.UNKNOWN_SERVER_ERROR, f"OffsetForLeaderEpoch of {tp}", "not in the answer"
-            )
-            self._reports.retry(tp, state, answer.error or left_out, answer.received_at_ms)
+            found = ends[tp]
+            if isinstance(found, KafkaError):
+                self._reports.retry(tp, state, found, answer.received_at_ms)
+            else:
+                self._on_partition(tp, state, found, answer.received_at_ms)
 
     def _on_partition(self, tp: TopicPartition, state: FetchState, found: EpochEndOffset, now_ms: int) -> None:
         if found.error_code != ErrorCode.NONE:

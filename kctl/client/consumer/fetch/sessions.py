@@ -15,7 +15,14 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import NO_TOPIC_ID, TopicPartition
 from kctl.client.network.in_flight import Answer, Outgoing
-from kctl.client.protocol.api.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, ForgottenTopic
+from kctl.client.protocol.api.fetch import (
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+    ForgottenTopic,
+    PartitionData,
+)
 from kctl.client.requests.leaders import Leaders
 from kctl.client.requests.request import Poll
 
@@ -100,6 +107,13 @@ class FetchSession:
     def _continues(self, was: Asked, asked: Asked) -> bool:
         """Return whether a partition stays in the session; a topic recreated under its name is another one."""
         return asked.topic_id == was.topic_id or not self._uses_topic_ids
+
+    def partitions_in(self, response: FetchResponse) -> Iterator[tuple[TopicPartition, PartitionData]]:
+        """Yield what the response has of each partition; a topic that the session does not have is nameless."""
+        for topic in response.responses:
+            name = topic.topic or self.names.get(topic.topic_id, "")
+            for data in topic.partitions:
+                yield TopicPartition(name, data.partition_index), data
 
     def answered(self, response: FetchResponse) -> None:
         """Note how the broker continues the session."""

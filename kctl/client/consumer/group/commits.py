@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable
 from random import Random
 
-from kctl.client.broker_errors import ErrorCode, broker_error
+from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.events import CallDone, ToApplication
@@ -26,6 +26,7 @@ from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.protocol.api.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 from kctl.client.requests.coordinator import PROMPT, Coordinator
 from kctl.client.requests.group_offsets import LAST_VERSION_WITH_NAMES, OffsetAndMetadata, codes_in, offset_commit
+from kctl.client.requests.items import each_once
 from kctl.client.requests.request import Poll, Progress
 from kctl.client.requests.retry import OFFSET_COMMIT, RetryPause, decisive_code, retry_backoff
 
@@ -213,14 +214,17 @@ class CommitManager:
     def _read(self, commit: PendingCommit, response: OffsetCommitResponse) -> KafkaError | None:
         """Take what was confirmed off the commit, and return the error of the rest."""
         refused: dict[int, TopicPartition] = {}
-        for tp, code in codes_in(response.topics, commit.event.topic_ids):
-            if code == ErrorCode.NONE:
-                commit.left.pop(tp, None)
+        wrong: KafkaError | None = None
+        codes = codes_in(response.topics, commit.event.topic_ids)
+        for tp, code in each_once(codes, commit.left, "OffsetCommit", self._coordinator.name).items():
+            if isinstance(code, KafkaError):
+                wrong = wrong or code
+            elif code == ErrorCode.NONE:
+                del commit.left[tp]
             else:
                 refused.setdefault(code, tp)
-        if not refused and commit.left:
-            missing = next(iter(commit.left))
-            return broker_error(ErrorCode.UNKNOWN_SERVER_ERROR, f"OffsetCommit of {missing}", "not in the answer")
+        if wrong is not None and not refused:
+            return wrong
         code = decisive_code(refused)
         return self._coordinator.check(code, f"OffsetCommit of {refused.get(code, '')}")
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from random import Random
 
-from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig
@@ -33,6 +32,7 @@ from kctl.client.requests.group_offsets import (
     committed_in,
     offset_fetch,
 )
+from kctl.client.requests.items import each_once
 from kctl.client.requests.request import Poll, Progress
 from kctl.client.requests.retry import OFFSET_FETCH, RetryPause, retry_backoff
 
@@ -170,13 +170,13 @@ class CommittedManager:
     def _read(
         self, response: OffsetFetchResponse, wanted: tuple[TopicPartition, ...]
     ) -> tuple[Found, KafkaError | None]:
-        committed = committed_in(response, self._coordinator.key, wanted)
+        broker = self._coordinator.name
+        committed = committed_in(response, self._coordinator.key, wanted, broker)
         if isinstance(committed, KafkaError):
             return {}, self._coordinator.noted(committed)
+        committed = each_once(committed.items(), wanted, "OffsetFetch", broker)
         errors = [each for each in committed.values() if isinstance(each, KafkaError)]
         error = self._coordinator.noted(errors[0] if errors else None)
-        if error is None and any(tp not in committed for tp in wanted):
-            error = broker_error(ErrorCode.UNKNOWN_SERVER_ERROR, "OffsetFetch", "a partition is not in the answer")
         return {tp: each for tp, each in committed.items() if not isinstance(each, KafkaError)}, error
 
     def _on_found(self, each: LookUp, found: Found) -> None:

@@ -368,13 +368,6 @@ def test_a_fetch_without_a_whole_batch_is_an_error_not_a_loop() -> None:
     assert "no whole batch" in str(failed.error)
 
 
-def test_a_partition_that_the_answer_leaves_out_is_asked_again_after_a_wait() -> None:
-    desk = Desk(FakeClient(topic("t", [1])), T0)
-    answer(desk.request(), brings())
-    assert desk.requests(99) == []
-    assert len(desk.requests(100)) == 1
-
-
 def test_an_error_of_the_whole_answer_concerns_every_partition() -> None:
     desk = Desk(FakeClient(topic("t", [1, 1])), T0, T1)
     answer(desk.request(), brings(error_code=ErrorCode.KAFKA_STORAGE_ERROR))

@@ -5,7 +5,7 @@ import pytest
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import PartitionInfo, TopicInfo, TopicPartition
 from kctl.client.consumer.events import Fetched, PartitionFailed, StartFetch, Truncated
-from kctl.client.errors import ConnectionLost, ConnectionRefused
+from kctl.client.errors import ConnectionLost, ConnectionRefused, RemoteProtocolError
 from kctl.client.network.in_flight import Outgoing
 from kctl.client.protocol.api.offset_for_leader_epoch import (
     EpochEndOffset,
@@ -144,15 +144,22 @@ def test_a_leader_in_transition_is_asked_again(code: ErrorCode) -> None:
     assert questions(desk.request(105)) == [(0, 8, 7)]
 
 
-def test_no_answer_no_partition_in_it_and_no_right_to_ask() -> None:
+def test_no_response_and_no_right_to_ask() -> None:
     desk = after_election()
     fail(desk.request(), ConnectionLost("reset"), at_ms=5)
-    request = desk.request(105)
-    answer(request, ends(), at_ms=105)
-    assert "not in the answer" in desk.waiting()[-1]
     refused = EpochEndOffset(partition=0, error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-    answer(desk.request(205), ends(refused), at_ms=205)
+    answer(desk.request(105), ends(refused), at_ms=105)
     assert isinstance(desk.reports.take()[-1], PartitionFailed)
+
+
+@pytest.mark.parametrize(("found", "what"), [([], "leaves out t-0"), ([end(0, 7, 50), end(0, 7, 2)], "has t-0 twice")])
+def test_response_without_the_partition_or_with_two_of_it_is_malformed(found: list[EpochEndOffset], what: str) -> None:
+    desk = after_election()
+    answer(desk.request(), ends(*found))
+    failed = desk.reports.take()[-1]
+    assert isinstance(failed, PartitionFailed)
+    assert isinstance(failed.error, RemoteProtocolError)
+    assert str(failed.error) == f"OffsetForLeaderEpoch: the response of host2:9092 (id 2) {what}"
 
 
 def test_a_new_leader_that_cannot_be_reached_is_waited_for() -> None:

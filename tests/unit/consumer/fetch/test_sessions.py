@@ -4,10 +4,10 @@ import pytest
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import NO_TOPIC_ID, TopicPartition
-from kctl.client.consumer.events import StartFetch, Waiting
+from kctl.client.consumer.events import Fetched, PartitionFailed, StartFetch, Waiting
 from kctl.client.consumer.fetch.sessions import FINAL_EPOCH, LAST_EPOCH, SESSIONS_CLOSE_MS, Asked, FetchSession
 from kctl.client.consumer.waiting import WaitKind
-from kctl.client.errors import ConnectionLost
+from kctl.client.errors import ConnectionLost, RemoteProtocolError
 from kctl.client.network.in_flight import Outgoing
 from kctl.client.protocol.api.fetch import FetchableTopicResponse, FetchResponse, PartitionData
 from kctl.client.protocol.codec import encode
@@ -172,8 +172,33 @@ def test_without_an_answer_the_old_session_is_given_up_with_the_next_full_fetch(
 def test_in_a_full_answer_a_missing_partition_is_a_fault_and_in_an_incremental_one_not() -> None:
     desk = Desk(FakeClient(topic("t", [1, 1])), T0, T1)
     answer(desk.request(), says(empty(0)))
-    assert "not in the answer" in str(desk.waiting())
+    [failed] = [each for each in desk.reports.take() if isinstance(each, PartitionFailed)]
+    assert isinstance(failed.error, RemoteProtocolError)
+    assert (failed.topic_partition, str(failed.error)) == (
+        T1,
+        "Fetch: the response of host1:9092 (id 1) leaves out t-1",
+    )
     assert asked(desk.request()) == [], "the session goes on with the other"
+
+
+@pytest.mark.parametrize("is_full", [True, False])
+def test_partition_that_is_in_response_twice_is_malformed(is_full: bool) -> None:
+    desk = Desk(FakeClient(topic("t", [1, 1])), T0, T1) if is_full else opened(T0, T1)
+    answer(desk.request(), says(data(0, batch(0, 2)), data(1, batch(0, 2)), data(1, batch(0, 3))))
+    told = desk.reports.take()
+    [failed] = [each for each in told if isinstance(each, PartitionFailed)]
+    assert isinstance(failed.error, RemoteProtocolError)
+    assert (failed.topic_partition, str(failed.error)) == (T1, "Fetch: the response of host1:9092 (id 1) has t-1 twice")
+    [fetched] = [each.chunk for each in told if isinstance(each, Fetched)]
+    assert fetched.topic_partition == T0
+
+
+def test_full_fetch_that_is_throttled_is_repeated() -> None:
+    """Its response is empty, and leaves nothing out."""
+    desk = Desk(FakeClient(topic("t", [1, 1])), T0, T1)
+    answer(desk.request(), FetchResponse(throttle_time_ms=300))
+    assert [each for each in desk.reports.take() if isinstance(each, PartitionFailed)] == []
+    assert (session_of(again := desk.request()), len(asked(again))) == ((0, 0), 2)
 
 
 def test_an_error_of_one_partition_leaves_the_session_alone() -> None:

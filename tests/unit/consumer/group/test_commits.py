@@ -9,7 +9,7 @@ from kctl.client.consumer.events import CallDone
 from kctl.client.consumer.group.commits import CommitManager
 from kctl.client.consumer.group.events import CommitAsync, CommitDone, CommitSync
 from kctl.client.consumer.group.membership import MemberIdentity, Membership
-from kctl.client.errors import ApiTimeout, CommitFailedError, ConnectionLost, KafkaError
+from kctl.client.errors import ApiTimeout, CommitFailedError, ConnectionLost, KafkaError, RemoteProtocolError
 from kctl.client.network.in_flight import Outgoing
 from kctl.client.protocol.api.offset_commit import (
     OffsetCommitRequest,
@@ -98,6 +98,28 @@ def test_confirmed_offset_is_not_committed_again() -> None:
     again = desk.sent(150).request
     assert isinstance(again, OffsetCommitRequest)
     assert [p.partition_index for topic in again.topics for p in topic.partitions] == [1]
+
+
+@pytest.mark.parametrize(("codes", "what"), [((0,), "leaves out t-1"), ((), "leaves out t-0")])
+def test_response_that_leaves_out_partition_is_malformed(codes: tuple[int, ...], what: str) -> None:
+    desk = Desk()
+    desk.sync()
+    answer(desk.sent(), response(*codes))
+    [done] = desk.reports
+    assert isinstance(done, CallDone)
+    assert isinstance(done.error, RemoteProtocolError)
+    assert str(done.error) == f"OffsetCommit: the response of host1:9092 (id 1) {what}"
+
+
+def test_response_with_partition_twice_is_malformed() -> None:
+    desk = Desk()
+    desk.sync()
+    twice = response(0, 0)
+    twice.topics += response(0).topics
+    answer(desk.sent(), twice)
+    [done] = desk.reports
+    assert isinstance(done, CallDone)
+    assert str(done.error) == "OffsetCommit: the response of host1:9092 (id 1) has t-0 twice"
 
 
 def test_only_a_blocking_commit_is_tried_again() -> None:
