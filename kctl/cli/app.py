@@ -17,7 +17,7 @@ from kctl.cli.commands import Commands, Group
 from kctl.cli.data_out import OutputClosed
 from kctl.cli.environment import Environment, system_environment
 from kctl.cli.exit_codes import ExitCode
-from kctl.cli.failures import SECRETS, Failure, explain
+from kctl.cli.failures import Failure, explain
 from kctl.cli.interrupts import Interrupted, Interrupts
 from kctl.cli.spellings import rewrite
 from kctl.client.errors import ConfigError
@@ -136,12 +136,11 @@ def run(arguments: Sequence[str], environment: Environment) -> int:
     """Run one command line and return its exit code; whatever happens, it is told in one line and a hint."""
     arguments = rewrite(arguments)
     environment = environment._replace(program=program_of(arguments))
-    shared: dict[str, Any] = {}
+    environment.secrets.values = ()
     try:
         with typer.main.get_command(root).make_context(
             "kctl", arguments, obj=environment, terminal_width=_help_width(environment)
         ) as ctx:
-            shared = ctx.meta
             code: int = ctx.command.invoke(ctx)
             return code
     except HelpWanted as e:
@@ -155,7 +154,7 @@ def run(arguments: Sequence[str], environment: Environment) -> int:
         environment.say(f"{environment.program}: {e}")
         return e.code
     except Exception as e:  # noqa: BLE001 - the last line of defence: a user never sees a bare traceback
-        return _report(e, explain(e, shared.get(SECRETS, ())), environment, verbose=_is_verbose(arguments))
+        return _report(e, explain(e), environment, verbose=_is_verbose(arguments))
 
 
 def program_of(arguments: Sequence[str]) -> str:

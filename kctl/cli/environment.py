@@ -29,6 +29,20 @@ class ClosingNotice:
         self.show: Callable[[str], None] | None = None
 
 
+class Secrets:
+    """The values of a run that nothing said on stderr and no trace may hold, whoever repeats them."""
+
+    def __init__(self) -> None:
+        self.values: tuple[str, ...] = ()
+
+    def masked(self, text: str) -> str:
+        """Return the text with `***` in the place of each secret."""
+        for value in self.values:
+            if value:
+                text = text.replace(value, "***")
+        return text
+
+
 class Environment(NamedTuple):
     """The streams, the terminal and the variables of one run."""
 
@@ -46,6 +60,7 @@ class Environment(NamedTuple):
     program: str = "kctl"
     """How what is told on stderr begins: `kctl consume`, so that two in one pipe can be told apart."""
     closing_notice: ClosingNotice = ClosingNotice()
+    secrets: Secrets = Secrets()
 
     @property
     def colour(self) -> bool:
@@ -78,7 +93,7 @@ class Environment(NamedTuple):
     def say(self, line: str) -> None:
         """Tell people something, on stderr. Where that takes nothing, the command ends as it would have."""
         with suppress(OSError):  # nobody is left who could be told
-            self.stderr.write(line + "\n")
+            self.stderr.write(self.secrets.masked(line) + "\n")
             self.stderr.flush()
 
 
@@ -95,6 +110,7 @@ def system_environment() -> Environment:
         stdout_is_tty=os.isatty(1),
         stderr_is_tty=os.isatty(2),
         columns=max(NARROWEST, shutil.get_terminal_size().columns),
+        secrets=Secrets(),
     )
 
 

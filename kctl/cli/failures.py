@@ -8,7 +8,6 @@ Shown by tests/unit/cli/test_failures.py, which holds every class of `kctl.clien
 
 import errno
 import re
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from kctl.cli.click import PARSER_ERRORS
@@ -18,8 +17,6 @@ from kctl.client import errors
 from kctl.pipeline import job_errors
 
 _NO_SUCH_COMMAND = re.compile(r"No such command '(.*?)'\.")
-SECRETS = "kctl.cli.secrets"
-"""Key in click's shared `meta` under which a run keeps the values that no message may hold."""
 
 
 class CommandError(Exception):
@@ -213,11 +210,8 @@ def broker_exit_code(name: str) -> ExitCode:
     return BROKER_CODES.get(name, ExitCode.UNEXPECTED)
 
 
-def explain(error: BaseException, secrets: Iterable[str] = ()) -> Failure:
-    """Return what to tell the user of an error.
-
-    Args: secrets: values that must not appear, whatever an error text holds.
-    """
+def explain(error: BaseException) -> Failure:
+    """Return what to tell the user of an error."""
     if isinstance(error, OSError) and error.errno in _NO_ROOM:
         error = CommandError(ExitCode.USAGE, f"cannot write: {error.strerror}")
     if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
@@ -232,9 +226,8 @@ def explain(error: BaseException, secrets: Iterable[str] = ()) -> Failure:
         message = str(error)
     else:
         message = f"unexpected error, which is a bug: {type(error).__name__}: {error}"
-    hidden = [secret for secret in secrets if secret]
-    details = tuple(_harmless(line, hidden) for line in _details(error))
-    return Failure(code, _harmless(message, hidden), _hint(error, code), details)
+    details = tuple(harmless_text(line) for line in _details(error))
+    return Failure(code, harmless_text(message), _hint(error, code), details)
 
 
 def _sentence(error: Any) -> str:
@@ -255,12 +248,6 @@ def _sentence(error: Any) -> str:
         rest = "" if meant is None else f" Did you mean '{meant}'?"
         return f"No such option '{error.option_name}'.{rest}"
     return str(error.format_message())
-
-
-def _harmless(text: str, secrets: Iterable[str]) -> str:
-    for secret in secrets:
-        text = text.replace(secret, "***")
-    return harmless_text(text)
 
 
 def _details(error: BaseException) -> list[str]:

@@ -15,7 +15,6 @@ import typer
 
 from kctl.cli import click
 from kctl.cli.environment import Environment
-from kctl.cli.failures import SECRETS
 from kctl.cli.profiles.choice import FOR_OTHERS, Chosen, choose_profile
 from kctl.cli.profiles.locations import foreign_project_files, working_folder
 from kctl.cli.settings import Setting, Settings, known_variables, merge_settings, unknown_variables
@@ -287,7 +286,7 @@ def common(
     )
     if fetches and chosen is not None:
         settings = _fetch_references(settings, chosen, environment)
-    ctx.meta[SECRETS] = settings.secrets
+    environment.secrets.values = settings.secrets
     shared = Common(
         environment=environment,
         settings=settings,
@@ -375,7 +374,12 @@ def _api_timeout_ms(settings: Settings) -> int:
 def _start_trace_file(environment: Environment, path: Path) -> "TraceFile":
     from kctl.cli.trace.trace_file import TraceFile
 
-    return TraceFile(path, environment.clock, lambda text: environment.say(f"{environment.program}: {text}"))
+    return TraceFile(
+        path,
+        environment.clock,
+        lambda text: environment.say(f"{environment.program}: {text}"),
+        environment.secrets.masked,
+    )
 
 
 def _limit(flag: str, limit_ms: int | None) -> Setting | None:

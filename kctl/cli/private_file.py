@@ -17,16 +17,19 @@ def open_private(path: str) -> int:
     """Create or empty a file that only its owner may read and write; return its descriptor.
 
     Devices and pipes are opened as they are.
-    Raises: OSError: it cannot be made, belongs to another user, or is a symbolic link.
+    Raises: OSError: it cannot be made, belongs to another user, is a symbolic link, or a pipe that nobody reads.
     """
     own = _OWN_DESCRIPTOR.fullmatch(path) is not None
-    flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | (0 if own else os.O_NOFOLLOW)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK | (0 if own else os.O_NOFOLLOW)
     try:
         descriptor = os.open(path, flags, PRIVATE_MODE)
     except OSError as e:
         if e.errno == errno.ELOOP:
             raise OSError(e.errno, "a symbolic link, which is not followed") from None
+        if e.errno == errno.ENXIO:
+            raise OSError(e.errno, "a pipe that nobody reads") from None
         raise
+    os.set_blocking(descriptor, True)  # a pipe without a reader would have kept us waiting
     try:
         if not own and stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.fchmod(descriptor, PRIVATE_MODE)  # fails for a file of another user

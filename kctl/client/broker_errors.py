@@ -364,6 +364,14 @@ BY_CODE: dict[int, type[BrokerError]] = {
 """The class of each code of the table except NONE."""
 
 
+_CONTROLS = {number: f"\\x{number:02x}" for number in (*range(0x20), *range(0x7F, 0xA0))}
+
+
+def one_line(text: str) -> str:
+    """Return a text that a broker sent with its control characters as escapes, so that it stays a part of our line."""
+    return text.translate(_CONTROLS)
+
+
 def broker_error(code: int, what: str, text: str | None = None) -> BrokerError:
     """Return the error to raise for a code.
 
@@ -373,6 +381,7 @@ def broker_error(code: int, what: str, text: str | None = None) -> BrokerError:
         text: the broker's own words, where it sent any; they replace ours.
     """
     code = int(code)
+    text = one_line(text) if text else text
     words = text or (BY_NUMBER[code].text if code in BY_NUMBER else "a code newer than this client; not retried")
     message = f"{what}: {error_name(code)} ({code}): {words}"
     kind = BY_CODE.get(code)

@@ -8,7 +8,7 @@ Shown by tests/unit/test_metadata.py.
 from collections.abc import Iterable, Sequence
 
 from kctl.client.backoff import ExponentialBackoff
-from kctl.client.broker_errors import STALE_METADATA, ErrorCode, broker_error
+from kctl.client.broker_errors import STALE_METADATA, ErrorCode, broker_error, one_line
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import (
     NO_EPOCH,
@@ -295,10 +295,13 @@ def malformed_metadata(response: MetadataResponse, broker: str = "a broker") -> 
     for each in response.brokers:
         if each.node_id < 0:
             return RemoteProtocolError(f"Metadata names a broker with the id {each.node_id}", api="Metadata")
+        if one_line(each.host) != each.host:
+            text = f"Metadata names broker {each.node_id} at {one_line(each.host)}, which is not a host"
+            return RemoteProtocolError(text, api="Metadata")
     for topic in response.topics:
         for part in topic.partitions:
             if part.partition_index < 0:
-                text = f"Metadata names partition {part.partition_index} of topic {topic.name}"
+                text = f"Metadata names partition {part.partition_index} of topic {one_line(topic.name or '')}"
                 return RemoteProtocolError(text, api="Metadata")
     twice = _twice("broker", [each.node_id for each in response.brokers])
     twice = twice or _twice("topic", [each.name for each in response.topics if each.name is not None])
@@ -313,7 +316,7 @@ def _twice(kind: str, keys: Sequence[object]) -> str | None:
     """Return the first key that is there twice, in words, or None."""
     if len(set(keys)) == len(keys):
         return None
-    return f"{kind} {next(key for number, key in enumerate(keys) if key in keys[:number])}"
+    return one_line(f"{kind} {next(key for number, key in enumerate(keys) if key in keys[:number])}")
 
 
 def topics_in(response: MetadataResponse) -> list[TopicInfo]:

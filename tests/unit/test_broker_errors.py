@@ -46,3 +46,8 @@ def test_a_code_newer_than_the_table_keeps_its_number_and_is_not_retried() -> No
 def test_a_class_can_be_caught() -> None:
     with pytest.raises(error_class(ErrorCode.NOT_CONTROLLER)):
         raise broker_error(41, "CreateTopics t")
+
+
+def test_the_words_of_a_broker_stay_on_their_line() -> None:
+    error = broker_error(29, "Produce to t-0", "denied\nkctl: all is well\x1b[2J")
+    assert str(error) == "Produce to t-0: TOPIC_AUTHORIZATION_FAILED (29): denied\\x0akctl: all is well\\x1b[2J"

@@ -5,8 +5,8 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import NO_NODE, Node, TopicPartition
 from kctl.client.errors import ConnectionLost
-from kctl.client.metadata import Metadata
-from kctl.client.protocol.api.metadata import MetadataRequest
+from kctl.client.metadata import Metadata, malformed_metadata
+from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse, MetadataResponseBroker
 from tests.unit.metadata_answers import answer, leader, leaderless, topic
 
 MAX_AGE_MS = 300_000
@@ -309,3 +309,9 @@ def test_a_named_leader_that_moved_house_is_dialled_where_it_is_now() -> None:
     metadata = knowing(5)
     assert metadata.learn_leader(A0, 1, 6, [Node(1, "elsewhere", 9092)])
     assert [node.host for node in metadata.cluster.nodes if node.node_id == 1] == ["elsewhere"]
+
+
+def test_a_host_with_control_characters_is_malformed() -> None:
+    response = MetadataResponse(brokers=[MetadataResponseBroker(node_id=1, host="h\nkctl: fake", port=9092)])
+    error = malformed_metadata(response)
+    assert str(error) == "Metadata names broker 1 at h\\x0akctl: fake, which is not a host"

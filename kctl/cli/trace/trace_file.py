@@ -24,7 +24,9 @@ class TraceFile:
     Raises: CommandError: the file cannot be made.
     """
 
-    def __init__(self, path: Path, clock: Clock, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, path: Path, clock: Clock, say: Callable[[str], None], masked: Callable[[str], str] = str
+    ) -> None:
         try:
             self._file = open(open_private(str(path)), "wb", buffering=0)  # noqa: SIM115 - `finish` closes it
         except OSError as e:
@@ -32,6 +34,7 @@ class TraceFile:
         self._path = path
         self._clock = clock
         self._say = say
+        self._masked = masked
         self._started_at_ms = clock.now_ms()
         self._lock = Lock()  # a client may have more than one thread
         self._error: OSError | None = None
@@ -50,7 +53,7 @@ class TraceFile:
             self._say(f"note: --trace-file {self._path}: not whole: {self._error.strerror}")
 
     def _write(self, one: dict[str, Any]) -> None:
-        data = memoryview(json.dumps(one).encode() + b"\n")
+        data = memoryview(self._masked(json.dumps(one)).encode() + b"\n")
         with self._lock:
             if self._error is not None or self._file.closed:
                 return

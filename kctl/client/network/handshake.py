@@ -9,7 +9,7 @@ Source: KIP-35, KIP-511, KIP-43, KIP-152, KIP-368. Differs: Java asks for ApiVer
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from kctl.client.broker_errors import error_name
+from kctl.client.broker_errors import error_name, one_line
 from kctl.client.errors import AuthenticationError, RemoteProtocolError
 from kctl.client.events import Phase
 from kctl.client.network.states import ConnectionState
@@ -123,7 +123,7 @@ class Handshake:
         assert isinstance(response, SaslAuthenticateResponse)
         assert self._sasl is not None
         if response.error_code != 0:
-            words = response.error_message or error_name(response.error_code)
+            words = one_line(response.error_message or "") or error_name(response.error_code)
             raise AuthenticationError(f"{self._sasl.name}: {words}", hint="check user name, password and mechanism")
         token = self._sasl.step(response.auth_bytes)
         if token is None:

@@ -98,9 +98,7 @@ def _read_item(entry: Field, value: object, version: int, path: str) -> object:
             raise _mistake(path, f"expected an integer from {low} to {high}, not {_short(value)}")
         return value
     if kind == "float64":
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            raise _mistake(path, f"expected a number, not {_short(value)}")
-        return float(value)
+        return _read_float(value, path)
     if kind == "bool":
         if not isinstance(value, bool):
             raise _mistake(path, f"expected true or false, not {_short(value)}")
@@ -110,6 +108,17 @@ def _read_item(entry: Field, value: object, version: int, path: str) -> object:
     if kind == "string":
         return _read_text(value, path)
     return _read_uuid(value, path) if kind == "uuid" else _read_base64(value, path)
+
+
+def _read_float(value: object, path: str) -> float:
+    if not isinstance(value, bool) and isinstance(value, int | float):
+        try:
+            number = float(value)
+        except OverflowError:
+            raise _mistake(path, "is too large for a number of 64 bits") from None
+        if math.isfinite(number):
+            return number
+    raise _mistake(path, f"expected a number, not {_short(value)}")
 
 
 def _read_text(value: str, path: str) -> str:
@@ -177,4 +186,6 @@ def _written_item(entry: Field, value: Any, version: int) -> object:
         return uuid_text(value)
     if entry.kind in ("bytes", "records"):
         return base64.b64encode(value).decode()
+    if entry.kind == "float64" and not math.isfinite(value):
+        return str(value)  # JSON has no such numbers
     return value

@@ -6,7 +6,7 @@ Shown by tests/unit/requests/test_coordinator.py, tests/sim/admin/test_groups.py
 from collections.abc import Sequence
 from enum import IntEnum
 
-from kctl.client.broker_errors import ErrorCode, broker_error
+from kctl.client.broker_errors import ErrorCode, broker_error, one_line
 from kctl.client.cluster import Node
 from kctl.client.errors import KafkaError
 from kctl.client.protocol.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
@@ -59,6 +59,8 @@ def coordinators_in(
         elif entry.error_code != ErrorCode.NONE:
             what = f"FindCoordinator of {key_type.name_of(key)}"
             found[key] = broker_error(entry.error_code, what, entry.error_message or None)
+        elif one_line(entry.host) != entry.host:
+            found[key] = malformed("FindCoordinator", broker, f"names {one_line(entry.host)}, which is not a host")
         else:
             found[key] = Node(entry.node_id, entry.host, entry.port)
     return found

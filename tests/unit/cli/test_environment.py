@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from kctl.cli.environment import Environment
+from kctl.cli.environment import Environment, Secrets
 from kctl.client.clock import ManualClock
 
 
@@ -40,3 +40,10 @@ def test_people_are_told_on_stderr() -> None:
     environment.say("a line")
     assert isinstance(environment.stderr, io.StringIO)
     assert environment.stderr.getvalue() == "a line\n"
+
+
+def test_secrets_are_masked_in_all_that_is_said() -> None:
+    environment = _environment({}, stdout_is_tty=False)._replace(secrets=Secrets())
+    environment.secrets.values = ("s3cret", "")
+    environment.say("refused: |u|s3cret and again s3cret")
+    assert environment.stderr.getvalue() == "refused: |u|*** and again ***\n"  # type: ignore[attr-defined]

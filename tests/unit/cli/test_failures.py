@@ -99,13 +99,13 @@ def test_api_timeout_has_the_code_of_what_blocked_it(cause: errors.KafkaError, e
 
 
 def test_a_timeout_tells_where_the_time_went_and_what_is_wrong_with_the_other_nodes() -> None:
-    cause, other = errors.ConnectionRefused("a:1: refused"), errors.DnsError("b:2: NXDOMAIN s3cret")
+    cause, other = errors.ConnectionRefused("a:1: refused"), errors.DnsError("b:2: NXDOMAIN")
     account = errors.Account(("back-off 990 ms", "dns 10 ms"), 3, (cause, other))
     timeout = errors.ApiTimeout("listing", timeout_ms=1000, elapsed_ms=1001, cause=cause, account=account)
-    assert explain(timeout, ["s3cret"]).lines() == [
+    assert explain(timeout).lines() == [
         "1001 ms of 1000 ms (--api-timeout) passed while listing; last error: a:1: refused",
         "  default.api.timeout.ms=1000: back-off 990 ms, dns 10 ms; 3 connection attempts",
-        "  also b:2: NXDOMAIN ***",
+        "  also b:2: NXDOMAIN",
     ]
     assert "[back-off 990 ms, dns 10 ms; 3 connection attempts]; last error" in str(timeout)
 
@@ -143,6 +143,6 @@ def test_a_bug_is_named_one() -> None:
     assert "ZeroDivisionError: division by zero" in failure.message
 
 
-def test_secrets_and_control_characters_never_show() -> None:
-    failure = explain(errors.AuthenticationError("refused 's3cret' \x1b[2Jhere"), secrets=["s3cret", ""])
-    assert failure.message == "refused '***' \\x1b[2Jhere"
+def test_control_characters_never_show() -> None:
+    failure = explain(errors.AuthenticationError("refused \x1b[2Jhere"))
+    assert failure.message == "refused \\x1b[2Jhere"

@@ -45,3 +45,9 @@ def test_private_file_may_be_a_device_or_an_open_descriptor(tmp_path: Path) -> N
     finally:
         os.close(reader)
         os.close(writer)
+
+
+def test_a_pipe_that_nobody_reads_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="a pipe that nobody reads"):
+        open_private(str(tmp_path / "pipe"))

@@ -2,7 +2,9 @@
 
 import pytest
 
+from kctl.client.protocol.api.alter_client_quotas import AlterClientQuotasRequest
 from kctl.client.protocol.api.create_topics import CreatableTopic, CreateTopicsRequest
+from kctl.client.protocol.api.describe_client_quotas import ValueData
 from kctl.client.protocol.api.fetch import FetchRequest
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from kctl.client.protocol.api.sasl_authenticate import SaslAuthenticateRequest
@@ -77,3 +79,12 @@ def test_an_integer_out_of_its_range_or_of_another_type_is_refused(value: object
 def test_bytes_that_are_no_base64_are_refused() -> None:
     with pytest.raises(JsonFormError, match=r"authBytes: expected base64"):
         from_json(SaslAuthenticateRequest, {"authBytes": "?"}, 2)
+
+
+def test_numbers_that_json_does_not_have_are_written_as_text_and_too_large_ones_refused() -> None:
+    entry = ValueData(value=float("nan"))
+    assert to_json(entry, 0)["value"] == "nan"
+    assert to_json(ValueData(value=-1.5), 0)["value"] == -1.5
+    change = {"entries": [{"entity": [], "ops": [{"key": "a", "value": 10**400, "remove": False}]}]}
+    with pytest.raises(JsonFormError, match=r"entries\[0\].ops\[0\].value: is too large for a number of 64 bits"):
+        from_json(AlterClientQuotasRequest, change, 1)

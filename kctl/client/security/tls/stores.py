@@ -4,8 +4,8 @@ Owns reading and recognising; errors name the property and never show what is in
 tests/unit/security/test_tls_settings.py.
 """
 
+import os
 import shlex
-from pathlib import Path
 
 from kctl.client.config import ClientConfig, Property
 from kctl.client.errors import ConfigError
@@ -51,7 +51,9 @@ def read_store(
 
 def _read(path: str, location: Property[str | None]) -> bytes:
     try:
-        with Path(path).open("rb") as file:
+        # a pipe without a writer is empty and keeps nobody waiting
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+            os.set_blocking(file.fileno(), True)
             content = file.read(MAX_STORE_BYTES + 1)
     except (OSError, ValueError) as e:
         why = e.strerror if isinstance(e, OSError) else "not a path"
