@@ -143,7 +143,7 @@ def delete(common: Common, names: Names, execute: Execute = False) -> int:
 
     output = common.choose_output(*SHAPES)
     with admin_of(common) as admin:
-        found = find_groups(admin, list(dict.fromkeys(names)))
+        found = find_groups(common, admin, list(dict.fromkeys(names)))
         if found.failed:
             common.say("kctl groups: nothing was deleted")
             return tell_failures(common, (), found.failed.values())

@@ -35,7 +35,7 @@ class LagLook(NamedTuple):
 def describe_groups(common: Common, output: Output, group_ids: list[str], columns: Sequence[str]) -> int:
     """Show groups, each with its partitions."""
     with admin_of(common) as admin:
-        results = find_groups(admin, group_ids)
+        results = find_groups(common, admin, group_ids)
         lags = partition_lags(admin, results.done.values())
     tables = []
     for group in results.done.values():
@@ -167,7 +167,7 @@ def show_lag(
 def _look(
     common: Common, admin: Admin, output: Output, look: LagLook, columns: Sequence[str], extra: Mapping[str, object]
 ) -> int:
-    results = find_groups(admin, look.group_ids)
+    results = find_groups(common, admin, look.group_ids)
     wanted = _wanted(admin, look, results.done.values())
     lags = partition_lags(admin, results.done.values(), wanted)
     rows = [{name: value for name, value in _describe_row(lag).items() if name in columns}

@@ -115,7 +115,7 @@ class Admin:
         """Refuse every call from now on; called in the child of a fork()."""
         self._is_forked = self._is_closed = True
 
-    def _call(self, what: str, timeout: Timeout) -> Call:
+    def _call(self, what: str, timeout: Timeout, partial_timeout: Timeout = None) -> Call:
         if self._is_forked:
             raise forked_error("admin client")
         if self._is_closed:
@@ -127,6 +127,7 @@ class Admin:
             request_timeout_ms=self.config.request_timeout_ms,
             retries=self.config.retries,
             what=what,
+            partial_ms=None if partial_timeout is None else to_timeout_ms(partial_timeout, 0),
         )
 
     def _span(self, timeout: Timeout) -> Span:
@@ -264,9 +265,15 @@ class Admin:
         """
         return group_list.list_groups(self._call("listing groups", timeout), states, types)
 
-    def describe_groups(self, group_ids: Sequence[str], *, timeout: Timeout = None) -> Results[str, GroupDescription]:
-        """Return groups with state, assignor, coordinator and members; GROUP_ID_NOT_FOUND where there is none."""
-        return group_descriptions.describe_all(self._call("describing groups", timeout), group_ids)
+    def describe_groups(
+        self, group_ids: Sequence[str], *, timeout: Timeout = None, partial_timeout: Timeout = None
+    ) -> Results[str, GroupDescription]:
+        """Return groups with state, assignor, coordinator and members; GROUP_ID_NOT_FOUND where there is none.
+
+        Args: partial_timeout: in seconds, from now; once a group was described, the others are waited for until then at
+            most, so that there is time for further calls about it. None: until the timeout.
+        """
+        return group_descriptions.describe_all(self._call("describing groups", timeout, partial_timeout), group_ids)
 
     def list_group_offsets(
         self,

@@ -120,9 +120,15 @@ class Call:
         request_timeout_ms: int,
         retries: int,
         what: str,
+        partial_ms: int | None = None,
     ) -> None:
+        """Args: partial_ms: once something was answered, the rest is waited for until then at most."""
         self.client = client
         self.timer, self._since = span
+        self._partial_at_ms = self._deadline_at_ms = self.timer.deadline_at_ms
+        if partial_ms is not None:
+            self.timer = Timer.until(client.clock, self._deadline_at_ms)  # its own, as it may end before the span does
+            self._partial_at_ms = min(self._deadline_at_ms, self.timer.start_at_ms + partial_ms)
         self.what = what
         self._pause = RetryPause(backoff)
         self._request_timeout_ms = request_timeout_ms
@@ -222,6 +228,8 @@ class Call:
             further = None if answer.response is None or follow is None else follow(answer.response)
             if further is None:
                 ended[answer.node_id] = answer.error or answer
+                if answer.error is None:
+                    self._limit(has_results=True)
             else:
                 unsent[answer.node_id] = lambda _timeout_ms: further
 
@@ -245,6 +253,10 @@ class Call:
                 raise
             ended |= {node_id: timeout for node_id in builds if node_id not in ended}
         return ended
+
+    def _limit(self, *, has_results: bool) -> None:
+        """Set when the wait for the rest ends."""
+        self.timer.deadline_at_ms = self._partial_at_ms if has_results else self._deadline_at_ms
 
     def _names(self, node_ids: Iterable[int]) -> str:
         cluster = self.client.metadata.cluster
@@ -304,6 +316,7 @@ class Call:
         failed: dict[K, KafkaError] = {}
         while pending:
             again: dict[K, KafkaError] = {}
+            late: dict[K, KafkaError] = {}
             try:
                 answers = attempt(pending)
                 tries += 1
@@ -311,20 +324,22 @@ class Call:
                     answer = answers[key]
                     if not isinstance(answer, KafkaError):
                         done[key] = answer
-                    elif not self._is_last(answer) and is_retried(answer, tries):
+                    elif isinstance(answer, ApiTimeout):
+                        late[key] = answer
+                    elif self._pause.failures < self._retries and is_retried(answer, tries):
                         again[key] = answer
                     else:
                         failed[key] = answer
-                pending = list(again)
-                if pending:
-                    self.pause(again[pending[0]])
+                self._limit(has_results=bool(done or failed))
+                if self.timer.is_expired:
+                    failed |= late
+                    late = {}
+                pending = [*again, *late]
+                if again:
+                    self.pause(next(iter(again.values())))
             except ApiTimeout as timeout:
                 if not done and all(isinstance(error, ApiTimeout) for error in failed.values()):
                     raise
                 failed.update(dict.fromkeys(pending, timeout))
                 break
         return Results(done, failed)
-
-    def _is_last(self, error: KafkaError) -> bool:
-        """Return whether there is no further attempt: `retries` are used up, or the whole call has timed out."""
-        return isinstance(error, ApiTimeout) or self._pause.failures >= self._retries

@@ -28,7 +28,7 @@ COMMANDS = (
     "groups reset-offsets g --to-datetime 2020-01-01T00:00:00Z --topic t",
     "groups delete-offsets g --topic t --execute",
 )
-API_TIMEOUT = 17
+DEGRADED, CONNECT_TIMEOUT = 3, 12
 TIMEOUT_MS = 2000
 Run = Callable[..., Ended]
 
@@ -72,6 +72,30 @@ def test_command_with_silent_brokers_ends_at_its_timeout(
         ended = run(command)
         assert world.clock.now_ms() - before_ms == TIMEOUT_MS
         assert re.search(rf"\b{TIMEOUT_MS} ms of {TIMEOUT_MS} ms \(--api-timeout\) passed", ended.stderr), ended.stderr
+
+    with_commands(use, monkeypatch)
+
+
+@pytest.mark.parametrize("fault", [Fault.SILENCE, Fault.FREEZE, Fault.BLACKHOLE])
+@pytest.mark.parametrize("command", ["describe", "lag", "lag --topic t", "delete", "delete --execute"])
+def test_command_with_one_silent_coordinator_shows_the_other_groups(
+    command: str, fault: Fault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def use(world: GroupWorld, run: Run) -> None:
+        silent = next(f"h{n}" for n in range(9) if world.coordinator(f"h{n}") != world.coordinator("g"))
+        world.commit(silent, {("t", 0): 0})
+        world.sandbox.start_fault(world.coordinator(silent), fault)
+        before_ms = world.clock.now_ms()
+        name, *options = command.split()
+        ended = run(" ".join(["groups", name, "g", silent, *options]))
+        took_ms = world.clock.now_ms() - before_ms
+        assert f"kctl groups: no response in time about {silent}\n" in ended.stderr, ended
+        if name == "delete":
+            assert (took_ms, ended.code, ended.stdout) == (TIMEOUT_MS // 2, CONNECT_TIMEOUT, b"")
+            assert "nothing was deleted" in ended.stderr
+        else:
+            assert (took_ms, ended.code) == (TIMEOUT_MS, DEGRADED), ended
+            assert b"t " in ended.stdout
 
     with_commands(use, monkeypatch)
 

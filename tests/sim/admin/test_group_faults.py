@@ -172,6 +172,29 @@ def test_groups_of_a_frozen_coordinator_fail_and_the_others_are_told() -> None:
     with_groups(use)
 
 
+def test_partial_timeout_holds_once_a_group_was_described() -> None:
+    def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
+        names = [f"g{number}" for number in range(6)]
+        for name in names:
+            admin.alter_group_offsets(name, {T0: 1})
+        silent = world.coordinator("g0")
+        of_silent = [name for name in names if world.coordinator(name) == silent]
+        world.sandbox.start_fault(silent, Fault.FREEZE)
+        before_ms = world.clock.now_ms()
+        results = admin.describe_groups(names, timeout=5, partial_timeout=2)
+        assert world.clock.now_ms() - before_ms == 2000
+        assert list(results.failed) == of_silent
+        error = results.failed["g0"]
+        assert isinstance(error, ApiTimeout)
+        assert (error.elapsed_ms, error.timeout_ms) == (2000, 5000)
+        before_ms = world.clock.now_ms()
+        with pytest.raises(ApiTimeout):
+            admin.describe_groups(of_silent, timeout=5, partial_timeout=2)
+        assert world.clock.now_ms() - before_ms == 5000
+
+    with_groups(use)
+
+
 @pytest.mark.parametrize(
     ("fault", "kind", "at_most_ms"),
     [
