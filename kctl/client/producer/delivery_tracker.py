@@ -7,20 +7,22 @@ called. Owned by the network loop. Shown by tests/unit/producer/test_delivery_tr
 import logging
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import Account, FlushTimeout, KafkaError, UndeliveredError
 from kctl.client.loop.close import CloseResult, PartitionResult
 from kctl.client.producer.buffer_memory import BufferMemory
-from kctl.client.producer.future import ColumnsFuture, FlushGroup, Outcome, SendFuture
+from kctl.client.producer.future import ColumnsFuture, FlushGroup, Outcome, SendFuture, SettledRows
 from kctl.client.producer.mailbox import FlushMark
 from kctl.client.producer.metrics import ProducerCounters, TopicCounters
 from kctl.client.producer.record import UNKNOWN_OFFSET
 from kctl.client.producer.record_run import RecordRun, Told
 
 logger = logging.getLogger("kctl.client.producer")
+
+T = TypeVar("T", SendFuture, SettledRows)
 
 
 class _Flush(NamedTuple):
@@ -68,7 +70,7 @@ class DeliveryTracker:
         self._results: dict[TopicPartition, _Counts] = {}
         self.on_failure: Callable[[Outcome], None] | None = None
         """Told of each failure before callbacks run: a transaction cannot commit without its records."""
-        self.running_callback: SendFuture | Told | None = None
+        self.running_callback: SendFuture | SettledRows | None = None
         """The record or rows whose callback is running."""
         self.outstanding = 0
         self.steps = 0
@@ -122,24 +124,24 @@ class DeliveryTracker:
     def _notify(self, record: SendFuture | ColumnsFuture | Told) -> None:
         self.steps += 1
         if isinstance(record, Told):
-            self.running_callback = record
-            try:
-                record.callback(record.settled)
-            except Exception:
-                logger.exception("the callback of %s raised; the producer continues", record.settled.topic_partition)
-            self.running_callback = None
+            self._call_back(record.callback, record.settled)
             return
         if record.waiters is not None:
             for waiter in record.waiters:
                 waiter.notify()
             record.waiters = None
         if type(record) is SendFuture and record.callback is not None:
-            self.running_callback = record
-            try:
-                record.callback(record)
-            except BaseException:  # sys.exit() too: it would end the network thread and no record would be completed
-                logger.exception("the callback of %r raised; the producer continues", record)
-            self.running_callback = record.callback = None
+            self._call_back(record.callback, record)
+            record.callback = None
+
+    def _call_back(self, callback: Callable[[T], object], argument: T) -> None:
+        """Run a callback; whatever it raises is logged and harms no other record."""
+        self.running_callback = argument
+        try:
+            callback(argument)
+        except BaseException:  # sys.exit() too: it would end the network thread and no record would be completed
+            logger.exception("the callback of %r raised; the producer continues", argument)
+        self.running_callback = None
 
     # --- flush --------------------------------------------------------------------------------------------------------
 

@@ -184,6 +184,9 @@ class SettledRows:
                 rows.timestamp_ms if rows.timestamps_ms is None else rows.timestamps_ms[at],
             )
 
+    def __repr__(self) -> str:
+        return f"SettledRows({self.topic_partition}, {self.count} records)"
+
 
 RowsCallback = Callable[[SettledRows], None]
 """Called on the network loop with rows whose fate is known; as for Callback."""

@@ -329,13 +329,17 @@ def test_the_callback_is_told_of_every_row_once(fault: Fault) -> None:
     assert sorted([*delivered, *failed], key=lambda value: int(value or 0)) == numbers(0, 900)
 
 
-def test_a_callback_that_raises_is_logged_and_the_rest_goes_on(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("error", [ZeroDivisionError(), SystemExit(7)], ids=repr)
+def test_a_callback_that_raises_or_exits_is_logged_and_the_rest_goes_on(
+    error: BaseException, caplog: pytest.LogCaptureFixture
+) -> None:
     def take(rows: SettledRows) -> None:
-        raise ZeroDivisionError
+        raise error
 
     def app(world: World) -> None:
         with world.producer() as producer:
             assert producer.send_columns("t", numbers(0, 10), callback=take).result() == 10
+            assert producer.send_columns("t", numbers(10, 20)).result() == 10
 
     run(app)
-    assert "the callback of t-0 raised; the producer continues" in caplog.text
+    assert "the callback of SettledRows(t-0, 10 records) raised; the producer continues" in caplog.text
