@@ -145,6 +145,14 @@ def test_exit_at_end_of_an_empty_topic_says_so(bootstrap: str, topic: str) -> No
     assert consume(topic, "-b", bootstrap, "-e", "-q") == (0, b"", "")
 
 
+@pytest.mark.parametrize("limit", [("--tail", "0"), ("-n", "0")], ids=" ".join)
+def test_exit_at_end_with_a_limit_of_no_records_notes_nothing(
+    bootstrap: str, topic: str, limit: tuple[str, str]
+) -> None:
+    send(bootstrap, topic, 0, ["x", "y", "z"])
+    assert consume(topic, "-b", bootstrap, "-e", *limit) == (0, b"", "")
+
+
 def test_exit_at_end_behind_the_last_record_or_without_a_match_says_so(bootstrap: str, topic: str) -> None:
     send(bootstrap, topic, 0, ["x"])
     ended = consume(topic, "-b", bootstrap, "-e", "-o", "@2099-01-01")

@@ -356,7 +356,7 @@ class Reading:
             self.note(
                 f"{tp}: stopped at the open transaction at offset {offset}; --isolation read_uncommitted reads on"
             )
-        if self.written or open_at:
+        if self.written or open_at or not self._limits.records:  # none were wanted
             return
         if self._filtered:
             why = f"{self._filtered} read, none matched --grep"

@@ -55,7 +55,7 @@ class TailReading(Reading):
         """Look up where the partitions end.
 
         Args:
-            count: how many records over all partitions, at most consume_request.MOST_TAIL.
+            count: how many records over all partitions, at most MOST_TAIL of `kctl consume`.
             follows: go on with what comes after them.
         """
         self._count = count
@@ -96,6 +96,11 @@ class TailReading(Reading):
         elif self._missing:
             code = ExitCode.API_TIMEOUT if words.cause is None else explain(words.cause).code
             raise CommandError(code, f"not all partitions could be read: {words.text}")
+
+    def tell_end(self) -> None:
+        """Note the same, unless no record was wanted."""
+        if self._count:
+            super().tell_end()
 
     def _follow_on(self) -> None:
         ends = {tp: Bounds(each.end or 0) for tp, each in self._found_bounds.items()}

@@ -14,7 +14,7 @@ from kctl.client.protocol.schema import Request
 
 
 class Leaders:
-    """The consumer's view of who leads what."""
+    """Who leads what, by the metadata of one client."""
 
     def __init__(self, client: ClusterClient) -> None:
         self._client = client
