@@ -5,15 +5,19 @@ Shown by tests/unit/cli/test_environment.py.
 """
 
 import os
+import select
 import shutil
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from io import BufferedIOBase
-from typing import NamedTuple, TextIO
+from io import BufferedIOBase, BufferedReader, FileIO, RawIOBase
+from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from kctl.cli.data_out import RawStream
 from kctl.client.clock import Clock, SystemClock
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer as Buffer
 
 NARROWEST = 20
 LOWEST, DEFAULT_ROWS = 5, 24
@@ -27,6 +31,28 @@ class ClosingNotice:
 
     def __init__(self) -> None:
         self.show: Callable[[str], None] | None = None
+
+
+class WaitingInput(RawIOBase):
+    """A descriptor to read from, also where another process has set it non-blocking: no data yet is not the end."""
+
+    def __init__(self, descriptor: int) -> None:
+        super().__init__()
+        self._file = FileIO(descriptor, closefd=False)
+
+    def readable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._file.fileno()
+
+    def isatty(self) -> bool:
+        return self._file.isatty()
+
+    def readinto(self, buffer: "Buffer", /) -> int:
+        while (count := self._file.readinto(buffer)) is None:
+            select.select([self._file], [], [])
+        return count
 
 
 class Secrets:
@@ -101,7 +127,7 @@ def system_environment() -> Environment:
     """Return the environment of this process."""
     _open_what_is_closed()
     return Environment(
-        stdin=open(0, "rb", closefd=False),
+        stdin=BufferedReader(WaitingInput(0)),
         stdout=open(1, "wb", buffering=0, closefd=False),
         stderr=sys.stderr or open(2, "w", closefd=False),
         environ=os.environ,

@@ -23,7 +23,8 @@ app = Commands()
 def explain(
     ctx: typer.Context,
     text: Annotated[
-        list[str] | None, typer.Argument(metavar="[CODE|TEXT]...", help="What to explain; nothing lists the codes.")
+        list[str] | None,
+        typer.Argument(metavar="[CODE|TEXT]...", help="What to explain. Without it, all exit codes are listed."),
     ] = None,
     list_: Annotated[bool, typer.Option("--list", help="List everything that can be explained.")] = False,
     output: Annotated[

@@ -148,6 +148,7 @@ _BROKER_CODES: dict[ExitCode, tuple[str, ...]] = {
         "GROUP_ID_NOT_FOUND",
         "TRANSACTIONAL_ID_NOT_FOUND",
         "RESOURCE_NOT_FOUND",
+        "BROKER_ID_NOT_REGISTERED",
     ),
     ExitCode.DATA: (
         "CORRUPT_MESSAGE",
@@ -168,6 +169,8 @@ MOST_NODES = 10
 
 BROKER_HINTS: dict[str, str] = {
     "UNKNOWN_TOPIC_OR_PARTITION": "kctl topics list shows what there is; kctl topics create makes one",
+    "GROUP_ID_NOT_FOUND": "kctl groups list shows what there is",
+    "BROKER_ID_NOT_REGISTERED": "kctl probe shows the brokers and their ids",
     "LEADER_NOT_AVAILABLE": "kctl topics describe TOPIC shows replicas and who is offline",
     "PRODUCER_FENCED": "another producer uses this transactional.id: give each process one of its own",
     "COORDINATOR_NOT_AVAILABLE": (

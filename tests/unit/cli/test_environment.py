@@ -1,11 +1,12 @@
 """What a command may do to its streams."""
 
 import io
+import os
 from collections.abc import Mapping
 
 import pytest
 
-from kctl.cli.environment import Environment, Secrets
+from kctl.cli.environment import Environment, Secrets, WaitingInput
 from kctl.client.clock import ManualClock
 
 
@@ -47,3 +48,24 @@ def test_secrets_are_masked_in_all_that_is_said() -> None:
     environment.secrets.values = ("s3cret", "")
     environment.say("refused: |u|s3cret and again s3cret")
     assert environment.stderr.getvalue() == "refused: |u|*** and again ***\n"  # type: ignore[attr-defined]
+
+
+def test_a_non_blocking_pipe_without_data_has_not_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    read_end, write_end = os.pipe()
+    os.set_blocking(read_end, False)
+    left = [b"one\n", b"two\n"]
+
+    def send_or_close(*_: object) -> None:
+        if left:
+            os.write(write_end, left.pop(0))
+        else:
+            os.close(write_end)
+
+    monkeypatch.setattr("kctl.cli.environment.select.select", send_or_close)
+    try:
+        stdin = io.BufferedReader(WaitingInput(read_end))
+        assert stdin.read1(10) == b"one\n"
+        assert stdin.readline() == b"two\n"
+        assert stdin.read() == b""
+    finally:
+        os.close(read_end)
