@@ -1,10 +1,12 @@
 """How long produce takes to end when a broker freezes: whole processes against wide bounds on real time."""
 
+import json
 import re
 import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -64,3 +66,21 @@ def test_signal_during_close_keeps_the_rest_of_the_close_timeout() -> None:
             process.wait(6)
         process.send_signal(signal.SIGINT)
         assert process.wait(5.5) == ExitCode.SIGINT  # 2 s are left; a new budget would take 8 s
+
+
+def test_block_that_memory_takes_in_part_waits_once_and_every_line_is_kept(tmp_path: Path) -> None:
+    file = tmp_path / "undelivered.jsonl"
+    lines = [b"%0100d" % number for number in range(400)]
+    with _frozen_with_one_outstanding(
+        "-X", "buffer.memory=20000", "--api-timeout", "4s", "--delivery-timeout", "60s", "--close-timeout", "100ms",
+        "--undelivered", str(file),
+    ) as process:  # fmt: skip
+        assert process.stdin is not None
+        process.stdin.write(b"\n".join(lines) + b"\n")
+        process.stdin.flush()
+        assert process.wait(7) == ExitCode.UNDELIVERED  # a second wait would end after 8 s
+        assert process.stderr is not None
+        told = process.stderr.read().decode()
+    assert "was NOT sent, and nothing after it was sent" in told
+    kept = [json.loads(line)["value"].encode() for line in file.read_bytes().splitlines()]
+    assert sorted(kept) == sorted([b"two", *lines])

@@ -46,24 +46,19 @@ class LineBlock(NamedTuple):
             return [given] * len(self.values)
         return [given if key is None else key for key in self.keys]
 
-    def place(self, row: int) -> str:
-        """Return where a row is, for messages."""
-        offset = self.offset + row * self.delimiter_bytes + sum(len(value or b"") for value in self.values[:row])
-        if self.keys is not None:
-            offset += sum(len(key) + self.separator_bytes for key in self.keys[:row] if key is not None)
-        return f"{self.name} {self.what} {self.number + row} (byte {offset})"
-
     def record(self, row: int) -> InputRecord:
         """Return one record."""
-        key = None if self.keys is None else self.keys[row]
-        return InputRecord(self.place(row), self.values[row], self.given_key if key is None else key)
+        return next(self.records(row))
 
-    def records(self) -> Iterator[InputRecord]:
-        """Yield one record after the other."""
-        offset = self.offset
-        for row, value in enumerate(self.values):
-            key = None if self.keys is None else self.keys[row]
-            yield InputRecord(f"{self.name} {self.what} {self.number + row} (byte {offset})", value, key)
+    def records(self, first: int = 0) -> Iterator[InputRecord]:
+        """Yield one record after the other, from row `first` on."""
+        offset = self.offset + first * self.delimiter_bytes + sum(len(value or b"") for value in self.values[:first])
+        if self.keys is not None:
+            offset += sum(len(key) + self.separator_bytes for key in self.keys[:first] if key is not None)
+        for row in range(first, len(self.values)):
+            value, key = self.values[row], None if self.keys is None else self.keys[row]
+            place = f"{self.name} {self.what} {self.number + row} (byte {offset})"
+            yield InputRecord(place, value, self.given_key if key is None else key)
             offset += len(value or b"") + self.delimiter_bytes
             offset += 0 if key is None else len(key) + self.separator_bytes
 

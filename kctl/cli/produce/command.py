@@ -222,6 +222,8 @@ def produce(
 def _topic(words: list[str] | None) -> str:
     if not words:
         raise click.UsageError("Missing argument 'TOPIC'.")
+    if not words[0]:
+        raise click.UsageError("Argument 'TOPIC' is empty.")
     return words[0]
 
 

@@ -50,7 +50,7 @@ class Outcomes:
 
     def _fail(self, failed: SendFuture | SettledRows, count: int, error: KafkaError) -> None:
         self.undelivered += count
-        age_ms = self._now_ms() - failed.created_at_ms
+        age_ms = max(0, self._now_ms() - failed.created_at_ms)
         self.oldest_ms = age_ms if self.oldest_ms is None else max(self.oldest_ms, age_ms)
         self._failed.append(failed)
         if failed.topic_partition not in self._announced:

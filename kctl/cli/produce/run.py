@@ -147,7 +147,7 @@ class _Producing:
                 self._take_failed()
 
     def _send_block(self, topic: str, block: LineBlock) -> None:
-        """Send the records of a block; blocks as `_send` does, the limit counts from the last that was taken."""
+        """Send the records of a block; max.block.ms in which none is delivered ends it, however many were taken."""
         request = self._request
         self._sent_before = self._sent
         self._in_hand = block
@@ -160,6 +160,7 @@ class _Producing:
             keys = None if all_keys is None else all_keys[first:]
             headers = [request.headers] * (count - first) if request.headers else None
             taken = count - first
+            delivered = self._outcomes.delivered
             try:
                 self._producer.send_columns(
                     topic, values[first:] if first else values, keys, request.partition, headers,
@@ -167,13 +168,17 @@ class _Producing:
                 )  # fmt: skip
             except MaxBlockTimeout as e:
                 self._sent += e.accepted
-                if not e.accepted:
+                if not e.accepted or self._outcomes.delivered == delivered:
                     raise
                 taken = e.accepted
             except RecordTooLargeError:  # none of them is taken: it is found one by one
-                for row in range(first, count):
-                    self._send(block.record(row))
-                return
+                for record in block.records(first):
+                    self._send_record(record)
+                break
+            except KafkaError:
+                raise
+            except (TypeError, ValueError) as e:
+                raise CommandError(ExitCode.DATA, f"{block.record(first).place}: {e}") from e
             else:
                 self._sent += taken
             first += taken
@@ -181,6 +186,12 @@ class _Producing:
 
     def _send(self, record: InputRecord) -> None:
         """Send one record; blocks while the producer's memory is full or the topic is not known yet."""
+        self._in_hand = record
+        self._sent_before = self._sent
+        self._send_record(record)
+        self._in_hand = None
+
+    def _send_record(self, record: InputRecord) -> None:
         request = self._request
         topic = request.topic or record.topic
         if topic is None:
@@ -190,8 +201,6 @@ class _Producing:
             partition = record.partition
         value = None if request.empty_is_null and not record.value else record.value
         headers = record.headers + request.headers
-        self._in_hand = record
-        self._sent_before = self._sent
         try:
             self._producer.send(topic, value, record.key, partition, headers, record.timestamp_ms, self._outcomes.take)
         except RecordTooLargeError as e:
@@ -202,7 +211,6 @@ class _Producing:
         except (TypeError, ValueError) as e:
             raise CommandError(ExitCode.DATA, f"{record.place}: {e}") from e
         self._sent += 1
-        self._in_hand = None
 
     def _deliver_all(self) -> None:
         """Wait for every record; then commit, unless something is wrong: close() aborts what is open."""
@@ -290,29 +298,35 @@ class _Producing:
             self._common.say(f"kctl produce: note: topic {name} did not exist and was created with {partitions}")
 
     def _tell_in_hand(self, accepted: int) -> None:
-        """Tell of the first record that was read and not taken.
+        """Tell of the first record that was read and not taken; keep it and the rest of its block.
 
         Args: accepted: how many the producer has taken; it may know of more than we do, where a signal came between.
         """
         in_hand, taken = self._in_hand, accepted - self._sent_before
         if in_hand is None or taken >= (len(in_hand.values) if isinstance(in_hand, LineBlock) else 1):
             return
-        record = in_hand.record(taken) if isinstance(in_hand, LineBlock) else in_hand
+        records = list(in_hand.records(taken)) if isinstance(in_hand, LineBlock) else [in_hand]
         say = self._common.environment.say
-        say(f"kctl produce: {record.place} was NOT sent, and nothing after it was read")
-        if self._undelivered is not None:
-            cause = str(self._ending) if self._ending is not None else ""
-            topic, partition = self._request.topic or record.topic or "", record.partition
-            headers = record.headers + self._request.headers
+        say(f"kctl produce: {records[0].place} was NOT sent, and nothing after it was sent")
+        if self._undelivered is None:
+            return
+        request = self._request
+        cause = str(self._ending) if self._ending is not None else ""
+        for record in records:
+            topic, partition = request.topic or record.topic or "", record.partition
+            value = None if request.empty_is_null and not record.value else record.value
+            headers = record.headers + request.headers
             self._undelivered.write(
-                UndeliveredRecord(topic, partition, record.timestamp_ms, record.key, record.value, headers, cause)
+                UndeliveredRecord(topic, partition, record.timestamp_ms, record.key, value, headers, cause)
             )
 
     def _tell_file(self) -> None:
         file = self._undelivered
-        if file is None or not (file.records or file.error):
+        if file is None:
             return
         file.flush()
+        if not (file.records or file.error):
+            return
         say = self._common.environment.say
         if file.error:
             say(f"kctl produce: --undelivered {file.name} took only {file.records} records: {file.error}")

@@ -41,6 +41,8 @@ class UndeliveredFile:
     def __init__(self, name: str) -> None:
         self.name = name
         self.records = 0
+        """How many the system has taken."""
+        self._buffered = 0
         self._error = ""
         self._file = _make(name)
 
@@ -55,7 +57,7 @@ class UndeliveredFile:
             return
         try:
             self._file.write(as_json_line(record))
-            self.records += 1
+            self._buffered += 1
         except OSError as e:
             self._error = e.strerror or str(e)
 
@@ -65,13 +67,16 @@ class UndeliveredFile:
             self._file.flush()
         except OSError as e:
             self._error = self._error or e.strerror or str(e)
+        if not self._error:
+            self.records += self._buffered
+            self._buffered = 0
 
     def close(self) -> None:
         """Finish the file; one without records is removed."""
         self.flush()
         with contextlib.suppress(OSError):
             self._file.close()
-        if not self.records and os.path.isfile(self.name):
+        if not self.records and os.path.isfile(self.name) and not os.path.getsize(self.name):
             os.unlink(self.name)
 
 

@@ -173,4 +173,5 @@ def test_a_block_gives_the_key_that_is_given_to_those_without() -> None:
     (keyed,) = blocks(b":")
     assert (keyed.all_keys(), keyed.values) == ([b"a", b"fixed"], [b"1", b"2"])
     assert keyed.record(1) == InputRecord("stdin line 2 (byte 4)", b"2", b"fixed")
+    assert list(keyed.records()) == [keyed.record(0), keyed.record(1)]
     assert blocks(None)[0].all_keys() == [b"fixed", b"fixed"]

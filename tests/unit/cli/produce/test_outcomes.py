@@ -35,3 +35,9 @@ def test_rows_are_counted_and_those_not_delivered_are_kept_in_order() -> None:
         UndeliveredRecord("t", None, 7, None, b"a", (), "nowhere"),
     ]
     assert not outcomes.has_failed
+
+
+def test_a_clock_that_is_a_millisecond_behind_makes_no_negative_age() -> None:
+    outcomes = Outcomes(lambda: 9, lambda *_: None)
+    outcomes.take_rows(_rows(0, 1, 2, KafkaError("no")))  # accepted at 10
+    assert outcomes.oldest_ms == 0

@@ -82,6 +82,7 @@ def test_a_stall_does_not_end_in_a_burst() -> None:
     ("options", "words"),
     [
         ((), "Missing argument 'TOPIC'"),
+        (("",), "'TOPIC' is empty"),
         (("t", "-i", "json"), "'json' is not one of"),
         (("t", "-f", "%k%v"), "where %k ends is not said"),
         (("t", "-f", "%q"), "unknown verb %q"),
