@@ -18,8 +18,9 @@ KILLS = 3
 @pytest.fixture
 def served() -> Iterator[ServedSandbox]:
     with Sandbox(nodes=1, topics={"t": 2}).serve() as sandbox:
-        lines = b"".join(b"%06d %b\n" % (at, b"x" * 100) for at in range(RECORDS))
-        assert kctl("produce", "t", "-b", sandbox.bootstrap, "-q", stdin=lines).code == 0
+        for partition in (0, 1):  # half of them each: what -o 0:389 asks for is in both
+            lines = b"".join(b"%06d %b\n" % (at, b"x" * 100) for at in range(partition, RECORDS, 2))
+            assert kctl("produce", "t", "-p", str(partition), "-b", sandbox.bootstrap, "-q", stdin=lines).code == 0
         yield sandbox
 
 

@@ -98,8 +98,15 @@ def test_tier_that_fails_once_beside_another_is_run_again_alone_and_named(projec
     code, lines, calls = make(project, "test", "nothing breaks", "tests/broker")
     assert code == 0
     assert "all tiers passed" in lines
-    assert "broker: UNSTABLE: what failed beside another tier passed alone" in lines
+    assert "broker: UNSTABLE: what failed beside another tier passed alone (second run)" in lines
     assert len([call for call in calls if call.endswith("tests/broker")]) == 2
+
+
+def test_tier_that_fails_three_times_has_failed(project: Path) -> None:
+    code, lines, calls = make(project, "test", "tests/broker")
+    assert code != 0
+    assert "failed tiers: broker" in lines
+    assert len([call for call in calls if call.endswith("tests/broker")]) == 3
 
 
 def test_quick_tier_that_fails_once_is_not_run_again(project: Path) -> None:

@@ -405,7 +405,8 @@ def _consumers(talk: _Talk) -> Iterator[Outcome]:
     yield "first leaves", [talk.beat("m1", -1), talk.describe_consumers(), talk.list(), talk.commit("", -1)]
     yield "another joins", talk.beat("m3", 0)
     yield "leaves", [talk.leave(("m3", "a"), ("x", None), ("m3", None)), talk.delete(), talk.describe_consumers()]
-    yield "classic again", [talk.join()[1], talk.list()]
+    # Not listed: Kafka lists what is committed, and a promised member id writes nothing that would commit the change.
+    yield "classic again", talk.join()[1]
 
 
 def _static_consumers(talk: _Talk) -> Iterator[Outcome]:

@@ -1,7 +1,7 @@
 """One request of any declared API, as JSON: which broker answers it, and what it answered.
 
-Owns the choice of the broker; the request is sent once, since nobody knows whether it may be repeated. Shown by
-tests/sim/admin/test_api_request.py.
+Owns the choice of the broker; the request is sent once, since nobody knows whether it may be repeated, and again only
+where a coordinator refused all of it. Shown by tests/sim/admin/test_api_request.py.
 """
 
 from collections.abc import Mapping
@@ -20,6 +20,7 @@ from kctl.client.protocol.json_form import JsonFormError, from_json, to_json
 from kctl.client.protocol.schema import Request, Response, Struct
 from kctl.client.protocol.versions import NodeVersions
 from kctl.client.requests.find_coordinator import KeyType
+from kctl.client.requests.retry import ELSEWHERE
 from kctl.client.requests.topics import described_topics, metadata_by_id_request
 
 CONTROLLER = frozenset(
@@ -77,6 +78,8 @@ LEADER = frozenset(
         "ShareFetch",
     }
 )
+_NOT_TAKEN = ELSEWHERE | {ErrorCode.COORDINATOR_LOAD_IN_PROGRESS}
+"""A coordinator that answers this to all of a request has done nothing of it."""
 BROKER_RESOURCES = (4, 8)
 """Kafka's numbers of configs that only the broker itself can describe or change."""
 
@@ -132,17 +135,15 @@ def request_api(
     request, newest = _newest_form(kind, fields, version)
     if kind.NAME == "Produce" and getattr(request, "acks", None) == 0:
         raise ValueError("acks: 0 has no response, so that its outcome would stay unknown")
-    route = to_broker(broker) if broker is not None else _route(call, request)
-    node_id = _ready_broker(call, route)
-    versions = call.client.network.versions(node_id)
-    chosen = (NodeVersions({}) if versions is None else versions).choose(kind, newest)
-    if version is not None and chosen != version:
-        text = f"{kind.NAME}: {call.name_of(node_id)} does not have version {version}, at most {chosen}"
-        raise UnsupportedVersionError(text, api=kind.NAME)
-    request = from_json(kind, dict(fields), chosen)
-    has_own_timeout = any(each.replace("_", "").lower() == "timeoutms" for each in fields)
-    response = _ask_once(call, node_id, request, chosen, sets_timeout=not has_own_timeout)
-    codes = _error_codes(response)
+    sets_timeout = not any(each.replace("_", "").lower() == "timeoutms" for each in fields)
+    while True:
+        node_id = _ready_broker(call, _route(call, request) if broker is None else to_broker(broker))
+        chosen = _chosen_version(call, node_id, kind, newest, version)
+        response = _ask_once(call, node_id, from_json(kind, dict(fields), chosen), chosen, sets_timeout=sets_timeout)
+        codes = _error_codes(response)
+        if broker is not None or not all(code in _NOT_TAKEN for code, _ in codes) or not codes:
+            break
+        call.pause(broker_error(codes[0][0], kind.NAME))
     return ApiResponse(
         kind.NAME,
         chosen,
@@ -151,6 +152,15 @@ def request_api(
         tuple(broker_error(code, kind.NAME, message) for code, message in codes if code),
         any(not code for code, _ in codes),
     )
+
+
+def _chosen_version(call: Call, node_id: int, kind: type[Request], newest: int, version: int | None) -> int:
+    versions = call.client.network.versions(node_id)
+    chosen = (NodeVersions({}) if versions is None else versions).choose(kind, newest)
+    if version is not None and chosen != version:
+        text = f"{kind.NAME}: {call.name_of(node_id)} does not have version {version}, at most {chosen}"
+        raise UnsupportedVersionError(text, api=kind.NAME)
+    return chosen
 
 
 def _newest_form(kind: type[Request], fields: Mapping[str, object], version: int | None) -> tuple[Request, int]:

@@ -77,6 +77,23 @@ def test_a_coordinator_that_is_not_available_yet_is_asked_for_again() -> None:
     with_admin(use)
 
 
+@pytest.mark.parametrize(
+    "code", [ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS]
+)
+@pytest.mark.parametrize("fields", [{"groups": [{"groupId": "g"}]}, {"groupId": "g"}], ids=["new", "old"])
+def test_a_coordinator_that_refused_all_of_a_request_is_looked_up_and_asked_again(
+    code: ErrorCode, fields: dict[str, object]
+) -> None:
+    def use(world: World, admin: Admin) -> None:
+        world.sandbox.fail_requests("OffsetFetch", code, times=2)
+        assert admin.request_api("OffsetFetch", fields).errors == ()
+        world.sandbox.fail_requests("OffsetFetch", code, times=1)
+        [error] = admin.request_api("OffsetFetch", fields, broker=1).errors
+        assert isinstance(error, error_class(code)), "a broker that was named is asked once"
+
+    with_admin(use)
+
+
 def test_fields_of_an_older_version_are_sent_in_the_newest_that_has_them() -> None:
     def use(world: World, admin: Admin) -> None:
         assert admin.request_api("OffsetFetch", {"groupId": "g"}).version == 7
