@@ -224,7 +224,14 @@ class UnsupportedVersionError(ProtocolError):
 
 
 class RecordTooLargeError(KafkaError):
-    """A record is larger than a request may be."""
+    """A record is larger than a request may be.
+
+    Attributes: `row`, the first such row of a call of send_columns; None for a single record.
+    """
+
+    def __init__(self, message: str, *, row: int | None = None) -> None:
+        super().__init__(message)
+        self.row = row
 
 
 class UndeliveredError(KafkaError):

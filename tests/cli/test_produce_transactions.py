@@ -42,6 +42,23 @@ def test_nothing_after_bad_input(bootstrap: str, topic: str) -> None:
     assert _seen(bootstrap, topic) == []
 
 
+@pytest.mark.parametrize("options", [(), ("--tombstones",), ("--key-separator", ":"), ("--header", "a=b")])
+def test_record_that_is_too_large_is_the_one_that_is_named(
+    bootstrap: str, topic: str, options: tuple[str, ...]
+) -> None:
+    sent = kctl(
+        "produce", topic, "-b", bootstrap, "--txn", "-X", "max.request.size=1000", *options,
+        stdin=b"a\nb\nc\n" + b"x" * 950 + b"\nd\n" + b"y" * 990 + b"\n",
+    )  # fmt: skip
+    assert sent.code == ExitCode.DATA
+    assert "none is delivered" in sent.stderr
+    assert "kctl produce: stdin line 4 (byte 6): a record of up to 10" in sent.stderr
+    assert "max.request.size is 1000" in sent.stderr
+    assert "line 1" not in sent.stderr
+    assert "line 2" not in sent.stderr
+    assert _seen(bootstrap, topic) == []
+
+
 def test_nothing_when_a_broker_refuses_one(topic: str, cluster: ServedSandbox) -> None:
     small = f"{topic}-small"
     cluster.sandbox.create_topic(small, properties={"max.message.bytes": "200"})

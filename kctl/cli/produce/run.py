@@ -155,26 +155,31 @@ class _Producing:
         if request.empty_is_null:
             values = [value or None for value in values]
         all_keys = block.all_keys()
-        first, count = 0, len(values)
-        while first < count:
-            keys = None if all_keys is None else all_keys[first:]
-            headers = [request.headers] * (count - first) if request.headers else None
-            taken = count - first
+        first, end = 0, len(values)
+        too_large: RecordTooLargeError | None = None
+        while first < end:
+            is_whole = end - first == len(values)
+            taken = end - first
             delivered = self._outcomes.delivered
             try:
                 self._producer.send_columns(
-                    topic, values[first:] if first else values, keys, request.partition, headers,
+                    topic,
+                    values if is_whole else values[first:end],
+                    all_keys if is_whole or all_keys is None else all_keys[first:end],
+                    request.partition,
+                    [request.headers] * taken if request.headers else None,
                     callback=self._outcomes.take_rows,
-                )  # fmt: skip
+                )
             except MaxBlockTimeout as e:
                 self._sent += e.accepted
                 if not e.accepted or self._outcomes.delivered == delivered:
                     raise
                 taken = e.accepted
-            except RecordTooLargeError:  # none of them is taken: it is found one by one
-                for record in block.records(first):
-                    self._send_record(record)
-                break
+            except RecordTooLargeError as e:  # none of them is taken
+                assert e.row is not None
+                too_large, end, taken = e, first + e.row, 0
+                if self._is_open:  # the transaction cannot commit without it
+                    break
             except KafkaError:
                 raise
             except (TypeError, ValueError) as e:
@@ -182,6 +187,8 @@ class _Producing:
             else:
                 self._sent += taken
             first += taken
+        if too_large is not None:
+            raise self._too_large(block.record(end), too_large)
         self._in_hand = None
 
     def _send(self, record: InputRecord) -> None:
@@ -204,13 +211,21 @@ class _Producing:
         try:
             self._producer.send(topic, value, record.key, partition, headers, record.timestamp_ms, self._outcomes.take)
         except RecordTooLargeError as e:
-            hint = "nothing after that was sent; raise it with -X max.request.size=BYTES"
-            raise CommandError(exit_code(e), f"{record.place}: {e}", hint) from e
+            raise self._too_large(record, e) from e
         except KafkaError:
             raise
         except (TypeError, ValueError) as e:
             raise CommandError(ExitCode.DATA, f"{record.place}: {e}") from e
         self._sent += 1
+
+    def _too_large(self, record: InputRecord, error: RecordTooLargeError) -> CommandError:
+        """Return the error that names the record. A transaction is lost with it, so no record before it counts."""
+        hint = "raise it with -X max.request.size=BYTES"
+        if self._is_open:
+            self._in_hand = None
+        else:
+            hint = f"nothing after that was sent; {hint}"
+        return CommandError(exit_code(error), f"{record.place}: {error}", hint)
 
     def _deliver_all(self) -> None:
         """Wait for every record; then commit, unless something is wrong: close() aborts what is open."""

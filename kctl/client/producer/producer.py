@@ -189,7 +189,8 @@ class Producer:
             timestamps_ms: an entry a row, or one number for all; None is now.
             callback: called on the network loop with some of the rows at a time, as their fate becomes known.
         Raises:
-            TypeError, ValueError, RecordTooLargeError: about a row, before any is accepted.
+            TypeError, ValueError: about a row, before any is accepted.
+            RecordTooLargeError: `row` is the first that is too large, before any is accepted.
             MaxBlockTimeout: `accepted` is how many rows were accepted; they are delivered, and close() counts them.
             BrokerError, TransportError, IllegalStateError, TransactionError: as `send`.
         """
@@ -202,9 +203,8 @@ class Producer:
         wall_ms = self._clock.wall_ms()
         given = GivenColumns(topic, values, keys, partition, headers, timestamps_ms, limits, wall_ms)
         if given.largest_bytes > self._max_record_bytes:
-            error = self._too_large(topic, given.largest_bytes)
-            error.add_note(f"row {given.largest_row}")
-            raise self._refused(error)
+            row = given.first_larger_than(self._max_record_bytes)
+            raise self._refused(self._too_large(topic, given.memory_bytes(row), row))
         future = ColumnsFuture(self._mailbox, topic, given.count, callback)
         accepted = 0
         for run in given.runs(future, NO_PARTITION if partition is None else partition):
@@ -247,10 +247,10 @@ class Producer:
             self._mailbox.post(RecordRefused(error))
         return error
 
-    def _too_large(self, topic: str, size_bytes: int) -> RecordTooLargeError:
+    def _too_large(self, topic: str, size_bytes: int, row: int | None = None) -> RecordTooLargeError:
         limit = "max.request.size" if self.config.max_request_size <= self.config.buffer_memory else "buffer.memory"
         text = f"a record of up to {size_bytes} bytes to {topic}: {limit} is {self._max_record_bytes}"
-        return RecordTooLargeError(text)
+        return RecordTooLargeError(text, row=row)
 
     def _is_known(self, topic: str, partition: int | None) -> bool:
         info = self._metadata.cluster.topics.get(topic)

@@ -189,7 +189,7 @@ class RowLimits(NamedTuple):
 class GivenColumns:
     """The columns of one call of send_columns, checked as a whole before any row is accepted.
 
-    Attributes: `count` rows; `largest_row` and its `largest_bytes` of memory, -1 without rows.
+    Attributes: `count` rows; `largest_bytes` of memory that one of them takes, -1 without rows.
     Raises: TypeError, ValueError: naming the row and what no record can have.
     """
 
@@ -230,8 +230,16 @@ class GivenColumns:
         self._beside_bytes = MEMORY_OVERHEAD_BYTES - _ROW_BYTES
         room_bytes = min(limits.batch_size_bytes - BATCH_OVERHEAD_BYTES, quarter_bytes)
         most_rows = max(1, quarter_bytes // self._beside_bytes)
-        self._cuts, self.largest_row, largest_bytes = self._rows.cut(_ROW_BYTES, room_bytes, most_rows)
+        self._cuts, largest_bytes = self._rows.cut(_ROW_BYTES, room_bytes, most_rows)
         self.largest_bytes = largest_bytes + self._beside_bytes if count else -1
+
+    def memory_bytes(self, row: int) -> int:
+        """Return what a row takes of buffer.memory."""
+        return self._rows.size_bytes(row, row + 1, MEMORY_OVERHEAD_BYTES)
+
+    def first_larger_than(self, limit_bytes: int) -> int:
+        """Return the first row that takes more memory, where there is one."""
+        return next(row for row in range(self.count) if self.memory_bytes(row) > limit_bytes)
 
     def runs(self, future: ColumnsFuture, partition: int) -> Iterator[RecordRun]:
         """Return the runs, each with its own columns, so that its rows can be released before those behind them.

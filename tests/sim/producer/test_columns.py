@@ -130,8 +130,8 @@ def test_a_row_that_is_too_large_is_named_and_none_is_sent() -> None:
     def app(world: World) -> None:
         with world.producer({"max.request.size": 1000}) as producer:
             with pytest.raises(RecordTooLargeError, match=r"max\.request\.size is 1000") as caught:
-                producer.send_columns("t", [b"", bytes(1000), b""])
-            assert caught.value.__notes__ == ["row 1"]
+                producer.send_columns("t", [b"", bytes(1000), bytes(2000)])
+            assert caught.value.row == 1
             with pytest.raises(TypeError, match="row 1"):
                 producer.send_columns("t", [b"", "text"])  # type: ignore[list-item]  # the wrong type is the point
 

@@ -100,16 +100,15 @@ class Rows:
             self.timestamp_ms,
         )
 
-    def cut(self, overhead_bytes: i64, room_bytes: i64, most_rows: i64) -> tuple[list[tuple[int, int]], int, int]:
+    def cut(self, overhead_bytes: i64, room_bytes: i64, most_rows: i64) -> tuple[list[tuple[int, int]], int]:
         """Return where runs of rows end, so that each has at most `room_bytes`, or one row, and at most `most_rows`.
 
         Args: overhead_bytes: what a row takes beside its contents.
-        Returns: (end, bytes) of each run; the number and the bytes of the first of the largest rows, -1 without rows.
+        Returns: (end, bytes) of each run; the bytes of the largest row, -1 without rows.
         """
         cuts: list[tuple[int, int]] = []
         run_bytes: i64 = 0
         run_first: i64 = 0
-        largest: i64 = -1
         largest_bytes: i64 = -1
         count: i64 = len(self.values)
         for at in range(count):
@@ -119,10 +118,10 @@ class Rows:
                 run_bytes, run_first = 0, at
             run_bytes += size_bytes
             if size_bytes > largest_bytes:
-                largest, largest_bytes = at, size_bytes
+                largest_bytes = size_bytes
         if count > run_first:
             cuts.append((count, run_bytes))
-        return cuts, largest, largest_bytes
+        return cuts, largest_bytes
 
 
 def split_at(contents: list[bytes], separator: bytes) -> tuple[list[bytes | None], list[bytes | None]]:
