@@ -226,10 +226,10 @@ class UnsupportedVersionError(ProtocolError):
 class RecordTooLargeError(KafkaError):
     """A record is larger than a request may be.
 
-    Attributes: `row`, the first such row of a call of send_columns; None for a single record.
+    Attributes: `row`, the first such row of a call of send_columns; 0 for a single record.
     """
 
-    def __init__(self, message: str, *, row: int | None = None) -> None:
+    def __init__(self, message: str, *, row: int = 0) -> None:
         super().__init__(message)
         self.row = row
 

@@ -176,7 +176,6 @@ class _Producing:
                     raise
                 taken = e.accepted
             except RecordTooLargeError as e:  # none of them is taken
-                assert e.row is not None
                 too_large, end, taken = e, first + e.row, 0
                 if self._is_open:  # the transaction cannot commit without it
                     break

@@ -247,7 +247,7 @@ class Producer:
             self._mailbox.post(RecordRefused(error))
         return error
 
-    def _too_large(self, topic: str, size_bytes: int, row: int | None = None) -> RecordTooLargeError:
+    def _too_large(self, topic: str, size_bytes: int, row: int = 0) -> RecordTooLargeError:
         limit = "max.request.size" if self.config.max_request_size <= self.config.buffer_memory else "buffer.memory"
         text = f"a record of up to {size_bytes} bytes to {topic}: {limit} is {self._max_record_bytes}"
         return RecordTooLargeError(text, row=row)
