@@ -24,7 +24,7 @@ FAILED := build/failed-tiers
 REMEMBER = -o cache_dir=build/failed-tests/$*
 TWO_AT_A_TIME = $(MAKE) --no-print-directory --jobs 2 --output-sync=target
 
-.PHONY: help dist run test check format lint types layers generated unit sim sim-chaos sim-calls sim-seeds sim-fresh sim-long sim-mutants fuzz loopback cli faultlab broker pipeline pipeline-source pipeline-jobs pipeline-versions soak replication conformance docs site packages reproducible installed bench bench-lateness bench-peers clean
+.PHONY: help dist run test check format lint types layers generated unit sim sim-chaos sim-calls sim-seeds sim-fresh sim-long sim-mutants fuzz loopback cli faultlab broker pipeline pipeline-source pipeline-jobs pipeline-versions soak replication conformance docs site packages reproducible installed bench bench-cli bench-lateness bench-peers clean
 
 help:  ## list the tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 26
@@ -177,8 +177,12 @@ installed: dist/.built  ## the cli tier against a wheel that is installed in an 
 conformance: $(READY)  ## bytes and outcomes against the Java client and others
 	$(PYTEST) tests/conformance
 
-bench: $(READY)  ## measurements, each with what it compares to
+bench: $(READY) $(PEERS)  ## measurements, each with what it compares to
 	@for file in benchmarks/bench_*.py; do echo "== $$file"; PYTHONPATH=. $(BIN)/python $$file || exit 1; done
+
+bench-cli: $(READY) $(PEERS)  ## whole commands next to kcat, franz-go, confluent-kafka, aiokafka and Java; writes docs/performance.md
+	@command -v kcat > /dev/null || apt-get install --yes --quiet kcat
+	PYTHONPATH=. $(BIN)/python benchmarks/bench_cli.py --write-page
 
 bench-lateness: $(READY)  ## how late whole commands end after their timeouts, on a cluster that answers nothing
 	PYTHONPATH=. $(BIN)/python benchmarks/bench_lateness.py
