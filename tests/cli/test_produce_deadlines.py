@@ -84,3 +84,19 @@ def test_block_that_memory_takes_in_part_waits_once_and_every_line_is_kept(tmp_p
     assert "was NOT sent, and nothing after it was sent" in told
     kept = [json.loads(line)["value"].encode() for line in file.read_bytes().splitlines()]
     assert sorted(kept) == sorted([b"two", *lines])
+
+
+@pytest.mark.parametrize("options", [(), ("--input", "jsonl")])
+def test_delivery_timeout_bounds_the_wait_for_metadata(tmp_path: Path, options: tuple[str, ...]) -> None:
+    file = tmp_path / "undelivered.jsonl"
+    with Sandbox(nodes=1, topics={"t": 1}).serve() as served:
+        served.sandbox.start_fault(1, Fault.FREEZE)
+        sent = kctl(
+            "produce", "t", "-b", served.bootstrap, "--delivery-timeout", "1s", "--request-timeout", "900ms",
+            "--api-timeout", "1h", "--undelivered", str(file), *options, stdin=b'{"value":"a"}\n{"value":"b"}\n',
+        )  # fmt: skip
+    assert sent.code == ExitCode.UNDELIVERED
+    assert "ms of 1000 ms (--delivery-timeout) passed while" in sent.stderr
+    assert "stdin line 1 (byte 0) was NOT sent, and nothing after it was sent" in sent.stderr
+    kept = [json.loads(line)["value"] for line in file.read_bytes().splitlines()]
+    assert kept == (["a"] if options else ['{"value":"a"}', '{"value":"b"}'])

@@ -24,6 +24,8 @@ class Outcomes:
         self._announce = announce
         self._announced: set[TopicPartition] = set()
         self.delivered = 0
+        self.delivered_at_ms: int | None = None
+        """When rows were delivered last."""
         self.undelivered = 0
         self.oldest_ms: int | None = None
         self._failed: deque[SendFuture | SettledRows] = deque()
@@ -45,6 +47,7 @@ class Outcomes:
         """Count rows."""
         if rows.outcome.error is None:
             self.delivered += rows.count
+            self.delivered_at_ms = self._now_ms()
         else:
             self._fail(rows, rows.count, rows.outcome.error)
 

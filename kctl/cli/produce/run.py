@@ -20,6 +20,7 @@ from kctl.cli.produce.delivery_account import account_code, tell_account
 from kctl.cli.produce.limits import EndBudget, bound_delivery
 from kctl.cli.produce.outcomes import Outcomes
 from kctl.cli.produce.pace import Pace
+from kctl.cli.produce.record_sender import RecordSender
 from kctl.cli.produce.undelivered import UndeliveredFile, UndeliveredRecord
 from kctl.cli.view.produce_status import SendFigures, SendStatus
 from kctl.client.cluster import TopicPartition
@@ -28,7 +29,6 @@ from kctl.client.errors import (
     FlushTimeout,
     KafkaError,
     KafkaTimeoutError,
-    MaxBlockTimeout,
     RecordTooLargeError,
     UndeliveredError,
 )
@@ -80,7 +80,6 @@ class _Producing:
         self._inputs = Inputs(request.files, common.environment.stdin, request.form, config.max_request_size)
         self._outcomes = Outcomes(self._runtime.clock.now_ms, self._announce)
         self._undelivered = undelivered
-        self._sent = 0
         self._in_hand: InputRecord | LineBlock | None = None
         """What was read and not yet taken by the producer as a whole."""
         self._sent_before = 0
@@ -95,6 +94,7 @@ class _Producing:
         self._is_open = self._is_committed = False
         self._total_bytes = self._inputs.total_bytes
         self._producer = Producer(config, self._runtime, events=common.events)
+        self._sender = RecordSender(self._producer, self._outcomes, self._runtime.clock, config)
         self._status = SendStatus(
             common.environment, self._runtime.clock, self._runtime.driver, self._figures, wanted=self._wants_status()
         )
@@ -147,53 +147,27 @@ class _Producing:
                 self._take_failed()
 
     def _send_block(self, topic: str, block: LineBlock) -> None:
-        """Send the records of a block; max.block.ms in which none is delivered ends it, however many were taken."""
+        """Send the records of a block."""
         request = self._request
-        self._sent_before = self._sent
+        self._sent_before = self._sender.sent
         self._in_hand = block
         values: Sequence[bytes | None] = block.values
         if request.empty_is_null:
             values = [value or None for value in values]
-        all_keys = block.all_keys()
-        first, end = 0, len(values)
-        too_large: RecordTooLargeError | None = None
-        while first < end:
-            is_whole = end - first == len(values)
-            taken = end - first
-            delivered = self._outcomes.delivered
-            try:
-                self._producer.send_columns(
-                    topic,
-                    values if is_whole else values[first:end],
-                    all_keys if is_whole or all_keys is None else all_keys[first:end],
-                    request.partition,
-                    [request.headers] * taken if request.headers else None,
-                    callback=self._outcomes.take_rows,
-                )
-            except MaxBlockTimeout as e:
-                self._sent += e.accepted
-                if not e.accepted or self._outcomes.delivered == delivered:
-                    raise
-                taken = e.accepted
-            except RecordTooLargeError as e:  # none of them is taken
-                too_large, end, taken = e, first + e.row, 0
-                if self._is_open:  # the transaction cannot commit without it
-                    break
-            except KafkaError:
-                raise
-            except (TypeError, ValueError) as e:
-                raise CommandError(ExitCode.DATA, f"{block.record(first).place}: {e}") from e
-            else:
-                self._sent += taken
-            first += taken
-        if too_large is not None:
-            raise self._too_large(block.record(end), too_large)
+        try:
+            self._sender.send_rows(topic, values, block.all_keys(), request.partition, request.headers)
+        except RecordTooLargeError as e:
+            raise self._too_large(block.record(e.row), e) from e
+        except KafkaError:
+            raise
+        except (TypeError, ValueError) as e:
+            raise CommandError(ExitCode.DATA, f"{block.record(0).place}: {e}") from e
         self._in_hand = None
 
     def _send(self, record: InputRecord) -> None:
         """Send one record; blocks while the producer's memory is full or the topic is not known yet."""
         self._in_hand = record
-        self._sent_before = self._sent
+        self._sent_before = self._sender.sent
         self._send_record(record)
         self._in_hand = None
 
@@ -208,14 +182,13 @@ class _Producing:
         value = None if request.empty_is_null and not record.value else record.value
         headers = record.headers + request.headers
         try:
-            self._producer.send(topic, value, record.key, partition, headers, record.timestamp_ms, self._outcomes.take)
+            self._sender.send(topic, value, record.key, partition, headers, record.timestamp_ms)
         except RecordTooLargeError as e:
             raise self._too_large(record, e) from e
         except KafkaError:
             raise
         except (TypeError, ValueError) as e:
             raise CommandError(ExitCode.DATA, f"{record.place}: {e}") from e
-        self._sent += 1
 
     def _too_large(self, record: InputRecord, error: RecordTooLargeError) -> CommandError:
         """Return the error that names the record. A transaction is lost with it, so no record before it counts."""
@@ -357,5 +330,5 @@ class _Producing:
 
     def _figures(self) -> SendFigures:
         delivered = self._outcomes.delivered
-        waiting = max(0, self._sent - delivered - self._outcomes.undelivered)
+        waiting = max(0, self._sender.sent - delivered - self._outcomes.undelivered)
         return SendFigures(delivered, waiting, self._inputs.progress.read_bytes, self._total_bytes)

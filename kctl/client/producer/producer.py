@@ -177,10 +177,11 @@ class Producer:
         headers: Sequence[Headers | None] | None = None,
         timestamps_ms: Sequence[int | None] | int | None = None,
         callback: RowsCallback | None = None,
+        timeout: float | timedelta | None = None,
     ) -> ColumnsFuture:
         """Return the one future of many records, once all of them are accepted; several times faster than `send`.
 
-        As `send` of each row in turn, except that the whole call blocks at most max.block.ms. From its acceptance on a
+        As `send` of each row in turn, except that the whole call blocks at most `timeout`. From its acceptance on a
         row has delivery.timeout.ms. The columns are copied.
 
         Args:
@@ -188,6 +189,7 @@ class Producer:
             partition: of all rows; None lets each key choose, and the producer for about a batch of rows without keys.
             timestamps_ms: an entry a row, or one number for all; None is now.
             callback: called on the network loop with some of the rows at a time, as their fate becomes known.
+            timeout: seconds; None is max.block.ms.
         Raises:
             TypeError, ValueError: about a row, before any is accepted.
             RecordTooLargeError: `row` is the first that is too large, before any is accepted.
@@ -198,7 +200,7 @@ class Producer:
             raise self._mailbox.closed_error()
         if self._transactions is not None:
             self._transactions.check_send()
-        timer = Timer(self._clock, self.config.max_block_ms)
+        timer = Timer(self._clock, to_timeout_ms(timeout, self.config.max_block_ms))
         limits = RowLimits(self.config.batch_size, self.config.buffer_memory)
         wall_ms = self._clock.wall_ms()
         given = GivenColumns(topic, values, keys, partition, headers, timestamps_ms, limits, wall_ms)

@@ -1,0 +1,157 @@
+"""RecordSender: hands records to the producer and bounds the waits for metadata and for memory.
+
+The wait for a topic is a part of the delivery of the records that wait: it ends by the delivery timeout, where that is
+shorter than max.block.ms. A wait for memory ends when max.block.ms has passed without a delivery, however many rows
+were taken meanwhile. Shown by tests/unit/cli/produce/test_record_sender.py and tests/cli/test_produce_deadlines.py.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from kctl.cli.produce.outcomes import Outcomes
+from kctl.client.clock import Clock
+from kctl.client.config import ProducerConfig
+from kctl.client.errors import DeliveryTimeout, MaxBlockTimeout, RecordTooLargeError
+from kctl.client.producer import Callback, RowsCallback
+from kctl.client.producer.record import Headers
+
+
+class RecordProducer(Protocol):
+    """What is used of a producer."""
+
+    def partitions_for(self, topic: str, timeout: float | None = None) -> object:
+        """Wait for the metadata of a topic."""
+        ...
+
+    def send(
+        self,
+        topic: str,
+        value: bytes | None = None,
+        key: bytes | None = None,
+        partition: int | None = None,
+        headers: Headers | None = (),
+        timestamp_ms: int | None = None,
+        callback: Callback | None = None,
+    ) -> object:
+        """Send a record."""
+        ...
+
+    def send_columns(
+        self,
+        topic: str,
+        values: Sequence[bytes | None],
+        keys: Sequence[bytes | None] | None = None,
+        partition: int | None = None,
+        headers: Sequence[Headers | None] | None = None,
+        timestamps_ms: None = None,
+        callback: RowsCallback | None = None,
+        timeout: float | None = None,
+    ) -> object:
+        """Send many records."""
+        ...
+
+
+class RecordSender:
+    """The way of all records to the producer.
+
+    Attributes: `sent`: how many the producer has taken.
+    """
+
+    def __init__(self, producer: RecordProducer, outcomes: Outcomes, clock: Clock, config: ProducerConfig) -> None:
+        self.sent = 0
+        self._producer = producer
+        self._outcomes = outcomes
+        self._clock = clock
+        self._max_block_ms = config.max_block_ms
+        self._delivery_timeout_ms = config.delivery_timeout_ms
+        self._is_transactional = config.transactional_id is not None
+        self._topics: set[str] = set()
+        """Those whose metadata was there once. What is lost of it later is waited for by the records themselves."""
+
+    def send(
+        self,
+        topic: str,
+        value: bytes | None,
+        key: bytes | None,
+        partition: int | None,
+        headers: Headers,
+        timestamp_ms: int | None,
+    ) -> None:
+        """Send one record; raises as Producer.send, and DeliveryTimeout where the topic is not known in time."""
+        self._await_topic(topic)
+        self._producer.send(topic, value, key, partition, headers, timestamp_ms, self._outcomes.take)
+        self.sent += 1
+
+    def send_rows(
+        self,
+        topic: str,
+        values: Sequence[bytes | None],
+        keys: Sequence[bytes | None] | None,
+        partition: int | None,
+        headers: Headers,
+    ) -> None:
+        """Send rows that all have the same headers.
+
+        Raises: as Producer.send_columns; RecordTooLargeError after the rows before it were sent, but without them in a
+            transaction, which is lost; DeliveryTimeout where the topic is not known in time.
+        """
+        self._await_topic(topic)
+        first, end, timeout_ms = 0, len(values), self._max_block_ms
+        too_large: RecordTooLargeError | None = None
+        while first < end:
+            count = end - first
+            is_whole = count == len(values)
+            try:
+                self._producer.send_columns(
+                    topic,
+                    values if is_whole else values[first:end],
+                    keys if is_whole or keys is None else keys[first:end],
+                    partition,
+                    [headers] * count if headers else None,
+                    callback=self._outcomes.take_rows,
+                    timeout=timeout_ms / 1000,
+                )
+            except MaxBlockTimeout as e:
+                first += e.accepted
+                self.sent += e.accepted
+                timeout_ms = self._max_block_ms - self._idle_ms()
+                if timeout_ms <= 0 or self._is_transactional:
+                    raise self._nothing_delivered(e) from None
+            except RecordTooLargeError as e:
+                if self._is_transactional:
+                    e.row += first
+                    raise
+                too_large, end = e, first + e.row
+                too_large.row = end
+            else:
+                first = end
+                self.sent += count
+        if too_large is not None:
+            raise too_large
+
+    def _idle_ms(self) -> int:
+        """Return for how long nothing was delivered; not less than max.block.ms where nothing ever was."""
+        delivered_at_ms = self._outcomes.delivered_at_ms
+        return self._max_block_ms if delivered_at_ms is None else self._clock.now_ms() - delivered_at_ms
+
+    def _nothing_delivered(self, error: MaxBlockTimeout) -> MaxBlockTimeout:
+        """Return the error of a wait with the whole wait in it, the last call's part of it being `error`."""
+        elapsed_ms = max(error.elapsed_ms, self._max_block_ms)
+        return MaxBlockTimeout(
+            error.waiting_for,
+            timeout_ms=self._max_block_ms,
+            elapsed_ms=elapsed_ms,
+            cause=error.cause,
+            account=error.account,
+        )
+
+    def _await_topic(self, topic: str) -> None:
+        if topic in self._topics or self._delivery_timeout_ms >= self._max_block_ms:
+            return
+        try:
+            self._producer.partitions_for(topic, self._delivery_timeout_ms / 1000)
+        except MaxBlockTimeout as e:
+            raise DeliveryTimeout(
+                e.waiting_for, timeout_ms=e.timeout_ms, elapsed_ms=e.elapsed_ms, cause=e.cause, account=e.account
+            ) from None
+        self._topics.add(topic)
