@@ -13,7 +13,7 @@ from kctl.client.clock import Clock
 from kctl.client.config import ProducerConfig
 from kctl.client.errors import DeliveryTimeout, MaxBlockTimeout, RecordTooLargeError
 from kctl.client.producer import Callback, RowsCallback
-from kctl.client.producer.record import Headers
+from kctl.client.records import Header
 
 
 class RecordProducer(Protocol):
@@ -29,7 +29,7 @@ class RecordProducer(Protocol):
         value: bytes | None = None,
         key: bytes | None = None,
         partition: int | None = None,
-        headers: Headers | None = (),
+        headers: Sequence[Header] | None = (),
         timestamp_ms: int | None = None,
         callback: Callback | None = None,
     ) -> object:
@@ -42,7 +42,7 @@ class RecordProducer(Protocol):
         values: Sequence[bytes | None],
         keys: Sequence[bytes | None] | None = None,
         partition: int | None = None,
-        headers: Sequence[Headers | None] | None = None,
+        headers: Sequence[Sequence[Header] | None] | None = None,
         timestamps_ms: None = None,
         callback: RowsCallback | None = None,
         timeout: float | None = None,
@@ -74,7 +74,7 @@ class RecordSender:
         value: bytes | None,
         key: bytes | None,
         partition: int | None,
-        headers: Headers,
+        headers: Sequence[Header],
         timestamp_ms: int | None,
     ) -> None:
         """Send one record; raises as Producer.send, and DeliveryTimeout where the topic is not known in time."""
@@ -88,7 +88,7 @@ class RecordSender:
         values: Sequence[bytes | None],
         keys: Sequence[bytes | None] | None,
         partition: int | None,
-        headers: Headers,
+        headers: Sequence[Header],
     ) -> None:
         """Send rows that all have the same headers.
 
