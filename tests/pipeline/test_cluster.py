@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -21,7 +20,6 @@ from kctl.pipeline.jobs import mirror as mirror_module
 from kctl.pipeline.jobs.export import ExportRequest, export
 from kctl.pipeline.jobs.file_import import ImportRequest, import_files
 from kctl.pipeline.jobs.mirror import MirrorRequest, mirror
-from kctl.pipeline.jobs.mirror_positions import POSITIONS_TOPIC
 from kctl.pipeline.jobs.verify import VerifyRequest, verify
 from kctl.pipeline.ranges import Selection
 from kctl.pipeline.running import Progress, open_session
@@ -30,6 +28,7 @@ from tests.pipeline.conftest import LocalSpark
 from tests.pipeline.copies import committed_rows, content
 from tests.pipeline.exports import in_export, on_topic, produce
 from tests.pipeline.standalone import StandaloneCluster
+from tests.pipeline.striking import Strike, byte_quota, replicate_positions
 from tests.support.kafka.cluster import KafkaCluster, KafkaNode
 from tests.support.kafka.security import SCRAM_USER
 from tests.support.kafka.waiting import wait_until
@@ -41,7 +40,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pyte
 RECORDS = 8_000
 RANGE_BYTES = 40_000
 WAIT_MS = 60_000
-CONFIGS = "kafka.admin.ConfigCommand"
 QUOTA_BYTES = 100_000
 
 
@@ -149,35 +147,6 @@ def check_mirror(kafka: KafkaCluster, standalone: StandaloneCluster, session: Se
     assert content(committed_rows(kafka, f"{topic}-mirror")) == content(on_topic(properties, topic))
 
 
-class Strike:
-    """Does something once when a job is so far."""
-
-    def __init__(self, is_so_far: Callable[[Progress], bool], act: Callable[[], None]) -> None:
-        self._is_so_far = is_so_far
-        self._act = act
-        self.struck_at: Progress | None = None
-
-    def __call__(self, progress: Progress) -> None:
-        if self.struck_at is None and self._is_so_far(progress):
-            self.struck_at = progress
-            self._act()
-
-
-@contextmanager
-def quota(kafka: KafkaCluster, user: str) -> Iterator[None]:
-    """Brokers slow a user down to QUOTA_BYTES a second in each direction while the context lasts."""
-
-    def alter(how: str, config: str) -> None:
-        entity = ("--entity-type", "users", "--entity-name", user)
-        kafka.run_tool(CONFIGS, "--bootstrap-server", kafka.bootstrap(), "--alter", *entity, how, config)
-
-    alter("--add-config", f"consumer_byte_rate={QUOTA_BYTES},producer_byte_rate={QUOTA_BYTES}")
-    try:
-        yield
-    finally:
-        alter("--delete-config", "consumer_byte_rate,producer_byte_rate")
-
-
 def killed_controller(kafka: KafkaCluster) -> KafkaNode:
     """Kill the broker that is the active controller; return it."""
     running = next(node for node in kafka.nodes if node.process.is_running)
@@ -198,7 +167,7 @@ def test_jobs_over_tls_outlast_quotas_skew_and_a_killed_controller(
     monkeypatch.setattr(mirror_module, "LOOK_EVERY_MS", 0)
     kafka = kafka_three
     topic, target = (kafka.create_topic(partitions=3, replication=3) for _ in range(2))
-    kafka.create_topic(POSITIONS_TOPIC, replication=3, configs={"cleanup.policy": "compact"})
+    replicate_positions(kafka)
     produce(kafka.bootstrap(), topic, 5_000, partitions=1)
     produce(kafka.bootstrap(), topic, 300, partitions=3, first=5_000)
     properties: dict[str, object] = {**kafka.client_properties("SASL_SSL", "SCRAM-SHA-512"), "max.block.ms": 60_000}
@@ -211,7 +180,10 @@ def test_jobs_over_tls_outlast_quotas_skew_and_a_killed_controller(
         lambda progress: progress.phase == "mirroring" and progress.records > 0,
         lambda: killed.append(killed_controller(kafka)),
     )
-    with open_session(options_for(standalone, worker_python), "kctl tests") as session, quota(kafka, SCRAM_USER):
+    with (
+        open_session(options_for(standalone, worker_python), "kctl tests") as session,
+        byte_quota(kafka, SCRAM_USER, QUOTA_BYTES),
+    ):
         assert export(exporting, session=session).records == 5_300
         kafka.move_leader(topic, 0, kafka.node(active_controller(kafka.nodes[0].ports["PLAINTEXT"])))
         try:

@@ -1,0 +1,51 @@
+"""Faults in the middle of a job: brokers that slow users down, an act at a given progress, three replicas of positions.
+
+Shown by tests/pipeline/test_cluster.py and test_killed_broker.py.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from kctl.client.admin import Admin
+from kctl.pipeline.jobs.mirror_positions import POSITIONS_TOPIC
+from kctl.pipeline.running import Progress
+from tests.support.kafka.cluster import KafkaCluster
+
+CONFIGS = "kafka.admin.ConfigCommand"
+
+
+class Strike:
+    """Does something once when a job is so far."""
+
+    def __init__(self, is_so_far: Callable[[Progress], bool], act: Callable[[], None]) -> None:
+        self._is_so_far = is_so_far
+        self._act = act
+        self.struck_at: Progress | None = None
+
+    def __call__(self, progress: Progress) -> None:
+        if self.struck_at is None and self._is_so_far(progress):
+            self.struck_at = progress
+            self._act()
+
+
+@contextmanager
+def byte_quota(kafka: KafkaCluster, user: str, bytes_per_s: int) -> Iterator[None]:
+    """Have brokers slow a user down in each direction while the context lasts."""
+
+    def alter(how: str, config: str) -> None:
+        entity = ("--entity-type", "users", "--entity-name", user)
+        kafka.run_tool(CONFIGS, "--bootstrap-server", kafka.bootstrap(), "--alter", *entity, how, config)
+
+    alter("--add-config", f"consumer_byte_rate={bytes_per_s},producer_byte_rate={bytes_per_s}")
+    try:
+        yield
+    finally:
+        alter("--delete-config", "consumer_byte_rate,producer_byte_rate")
+
+
+def replicate_positions(kafka: KafkaCluster) -> None:
+    """Have the topic of mirror's positions on three nodes, so that one of them may be killed."""
+    with Admin(kafka.client_properties()) as admin:
+        is_there = POSITIONS_TOPIC in admin.list_topics()
+    if not is_there:
+        kafka.create_topic(POSITIONS_TOPIC, replication=3, configs={"cleanup.policy": "compact"})

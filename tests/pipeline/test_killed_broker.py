@@ -1,0 +1,102 @@
+"""Jobs whose broker is killed in the middle of a task: another replica is read and written, each record once.
+
+Brokers slow the reader down, so that the task is still in its middle when the broker that it reads from is killed.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kctl.client.producer import Producer
+from kctl.pipeline.jobs import mirror as mirror_module
+from kctl.pipeline.jobs.export import ExportRequest, export
+from kctl.pipeline.jobs.mirror import MirrorRequest, mirror
+from kctl.pipeline.ranges import Selection
+from kctl.pipeline.running import Progress
+from kctl.pipeline.session import Session
+from tests.pipeline.copies import committed_rows, content
+from tests.pipeline.exports import in_export, on_topic
+from tests.pipeline.striking import Strike, byte_quota, replicate_positions
+from tests.support.kafka.cluster import KafkaCluster, KafkaNode
+
+# PySpark leaves sockets to the garbage collector.
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+
+RECORDS = 900
+VALUE_BYTES = 20_000
+"""18 MB in all, half of it for each of two tasks, which write 4 MiB at a time."""
+FETCH_BYTES = 200_000
+QUOTA_BYTES = 400_000
+"""A second; ten seconds of it are let through at once."""
+ANONYMOUS = "ANONYMOUS"
+
+
+@pytest.fixture
+def revived(kafka_three: KafkaCluster) -> Iterator[list[KafkaNode]]:
+    """Nodes that were killed, which are started again in the end."""
+    killed: list[KafkaNode] = []
+    yield killed
+    for node in killed:
+        if not node.process.is_running:
+            node.start()
+
+
+def slow_topic(kafka: KafkaCluster, replication: int) -> str:
+    topic = kafka.create_topic(partitions=1, replication=replication)
+    with Producer(kafka.client_properties()) as producer:
+        for number in range(RECORDS):
+            producer.send(topic, b"%d " % number + bytes(VALUE_BYTES))
+    return topic
+
+
+def reading(kafka: KafkaCluster) -> dict[str, object]:
+    return {**kafka.client_properties(), "max.partition.fetch.bytes": FETCH_BYTES}
+
+
+def kill_leader(kafka: KafkaCluster, topic: str, killed: list[KafkaNode]) -> None:
+    killed.append(kafka.leader(topic))
+    killed[-1].kill()
+
+
+def has_draft(folder: Path) -> bool:
+    """Whether a task has begun to write a file."""
+    return any(path.suffix == ".parquet" for path in folder.rglob("*"))
+
+
+def test_export_whose_broker_is_killed_in_mid_task_has_each_record_once(
+    kafka_three: KafkaCluster, revived: list[KafkaNode], session: Session, tmp_path: Path
+) -> None:
+    topic = slow_topic(kafka_three, replication=3)
+    request = ExportRequest(Selection(topics=(topic,)), tmp_path / "x", reading(kafka_three))
+    kill = Strike(lambda _: has_draft(tmp_path), lambda: kill_leader(kafka_three, topic, revived))
+    with byte_quota(kafka_three, ANONYMOUS, QUOTA_BYTES):
+        result = export(request, session=session, on_progress=kill)
+    assert kill.struck_at is not None
+    assert (kill.struck_at.tasks_done, kill.struck_at.lost_tasks) == (0, 0)
+    assert result.records == RECORDS
+    assert in_export(tmp_path / "x") == on_topic(kafka_three.client_properties(), topic)
+
+
+def test_mirror_whose_broker_is_killed_in_mid_task_writes_each_record_once(
+    kafka_three: KafkaCluster, revived: list[KafkaNode], session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The broker leads the partition that is read, and the one that is written to."""
+    monkeypatch.setattr(mirror_module, "COMMIT_ROWS", 100)
+    monkeypatch.setattr(mirror_module, "LOOK_EVERY_MS", 0)
+    kafka = kafka_three
+    topic, target = slow_topic(kafka, replication=3), kafka.create_topic(partitions=1, replication=3)
+    replicate_positions(kafka)
+    kafka.move_leader(target, 0, kafka.leader(topic))
+    request = MirrorRequest((topic,), reading(kafka), kafka.client_properties(), target)
+
+    def is_copying(progress: Progress) -> bool:
+        return progress.phase == "mirroring" and progress.records > 0
+
+    kill = Strike(is_copying, lambda: kill_leader(kafka, topic, revived))
+    with byte_quota(kafka, ANONYMOUS, QUOTA_BYTES):
+        result = mirror(request, session=session, on_progress=kill)
+    assert kill.struck_at is not None
+    assert 0 < kill.struck_at.records < RECORDS
+    assert (result.records, result.offsets) == (RECORDS, RECORDS)
+    assert content(committed_rows(kafka, target)) == content(on_topic(kafka.client_properties(), topic))
