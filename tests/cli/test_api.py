@@ -77,7 +77,7 @@ def test_every_api_either_needs_execute_or_is_known_to_destroy_nothing() -> None
     assert not NEEDS_EXECUTE & (READ | ADD_OR_MOVE_NOTHING_AWAY)
 
 
-def test_what_can_destroy_records_is_not_sent_without_execute(bootstrap: str, topic: str) -> None:
+def test_request_that_can_destroy_records_is_not_sent_without_execute(bootstrap: str, topic: str) -> None:
     fields = json.dumps({"topics": [{"name": topic}]})
     ended = kctl("api", "DeleteTopics", fields, "-b", bootstrap)
     assert ended.code == ExitCode.USAGE

@@ -39,7 +39,7 @@ def test_commands_options_and_their_words_without_starting_kctl(shell: LiveShell
     assert shell.lookups == []
 
 
-def test_what_is_possible_is_listed(shell: LiveShell) -> None:
+def test_tab_with_several_matches_lists_them(shell: LiveShell) -> None:
     shell.press("kctl groups d\t\t\t")
     shell.see("describe", "delete-offsets")
 

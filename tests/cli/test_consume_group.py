@@ -97,7 +97,7 @@ def test_two_members_share_and_one_takes_over(bootstrap: str, topic: str) -> Non
         (("-X", "enable.auto.commit=true"), "kctl commits by itself"),
     ],
 )
-def test_what_a_group_decides_instead_of_the_user(arguments: tuple[str, ...], text: str) -> None:
+def test_consume_with_group_rejects_options_that_the_group_decides(arguments: tuple[str, ...], text: str) -> None:
     refused = kctl("consume", "t", "-b", "127.0.0.1:1", "-g", "g", *arguments)
     assert refused.code == ExitCode.USAGE
     assert text in " ".join(refused.stderr.split())

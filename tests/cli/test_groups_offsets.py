@@ -107,7 +107,9 @@ def test_a_group_with_members_is_left_alone(bootstrap: str, topic: str, group: s
     assert committed(bootstrap, group) == {(topic, 0): 4, (topic, 1): 3}
 
 
-def test_what_does_not_exist_is_refused_whole(bootstrap: str, topic: str, group: str, tmp_path: Path) -> None:
+def test_reset_with_an_unknown_topic_partition_or_group_changes_nothing(
+    bootstrap: str, topic: str, group: str, tmp_path: Path
+) -> None:
     file = tmp_path / "offsets.csv"
     file.write_text(f"{topic},0,1\nnowhere,0,1\n")
     for arguments, words in [

@@ -15,7 +15,9 @@ def before(bootstrap: str, tmp_path: Path) -> str:
     return str(file)
 
 
-def test_what_changed_and_strictness(bootstrap: str, before: str, refused: str, tmp_path: Path) -> None:
+def test_diff_prints_each_change_and_fails_only_with_strict(
+    bootstrap: str, before: str, refused: str, tmp_path: Path
+) -> None:
     after = tmp_path / "after.jsonl"
     after.write_bytes(kctl("probe", "-b", f"{bootstrap},{refused}", "--output", "jsonl").stdout)
     ended = kctl("probe", "--diff", before, str(after))

@@ -80,7 +80,7 @@ def test_the_terminal_is_put_back_when_interrupted(
     assert COLOUR.findall(shown)[-1] == b"\x1b[0m"
 
 
-def test_what_runs_says_what_is_left_and_what_fires_next(silent: str) -> None:
+def test_running_probe_shows_time_left_and_next_timeout(silent: str) -> None:
     with Terminal(
         "probe", "-b", silent, "--connect-timeout", "7s", "--api-timeout", "9s", columns=120, environ={"NO_COLOR": "1"}
     ) as terminal:

@@ -59,7 +59,7 @@ def test_node_i_listens_on_port_plus_i_minus_1() -> None:
     raise AssertionError("no three ports in a row are free")
 
 
-def test_it_is_told_while_it_runs(tmp_path: Path) -> None:
+def test_sandbox_tell_changes_a_running_sandbox(tmp_path: Path) -> None:
     control = str(tmp_path / "control")
     options = ("--nodes", "2", "--port", "0", "-q", "--control", control, "--racks", "a", "--replication-factor", "2")
     with running("sandbox", "up", *options, "--topic", "t") as process:

@@ -26,7 +26,7 @@ def test_any_text_is_properties_or_a_config_error(source: str | bytes) -> None:
 
 
 @given(st.dictionaries(st.one_of(ODD, TEXTS).filter(bool), st.one_of(ODD, TEXTS)))
-def test_what_is_written_reads_back(properties: dict[str, str]) -> None:
+def test_written_properties_read_back_the_same(properties: dict[str, str]) -> None:
     assert read_properties(write_properties(properties)) == properties
 
 

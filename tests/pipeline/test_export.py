@@ -114,7 +114,7 @@ def test_transactions_leave_gaps_and_what_was_aborted_is_left_out(
     assert in_export(tmp_path / "x") == on_topic(reading, topic)
 
 
-def test_what_cannot_be_is_told_before_spark_starts(kafka_newest: KafkaCluster, tmp_path: Path) -> None:
+def test_export_with_invalid_request_fails_before_spark_starts(kafka_newest: KafkaCluster, tmp_path: Path) -> None:
     request = request_for(kafka_newest, tmp_path / "x", "no-such-topic")
     with pytest.raises(BrokerError, match="UNKNOWN_TOPIC_OR_PARTITION"):
         export(request)

@@ -138,7 +138,7 @@ def _rows(kafka: KafkaCluster, topic: str) -> list[Row]:
     return on_topic(kafka.client_properties(), topic)
 
 
-def test_what_cannot_be_is_told_before_spark_starts(
+def test_import_with_invalid_request_fails_before_spark_starts(
     kafka_newest: KafkaCluster, topic: str, exported: Path, tmp_path: Path
 ) -> None:
     properties = kafka_newest.client_properties()

@@ -244,7 +244,7 @@ def test_records_that_are_gone_are_an_error_unless_loss_is_allowed(
     assert mirror(request._replace(allow_loss=True), session=session).records == 50
 
 
-def test_what_cannot_be_mirrored_is_said_before_spark_is_asked(kafka_newest: KafkaCluster) -> None:
+def test_mirror_with_invalid_request_fails_before_spark_starts(kafka_newest: KafkaCluster) -> None:
     topic, narrow = kafka_newest.create_topic(partitions=2), kafka_newest.create_topic("narrow", partitions=1)
     into_itself = MirrorRequest((topic,), properties(kafka_newest), properties(kafka_newest))
     for request, words in (

@@ -42,7 +42,9 @@ def _export(bootstrap: str, folder: Path, *arguments: str, environ: dict[str, st
         (("--spark-conf", "spark.driver.memory=1x"), "Spark did not start: Invalid maximum heap size: -Xmx1x"),
     ],
 )
-def test_what_spark_is_given(bootstrap: str, tmp_path: Path, arguments: tuple[str, ...], words: str) -> None:
+def test_export_with_invalid_spark_options_fails_without_traceback(
+    bootstrap: str, tmp_path: Path, arguments: tuple[str, ...], words: str
+) -> None:
     ended = _export(bootstrap, tmp_path / "x", *arguments)
     assert (ended.code, ended.stdout) == (ExitCode.USAGE, b"")
     assert words in ended.stderr

@@ -2,7 +2,7 @@
 
 Reading waits whenever the producer's memory is full, so what is held is bounded however slow the brokers are.
 Whatever ends it (the input, a mistake in it, an error, a signal), the producer is closed and the counts are told.
-Shown by tests/cli/test_produce_consume.py and its neighbours test_produce_*.py.
+Shown by tests/unit/cli/produce/test_run.py, tests/cli/test_produce_consume.py and its neighbours test_produce_*.py.
 """
 
 from collections.abc import Callable, Sequence

@@ -23,6 +23,6 @@ def test_fault_that_was_never_met_is_missing() -> None:
     assert missing([pair for pair in NEEDED if pair != ("pause", "Fetch")]) == [("pause", "Fetch")]
 
 
-def test_what_is_needed_is_what_can_be_drawn() -> None:
+def test_needed_coverage_names_only_faults_that_can_be_drawn() -> None:
     assert {fault for fault, _ in NEEDED} <= {kind.value for kind in Kind}
     assert len(set(NEEDED)) == len(NEEDED)

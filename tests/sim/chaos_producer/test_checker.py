@@ -387,7 +387,7 @@ def test_a_transaction_of_a_producer_that_was_fenced_is_seen() -> None:
 
 
 @pytest.mark.parametrize("what", ["begin", "commit", "send"])
-def test_what_goes_well_after_an_abortable_error(what: str) -> None:
+def test_call_that_succeeds_after_an_abortable_error_breaks_t7(what: str) -> None:
     story = transacted(commit="AbortableTransactionError")
     story.call(what, "c" if what == "send" else None)
     assert "T7" in story.rules()
@@ -412,13 +412,13 @@ def test_the_offset_of_a_group_is_that_of_the_last_committed_transaction() -> No
         ("R7", "stuck", "100000 steps"),
     ],
 )
-def test_what_the_cluster_tells(rule: str, what: str, value: Any) -> None:
+def test_cluster_event_breaks_its_rule(rule: str, what: str, value: Any) -> None:
     story = plain()
     story.event(CLUSTER, what, value)
     assert story.rules() == [rule]
 
 
-def test_what_a_closed_producer_keeps() -> None:
+def test_closed_producer_that_keeps_records_or_memory_breaks_its_rules() -> None:
     story = Story()
     story.event("p1.1", "gone", {"undone": ["a"], "columns": [], "counts": [0, 0, 0], "left": [0, 0, 90]})
     assert story.rules() == ["P7", "R4"]

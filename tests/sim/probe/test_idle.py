@@ -65,7 +65,7 @@ def test_the_age_at_which_a_peer_ended_it_is_told(how: str) -> None:
         assert isinstance(report.idle.error, ConnectionLost)
 
 
-def test_what_is_waited_for_has_a_name() -> None:
+def test_next_limit_names_the_timeout_of_each_wait() -> None:
     with Hub() as hub:
         round_ = Round(hub)
         round_.listen(HOST)

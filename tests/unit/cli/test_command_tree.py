@@ -32,7 +32,7 @@ def test_options_of_properties_name_one_that_is() -> None:
     assert set(PROPERTY_OF_OPTION.values()) <= set(KNOWN)
 
 
-def test_what_is_known_of_an_option() -> None:
+def test_command_tree_has_default_values_and_property_of_options() -> None:
     consume = next(command for command in TREE.walk() if command.name == "kctl consume")
     options = {option.names[0]: option for option in consume.options}
     assert options["--api-timeout"].default == "1m"

@@ -63,7 +63,7 @@ def test_each_property_and_limit() -> None:
     assert _first_line("--connect-timeout").startswith("limit socket.connection.setup.timeout.ms (--connect-timeout)")
 
 
-def test_what_a_page_of_a_property_tells() -> None:
+def test_page_of_a_property_has_default_option_and_clients() -> None:
     facts = dict(find_pages("connections.timeout.ms")[0].facts)
     assert facts["second name"] == "connections.timeout.ms"
     assert (facts["default"], facts["option"]) == ("10000 (10s)", "--connect-timeout")
@@ -100,7 +100,7 @@ def test_free_text_finds_the_fault(text: str, number: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["zzzz", "0.5", "fault 99", "99999", "x" * 5000, "(((", "\x1b[2J"])
-def test_what_means_nothing_is_refused_with_what_is_near(text: str) -> None:
+def test_explain_of_an_unknown_term_is_a_usage_error(text: str) -> None:
     assert find_pages(text) == []
     ended = run_in_process("explain", text)
     assert (ended.code, ended.stdout) == (ExitCode.USAGE, b"")

@@ -71,7 +71,7 @@ def test_the_password_of_a_login_is_a_secret_by_itself() -> None:
         ("no.such.property", False),
     ],
 )
-def test_what_is_secret_also_of_names_that_are_not_known(name: str, secret: bool) -> None:
+def test_is_secret_covers_known_misspelled_and_unknown_names(name: str, secret: bool) -> None:
     assert is_secret(name) is secret
 
 

@@ -41,7 +41,7 @@ def test_helps_are_sentences(command: Command) -> None:
         assert not argument.help or argument.help.endswith("."), argument.help
 
 
-def test_what_follows_an_option_is_called_by_few_words() -> None:
+def test_metavars_are_from_the_known_few() -> None:
     assert {option.metavar for _, option in OPTIONS} <= METAVARS
 
 

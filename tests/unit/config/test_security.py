@@ -15,7 +15,7 @@ def parse(**properties: str) -> ClientConfig:
     ("protocol", "tls", "sasl"),
     [("PLAINTEXT", False, False), ("ssl", True, False), ("SASL_PLAINTEXT", False, True), ("sasl_ssl", True, True)],
 )
-def test_what_a_protocol_uses(protocol: str, tls: bool, sasl: bool) -> None:
+def test_security_protocol_decides_tls_and_sasl(protocol: str, tls: bool, sasl: bool) -> None:
     config = parse(security_protocol=protocol, sasl_mechanism="PLAIN")
     assert (config.security_protocol, config.uses_tls, config.uses_sasl) == (protocol.upper(), tls, sasl)
 

@@ -313,7 +313,7 @@ def test_a_seek_into_a_damaged_batch_goes_past_it(offset: int) -> None:
     assert desk.position(T0) == 6
 
 
-def test_what_is_not_in_front_any_more_is_not_skipped() -> None:
+def test_seek_skips_no_damaged_batch_that_is_not_in_front() -> None:
     desk = Desk()
     desk.bring(T0, damaged(0, 3))
     raised(desk)

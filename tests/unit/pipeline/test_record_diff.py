@@ -69,7 +69,7 @@ def test_the_source_may_repeat_records() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_what_is_done_at_random_is_found(seed: int) -> None:
+def test_record_diff_finds_random_changes(seed: int) -> None:
     random = Random(seed)
     source = [(number, 0) for number in range(2000)]
     target, done = list(source), dict.fromkeys(("missing", "changed", "duplicate", "extra"), 0)

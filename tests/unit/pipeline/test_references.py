@@ -9,7 +9,7 @@ from kctl.client.errors import ConfigError
 from kctl.pipeline.references import SECRET_NAMES, lent, refuse_plain_secrets, resolve
 
 
-def test_what_is_secret() -> None:
+def test_secret_names_are_keys_and_passwords_alone() -> None:
     assert {"sasl.jaas.config", "ssl.keystore.key", "ssl.key.password"} <= SECRET_NAMES
     assert not {"sasl.mechanism", "bootstrap.servers"} & SECRET_NAMES
 
@@ -43,7 +43,7 @@ def test_references_are_looked_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         ("file:{folder}", "Is a directory"),
     ],
 )
-def test_what_leads_nowhere_is_told(tmp_path: Path, reference: str, words: str) -> None:
+def test_unresolvable_reference_is_refused_without_the_secret(tmp_path: Path, reference: str, words: str) -> None:
     (tmp_path / "client.properties").write_text("ssl.key.password=hidden\n")
     with pytest.raises(ConfigError, match=words) as caught:
         resolve({"ssl.key.password": reference.format(folder=tmp_path)})

@@ -10,7 +10,7 @@ from kctl.pipeline.job_errors import SparkMissingError
 from kctl.pipeline.session import SessionOptions, check_installed, last_log_line, spark_properties
 
 
-def test_what_a_version_lacks_is_left_out() -> None:
+def test_spark_properties_omit_what_a_version_lacks() -> None:
     sockets = "spark.python.unix.domain.socket.enabled"
     assert sockets not in spark_properties(SessionOptions(), "x", version=(4, 0))
     assert spark_properties(SessionOptions(), "x", version=(4, 1))[sockets] == "true"

@@ -46,7 +46,7 @@ def test_the_archive_alone_runs_the_client(tmp_path: Path) -> None:
         ("compiled", False, "as plain Python"),
     ],
 )
-def test_what_differs_is_named(field: str, value: Any, words: str) -> None:
+def test_worker_that_differs_is_refused_with_the_difference(field: str, value: Any, words: str) -> None:
     ours = describe_python()._replace(compiled=True)
     check_alike(ours, ours)
     with pytest.raises(SparkSetUpError, match=f"worker on .*{words}"):

@@ -170,7 +170,7 @@ def test_record_behind_an_unanswered_batch_reports_that_it_was_never_sent() -> N
     assert f"while waiting to be sent, which it never was, behind a batch: {batch}" in str(waiting.exception(0))
 
 
-def test_what_was_stale_is_refreshed() -> None:
+def test_stale_metadata_errors_refresh_metadata_at_once() -> None:
     for code in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID):
         setup = Setup()
         assert setup.client.metadata.due_at_ms() == 300_000

@@ -128,7 +128,7 @@ def test_a_follower_that_goes_on_gets_nothing_from_a_leader_that_stands_still() 
     assert partition.end_offset_on(3) == 1
 
 
-def test_what_was_told_to_stand_stands_when_its_node_goes_on() -> None:
+def test_lagging_follower_stays_behind_after_its_node_is_healed() -> None:
     bench, partition = replicated()
     bench.sandbox.lag_follower("t", 0, 2)
     bench.sandbox.start_fault(2, Fault.FREEZE)

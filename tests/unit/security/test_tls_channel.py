@@ -94,7 +94,7 @@ def test_channel_after_close_notify_has_the_last_bytes_and_is_closed_by_the_peer
     assert client.is_closed_by_peer
 
 
-def test_what_the_peer_presented(trusting: TlsSettings, broker_pem: str) -> None:
+def test_peer_chain_has_the_certificate_of_the_server(trusting: TlsSettings, broker_pem: str) -> None:
     client, server = pair(trusting, server_context(broker_pem))
     assert client.peer_chain() == ()
     shake(client, server)

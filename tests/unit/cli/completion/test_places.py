@@ -25,7 +25,7 @@ def test_arguments() -> None:
     assert [name for name, _ in PLACES["bench"].commands] == ["produce", "consume", "end-to-end"]
 
 
-def test_what_follows_options() -> None:
+def test_option_values_are_completed_by_their_kind() -> None:
     offers = {name: offer_of(option) for option in PLACES["consume"].options for name in option.names}
     assert offers["-g"] == GROUPS
     assert offers["--command-config"] == FILES

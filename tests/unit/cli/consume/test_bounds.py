@@ -122,7 +122,7 @@ def test_a_start_that_is_moved_is_told() -> None:
     ]
 
 
-def test_what_is_stored_and_what_is_not() -> None:
+def test_stored_bounds_note_partitions_without_a_usable_offset() -> None:
     notes: list[str] = []
     _bounds("stored", notes=notes)
     assert notes == ["nothing is stored for t-1; starting at 0", "t-2 has no offset 1, it is empty; starting at 3"]

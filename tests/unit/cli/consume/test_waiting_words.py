@@ -66,7 +66,7 @@ def test_partitions_nodes_and_offsets_are_no_figures() -> None:
     assert len({without_figures(text) for text in texts}) == len(texts)
 
 
-def test_what_is_left_out() -> None:
+def test_new_partition_is_left_out_while_grep_matches_nothing() -> None:
     assert waiting_words({TPS[0]: NEW}, filtered=3).text == "no record read so far matches --grep"
 
 

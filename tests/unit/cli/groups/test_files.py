@@ -36,7 +36,7 @@ def test_csv_is_that_of_kafkas_own_tool(tmp_path: Path) -> None:
         ' [{"topic": "t", "partition": 1, "offset": 7}, {"group": "other", "topic": "t", "partition": 1, "offset": 9}]',
     ],
 )
-def test_what_is_understood(tmp_path: Path, text: str) -> None:
+def test_read_offsets_accepts_csv_and_json(tmp_path: Path, text: str) -> None:
     file = tmp_path / "file"
     file.write_text(text, encoding="utf-8")
     assert read_offsets(file, "g") == {TopicPartition("t", 1): 7}

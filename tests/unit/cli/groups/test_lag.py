@@ -33,7 +33,7 @@ LEADERLESS = broker_error(ErrorCode.LEADER_NOT_AVAILABLE, "t-0")
         (LEADERLESS, 0, 10, (None, None, None), "commit not known: LEADER_NOT_AVAILABLE"),
     ],
 )
-def test_what_is_said(
+def test_lag_of_each_kind_of_answer_has_its_figures_and_note(
     committed: int | KafkaError | None,
     start: int,
     end: int | KafkaError,

@@ -113,7 +113,7 @@ def test_a_file_that_is_not_there() -> None:
     assert e.value.code is ExitCode.USAGE
 
 
-def test_what_was_read_is_counted_as_it_is_read() -> None:
+def test_progress_counts_bytes_as_they_are_read() -> None:
     progress = Progress()
     lines = read_lines(Pieces([b"a\nb", b"c\n"]), "x", 10, progress=progress)
     next(lines)

@@ -205,7 +205,7 @@ def test_nothing_is_written_over_what_cannot_be_read(user: User, raw: bytes) -> 
         assert user.file.read_bytes() == raw
 
 
-def test_what_is_shown_of_a_login(user: User) -> None:
+def test_show_masks_the_secrets_of_a_login(user: User) -> None:
     login = 'a.PlainLoginModule required username="al" password="${cmd:pass "x"}" other="1" '
     login += f'my.token="{CANARY}" a.secret="$${{env:{CANARY}}}";'
     user.write(f"[profiles.p]\nsasl.jaas.config = '{login}'\n")

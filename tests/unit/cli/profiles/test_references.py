@@ -121,7 +121,7 @@ def test_commands_do_not_read_our_stdin() -> None:
 
 
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1))
-def test_what_is_fetched_cannot_break_out_of_a_login(secret: str) -> None:
+def test_fetched_secret_cannot_break_out_of_a_login(secret: str) -> None:
     for form in ('"{}"', "'{}'", "{}"):
         login = LOGIN.format('"it\'s"', form.format("${env:SECRET}"))
         fetched = fetch(JAAS, login, "profile p", _sources(SECRET=secret))

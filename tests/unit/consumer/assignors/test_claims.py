@@ -31,6 +31,6 @@ def test_a_claim_made_twice_by_one_member_is_one() -> None:
     assert kept(a=Claim([T0, T0], 1), b=Claim([], 1)) == {"a": [T0], "b": []}
 
 
-def test_what_does_not_exist_or_is_not_wanted_is_not_kept() -> None:
+def test_claims_of_missing_or_unsubscribed_partitions_are_dropped() -> None:
     other, beyond, negative = TopicPartition("u", 0), TopicPartition("t", 3), TopicPartition("t", -1)
     assert kept(a=Claim([T0, other, beyond, negative], 1), b=Claim([], 1)) == {"a": [T0], "b": []}

@@ -147,7 +147,7 @@ def test_a_longer_path_is_found_where_no_neighbour_can_take() -> None:
     assert words(assignment) == {"a": "t-0 t-1", "b": "u-0 v-0", "c": "v-1 w-0"}
 
 
-def test_what_is_passed_on_is_rather_what_was_just_given() -> None:
+def test_sticky_passes_on_new_partitions_before_owned_ones() -> None:
     """b owns u-1 and gets u-0 and y while d is full; then c takes one of u."""
     members = owning(
         {"b": ("u", "y"), "c": ("u", "w"), "d": ("y", "z")},

@@ -29,7 +29,7 @@ def test_records_of_several_files_come_in_the_order_of_their_offsets(tmp_path: P
     assert offsets == list(range(100, 100 + len(days)))
 
 
-def test_what_the_manifest_does_not_say_is_told(tmp_path: Path) -> None:
+def test_files_that_differ_from_the_manifest_are_refused(tmp_path: Path) -> None:
     ranged = exported(tmp_path, 0, 1)
     with pytest.raises(ExportDataError, match="has 2 records, and its manifest says 3"):
         list(read_exported(tmp_path, ranged._replace(records=3)))

@@ -24,7 +24,7 @@ E = ErrorCode
         (E.MESSAGE_TOO_LARGE, False),
     ],
 )
-def test_what_a_lost_record_means(code: ErrorCode, *, is_fatal: bool) -> None:
+def test_lost_record_is_fatal_for_fenced_and_unauthorized_producers(code: ErrorCode, *, is_fatal: bool) -> None:
     assert is_fatal_for_records(broker_error(code, "Produce")) is is_fatal
 
 

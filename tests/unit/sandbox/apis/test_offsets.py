@@ -44,13 +44,13 @@ def _filled() -> Bench:
     ("timestamp", "expected"),
     [(-2, (1, -1, 0)), (-1, (3, -1, 0)), (-3, (1, 300, 0)), (-4, (1, -1, 0)), (150, (1, 300, 0)), (301, (-1, -1, -1))],
 )
-def test_what_can_be_asked(timestamp: int, expected: tuple[int, int, int]) -> None:
+def test_list_offsets_answers_each_special_timestamp(timestamp: int, expected: tuple[int, int, int]) -> None:
     found = _look_up(_filled(), timestamp)
     assert (found.offset, found.timestamp, found.leader_epoch) == expected
 
 
 @pytest.mark.parametrize(("timestamp", "version"), [(-3, 6), (-4, 7), (-5, 8), (-6, 10)])
-def test_what_only_later_versions_can_ask(timestamp: int, version: int) -> None:
+def test_list_offsets_refuses_timestamps_of_later_versions(timestamp: int, version: int) -> None:
     assert _look_up(_filled(), timestamp, version).error_code == ErrorCode.UNSUPPORTED_VERSION
     assert _look_up(_filled(), timestamp, version + 1).error_code == ErrorCode.NONE
 

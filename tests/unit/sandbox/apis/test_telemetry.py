@@ -70,6 +70,6 @@ def test_pushes_come_once_in_an_interval_and_at_once_after_asking() -> None:
         ({"metrics": b"x" * (MAX_BYTES + 1)}, ErrorCode.TELEMETRY_TOO_LARGE),
     ],
 )
-def test_what_is_not_taken(wrong: dict[str, Any], code: ErrorCode) -> None:
+def test_invalid_push_telemetry_is_refused(wrong: dict[str, Any], code: ErrorCode) -> None:
     client = Bench().connect()
     assert _push(client, _get(client), **wrong) == code

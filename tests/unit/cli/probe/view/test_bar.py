@@ -31,7 +31,7 @@ def test_phases_are_stacked_to_the_scale() -> None:
     assert drawn(taken, Phase.READY) == "DTTLLLAASMMMM       |"
 
 
-def test_what_runs_grows_in_small_letters() -> None:
+def test_running_phase_is_drawn_in_small_letters() -> None:
     assert drawn({Phase.DNS: 100}, Phase.TCP, at_ms=500) == "Dtttt               |"
     assert drawn({Phase.DNS: 100}, Phase.TCP, at_ms=1900) == "Dtttttttttttttttttt |"
 
@@ -43,7 +43,7 @@ def test_a_failure_and_an_expiry_have_their_marks() -> None:
     assert drawn({Phase.DNS: 100}, Phase.TCP, expired, LIMIT_MS) == "Dttttttttttttttttttt!"
 
 
-def test_what_is_too_short_for_the_scale_is_not_nothing() -> None:
+def test_attempt_too_short_for_the_scale_is_drawn_as_its_longest_phase() -> None:
     assert drawn({Phase.DNS: 1, Phase.TCP: 2, Phase.APIVERSIONS: 1}, Phase.READY) == "T                   |"
 
 

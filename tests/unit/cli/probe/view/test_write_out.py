@@ -19,7 +19,7 @@ def test_fields_escapes_and_percent_signs() -> None:
     assert filled("") == ""
 
 
-def test_what_is_known_of_a_ready_address() -> None:
+def test_write_out_of_a_ready_address_fills_every_field() -> None:
     assert filled("%{dns_ms} %{tcp_ms} %{tls_ms} %{apiversions_ms} %{sasl_ms} %{metadata_ms} %{total_ms}") == (
         "40 120 340 80  160 740"
     )
@@ -32,7 +32,7 @@ def test_what_is_known_of_a_ready_address() -> None:
     assert filled("%{idle_ms} %{idle_outcome}", 6) == "371000 ConnectionLost"
 
 
-def test_what_is_known_of_a_failed_one() -> None:
+def test_write_out_of_a_failed_address_fills_outcome_and_error() -> None:
     assert filled("%{outcome} %{phase} %{error_name} %{exit_code} %{error}", 1) == (
         "failed tcp ConnectionRefused 11 connection refused (RST after 1 ms)"
     )
@@ -57,7 +57,7 @@ def test_every_field_can_be_asked_of_every_address(name: str) -> None:
         ("x" * 20_000, "too long"),
     ],
 )
-def test_what_is_not_understood_is_refused(template: str, words: str) -> None:
+def test_invalid_template_is_refused_with_a_reason(template: str, words: str) -> None:
     with pytest.raises(ValueError, match=re.escape(words)):
         parse_template(template)
 

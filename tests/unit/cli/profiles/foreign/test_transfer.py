@@ -12,7 +12,7 @@ from tests.unit.cli.profiles.foreign.strategies import texts
 
 
 @given(st.sampled_from(sorted(MODULES)), texts, texts)
-def test_what_is_made_is_read(mechanism: str, user: str, password: str) -> None:
+def test_made_jaas_reads_back_the_same(mechanism: str, user: str, password: str) -> None:
     jaas = make_jaas(mechanism, user, password)
     assert read_jaas(jaas).options == {"username": user, "password": password}
     assert login_of(jaas) == (user, password)
