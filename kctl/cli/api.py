@@ -143,16 +143,15 @@ def _fields(common: Common, request: str | None) -> dict[str, object]:
 def _kafka_name(typed: str) -> str:
     """Return Kafka's name of an API that is typed in any case or by its key."""
     from kctl.cli.suggestions import Unknown, did_you_mean  # not wanted for --help
-    from kctl.client.protocol.api import API_NAMES, declared_keys
+    from kctl.client.admin import api_key_of, api_name, declared_apis
 
-    folded = typed.replace("_", "").replace("-", "").lower()
-    names = {API_NAMES[key].lower(): API_NAMES[key] for key in declared_keys()}
-    known = names.get(folded) or {str(key): API_NAMES[key] for key in declared_keys()}.get(typed)
-    if known is None:
-        meant = did_you_mean(Unknown.API, folded, names)
+    key = api_key_of(typed)
+    if key is None:
+        names = {each.name.lower(): each.name for each in declared_apis()}
+        meant = did_you_mean(Unknown.API, typed.lower(), names)
         hint = f"Did you mean '{names[meant]}'?" if meant else "`kctl api` lists them."
         raise click.UsageError(f"Kafka has no API '{typed}' that a client may send. {hint}")
-    return known
+    return api_name(key)
 
 
 def _check_execute(name: str, *, execute: bool) -> None:

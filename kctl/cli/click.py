@@ -3,9 +3,13 @@
 Shown by tests/unit/cli/test_failures.py.
 """
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from typer import BadParameter as BadParameter
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 class UsageError(BadParameter):
@@ -21,3 +25,11 @@ class HelpWanted(UsageError):
 
 PARSER_ERRORS: type[Any] = BadParameter.__mro__[1]
 """The class of every mistake in a command line that the parser of typer finds."""
+
+
+def parsed(parse: Callable[[T], R], given: T, name: str) -> R:
+    """Return what a parser makes of what was given; its ValueError becomes a mistake in the option of that name."""
+    try:
+        return parse(given)
+    except ValueError as e:
+        raise BadParameter(str(e), param_hint=name) from None

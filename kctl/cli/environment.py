@@ -79,14 +79,14 @@ class Environment(NamedTuple):
     """Everything said to people."""
     environ: Mapping[str, str]
     clock: Clock
+    closing_notice: ClosingNotice
+    secrets: Secrets
     stdin_is_tty: bool = False
     stdout_is_tty: bool = False
     stderr_is_tty: bool = False
     columns: int = 80
     program: str = "kctl"
     """How what is told on stderr begins: `kctl consume`, so that two in one pipe can be told apart."""
-    closing_notice: ClosingNotice = ClosingNotice()
-    secrets: Secrets = Secrets()
 
     @property
     def colour(self) -> bool:
@@ -136,6 +136,7 @@ def system_environment() -> Environment:
         stdout_is_tty=os.isatty(1),
         stderr_is_tty=os.isatty(2),
         columns=max(NARROWEST, shutil.get_terminal_size().columns),
+        closing_notice=ClosingNotice(),
         secrets=Secrets(),
     )
 

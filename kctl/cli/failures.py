@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from kctl.cli.click import PARSER_ERRORS
 from kctl.cli.exit_codes import ExitCode
-from kctl.cli.formats.terminal import harmless_text
 from kctl.client import errors
+from kctl.client.wording import harmless_text
 from kctl.pipeline import job_errors
 
 _NO_SUCH_COMMAND = re.compile(r"No such command '(.*?)'\.")

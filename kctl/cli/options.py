@@ -175,7 +175,7 @@ class Common(NamedTuple):
     def say(self, line: str) -> None:
         """Tell people something on stderr, unless --quiet; what a broker sent does not steer their terminal."""
         if not self.quiet:
-            from kctl.cli.formats.terminal import harmless_text  # wanted where something is said
+            from kctl.client.wording import harmless_text  # wanted where something is said
 
             self.environment.say(harmless_text(line))
 

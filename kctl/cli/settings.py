@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from kctl.cli.input_file import read_input
 from kctl.cli.login import (
     OTHER_NAMES,
     PASSWORD,
@@ -22,7 +21,7 @@ from kctl.cli.login import (
 )
 from kctl.cli.profiles.references import JAAS, Fetched
 from kctl.cli.suggestions import Unknown, did_you_mean
-from kctl.client.config import KINDS, AnyProperty, ClientConfig, mask_urls, passwords_in_urls
+from kctl.client.config import KINDS, AnyProperty, ClientConfig, mask_urls, passwords_in_urls, read_input
 from kctl.client.errors import ConfigError
 from kctl.client.security import read_jaas
 from kctl.grammar.properties import LARGEST_FILE_BYTES, read_properties

@@ -12,6 +12,7 @@ from kctl.cli.options import Common, Output
 from kctl.client.admin import Admin
 from kctl.client.cluster import TopicInfo
 from kctl.client.errors import KafkaError
+from kctl.client.wording import counted
 
 COLUMNS = ("name", "partitions", "replication_factor", "result")
 LONGEST_ANSWER_BYTES = 1024
@@ -49,7 +50,7 @@ def delete_topics(
     write_rows(common, output, COLUMNS, rows)
     if results is not None:
         return report_failures(results.done, failed)
-    what = f"{_count(len(rows), 'topic')} would be deleted with all records"
+    what = f"{counted(len(rows), 'topic')} would be deleted with all records"
     common.say(f"{common.environment.program}: dry run, nothing was deleted: {what}; --execute does it")
     return ExitCode.OK
 
@@ -61,8 +62,8 @@ def _is_confirmed(common: Common, topics: Mapping[str, TopicInfo]) -> bool:
         return False
     for topic in topics.values():
         facts = _facts(topic)
-        environment.say(f"{facts['name']}: {_count(len(topic.partitions), 'partition')}")
-    environment.stderr.write(f"Delete {_count(len(topics), 'topic')} and all records? [y/N] ")
+        environment.say(f"{facts['name']}: {counted(len(topic.partitions), 'partition')}")
+    environment.stderr.write(f"Delete {counted(len(topics), 'topic')} and all records? [y/N] ")
     environment.stderr.flush()
     answer = environment.stdin.readline(LONGEST_ANSWER_BYTES)
     return answer.strip().lower() in (b"y", b"yes")
@@ -75,7 +76,3 @@ def _facts(topic: TopicInfo) -> Row:
         "partitions": len(topic.partitions),
         "replication_factor": max(replicas, default=None),
     }
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -9,6 +9,7 @@ the released jar; the texts are our own. Knows no request. Shown by tests/unit/t
 from enum import IntEnum
 
 from kctl.client.errors import AuthorizationError, BrokerError, UnsupportedVersionError
+from kctl.client.wording import one_line
 
 YES, NO = True, False
 
@@ -362,14 +363,6 @@ BY_CODE: dict[int, type[BrokerError]] = {
     if isinstance(kind, type) and issubclass(kind, BrokerError) and "code" in vars(kind) and kind is not BrokerError
 }
 """The class of each code of the table except NONE."""
-
-
-_CONTROLS = {number: f"\\x{number:02x}" for number in (*range(0x20), *range(0x7F, 0xA0))}
-
-
-def one_line(text: str) -> str:
-    """Return a text that a broker sent with its control characters as escapes, so that it stays a part of our line."""
-    return text.translate(_CONTROLS)
 
 
 def broker_error(code: int, what: str, text: str | None = None) -> BrokerError:

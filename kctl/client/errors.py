@@ -12,9 +12,10 @@
 clock and what these classes are made of. Shown by tests/unit/test_errors.py.
 """
 
-from kctl.client.account import Account as Account  # said twice: this is where everyone imports it from
 from kctl.client.clock import FOREVER_MS
-from kctl.client.kafka_error import KafkaError as KafkaError  # see Account
+from kctl.client.kafka_error import Account as Account  # said twice: this is where everyone imports it from
+from kctl.client.kafka_error import KafkaError as KafkaError
+from kctl.client.wording import counted
 
 
 class ConfigError(KafkaError):
@@ -238,7 +239,7 @@ class UndeliveredError(KafkaError):
     """Records that were sent are not delivered: how many, and why the first of them is not (`cause`)."""
 
     def __init__(self, undelivered: int, cause: KafkaError) -> None:
-        super().__init__(f"{undelivered} record{'' if undelivered == 1 else 's'} not delivered; the first: {cause}")
+        super().__init__(f"{counted(undelivered, 'record')} not delivered; the first: {cause}")
         self.undelivered = undelivered
         self.cause = cause
 

@@ -1,9 +1,13 @@
-"""KafkaError: the base class of all errors, and what all of them can do: be compared, copied and pickled.
+"""KafkaError: the base class of all errors, which can be compared, copied and pickled; Account: what they had time for.
 
 Errors are equal when type, message and attributes are equal. They travel between processes whole; a `__cause__` of
 another library comes along where it can be pickled. Shown by tests/unit/test_error_copies.py and, through pools of
 processes, tests/loopback/test_errors_in_pools.py.
 """
+
+from typing import NamedTuple
+
+from kctl.client.wording import counted
 
 
 class KafkaError(Exception):
@@ -43,3 +47,21 @@ def _can_travel(cause: BaseException | None) -> bool:
     except Exception:  # noqa: BLE001 - a foreign class can raise anything
         return False
     return True
+
+
+class Account(NamedTuple):
+    """What was done with the time of a call, for the error that ends it.
+
+    Attributes:
+        ledger: where the time went, one entry each.
+        attempts: how many connection attempts were made.
+        node_errors: the last error of each node that has one, the one that got furthest first.
+    """
+
+    ledger: tuple[str, ...] = ()
+    attempts: int = 0
+    node_errors: tuple[KafkaError, ...] = ()
+
+    def __str__(self) -> str:
+        tries = counted(self.attempts, "connection attempt") if self.attempts else ""
+        return "; ".join(part for part in (", ".join(self.ledger), tries) if part)

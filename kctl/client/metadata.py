@@ -8,7 +8,7 @@ Shown by tests/unit/test_metadata.py.
 from collections.abc import Iterable, Sequence
 
 from kctl.client.backoff import ExponentialBackoff
-from kctl.client.broker_errors import STALE_METADATA, ErrorCode, broker_error, one_line
+from kctl.client.broker_errors import STALE_METADATA, ErrorCode, broker_error
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import (
     NO_EPOCH,
@@ -28,6 +28,7 @@ from kctl.client.protocol.api.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
+from kctl.client.wording import one_line
 
 
 class Metadata:
@@ -107,18 +108,6 @@ class Metadata:
     def request_update(self) -> None:
         """Refresh as soon as the back-off allows: something in the snapshot has turned out to be stale."""
         self._update_requested = True
-
-    def saw_leader_epoch(self, topic: str, partition: int, leader_epoch: int) -> bool:
-        """Note a leader epoch met elsewhere (a fetch, a commit); when it is news, refresh and return True.
-
-        Source: KIP-320, `updateLastSeenEpochIfNewer`.
-        """
-        topic_id, known = self._epochs.get((topic, partition), (NO_TOPIC_ID, NO_EPOCH))
-        if leader_epoch <= known:
-            return False
-        self._epochs[topic, partition] = (topic_id, leader_epoch)
-        self.request_update()
-        return True
 
     def learn_leader(self, partition: TopicPartition, leader_id: int, leader_epoch: int, nodes: Iterable[Node]) -> bool:
         """Put a leader that a broker named into the snapshot; return whether it is newer than what is known.

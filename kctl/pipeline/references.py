@@ -13,9 +13,8 @@ import itertools
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 
-from kctl.client.config import KINDS
+from kctl.client.config import KINDS, read_input
 from kctl.client.errors import ConfigError
 from kctl.grammar.properties import LARGEST_FILE_BYTES, read_properties
 
@@ -104,8 +103,7 @@ def _read(name: str, path: str) -> bytes:
     if not os.path.isabs(path):
         raise ConfigError(f"{name}: file: takes an absolute path, not {path[:200]!r}", key=name)
     try:
-        with Path(path).open("rb") as file:
-            content = file.read(LARGEST_FILE_BYTES + 1)
+        content, _ = read_input(path, LARGEST_FILE_BYTES + 1)
     except OSError as e:
         raise ConfigError(f"{name}: {path}, where the task runs: {e.strerror}", key=name) from None
     if len(content) > LARGEST_FILE_BYTES:

@@ -70,7 +70,7 @@ def test_help_imports_no_command_and_no_client() -> None:
     modules = _modules("--help")
     assert not modules & (NEVER | NOT_WITHOUT_TLS | NOT_OFF_A_TERMINAL)
     of_client = {name for name in modules if name.startswith("kctl.client.")}
-    assert of_client <= {"kctl.client.account", "kctl.client.clock", "kctl.client.errors", "kctl.client.kafka_error"}
+    assert of_client <= {"kctl.client.clock", "kctl.client.errors", "kctl.client.kafka_error", "kctl.client.wording"}
     assert "socket" not in modules
 
 
@@ -86,12 +86,12 @@ ROOT = {
     "annotated_doc", "typer", "shellingham", "kctl.cli.click", "kctl.cli.commands",
     "kctl.__main__", "kctl.version", "kctl.cli", "kctl.cli.app", "kctl.cli.data_out", "kctl.cli.environment",
     "kctl.cli.exit_codes", "kctl.cli.failures", "kctl.cli.formats", "kctl.cli.interrupts", "kctl.cli.spellings",
-    "kctl.client", "kctl.client.account", "kctl.client.clock", "kctl.client.errors", "kctl.client.kafka_error",
+    "kctl.client", "kctl.client.clock", "kctl.client.errors", "kctl.client.kafka_error", "kctl.client.wording",
     "kctl.pipeline", "kctl.pipeline.job_errors",
 }  # fmt: skip
 """What every run may import: the root command, and how errors become exit codes."""
 OPTIONS = {
-    "kctl.cli.input_file", "kctl.cli.login", "kctl.cli.options", "kctl.cli.profiles", "kctl.cli.settings",
+    "kctl.cli.login", "kctl.cli.options", "kctl.cli.profiles", "kctl.cli.settings",
     "kctl.cli.suggestions",
     "kctl.grammar",
     "kctl.client.broker_errors", "kctl.client.config", "kctl.client.events",

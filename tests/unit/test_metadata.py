@@ -138,19 +138,6 @@ def test_a_topic_made_anew_starts_its_epochs_anew() -> None:
     assert (info.leader_id, info.leader_epoch) == (1, 0)
 
 
-def test_an_epoch_met_elsewhere_makes_older_answers_useless() -> None:
-    metadata = new_metadata("a")
-    metadata.begin(0)
-    metadata.take(answer(topic("a", leader(0, 2, epoch=5))), 0)
-    assert not metadata.saw_leader_epoch("a", 0, 5)
-    assert metadata.saw_leader_epoch("a", 0, 7)
-    assert metadata.due_at_ms() == 100
-    metadata.begin(100)
-    metadata.take(answer(topic("a", leader(0, 2, epoch=6))), 100)
-    assert metadata.cluster.leader_id("a", 0) == NO_NODE
-    assert metadata.due_at_ms() == 200  # still wanted: the answer lacked the new leader
-
-
 def test_topic_errors_are_kept_with_the_topic() -> None:
     metadata = new_metadata("secret", "odd", "none")
     metadata.begin(0)
@@ -298,8 +285,6 @@ def test_a_leader_that_is_no_news_or_has_no_address_is_not_taken() -> None:
     assert not metadata.learn_leader(A0, 9, 6, [])
     assert not metadata.learn_leader(TopicPartition("a", 7), 9, 6, [NODE_9])
     assert not metadata.learn_leader(TopicPartition("z", 0), 9, 6, [NODE_9])
-    metadata.saw_leader_epoch("a", 0, 8)
-    assert not metadata.learn_leader(A0, 9, 7, [NODE_9]), "a newer one was heard of"
     assert metadata.cluster.leader_id("a", 0) == 1
     metadata.rebootstrapped()
     assert not metadata.learn_leader(A0, 9, 9, [NODE_9]), "brokers are being learnt anew"

@@ -5,7 +5,7 @@ import io
 
 from kctl.cli.app import run
 from kctl.cli.command_tree import read_tree
-from kctl.cli.environment import Environment
+from kctl.cli.environment import ClosingNotice, Environment, Secrets
 from kctl.client.clock import SystemClock
 
 
@@ -15,7 +15,8 @@ def all_helps() -> dict[str, str]:
 
 
 def _help_of(path: tuple[str, ...]) -> str:
-    environment = Environment(io.BytesIO(), io.BytesIO(), io.StringIO(), {}, SystemClock(), columns=80)
+    streams = io.BytesIO(), io.BytesIO(), io.StringIO()
+    environment = Environment(*streams, {}, SystemClock(), ClosingNotice(), Secrets(), columns=80)
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         run([*path, "--help"], environment)
     return printed.getvalue()

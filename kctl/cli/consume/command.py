@@ -4,7 +4,7 @@ Owns the options and which of them exclude each other; run.py does what they say
 Shown by tests/cli/test_produce_consume.py and tests/cli/test_consume_group.py.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Annotated, NamedTuple, TypeVar
 
 import typer
@@ -148,10 +148,10 @@ def consume(
     again: {topic, partition, offset, timestamp, key, value, headers: [[name, value], ...]}, null where null, and
     {"base64": "..."} where the bytes are not UTF-8.
     """
-    words = _parsed(parse_topics, topics, "TOPIC")
+    words = click.parsed(parse_topics, topics, "TOPIC")
     specs = _read_offsets(offset or (), common.environment.clock.wall_ms(), from_beginning=from_beginning)
-    wanted = _parsed(parse_partitions, partitions or (), "'--partition' / '-p'")
-    memory_bytes = None if max_memory is None else _parsed(_memory_bytes, max_memory, "'--max-memory'")
+    wanted = click.parsed(parse_partitions, partitions or (), "'--partition' / '-p'")
+    memory_bytes = None if max_memory is None else click.parsed(_memory_bytes, max_memory, "'--max-memory'")
     if tail is not None and (offset or from_beginning or group is not None):
         raise click.UsageError("--tail says where to start, and of what: no --offset, --from-beginning or --group.")
     if follow and (tail is None or exit_at_end):
@@ -188,7 +188,7 @@ def consume(
 def _read_offsets(texts: Sequence[str], wall_ms: int, *, from_beginning: bool) -> list[OffsetSpec]:
     if from_beginning and texts:
         raise click.UsageError("--from-beginning and --offset both say where to start: give one of them.")
-    return [_parsed(lambda each: parse_offset(each, wall_ms), text, "'--offset' / '-o'") for text in texts]
+    return [click.parsed(lambda each: parse_offset(each, wall_ms), text, "'--offset' / '-o'") for text in texts]
 
 
 def _memory_bytes(text: str) -> int:
@@ -196,11 +196,3 @@ def _memory_bytes(text: str) -> int:
     if size < LEAST_MEMORY_BYTES:
         raise ValueError(f"{text!r} is too little to fetch anything: at least {LEAST_MEMORY_BYTES // 1024}KiB")
     return size
-
-
-def _parsed(parse: Callable[[T], R], given: T, name: str) -> R:
-    """Return what a parser makes of what was given; its ValueError becomes a mistake in the option of that name."""
-    try:
-        return parse(given)
-    except ValueError as e:
-        raise click.BadParameter(str(e), param_hint=name) from None

@@ -19,6 +19,7 @@ from kctl.cli.uncompiled import note_uncompiled
 from kctl.client.clock import FOREVER_MS, Timer
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer import PREFETCH_BYTES, Consumer
+from kctl.client.wording import counted
 from kctl.grammar.offsets import END, START, Anchor, Position, Relative, range_of
 
 DEFAULTS = {"auto.offset.reset": "none", "allow.auto.create.topics": "false", "enable.auto.commit": "false"}
@@ -62,7 +63,7 @@ def run_reading(common: Common, request: ReadRequest, output: RecordOutput) -> i
         if interrupted is not None:  # the exit code is that of the signal, whatever ended the reading
             raise interrupted
     if common.verbose:
-        common.say(f"kctl consume: {reading.written} record{'' if reading.written == 1 else 's'}")
+        common.say(f"kctl consume: {counted(reading.written, 'record')}")
     note_uncompiled(common, reading.written)
     return code
 

@@ -3,8 +3,8 @@
 Owns the meaning of the options that record_options.py declares. Shown by tests/unit/cli/formats/test_choice.py.
 """
 
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
+from functools import partial
 
 from kctl.cli import click
 from kctl.cli.formats.escapes import parse_literal
@@ -17,8 +17,6 @@ from kctl.cli.formats.template import parse_template
 from kctl.cli.options import Common, Output
 
 DEFAULT_TEMPLATE = "%v\\n"
-
-_Parsed = TypeVar("_Parsed")
 
 
 def choose_record_output(
@@ -39,16 +37,17 @@ def choose_record_output(
     if is_csv_safe and common.output is not Output.CSV:
         raise click.UsageError("--csv-safe is for --output csv.")
     for_terminal = common.environment.stdout_is_tty
-    conditions = _parsed(lambda: parse_greps(greps), "'--grep'")
-    word = b"" if null is None else _parsed(lambda: parse_literal(null), "'--null'")
+    conditions = click.parsed(parse_greps, greps, "'--grep'")
+    word = b"" if null is None else click.parsed(parse_literal, null, "'--null'")
     if kcat_format is not None:
-        parts = _parsed(lambda: kcat_parts_of(kcat_format, word, for_terminal=for_terminal), "'--kcat-format'")
+        parse = partial(kcat_parts_of, null=word, for_terminal=for_terminal)
+        parts = click.parsed(parse, kcat_format, "'--kcat-format'")
     elif common.output is not None:
         parts = _shape(common.output, word, for_terminal=for_terminal, is_csv_safe=is_csv_safe)
     else:
         text = DEFAULT_TEMPLATE if template is None else template
         parts = template_parts(
-            _parsed(lambda: parse_template(text), "'--format' / '-f'"), null=word, for_terminal=for_terminal
+            click.parsed(parse_template, text, "'--format' / '-f'"), null=word, for_terminal=for_terminal
         )
     if print_offsets:
         parts = [*PRINTED_OFFSETS, *parts]
@@ -93,10 +92,3 @@ def _shape(output: Output, null: bytes, *, for_terminal: bool, is_csv_safe: bool
     if output is Output.RAW:
         return raw_parts(null=null, for_terminal=for_terminal)
     return hex_parts(null=null) if output is Output.HEX else base64_parts(null=null)
-
-
-def _parsed(parse: Callable[[], _Parsed], option: str) -> _Parsed:
-    try:
-        return parse()
-    except ValueError as e:
-        raise click.BadParameter(str(e), param_hint=option) from None

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from kctl.cli.formats.escapes import HEX_DIGITS, check_length
 from kctl.cli.formats.output import Part
 from kctl.cli.formats.template_error import TemplateError
-from kctl.cli.formats.terminal import harmless_bytes
 from kctl.cli.formats.texts import header_name_bytes
 from kctl.client.records import Header, OutputField
+from kctl.client.wording import harmless_bytes
 
 TOKENS = "sSRkKhtpoT%"
 """What may follow a percent sign."""

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from kctl.cli.formats.numbers import ascii_number
 from kctl.cli.formats.output import ChunkField, Part
 from kctl.cli.formats.template import Attribute, Convert, Field, Template, Verb
-from kctl.cli.formats.terminal import harmless_bytes
 from kctl.cli.formats.texts import JsonForm, header_name_bytes
 from kctl.client.records import CODEC_IDS, Header, OutputField
+from kctl.client.wording import harmless_bytes
 
 _NUMBERS: dict[Verb, str] = {
     Verb.KEY_BYTES: "key_size",

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 
 from kctl.cli.formats.columns import columns_of, pieces_of
-from kctl.cli.formats.terminal import harmless_text
+from kctl.client.wording import harmless_text
 
 Value = str | int | bool | None | list[int]
 Row = dict[str, Value]

@@ -7,9 +7,9 @@ from base64 import b64encode
 from binascii import hexlify
 
 from kctl.cli.formats.output import Part
-from kctl.cli.formats.terminal import harmless_bytes
 from kctl.cli.formats.texts import JsonForm
 from kctl.client.records import OutputField
+from kctl.client.wording import harmless_bytes
 
 CSV_HEAD = b"topic,partition,offset,timestamp,key,key_encoding,value,value_encoding,headers\r\n"
 

@@ -19,6 +19,7 @@ from kctl.cli.options import Common, Output
 from kctl.client.admin import Admin, GroupDescription, MemberDescription
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import KafkaError
+from kctl.client.wording import counted
 
 RESET_COLUMNS = ("group", "topic", "partition", "old", "new", "result", "note")
 DELETE_COLUMNS = ("group", "topic", "partition", "old", "result")
@@ -60,9 +61,7 @@ def run_reset(common: Common, reset: Reset) -> int:
     if reset.execute:
         return tell_failures(common, len(failed) < len(changes), failed.values())
     moved = sum(change.old != change.new for change in changes)
-    say_dry_run(
-        common, f"{moved} of {len(changes)} partition{'' if len(changes) == 1 else 's'} would get another offset"
-    )
+    say_dry_run(common, f"{moved} of {counted(len(changes), 'partition')} would get another offset")
     return ExitCode.OK
 
 
@@ -158,7 +157,7 @@ def run_delete(common: Common, group_id: str, topics: Sequence[str], *, execute:
     write_tables(common, output, [Table("partitions", DELETE_COLUMNS, rows)], extra={"executed": execute})
     if execute:
         return tell_failures(common, len(failed) < len(old), failed.values())
-    say_dry_run(common, f"the offsets of {len(old)} partition{'' if len(old) == 1 else 's'} would be deleted")
+    say_dry_run(common, f"the offsets of {counted(len(old), 'partition')} would be deleted")
     return ExitCode.OK
 
 

@@ -14,6 +14,7 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.groups import offsets as groups_offsets
 from kctl.cli.groups.view import SHAPES, Cell, Row, Table, say_dry_run, write_tables
 from kctl.cli.options import Common, Output, duration_ms, with_common
+from kctl.client.wording import counted
 
 WATCH_MS = 2000
 LIST_COLUMNS = ("group", "type", "state", "protocol", "coordinator")
@@ -160,7 +161,7 @@ def delete(common: Common, names: Names, execute: Execute = False) -> int:
     write_tables(common, output, [Table("groups", DELETE_COLUMNS, rows)], extra={"executed": execute})
     if results is None:
         count = len(rows)
-        say_dry_run(common, f"{count} group{'' if count == 1 else 's'} would be deleted")
+        say_dry_run(common, f"{counted(count, 'group')} would be deleted")
         return ExitCode.OK
     return tell_failures(common, results.done, results.failed.values())
 

@@ -16,6 +16,7 @@ from kctl.client.admin import Admin, GroupDescription, MemberDescription
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import ApiTimeout
 from kctl.client.network.system import system_runtime
+from kctl.client.wording import counted
 
 
 class LagLook(NamedTuple):
@@ -66,7 +67,7 @@ def _facts(group: GroupDescription, lags: Sequence[PartitionLag]) -> list[tuple[
 def _total(lags: Iterable[PartitionLag]) -> str:
     known = [lag.lag for lag in lags if lag.lag is not None]
     unknown = sum(lag.lag is None for lag in lags)
-    partitions = f"{unknown} partition{'' if unknown == 1 else 's'}"
+    partitions = counted(unknown, "partition")
     return f"{sum(known)}" + (f" (unknown for {partitions})" if unknown else "")
 
 
@@ -182,7 +183,7 @@ def _look(
     if behind:
         worst = max(behind, key=lambda lag: lag.lag or 0)
         common.say(
-            f"kctl groups: {len(behind)} partition{'' if len(behind) == 1 else 's'} more than {look.threshold} behind; "
+            f"kctl groups: {counted(len(behind), 'partition')} more than {look.threshold} behind; "
             f"the worst is {worst.partition} of group {worst.group_id} with {worst.lag}"
         )
         return code or ExitCode.DEGRADED

@@ -14,6 +14,7 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.cli.groups.view import VERSION, csv_cell
 from kctl.client.cluster import TopicPartition
+from kctl.client.config import read_input
 
 LARGEST_FILE_BYTES = 64 * 1024 * 1024
 MOST_PARTITIONS = 1_000_000
@@ -46,8 +47,7 @@ def read_offsets(path: Path, group_id: str) -> dict[TopicPartition, int]:
     Raises: CommandError: it cannot be read, or says something that is no offset; names the place.
     """
     try:
-        with path.open("rb") as file:
-            content = file.read(LARGEST_FILE_BYTES + 1)
+        content, _ = read_input(path, LARGEST_FILE_BYTES + 1)
     except OSError as e:
         raise CommandError(ExitCode.USAGE, f"cannot read {path}: {e.strerror or e}") from None
     if len(content) > LARGEST_FILE_BYTES:

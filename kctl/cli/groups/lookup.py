@@ -13,6 +13,7 @@ from kctl.cli.options import Common
 from kctl.client.admin import Admin, GroupDescription, MemberDescription, Results
 from kctl.client.errors import ApiTimeout, KafkaError
 from kctl.client.topic_names import LONGEST_TOPIC_NAME
+from kctl.client.wording import counted
 from kctl.grammar.topics import parse_partitions
 
 MOST_NAMED = 5
@@ -81,7 +82,7 @@ def refuse_members(group: GroupDescription, members: Sequence[MemberDescription]
         return
     named = "; ".join(member_text(member) for member in members[:MOST_NAMED])
     more = f"; and {len(members) - MOST_NAMED} more" if len(members) > MOST_NAMED else ""
-    count = f"{len(members)} active member{'' if len(members) == 1 else 's'}"
+    count = counted(len(members), "active member")
     raise CommandError(
         ExitCode.NOT_ABLE_YET,
         f"group {group.group_id} has {count}: {named}{more}; {what}",

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from kctl.cli.data_out import DataOut
 from kctl.cli.formats.rows import Value, block_lines, table_lines
-from kctl.cli.formats.terminal import harmless_text
 from kctl.cli.options import Common, Output
+from kctl.client.wording import harmless_text
 
 VERSION = 1
 """Of the objects; within a version fields are added, never renamed or removed."""

@@ -23,6 +23,7 @@ from kctl.cli.pipeline.spark_options import (
     result_of,
     spark_options,
 )
+from kctl.client.wording import counted
 from kctl.grammar.sizes import parse_size_bytes
 from kctl.grammar.topics import parse_topics
 
@@ -110,7 +111,7 @@ def _show_plan(common: Common, output: Output, plan: "ExportPlan") -> int:
     size_bytes, tasks = sum(plan.topic_bytes.values()), len(plan.ranges)
     common.say(
         f"kctl pipeline: dry run, nothing was written: {plan.offsets} offsets, about {size_bytes} bytes in the "
-        f"log, {tasks} task{'' if tasks == 1 else 's'}; {plan.resumed} partitions go on where an earlier run ended"
+        f"log, {counted(tasks, 'task')}; {plan.resumed} partitions go on where an earlier run ended"
     )
     return ExitCode.OK
 

@@ -14,6 +14,7 @@ from kctl.cli.formats.rows_out import write_rows
 from kctl.cli.options import Common, Output, with_common, with_options
 from kctl.cli.pipeline.spark_options import SparkOptions, path, plan_of, result_of, spark_options
 from kctl.cli.pipeline.target_options import ToTopicOption
+from kctl.client.wording import counted
 
 if TYPE_CHECKING:
     from kctl.pipeline.jobs.file_import import ImportPlan
@@ -83,7 +84,7 @@ def _show_plan(common: Common, output: Output, plan: "ImportPlan") -> int:
     write_rows(common, output, PLAN_COLUMNS, _plan_rows(plan))
     common.say(
         f"kctl pipeline: dry run, nothing was sent: {plan.records} records, {plan.size_bytes} bytes, "
-        f"{len(plan.tasks)} task{'' if len(plan.tasks) == 1 else 's'}; {plan.done} ranges are imported already"
+        f"{counted(len(plan.tasks), 'task')}; {plan.done} ranges are imported already"
     )
     return ExitCode.OK
 

@@ -8,9 +8,10 @@ from pathlib import Path
 from kctl.cli.data_out import DataOut
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
-from kctl.cli.formats.terminal import harmless_text
 from kctl.cli.options import Common, Output
 from kctl.cli.probe.view.diff import Summary, differences, read_summary
+from kctl.client.config import read_input
+from kctl.client.wording import harmless_text
 
 LARGEST_FILE_BYTES = 256 * 1024 * 1024
 
@@ -33,8 +34,7 @@ def show_differences(common: Common, before: Path, after: Path, *, strict: bool)
 
 def _read(path: Path) -> Summary:
     try:
-        with path.open("rb") as file:
-            content = file.read(LARGEST_FILE_BYTES + 1)
+        content, _ = read_input(path, LARGEST_FILE_BYTES + 1)
         if len(content) > LARGEST_FILE_BYTES:
             raise CommandError(ExitCode.USAGE, f"--diff {path}: larger than {LARGEST_FILE_BYTES} bytes")
         return read_summary(content.decode())

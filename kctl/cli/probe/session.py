@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from kctl.cli import click
 from kctl.cli.data_out import DataOut
 from kctl.cli.exit_codes import ExitCode
-from kctl.cli.formats.terminal import harmless_text
 from kctl.cli.options import Common, Output
 from kctl.cli.probe.command import SHAPES, ProbeRequest
 from kctl.cli.probe.descriptors import allow_descriptors
@@ -32,6 +31,7 @@ from kctl.client.events import Phase
 from kctl.client.network.system import system_runtime
 from kctl.client.probe import ProbeOptions
 from kctl.client.seams import Address
+from kctl.client.wording import harmless_text
 
 MOST_SOCKETS = 10_000
 """For how many addresses room is made; how many names and brokers have is not known before."""
@@ -57,10 +57,7 @@ def run_probe(common: Common, request: ProbeRequest) -> int:
 
 
 def _resolved(texts: Sequence[str]) -> dict[tuple[str, int], list[Address]]:
-    try:
-        return parse_resolve(texts)
-    except ValueError as e:
-        raise click.BadParameter(str(e), param_hint="--resolve") from None
+    return click.parsed(parse_resolve, texts, "--resolve")
 
 
 def _choose_report(common: Common, plan: Plan, statistics: Statistics, write_out: str | None) -> Report:
@@ -71,10 +68,7 @@ def _choose_report(common: Common, plan: Plan, statistics: Statistics, write_out
     if write_out is not None:
         if common.output is not None:
             raise click.UsageError("--write-out and --output: take one of them.")
-        try:
-            return WriteOutReport(at_once, parse_template(write_out))
-        except ValueError as e:
-            raise click.BadParameter(str(e), param_hint="--write-out") from None
+        return WriteOutReport(at_once, click.parsed(parse_template, write_out, "--write-out"))
     output = common.choose_output(*SHAPES)
     if output is not Output.TABLE:
         return ObjectsReport(at_once, since_ms, statistics if is_repeated else None, events=output is Output.JSONL)

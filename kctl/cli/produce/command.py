@@ -4,7 +4,7 @@ Owns the options and which of them exclude each other; run.py does what they say
 Shown by tests/unit/cli/produce/test_produce.py, tests/cli/test_produce_consume.py and its neighbours test_produce_*.py.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
 
 import typer
@@ -189,17 +189,17 @@ def produce(
         files=(words or [])[0 if topic_from_record else 1 :],
         form=Form(
             form,
-            LINE_FEED if delimiter is None else _parsed(parse_delimiter, delimiter, "'--delimiter' / '-D'"),
-            None if key_separator is None else _parsed(parse_delimiter, key_separator, "'--key-separator' / '-K'"),
+            LINE_FEED if delimiter is None else click.parsed(parse_delimiter, delimiter, "'--delimiter' / '-D'"),
+            None if key_separator is None else click.parsed(parse_delimiter, key_separator, "'--key-separator' / '-K'"),
             parsed_template,
             file_per_message,
             None if key is None else key.encode("utf-8", "surrogateescape"),
         ),
-        headers=tuple(_parsed(parse_header, each, "'--header' / '-H'") for each in headers or ()),
+        headers=tuple(click.parsed(parse_header, each, "'--header' / '-H'") for each in headers or ()),
         partition=partition,
         keeps_partition=keep_partition or parsed_template is not None,
         empty_is_null=tombstones,
-        per_second=None if rate is None else _parsed(parse_rate, rate, "'--rate'"),
+        per_second=None if rate is None else click.parsed(parse_rate, rate, "'--rate'"),
         undelivered=undelivered,
         is_transaction=transaction or transactional_id is not None,
         flags={
@@ -232,8 +232,8 @@ def _template(text: str | None, null: str | None) -> "InputTemplate | None":
         return None
     from kctl.cli.input.template_reader import parse_input_template
 
-    as_null = None if null is None else _parsed(parse_literal, null, "'--null'")
-    return _parsed(lambda each: parse_input_template(each, as_null), text, "'--format' / '-f'")
+    as_null = None if null is None else click.parsed(parse_literal, null, "'--null'")
+    return click.parsed(lambda each: parse_input_template(each, as_null), text, "'--format' / '-f'")
 
 
 def _refuse_contradictions(
@@ -266,14 +266,6 @@ def _refuse_contradictions(
 
 def _setting(value: str | None, flag: str) -> Setting | None:
     return None if value is None else Setting(value, flag)
-
-
-def _parsed(parse: Callable[[str], T], given: str, name: str) -> T:
-    """Return what a parser makes of what was given; its ValueError becomes a mistake in the option of that name."""
-    try:
-        return parse(given)
-    except ValueError as e:
-        raise click.BadParameter(str(e), param_hint=name) from None
 
 
 def parse_header(text: str) -> "Header":

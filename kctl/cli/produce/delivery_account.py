@@ -9,6 +9,7 @@ from kctl.cli.options import Common
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import AdvertisedAddressError, DeliveryTimeout, TransactionAbortedError
 from kctl.client.producer import CloseResult, PartitionResult
+from kctl.client.wording import counted
 
 MOST_NAMED = 10
 """Partitions that are named; further ones are only counted."""
@@ -26,9 +27,9 @@ def tell_account(
     if is_taken_back:
         sent = result.delivered + result.undelivered
         aborted = "aborted" if result.transaction in (None, "aborted") else "not committed"
-        common.environment.say(f"kctl produce: transaction {aborted}: of {_count(sent)} none is delivered")
+        common.environment.say(f"kctl produce: transaction {aborted}: of {counted(sent, 'record')} none is delivered")
     else:
-        common.say(f"kctl produce: {_count(result.delivered)} delivered{_delivered_by_partition(result)}")
+        common.say(f"kctl produce: {counted(result.delivered, 'record')} delivered{_delivered_by_partition(result)}")
     failed = [(tp, part) for tp, part in sorted(result.partitions.items()) if part.failed + part.unknown]
     if is_taken_back:
         failed = [(tp, part) for tp, part in failed if not isinstance(part.error, TransactionAbortedError)]
@@ -37,7 +38,7 @@ def tell_account(
     unknown = f", {result.unknown} of which may have been written" if result.unknown else ""
     oldest = "" if oldest_ms is None else f", the oldest after {oldest_ms / 1000:.1f} s"
     if not is_taken_back:
-        common.environment.say(f"kctl produce: {_count(result.undelivered)} NOT delivered{unknown}{oldest}")
+        common.environment.say(f"kctl produce: {counted(result.undelivered, 'record')} NOT delivered{unknown}{oldest}")
     for tp, part in failed[:MOST_NAMED]:
         common.environment.say(f"  {_name(tp)}: {part.failed + part.unknown}: {_cause(part)}")
     if len(failed) > MOST_NAMED:
@@ -73,7 +74,3 @@ def _name(tp: TopicPartition) -> str:
 
 def _cause(part: PartitionResult) -> str:
     return "not known why" if part.error is None else explain(part.error).message
-
-
-def _count(records: int) -> str:
-    return "1 record" if records == 1 else f"{records} records"

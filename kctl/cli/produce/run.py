@@ -34,6 +34,7 @@ from kctl.client.errors import (
 )
 from kctl.client.network.system import system_runtime
 from kctl.client.producer import CloseResult, Producer
+from kctl.client.wording import counted
 
 BATCH_BYTES = 256 * 1024
 """batch.size unless it is given: large batches cost broker and client less."""
@@ -281,7 +282,7 @@ class _Producing:
 
     def _report_created(self) -> None:
         for name, count in self._producer.created_topics.items():
-            partitions = f"{count} partition{'' if count == 1 else 's'}"
+            partitions = counted(count, "partition")
             self._common.say(f"kctl produce: note: topic {name} did not exist and was created with {partitions}")
 
     def _tell_in_hand(self, accepted: int) -> None:
@@ -318,7 +319,7 @@ class _Producing:
         if file.error:
             say(f"kctl produce: --undelivered {file.name} took only {file.records} records: {file.error}")
             return
-        records = "1 record" if file.records == 1 else f"{file.records} records"
+        records = counted(file.records, "record")
         say(f"kctl produce: {records} in {file.name}: produce them with -i jsonl --topic-from-record {file.name}")
 
     # --- the line -----------------------------------------------------------------------------------------------------

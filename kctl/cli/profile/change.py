@@ -9,7 +9,6 @@ from typing import NamedTuple
 from kctl.cli.environment import Environment
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
-from kctl.cli.formats.terminal import harmless_text
 from kctl.cli.login import make_jaas
 from kctl.cli.profile.judge import findings_of, refuse_errors
 from kctl.cli.profiles import edits
@@ -22,6 +21,7 @@ from kctl.cli.profiles.references import JAAS, KINDS, Reference
 from kctl.cli.profiles.store import Store, open_store, store_of
 from kctl.cli.profiles.trust import distrust, trust
 from kctl.client.errors import ConfigError
+from kctl.client.wording import harmless_text
 
 
 class Login(NamedTuple):

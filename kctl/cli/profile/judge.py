@@ -16,6 +16,7 @@ from kctl.cli.profiles.choice import no_such_profile, read_files
 from kctl.cli.profiles.files import Content, ProfileFile
 from kctl.cli.profiles.references import Sources
 from kctl.cli.profiles.store import Store
+from kctl.client.wording import counted
 
 PRIVATE = 0o600
 COLUMNS = ("profile", "level", "property", "finding")
@@ -47,9 +48,7 @@ def check_profiles(environment: Environment, names: Sequence[str], output: Outpu
     _print(environment, output, rows)
     count = {level: levels.count(level) for level in Level}
     told = ", ".join(f"{number} {level.value}{'' if number == 1 else 's'}" for level, number in count.items() if number)
-    environment.say(
-        f"kctl profile: {checked} profile{'' if checked == 1 else 's'} checked: {told or 'no problems found'}"
-    )
+    environment.say(f"kctl profile: {counted(checked, 'profile')} checked: {told or 'no problems found'}")
     if count[Level.ERROR]:
         return ExitCode.USAGE
     return ExitCode.DEGRADED if strict and count[Level.WARNING] else ExitCode.OK

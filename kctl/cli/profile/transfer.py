@@ -21,6 +21,7 @@ from kctl.cli.profiles.references import (
 )
 from kctl.cli.profiles.store import open_store
 from kctl.cli.settings import has_password, is_secret
+from kctl.client.config import read_input
 from kctl.client.errors import ConfigError
 
 YAML_SUFFIXES = (".yaml", ".yml")
@@ -83,8 +84,7 @@ def _read(environment: Environment, file: str) -> bytes:
         raw = environment.stdin.read(LARGEST_FILE_BYTES + 1)
     else:
         try:
-            with open(file, "rb") as opened:
-                raw = opened.read(LARGEST_FILE_BYTES + 1)
+            raw, _ = read_input(file, LARGEST_FILE_BYTES + 1)
         except OSError as e:
             raise ConfigError(f"{file}: {e.strerror}") from None
     if len(raw) > LARGEST_FILE_BYTES:

@@ -15,7 +15,6 @@ from pathlib import Path
 from shutil import which
 from typing import NamedTuple
 
-from kctl.cli.input_file import open_input
 from kctl.cli.login import written_with_jaas
 from kctl.cli.profiles.allowances import LOCATIONS
 from kctl.cli.profiles.choice import FOR_OTHERS, WRITABLE_BY_ALL
@@ -33,7 +32,16 @@ from kctl.cli.profiles.references import (
     unescape,
 )
 from kctl.cli.settings import KNOWN, is_secret
-from kctl.client.config import KINDS, LONGEST_NUMBER, REFUSED, AdminConfig, ClientConfig, is_harmless, why_ignored
+from kctl.client.config import (
+    KINDS,
+    LONGEST_NUMBER,
+    REFUSED,
+    AdminConfig,
+    ClientConfig,
+    is_harmless,
+    open_input,
+    why_ignored,
+)
 from kctl.client.errors import ConfigError
 
 SERVERS = "bootstrap.servers"

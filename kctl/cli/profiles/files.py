@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kctl.cli.input_file import read_input
 from kctl.cli.profiles.locations import project_file, user_file, working_folder
+from kctl.client.config import read_input
 from kctl.client.errors import ConfigError
 
 LARGEST_FILE_BYTES = 1 << 18

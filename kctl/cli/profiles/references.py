@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from kctl.cli.input_file import read_input
 from kctl.client.clock import Clock, Timer
+from kctl.client.config import read_input
 from kctl.client.errors import ConfigError
 
 LARGEST_SECRET_BYTES = 1 << 20

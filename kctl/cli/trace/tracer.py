@@ -6,7 +6,6 @@ Shown by tests/unit/cli/trace/test_trace.py and tests/cli/test_trace.py.
 import shutil
 from collections.abc import Callable
 
-from kctl.cli.formats.terminal import harmless_text
 from kctl.cli.trace.spans import Spans
 from kctl.cli.trace.waterfall import waterfall
 from kctl.client.clock import Clock
@@ -28,6 +27,7 @@ from kctl.client.events import (
     Started,
     Throttled,
 )
+from kctl.client.wording import harmless_text
 
 
 class Tracer:

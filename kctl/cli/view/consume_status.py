@@ -12,8 +12,8 @@ from typing import NamedTuple, TextIO
 
 from kctl.cli.data_out import DataOut, RawStream
 from kctl.cli.environment import NARROWEST, Environment
-from kctl.cli.formats.terminal import harmless_text
 from kctl.cli.view.painter import Line, Painter, Span, Style
+from kctl.client.wording import counted, harmless_text
 
 PAINT_EVERY_MS = 200
 RATE_OVER_MS = 5000
@@ -41,9 +41,9 @@ class Figures(NamedTuple):
 
 def status_line(figures: Figures) -> Line:
     """Return the line; what matters most comes first, for it may be cut."""
-    records = f"{figures.written} record{'' if figures.written == 1 else 's'}"
+    records = counted(figures.written, "record")
     lag = "" if figures.lag is None else f", lag {figures.lag}"
-    partitions = f", {figures.partitions} partition{'' if figures.partitions == 1 else 's'}"
+    partitions = f", {counted(figures.partitions, 'partition')}"
     line = [Span(f"{records}, {_rate(figures.per_second)}/s{lag}{partitions}", Style.DIM)]
     if figures.waiting:
         waiting = harmless_text(figures.waiting).replace("\n", " ")

@@ -14,6 +14,7 @@ from kctl.cli.view.consume_status import PAINT_EVERY_MS, Rate, StatusLine
 from kctl.cli.view.painter import Line, Span, Style
 from kctl.client.clock import Clock
 from kctl.client.seams import Driver
+from kctl.client.wording import counted
 
 SHOW_AFTER_MS = 500
 """What is over sooner needs no line."""
@@ -39,7 +40,7 @@ class SendFigures(NamedTuple):
 
 def send_line(figures: SendFigures, records_per_second: float, bytes_per_second: float, columns: int) -> Line:
     """Return the line; a bar where the end is known and there is room for one."""
-    delivered = f"{figures.delivered} record{'' if figures.delivered == 1 else 's'}"
+    delivered = counted(figures.delivered, "record")
     rates = f"{records_per_second:.0f}/s, {show_size(bytes_per_second)}/s"
     waiting = f", {figures.waiting} waiting" if figures.waiting else ""
     text = f"{delivered}, {show_size(figures.read_bytes)}, {rates}{waiting}"

@@ -43,6 +43,7 @@ from kctl.client.events import EventSink, ignore_events
 from kctl.client.lifetime import follow_forks, forked_error, warn_unclosed
 from kctl.client.loop.close import CloseResult
 from kctl.client.network.system import has_threads, system_runtime
+from kctl.client.protocol.api import api_key_of, api_name
 from kctl.client.requests.group_offsets import OffsetAndMetadata, checked_offsets
 from kctl.client.requests.list_offsets import ISOLATION_LEVELS, OffsetAndTimestamp
 from kctl.client.requests.retry import retry_backoff
@@ -72,6 +73,8 @@ __all__ = [
     "ResourceType",
     "Results",
     "TopicListing",
+    "api_key_of",
+    "api_name",
     "declared_apis",
 ]
 

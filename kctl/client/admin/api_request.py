@@ -13,8 +13,7 @@ from kctl.client.admin.coordinators import coordinator_of
 from kctl.client.admin.topics import describe_topics
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.errors import KafkaError, RemoteProtocolError, UnsupportedVersionError
-from kctl.client.network.in_flight import Answer
-from kctl.client.protocol.api import API_NAMES, declared_keys, request_class
+from kctl.client.protocol.api import API_NAMES, api_key_of, declared_keys, request_class
 from kctl.client.protocol.api.metadata import MetadataResponse
 from kctl.client.protocol.json_form import JsonFormError, from_json, to_json
 from kctl.client.protocol.schema import Request, Response, Struct
@@ -128,7 +127,10 @@ def request_api(
         ValueError: there is no such API or version, or the fields are not those of the API.
         UnsupportedVersionError: the broker does not have the API or the version.
     """
-    kind = _request_class(name)
+    key = api_key_of(name)
+    if key is None:
+        raise ValueError("Kafka has no API of that name that a client may send")
+    kind = request_class(key)
     first, last = kind.VALID_VERSIONS
     if version is not None and not first <= version <= last:
         raise ValueError(f"there is no version {version}, only {first} to {last}")
@@ -137,7 +139,7 @@ def request_api(
         raise ValueError("acks: 0 has no response, so that its outcome would stay unknown")
     sets_timeout = not any(each.replace("_", "").lower() == "timeoutms" for each in fields)
     while True:
-        node_id = _ready_broker(call, _route(call, request) if broker is None else to_broker(broker))
+        node_id = call.ready_broker(_route(call, request) if broker is None else to_broker(broker))
         chosen = _chosen_version(call, node_id, kind, newest, version)
         response = _ask_once(call, node_id, from_json(kind, dict(fields), chosen), chosen, sets_timeout=sets_timeout)
         codes = _error_codes(response)
@@ -176,45 +178,21 @@ def _newest_form(kind: type[Request], fields: Mapping[str, object], version: int
     raise mistake
 
 
-def _ready_broker(call: Call, route: Route) -> int:
-    found: list[int] = []
-
-    def is_found() -> bool:
-        node_id = route(call.client)
-        found.extend([] if node_id is None else [node_id])
-        return node_id is not None
-
-    call.wait_until(is_found, "waiting for a broker to ask")
-    return found[0]
-
-
 def _ask_once(call: Call, node_id: int, request: Any, version: int, *, sets_timeout: bool) -> Response:
-    answers: list[Answer] = []
-
     def build(timeout_ms: int) -> Request:
         if sets_timeout and hasattr(request, "timeout_ms"):
             request.timeout_ms = timeout_ms
         built: Request = request
         return built
 
-    call.send(node_id, build, answers.append, max_version=version)
-    node = call.client.network.node(node_id)
-    call.wait_until(lambda: bool(answers), f"waiting for the {request.NAME} response of {node}")
-    [answer] = answers
+    answer = call.ask_once(node_id, build, request.NAME, max_version=version)
     if answer.response is None:
         call.timer.update()
-        if call.timer.is_expired:  # the request had no more time than the call
-            call.wait_until(lambda: False, f"waiting for the {request.NAME} response of {node}")
+        # the request had no more time than the call
+        node = call.client.network.node(node_id)
+        call.wait_until(lambda: not call.timer.is_expired, f"waiting for the {request.NAME} response of {node}")
         raise answer.error or RemoteProtocolError(f"{request.NAME}: no response", api=request.NAME)
     return answer.response
-
-
-def _request_class(name: str) -> type[Request]:
-    folded = name.replace("_", "").replace("-", "").lower()
-    for key in declared_keys():
-        if API_NAMES[key].lower() == folded or str(key) == name:
-            return request_class(key)
-    raise ValueError("Kafka has no API of that name that a client may send")
 
 
 # --- which broker -----------------------------------------------------------------------------------------------------

@@ -163,7 +163,8 @@ class Call:
         Args: is_for_any: the route, another one than `any_node`, finds any broker too; see `send`.
         """
         while True:
-            answer = self._ask_once(route, build, response_type.NAME, is_for_any=is_for_any or route is any_node)
+            node_id = self.ready_broker(route)
+            answer = self.ask_once(node_id, build, response_type.NAME, is_for_any=is_for_any or route is any_node)
             if isinstance(answer.response, response_type):
                 return answer
             self.pause(answer.error or RemoteProtocolError(f"{self.what}: no response", api=response_type.NAME))
@@ -192,7 +193,8 @@ class Call:
         """Return how messages name a broker."""
         return str(self.client.metadata.cluster.node(node_id) or self.client.network.node(node_id))
 
-    def _ask_once(self, route: Route, build: Build, api: str, *, is_for_any: bool) -> Answer:
+    def ready_broker(self, route: Route) -> int:
+        """Wait for the broker that the route finds and return its id."""
         found: list[int] = []
 
         def is_found() -> bool:
@@ -200,11 +202,17 @@ class Call:
             found.extend([] if node_id is None else [node_id])
             return node_id is not None
 
-        self.wait_until(is_found, "waiting for a node to ask")
+        self.wait_until(is_found, "waiting for a broker to ask")
+        return found[0]
+
+    def ask_once(
+        self, node_id: int, build: Build, api: str, *, max_version: int | None = None, is_for_any: bool = False
+    ) -> Answer:
+        """Send one request to a broker that is ready and wait for its response or its failure."""
         answers: list[Answer] = []
-        node = self.client.network.node(found[0])
-        self.send(node.node_id, build, answers.append, is_for_any=is_for_any)
-        self.wait_until(lambda: bool(answers), f"waiting for the {api} answer of {node}")
+        self.send(node_id, build, answers.append, max_version=max_version, is_for_any=is_for_any)
+        node = self.client.network.node(node_id)
+        self.wait_until(lambda: bool(answers), f"waiting for the {api} response of {node}")
         return answers[0]
 
     def ask_nodes(
@@ -261,11 +269,6 @@ class Call:
     def _names(self, node_ids: Iterable[int]) -> str:
         cluster = self.client.metadata.cluster
         return ", ".join(str(cluster.node(node_id) or f"node {node_id}") for node_id in node_ids)
-
-    def speaks(self, node_id: int, kind: type[Request], at_least: int = 0) -> bool:
-        """Return whether a node that is ready takes a request in that version or a newer one."""
-        versions = self.client.network.versions(node_id)
-        return versions is None or versions.supports(kind, at_least)
 
     def send(
         self,

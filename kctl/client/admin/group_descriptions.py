@@ -39,7 +39,7 @@ def describe_all(call: Call, group_ids: Sequence[str]) -> Results[str, GroupDesc
 
     def build(node_id: int, groups: list[str]) -> Request:
         of_first[:] = [(group_id, found) for group_id, found in of_first if group_id not in groups]
-        if call.speaks(node_id, ConsumerGroupDescribeRequest):
+        if call.client.network.supports(node_id, ConsumerGroupDescribeRequest):
             return ConsumerGroupDescribeRequest(group_ids=groups)
         return DescribeGroupsRequest(groups=groups)
 

@@ -66,7 +66,7 @@ def _brokers(call: Call) -> tuple[Node, ...]:
 
 def _request(call: Call, node_id: int, states: Sequence[str], types: Sequence[str]) -> ListGroupsRequest:
     request = ListGroupsRequest(states_filter=list(states))
-    if call.speaks(node_id, ListGroupsRequest, FIRST_VERSION_WITH_TYPES):
+    if call.client.network.supports(node_id, ListGroupsRequest, FIRST_VERSION_WITH_TYPES):
         request.types_filter = list(types)
     return request
 

@@ -44,7 +44,7 @@ def list_group_offsets(
     """Whether the last request did; older ones are about one group."""
 
     def build(node_id: int, _groups: list[str]) -> Request:
-        speaks = partial(call.speaks, node_id, OffsetFetchRequest)
+        speaks = partial(call.client.network.supports, node_id, OffsetFetchRequest)
         request = offset_fetch(group_id, partitions, speaks, require_stable=require_stable)
         names_groups[:] = request.groups
         return request

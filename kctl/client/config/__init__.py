@@ -5,13 +5,15 @@
     ConsumerConfig.request_timeout_ms.doc     # on the class: the declaration
 
 property.py owns the kinds of value, base.py the parsing, the others declare the properties of each kind of client.
-Nothing here reads files, the environment or the clock. Shown by tests/unit/config/.
+Nothing here reads the environment or the clock; input_file.py reads the files that users name.
+Shown by tests/unit/config/.
 """
 
 from kctl.client.config.common import AdminConfig, ClientConfig
 from kctl.client.config.consumer import ConsumerConfig, iso_duration_ms
 from kctl.client.config.endpoints import DEFAULT_PORT, HIGHEST_PORT, Endpoint, has_no_port, read_bootstrap
 from kctl.client.config.foreign import IGNORED, REFUSED, is_harmless, why_ignored
+from kctl.client.config.input_file import open_input, read_input
 from kctl.client.config.nearest import nearest_name
 from kctl.client.config.producer import Acks, ProducerConfig
 from kctl.client.config.property import (
@@ -50,8 +52,10 @@ __all__ = [
     "iso_duration_ms",
     "mask_urls",
     "nearest_name",
+    "open_input",
     "passwords_in_urls",
     "read_bootstrap",
+    "read_input",
     "shown",
     "why_ignored",
 ]

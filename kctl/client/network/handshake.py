@@ -9,13 +9,14 @@ Source: KIP-35, KIP-511, KIP-43, KIP-152, KIP-368. Differs: Java asks for ApiVer
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from kctl.client.broker_errors import error_name, one_line
+from kctl.client.broker_errors import error_name
 from kctl.client.errors import AuthenticationError, RemoteProtocolError
 from kctl.client.events import Phase
 from kctl.client.network.states import ConnectionState
 from kctl.client.protocol.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kctl.client.protocol.schema import Request, Response
 from kctl.client.protocol.versions import NodeVersions
+from kctl.client.wording import one_line
 from kctl.version import VERSION
 
 if TYPE_CHECKING:

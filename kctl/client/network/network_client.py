@@ -35,6 +35,7 @@ from kctl.client.network.in_flight import Answer, InFlight, OnDone, Outgoing
 from kctl.client.network.node_choice import NodeChoice
 from kctl.client.network.nodes import NodeEntry
 from kctl.client.network.refusals import Acceptance, BootstrapRefusal
+from kctl.client.protocol.schema import Request
 from kctl.client.protocol.versions import NodeVersions
 from kctl.client.seams import Connected, Disconnected, IoEvent, Received, Runtime
 
@@ -152,6 +153,14 @@ class NetworkClient:
         """Return what the node speaks, while it is connected."""
         entry = self._entries.get(node_id)
         return entry.connection.versions if entry is not None and entry.connection is not None else None
+
+    def supports(self, node_id: int, kind: type[Request], at_least: int = 0) -> bool:
+        """Return whether the node has that version of an API or a later one.
+
+        True while it is not connected: a request then fails for that, or is refused by the node that it reaches.
+        """
+        versions = self.versions(node_id)
+        return versions is None or versions.supports(kind, at_least)
 
     def node(self, node_id: int) -> Node:
         """Return a node that may be talked to, with its address."""

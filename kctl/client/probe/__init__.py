@@ -8,6 +8,7 @@ from kctl.client.metadata_updater import bootstrap_nodes
 from kctl.client.probe.findings import DAY_MS, Finding, Severity, judge
 from kctl.client.probe.prober import NextLimit, ProbeOptions, Prober
 from kctl.client.probe.report import AddressReport, CoordinatorReport, TlsReport
+from kctl.client.protocol.api import api_name
 
 __all__ = [
     "DAY_MS",
@@ -19,6 +20,7 @@ __all__ = [
     "Prober",
     "Severity",
     "TlsReport",
+    "api_name",
     "bootstrap_nodes",
     "judge",
 ]

@@ -18,6 +18,7 @@ from kctl.client.producer.batch import Batch
 from kctl.client.producer.identity import Identity
 from kctl.client.producer.partition_queue import PartitionQueue
 from kctl.client.producer.record_run import RecordRun
+from kctl.client.wording import counted
 
 
 class BatchExpiry:
@@ -53,7 +54,7 @@ class BatchExpiry:
         if not attempts and first is not None and first.attempts:
             where, cause = self._doing(queue, first)
             return f"waiting to be sent, which it never was, behind a batch: {where}", cause
-        times = f" (sent {attempts} time{'' if attempts == 1 else 's'})" if attempts else ""
+        times = f" (sent {counted(attempts, 'time')})" if attempts else ""
         if batch is not None and batch.is_in_flight:
             return f"waiting for node {batch.node_id} to acknowledge the batch to {name}{times}", batch.last_error
         info = self._client.metadata.cluster.partition(*queue.topic_partition)

@@ -19,6 +19,7 @@ from kctl.client.producer.mailbox import FlushMark
 from kctl.client.producer.metrics import ProducerCounters, TopicCounters
 from kctl.client.producer.record import UNKNOWN_OFFSET
 from kctl.client.producer.record_run import RecordRun, Told
+from kctl.client.wording import counted
 
 logger = logging.getLogger("kctl.client.producer")
 
@@ -158,7 +159,7 @@ class DeliveryTracker:
             mark = flush.mark
             self._flushes.remove(flush)
             outstanding, failed = self._take_report(flush)
-            waiting_for = f"{outstanding} record{'' if outstanding == 1 else 's'} waited for an acknowledgement"
+            waiting_for = f"{counted(outstanding, 'record')} waited for an acknowledgement"
             if failed:
                 waiting_for += f" ({failed} more failed)"
             error = mark.timed_out(waiting_for, cause, account_of(mark))

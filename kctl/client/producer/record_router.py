@@ -21,6 +21,7 @@ from kctl.client.producer.mailbox import Event, TopicWait
 from kctl.client.producer.partitioner import Partitioner
 from kctl.client.producer.record_run import RecordRun
 from kctl.client.requests.retry import PRODUCER_METADATA
+from kctl.client.wording import counted
 
 
 class _Asked:
@@ -234,6 +235,5 @@ def is_usable(topic: TopicInfo, partition: int | None) -> bool:
 
 def no_such_partition(topic: TopicInfo, partition: int | None) -> KafkaError:
     """Return the error for a partition number that the topic does not have."""
-    count = len(topic.partitions)
-    has = f"the topic has {count} partition{'' if count == 1 else 's'}"
+    has = f"the topic has {counted(len(topic.partitions), 'partition')}"
     return broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{topic.name}-{partition}", has)

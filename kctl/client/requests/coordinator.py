@@ -116,8 +116,7 @@ class Coordinator:
 
     def speaks(self, connection: int, kind: type[Request], at_least: int) -> bool:
         """Return whether a connection that is ready takes a request in that version or a newer one."""
-        versions = self._client.network.versions(connection)
-        return versions is None or versions.supports(kind, at_least)
+        return self._client.network.supports(connection, kind, at_least)
 
     def feature(self, name: str) -> int | None:
         """Return the level of a finalized feature of the cluster, or None while the coordinator is not connected."""

@@ -6,12 +6,13 @@ Shown by tests/unit/requests/test_coordinator.py, tests/sim/admin/test_groups.py
 from collections.abc import Sequence
 from enum import IntEnum
 
-from kctl.client.broker_errors import ErrorCode, broker_error, one_line
+from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import Node
 from kctl.client.errors import KafkaError
 from kctl.client.protocol.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from kctl.client.protocol.versions import NodeVersions
 from kctl.client.requests.items import each_once, malformed
+from kctl.client.wording import one_line
 
 FIRST_VERSION_WITH_KEYS = 4
 """Before it, a request has one key."""

@@ -11,6 +11,7 @@ from kctl.client.cluster import NO_TOPIC_ID, Node, PartitionInfo, TopicPartition
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.errors import BrokerError, KafkaError
 from kctl.client.protocol.schema import Request
+from kctl.client.wording import counted
 
 
 class Leaders:
@@ -84,9 +85,8 @@ class Leaders:
         return self._client.network.is_ready(node_id)
 
     def speaks(self, node_id: int, request: type[Request], at_least: int) -> bool:
-        """Return whether the node, which is ready, has that version of an API or a later one."""
-        versions = self._client.network.versions(node_id)
-        return versions is not None and versions.supports(request, at_least)
+        """Return whether the node has that version of an API or a later one."""
+        return self._client.network.supports(node_id, request, at_least)
 
     @property
     def version(self) -> int:
@@ -112,7 +112,7 @@ class Leaders:
 
 def missing_partition(topic_partition: TopicPartition, count: int) -> BrokerError:
     """Return the error for a partition number that the topic does not have."""
-    has = f"the topic has {count} partition{'' if count == 1 else 's'}"
+    has = f"the topic has {counted(count, 'partition')}"
     return broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, str(topic_partition), has)
 
 

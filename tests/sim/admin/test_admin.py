@@ -137,7 +137,7 @@ def test_every_call_ends_at_its_deadline_and_says_where_the_time_went(fault: Fau
 def test_a_timeout_names_its_cause() -> None:
     def use(world: World, admin: Admin) -> None:
         break_all(world, Fault.BLACKHOLE)
-        with pytest.raises(ApiTimeout, match="listing topics: waiting for a node to ask") as caught:
+        with pytest.raises(ApiTimeout, match="listing topics: waiting for a broker to ask") as caught:
             admin.list_topics(timeout=15)
         assert isinstance(caught.value.cause, ConnectTimeout)
 

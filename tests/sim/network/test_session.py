@@ -132,6 +132,23 @@ def test_idle_connection_is_closed_though_its_session_is_renewed() -> None:
     assert len(bench.sent("SaslHandshake")) == 3, "at the start, and twice in 7 s"
 
 
+def test_versions_of_a_node_that_is_not_connected_are_taken_for_supported() -> None:
+    bench = Bench()
+    answers: list[bool] = []
+
+    def app() -> None:
+        client = bench.client()
+        answers.append(client.supports(-1, MetadataRequest, 99))
+        while not client.ready(-1):
+            client.poll(client.clock.now_ms() + 1000)
+        answers.extend(client.supports(-1, MetadataRequest, version) for version in (0, 99))
+        client.close()
+
+    bench.hub.spawn("app", app)
+    bench.hub.run()
+    assert answers == [True, True, False]
+
+
 def test_request_sent_during_the_renewal_is_answered_after_it() -> None:
     bench = Bench()
     answers: list[Answer] = []

@@ -147,7 +147,7 @@ def test_a_question_that_is_not_answered_is_named_with_its_broker() -> None:
         if isinstance(sent.request, MetadataRequest):
             sent.answer(answer())
 
-    with pytest.raises(ApiTimeout, match=r"waiting for the CreateTopics answer of \w+:\d+ \(id 1\)"):
+    with pytest.raises(ApiTimeout, match=r"waiting for the CreateTopics response of \w+:\d+ \(id 1\)"):
         create_topics(call_with(script, timeout_ms=300), [NewTopic("a")], validate_only=False)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from kctl.cli.app import run
-from kctl.cli.environment import Environment
+from kctl.cli.environment import ClosingNotice, Environment, Secrets
 from kctl.client.clock import Clock, SystemClock
 
 
@@ -35,6 +35,8 @@ def run_in_process(
         clock=clock or SystemClock(),
         stdout_is_tty=stdout_is_tty,
         columns=columns,
+        closing_notice=ClosingNotice(),
+        secrets=Secrets(),
     )
     code = run(list(arguments), environment)
     return Ended(code, stdout.getvalue(), stderr.getvalue())

@@ -6,12 +6,21 @@ from collections.abc import Mapping
 
 import pytest
 
-from kctl.cli.environment import Environment, Secrets, WaitingInput
+from kctl.cli.environment import ClosingNotice, Environment, Secrets, WaitingInput
 from kctl.client.clock import ManualClock
 
 
 def _environment(environ: Mapping[str, str], *, stdout_is_tty: bool) -> Environment:
-    return Environment(io.BytesIO(), io.BytesIO(), io.StringIO(), environ, ManualClock(), stdout_is_tty=stdout_is_tty)
+    return Environment(
+        io.BytesIO(),
+        io.BytesIO(),
+        io.StringIO(),
+        environ,
+        ManualClock(),
+        stdout_is_tty=stdout_is_tty,
+        closing_notice=ClosingNotice(),
+        secrets=Secrets(),
+    )
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 import typer
 
 from kctl.cli import click
-from kctl.cli.environment import Environment
+from kctl.cli.environment import ClosingNotice, Environment, Secrets
 from kctl.cli.options import DEFAULT_CLOSE_MS, Common, Output, with_common, with_options
 from kctl.cli.settings import Setting
 from kctl.client.clock import ManualClock
@@ -26,7 +26,15 @@ def _parse(*arguments: str, environ: dict[str, str] | None = None) -> tuple[Comm
         return 0
 
     stderr = io.StringIO()
-    environment = Environment(io.BytesIO(), io.BytesIO(), stderr, environ or {}, ManualClock())
+    environment = Environment(
+        io.BytesIO(),
+        io.BytesIO(),
+        stderr,
+        environ or {},
+        ManualClock(),
+        closing_notice=ClosingNotice(),
+        secrets=Secrets(),
+    )
     with typer.main.get_command(app).make_context("command", list(arguments), obj=environment) as ctx:
         ctx.command.invoke(ctx)
     return *taken[0], stderr
@@ -130,7 +138,9 @@ def test_options_that_some_commands_share_come_as_what_they_mean() -> None:
     built = typer.main.get_command(app)
     assert [p.name for p in built.params][:5] == ["own", "width", "height", "colour", "bootstrap"]
     assert built.help == "Paint it."
-    environment = Environment(io.BytesIO(), io.BytesIO(), io.StringIO(), {}, ManualClock())
+    environment = Environment(
+        io.BytesIO(), io.BytesIO(), io.StringIO(), {}, ManualClock(), closing_notice=ClosingNotice(), secrets=Secrets()
+    )
     for arguments in ([], ["--height", "7", "--own", "x", "--colour", "blue"]):
         with built.make_context("command", arguments, obj=environment) as ctx:
             built.invoke(ctx)

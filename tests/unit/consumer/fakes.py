@@ -17,7 +17,7 @@ from kctl.client.errors import Account, BrokerError, KafkaError
 from kctl.client.events import Event
 from kctl.client.metadata import Metadata
 from kctl.client.network.in_flight import Answer, Outgoing
-from kctl.client.protocol.schema import Response
+from kctl.client.protocol.schema import Request, Response
 from kctl.client.protocol.versions import NodeVersions
 from kctl.client.records import Record, RecordBatchBuilder, stamp_batch
 from kctl.client.records.crc import crc32c
@@ -90,6 +90,9 @@ class FakeNetwork:
 
     def versions(self, node_id: int) -> NodeVersions:
         return NodeVersions({1: (4, self.fetch_version), 23: (0, self.epoch_version)})
+
+    def supports(self, node_id: int, kind: type[Request], at_least: int = 0) -> bool:
+        return self.versions(node_id).supports(kind, at_least)
 
     def set_nodes(self, nodes: Sequence[Node]) -> None:
         self.nodes = nodes

@@ -8,6 +8,7 @@ from kctl.client.network.in_flight import Outgoing
 from kctl.client.protocol.api import find_coordinator
 from kctl.client.protocol.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from kctl.client.protocol.api.heartbeat import HeartbeatRequest, HeartbeatResponse
+from kctl.client.protocol.schema import Request
 from kctl.client.protocol.versions import NodeVersions
 from kctl.client.requests.coordinator import HELD, PROMPT, Coordinator
 from kctl.client.requests.request import Poll
@@ -32,6 +33,9 @@ class Network(FakeNetwork):
     def versions(self, node_id: int) -> NodeVersions:
         assert node_id not in self.down
         return NodeVersions({FindCoordinatorRequest.API_KEY: (0, self.newest)})
+
+    def supports(self, node_id: int, kind: type[Request], at_least: int = 0) -> bool:
+        return self.versions(node_id).supports(kind, at_least)
 
 
 class Desk:

@@ -12,9 +12,9 @@ import typer
 from kctl.cli.data_out import DataOut
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
-from kctl.cli.formats.terminal import harmless_text
 from kctl.cli.options import Common, Output, with_common
 from kctl.cli.probe.options import CERT_WARN_MS, CertWarn
+from kctl.client.wording import harmless_text
 
 SHAPES = (Output.TABLE, Output.JSON)
 

@@ -11,9 +11,9 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import IO
 
-from kctl.cli.input_file import open_input
 from kctl.cli.probe.report.lines import PHASES, Fields, checked, error_of, get, node_of, one_of, parse_line
 from kctl.cli.probe.report.statistics import NodeStatistics, PlaceStatistics, Statistics
+from kctl.client.config import open_input
 
 LONGEST_LINE_BYTES = 32 * 1024 * 1024
 MOST_ATTEMPTS = 10_000

@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 from html import escape
 
 from kctl.cli.formats.rows import Row, table_lines
-from kctl.cli.formats.terminal import harmless_text
 from kctl.cli.probe.report.result import Report, latency
 from kctl.cli.probe.report.statistics import Histogram, PlaceStatistics
 from kctl.cli.probe.report.timeouts import Timeouts
+from kctl.client.wording import harmless_text
 from kctl.grammar.durations import show_duration
 from kctl.version import VERSION
 

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from kctl.cli.formats.columns import columns_of, fitted
-from kctl.cli.formats.terminal import harmless_text
 from kctl.cli.probe.view.bar import LETTERS, Scale, bar, elapsed_ms, scale_of
 from kctl.cli.probe.view.result import Outcome, count, outcome
 from kctl.cli.probe.view.text import name, state, summary
 from kctl.cli.view.painter import Line, Span, Style, cut
 from kctl.client.events import Phase
 from kctl.client.probe import AddressReport, NextLimit
+from kctl.client.wording import harmless_text
 from kctl.grammar.durations import show_duration
 
 WIDE_COLUMNS, MIDDLE_COLUMNS = 100, 60

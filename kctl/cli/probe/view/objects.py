@@ -14,8 +14,7 @@ from kctl.cli.probe.view.text import Told
 from kctl.client.cluster import Node
 from kctl.client.errors import KafkaError
 from kctl.client.events import Expired, Failed, Lost, PhaseDone, Ready, Started, Target
-from kctl.client.probe import AddressReport, CoordinatorReport, Finding, TlsReport
-from kctl.client.protocol.api import api_name
+from kctl.client.probe import AddressReport, CoordinatorReport, Finding, TlsReport, api_name
 from kctl.version import VERSION
 
 SCHEMA_VERSION = 1

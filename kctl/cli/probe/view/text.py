@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from typing import TypeGuard
 
 from kctl.cli.failures import exit_code
-from kctl.cli.formats.terminal import harmless_text
 from kctl.cli.probe.view.result import Outcome, ProbeResult, count
 from kctl.client.events import Event, Expired, Failed, Lost, PhaseDone, Ready, Started
 from kctl.client.probe import DAY_MS, AddressReport, Finding, TlsReport
+from kctl.client.wording import harmless_text
 from kctl.grammar.durations import show_duration
 
 Told = Started | PhaseDone | Ready | Failed | Expired | Lost

@@ -8,12 +8,12 @@ import re
 from collections.abc import Callable
 
 from kctl.cli.failures import exit_code
-from kctl.cli.formats.terminal import harmless_text
 from kctl.cli.probe.view.result import PHASES, latency_ms, outcome
 from kctl.client.config import nearest_name
 from kctl.client.events import Phase
 from kctl.client.probe import DAY_MS, AddressReport
 from kctl.client.security import PeerCertificate
+from kctl.client.wording import harmless_text
 
 Field = Callable[[AddressReport, int], object]
 """From a report and the present, since the epoch; None is written as nothing."""

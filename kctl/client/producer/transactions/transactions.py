@@ -40,6 +40,7 @@ from kctl.client.requests.coordinator import Coordinator
 from kctl.client.requests.find_coordinator import KeyType
 from kctl.client.requests.producer_id import NO_PRODUCER_ID, ProducerId, init_producer_id
 from kctl.client.requests.retry import TXN_FIND_COORDINATOR, Decision, retry_backoff
+from kctl.client.wording import counted
 
 
 class Records(Protocol):
@@ -163,7 +164,7 @@ class Transactions:
     def _waiting_for_end(self, now_ms: int) -> str:
         if self._records.outstanding:
             count = self._records.outstanding
-            doing = f"{count} record{'' if count == 1 else 's'} of the transaction waited for an acknowledgement"
+            doing = f"{counted(count, 'record')} of the transaction waited for an acknowledgement"
         elif self._end.is_sent:
             doing = "EndTxn unanswered"
         else:

@@ -11,7 +11,7 @@ from kctl.client.errors import UnsupportedVersionError
 from kctl.client.protocol.api.names import API_NAMES, MODULES
 from kctl.client.protocol.schema import Request, Response
 
-__all__ = ["API_NAMES", "api_name", "declared_keys", "request_class", "response_class"]
+__all__ = ["API_NAMES", "api_key_of", "api_name", "declared_keys", "request_class", "response_class"]
 
 _requests: dict[int, type[Request]] = {}
 
@@ -19,6 +19,12 @@ _requests: dict[int, type[Request]] = {}
 def api_name(api_key: int) -> str:
     """Kafka's name of an API, or `ApiKey(n)` for one that Kafka 4.3 does not have."""
     return API_NAMES.get(api_key, f"ApiKey({api_key})")
+
+
+def api_key_of(typed: str) -> int | None:
+    """Return the key of a declared API that is typed by its name, in any case, or by its key."""
+    folded = typed.replace("_", "").replace("-", "").lower()
+    return next((key for key in declared_keys() if folded in (API_NAMES[key].lower(), str(key))), None)
 
 
 def declared_keys() -> list[int]:

@@ -8,12 +8,11 @@ import json
 import re
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from kctl.client.clock import Clock
-from kctl.client.config import ClientConfig
+from kctl.client.config import ClientConfig, read_input
 from kctl.client.errors import AuthenticationError, ConfigError
 from kctl.client.security.jaas import KEY, JaasEntry
 
@@ -181,8 +180,7 @@ def _path_of(endpoint: str) -> str:
 
 def _read_token(path: str) -> str:
     try:
-        with Path(path).open("rb") as file:
-            content = file.read(MAX_TOKEN_BYTES + 1)
+        content, _ = read_input(path, MAX_TOKEN_BYTES + 1)
     except OSError as e:
         raise AuthenticationError(f"OAUTHBEARER: the token file {path} cannot be read: {e.strerror}") from e
     return content.decode("ascii", "replace").strip()

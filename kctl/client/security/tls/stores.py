@@ -4,10 +4,9 @@ Owns reading and recognising; errors name the property and never show what is in
 tests/unit/security/test_tls_settings.py.
 """
 
-import os
 import shlex
 
-from kctl.client.config import ClientConfig, Property
+from kctl.client.config import ClientConfig, Property, read_input
 from kctl.client.errors import ConfigError
 
 MAX_STORE_BYTES = 8 * 1024 * 1024
@@ -51,10 +50,7 @@ def read_store(
 
 def _read(path: str, location: Property[str | None]) -> bytes:
     try:
-        # a pipe without a writer is empty and keeps nobody waiting
-        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
-            os.set_blocking(file.fileno(), True)
-            content = file.read(MAX_STORE_BYTES + 1)
+        content, _ = read_input(path, MAX_STORE_BYTES + 1)
     except (OSError, ValueError) as e:
         why = e.strerror if isinstance(e, OSError) else "not a path"
         raise ConfigError(f"{location.name}={path} cannot be read: {why}", key=location.name) from e

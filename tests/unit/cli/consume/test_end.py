@@ -5,7 +5,7 @@ import io
 import pytest
 
 from kctl.cli.consume.end import tell_close
-from kctl.cli.environment import Environment
+from kctl.cli.environment import ClosingNotice, Environment, Secrets
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.options import Common
 from kctl.cli.settings import Settings
@@ -80,7 +80,9 @@ def test_close_with_zero_timeout_names_the_response_that_was_not_awaited() -> No
 
 def _told(closed: CloseResult, protocol: str, error: KafkaError | None, *, close_ms: int) -> tuple[int, str]:
     stderr = io.StringIO()
-    environment = Environment(io.BytesIO(), io.BytesIO(), stderr, {}, ManualClock())
+    environment = Environment(
+        io.BytesIO(), io.BytesIO(), stderr, {}, ManualClock(), closing_notice=ClosingNotice(), secrets=Secrets()
+    )
     common = Common(environment, Settings({}), close_ms, None, True, False)
     config = ConsumerConfig.parse({"bootstrap.servers": "a:1", "group.id": "g", "group.protocol": protocol})
     return tell_close(common, config, closed, error), stderr.getvalue()

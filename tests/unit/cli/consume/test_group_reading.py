@@ -8,7 +8,7 @@ import pytest
 
 from kctl.cli.consume.group_reading import COMMIT_EVERY_MS, GroupReading
 from kctl.cli.consume.reading import Limits
-from kctl.cli.environment import Environment
+from kctl.cli.environment import ClosingNotice, Environment, Secrets
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.cli.formats.output import RecordOutput
@@ -80,7 +80,9 @@ class Run:
     def __init__(self) -> None:
         self.clock = ManualClock()
         self.member = Member()
-        environment = Environment(io.BytesIO(), io.BytesIO(), io.StringIO(), {}, self.clock)
+        environment = Environment(
+            io.BytesIO(), io.BytesIO(), io.StringIO(), {}, self.clock, closing_notice=ClosingNotice(), secrets=Secrets()
+        )
         common = Common(environment, Settings({}), 0, None, False, False)
         output = RecordOutput([OutputField("value"), b"\n"])
         self.reading = GroupReading(common, CONFIG, cast(Consumer, self.member), output, Limits())

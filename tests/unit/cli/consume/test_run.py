@@ -8,7 +8,7 @@ import pytest
 
 from kctl.cli.consume.bounds import Bounds
 from kctl.cli.consume.reading import Limits, Reading
-from kctl.cli.environment import Environment
+from kctl.cli.environment import ClosingNotice, Environment, Secrets
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.cli.formats.output import RecordOutput
@@ -79,7 +79,15 @@ class Run:
     def __init__(self, ends: Mapping[TopicPartition, int], *chunks: FetchedChunk, limits: Limits | None = None) -> None:
         self.stdout, self.stderr = io.BytesIO(), io.StringIO()
         self.consumer = Scripted(ManualClock(), ends, chunks)
-        environment = Environment(io.BytesIO(), self.stdout, self.stderr, {}, self.consumer.clock)
+        environment = Environment(
+            io.BytesIO(),
+            self.stdout,
+            self.stderr,
+            {},
+            self.consumer.clock,
+            closing_notice=ClosingNotice(),
+            secrets=Secrets(),
+        )
         common = Common(environment, Settings({}), 0, None, False, False)
         conditions = [Condition("value", lambda value: None if b"9-" in value else value)]
         output = RecordOutput([OutputField("value"), b"\n"], conditions=conditions)

@@ -5,7 +5,7 @@ import io
 import pytest
 import typer
 
-from kctl.cli.environment import Environment
+from kctl.cli.environment import ClosingNotice, Environment, Secrets
 from kctl.cli.formats.choice import choose_record_output
 from kctl.cli.options import Common, Output
 from kctl.cli.settings import Settings
@@ -25,7 +25,16 @@ def run(
     greps: tuple[str, ...] = (),
     is_tty: bool = False,
 ) -> bytes:
-    environment = Environment(io.BytesIO(), io.BytesIO(), io.StringIO(), {}, ManualClock(), stdout_is_tty=is_tty)
+    environment = Environment(
+        io.BytesIO(),
+        io.BytesIO(),
+        io.StringIO(),
+        {},
+        ManualClock(),
+        stdout_is_tty=is_tty,
+        closing_notice=ClosingNotice(),
+        secrets=Secrets(),
+    )
     common = Common(environment, Settings({}), 0, output, False, False)
     chosen = choose_record_output(
         common, template=template, kcat_format=kcat_format, print_offsets=print_offsets, null=null, greps=greps

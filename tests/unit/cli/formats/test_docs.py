@@ -13,7 +13,7 @@ import pytest
 import typer
 
 from kctl.cli.consume.command import app
-from kctl.cli.environment import Environment
+from kctl.cli.environment import ClosingNotice, Environment, Secrets
 from kctl.cli.formats.choice import choose_record_output
 from kctl.cli.formats.kcat import TOKENS as KCAT_TOKENS
 from kctl.cli.formats.numbers import NUMBER_FORMS
@@ -61,7 +61,9 @@ def run(command: str) -> bytes:
     *words, last = command.rpartition(" | ")
     arguments = shlex.split(words[0] if words[0] else last)
     given = typer.main.get_command(app).make_context("consume", ["orders", *arguments]).params
-    environment = Environment(io.BytesIO(), io.BytesIO(), io.StringIO(), {}, ManualClock())
+    environment = Environment(
+        io.BytesIO(), io.BytesIO(), io.StringIO(), {}, ManualClock(), closing_notice=ClosingNotice(), secrets=Secrets()
+    )
     output = choose_record_output(
         Common(environment, Settings({}), 0, given["output"] and Output(given["output"]), False, False),
         template=given["template"],

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from kctl.cli.environment import Environment
+from kctl.cli.environment import ClosingNotice, Environment, Secrets
 from kctl.cli.groups.view import Row, Table, shares_text, write_tables
 from kctl.cli.options import Common, Output
 from kctl.cli.settings import Settings
@@ -30,7 +30,7 @@ def written(output: Output, *tables: Table, columns: int | None = None) -> str:
     environment = Environment(
         stdin=io.BytesIO(), stdout=stdout, stderr=io.StringIO(), environ={}, clock=ManualClock(),
         stdout_is_tty=columns is not None, columns=columns or 80,
-    )  # fmt: skip
+        closing_notice=ClosingNotice(), secrets=Secrets())  # fmt: skip
     common = Common(environment, Settings({}), 0, output, quiet=False, verbose=False)
     write_tables(common, output, tables, extra={"more": 1})
     return stdout.getvalue().decode()

@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from kctl.cli.environment import Environment
+from kctl.cli.environment import ClosingNotice, Environment, Secrets
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.options import Common
 from kctl.cli.produce.delivery_account import account_code, tell_account
@@ -17,7 +17,9 @@ from kctl.client.loop.close import CloseResult, PartitionResult
 
 def _told(partitions: dict[TopicPartition, PartitionResult], *, quiet: bool = False) -> str:
     stderr = io.StringIO()
-    environment = Environment(io.BytesIO(), io.BytesIO(), stderr, {}, ManualClock())
+    environment = Environment(
+        io.BytesIO(), io.BytesIO(), stderr, {}, ManualClock(), closing_notice=ClosingNotice(), secrets=Secrets()
+    )
     result = CloseResult(
         delivered=sum(part.delivered for part in partitions.values()),
         failed=sum(part.failed for part in partitions.values()),

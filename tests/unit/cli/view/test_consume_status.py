@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from kctl.cli.environment import Environment
+from kctl.cli.environment import ClosingNotice, Environment, Secrets
 from kctl.cli.view.consume_status import Figures, Rate, StatusLine, status_line
 from kctl.cli.view.painter import plain
 from kctl.client.clock import ManualClock
@@ -56,7 +56,7 @@ class Shared:
         self.environment = Environment(
             io.BytesIO(), Out(), Err(), environ or {}, ManualClock(),
             stdout_is_tty=True, stderr_is_tty=True, columns=columns,
-        )  # fmt: skip
+            closing_notice=ClosingNotice(), secrets=Secrets())  # fmt: skip
 
     @property
     def lines(self) -> list[str]:

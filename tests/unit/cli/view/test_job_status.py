@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from kctl.cli.environment import Environment
+from kctl.cli.environment import ClosingNotice, Environment, Secrets
 from kctl.cli.view.job_status import PLAIN_EVERY_MS, JobStatus, progress_line, progress_texts
 from kctl.client.clock import ManualClock
 from kctl.pipeline.running import Progress
@@ -13,7 +13,16 @@ HALF = Progress("exporting", tasks_done=4, tasks_active=2, tasks=8, records=500,
 
 
 def environment(clock: ManualClock) -> Environment:
-    return Environment(io.BytesIO(), io.BytesIO(), io.StringIO(), {}, clock, program="kctl pipeline")
+    return Environment(
+        io.BytesIO(),
+        io.BytesIO(),
+        io.StringIO(),
+        {},
+        clock,
+        program="kctl pipeline",
+        closing_notice=ClosingNotice(),
+        secrets=Secrets(),
+    )
 
 
 def test_the_text_says_what_is_known() -> None:

@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from kctl.cli.environment import ClosingNotice, Environment
+from kctl.cli.environment import ClosingNotice, Environment, Secrets
 from kctl.cli.view.painter import plain
 from kctl.cli.view.produce_status import SendFigures, SendStatus, send_line, show_size
 from kctl.client.clock import ManualClock
@@ -46,7 +46,9 @@ def test_a_bar_where_there_is_room() -> None:
 
 def test_without_a_terminal_it_says_what_it_is_told_and_nothing_else() -> None:
     stderr = io.StringIO()
-    environment = Environment(io.BytesIO(), io.BytesIO(), stderr, {}, ManualClock())
+    environment = Environment(
+        io.BytesIO(), io.BytesIO(), stderr, {}, ManualClock(), closing_notice=ClosingNotice(), secrets=Secrets()
+    )
     runtime = system_runtime()
     status = SendStatus(environment, runtime.clock, runtime.driver, lambda: SendFigures(0, 0, 0), wanted=True)
     status.say("words")
@@ -57,7 +59,14 @@ def test_without_a_terminal_it_says_what_it_is_told_and_nothing_else() -> None:
 def test_closing_notice_is_shown_above_the_line_and_not_painted_over() -> None:
     stderr, notice = io.StringIO(), ClosingNotice()
     terminal = Environment(
-        io.BytesIO(), io.BytesIO(), stderr, {"TERM": "xterm"}, ManualClock(), stderr_is_tty=True, closing_notice=notice
+        io.BytesIO(),
+        io.BytesIO(),
+        stderr,
+        {"TERM": "xterm"},
+        ManualClock(),
+        stderr_is_tty=True,
+        closing_notice=notice,
+        secrets=Secrets(),
     )
     runtime = system_runtime()
     status = SendStatus(terminal, runtime.clock, runtime.driver, lambda: SendFigures(0, 0, 0), wanted=True)

@@ -28,7 +28,7 @@ from kctl.client.protocol.api.txn_offset_commit import (
     TxnOffsetCommitResponsePartition,
     TxnOffsetCommitResponseTopic,
 )
-from kctl.client.protocol.schema import Response
+from kctl.client.protocol.schema import Request, Response
 from kctl.client.protocol.versions import NodeVersions
 from kctl.client.requests.group_offsets import OffsetAndMetadata
 from tests.unit.fake_network import FakeClient, FakeNetwork, SentRequest
@@ -74,6 +74,10 @@ class CoordinatorNetwork(FakeNetwork):
         if node_id not in self.up:
             return None
         return NodeVersions({10: (0, 6)}, {"transaction.version": self.transaction_version})
+
+    def supports(self, node_id: int, kind: type[Request], at_least: int = 0) -> bool:
+        versions = self.versions(node_id)
+        return versions is None or versions.supports(kind, at_least)
 
     def any_ready_node(self, avoid: Sequence[int] = ()) -> Node | None:
         return next((node for node in self.nodes if node.node_id in self.up and node.node_id not in avoid), None)

@@ -4,7 +4,7 @@ import io
 import json
 
 from kctl.cli.data_out import DataOut
-from kctl.cli.environment import Environment
+from kctl.cli.environment import ClosingNotice, Environment, Secrets
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.probe.view.live import LiveReport, WatchReport
 from kctl.cli.probe.view.report import (
@@ -98,7 +98,15 @@ def test_rounds_end_with_the_statistics_also_when_they_are_interrupted() -> None
 def _environment(stdout: io.BytesIO) -> Environment:
     environ = {"TERM": "xterm"}
     return Environment(
-        io.BytesIO(), stdout, io.StringIO(), environ, ManualClock(START_MS), stdout_is_tty=True, columns=100
+        io.BytesIO(),
+        stdout,
+        io.StringIO(),
+        environ,
+        ManualClock(START_MS),
+        stdout_is_tty=True,
+        columns=100,
+        closing_notice=ClosingNotice(),
+        secrets=Secrets(),
     )
 
 

@@ -3,10 +3,13 @@ from pathlib import Path
 
 import pytest
 
-from kctl.cli.input_file import read_input
 from kctl.cli.profiles.files import read_profile_file
 from kctl.cli.settings import read_settings_file
-from kctl.client.errors import ConfigError
+from kctl.client.clock import ManualClock
+from kctl.client.config import AdminConfig, read_input
+from kctl.client.errors import AuthenticationError, ConfigError
+from kctl.client.security.sasl.oauthbearer import token_source_from_config
+from kctl.client.security.tls.stores import read_store
 
 NOT_WRITTEN = "a pipe to which nothing is written"
 
@@ -29,6 +32,17 @@ def test_command_config_and_profiles_name_a_pipe_without_a_writer(pipe: Path) ->
         read_settings_file(pipe, "--command-config")
     with pytest.raises(ConfigError, match=f"{pipe}: {NOT_WRITTEN}"):
         read_profile_file(pipe)
+
+
+def test_stores_and_tokens_name_a_pipe_without_a_writer(pipe: Path) -> None:
+    servers = {"bootstrap.servers": "a:1"}
+    config = AdminConfig.parse({**servers, "security.protocol": "SSL", "ssl.truststore.location": str(pipe)})
+    with pytest.raises(ConfigError, match=f"{pipe} cannot be read: {NOT_WRITTEN}"):
+        read_store(config, AdminConfig.ssl_truststore_location, AdminConfig.ssl_truststore_type, has_key=False)
+    sasl = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "OAUTHBEARER"}
+    config = AdminConfig.parse({**servers, **sasl, "sasl.oauthbearer.token.file": str(pipe)})
+    with pytest.raises(AuthenticationError, match=f"{pipe} cannot be read: {NOT_WRITTEN}"):
+        token_source_from_config(config, None, ManualClock())()
 
 
 def test_pipe_of_a_process_substitution_is_read_up_to_the_bound() -> None:

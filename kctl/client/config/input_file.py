@@ -1,6 +1,6 @@
 """Files that a user names, opened and read without waiting for a writer: a FIFO has none until somebody opens it.
 
-Shown by tests/unit/cli/test_input_file.py.
+Shown by tests/unit/config/test_input_file.py.
 """
 
 import errno
@@ -20,7 +20,7 @@ def open_input(path: str | Path) -> BinaryIO:
     return file
 
 
-def read_input(path: Path, most_bytes: int) -> tuple[bytes, int]:
+def read_input(path: str | Path, most_bytes: int) -> tuple[bytes, int]:
     """Return at most so many bytes of a file, and its mode.
 
     Raises: OSError: also for a pipe without a writer, which would be taken for an empty file.

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kctl.cli.formats.terminal import harmless_bytes, harmless_text
+from kctl.client.wording import counted, harmless_bytes, harmless_text, one_line
 
 
 @pytest.mark.parametrize(
@@ -38,3 +38,12 @@ def test_nothing_that_steers_gets_through(data: bytes) -> None:
 @given(st.text(alphabet=st.characters(categories=["L", "N", "P", "S", "Zs"])))
 def test_ordinary_text_is_untouched(text: str) -> None:
     assert harmless_text(text) == text
+
+
+def test_one_line_escapes_line_feeds_tabs_and_marks_of_direction() -> None:
+    assert one_line("a\nb\tc\u202ed\u2028e\x1b") == "a\\x0ab\\x09c\\u202ed\\u2028e\\x1b"
+
+
+@pytest.mark.parametrize(("count", "text"), [(0, "0 records"), (1, "1 record"), (2, "2 records")])
+def test_counted_noun_is_plural_unless_there_is_one(count: int, text: str) -> None:
+    assert counted(count, "record") == text
