@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from kctl.cli.profiles.references import JAAS, Reference, escape, split_references
 from kctl.client.config import read_bootstrap
 from kctl.client.errors import ConfigError
-from kctl.client.security import JaasEntry, read_jaas
 
 if TYPE_CHECKING:
     from kctl.cli.settings import Setting
+    from kctl.client.security import JaasEntry
 
 SERVERS, PROTOCOL, MECHANISM = "bootstrap.servers", "security.protocol", "sasl.mechanism"
 USERNAME, PASSWORD = "sasl.username", "sasl.password"
@@ -101,11 +101,13 @@ def with_jaas(by_name: "Mapping[str, Setting]", rank: "Mapping[str, int]") -> "d
     return found
 
 
-def read_written_login(value: str) -> JaasEntry | None:
+def read_written_login(value: str) -> "JaasEntry | None":
     """Return a sasl.jaas.config as a profile has it, its references in place; None where it cannot be read.
 
     The references are put aside first: a command may have quotes of its own.
     """
+    from kctl.client.security import JaasEntry, read_jaas  # most runs have no login to read
+
     try:
         pieces = list(split_references(value))
         aside = [piece for piece in pieces if isinstance(piece, Reference)]

@@ -23,7 +23,6 @@ from kctl.cli.profiles.references import JAAS, Fetched
 from kctl.cli.suggestions import Unknown, did_you_mean
 from kctl.client.config import KINDS, AnyProperty, ClientConfig, mask_urls, passwords_in_urls, read_input
 from kctl.client.errors import ConfigError
-from kctl.client.security import read_jaas
 from kctl.grammar.properties import LARGEST_FILE_BYTES, read_properties
 
 ENVIRONMENT_PREFIX = "KCTL_"
@@ -207,6 +206,8 @@ def known_variables() -> list[str]:
 
 def _of_login(jaas: str) -> list[str]:
     """Return the options of a sasl.jaas.config that an error could repeat without the rest, and must not."""
+    from kctl.client.security import read_jaas  # most runs have no login to read
+
     try:
         options = read_jaas(jaas).options
     except ConfigError:  # told where the login is used; then no part of it is known

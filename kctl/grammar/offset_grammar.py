@@ -29,22 +29,22 @@ _WORDS = {
     **dict.fromkeys(("end", "latest", "newest"), Anchor.END),
     "stored": Anchor.STORED,
 }
+# Patterns are compiled, and kept, by `re` when one is needed: most commands have no -o.
 _BOUND_END = r"(?=:|$)"
-_ANCHORED = re.compile(rf"({'|'.join(_WORDS)})(?:([+-])([0-9]+))?{_BOUND_END}", re.IGNORECASE)
-_NUMBER = re.compile(rf"([+-]?)([0-9]+){_BOUND_END}")
-_KCAT = re.compile(r"([se])@([0-9]{1,19})", re.IGNORECASE)
-_SPAN = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
+_ANCHORED = rf"(?i:({'|'.join(_WORDS)})(?:([+-])([0-9]+))?{_BOUND_END})"
+_NUMBER = rf"([+-]?)([0-9]+){_BOUND_END}"
+_KCAT = r"(?i:([se])@([0-9]{1,19}))"
+_SPAN = r"([0-9]{1,9})(?:-([0-9]{1,9}))?"
 
-_INSTANT_MS = re.compile(rf"[0-9]{{13}}{_BOUND_END}")
-_INSTANT_S = re.compile(rf"[0-9]{{9,10}}{_BOUND_END}")
-_ISO = re.compile(
-    r"\d{4}-\d{2}-\d{2}"
-    r"(?:[Tt ]\d{2}:\d{2}(?::\d{2}(?=[:.Zz+-]|$)(?:\.\d{1,9})?)?(?:[Zz]|[+-]\d{2}:\d{2})?)?" + _BOUND_END,
-    re.ASCII,
+_INSTANT_MS = rf"[0-9]{{13}}{_BOUND_END}"
+_INSTANT_S = rf"[0-9]{{9,10}}{_BOUND_END}"
+_ISO = (
+    r"(?a:\d{4}-\d{2}-\d{2}"
+    r"(?:[Tt ]\d{2}:\d{2}(?::\d{2}(?=[:.Zz+-]|$)(?:\.\d{1,9})?)?(?:[Zz]|[+-]\d{2}:\d{2})?)?)" + _BOUND_END
 )
-_NOW = re.compile(rf"now{_BOUND_END}", re.IGNORECASE)
-_END_WORD = re.compile(rf"(?:end|latest|newest){_BOUND_END}", re.IGNORECASE)
-_DURATION = re.compile(rf"(-?)([0-9Pp][0-9A-Za-z.]{{0,{LONGEST_DURATION}}}){_BOUND_END}")
+_NOW = rf"(?i:now{_BOUND_END})"
+_END_WORD = rf"(?i:(?:end|latest|newest){_BOUND_END})"
+_DURATION = rf"(-?)([0-9Pp][0-9A-Za-z.]{{0,{LONGEST_DURATION}}}){_BOUND_END}"
 _TIMES = "write 13 digits of ms, 10 of s, a date, RFC 3339, now or -1h"
 _EPOCH = datetime.fromtimestamp(0, UTC)
 _MILLISECOND = datetime.resolution * 1000
@@ -145,7 +145,7 @@ class _Parser:
             shift = self._number(match[3] or "0", match.start(3))
             return Relative(anchor, -shift if match[2] == "-" else shift)
         match = self._take(_NUMBER)
-        if match is None and _ISO.match(self._text, began_at):
+        if match is None and re.compile(_ISO).match(self._text, began_at):
             raise self._error(f"{self._rest(began_at)!r} is a time: write @{self._rest(began_at)}", began_at)
         if match is None:
             raise self._error(f"{self._rest(began_at)!r} is not an offset: {EXAMPLES}", began_at)
@@ -203,8 +203,8 @@ class _Parser:
 
     # --- the text ---------------------------------------------------------------------------------------------------
 
-    def _take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        match = pattern.match(self._text, self._at)
+    def _take(self, pattern: str) -> re.Match[str] | None:
+        match = re.compile(pattern).match(self._text, self._at)
         if match is not None:
             self._at = match.end()
         return match

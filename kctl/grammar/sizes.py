@@ -18,8 +18,8 @@ LARGEST_BYTES = 2**53
 LONGEST_TEXT = 40
 
 _BY_LOWER = {unit.lower(): size for unit, size in UNITS_BYTES.items()}
-_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s?([A-Za-z]*)")
-_RATE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)/(ms|s|m|h)", re.ASCII)
+_SIZE = r"([0-9]+(?:\.[0-9]+)?)\s?([A-Za-z]*)"
+_RATE = r"([0-9]{1,9}(?:\.[0-9]{1,6})?)/(ms|s|m|h)"
 _PERIODS_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
 _EXAMPLES = "write it like 64MiB, 500kB or 1GiB"
 
@@ -32,7 +32,7 @@ def parse_size_bytes(text: str) -> int:
     text = text.strip()
     if len(text) > LONGEST_TEXT:
         raise ValueError(f"a size of {len(text)} characters is too long: {_EXAMPLES}")
-    match = _SIZE.fullmatch(text)
+    match = re.fullmatch(_SIZE, text)
     if match is None:
         raise ValueError(f"{text!r} is not a size: {_EXAMPLES}")
     number, unit = match.groups()
@@ -59,7 +59,7 @@ def parse_rate(text: str) -> float:
 
     Raises: ValueError: it has no unit, or would never send anything.
     """
-    match = _RATE.fullmatch(text.strip())
+    match = re.fullmatch(_RATE, text.strip())
     if match is None:
         hint = f"; write {text}/s for records a second" if text.strip().isdecimal() else ""
         raise ValueError(f"{text!r} is not a rate: write it like 500/s, 2.5/s or 30/m{hint}")

@@ -33,7 +33,7 @@ CALM_MS = 2000
 REPEAT_MS, MOST_REPEAT_MS = 10_000, 60_000
 WRITE_RECORDS = 500
 BULK_BYTES = 512 * 1024
-"""A chunk this large is one of many: memory that is freed is kept for the next ones."""
+"""After so much more is likely to come: memory that is freed is kept for it."""
 FOREVER = 2**63 - 1
 
 
@@ -92,7 +92,7 @@ class Reading:
         """Of partitions that are to be read as soon as their bounds are known."""
         self._all_lookups: list[BoundsLookup] = []
         self._is_rested = False
-        self._is_bulk = False
+        self._read_bytes = 0
         self._watch: TopicWatch | None = None
         self._seen: dict[TopicPartition, None] = {}
 
@@ -216,11 +216,6 @@ class Reading:
 
     def _write(self, chunk: FetchedChunk) -> None:
         tp = chunk.topic_partition
-        if not self._is_bulk and len(chunk.data) >= BULK_BYTES:
-            from kctl.cli.freed_memory import keep_freed_memory  # a few records do without
-
-            self._is_bulk = True
-            keep_freed_memory()
         self._note_reset(tp, chunk.fetch_offset)
         end = self._ends.get(tp, FOREVER)
         reader = chunk.reader(end)
@@ -237,6 +232,11 @@ class Reading:
         self._wrote(tp, reader.next_offset)
         if chunk.next_offset >= end:
             self._reached_end(tp)
+        self._read_bytes, before = self._read_bytes + len(chunk.data), self._read_bytes
+        if before < BULK_BYTES <= self._read_bytes and self.written < self._limits.records:
+            from kctl.cli.freed_memory import keep_freed_memory  # a few records do without
+
+            keep_freed_memory()
 
     def _after_chunk(self) -> None:
         self._silence.update()

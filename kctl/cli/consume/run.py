@@ -28,6 +28,9 @@ DEFAULTS = {"auto.offset.reset": "none", "allow.auto.create.topics": "false", "e
 BULK_FETCH = {"max.partition.fetch.bytes": "4194304", "fetch.max.bytes": "8388608"}
 """Without -n or --tail: larger answers of one partition, of which fewer cost less, and a bound on what one node sends
 at a time, so that several partitions need no more memory than one."""
+SMALL_FETCH = {"max.partition.fetch.bytes": "65536"}
+"""With -n of at most FEW_RECORDS: a whole batch comes anyway, and more is not wanted."""
+FEW_RECORDS = 10
 LEAST_DECOMPRESSED_BYTES = 16 * 1024 * 1024
 """Largest batch that is decompressed with the smallest --max-memory: brokers take 1 MB, but of compressed bytes."""
 
@@ -108,6 +111,8 @@ def _config(common: Common, request: ReadRequest) -> ConsumerConfig:
         flags["group.id"] = Setting(group, "--group")
     if request.records is None and request.tail is None:
         defaults = defaults | BULK_FETCH
+    elif request.records is not None and request.records <= FEW_RECORDS:
+        defaults = defaults | SMALL_FETCH
     settings = common.fail_fast_settings if request.ends_by_itself else common.settings
     config = settings.with_flags(flags).with_defaults(defaults).parse(ConsumerConfig)
     if config.enable_auto_commit:

@@ -22,7 +22,7 @@ PASSING = (WaitKind.PAUSED, WaitKind.DELIVERABLE, WaitKind.NOT_STARTED)
 """Our own doing, over with the next poll: not worth a word."""
 
 
-_FIGURES = re.compile(r"\b\d+(?:\.\d+)?(?= ?(?:ms|s|min|attempts?|times?|bytes)\b)|(?<=\battempt )\d+")
+_FIGURES = r"\b\d+(?:\.\d+)?(?= ?(?:ms|s|min|attempts?|times?|bytes)\b)|(?<=\battempt )\d+"
 FRESH_MS = 1000
 """A request without a response is a fault after this."""
 
@@ -98,7 +98,7 @@ def _text(reason: WaitReason, now_ms: int) -> str:
 
 def without_figures(text: str) -> str:
     """Return a reason without durations and numbers of attempts, which make the same reason look new each time."""
-    return _FIGURES.sub("N", text)
+    return re.sub(_FIGURES, "N", text)
 
 
 def _names(partitions: list[TopicPartition]) -> str:

@@ -16,10 +16,9 @@ ASSIGNORS = {
 }
 """Assignors by their name on the wire, with Java's class; either spelling is taken."""
 
-_ISO_DURATION = re.compile(
-    r"P(?=.)(?:(?P<d>[0-9]{1,9})D)?"
-    r"(?:T(?=.)(?:(?P<h>[0-9]{1,9})H)?(?:(?P<m>[0-9]{1,9})M)?(?:(?P<s>[0-9]{1,9})(?:\.(?P<f>[0-9]{1,9}))?S)?)?",
-    re.IGNORECASE,
+_ISO_DURATION = (
+    r"(?i:P(?=.)(?:(?P<d>[0-9]{1,9})D)?"
+    r"(?:T(?=.)(?:(?P<h>[0-9]{1,9})H)?(?:(?P<m>[0-9]{1,9})M)?(?:(?P<s>[0-9]{1,9})(?:\.(?P<f>[0-9]{1,9}))?S)?)?)"
 )
 _BY_DURATION = "by_duration:"
 
@@ -43,7 +42,7 @@ class OffsetReset(Kind[str]):
 
 def iso_duration_ms(duration: str) -> int:
     """Return the milliseconds of an ISO 8601 duration such as PT1H30M, rounded down; ValueError for anything else."""
-    match = _ISO_DURATION.fullmatch(duration)
+    match = re.fullmatch(_ISO_DURATION, duration)
     if match is None:
         raise ValueError(f"{duration!r} is not an ISO 8601 duration such as PT1H30M")
     days, hours, minutes, seconds = (int(match[unit] or 0) for unit in "dhms")

@@ -4,16 +4,18 @@
 tests/sim/consumer/test_deadlines.py and tests/sim/groups/test_deadlines.py.
 """
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from kctl.client.clock import Timer
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.consumer.group.application_side import GroupSide
-from kctl.client.consumer.group.coordinator_client import GroupCoordinatorClient
 from kctl.client.consumer.mailbox import CloseReport, ConsumerMailbox
 from kctl.client.errors import CloseTimeout
 from kctl.client.loop.close import CloseRequest, CloseResult
 from kctl.client.seams import Task
+
+if TYPE_CHECKING:
+    from kctl.client.consumer.group.coordinator_client import GroupCoordinatorClient
 
 DEFAULT_CLOSE_TIMEOUT_MS = 30_000
 COMMITTING = "committing offsets"
@@ -76,7 +78,7 @@ class GroupClose:
     """
 
     def __init__(
-        self, group: GroupCoordinatorClient, request: CloseRequest, request_timeout_ms: int, now_ms: int
+        self, group: "GroupCoordinatorClient", request: CloseRequest, request_timeout_ms: int, now_ms: int
     ) -> None:
         self.report: CloseReport | None = None
         self._group = group

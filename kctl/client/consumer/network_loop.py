@@ -6,7 +6,7 @@ The application never touches anything in here. Shown by tests/unit/consumer and
 import sys
 from collections.abc import Callable, Sequence
 from random import Random
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import TopicPartition
@@ -34,7 +34,6 @@ from kctl.client.consumer.events import (
     Waiting,
 )
 from kctl.client.consumer.fetch.manager import FetchManager
-from kctl.client.consumer.group.coordinator_client import GroupCoordinatorClient
 from kctl.client.consumer.group.events import AskCommitted, CommitSync, GroupWaiting
 from kctl.client.consumer.mailbox import CloseReport, ConsumerMailbox
 from kctl.client.consumer.offset_queries import OffsetQueries
@@ -46,6 +45,9 @@ from kctl.client.loop.mailbox import Call, CallInterrupted
 from kctl.client.requests.leaders import Leaders
 from kctl.client.requests.request import CallManager, RequestManager
 from kctl.client.seams import Entropy
+
+if TYPE_CHECKING:
+    from kctl.client.consumer.group.coordinator_client import GroupCoordinatorClient
 
 EARLIER_QUESTIONS = "earlier requests"
 """What a call that asks twice, such as position(), has spent on what was answered."""
@@ -99,10 +101,8 @@ class NetworkLoop(ClientLoop[ToNetwork]):
             AskClientInstanceId: (self._queries, self._queries.ask_client_instance_id),
         }
         """Which manager answers each type of question, and how it is asked."""
-        self._group: GroupCoordinatorClient | None = None
-        if config.group_id is not None:
-            group = GroupCoordinatorClient(config, config.group_id, client, chance, entropy, self._report, self._reset)
-            self._group = group
+        self._group = group = self._group_of(config, client, chance, entropy)
+        if group is not None:
             self._managers += group.managers
             self._handlers |= group.handlers
             self._questions |= {
@@ -118,6 +118,16 @@ class NetworkLoop(ClientLoop[ToNetwork]):
         self.open_calls: dict[int, OpenCall] = {}
         self._fatal_error: KafkaError | None = None
         self._has_news = False
+
+    def _group_of(
+        self, config: ConsumerConfig, client: ClusterClient, chance: Random, entropy: Entropy
+    ) -> "GroupCoordinatorClient | None":
+        """Return what a consumer with a group.id has besides; it is a tenth of the imports, made where it is used."""
+        if config.group_id is None:
+            return None
+        from kctl.client.consumer.group.coordinator_client import GroupCoordinatorClient
+
+        return GroupCoordinatorClient(config, config.group_id, client, chance, entropy, self._report, self._reset)
 
     # --- the turn -----------------------------------------------------------------------------------------------------
 
