@@ -5,6 +5,7 @@ where a coordinator refused all of it. Shown by tests/sim/admin/test_api_request
 """
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 from kctl.client.admin.call import Call, Route, any_node, controller
@@ -270,12 +271,23 @@ def _leader(call: Call, topic: str | bytes, partition: int) -> int:
 def _error_codes(message: Struct) -> list[tuple[int, str | None]]:
     """Return code and message of each part of the response; a whole without error whose parts have codes is none."""
     found: list[tuple[int, str | None]] = []
-    for entry in message.FIELDS:
-        value = getattr(message, entry.name)
-        for item in value if isinstance(value, list) else [value]:
-            if isinstance(item, Struct):
+    for name, is_array in _parts_with_codes(type(message)):
+        value = getattr(message, name)
+        for item in value if is_array else [value]:
+            if item is not None:
                 found += _error_codes(item)
     code = getattr(message, "error_code", None)
     if code or (code == 0 and not found):
         found.insert(0, (code, getattr(message, "error_message", None)))
     return found
+
+
+@cache
+def _parts_with_codes(kind: type[Struct]) -> tuple[tuple[str, bool], ...]:
+    """Return the fields of a message that hold errors of their own, and whether each is an array."""
+    return tuple(
+        (entry.name, entry.is_array)
+        for entry in kind.FIELDS
+        if isinstance(entry.kind, type)
+        and ("error_code" in {field.name for field in entry.kind.FIELDS} or _parts_with_codes(entry.kind))
+    )

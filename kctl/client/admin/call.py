@@ -281,11 +281,20 @@ class Call:
     ) -> None:
         """Send to a ready node; the answer may take what is left of the call, but at most request.timeout.ms.
 
+        A response that cannot be decoded is the error of the call: asking again would not cure it.
         Args: is_for_any: any broker can answer it, so others are asked too when that one keeps silent.
         """
         self.timer.update()
         timeout_ms = min(self.timer.remaining_ms, self._request_timeout_ms)
-        self.client.send(Outgoing(node_id, build(timeout_ms), timeout_ms, on_done, max_version, is_for_any))
+        request = build(timeout_ms)
+
+        def done(answer: Answer) -> None:
+            cause = None if answer.error is None else answer.error.__cause__
+            if isinstance(cause, RemoteProtocolError) and cause.api == request.NAME:
+                answer = answer._replace(error=cause)
+            on_done(answer)
+
+        self.client.send(Outgoing(node_id, request, timeout_ms, done, max_version, is_for_any))
 
     def pause(self, error: KafkaError) -> None:
         """Wait for the back-off before another attempt, or raise the error if there is to be none."""

@@ -8,7 +8,8 @@ written as Kafka's tools write them. Shown by tests/unit/protocol/test_json_form
 import base64
 import binascii
 import math
-from collections.abc import Iterator
+from collections.abc import Callable
+from functools import cache, partial
 from typing import Any, TypeVar
 
 from kctl.client.protocol.primitives import parse_uuid, uuid_text
@@ -42,9 +43,9 @@ def from_json(kind: type[M], value: object, version: int) -> M:
 def to_json(message: Struct, version: int) -> dict[str, object]:
     """Return the fields that `version` has, in Kafka's order."""
     return {
-        camel_case(entry.name): _written(entry, getattr(message, entry.name), version)
-        for entry in message.FIELDS
-        if entry.is_in(version)
+        name: value if write is None or value is None else write(value)
+        for name, attribute, write in _fields_of(type(message), version)
+        for value in [getattr(message, attribute)]
     }
 
 
@@ -166,26 +167,32 @@ def _short(value: object) -> str:
 # --- writing ----------------------------------------------------------------------------------------------------------
 
 
-def _written(entry: Field, value: Any, version: int) -> object:
-    if value is None:
-        return None
-    if entry.is_array:
-        return list(_written_items(entry, value, version))
-    return _written_item(entry, value, version)
+Write = Callable[[Any], object]
 
 
-def _written_items(entry: Field, values: Any, version: int) -> Iterator[object]:
-    for value in values:
-        yield _written_item(entry, value, version)
+@cache
+def _fields_of(kind: type[Struct], version: int) -> tuple[tuple[str, str, Write | None], ...]:
+    """Return name, attribute and converter of each field; no converter where the value is JSON as it is."""
+    found: list[tuple[str, str, Write | None]] = []
+    for entry in kind.FIELDS:
+        if entry.is_in(version):
+            write = _writer(entry, version)
+            found.append((camel_case(entry.name), entry.name, _each(write) if entry.is_array and write else write))
+    return tuple(found)
 
 
-def _written_item(entry: Field, value: Any, version: int) -> object:
+def _writer(entry: Field, version: int) -> Write | None:
+    """Return the converter of one item of a field."""
     if isinstance(entry.kind, type):
-        return to_json(value, version)
+        return partial(to_json, version=version)
     if entry.kind == "uuid":
-        return uuid_text(value)
+        return uuid_text
     if entry.kind in ("bytes", "records"):
-        return base64.b64encode(value).decode()
-    if entry.kind == "float64" and not math.isfinite(value):
-        return str(value)  # JSON has no such numbers
-    return value
+        return lambda value: base64.b64encode(value).decode()
+    if entry.kind == "float64":
+        return lambda value: value if math.isfinite(value) else str(value)  # JSON has no such numbers
+    return None
+
+
+def _each(write: Write) -> Write:
+    return lambda values: [write(value) for value in values]

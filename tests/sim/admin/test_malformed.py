@@ -1,5 +1,6 @@
-"""Responses that leave out what was requested, or have it twice: an error of that item that names API and broker."""
+"""Responses that leave out what was requested, have it twice or are truncated: an error naming API and broker."""
 
+import re
 from collections.abc import Callable
 from contextlib import ExitStack
 from copy import deepcopy
@@ -74,6 +75,11 @@ OF_EVERYTHING = {
     ),
 }
 """Calls about all that there is: nothing can be missing, but something can be there twice."""
+REQUEST_API = Case(
+    "ConsumerGroupDescribe",
+    ("groups",),
+    lambda admin: admin.request_api("ConsumerGroupDescribe", {"groupIds": ["new"]}),
+)
 
 
 def leave_out(items: list[Any]) -> None:
@@ -94,8 +100,24 @@ def failures(call: Callable[[Admin], Any], admin: Admin) -> list[KafkaError]:
     return list((result.failed if isinstance(result, Results) else result).values())
 
 
-def check(case: Case, edit: Callable[[list[Any]], None], monkeypatch: pytest.MonkeyPatch) -> None:
+def leave_whole(_items: list[Any]) -> None:
+    """Edit nothing."""
+
+
+def truncated(frame: bytes) -> bytes:
+    """Return the frame of a response without its last bytes, with a size that fits."""
+    body = frame[4:-3]
+    return len(body).to_bytes(4, "big") + body
+
+
+def check(
+    case: Case,
+    edit: Callable[[list[Any]], None],
+    monkeypatch: pytest.MonkeyPatch,
+    damage: Callable[[bytes], bytes] | None = None,
+) -> None:
     encode = encode_response
+    named = rf"{case.api}: the response of 10\.0\.0\." if damage is None else rf"10\.0\.0\.\d:.*: {case.api}Response v"
     is_edited: list[bool] = []
 
     def encode_edited(response: Response, **how: Any) -> bytes:
@@ -105,6 +127,8 @@ def check(case: Case, edit: Callable[[list[Any]], None], monkeypatch: pytest.Mon
             for name in case.path[:-1]:
                 part = (getattr(part, name) or [response])[0]
             edit(getattr(part, case.path[-1], []))
+            if damage is not None:
+                return damage(encode(response, **how))
         return encode(response, **how)
 
     def use(world: GroupWorld, admin: Admin, stack: ExitStack) -> None:
@@ -122,7 +146,7 @@ def check(case: Case, edit: Callable[[list[Any]], None], monkeypatch: pytest.Mon
             assert isinstance(error, RemoteProtocolError), error
             assert explain(error).code == ExitCode.WRONG_PEER
             assert error.api == case.api
-            assert str(error).startswith(f"{case.api}: the response of 10.0.0.")
+            assert re.match(named, str(error))
 
     monkeypatch.setattr(connection, "encode_response", encode_edited)
     with_groups(use)
@@ -136,3 +160,8 @@ def test_item_that_is_left_out_is_malformed(name: str, monkeypatch: pytest.Monke
 @pytest.mark.parametrize("name", CASES | OF_EVERYTHING)
 def test_item_that_is_there_twice_is_malformed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     check((CASES | OF_EVERYTHING)[name], repeat, monkeypatch)
+
+
+@pytest.mark.parametrize("case", [*CASES.values(), *OF_EVERYTHING.values(), REQUEST_API], ids=lambda case: case.api)
+def test_response_that_cannot_be_decoded_is_malformed_at_once(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    check(case, leave_whole, monkeypatch, truncated)
