@@ -13,15 +13,13 @@ from kctl.cli import click
 from kctl.cli.commands import Commands
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError, explain
+from kctl.cli.formats.listing import DOCUMENT_SHAPES, SHAPES, Listing, write_document, write_listing
 from kctl.cli.formats.rows import Row
-from kctl.cli.formats.rows_out import write_lines, write_rows
-from kctl.cli.options import Common, Output, with_common
+from kctl.cli.options import Common, with_common
 
 if TYPE_CHECKING:
     from kctl.client.admin import ApiResponse
 
-SHAPES = (Output.JSON, Output.JSONL)
-LIST_SHAPES = (Output.TABLE, Output.JSON, Output.JSONL)
 LIST_COLUMNS = ("name", "api_key", "first_version", "last_version")
 MAX_INPUT_BYTES = 16 << 20
 
@@ -61,7 +59,7 @@ app = Commands()
 
 
 @app.command()
-@with_common(*LIST_SHAPES)
+@with_common(*SHAPES)
 def api(
     common: Common,
     name: Annotated[
@@ -91,7 +89,7 @@ def api(
     """
     if name is None:
         return _list(common)
-    output = common.choose_output(*SHAPES)
+    output = common.choose_output(*DOCUMENT_SHAPES)
     name = _kafka_name(name)
     fields = _fields(common, request)
     _check_execute(name, execute=execute or yes)
@@ -99,7 +97,7 @@ def api(
     if common.verbose:
         broker = "a bootstrap server" if response.broker is None else f"broker {response.broker}"
         common.say(f"{common.environment.program}: {response.name} version {response.version}, answered by {broker}")
-    write_lines(common, [json.dumps(response.fields, indent=2 if output is Output.JSON else None)])
+    write_document(common.environment, output, response.fields)
     return _report_errors(common, response)
 
 
@@ -115,7 +113,7 @@ def _list(common: Common) -> int:
         }
         for each in declared_apis()
     ]
-    write_rows(common, common.choose_output(*LIST_SHAPES), LIST_COLUMNS, rows)
+    write_listing(common.environment, common.choose_output(*SHAPES), Listing("apis", LIST_COLUMNS, rows))
     return ExitCode.OK
 
 

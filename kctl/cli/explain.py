@@ -8,13 +8,11 @@ from typing import Annotated
 import typer
 
 from kctl.cli.commands import Commands
-from kctl.cli.data_out import DataOut
 from kctl.cli.environment import Environment
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.explanations.page import WIDTH
+from kctl.cli.formats.listing import SHAPES, write_lines, write_listing
 from kctl.cli.options import Output, output_option
-
-SHAPES = (Output.TABLE, Output.JSON)
 
 app = Commands()
 
@@ -37,13 +35,13 @@ def explain(
     Takes 12, CONNECT_TIMEOUT, ConnectTimeout, UNKNOWN_TOPIC_OR_PARTITION, "error 3", --connect-timeout, linger.ms,
     "fault 7" or any words.
     """
-    from kctl.cli.explanations.answer import lines  # the whole catalogue: not wanted for --help
+    from kctl.cli.explanations.answer import listing_of, text_lines  # the whole catalogue: not wanted for --help
 
     environment: Environment = ctx.obj
     asked = " ".join(text or ())
-    out = DataOut(environment.stdout)
-    columns = environment.columns if environment.stdout_is_tty else WIDTH
-    for line in lines(asked, is_list=list_, is_json=output is Output.JSON, columns=columns):
-        out.write_line(line.rstrip())
-    out.flush()
+    if output is None or output is Output.TABLE:
+        columns = environment.columns if environment.stdout_is_tty else WIDTH
+        write_lines(environment, (line.rstrip() for line in text_lines(asked, is_list=list_, columns=columns)))
+    else:
+        write_listing(environment, output, listing_of(asked, is_list=list_))
     return ExitCode.OK

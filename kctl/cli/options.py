@@ -40,6 +40,7 @@ class Output(Enum):
     TABLE = "table"
     JSON = "json"
     JSONL = "jsonl"
+    YAML = "yaml"
     CSV = "csv"
     RAW = "raw"
     HEX = "hex"
@@ -88,7 +89,11 @@ def output_option(*offered: Output) -> Any:
     """Return the option --output of a command that offers these shapes."""
     shapes = Shapes(offered)
     return typer.Option(
-        "--output", parser=shapes, metavar=shapes.metavar, hidden=not offered, help="Shape of the data on stdout."
+        "--output",
+        parser=shapes,
+        metavar=shapes.metavar,
+        hidden=not offered,
+        help="Shape of the data on stdout; --json is short for json, or jsonl of a stream.",
     )
 
 

@@ -1,7 +1,7 @@
 """Spellings: a command line as people type it who come from other tools, rewritten to the commands that kctl declares.
 
-Owns the aliases of commands (`topic`, `group`, `ls`, `help`, `version`) and the place of shared options: before the
-command they mean the same as behind it. Shown by tests/unit/cli/test_muscle_memory.py.
+Owns the aliases of commands (`topic`, `group`, `ls`, `help`, `version`), `--json`, and the place of shared options:
+before the command they mean the same as behind it. Shown by tests/unit/cli/test_muscle_memory.py.
 """
 
 from collections.abc import Sequence
@@ -11,6 +11,8 @@ ALIASES = {"topic": "topics", "group": "groups", "profiles": "profile"}
 SUBCOMMAND_ALIASES = {"ls": "list"}
 GROUPS = ("topics", "groups", "profile", "bench", "pipeline")
 """Commands that do nothing without a subcommand, and whose subcommands have the shared options."""
+PRINTING = (*GROUPS, "api", "consume", "explain", "probe")
+"""Commands with `--output`."""
 _OF_ROOT = ("-h", "--help", "-V", "--version")
 
 
@@ -25,6 +27,7 @@ def rewrite(arguments: Sequence[str]) -> list[str]:
         return [*rewrite(rest), "--help"]
     if name == "version":
         return ["--version"]
+    rest = _with_json(name, rest)
     if name not in GROUPS:
         return [name, *shared, *rest]
     more, behind = _take_shared(rest)
@@ -32,6 +35,17 @@ def rewrite(arguments: Sequence[str]) -> list[str]:
         return [name, *rest] if not shared else [name, *shared, *rest]
     subcommand = SUBCOMMAND_ALIASES.get(behind[0], behind[0])
     return [name, subcommand, *shared, *more, *behind[1:]]
+
+
+def _with_json(name: str, words: Sequence[str]) -> list[str]:
+    """Return the words of a command with `--output` in the place of `--json`: jsonl for a stream, json for a list."""
+    if "--json" not in words or name not in PRINTING:
+        return list(words)
+    is_stream = name == "consume" or any(word.split("=")[0] in ("--watch", "--count") for word in words)
+    at = words.index("--json")
+    if "--" in words[:at]:
+        return list(words)
+    return [*words[:at], "--output", "jsonl" if is_stream else "json", *words[at + 1 :]]
 
 
 def _take_shared(arguments: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -6,15 +6,15 @@ Owns the order: a topic that cannot be found is reported before any other is del
 from collections.abc import Callable, Mapping
 
 from kctl.cli.exit_codes import ExitCode
+from kctl.cli.formats.listing import Listing, write_listing
 from kctl.cli.formats.rows import Row
-from kctl.cli.formats.rows_out import write_rows
 from kctl.cli.options import Common, Output
 from kctl.client.admin import Admin
 from kctl.client.cluster import TopicInfo
 from kctl.client.errors import KafkaError
 from kctl.client.wording import counted
 
-COLUMNS = ("name", "partitions", "replication_factor", "result")
+COLUMNS = ("topic", "partitions", "replication_factor", "result")
 LONGEST_ANSWER_BYTES = 1024
 
 ReportFailures = Callable[[Mapping[str, object], Mapping[str, KafkaError]], int]
@@ -47,7 +47,7 @@ def delete_topics(
         if results is not None:
             result = "failed" if name in failed else "deleted"
         rows.append({**_facts(topic), "result": result})
-    write_rows(common, output, COLUMNS, rows)
+    write_listing(common.environment, output, Listing("topics", COLUMNS, rows))
     if results is not None:
         return report_failures(results.done, failed)
     what = f"{counted(len(rows), 'topic')} would be deleted with all records"
@@ -62,7 +62,7 @@ def _is_confirmed(common: Common, topics: Mapping[str, TopicInfo]) -> bool:
         return False
     for topic in topics.values():
         facts = _facts(topic)
-        environment.say(f"{facts['name']}: {counted(len(topic.partitions), 'partition')}")
+        environment.say(f"{facts['topic']}: {counted(len(topic.partitions), 'partition')}")
     environment.stderr.write(f"Delete {counted(len(topics), 'topic')} and all records? [y/N] ")
     environment.stderr.flush()
     answer = environment.stdin.readline(LONGEST_ANSWER_BYTES)
@@ -72,7 +72,7 @@ def _is_confirmed(common: Common, topics: Mapping[str, TopicInfo]) -> bool:
 def _facts(topic: TopicInfo) -> Row:
     replicas = [len(partition.replicas) for partition in topic.partitions.values()]
     return {
-        "name": topic.name,
+        "topic": topic.name,
         "partitions": len(topic.partitions),
         "replication_factor": max(replicas, default=None),
     }

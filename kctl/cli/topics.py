@@ -15,19 +15,18 @@ from kctl.cli import click
 from kctl.cli.commands import Commands
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import explain
+from kctl.cli.formats.listing import SHAPES, Listing, listing_lines, write_lines, write_listing
 from kctl.cli.formats.rows import Row
-from kctl.cli.formats.rows_out import format_rows, write_lines, write_rows
-from kctl.cli.options import Common, Output, with_common
+from kctl.cli.options import Common, with_common
 from kctl.client.config import AdminConfig
 from kctl.client.errors import KafkaError
 
 if TYPE_CHECKING:
     from kctl.client.cluster import TopicInfo
 
-SHAPES = (Output.TABLE, Output.JSON, Output.JSONL)
-LIST_COLUMNS = ("name", "topic_id", "internal")
-DESCRIBE_COLUMNS = ("name", "partition", "leader", "leader_epoch", "replicas", "in_sync", "offline", "error")
-CREATE_COLUMNS = ("name", "topic_id", "partitions", "replication_factor")
+LIST_COLUMNS = ("topic", "topic_id", "internal")
+DESCRIBE_COLUMNS = ("topic", "partition", "leader", "leader_epoch", "replicas", "in_sync", "offline_replicas", "error")
+CREATE_COLUMNS = ("topic", "topic_id", "partitions", "replication_factor")
 
 app = Commands(no_args_is_help=True)
 
@@ -53,11 +52,11 @@ def list_(
     with admin_of(common) as admin, _within_api_timeout(common, "showing the topics"):
         listed = admin.list_topics(include_internal=internal).values()
         rows: list[Row] = [
-            {"name": topic.name, "topic_id": _id_text(topic.topic_id), "internal": topic.is_internal}
+            {"topic": topic.name, "topic_id": _id_text(topic.topic_id), "internal": topic.is_internal}
             for topic in listed
         ]
-        lines = format_rows(common, output, LIST_COLUMNS, rows)
-    write_lines(common, lines)
+        lines = listing_lines(common.environment, output, Listing("topics", LIST_COLUMNS, rows))
+    write_lines(common.environment, lines)
     return ExitCode.OK
 
 
@@ -71,8 +70,9 @@ def describe(common: Common, names: Names) -> int:
     with admin_of(common) as admin, _within_api_timeout(common, "showing the partitions"):
         results = admin.describe_topics(_distinct(names))
         rows = [row for name in results.done for row in _partition_rows(results.done[name])]
-        lines = format_rows(common, output, DESCRIBE_COLUMNS, rows)
-    write_lines(common, lines)
+        lines = listing_lines(common.environment, output, Listing("partitions", DESCRIBE_COLUMNS, rows))
+    if results.done:
+        write_lines(common.environment, lines)
     return _tell_failures(common, results.done, results.failed)
 
 
@@ -119,14 +119,15 @@ def create(
         results = admin.create_topics(wanted, validate_only=dry_run)
     rows: list[Row] = [
         {
-            "name": topic.name,
+            "topic": topic.name,
             "topic_id": _id_text(topic.topic_id),
             "partitions": _count(topic.num_partitions),
             "replication_factor": _count(topic.replication_factor),
         }
         for topic in results.done.values()
     ]
-    write_rows(common, output, CREATE_COLUMNS, rows)
+    if rows:
+        write_listing(common.environment, output, Listing("topics", CREATE_COLUMNS, rows))
     return _tell_failures(common, results.done, results.failed)
 
 
@@ -189,13 +190,13 @@ def _partition_rows(topic: "TopicInfo") -> Iterator[Row]:
 
     for info in topic.partitions.values():
         yield {
-            "name": topic.name,
+            "topic": topic.name,
             "partition": info.partition,
             "leader": None if info.leader_id == NO_NODE else info.leader_id,
             "leader_epoch": _count(info.leader_epoch),
             "replicas": list(info.replicas),
             "in_sync": list(info.isr),
-            "offline": list(info.offline_replicas),
+            "offline_replicas": list(info.offline_replicas),
             "error": None if info.error is None else info.error.name,
         }
 

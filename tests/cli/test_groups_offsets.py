@@ -25,7 +25,7 @@ def reset(bootstrap: str, group: str, *arguments: str) -> Ended:
 
 
 def changes(ended: Ended) -> list[tuple[object, ...]]:
-    rows = json.loads(ended.stdout)["partitions"]
+    rows = json.loads(ended.stdout)["rows"]
     return [(row["partition"], row["old"], row["new"], row["note"]) for row in rows]
 
 
@@ -56,7 +56,7 @@ def test_each_aim(bootstrap: str, topic: str, group: str, aim: list[str], expect
     assert committed(bootstrap, group) == {(topic, 0): 4, (topic, 1): 3}
     done = reset(bootstrap, group, *aim, "--output", "json", "--execute")
     assert (done.code, done.stderr) == (0, "")
-    assert [row["result"] for row in json.loads(done.stdout)["partitions"]] == ["set", "set"]
+    assert [row["result"] for row in json.loads(done.stdout)["rows"]] == ["set", "set"]
     assert committed(bootstrap, group) == {(topic, int(str(row[0]))): row[2] for row in expected}
 
 

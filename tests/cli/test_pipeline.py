@@ -60,7 +60,7 @@ def test_a_plan_needs_no_spark_and_writes_nothing(cluster: ServedSandbox, topic:
     arguments = ("pipeline", "export", topic, "--to", str(folder), "-b", cluster.bootstrap, "--dry-run")
     ended = kctl(*arguments, "--master", "local[4]", "--output", "json", environ={"PATH": "/nonexistent"})
     assert ended.code == 0, ended.stderr
-    rows = json.loads(ended.stdout)
+    rows = json.loads(ended.stdout)["rows"]
     assert [(row["partition"], row["start"], row["end"]) for row in rows] == [(0, 0, 40), (1, 0, 20)]
     assert sum(row["tasks"] for row in rows) >= 4
     assert all(row["bytes"] > row["offsets"] for row in rows)
@@ -100,7 +100,7 @@ def test_restart_is_not_chosen_before_spark_runs(cluster: ServedSandbox, topic: 
     assert ended.code == ExitCode.USAGE, ended.stderr
     planned = kctl(*mirror, "--dry-run", "--output", "json")
     assert planned.code == ExitCode.OK, planned.stderr
-    assert json.loads(planned.stdout) == []
+    assert json.loads(planned.stdout)["rows"] == []
 
 
 def test_a_pattern_that_matches_nothing(cluster: ServedSandbox, tmp_path: Path) -> None:

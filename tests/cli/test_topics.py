@@ -17,16 +17,16 @@ def test_the_life_of_a_topic(bootstrap: str, topic: str) -> None:
     )  # fmt: skip
     assert (made.code, made.stderr) == (0, "")
     created = json.loads(made.stdout)
-    assert (created["name"], created["partitions"], created["replication_factor"]) == (name, 4, 2)
+    assert (created["topic"], created["partitions"], created["replication_factor"]) == (name, 4, 2)
     listed = json.loads(kctl("topics", "list", "-b", bootstrap, "--output", "json").stdout)
-    assert {"name": name, "topic_id": created["topic_id"], "internal": False} in listed
+    assert {"topic": name, "topic_id": created["topic_id"], "internal": False} in listed["rows"]
     described = kctl("topics", "describe", name, "-b", bootstrap, "--output", "jsonl")
     partitions = [json.loads(line) for line in described.stdout.splitlines()]
     assert [partition["partition"] for partition in partitions] == [0, 1, 2, 3]
     assert all(len(partition["replicas"]) == 2 for partition in partitions)
     assert all(partition["leader"] == partition["replicas"][0] for partition in partitions)
     gone = kctl("topics", "delete", name, "-b", bootstrap, "--execute", "--output", "jsonl")
-    row = {"name": name, "partitions": 4, "replication_factor": 2, "result": "deleted"}
+    row = {"v": 1, "kind": "topics", "topic": name, "partitions": 4, "replication_factor": 2, "result": "deleted"}
     assert (gone.code, json.loads(gone.stdout), gone.stderr) == (0, row, "")
     assert name not in kctl("topics", "list", "-b", bootstrap).stdout.decode()
 
@@ -86,7 +86,7 @@ def test_a_dry_run_creates_nothing(bootstrap: str, topic: str) -> None:
 def test_some_topics_fail(bootstrap: str, topic: str) -> None:
     ended = kctl("topics", "describe", topic, "nope", "-b", bootstrap, "--output", "jsonl")
     assert ended.code == ExitCode.DEGRADED
-    assert {json.loads(line)["name"] for line in ended.stdout.splitlines()} == {topic}
+    assert {json.loads(line)["topic"] for line in ended.stdout.splitlines()} == {topic}
     assert "nope" in ended.stderr
     assert "UNKNOWN_TOPIC_OR_PARTITION" in ended.stderr
 

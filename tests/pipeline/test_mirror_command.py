@@ -43,18 +43,18 @@ def test_from_one_cluster_to_another_and_back_to_compare(
     assert missing.code == ExitCode.UNKNOWN_RESOURCE
     assert "--create makes it, with 2 partitions" in missing.stderr
     planned = run_job("mirror", *at, "--dry-run", "--output", "json")
-    assert [row["offsets"] for row in json.loads(planned.stdout)] == [250, 250]
+    assert [row["offsets"] for row in json.loads(planned.stdout)["rows"]] == [250, 250]
     assert "dry run, nothing was written: 500 offsets, about " in planned.stderr
     mirrored = run_job("mirror", *at, "--create", "--output", "json")
     assert mirrored.code == 0, mirrored.stderr
-    (row,) = json.loads(mirrored.stdout)
+    (row,) = json.loads(mirrored.stdout)["rows"]
     assert (row["records"], row["partitions"], row["resumed"]) == (500, 2, 0)
 
     produce(kafka_newest.bootstrap(), topic, 3, partitions=2, first=500)
     compared = run_job("verify", *at, "--output", "json")
     found = json.loads(compared.stdout)
     assert (compared.code, found["equal"]) == (ExitCode.DEGRADED, False)
-    assert [each["behind"] for each in found["partitions"]] == [2, 1]
+    assert [each["behind"] for each in found["rows"]] == [2, 1]
     assert "behind in partition 0: source offsets 250, 251\n" in compared.stderr
     assert "2 of 2 partitions differ" in compared.stderr
 

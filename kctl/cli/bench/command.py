@@ -11,11 +11,10 @@ import typer
 
 from kctl.cli import click
 from kctl.cli.commands import Commands
-from kctl.cli.options import Common, Output, with_common, with_options
+from kctl.cli.formats.listing import SHAPES
+from kctl.cli.options import Common, with_common, with_options
 from kctl.cli.settings import Setting
 from kctl.grammar.sizes import parse_rate, parse_size_bytes
-
-SHAPES = (Output.TABLE, Output.JSON)
 
 
 class Kind(Enum):

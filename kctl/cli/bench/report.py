@@ -1,13 +1,12 @@
-"""The figures of a `kctl bench`, as a list for people or as JSON. Shown by tests/unit/cli/bench/test_bench.py."""
+"""The figures of a `kctl bench`, as a list for people or as a row. Shown by tests/unit/cli/bench/test_bench.py."""
 
-import json
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from kctl.cli.bench.command import Kind
 from kctl.cli.bench.latencies import Latencies
+from kctl.cli.formats.rows import Row
 
-VERSION = 1
 PERCENTS = (50, 95, 99, 99.9)
 MEANINGS = {
     Kind.PRODUCE: "from send() to the acknowledgement",
@@ -63,19 +62,16 @@ def as_lines(figures: Figures) -> Iterator[str]:
         yield f"  {name:<9} {'-' if latency_ms is None else f'{latency_ms:.3f} ms'}"
 
 
-def as_json(figures: Figures) -> str:
-    """Return one object."""
-    return json.dumps(
-        {
-            "_version": VERSION,
-            "kind": figures.kind.value,
-            "topic": figures.topic,
-            "records": figures.records,
-            "failed": figures.failed,
-            "bytes": figures.size_bytes,
-            "elapsed_ms": figures.elapsed_us / 1000,
-            "records_per_s": round(figures.records_per_second, 3),
-            "mb_per_s": round(figures.megabytes_per_second, 6),
-            "latency_ms": figures.latencies_ms(),
-        }
-    )
+def as_row(figures: Figures) -> Row:
+    """Return the figures as one row."""
+    return {
+        "test": figures.kind.value,
+        "topic": figures.topic,
+        "records": figures.records,
+        "failed": figures.failed,
+        "bytes": figures.size_bytes,
+        "elapsed_ms": figures.elapsed_us / 1000,
+        "records_per_s": round(figures.records_per_second, 3),
+        "mb_per_s": round(figures.megabytes_per_second, 6),
+        **{f"{name.replace('.', '')}_ms": latency_ms for name, latency_ms in figures.latencies_ms().items()},
+    }

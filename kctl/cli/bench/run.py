@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kctl.cli.bench.command import SHAPES, BenchRequest, Kind
+from kctl.cli.bench.command import BenchRequest, Kind
 from kctl.cli.bench.latencies import Latencies
-from kctl.cli.bench.report import Figures, as_json, as_lines
-from kctl.cli.data_out import DataOut
+from kctl.cli.bench.report import Figures, as_lines, as_row
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError, explain
+from kctl.cli.formats.listing import SHAPES, Listing, write_lines, write_listing
 from kctl.cli.interrupts import Interrupted
 from kctl.cli.options import Common, Output
 from kctl.cli.produce.pace import Pace
@@ -72,10 +72,11 @@ def run_bench(common: Common, request: BenchRequest) -> int:
 
 
 def _write(common: Common, output: Output, figures: Figures) -> None:
-    out = DataOut(common.environment.stdout)
-    for line in [as_json(figures)] if output is Output.JSON else as_lines(figures):
-        out.write_line(line)
-    out.flush()
+    if output is Output.TABLE:
+        write_lines(common.environment, as_lines(figures))
+        return
+    row = as_row(figures)
+    write_listing(common.environment, output, Listing("bench", tuple(row), [row]))
 
 
 @contextmanager

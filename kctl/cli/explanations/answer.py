@@ -1,9 +1,8 @@
-"""What `kctl explain` prints: pages, the list of codes, or the list of all pages; as text or as JSON.
+"""What `kctl explain` prints: pages, the list of codes, or the list of all pages; as text or for programs.
 
 Owns what is said where nothing is known. Shown by tests/unit/cli/test_explain.py.
 """
 
-import json
 import textwrap
 from collections.abc import Sequence
 
@@ -11,6 +10,8 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.explanations import lookup
 from kctl.cli.explanations.page import NARROWEST, WIDTH, Page
 from kctl.cli.failures import CommandError
+from kctl.cli.formats.listing import Listing
+from kctl.cli.formats.rows import Row
 
 MOST_SHOWN = 80
 """Characters of what was asked that an error repeats."""
@@ -21,29 +22,44 @@ _MORE = (
 )
 
 
-def lines(asked: str, *, is_list: bool, is_json: bool, columns: int = WIDTH) -> list[str]:
-    """Return what to print.
+COLUMNS = ("type", "name", "title")
+
+
+def text_lines(asked: str, *, is_list: bool, columns: int = WIDTH) -> list[str]:
+    """Return what to print for people.
 
     Args: asked: what to explain; empty for the list of exit codes.
     Raises: CommandError: nothing is known about it; with the nearest names.
     """
     if is_list:
-        return _listed(lookup.all_pages(), is_json=is_json)
+        return _listed(lookup.all_pages())
     if not asked:
-        return _codes(columns) if not is_json else _listed(lookup.all_codes(), is_json=True)
+        return _codes(columns)
+    return [line for page in _find(asked) for line in ("", *page.lines(columns))][1:]
+
+
+def listing_of(asked: str, *, is_list: bool) -> Listing:
+    """Return what to print for programs; arguments and errors as of `text_lines`."""
+    if is_list or not asked:
+        return Listing("explanations", COLUMNS, _rows(lookup.all_pages() if is_list else lookup.all_codes()))
+    pages = _find(asked)
+    return Listing("explanations", COLUMNS, _rows(pages), objects=[page.fields() for page in pages])
+
+
+def _rows(pages: Sequence[Page]) -> list[Row]:
+    return [{"type": page.kind, "name": page.name, "title": page.title} for page in pages]
+
+
+def _find(asked: str) -> Sequence[Page]:
     found = lookup.find_pages(asked)
     if not found:
         near = lookup.nearest(asked)
         hint = f"nearest: {', '.join(near)}" if near else "kctl explain --list shows what can be explained"
         raise CommandError(ExitCode.USAGE, f"nothing is known about {asked[:MOST_SHOWN]!r}", hint)
-    if is_json:
-        return [json.dumps([page.fields() for page in found], indent=2)]
-    return [line for page in found for line in ("", *page.lines(columns))][1:]
+    return found
 
 
-def _listed(pages: Sequence[Page], *, is_json: bool) -> list[str]:
-    if is_json:
-        return [json.dumps([{"kind": page.kind, "name": page.name, "title": page.title} for page in pages], indent=2)]
+def _listed(pages: Sequence[Page]) -> list[str]:
     built: list[str] = []
     for kind in dict.fromkeys(page.kind for page in pages):
         names = dict.fromkeys(page.name for page in pages if page.kind == kind)

@@ -58,7 +58,7 @@ class Page(NamedTuple):
     def fields(self) -> dict[str, Any]:
         """Return the page for programs."""
         return {
-            "kind": self.kind,
+            "type": self.kind,
             "name": self.name,
             "title": self.title,
             "means": list(self.means),

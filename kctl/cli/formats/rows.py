@@ -1,14 +1,15 @@
-"""Rows of plain values as a table, as JSON or as JSON lines. Shown by tests/unit/cli/formats/test_rows.py."""
+"""Rows of plain values as a table, or in blocks. Shown by tests/unit/cli/formats/test_rows.py."""
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from kctl.cli.formats.columns import columns_of, pieces_of
 from kctl.client.wording import harmless_text
 
-Value = str | int | bool | None | list[int]
-Row = dict[str, Value]
-"""Values by column, in the order of the columns; the same columns in each row."""
+Shares = Mapping[str, Sequence[int]]
+"""Partition numbers by topic."""
+Value = str | int | float | bool | None | Sequence[int] | Shares
+Row = Mapping[str, Value]
+"""Values by column; the same columns in each row."""
 
 
 NARROWEST_VALUE = 10
@@ -17,16 +18,20 @@ NARROWEST_VALUE = 10
 def table_lines(columns: Sequence[str], rows: Sequence[Row], width: int | None = None) -> Iterator[str]:
     """Yield a headed table, line by line: columns as wide as their content, two spaces between them.
 
+    Nothing without rows: neither a heading.
+
     Args: width: of the terminal it is for; where the table is wider, each row becomes a block of names and values.
         None: nobody looks at it, and columns are counted in characters.
     """
+    if not rows:
+        return
     cells = [[_heading(column) for column in columns], *([_cell(row[column]) for column in columns] for row in rows)]
     measure = len if width is None else columns_of
     widths = [max(measure(line[at]) for line in cells) for at in range(len(columns))]
-    if rows and width is not None and sum(widths) + 2 * (len(widths) - 1) > width:
+    if width is not None and sum(widths) + 2 * (len(widths) - 1) > width:
         for number, row in enumerate(rows):
             yield from [""] if number else []
-            facts = [(name, row[name]) for name in columns if row[name] not in (None, "", [])]
+            facts = [(name, row[name]) for name in columns if row[name] not in (None, "", [], {})]
             yield from block_lines(facts, width, max(map(len, columns)))
         return
     for line in cells:
@@ -46,14 +51,21 @@ def block_lines(facts: Sequence[tuple[str, Value]], width: int | None = None, lo
         yield from (" " * label + piece for piece in others)
 
 
-def json_lines(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield one object a row."""
-    return map(json.dumps, rows)
+def cell_text(value: str | float | Sequence[int] | Shares) -> str:
+    """Return a value as one text: numbers with commas, partitions by topic as `orders:0-2,5 users:1`."""
+    if isinstance(value, Mapping):
+        return " ".join(f"{topic}:{_spans(sorted(numbers))}" for topic, numbers in value.items() if numbers)
+    return str(value) if isinstance(value, str | int | float) else ",".join(map(str, value))
 
 
-def json_text(rows: Sequence[Row]) -> str:
-    """Return one array of all rows."""
-    return json.dumps(rows, indent=2)
+def _spans(numbers: Sequence[int]) -> str:
+    spans: list[tuple[int, int]] = []
+    for number in numbers:
+        if spans and number == spans[-1][1] + 1:
+            spans[-1] = (spans[-1][0], number)
+        else:
+            spans.append((number, number))
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in spans)
 
 
 def _heading(column: str) -> str:
@@ -65,6 +77,6 @@ def _cell(value: Value) -> str:
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, list):
-        return ",".join(map(str, value)) or "-"
-    return harmless_text(str(value)).replace("\n", "\\n").replace("\t", "\\t")
+    if isinstance(value, str):
+        return harmless_text(value).replace("\n", "\\n").replace("\t", "\\t")
+    return harmless_text(cell_text(value)) or "-"

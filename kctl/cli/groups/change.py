@@ -11,10 +11,12 @@ from typing import NamedTuple
 from kctl.cli.admin_client import admin_of
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
+from kctl.cli.formats.listing import SHAPES, Listing, write_listing
+from kctl.cli.formats.rows import Row
 from kctl.cli.groups.files import read_offsets, write_offsets
 from kctl.cli.groups.lookup import find_group, find_partitions, parse_topics, refuse_members, tell_failures
 from kctl.cli.groups.plan import Change, ago_ms, aim_at_times, aim_of, find_places, instant_ms, plan
-from kctl.cli.groups.view import SHAPES, Row, Table, say_dry_run, write_tables
+from kctl.cli.groups.view import say_dry_run
 from kctl.cli.options import Common, Output
 from kctl.client.admin import Admin, GroupDescription, MemberDescription
 from kctl.client.cluster import TopicPartition
@@ -127,7 +129,8 @@ def _show_reset(
                 "note": change.note or None,
             }
         )
-    write_tables(common, output, [Table("partitions", RESET_COLUMNS, rows)], extra={"executed": reset.execute})
+    listing = Listing("partitions", RESET_COLUMNS, rows, {"executed": reset.execute})
+    write_listing(common.environment, output, listing)
 
 
 # --- delete-offsets -------------------------------------------------------------------------------------------------
@@ -154,7 +157,7 @@ def run_delete(common: Common, group_id: str, topics: Sequence[str], *, execute:
         result = ("failed" if tp in failed else "deleted") if execute else "would be deleted"
         row: Row = {"group": group_id, "topic": tp.topic, "partition": tp.partition, "old": offset, "result": result}
         rows.append(row)
-    write_tables(common, output, [Table("partitions", DELETE_COLUMNS, rows)], extra={"executed": execute})
+    write_listing(common.environment, output, Listing("partitions", DELETE_COLUMNS, rows, {"executed": execute}))
     if execute:
         return tell_failures(common, len(failed) < len(old), failed.values())
     say_dry_run(common, f"the offsets of {counted(len(old), 'partition')} would be deleted")

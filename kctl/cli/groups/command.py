@@ -3,7 +3,6 @@
 Owns what the rows show and the exit code of a call in which some groups failed. Shown by tests/cli/test_groups.py.
 """
 
-from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -11,8 +10,10 @@ import typer
 from kctl.cli import click
 from kctl.cli.commands import Commands
 from kctl.cli.exit_codes import ExitCode
+from kctl.cli.formats.listing import SHAPES, Listing, write_listing
+from kctl.cli.formats.rows import Row
 from kctl.cli.groups import offsets as groups_offsets
-from kctl.cli.groups.view import SHAPES, Cell, Row, Table, say_dry_run, write_tables
+from kctl.cli.groups.view import filled_columns, say_dry_run
 from kctl.cli.options import Common, Output, duration_ms, with_common
 from kctl.client.wording import counted
 
@@ -23,7 +24,7 @@ DESCRIBE_COLUMNS = ("group", "topic", "partition", "committed", "end", "lag", "c
 MEMBER_COLUMNS = (
     "group", "client", "host", "instance", "member", "epoch", "partitions", "assignment", "target", "subscribed",
 )  # fmt: skip
-DELETE_COLUMNS = ("group", "state", "offsets", "result")
+DELETE_COLUMNS = ("group", "state", "committed_partitions", "result")
 
 app = Commands(no_args_is_help=True)
 
@@ -69,7 +70,8 @@ def list_(
         }
         for group in listed.groups.values()
     ]
-    write_tables(common, output, [Table("groups", LIST_COLUMNS, rows)], extra={"complete": not listed.failed})
+    listing = Listing("groups", LIST_COLUMNS, rows, {"complete": not listed.failed})
+    write_listing(common.environment, output, listing)
     for node in listed.failed:
         common.environment.say(f"kctl groups: incomplete list: the groups of broker {node} are missing")
     return tell_failures(common, True, listed.failed.values())
@@ -127,8 +129,9 @@ def members(common: Common, names: Names) -> int:
     with admin_of(common) as admin:
         results = admin.describe_groups(list(dict.fromkeys(names)))
     rows = [member_row(group, member) for group in results.done.values() for member in group.members]
-    columns = _without_empty(MEMBER_COLUMNS, rows) if output is Output.TABLE else MEMBER_COLUMNS
-    write_tables(common, output, [Table("members", columns, rows)], extra={})
+    if results.done:
+        listing = Listing("members", MEMBER_COLUMNS, rows, shown=filled_columns(MEMBER_COLUMNS, rows))
+        write_listing(common.environment, output, listing)
     for group in results.done.values():
         if not group.members:
             common.say(f"kctl groups: group {group.group_id} has no members ({group.state})")
@@ -154,11 +157,12 @@ def delete(common: Common, names: Names, execute: Execute = False) -> int:
         results = admin.delete_groups(found.done) if execute else None
     rows: list[Row] = []
     for group_id, group in found.done.items():
-        result: Cell = "would be deleted"
+        result = "would be deleted"
         if results is not None:
             result = "failed" if group_id in results.failed else "deleted"
-        rows.append({"group": group_id, "state": group.state, "offsets": offsets[group_id], "result": result})
-    write_tables(common, output, [Table("groups", DELETE_COLUMNS, rows)], extra={"executed": execute})
+        row: Row = {"group": group_id, "state": group.state, "committed_partitions": offsets[group_id]}
+        rows.append({**row, "result": result})
+    write_listing(common.environment, output, Listing("groups", DELETE_COLUMNS, rows, {"executed": execute}))
     if results is None:
         count = len(rows)
         say_dry_run(common, f"{counted(count, 'group')} would be deleted")
@@ -168,8 +172,3 @@ def delete(common: Common, names: Names, execute: Execute = False) -> int:
 
 app.command("reset-offsets")(groups_offsets.reset_offsets)
 app.command("delete-offsets")(groups_offsets.delete_offsets)
-
-
-def _without_empty(columns: Sequence[str], rows: Sequence[Row]) -> Sequence[str]:
-    """Return the columns of which some row has something; a table of people's is narrow enough as it is."""
-    return [name for name in columns if not rows or any(row[name] not in (None, "", {}) for row in rows)]

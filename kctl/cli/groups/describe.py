@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 from kctl.cli.admin_client import admin_of, open_admin
 from kctl.cli.exit_codes import ExitCode
+from kctl.cli.formats.listing import Listing, Section, write_listing
+from kctl.cli.formats.rows import Row, Shares
 from kctl.cli.groups.lag import PartitionLag, partition_lags
 from kctl.cli.groups.lookup import find_groups, find_partitions, tell_failures
-from kctl.cli.groups.view import Row, Shares, Table, write_tables
 from kctl.cli.options import Common, Output
 from kctl.client.admin import Admin, GroupDescription, MemberDescription
 from kctl.client.cluster import TopicPartition
@@ -38,14 +39,17 @@ def describe_groups(common: Common, output: Output, group_ids: list[str], column
     with admin_of(common) as admin:
         results = find_groups(common, admin, group_ids)
         lags = partition_lags(admin, results.done.values())
-    tables = []
-    for group in results.done.values():
-        of_group = lags[group.group_id]
-        shown = columns[1:] if output is Output.TABLE else columns
-        rows = [_describe_row(lag) for lag in of_group]
-        tables.append(Table("groups", shown, rows, _facts(group, of_group), [_group_object(group, of_group)]))
-    if tables:
-        write_tables(common, output, tables, extra={})
+    groups = [(group, lags[group.group_id]) for group in results.done.values()]
+    listing = Listing(
+        "groups",
+        columns,
+        [_describe_row(lag) for _, of_group in groups for lag in of_group],
+        shown=columns[1:],
+        sections=[Section(_facts(*each), [_describe_row(lag) for lag in each[1]]) for each in groups],
+        objects=[_group_object(*each) for each in groups],
+    )
+    if groups:
+        write_listing(common.environment, output, listing)
     errors = [*results.failed.values(), *(lag.error for of in lags.values() for lag in of if lag.error is not None)]
     return tell_failures(common, results.done, errors)
 
@@ -95,15 +99,16 @@ def _group_object(group: GroupDescription, lags: Sequence[PartitionLag]) -> dict
         "state": group.state,
         "protocol": group.protocol_type,
         "assignor": group.assignor,
-        "coordinator": None if coordinator is None else coordinator._asdict(),
+        "coordinator": None if coordinator is None else coordinator.node_id,
+        "coordinator_address": None if coordinator is None else f"{coordinator.host}:{coordinator.port}",
         "epoch": group.epoch,
         "target_epoch": group.target_epoch,
         "members": [_without(member_row(group, member), "group") for member in group.members],
-        "partitions": [_without(_describe_row(lag), "group") for lag in lags],
+        "partition_offsets": [_without(_describe_row(lag), "group") for lag in lags],
     }
 
 
-def _without(row: Row, name: str) -> dict[str, object]:
+def _without(row: Row, name: str) -> Row:
     return {key: value for key, value in row.items() if key != name}
 
 
@@ -150,7 +155,7 @@ def show_lag(
         while True:
             number += 1
             next_at_ms = runtime.clock.start_ms() + interval_ms
-            extra: dict[str, object] = {} if rounds == 1 else {"look": number, "wall_ms": runtime.clock.wall_ms()}
+            extra: dict[str, int] = {} if rounds == 1 else {"look": number, "wall_ms": runtime.clock.wall_ms()}
             if number > 1 and output is Output.TABLE:
                 common.environment.stdout.write(memoryview(b"\n"))
             try:
@@ -166,17 +171,19 @@ def show_lag(
 
 
 def _look(
-    common: Common, admin: Admin, output: Output, look: LagLook, columns: Sequence[str], extra: Mapping[str, object]
+    common: Common, admin: Admin, output: Output, look: LagLook, columns: Sequence[str], extra: Mapping[str, int]
 ) -> int:
     results = find_groups(common, admin, look.group_ids)
     wanted = _wanted(admin, look, results.done.values())
     lags = partition_lags(admin, results.done.values(), wanted)
-    rows = [{name: value for name, value in _describe_row(lag).items() if name in columns}
+    rows: list[Row] = [{name: value for name, value in _describe_row(lag).items() if name in columns}
             for of in lags.values() for lag in of]  # fmt: skip
     if output is Output.CSV and extra:
-        rows = [{**extra, **row} for row in rows]  # type: ignore[dict-item]  # its values are numbers
+        rows = [{**extra, **row} for row in rows]
         columns = [*extra, *columns]
-    write_tables(common, output, [Table("partitions", columns, rows)], extra=extra)
+        extra = {}
+    if results.done:
+        write_listing(common.environment, output, Listing("partitions", columns, rows, extra))
     errors = [*results.failed.values(), *(lag.error for of in lags.values() for lag in of if lag.error is not None)]
     code = tell_failures(common, results.done, errors)
     behind = [lag for of in lags.values() for lag in of if lag.lag is not None and _is_above(lag.lag, look.threshold)]

@@ -12,10 +12,11 @@ from typing import Any
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
-from kctl.cli.groups.view import VERSION, csv_cell
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import read_input
 
+FILE_VERSION = 1
+"""Of the JSON; within a version fields are added, never renamed or removed."""
 LARGEST_FILE_BYTES = 64 * 1024 * 1024
 MOST_PARTITIONS = 1_000_000
 LARGEST_OFFSET = 2**63 - 1
@@ -32,9 +33,9 @@ def write_offsets(path: Path, group_id: str, offsets: Mapping[TopicPartition, in
         import json  # wanted only here
 
         entries = [dict(zip(HEADER, (*tp, offset), strict=True)) for tp, offset in offsets.items()]
-        text = json.dumps({"v": VERSION, "group": group_id, "offsets": entries}, indent=2) + "\n"
+        text = json.dumps({"v": FILE_VERSION, "group": group_id, "offsets": entries}, indent=2) + "\n"
     else:
-        text = "".join(f"{csv_cell(tp.topic)},{tp.partition},{offset}\n" for tp, offset in offsets.items())
+        text = "".join(f"{tp.topic},{tp.partition},{offset}\n" for tp, offset in offsets.items())
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as e:

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from kctl.cli import click
-from kctl.cli.groups.view import SHAPES
+from kctl.cli.formats.listing import SHAPES
 from kctl.cli.options import Common, with_common
 
 Group = Annotated[str, typer.Argument(metavar="GROUP", show_default=False)]

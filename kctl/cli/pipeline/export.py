@@ -11,8 +11,8 @@ import typer
 
 from kctl.cli import click
 from kctl.cli.exit_codes import ExitCode
-from kctl.cli.formats.rows import Row
-from kctl.cli.formats.rows_out import write_rows
+from kctl.cli.formats.listing import SHAPES, Listing, write_listing
+from kctl.cli.formats.rows import Row, Value
 from kctl.cli.options import Common, Output, with_common, with_options
 from kctl.cli.pipeline.spark_options import (
     ContinuingOptions,
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from kctl.pipeline.jobs.export import ExportPlan
 
 PLAN_COLUMNS = ("topic", "partition", "start", "end", "offsets", "bytes", "tasks")
-SHAPES = (Output.TABLE, Output.JSON)
 
 
 @with_common(*SHAPES)
@@ -102,12 +101,12 @@ def export(
         plan = partial(plan_export, options=spark.session_options())
         return _show_plan(common, output, plan_of(common, spark, plan, request))
     row: Row = result_of(common, spark, job, request)._asdict()
-    write_rows(common, output, tuple(row), [row])
+    write_listing(common.environment, output, Listing("result", tuple(row), [row]))
     return ExitCode.OK
 
 
 def _show_plan(common: Common, output: Output, plan: "ExportPlan") -> int:
-    write_rows(common, output, PLAN_COLUMNS, _plan_rows(plan))
+    write_listing(common.environment, output, Listing("plan", PLAN_COLUMNS, _plan_rows(plan)))
     size_bytes, tasks = sum(plan.topic_bytes.values()), len(plan.ranges)
     common.say(
         f"kctl pipeline: dry run, nothing was written: {plan.offsets} offsets, about {size_bytes} bytes in the "
@@ -117,7 +116,7 @@ def _show_plan(common: Common, output: Output, plan: "ExportPlan") -> int:
 
 
 def _plan_rows(plan: "ExportPlan") -> list[Row]:
-    rows: dict[tuple[str, int], Row] = {}
+    rows: dict[tuple[str, int], dict[str, Value]] = {}
     totals: dict[str, int] = {}
     for each in plan.ranges:
         totals[each.topic] = totals.get(each.topic, 0) + each.size
@@ -133,7 +132,7 @@ def _plan_rows(plan: "ExportPlan") -> list[Row]:
             "bytes": _number(row["bytes"]) + share,
             "tasks": _number(row["tasks"]) + 1,
         }
-    return list(rows.values())
+    return [*rows.values()]
 
 
 def _number(value: object) -> int:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kctl.cli.exit_codes import ExitCode
+from kctl.cli.formats.listing import SHAPES, Listing, write_listing
 from kctl.cli.formats.rows import Row
-from kctl.cli.formats.rows_out import write_rows
 from kctl.cli.options import Common, Output, with_common, with_options
 from kctl.cli.pipeline.spark_options import SparkOptions, path, plan_of, result_of, spark_options
 from kctl.cli.pipeline.target_options import ToTopicOption
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from kctl.pipeline.jobs.file_import import ImportPlan
 
 PLAN_COLUMNS = ("topic", "partition", "start", "end", "records", "bytes", "task")
-SHAPES = (Output.TABLE, Output.JSON)
 
 
 @with_common(*SHAPES)
@@ -76,12 +75,12 @@ def import_(
     if spark.dry_run:
         return _show_plan(common, output, plan_of(common, spark, plan_import, request))
     row: Row = result_of(common, spark, import_files, request)._asdict()
-    write_rows(common, output, tuple(row), [row])
+    write_listing(common.environment, output, Listing("result", tuple(row), [row]))
     return ExitCode.OK
 
 
 def _show_plan(common: Common, output: Output, plan: "ImportPlan") -> int:
-    write_rows(common, output, PLAN_COLUMNS, _plan_rows(plan))
+    write_listing(common.environment, output, Listing("plan", PLAN_COLUMNS, _plan_rows(plan)))
     common.say(
         f"kctl pipeline: dry run, nothing was sent: {plan.records} records, {plan.size_bytes} bytes, "
         f"{counted(len(plan.tasks), 'task')}; {plan.done} ranges are imported already"

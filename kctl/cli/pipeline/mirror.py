@@ -10,8 +10,8 @@ import typer
 
 from kctl.cli import click
 from kctl.cli.exit_codes import ExitCode
+from kctl.cli.formats.listing import SHAPES, Listing, write_listing
 from kctl.cli.formats.rows import Row
-from kctl.cli.formats.rows_out import write_rows
 from kctl.cli.options import Common, Output, with_common, with_options
 from kctl.cli.pipeline.spark_options import (
     ContinuingOptions,
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from kctl.pipeline.ranges import Place
 
 PLAN_COLUMNS = ("topic", "partition", "start", "end", "offsets")
-SHAPES = (Output.TABLE, Output.JSON)
 
 
 @with_common(*SHAPES)
@@ -88,7 +87,7 @@ def mirror(
         if spark.dry_run:
             return _show_plan(common, output, plan_of(common, spark, plan_mirror, request))
         row: Row = result_of(common, spark, job, request)._asdict()
-    write_rows(common, output, tuple(row), [row])
+    write_listing(common.environment, output, Listing("result", tuple(row), [row]))
     return ExitCode.OK
 
 
@@ -129,7 +128,7 @@ def _show_plan(common: Common, output: Output, plan: "MirrorPlan") -> int:
         )
         for each in plan.ranges
     ]
-    write_rows(common, output, PLAN_COLUMNS, rows)
+    write_listing(common.environment, output, Listing("plan", PLAN_COLUMNS, rows))
     for topic, partitions in plan.missing.items():
         common.say(f"kctl pipeline: the target has no topic {topic}; --create makes it with {partitions} partitions")
     common.say(

@@ -3,7 +3,6 @@
 Shown by tests/cli/test_pipeline.py and tests/pipeline/test_mirror_command.py.
 """
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,10 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kctl.cli import click
-from kctl.cli.data_out import DataOut
 from kctl.cli.exit_codes import ExitCode
+from kctl.cli.formats.listing import SHAPES, Listing, write_listing
 from kctl.cli.formats.rows import Row
-from kctl.cli.formats.rows_out import write_rows
 from kctl.cli.options import Common, Output, with_common, with_options
 from kctl.cli.pipeline.spark_options import SparkOptions, path, plan_of, result_of, spark_options
 from kctl.cli.pipeline.target_options import TargetOptions, target_options
@@ -24,9 +22,8 @@ if TYPE_CHECKING:
     from kctl.pipeline.record_diff import Sample
 
 KINDS = ("missing", "changed", "duplicate", "reordered", "extra", "behind")
-COLUMNS = ("partition", "source", "target", *KINDS)
+COLUMNS = ("partition", "source_records", "target_records", *KINDS)
 PLAN_COLUMNS = ("side", "partition", "records", "tasks")
-SHAPES = (Output.TABLE, Output.JSON)
 
 
 @with_common(*SHAPES)
@@ -81,7 +78,7 @@ def _show_plan(common: Common, output: Output, plan: "VerifyPlan") -> int:
             pieces = [piece for piece in plan.pieces if (piece.is_target, piece.partition) == (is_target, partition)]
             records = sum(piece.size for piece in pieces)
             rows.append(dict(zip(PLAN_COLUMNS, (side, partition, records, len(pieces)), strict=True)))
-    write_rows(common, output, PLAN_COLUMNS, rows)
+    write_listing(common.environment, output, Listing("plan", PLAN_COLUMNS, rows))
     common.say(
         f"kctl pipeline: dry run, nothing was compared: {plan.offsets} offsets, about {plan.size_bytes} bytes, "
         f"{len(plan.pieces)} tasks; what differs is then read again"
@@ -90,21 +87,19 @@ def _show_plan(common: Common, output: Output, plan: "VerifyPlan") -> int:
 
 
 def _show(common: Common, output: Output, result: "VerifyResult", *, allow_behind: bool) -> int:
-    if output is Output.JSON:
-        out = DataOut(common.environment.stdout)
-        out.write_line(json.dumps(_as_object(result), indent=1))
-        out.flush()
-    else:
-        rows: list[Row] = [
-            {
-                "partition": each.partition,
-                "source": each.source_records,
-                "target": each.target_records,
-                **{kind: getattr(each.differences, kind) for kind in KINDS},
-            }
-            for each in result.partitions
-        ]
-        write_rows(common, output, COLUMNS, rows)
+    rows: list[Row] = [
+        {
+            "partition": each.partition,
+            "source_records": each.source_records,
+            "target_records": each.target_records,
+            **{kind: getattr(each.differences, kind) for kind in KINDS},
+        }
+        for each in result.partitions
+    ]
+    samples_of = [[sample._asdict() for sample in each.differences.samples] for each in result.partitions]
+    objects = [{**row, "samples": samples} for row, samples in zip(rows, samples_of, strict=True)]
+    facts = {"equal": result.is_equal}
+    write_listing(common.environment, output, Listing("differences", COLUMNS, rows, facts, objects=objects))
     differing = [each for each in result.partitions if not each.is_equal]
     wrong = [each for each in differing if not (allow_behind and each.is_behind_only)]
     for each in differing:
@@ -129,19 +124,3 @@ def _where(samples: Sequence["Sample"]) -> str:
         for sample in samples
     ]
     return f"{side} offset{'' if len(offsets) == 1 else 's'} {', '.join(offsets)}"
-
-
-def _as_object(result: "VerifyResult") -> dict[str, object]:
-    return {
-        "equal": result.is_equal,
-        "partitions": [
-            {
-                "partition": each.partition,
-                "source_records": each.source_records,
-                "target_records": each.target_records,
-                **{kind: getattr(each.differences, kind) for kind in KINDS},
-                "samples": [sample._asdict() for sample in each.differences.samples],
-            }
-            for each in result.partitions
-        ],
-    }

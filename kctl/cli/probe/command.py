@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from kctl.cli.commands import Commands
-from kctl.cli.options import Common, Output, with_common
+from kctl.cli.formats.listing import SHAPES
+from kctl.cli.options import Common, with_common
 from kctl.cli.probe import options
 from kctl.cli.probe.report.command import report
-
-SHAPES = (Output.TABLE, Output.JSONL, Output.JSON)
 
 
 class ProbeRequest(NamedTuple):

@@ -9,12 +9,14 @@ from collections.abc import Sequence
 from kctl.cli import click
 from kctl.cli.data_out import DataOut
 from kctl.cli.exit_codes import ExitCode
+from kctl.cli.formats.listing import SHAPES
 from kctl.cli.options import Common, Output
-from kctl.cli.probe.command import SHAPES, ProbeRequest
+from kctl.cli.probe.command import ProbeRequest
 from kctl.cli.probe.descriptors import allow_descriptors
 from kctl.cli.probe.resolve import parse_resolve
 from kctl.cli.probe.run import Plan, run_rounds
 from kctl.cli.probe.view.report import (
+    CsvReport,
     LinesReport,
     ObjectsReport,
     QuietReport,
@@ -70,8 +72,10 @@ def _choose_report(common: Common, plan: Plan, statistics: Statistics, write_out
             raise click.UsageError("--write-out and --output: take one of them.")
         return WriteOutReport(at_once, click.parsed(parse_template, write_out, "--write-out"))
     output = common.choose_output(*SHAPES)
+    if output is Output.CSV:
+        return CsvReport(environment)
     if output is not Output.TABLE:
-        return ObjectsReport(at_once, since_ms, statistics if is_repeated else None, events=output is Output.JSONL)
+        return ObjectsReport(at_once, since_ms, statistics if is_repeated else None, output)
     if common.quiet:
         return QuietReport(at_once)
     if environment.can_redraw and common.tracer is None:  # a trace on the same terminal would be painted over

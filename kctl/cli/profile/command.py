@@ -10,9 +10,9 @@ import typer
 
 from kctl.cli import click
 from kctl.cli.commands import Commands
+from kctl.cli.formats.listing import SHAPES
 from kctl.cli.options import Common, Output, Words, output_option, with_common
 
-SHAPES = (Output.TABLE, Output.JSON, Output.JSONL)
 FORMAT = Words(("java", "librdkafka", "rpk"))
 
 app = Commands(no_args_is_help=True)

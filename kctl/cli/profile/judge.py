@@ -5,11 +5,11 @@ Shown by tests/unit/cli/profile/test_profile.py.
 
 from collections.abc import Mapping, Sequence
 
-from kctl.cli.data_out import DataOut
 from kctl.cli.environment import Environment
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
-from kctl.cli.formats.rows import Row, json_lines, json_text, table_lines
+from kctl.cli.formats.listing import Listing, write_listing
+from kctl.cli.formats.rows import Row
 from kctl.cli.options import Output
 from kctl.cli.profiles.check import Finding, Level, check_profile
 from kctl.cli.profiles.choice import no_such_profile, read_files
@@ -45,7 +45,7 @@ def check_profiles(environment: Environment, names: Sequence[str], output: Outpu
             for finding in check_profile(name, file, _sources(environment, file)):
                 levels.append(finding.level)
                 rows.append(_row(name, finding))
-    _print(environment, output, rows)
+    write_listing(environment, output, Listing("findings", COLUMNS, rows))
     count = {level: levels.count(level) for level in Level}
     told = ", ".join(f"{number} {level.value}{'' if number == 1 else 's'}" for level, number in count.items() if number)
     environment.say(f"kctl profile: {counted(checked, 'profile')} checked: {told or 'no problems found'}")
@@ -76,14 +76,3 @@ def _sources(environment: Environment, file: ProfileFile) -> Sources:
 
 def _row(name: str, finding: Finding) -> Row:
     return {"profile": name, "level": finding.level.value, "property": finding.key, "finding": finding.text}
-
-
-def _print(environment: Environment, output: Output, rows: list[Row]) -> None:
-    out = DataOut(environment.stdout)
-    if output is Output.TABLE:
-        lines = table_lines(COLUMNS, rows, environment.table_width) if rows else iter(())
-    else:
-        lines = iter([json_text(rows)]) if output is Output.JSON else json_lines(rows)
-    for line in lines:
-        out.write_line(line)
-    out.flush()

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from kctl.cli.data_out import DataOut
 from kctl.cli.environment import Environment
 from kctl.cli.exit_codes import ExitCode
-from kctl.cli.formats.rows import Row, json_lines, table_lines
+from kctl.cli.formats.listing import Listing, write_listing
+from kctl.cli.formats.rows import Row
 from kctl.cli.login import read_written_login
 from kctl.cli.options import Common, Output
 from kctl.cli.profiles.choice import VARIABLE, Files, read_files
@@ -16,10 +16,8 @@ from kctl.cli.profiles.trust import is_trusted
 from kctl.cli.settings import KNOWN, Setting, is_secret
 from kctl.client.config import KINDS, mask_urls
 
-VERSION = 1
-"""Of the objects; within a version fields are added, never renamed or removed."""
 HIDDEN = "***"
-LIST_COLUMNS = ("name", "current", "bootstrap_servers", "security_protocol", "file")
+LIST_COLUMNS = ("profile", "current", "bootstrap_servers", "security_protocol", "file")
 
 
 def list_profiles(environment: Environment, output: Output) -> int:
@@ -32,14 +30,14 @@ def list_profiles(environment: Environment, output: Output) -> int:
             is_first = file is next(each for each in files.in_order() if name in each.content.profiles)
             rows.append(
                 {
-                    "name": name,
+                    "profile": name,
                     "current": name == current and is_first,
                     "bootstrap_servers": mask_urls(properties.get("bootstrap.servers", "")) or None,
                     "security_protocol": properties.get("security.protocol"),
                     "file": str(file.path),
                 }
             )
-    _write(environment, output, LIST_COLUMNS, rows, {})
+    write_listing(environment, output, Listing("profiles", LIST_COLUMNS, rows))
     if not rows:
         environment.say("kctl profile: there are none; kctl profile create NAME -b HOST:PORT makes the first")
     if files.project is not None and not is_trusted(files.project, environment.environ):
@@ -65,8 +63,12 @@ def show_settings(common: Common, output: Output, *, origin: bool, named: str | 
             if name not in common.settings.by_name
         ]
     columns = ("property", "value", "origin") if origin else ("property", "value")
-    profile = None if chosen is None else {"name": chosen.name, "file": str(chosen.file.path), "chosen_by": chosen.by}
-    _write(common.environment, output, columns, [_only(row, columns) for row in rows], {"profile": profile})
+    facts = {
+        "profile": None if chosen is None else chosen.name,
+        "file": None if chosen is None else str(chosen.file.path),
+        "chosen_by": None if chosen is None else chosen.by,
+    }
+    write_listing(common.environment, output, Listing("properties", columns, rows, facts))
     if chosen is None:
         common.say("kctl profile: no profile is chosen: -C NAME, $KCTL_PROFILE or kctl profile use NAME does it")
     elif named is None:
@@ -117,28 +119,3 @@ def _current(files: Files, environ: Mapping[str, str]) -> str | None:
 
 def _counts(file: ProfileFile, environ: Mapping[str, str]) -> bool:
     return file.content.current is not None and is_trusted(file, environ)
-
-
-def _only(row: Row, columns: tuple[str, ...]) -> Row:
-    return {column: row[column] for column in columns}
-
-
-def _write(
-    environment: Environment,
-    output: Output,
-    columns: tuple[str, ...],
-    rows: list[Row],
-    extra: Mapping[str, object],
-) -> None:
-    out = DataOut(environment.stdout)
-    if output is Output.TABLE:
-        for line in table_lines(columns, rows, environment.table_width) if rows else ():
-            out.write_line(line)
-    elif output is Output.JSONL:
-        for line in json_lines([{"v": VERSION, **row} for row in rows]):
-            out.write_line(line)
-    else:
-        import json  # wanted only here
-
-        out.write_line(json.dumps({"v": VERSION, **extra, "rows": rows}, indent=2))
-    out.flush()

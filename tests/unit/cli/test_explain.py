@@ -1,6 +1,7 @@
 """`kctl explain`: everything that has a name finds its page, and so does what kctl says of each fault."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -142,14 +143,21 @@ def test_list_has_every_page_once() -> None:
         assert find_pages(page.name)
 
 
+def _rows(*asked: str) -> list[dict[str, Any]]:
+    document = json.loads(run_in_process("explain", "--output", "json", *asked).stdout)
+    assert (document["v"], document["kind"]) == (1, "explanations")
+    rows: list[dict[str, Any]] = document["rows"]
+    return rows
+
+
 def test_json() -> None:
-    (page,) = json.loads(run_in_process("explain", "--output", "json", "12").stdout)
-    assert (page["kind"], page["name"]) == ("exit code", "CONNECT_TIMEOUT")
+    (page,) = _rows("12")
+    assert (page["type"], page["name"]) == ("exit code", "CONNECT_TIMEOUT")
     assert page["try"]
     assert {"name": "7", "title": "Packets are dropped without a word"} in page["see"]
-    assert len(json.loads(run_in_process("explain", "--output", "json").stdout)) == len(ExitCode)
-    assert len(json.loads(run_in_process("explain", "--list", "--output", "json").stdout)) == len(all_pages())
-    limits = json.loads(run_in_process("explain", "--output", "json", "--api-timeout").stdout)
+    assert len(_rows()) == len(ExitCode)
+    assert len(_rows("--list")) == len(all_pages())
+    limits = _rows("--api-timeout")
     assert {each["name"] for each in limits} == {"default.api.timeout.ms", "max.block.ms"}
 
 

@@ -3,20 +3,19 @@
 Shown by tests/cli/test_probe_report.py.
 """
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from kctl.cli.data_out import DataOut
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
+from kctl.cli.formats.listing import DOCUMENT_SHAPES, write_document, write_lines
 from kctl.cli.options import Common, Output, with_common
 from kctl.cli.probe.options import CERT_WARN_MS, CertWarn
 from kctl.client.wording import harmless_text
 
-SHAPES = (Output.TABLE, Output.JSON)
+SHAPES = (Output.TABLE, *DOCUMENT_SHAPES)
 
 
 @with_common(*SHAPES, fetches=False)
@@ -59,15 +58,12 @@ def report(
         what = f"{statistics.bad_lines} invalid lines{first}" if bad else "no probe result or trace"
         raise CommandError(ExitCode.DATA, f"nothing to report in {len(files)} files: {what}", hint)
     found = summarise(statistics, now_ms=common.environment.clock.wall_ms(), cert_warn_ms=cert_warn)
-    out = DataOut(common.environment.stdout)
-    if output is Output.JSON:
-        out.write_line(json.dumps(as_object(found), indent=1))
+    if output is not Output.TABLE:
+        write_document(common.environment, output, as_object(found))
     else:
         from kctl.cli.probe.report.view import text_lines
 
-        for line in text_lines(found, common.environment.table_width):
-            out.write_line(line)
-    out.flush()
+        write_lines(common.environment, text_lines(found, common.environment.table_width))
     if html is not None:
         from kctl.cli.probe.report.view import page
 

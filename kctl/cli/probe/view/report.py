@@ -3,14 +3,17 @@
 Shown by tests/unit/cli/probe/view/test_report.py.
 """
 
-import json
 from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Protocol, Self
 
 from kctl.cli.data_out import DataOut
+from kctl.cli.environment import Environment
 from kctl.cli.exit_codes import ExitCode
-from kctl.cli.probe.view.objects import event_object, summary_object
+from kctl.cli.formats.listing import Listing, document_lines, listing_lines, write_lines
+from kctl.cli.formats.rows import Row
+from kctl.cli.options import Output
+from kctl.cli.probe.view.objects import address_object, event_object, summary_object
 from kctl.cli.probe.view.result import Outcome, ProbeResult, latency_ms, outcome
 from kctl.cli.probe.view.statistics import Latencies, Place, Statistics, table
 from kctl.cli.probe.view.text import blocked_by, event_line, fact_lines, finding_lines, is_told, name, state, summary
@@ -81,17 +84,17 @@ class LinesReport(Unpainted):
 
 
 class ObjectsReport(Unpainted):
-    """Summaries as objects, one a line; with `events` an object for each of them before."""
+    """Summaries as objects; with JSON lines an object for each event before. JSON is one line a round, too."""
 
-    def __init__(self, out: DataOut, since_ms: int, statistics: Statistics | None, *, events: bool) -> None:
+    def __init__(self, out: DataOut, since_ms: int, statistics: Statistics | None, output: Output) -> None:
         super().__init__(out)
         self._since_ms = since_ms
         self._statistics: Mapping[Place, Latencies] | None = statistics
-        self._events = events
+        self._output = output
         self._round = 1
 
     def take(self, event: Event) -> None:
-        if self._events and is_told(event):
+        if self._output is Output.JSONL and is_told(event):
             self._write(event_object(event, self._since_ms, self._round))
 
     def ended(self, result: ProbeResult) -> None:
@@ -99,7 +102,31 @@ class ObjectsReport(Unpainted):
         self._round = result.number + 1
 
     def _write(self, one: Mapping[str, Any]) -> None:
-        self._out.write_line(json.dumps(one))
+        if self._output is Output.YAML and self._round > 1:
+            self._out.write_line("---")
+        for line in document_lines(Output.YAML if self._output is Output.YAML else Output.JSONL, one):
+            self._out.write_line(line)
+
+
+class CsvReport(Unpainted):
+    """A row for each address and round."""
+
+    COLUMNS = ("round", "node_id", "host", "port", "address", "outcome", "phase", "elapsed_ms", "error")
+
+    def __init__(self, environment: Environment) -> None:
+        super().__init__(DataOut(environment.stdout))
+        self._environment = environment
+        self._has_header = False
+
+    def ended(self, result: ProbeResult) -> None:
+        rows: list[Row] = []
+        for report in result.reports:
+            fields = address_object(report)
+            error = None if report.error is None else type(report.error).__name__
+            rows.append({"round": result.number, **{name: fields[name] for name in self.COLUMNS[1:-1]}, "error": error})
+        lines = listing_lines(self._environment, Output.CSV, Listing("addresses", self.COLUMNS, rows))
+        write_lines(self._environment, lines[self._has_header :])
+        self._has_header = True
 
 
 class QuietReport(Unpainted):

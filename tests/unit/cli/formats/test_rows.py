@@ -1,10 +1,8 @@
-"""Rows in their three shapes."""
-
-import json
+"""Rows as a table, and in blocks."""
 
 import pytest
 
-from kctl.cli.formats.rows import Row, json_lines, json_text, table_lines
+from kctl.cli.formats.rows import Row, cell_text, table_lines
 
 COLUMNS = ("name", "leader_id", "replicas", "internal")
 ROWS: list[Row] = [
@@ -52,12 +50,9 @@ def test_columns_behind_wide_characters_are_aligned_on_a_terminal(width: int) ->
     ]
 
 
-def test_an_empty_table_has_its_heading() -> None:
-    assert list(table_lines(COLUMNS, [])) == ["NAME  LEADER ID  REPLICAS  INTERNAL"]
+def test_a_table_without_rows_is_empty() -> None:
+    assert list(table_lines(COLUMNS, [])) == []
 
 
-def test_json() -> None:
-    assert json.loads(json_text(ROWS)) == ROWS
-    assert json.loads(json_text([])) == []
-    assert [json.loads(line) for line in json_lines(ROWS)] == ROWS
-    assert all("\n" not in line and line.isascii() for line in json_lines(ROWS))
+def test_partitions_by_topic_are_shown_as_spans() -> None:
+    assert cell_text({"a": [2, 0, 1, 5], "b": [7], "c": []}) == "a:0-2,5 b:7"

@@ -50,7 +50,7 @@ def test_a_first_profile_is_current_and_the_next_is_not(user: User) -> None:
     assert stat.S_IMODE(user.file.stat().st_mode) == 0o600
     assert user.profile("create", "prod", "-b", "a:1", "-X", "client.id=me").code == 0
     listed = user.profile("list", "--output", "jsonl")
-    assert [(row["name"], row["current"]) for row in map(json.loads, listed.stdout.splitlines())] == [
+    assert [(row["profile"], row["current"]) for row in map(json.loads, listed.stdout.splitlines())] == [
         ("dev", True), ("prod", False),
     ]  # fmt: skip
 
@@ -278,7 +278,7 @@ def test_check(user: User) -> None:
     assert user.profile("check", "warn").code == 0
     assert user.profile("check", "warn", "--strict").code == 3
     assert user.profile("check", "nobody").code == 2
-    rows = json.loads(user.profile("check", "bad", "--output", "json").stdout)
+    rows = json.loads(user.profile("check", "bad", "--output", "json").stdout)["rows"]
     assert (rows[0]["profile"], rows[0]["level"], rows[0]["property"]) == ("bad", "error", "no.such")
 
 

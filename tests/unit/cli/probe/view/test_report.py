@@ -6,6 +6,7 @@ import json
 from kctl.cli.data_out import DataOut
 from kctl.cli.environment import ClosingNotice, Environment, Secrets
 from kctl.cli.exit_codes import ExitCode
+from kctl.cli.options import Output
 from kctl.cli.probe.view.live import LiveReport, WatchReport
 from kctl.cli.probe.view.report import (
     LinesReport,
@@ -50,17 +51,17 @@ def test_events_facts_findings_and_a_summary() -> None:
 
 
 def test_objects_with_and_without_events() -> None:
-    for events in (True, False):
+    for output in (Output.JSONL, Output.JSON):
         stdout = io.BytesIO()
-        written = _written(ObjectsReport(DataOut(stdout), START_MS, None, events=events), stdout)
+        written = _written(ObjectsReport(DataOut(stdout), START_MS, None, output), stdout)
         objects = [json.loads(line) for line in written]
-        assert len(objects) == 1 + len(EVENTS) * events
+        assert len(objects) == 1 + len(EVENTS) * (output is Output.JSONL)
         assert objects[-1]["event"] == "summary"
 
 
 def test_events_tell_their_round() -> None:
     stdout = io.BytesIO()
-    report = ObjectsReport(DataOut(stdout), START_MS, {}, events=True)
+    report = ObjectsReport(DataOut(stdout), START_MS, {}, Output.JSONL)
     for number in (1, 2):
         report.take(EVENTS[0])
         report.ended(result(number))

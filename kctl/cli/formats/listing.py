@@ -1,0 +1,137 @@
+"""Listing: the rows that a command prints, written as a table, JSON, JSON lines, YAML or CSV.
+
+Owns the envelope of the data formats (docs/schemas.md); every command that lists or describes writes with it. Knows
+nothing of what the rows are about. Shown by tests/unit/cli/formats/test_listing.py and tests/cli/test_output.py.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from kctl.cli.data_out import DataOut
+from kctl.cli.environment import Environment
+from kctl.cli.formats.rows import Row, Value, block_lines, cell_text, table_lines
+from kctl.cli.options import Output
+from kctl.client.wording import harmless_text
+
+VERSION = 1
+"""Of the envelope and the fields; within a version fields are added, never renamed or removed."""
+SHAPES = (Output.TABLE, Output.JSON, Output.JSONL, Output.YAML, Output.CSV)
+DOCUMENT_SHAPES = (Output.JSON, Output.JSONL, Output.YAML)
+_UNLIMITED = 1 << 30
+
+
+class Section(NamedTuple):
+    """A part of a table: facts, one on a line, and the rows below them."""
+
+    facts: Sequence[tuple[str, Value]]
+    rows: Sequence[Row]
+
+
+class Listing(NamedTuple):
+    """What a command prints.
+
+    Attributes:
+        kind: what the rows are, such as `topics`; the `kind` of the envelope.
+        columns: the fields of a row, in the order of JSON and CSV; each row has them all.
+        rows: values by field; a field has the same type in every command (docs/schemas/listing.v1.json).
+        facts: fields of the whole: beside `rows` in a document, in every JSON line; not in tables and CSV.
+        shown: the columns of a table; None for all.
+        sections: parts of a table that has more than one, in place of `rows`.
+        objects: JSON objects in place of `rows`, where they have more fields than fit into a row.
+    """
+
+    kind: str
+    columns: Sequence[str]
+    rows: Sequence[Row]
+    facts: Mapping[str, object] = {}
+    shown: Sequence[str] | None = None
+    sections: Sequence[Section] | None = None
+    objects: Sequence[Mapping[str, object]] | None = None
+
+
+def write_listing(environment: Environment, output: Output, listing: Listing) -> None:
+    """Write a listing to stdout. A table of no rows is empty; CSV has its header always.
+
+    Raises: OutputClosed, CommandError: as `DataOut.flush`.
+    """
+    write_lines(environment, listing_lines(environment, output, listing))
+
+
+def write_document(environment: Environment, output: Output, document: Mapping[str, object]) -> None:
+    """Write one object with a shape of its own to stdout: as JSON, as a line of JSON, or as YAML."""
+    write_lines(environment, document_lines(output, document))
+
+
+def write_lines(environment: Environment, lines: Iterable[str]) -> None:
+    """Write lines to stdout."""
+    out = DataOut(environment.stdout)
+    for line in lines:
+        out.write_line(line)
+    out.flush()
+
+
+def listing_lines(environment: Environment, output: Output, listing: Listing) -> list[str]:
+    """Return the lines that `write_listing` writes."""
+    if output is Output.TABLE:
+        return list(_table(listing, environment.table_width))
+    if output is Output.CSV:
+        return [harmless_text(line) if environment.stdout_is_tty else line for line in _csv(listing)]
+    objects = listing.objects
+    if objects is None:
+        objects = [{name: row[name] for name in listing.columns} for row in listing.rows]
+    envelope = {"v": VERSION, "kind": listing.kind, **listing.facts}
+    if output is Output.JSONL:
+        return [line for each in objects for line in document_lines(output, {**envelope, **each})]
+    return document_lines(output, {**envelope, "rows": objects})
+
+
+def document_lines(output: Output, document: Mapping[str, object]) -> list[str]:
+    """Return a document in one of DOCUMENT_SHAPES; ASCII, so that nothing in it steers a terminal."""
+    if output is Output.YAML:
+        import yaml  # 20 ms of import, wanted only here
+
+        dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+        text: str = yaml.dump(_plain(document), Dumper=dumper, sort_keys=False, width=_UNLIMITED)
+        return text.splitlines()
+    import json  # wanted only here
+
+    return [json.dumps(document, indent=None if output is Output.JSONL else 2)]
+
+
+def _plain(value: object) -> object:
+    """Return a value made of dicts and lists alone, which is what YAML knows; none of them twice, so no anchors."""
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _table(listing: Listing, width: int | None) -> Iterator[str]:
+    shown = listing.columns if listing.shown is None else listing.shown
+    if listing.sections is None:
+        yield from table_lines(shown, listing.rows, width)
+        return
+    for number, section in enumerate(listing.sections):
+        yield from [""] if number else []
+        yield from block_lines(section.facts, width)
+        yield from [""] if section.rows else []
+        yield from table_lines(shown, section.rows, width)
+
+
+def _csv(listing: Listing) -> Iterator[str]:
+    """Yield a header and the rows (RFC 4180, but with line feeds)."""
+    import csv  # wanted only here
+    from io import StringIO
+
+    text = StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(listing.columns)
+    for row in listing.rows:
+        writer.writerow(_csv_cell(row[name]) for name in listing.columns)
+    return iter(text.getvalue().removesuffix("\n").split("\n"))
+
+
+def _csv_cell(value: Value) -> str:
+    """Return a value as text: nothing for none of it, lists as in a table."""
+    if value is None or value == []:
+        return ""
+    return ("true" if value else "false") if isinstance(value, bool) else cell_text(value)

@@ -1,0 +1,125 @@
+"""`--output` of each command that lists or describes: every format, against the sandbox and the schema of the docs."""
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from tests.cli.groups_scene import commit, fill, join
+from tests.cli.processes import Ended, kctl
+
+SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "schemas" / "listing.v1.json").read_text())
+FIELDS = set(SCHEMA["$defs"]["fields"]["properties"])
+PROFILE = '[profiles.p]\n"bootstrap.servers" = "localhost:1"\n"acks" = "2"\n'
+
+
+@pytest.fixture
+def group(topic: str, bootstrap: str) -> str:
+    """A group with a commit."""
+    fill(bootstrap, topic, {0: 10})
+    commit(bootstrap, f"{topic}-group", {(topic, 0): 4})
+    return f"{topic}-group"
+
+
+def check(kind: str, command: tuple[str, ...], *, code: int = 0, environ: dict[str, str] | None = None) -> list[Any]:
+    """Run a command in each format, hold it to the schema, and return the rows."""
+
+    def run(output: str) -> Ended:
+        ended = kctl(*command, "--output", output, environ=environ)
+        assert ended.code == code, ended
+        return ended
+
+    document = json.loads(run("json").stdout)
+    jsonschema.validate(document, {**SCHEMA, "oneOf": [{"$ref": "#/$defs/document"}]})
+    assert document["kind"] == kind
+    read = yaml.safe_load(run("yaml").stdout)
+    assert _shape(read) == _shape(document)
+    lines = [json.loads(line) for line in run("jsonl").stdout.splitlines()]
+    for line in lines:
+        jsonschema.validate(line, {**SCHEMA, "oneOf": [{"$ref": "#/$defs/line"}]})
+    rows: list[Any] = document["rows"]
+    assert len(lines) == len(rows) > 0
+    header, *cells = list(csv.reader(io.StringIO(run("csv").stdout.decode())))
+    assert set(header) <= FIELDS
+    assert cells
+    assert {len(row) for row in cells} == {len(header)}
+    assert len(run("table").stdout.splitlines()) > 1
+    return rows
+
+
+def _shape(value: Any) -> Any:
+    """Return the fields and types of a value: figures of two runs differ."""
+    if isinstance(value, dict):
+        return {key: _shape(each) for key, each in value.items()}
+    return [_shape(each) for each in value] if isinstance(value, list) else type(value)
+
+
+def test_topics(bootstrap: str, topic: str) -> None:
+    check("topics", ("topics", "list", "-b", bootstrap))
+    check("partitions", ("topics", "describe", topic, "-b", bootstrap))
+    check("topics", ("topics", "create", f"{topic}-new", "--dry-run", "-b", bootstrap))
+    check("topics", ("topics", "delete", topic, "-b", bootstrap))
+
+
+def test_groups(bootstrap: str, topic: str, group: str) -> None:
+    check("groups", ("groups", "list", "-b", bootstrap))
+    check("groups", ("groups", "describe", group, "-b", bootstrap))
+    check("partitions", ("groups", "lag", group, "-b", bootstrap))
+    check("groups", ("groups", "delete", group, "-b", bootstrap))
+    check("partitions", ("groups", "reset-offsets", group, "--to-earliest", "-b", bootstrap))
+    check("partitions", ("groups", "delete-offsets", group, "--topic", topic, "-b", bootstrap))
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_members(bootstrap: str, topic: str, protocol: str) -> None:
+    with join(bootstrap, f"{topic}-group", topic, group_protocol=protocol):
+        check("members", ("groups", "members", f"{topic}-group", "-b", bootstrap))
+        check("groups", ("groups", "describe", f"{topic}-group", "-b", bootstrap))
+
+
+def test_profiles(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text(PROFILE)
+    environ = {"KCTL_CONFIG": str(tmp_path / "config.toml")}
+    check("profiles", ("profile", "list"), environ=environ)
+    check("properties", ("profile", "show", "p"), environ=environ)
+    check("properties", ("profile", "show", "p", "--origin"), environ=environ)
+    check("findings", ("profile", "check"), code=2, environ=environ)
+
+
+def test_what_is_known_without_a_cluster() -> None:
+    check("apis", ("api",))
+    check("explanations", ("explain", "--list"))
+    check("explanations", ("explain", "12"))
+
+
+def test_bench(bootstrap: str) -> None:
+    check("bench", ("bench", "produce", "-b", bootstrap, "-n", "10"))
+
+
+def test_the_summary_of_a_probe_is_the_same_in_yaml_and_has_rows_in_csv(bootstrap: str) -> None:
+    ended = kctl("probe", "-b", bootstrap, "--output", "yaml")
+    assert (ended.code, yaml.safe_load(ended.stdout)["event"]) == (0, "summary")
+    header, *rows = list(csv.reader(io.StringIO(kctl("probe", "-b", bootstrap, "--output", "csv").stdout.decode())))
+    assert set(header) <= FIELDS
+    assert {row[header.index("outcome")] for row in rows} == {"ready"}
+
+
+def test_a_failed_command_writes_nothing_to_stdout(bootstrap: str) -> None:
+    for command in (("topics", "describe", "nope"), ("groups", "lag", "nope"), ("groups", "describe", "nope"),
+                    ("groups", "members", "nope"), ("topics", "delete", "nope")):  # fmt: skip
+        for output in ("table", "json", "csv"):
+            ended = kctl(*command, "-b", bootstrap, "--output", output)
+            assert ended.code != 0
+            assert ended.stdout == b""
+
+
+def test_json_is_a_short_form(bootstrap: str, topic: str) -> None:
+    assert json.loads(kctl("topics", "list", "-b", bootstrap, "--json").stdout)["kind"] == "topics"
+    fill(bootstrap, topic, {0: 1})
+    (line,) = kctl("consume", topic, "-b", bootstrap, "-o", "start", "-e", "--json").stdout.splitlines()
+    assert json.loads(line)["topic"] == topic
