@@ -45,7 +45,7 @@ _LIMIT, _TOPIC, _JSONL = "-n N", "TOPIC without an option", "--output jsonl"
 OPTIONS: dict[str, dict[str, str]] = {
     "consume": {
         "--max-messages": _LIMIT, "--max-records": _LIMIT, "--count": _LIMIT, "--limit": _LIMIT, "--num": _LIMIT,
-        "-c": _LIMIT, "-t": _TOPIC, "--topic": _TOPIC, "--json": _JSONL, "-J": _JSONL, "--exit": "-e",
+        "-c": _LIMIT, "-t": _TOPIC, "--topic": _TOPIC, "-J": _JSONL, "--exit": "-e",
         "--timeout-ms": "--idle-timeout DURATION", "--consumer-group": "-g GROUP", "--group-id": "-g GROUP",
         "--partitions": "-p N", "--offsets": "-o RANGE", "--isolation-level": "--isolation LEVEL",
         "--print-keys": "-f '%k %v\\n'", "--property": "-f '%k %v\\n'", "--regex": "'/PATTERN/' as TOPIC",
@@ -60,12 +60,12 @@ OPTIONS: dict[str, dict[str, str]] = {
     "topics": {
         "--topic": _TOPIC, "-t": _TOPIC, "--list": "topics list", "--describe": "topics describe TOPIC",
         "--create": "topics create TOPIC", "--delete": "topics delete TOPIC", "--replicas": "--replication-factor N",
-        "--replication": "--replication-factor N", "-c": "--config KEY=VALUE", "--json": "--output json",
+        "--replication": "--replication-factor N", "-c": "--config KEY=VALUE",
         "--force": "--execute",
     },
     "groups": {
         "--group": "GROUP without an option", "-g": "GROUP without an option", "--list": "groups list",
-        "--describe": "groups describe GROUP", "--json": "--output json", "--reset-offsets": "groups reset-offsets",
+        "--describe": "groups describe GROUP", "--reset-offsets": "groups reset-offsets",
         "--delete": "groups delete GROUP",
     },
     "": {
@@ -76,7 +76,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--consumer-config": "--command-config FILE", "--producer-config": "--command-config FILE",
         "--consumer-property": "-X KEY=VALUE", "--producer-property": "-X KEY=VALUE", "--set": "-X KEY=VALUE",
         "--context": "-C PROFILE", "--cluster": "-C PROFILE", "--timeout": "--api-timeout DURATION",
-        "--json": "--output json", "-L": "kctl probe, kctl topics list",
+        "-L": "kctl probe, kctl topics list",
         "-P": "kctl produce TOPIC", "-G": "kctl consume -g GROUP TOPIC", "-Q": "kctl consume TOPIC -o @TIME -n 1",
         "--user": "-X sasl.username=NAME", "--username": "-X sasl.username=NAME",
         "--password": "$KCTL_SASL_PASSWORD", "--sasl-mechanism": "-X sasl.mechanism=NAME",

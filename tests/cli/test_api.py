@@ -33,7 +33,7 @@ def test_version_and_node_are_used_and_told_with_verbose(bootstrap: str) -> None
 def test_without_a_name_every_api_is_listed() -> None:
     ended = kctl("api", "--output", "jsonl")
     rows = [json.loads(line) for line in ended.stdout.splitlines()]
-    assert {"name": "CreateAcls", "api_key": 30, "first_version": 1, "last_version": 3} in rows
+    assert {"v": 1, "kind": "apis", "name": "CreateAcls", "api_key": 30, "first_version": 1, "last_version": 3} in rows
     assert len(rows) > 75
 
 

@@ -26,7 +26,7 @@ def test_everything_is_counted_and_nothing_is_left(cluster: ServedSandbox, kind:
     )  # fmt: skip
     assert (ended.code, ended.stderr) == (0, "")
     (figures,) = json.loads(ended.stdout)["rows"]
-    assert (figures["kind"], figures["records"], figures["bytes"]) == (kind, records, records * 200)
+    assert (figures["test"], figures["records"], figures["bytes"]) == (kind, records, records * 200)
     assert figures["failed"] == 0
     latencies = [figures[f"{name}_ms"] for name in ("p50", "p95", "p99", "p999", "max")]
     assert latencies == sorted(latencies)

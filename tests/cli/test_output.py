@@ -83,8 +83,9 @@ def test_members(bootstrap: str, topic: str, protocol: str) -> None:
 
 
 def test_profiles(tmp_path: Path) -> None:
-    (tmp_path / "config.toml").write_text(PROFILE)
-    environ = {"KCTL_CONFIG": str(tmp_path / "config.toml")}
+    (tmp_path / "kctl").mkdir()
+    (tmp_path / "kctl" / "config.toml").write_text(PROFILE)
+    environ = {"XDG_CONFIG_HOME": str(tmp_path)}
     check("profiles", ("profile", "list"), environ=environ)
     check("properties", ("profile", "show", "p"), environ=environ)
     check("properties", ("profile", "show", "p", "--origin"), environ=environ)

@@ -69,11 +69,11 @@ def test_delete_with_one_unknown_topic_deletes_nothing(bootstrap: str, topic: st
 
 def test_tables(bootstrap: str, topic: str) -> None:
     listed = kctl("topics", "list", "-b", bootstrap).stdout.decode().splitlines()
-    assert listed[0].split() == ["NAME", "TOPIC", "ID", "INTERNAL"]
+    assert listed[0].split() == ["TOPIC", "TOPIC", "ID", "INTERNAL"]
     assert topic in [line.split()[0] for line in listed[1:]]
     described = kctl("topics", "describe", topic, "-b", bootstrap).stdout.decode().splitlines()
-    assert described[0].split() == ["NAME", "PARTITION", "LEADER", "LEADER", "EPOCH", "REPLICAS", "IN", "SYNC",
-                                    "OFFLINE", "ERROR"]  # fmt: skip
+    assert described[0].split() == ["TOPIC", "PARTITION", "LEADER", "LEADER", "EPOCH", "REPLICAS", "IN", "SYNC",
+                                    "OFFLINE", "REPLICAS", "ERROR"]  # fmt: skip
     assert [line.split()[:2] for line in described[1:]] == [[topic, "0"], [topic, "1"], [topic, "2"]]
 
 

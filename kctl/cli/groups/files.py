@@ -35,7 +35,12 @@ def write_offsets(path: Path, group_id: str, offsets: Mapping[TopicPartition, in
         entries = [dict(zip(HEADER, (*tp, offset), strict=True)) for tp, offset in offsets.items()]
         text = json.dumps({"v": FILE_VERSION, "group": group_id, "offsets": entries}, indent=2) + "\n"
     else:
-        text = "".join(f"{tp.topic},{tp.partition},{offset}\n" for tp, offset in offsets.items())
+        import csv  # as above
+        from io import StringIO
+
+        written = StringIO()
+        csv.writer(written, lineterminator="\n").writerows((*tp, offset) for tp, offset in offsets.items())
+        text = written.getvalue()
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as e:

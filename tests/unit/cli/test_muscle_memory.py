@@ -52,7 +52,7 @@ NAMED = [
     ("consume t --max-messages 1", "Did you mean '-n N'?"),
     ("consume -t t", "Did you mean 'TOPIC without an option'?"),
     ("consume t -J", "Did you mean '--output jsonl'?"),
-    ("consume t --json", "Did you mean '--output jsonl'?"),
+    ("consume t -J", "Did you mean '--output jsonl'?"),
     ("consume t --output json", "this command offers jsonl"),
     ("consume t -B h:1", "Did you mean '-b HOST:PORT'?"),
     ("consume t --broker-list h:1", "Did you mean '-b HOST:PORT'?"),
