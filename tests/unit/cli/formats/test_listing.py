@@ -7,7 +7,7 @@ import json
 import pytest
 import yaml
 
-from kctl.cli.environment import Environment
+from kctl.cli.environment import ClosingNotice, Environment, Secrets
 from kctl.cli.formats.listing import Listing, Section, write_document, write_listing
 from kctl.cli.formats.rows import Row
 from kctl.cli.options import Output
@@ -32,7 +32,7 @@ def written(output: Output, listing: Listing, columns: int | None = None) -> str
     stdout = Stdout()
     environment = Environment(
         stdin=io.BytesIO(), stdout=stdout, stderr=io.StringIO(), environ={}, clock=ManualClock(),
-        stdout_is_tty=columns is not None, columns=columns or 80,
+        closing_notice=ClosingNotice(), secrets=Secrets(), stdout_is_tty=columns is not None, columns=columns or 80,
     )  # fmt: skip
     write_listing(environment, output, listing)
     return stdout.getvalue().decode()
@@ -52,7 +52,7 @@ def test_json_and_yaml_are_the_same_document() -> None:
 def test_yaml_is_read_back_as_it_was(value: str | float | None) -> None:
     shared = [1, 2]
     stdout = Stdout()
-    environment = Environment(io.BytesIO(), stdout, io.StringIO(), {}, ManualClock())
+    environment = Environment(io.BytesIO(), stdout, io.StringIO(), {}, ManualClock(), ClosingNotice(), Secrets())
     write_document(environment, Output.YAML, {"a": value, str(value): [value, shared, shared]})
     text = stdout.getvalue().decode()
     assert yaml.safe_load(text) == {"a": value, str(value): [value, shared, shared]}
