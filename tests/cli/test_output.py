@@ -92,7 +92,7 @@ def test_profiles(tmp_path: Path) -> None:
     check("findings", ("profile", "check"), code=2, environ=environ)
 
 
-def test_what_is_known_without_a_cluster() -> None:
+def test_explain_and_api_write_every_format() -> None:
     check("apis", ("api",))
     check("explanations", ("explain", "--list"))
     check("explanations", ("explain", "12"))
