@@ -1,17 +1,16 @@
 """ClusterClient: connections and metadata kept up together; what consumer, producer and admin stand on.
 
-Owns the order of the two within one poll, the wait of callers without a thread of their own, and the record of where
-time went. Single-threaded save `wakeup`. Shown by tests/unit/test_cluster_client.py.
+Owns the order of the two within one poll and the record of where time went. Single-threaded save `wakeup`.
+Shown by tests/unit/test_cluster_client.py.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from kctl.client.backoff import ExponentialBackoff
-from kctl.client.clock import Timer
 from kctl.client.cluster import Node, TopicPartition
 from kctl.client.config import ClientConfig
-from kctl.client.errors import Account, ApiTimeout, KafkaError
+from kctl.client.errors import Account, KafkaError
 from kctl.client.events import Event, EventSink, GuardedSink, ignore_events
 from kctl.client.metadata import Metadata
 from kctl.client.metadata_updater import MetadataUpdater
@@ -96,42 +95,6 @@ class ClusterClient:
     def tell(self, event: Event) -> None:
         """Hand an event to whoever watches this client."""
         self._events(event)
-
-    def wait_until(
-        self,
-        condition: Callable[[], bool],
-        timer: Timer,
-        waiting_for: str,
-        *,
-        since: LedgerMark | None = None,
-        cause: KafkaError | None = None,
-    ) -> None:
-        """Poll until `condition` holds: the wait of a caller that has no network thread.
-
-        Args:
-            timer: what is left of the whole call; its elapsed time and limit go into the error.
-            waiting_for: completes "... passed while" in that error.
-            since: the ledger when the call began, if this is not its first wait.
-            cause: what went wrong earlier in the call; without it the last error of metadata or nodes is named.
-        Raises:
-            ApiTimeout: with the ledger and the last error met on the way.
-            TransportError: at once, when no wait can help (credentials refused, not a Kafka broker).
-        """
-        since = self.ledger_mark() if since is None else since
-        while not condition():
-            fatal = self.network.fatal_error()
-            if fatal is not None:
-                raise fatal
-            timer.update()
-            if timer.is_expired:
-                raise ApiTimeout(
-                    waiting_for,
-                    timeout_ms=timer.timeout_ms,
-                    elapsed_ms=timer.elapsed_ms,
-                    cause=cause or self.last_error(),
-                    account=self.account_since(since),
-                )
-            self.poll(timer.deadline_at_ms)
 
     def last_error(self) -> KafkaError | None:
         """Return what went wrong most recently: with the metadata, else with a node, else what a connect hangs in."""

@@ -137,10 +137,28 @@ class Call:
         client.network.clear_refusals()
 
     def wait_until(self, condition: Callable[[], bool], waiting_for: str) -> None:
-        """Wait within the call; see `ClusterClient.wait_until`."""
-        self.client.wait_until(
-            condition, self.timer, f"{self.what}: {waiting_for}", since=self._since, cause=self._last_error
-        )
+        """Drive the network until `condition` holds: an admin client has no thread that would (docs/decisions/0017).
+
+        Args: waiting_for: completes "... passed while" in the error.
+        Raises:
+            ApiTimeout: with the time breakdown and what went wrong: earlier in the call, else with metadata or nodes.
+            TransportError: at once, when no wait can help (credentials refused, not a Kafka broker).
+        """
+        client, timer = self.client, self.timer
+        while not condition():
+            fatal = client.network.fatal_error()
+            if fatal is not None:
+                raise fatal
+            timer.update()
+            if timer.is_expired:
+                raise ApiTimeout(
+                    f"{self.what}: {waiting_for}",
+                    timeout_ms=timer.timeout_ms,
+                    elapsed_ms=timer.elapsed_ms,
+                    cause=self._last_error or client.last_error(),
+                    account=client.account_since(self._since),
+                )
+            client.poll(timer.deadline_at_ms)
 
     def ask(self, route: Route, build: Build, response_type: type[R]) -> R:
         """Return the response of the broker that the route finds, asking again after errors that may pass.

@@ -9,7 +9,15 @@ from kctl.client.backoff import ExponentialBackoff
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.clock import ManualClock, Timer
 from kctl.client.config import AdminConfig
-from kctl.client.errors import ApiTimeout, ConnectionLost, KafkaError, UnsupportedVersionError
+from kctl.client.errors import (
+    Account,
+    ApiTimeout,
+    AuthenticationError,
+    ConnectionLost,
+    ConnectionRefused,
+    KafkaError,
+    UnsupportedVersionError,
+)
 from kctl.client.metadata import Metadata
 from kctl.client.protocol.api.create_topics import CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse
 from kctl.client.protocol.api.metadata import MetadataRequest
@@ -49,6 +57,15 @@ def call_with(answerer: Answerer, timeout_ms: int = 1000, retries: int = 2**31 -
     return Call(client, backoff, span, request_timeout_ms=400, retries=retries, what="creating")
 
 
+def silent(_sent: SentRequest) -> None:
+    """Answer nothing."""
+
+
+def fake_of(call: Call) -> FakeNetwork:
+    assert isinstance(call.client, FakeClient)
+    return call.client.fake
+
+
 def created(request: SentRequest, codes: dict[str, int]) -> CreateTopicsResponse:
     assert isinstance(request.request, CreateTopicsRequest)
     return CreateTopicsResponse(
@@ -57,6 +74,31 @@ def created(request: SentRequest, codes: dict[str, int]) -> CreateTopicsResponse
             for topic in request.request.topics
         ]
     )
+
+
+def test_condition_that_holds_is_not_waited_for() -> None:
+    call = call_with(silent, timeout_ms=0)
+    call.wait_until(lambda: True, "looking")
+    assert call.client.clock.now_ms() == 0
+
+
+def test_wait_ends_at_the_deadline_with_cause_and_time_breakdown() -> None:
+    call = call_with(silent, timeout_ms=1500)
+    refused = ConnectionRefused("refused")
+    fake_of(call).failures[-1] = refused
+    with pytest.raises(ApiTimeout, match=r"1500 ms of 1500 ms .* passed while creating: looking") as caught:
+        call.wait_until(lambda: False, "looking")
+    assert call.client.clock.now_ms() == 1500
+    assert caught.value.cause is refused
+    assert caught.value.account == Account(("connecting 1500 ms",), 0, (refused,))
+
+
+def test_fatal_error_ends_a_wait_at_once() -> None:
+    call = call_with(silent)
+    fake_of(call).fatal = AuthenticationError("no")
+    with pytest.raises(AuthenticationError):
+        call.wait_until(lambda: False, "looking")
+    assert call.client.clock.now_ms() == 0
 
 
 def test_a_controller_that_moved_is_looked_for_and_only_what_failed_is_asked_again() -> None:
