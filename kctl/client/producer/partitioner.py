@@ -79,6 +79,9 @@ class Partitioner:
             return run.by_partition([self._next_in_turn(topic) for _ in range(run.count)])
         if run.rows.keys is None or self._ignores_keys:
             return self._assign_sticky(run, topic)
+        runs = run.by_key(len(topic.partitions))
+        if runs is not None:
+            return runs
         numbers = run.rows.partitions(run.first, run.end, len(topic.partitions), NO_PARTITION)
         if NO_PARTITION in numbers:
             for at, number in enumerate(numbers):

@@ -120,6 +120,18 @@ class RecordRun:
         self.size_bytes -= head.size_bytes
         return head
 
+    def by_key(self, partition_count: int) -> list[Self] | None:
+        """Return the rows as runs of the partitions that their keys choose; None where `by_partition` has to do it."""
+        if isinstance(self.result, list):
+            return None
+        found = self.rows.by_key(self.first, self.end, partition_count, MEMORY_OVERHEAD_BYTES)
+        return None if found is None else [self._with(rows, partition, size) for partition, rows, size in found]
+
+    def _with(self, rows: Rows, partition: int, size_bytes: int) -> Self:
+        run = type(self)(self.topic, partition, rows, self.result, self.created_at_ms, size_bytes)
+        run.group, run.outcome = self.group, self.outcome
+        return run
+
     def by_partition(self, partitions: Sequence[int]) -> list[Self]:
         """Return the rows as runs of one partition each, in their order.
 
@@ -139,10 +151,8 @@ class RecordRun:
         return runs
 
     def _like(self, rows: Rows, result: list[SendFuture] | ColumnsFuture, first: int, end: int) -> Self:
-        size_bytes = rows.size_bytes(first, end, MEMORY_OVERHEAD_BYTES)
-        run = type(self)(self.topic, self.partition, rows, result, self.created_at_ms, size_bytes)
-        run.first, run.end = first, end
-        run.group, run.outcome = self.group, self.outcome
+        run = self._with(rows, self.partition, rows.size_bytes(first, end, MEMORY_OVERHEAD_BYTES))
+        run.result, run.first, run.end = result, first, end
         return run
 
     def complete(self, outcome: Outcome) -> Sequence[SendFuture | ColumnsFuture | Told]:

@@ -175,18 +175,24 @@ _VALUES = st.none() | st.binary(max_size=70) | st.sampled_from([63, 64, 1990, 19
     st.integers(61, 20_000),
     st.sampled_from(["none", "gzip", "snappy", "lz4", "zstd"]),
     st.lists(st.sampled_from([1000, 1001, 3047, 3048, 999, -1]), min_size=2, max_size=2),
-    st.sampled_from([None, b"k"]),
+    st.none() | st.lists(_VALUES, min_size=1, max_size=4),
 )
 def test_rows_are_encoded_as_single_records_are(
-    values: list[bytes | None], single: int, batch_bytes: int, codec: str, times: list[int], key: bytes | None
+    values: list[bytes | None],
+    single: int,
+    batch_bytes: int,
+    codec: str,
+    times: list[int],
+    some_keys: list[bytes | None] | None,
 ) -> None:
     by_row, by_rows = (RecordBatchBuilder(codec, batch_size_bytes=batch_bytes) for _ in range(2))
     expected = 0
+    keys = None if some_keys is None else [some_keys[at % len(some_keys)] for at in range(len(values))]
     for at, value in enumerate(values):
+        key = None if keys is None else keys[at]
         if by_row.try_append(key, value, (), times[0] if at < single else times[1]) is None:
             break
         expected += 1
-    keys: list[bytes | None] | None = None if key is None else [key] * len(values)
     head = min(single, len(values))
     taken = by_rows.try_append_rows(Rows(values, keys, timestamp_ms=times[0]), 0, head)
     if taken == head:
@@ -200,19 +206,23 @@ def test_rows_are_encoded_as_single_records_are(
         assert by_rows.build() == by_row.build()
 
 
-def test_rows_beyond_the_tables_are_encoded_as_single_records_are() -> None:
+@pytest.mark.parametrize("key", [None, b"", b"k"])
+def test_rows_beyond_the_tables_are_encoded_as_single_records_are(key: bytes | None) -> None:
     values: list[bytes | None] = [bytes(at % 130) for at in range(9000)]
     by_row, by_rows = (RecordBatchBuilder(batch_size_bytes=1 << 22) for _ in range(2))
     for value in values:
-        by_row.try_append(None, value, (), 7)
-    assert by_rows.try_append_rows(Rows(values, timestamp_ms=7), 0, 9000) == 9000
+        by_row.try_append(key, value, (), 7)
+    keys: list[bytes | None] | None = None if key is None else [key] * 9000
+    assert by_rows.try_append_rows(Rows(values, keys, timestamp_ms=7), 0, 9000) == 9000
     assert by_rows.build() == by_row.build()
 
 
+@pytest.mark.parametrize("key", [None, b"key"])
 @pytest.mark.parametrize("size", [3, 60, 1999, 2047, 2048, 2100])
-def test_a_batch_is_filled_to_its_last_byte(size: int) -> None:
+def test_a_batch_is_filled_to_its_last_byte(size: int, key: bytes | None) -> None:
     values: list[bytes | None] = [bytes(size)] * 3
     for batch_bytes in range(BATCH_OVERHEAD_BYTES + 2 * size, BATCH_OVERHEAD_BYTES + 3 * size + 40):
         by_row, by_rows = (RecordBatchBuilder(batch_size_bytes=batch_bytes) for _ in range(2))
-        fitting = sum(by_row.try_append(None, value, (), 7) is not None for value in values)
-        assert by_rows.try_append_rows(Rows(values, timestamp_ms=7), 0, 3) == fitting
+        fitting = sum(by_row.try_append(key, value, (), 7) is not None for value in values)
+        keys: list[bytes | None] | None = None if key is None else [key] * 3
+        assert by_rows.try_append_rows(Rows(values, keys, timestamp_ms=7), 0, 3) == fitting

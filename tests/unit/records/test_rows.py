@@ -76,8 +76,39 @@ def test_each_key_chooses_for_itself(keys: list[bytes | None], count: int) -> No
     assert partitions_of_keys(keys, len(keys) // 2, len(keys), count, -1) == alone[len(keys) // 2 :]
 
 
+@given(columns, st.integers(0, 5), st.integers(1, 40), st.booleans())
+def test_rows_by_key_are_those_that_each_key_chooses(
+    data: list[tuple[bytes | None, bytes | None, int]], first: int, count: int, full: bool
+) -> None:
+    first = min(first, len(data))
+    keys = [key if full else key or b"" for _, key, _ in data]
+    rows = Rows([value for value, _, _ in data], list(keys), timestamp_ms=7)
+    found = rows.by_key(first, len(data), count, 9)
+    if None in keys[first:] or len(data) - first < count:
+        assert found is None
+        return
+    chosen: dict[int, list[int]] = {}
+    for row, partition in enumerate(rows.partitions(first, len(data), count, -1), first):
+        chosen.setdefault(partition, []).append(row)
+    assert found is not None
+    assert [partition for partition, _, _ in found] == sorted(chosen)
+    for partition, its, size_bytes in found:
+        expected = rows.selected(chosen[partition])
+        assert (its.values, its.keys, its.timestamp_ms) == (expected.values, expected.keys, 7)
+        assert size_bytes == its.size_bytes(0, len(its.values), 9)
+
+
+def test_rows_with_headers_or_times_are_not_divided_by_key() -> None:
+    assert Rows([b"", b""], [b"", b""], [(), ()], [0, 0]).by_key(0, 2, 1, 9) is None
+    assert Rows([b"", b""], [b"", b""], None, None, [1, 2]).by_key(0, 2, 1, 9) is None
+
+
 @given(
-    st.lists(st.binary(max_size=8).map(lambda b: bytes(b"ab:"[byte % 3] for byte in b))),
+    st.lists(
+        (st.binary(max_size=8) | st.binary(min_size=20, max_size=60)).map(
+            lambda b: bytes(b"ab:"[byte % 3] for byte in b)
+        )
+    ),
     st.sampled_from([b":", b"::", b"ab"]),
 )
 def test_contents_are_split_at_the_first_separator(given_contents: list[bytes], separator: bytes) -> None:

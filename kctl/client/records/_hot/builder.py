@@ -199,11 +199,14 @@ class RecordBatchBuilder:
         Raises: as try_append().
         """
         values, keys, headers, timestamps_ms = rows.values, rows.keys, rows.headers, rows.timestamps_ms
-        has_only_values = keys is None and headers is None and timestamps_ms is None
+        is_plain = headers is None and timestamps_ms is None
         at: i64 = first
         while at < end:
-            if has_only_values and self.record_count > 0:
-                at += self._append_values(values, at, end, rows.timestamp_ms)
+            if is_plain and self.record_count > 0:
+                if keys is None:
+                    at += self._append_values(values, at, end, rows.timestamp_ms)
+                else:
+                    at += self._append_keyed(keys, values, at, end, rows.timestamp_ms)
                 if at >= end:
                     break
             position = self.try_append(
@@ -254,14 +257,60 @@ class RecordBatchBuilder:
             room -= total
             number += 1
             at += 1
-        if at > first:
-            parts.append(_ZERO)
+        self._took(at - first, number, room, timestamp_ms)
+        return at - first
+
+    def _append_keyed(
+        self, keys: list[bytes | None], values: list[bytes | None], first: i64, end: i64, timestamp_ms: i64
+    ) -> i64:
+        """Append rows with keys as _append_values() does those without."""
+        timestamp_delta = timestamp_ms - self.base_timestamp_ms
+        if self._body is not None or not 0 <= timestamp_delta < 2048 or timestamp_ms >= TIMESTAMP_END_MS:
+            return 0
+        parts, room, number = self._parts, self._room, self.record_count
+        times = _SMALL_TIMES[timestamp_delta]
+        head = behind = b""
+        head_size: i64 = -1
+        at: i64 = first
+        while at < end:
+            key, value = keys[at], values[at]
+            if key is None or value is None:
+                break
+            key_length: i64 = len(key)
+            length: i64 = len(value)
+            if key_length + length >= 2000:
+                break
+            offset_bytes = varint(number)
+            key_size, value_size = SMALL[key_length], SMALL[length]
+            size: i64 = len(times) + len(offset_bytes) + len(key_size) + key_length + len(value_size) + length + 1
+            if size != head_size:
+                head_size = size
+                head = SMALL[size] + times
+                behind = _ZERO + head
+            total: i64 = size + len(head) - len(times)
+            if total > room:
+                break
+            parts.append(head if at == first else behind)
+            parts.append(offset_bytes)
+            parts.append(key_size)
+            parts.append(key)
+            parts.append(value_size)
+            parts.append(value)
+            room -= total
+            number += 1
+            at += 1
+        self._took(at - first, number, room, timestamp_ms)
+        return at - first
+
+    def _took(self, count: i64, number: i64, room: i64, timestamp_ms: i64) -> None:
+        """Finish the rows that were appended without their headers: of the last one they are still to come."""
+        if count > 0:
+            self._parts.append(_ZERO)
             self._records_bytes += self._room - room
             self._room = room
             self.record_count = number
             if timestamp_ms > self.max_timestamp_ms:
                 self.max_timestamp_ms = timestamp_ms
-        return at - first
 
     @property
     def size_bytes(self) -> int:

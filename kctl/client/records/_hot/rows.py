@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, final
 
-from kctl.client.records._hot.murmur2 import partitions_of_keys
+from kctl.client.records._hot.murmur2 import murmur2, partitions_of_keys
 from kctl.client.records._hot.native_types import i64, mypyc_attr
 from kctl.client.records._hot.record import Header
 
 TIMESTAMP_END_MS: Final = (1 << 63) - 1
 """Timestamps are less: then the distance of any two of them, -1 included, has 64 bits."""
+
+_SHORT_KEY_BYTES: Final = 24
 
 
 @final
@@ -78,6 +80,39 @@ class Rows:
             return [other] * (end - first)
         return partitions_of_keys(self.keys, first, end, partition_count, other)
 
+    def by_key(
+        self, first: i64, end: i64, partition_count: i64, overhead_bytes: i64
+    ) -> list[tuple[int, Rows, int]] | None:
+        """Return (partition, its rows, their bytes as `size_bytes` counts them) of the partitions that keys choose.
+
+        None, and nothing done, where a row has no key, rows have more than key and value, or they are fewer than the
+        partitions: `partitions` and `selected` do for these.
+        """
+        keys, values = self.keys, self.values
+        if keys is None or self.headers is not None or self.timestamps_ms is not None or end - first < partition_count:
+            return None
+        key_columns: list[list[bytes | None]] = [[] for _ in range(partition_count)]
+        value_columns: list[list[bytes | None]] = [[] for _ in range(partition_count)]
+        sizes: list[int] = [0] * partition_count
+        for at in range(first, end):
+            key = keys[at]
+            if key is None:
+                return None
+            partition: i64 = (murmur2(key) & 0x7FFFFFFF) % partition_count
+            value = values[at]
+            size: i64 = overhead_bytes + len(key)
+            if value is not None:
+                size += len(value)
+            key_columns[partition].append(key)
+            value_columns[partition].append(value)
+            sizes[partition] += int(size)
+        found: list[tuple[int, Rows, int]] = []
+        for number in range(partition_count):
+            if len(value_columns[number]) > 0:
+                rows = Rows(value_columns[number], key_columns[number], None, None, None, self.timestamp_ms)
+                found.append((number, rows, sizes[number]))
+        return found
+
     def copied(self, first: int, end: int) -> Rows:
         """Return the rows from `first` to before `end` with their own columns."""
         return Rows(
@@ -132,8 +167,18 @@ def split_at(contents: list[bytes], separator: bytes) -> tuple[list[bytes | None
     before: list[bytes | None] = []
     behind: list[bytes | None] = []
     size: i64 = len(separator)
+    single: i64 = separator[0] if size == 1 else -1
     for content in contents:
-        at: i64 = content.find(separator)
+        at: i64 = -1
+        looked: i64 = 0
+        if single >= 0:  # keys are short: looking here costs less than a call of find
+            looked = min(_SHORT_KEY_BYTES, len(content))
+            for position in range(looked):
+                if content[position] == single:
+                    at = position
+                    break
+        if at < 0:
+            at = content.find(separator, looked)
         if at < 0:
             before.append(None)
             behind.append(content)
