@@ -1,5 +1,7 @@
 """Writes completions/, man/ and tests/cli/help/ from the tree of commands and the catalogue of `kctl explain`.
 
+And tests/unit/cli/texts.txt, every text that users see, from all modules.
+
 python tools/write_manuals.py            # writes them
 python tools/write_manuals.py --check    # exits with 1 when one is out of date, or is there without a command
 """
@@ -11,6 +13,7 @@ from kctl.cli.completion.scripts import script
 from kctl.cli.completion.shells import FILE_NAMES, Shell
 from tools.manual.helps import all_helps
 from tools.manual.pages import all_pages
+from tools.manual.texts import all_texts
 
 ROOT = Path(__file__).parents[1]
 
@@ -19,6 +22,7 @@ def all_files() -> dict[str, str]:
     """Return every file that is made, by its path in the project."""
     files = {f"completions/{shell.value}/{FILE_NAMES[shell]}": script(shell) for shell in Shell}
     files |= {f"tests/cli/help/{name}": text for name, text in all_helps().items()}
+    files["tests/unit/cli/texts.txt"] = all_texts()
     return files | {f"man/{name}": text for name, text in all_pages().items()}
 
 

@@ -25,8 +25,8 @@ def exit_codes() -> str:
         "# Exit codes",
         NOTE,
         "",
-        "One code a cause, so that scripts can tell them apart. When several nodes fail differently the code is that "
-        "of the cause which blocked the call, and every node's cause is listed. `kctl explain CODE` prints the same.",
+        "One code per cause, so that scripts can distinguish them. When several brokers fail differently the code is "
+        "that of the cause that blocked the call, and all causes are listed. `kctl explain CODE` prints the same.",
     ]
     for code in ExitCode:
         page = CODE_PAGES[code]

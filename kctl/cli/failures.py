@@ -172,7 +172,7 @@ BROKER_HINTS: dict[str, str] = {
     "GROUP_ID_NOT_FOUND": "kctl groups list shows what there is",
     "BROKER_ID_NOT_REGISTERED": "kctl probe shows the brokers and their ids",
     "LEADER_NOT_AVAILABLE": "kctl topics describe TOPIC shows replicas and who is offline",
-    "PRODUCER_FENCED": "another producer uses this transactional.id: give each process one of its own",
+    "PRODUCER_FENCED": "another producer uses this transactional.id: give each process its own",
     "COORDINATOR_NOT_AVAILABLE": (
         "the group's partition of __consumer_offsets has no leader: look at its replicas and min.insync.replicas"
     ),

@@ -24,9 +24,9 @@ app = Commands()
 
 @app.command("help-json")
 def help_json(ctx: typer.Context) -> int:
-    """Print all commands and their options as JSON: docs/schemas/help.v1.json says what is where.
+    """Print all commands and their options as JSON: docs/schemas/help.v1.json describes it.
 
-    Fields may be added; what is there keeps its meaning while `v` stays the same.
+    Fields may be added; existing ones keep their meaning while `v` stays the same.
     """
     import json  # wanted only here
 

@@ -36,7 +36,7 @@ HELD_BY_BROKERS = ("Fetch", "JoinGroup", "SyncGroup", "ConsumerGroupHeartbeat")
 """Requests that a healthy broker answers late."""
 
 
-_DETAILS = re.compile(r" \(RST after \d+ ms\)| in \d+ ms of \d+ ms| \[phase \w+\]")
+_DETAILS = re.compile(r" \(RST after \d+ ms\)| within \S+ \(--[a-z-]+\)| \[phase \w+\]")
 """What differs from attempt to attempt, in the text of an error."""
 
 

@@ -28,7 +28,7 @@ class _Overdue(BaseException):
 def interrupted_after(timeout_ms: int, clock: Clock, doing: str) -> Iterator[None]:
     """Interrupt the block when it takes longer than the timeout. Writing to stdout is not for it: a reader may be slow.
 
-    Args: doing: completes "... passed while" in the error.
+    Args: doing: completes "timed out after ... while" in the error.
     Raises: ApiTimeout.
     """
     if not hasattr(signal, "setitimer"):

@@ -17,7 +17,7 @@ def open_private(path: str) -> int:
     """Create or empty a file that only its owner may read and write; return its descriptor.
 
     Devices and pipes are opened as they are.
-    Raises: OSError: it cannot be made, belongs to another user, is a symbolic link, or a pipe that nobody reads.
+    Raises: OSError: it cannot be made, belongs to another user, is a symbolic link, or a pipe without a reader.
     """
     own = _OWN_DESCRIPTOR.fullmatch(path) is not None
     flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK | (0 if own else os.O_NOFOLLOW)
@@ -27,7 +27,7 @@ def open_private(path: str) -> int:
         if e.errno == errno.ELOOP:
             raise OSError(e.errno, "a symbolic link, which is not followed") from None
         if e.errno == errno.ENXIO:
-            raise OSError(e.errno, "a pipe that nobody reads") from None
+            raise OSError(e.errno, "a pipe without a reader") from None
         raise
     os.set_blocking(descriptor, True)  # a pipe without a reader would have kept us waiting
     try:

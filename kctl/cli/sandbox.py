@@ -129,7 +129,7 @@ def tell(
     words: Annotated[list[str], typer.Argument(metavar="COMMAND...", help="What to do, such as: start 2 freeze.")],
     control: Annotated[Path, typer.Option("--control", metavar="PATH", help="The socket of `kctl sandbox up`.")],
 ) -> int:
-    """Tell a running cluster a command: faults, leaders, coordinators. docs/sandbox.md lists them."""
+    """Send a command to a running cluster: faults, leaders, coordinators. docs/sandbox.md lists them."""
     from kctl.sandbox import control_socket
 
     try:

@@ -28,7 +28,7 @@ class ErrorCode(IntEnum):
         return member
 
     # fmt: off
-    UNKNOWN_SERVER_ERROR = -1, NO, "The broker met a fault it has no code for; its log says more."
+    UNKNOWN_SERVER_ERROR = -1, NO, "The broker met an unexpected error; see its log."
     NONE = 0, NO, "No error."
     OFFSET_OUT_OF_RANGE = 1, NO, "The partition has no such offset, or no longer."
     CORRUPT_MESSAGE = 2, YES, "The records did not match their checksum, or were otherwise damaged on the way."

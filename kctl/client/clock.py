@@ -15,6 +15,19 @@ FOREVER_MS = 2**53
 """A budget that never runs out: small enough that adding it to any instant stays an exact integer."""
 
 
+def duration_text(duration_ms: int) -> str:
+    """Return a duration as people write it, to two digits or the whole second: `250ms`, `1.2s`, `5s`, `1m30s`."""
+    if duration_ms < 1000:
+        return f"{duration_ms}ms"
+    tenths = (duration_ms + 50) // 100
+    if tenths < 100:
+        return f"{tenths / 10:g}s"
+    seconds = (duration_ms + 500) // 1000
+    hours, minutes, seconds = seconds // 3600, seconds // 60 % 60, seconds % 60
+    parts = ((hours, "h"), (minutes, "m"), (seconds, "s"))
+    return "".join(f"{count}{unit}" for count, unit in parts if count)
+
+
 class Clock(Protocol):
     """Where the time comes from: the system, or a test."""
 

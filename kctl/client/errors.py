@@ -12,7 +12,7 @@
 clock and what these classes are made of. Shown by tests/unit/test_errors.py.
 """
 
-from kctl.client.clock import FOREVER_MS
+from kctl.client.clock import FOREVER_MS, duration_text
 from kctl.client.kafka_error import Account as Account  # said twice: this is where everyone imports it from
 from kctl.client.kafka_error import KafkaError as KafkaError
 from kctl.client.wording import counted
@@ -73,7 +73,7 @@ class LogTruncationError(InvalidOffsetError):
 
 
 class CommitFailedError(KafkaError):
-    """Offsets were not committed, because the group has given the partitions to others; `cause` as the broker said it.
+    """Offsets were not committed, because other members own the partitions now; `cause` is the broker's message.
 
     What was read since the last commit is read again by the members that have the partitions now.
     """
@@ -151,7 +151,7 @@ class LocalProtocolError(ProtocolError):
 
 
 class RemoteProtocolError(ProtocolError):
-    """The peer sent bytes that are not valid.
+    """The server sent bytes that are not valid.
 
     Attributes: `api` and `version` of the message where known, `field` path and byte `offset` inside it,
     `first_bytes` (up to 64) where the peer may not be Kafka at all.
@@ -217,7 +217,7 @@ class UnsupportedCodecError(CorruptBatchError):
 
 
 class UnsupportedVersionError(ProtocolError):
-    """The peer lacks an API, or every version of it that we speak; the text names API, need and offer."""
+    """The broker lacks an API, or every version of it that kctl speaks; the text names API, need and offer."""
 
     def __init__(self, message: str, *, api: str | None = None) -> None:
         super().__init__(message)
@@ -270,23 +270,23 @@ class DnsError(TransportError):
 
 
 class ConnectionRefused(TransportError):
-    """Nothing listens there, or the network says the host cannot be reached."""
+    """Nothing listens there, or the network reports that the host cannot be reached."""
 
 
 class ConnectionLost(TransportError):
-    """The peer closed or reset the connection."""
+    """The server closed or reset the connection."""
 
 
 class TlsClosed(ConnectionLost):
-    """The peer closed the connection in the middle of TLS."""
+    """The server closed the connection in the middle of TLS."""
 
 
 class TlsNotAnswered(ConnectionLost):
-    """The peer closed the connection on the first bytes of TLS: a plaintext listener, or a proxy without its broker."""
+    """The server closed the connection on the first bytes of TLS: a plaintext listener, or a proxy without broker."""
 
 
 class SaslRequired(ConnectionLost):
-    """The peer closed the connection on the first request of a client without SASL: it wants SASL, or it restarts."""
+    """The server closed the connection on the first request of a client without SASL: it wants SASL, or it restarts."""
 
 
 class ConnectTimeout(TransportError):
@@ -305,7 +305,7 @@ class TlsError(TransportError):
 
 
 class CertificateError(TlsError):
-    """The peer's certificate was refused; `presented` describes the chain it sent, leaf first."""
+    """The server's certificate was refused; `presented` describes the chain it sent, leaf first."""
 
     def __init__(self, message: str, *, presented: "tuple[str, ...]" = (), hint: str = "") -> None:
         super().__init__(message, hint=hint)
@@ -333,7 +333,7 @@ class NoCommonTls(TlsError):
 
 
 class TlsAlert(TlsError):
-    """The peer ended TLS with an alert, whose name is `alert`."""
+    """The server ended TLS with an alert, whose name is `alert`."""
 
     def __init__(self, message: str, *, alert: str = "", hint: str = "") -> None:
         super().__init__(message, hint=hint)
@@ -341,7 +341,7 @@ class TlsAlert(TlsError):
 
 
 class ClientCertificateRefused(TlsAlert):
-    """The peer wants a client certificate, or another one than ours."""
+    """The server wants a client certificate, or another one than ours."""
 
 
 class AuthenticationError(TransportError):
@@ -405,10 +405,9 @@ class KafkaTimeoutError(KafkaError):
         self.elapsed_ms = elapsed_ms
         self.cause = cause
         self.account = account or Account()
-        limit = f"{elapsed_ms} ms of {timeout_ms} ms ({self.flag})"
-        if timeout_ms >= FOREVER_MS:
-            limit = f"{elapsed_ms} ms, without a limit of its own,"
-        passed = f"{limit} passed while {waiting_for}"
+        elapsed, timeout = duration_text(elapsed_ms), duration_text(timeout_ms)
+        option = self.flag if elapsed == timeout else f"{self.flag} {timeout}"
+        passed = f"timed out after {elapsed}{f' ({option})' if timeout_ms < FOREVER_MS else ''} while {waiting_for}"
         why = "" if cause is None else f"; last error: {cause}"
         self.summary = passed + why
         spent = str(self.account)

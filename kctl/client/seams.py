@@ -38,7 +38,7 @@ class Received(NamedTuple):
 
 
 class Disconnected(NamedTuple):
-    """`channel` is gone: the peer closed (`error` None), or the system says why. Bytes before it were delivered."""
+    """`channel` is gone: the server closed (`error` None), or the system says why. Bytes before it were delivered."""
 
     channel: int
     error: OSError | None

@@ -198,7 +198,7 @@ class _Parser:
         if match[1]:
             return max(0, self._wall_ms - duration_ms)
         if not isinstance(after, AtTime):
-            raise self._error(f"{match[0]} is a length: write -{match[0]} for so long ago", match.start())
+            raise self._error(f"{match[0]} is a length: write -{match[0]} for that long ago", match.start())
         return after.at_ms + duration_ms
 
     # --- the text ---------------------------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ class FolderError(JobError):
 
 
 class ExportDataError(JobError):
-    """Records are not there any more, or a file or manifest is not what it says it is."""
+    """Records are gone, or a file differs from its manifest."""
 
 
 class MirrorPositionError(JobError):

@@ -214,7 +214,9 @@ class RangeReader:
         first = self._consumer.beginning_offsets([self._tp], timer.remaining_ms / 1000)[self._tp]
         if self._fails:
             text = f"{self._tp}: offset {position} of {self._range} is gone, the first is {first}"
-            raise InvalidOffsetError(f"{text}; failOnDataLoss=false goes on with what is there", partitions=(self._tp,))
+            raise InvalidOffsetError(
+                f"{text}; failOnDataLoss=false continues with the remaining records", partitions=(self._tp,)
+            )
         if first <= position:
             return self._range.end_offset
         self._consumer.seek(self._tp, first, end_offset=self._range.end_offset)

@@ -264,8 +264,8 @@ def _within(tp: TopicPartition, offset: int, option: str, first: int, end: int, 
     if first <= offset <= end:
         return offset
     if strict:
-        has = f"has only {first} to {end - 1}" if first < end else f"is empty and goes on at {end}"
-        text = f"{option}: {tp} {has}, not {offset}; failOnDataLoss=false reads what is there"
+        has = f"has only {first} to {end - 1}" if first < end else f"is empty and continues at {end}"
+        text = f"{option}: {tp} {has}, not {offset}; failOnDataLoss=false reads the remaining records"
         raise InvalidOffsetError(text, partitions=(tp,))
     return min(max(first, offset), end)
 

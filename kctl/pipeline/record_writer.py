@@ -57,7 +57,7 @@ class PartialWriteError(UndeliveredError):
 
 
 def _fate(part: PartitionResult) -> str:
-    counts = [(part.failed, "not written"), (part.unknown, "written or not, nobody answered")]
+    counts = [(part.failed, "not written"), (part.unknown, "written or not, no response")]
     return ", ".join(f"{count} {words}" for count, words in counts if count)
 
 

@@ -98,7 +98,7 @@ def produced_batch(records: bytes | None) -> BatchHeader:
     if size != len(records):
         raise BatchRefused(ErrorCode.INVALID_RECORD, "more than one record batch")
     if google_crc32c.value(records[_CRC_STARTS_AT:]) != header.crc:
-        raise BatchRefused(ErrorCode.CORRUPT_MESSAGE, f"CRC32C is not {header.crc:#010x} as the batch says")
+        raise BatchRefused(ErrorCode.CORRUPT_MESSAGE, f"CRC32C is not {header.crc:#010x} as in the batch's header")
     _check_content(header)
     return header
 

@@ -346,7 +346,7 @@ def failing_api(api: str) -> int:
     request = by_name.get(api)
     if request is None or not has_error_code(request):
         able = ", ".join(sorted(name for name, one in by_name.items() if has_error_code(one)))
-        raise ValueError(f"{api!r} cannot be told to fail; {able} can")
+        raise ValueError(f"{api!r} cannot be made to fail; {able} can")
     api_key: int = request.API_KEY
     return api_key
 

@@ -83,7 +83,7 @@ class Telemetry:
         client = self._client(push.client_id)
         had_ended, client.is_terminating = client.is_terminating, push.is_terminating
         if had_ended:
-            raise TelemetryRefused(ErrorCode.INVALID_REQUEST, "the client said that it ends")
+            raise TelemetryRefused(ErrorCode.INVALID_REQUEST, "the client announced its end")
         if not self._may_push(client, now_ms) and not push.is_terminating:
             raise TelemetryRefused(ErrorCode.THROTTLING_QUOTA_EXCEEDED, "before the next push interval")
         if push.subscription_id != _subscription_id(push.client_id):

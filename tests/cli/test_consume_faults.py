@@ -85,7 +85,7 @@ def test_44_another_process_with_the_same_static_name(served: ServedSandbox, pro
         end(second if fenced is first else first, signal.SIGTERM)
     assert ended.code == ExitCode.AUTHENTICATION
     assert "another process uses group.instance.id=x" in ended.stderr
-    assert "hint: give each process a group.instance.id of its own" in ended.stderr
+    assert "hint: give each process its own group.instance.id" in ended.stderr
     assert ("a member that was killed keeps it" in ended.stderr) == (protocol == "consumer")
 
 

@@ -111,7 +111,7 @@ def test_csv_has_its_head_even_without_a_record(bootstrap: str, topic: str) -> N
         (("-f", "%v %s"), "unknown verb %s; did you mean %v?\n  %v %s\n     ^^\n"),
         (("--kcat-format", "%v"), "kcat has no token %v"),
         (("--grep", "v:("), "not a pattern: missing ), unterminated subpattern\n  v:(\n    ^\n"),
-        (("-f", "%v", "--output", "csv"), "--format and --output csv cannot both hold"),
+        (("-f", "%v", "--output", "csv"), "--format and --output csv cannot be combined"),
     ],
     ids=lambda each: " ".join(each) if isinstance(each, tuple) else "",
 )

@@ -86,7 +86,8 @@ def test_topics_list_of_a_huge_response_ends_at_the_api_timeout(bootstrap: str, 
     ended = kctl("topics", "list", "-b", bootstrap, "--api-timeout", "400ms", "--output", output)
     assert ended.code == 17, ended.stderr
     assert ended.stdout == b""
-    assert "of 400 ms (--api-timeout) passed while" in ended.stderr
+    assert "timed out after " in ended.stderr
+    assert "(--api-timeout" in ended.stderr
 
 
 def test_topics_list_of_a_huge_response_is_whole_where_there_is_time(bootstrap: str) -> None:

@@ -98,7 +98,7 @@ def test_a_transaction_whose_end_is_not_answered() -> None:
         ended = end(process)
     assert ended.code == ExitCode.CLOSE_TIMEOUT
     assert "kctl produce: transaction not committed: of 1 record none is delivered" in ended.stderr
-    assert "kctl produce: transaction mine may be committed: EndTxn unanswered; broker will abort in " in ended.stderr
+    assert "kctl produce: transaction mine may be committed: EndTxn not answered; broker will abort in " in ended.stderr
     assert "hint: " in ended.stderr
 
 

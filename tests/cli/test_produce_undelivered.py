@@ -39,7 +39,7 @@ def test_undelivered_file_is_produced_after_the_fault(tmp_path: Path) -> None:
         assert len(partitions) == 1
         assert f"kctl produce: {len(kept)} records NOT delivered, the oldest after " in sent.stderr
         assert f"  t-{partitions.pop()}: {len(kept)}: " in sent.stderr
-        assert "(--delivery-timeout) passed while" in sent.stderr
+        assert "(--delivery-timeout" in sent.stderr
         assert "NOT_ENOUGH_REPLICAS" in sent.stderr
         assert f"{len(kept)} records in {file}: produce them with -i jsonl --topic-from-record" in sent.stderr
         assert all(record["headers"] == [["h", None]] and record["cause"] for record in kept)
@@ -104,7 +104,7 @@ def test_a_full_memory_ends_it_and_both_are_told() -> None:
     assert "1 record delivered" in ended.stderr
     assert "1 record NOT delivered" in ended.stderr
     assert "stdin line 3 (byte 605) was NOT sent" in ended.stderr
-    assert "(--api-timeout) passed while" in ended.stderr
+    assert "(--api-timeout" in ended.stderr
     assert "bytes of buffer.memory are not free" in ended.stderr
 
 
@@ -174,4 +174,4 @@ def test_a_signal_while_the_last_records_are_waited_for(tmp_path: Path) -> None:
         told = process.stderr.read().decode()
     assert "1 record delivered" in told
     assert "1 record NOT delivered" in told
-    assert " ms (--close-timeout) passed while " in told
+    assert "(--close-timeout" in told

@@ -19,7 +19,7 @@ def test_ssh_server_is_named_by_every_command(command: tuple[str, ...], protocol
     with peers.greets(b"SSH-2.0-OpenSSH_9.2p1\r\n") as address:
         ended = kctl(*command, "-b", address, *LIMITS, "--security-protocol", protocol)
     assert ended.code == ExitCode.WRONG_PEER
-    assert "the peer is an SSH server" in ended.stderr
+    assert "the server is an SSH server" in ended.stderr
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -67,7 +67,7 @@ def probe_scene() -> Scene:
     good = Target(1, -1, "kafka-a.example", 9092, "10.0.0.1:9092")
     hung = Target(2, -2, "kafka-b.example", 9092, "10.0.0.2:9092")
     down = Target(3, -3, "kafka-c.example", 9092, "10.0.0.3:9092")
-    expired = ConnectTimeout("no answer in 2000 ms of 2000 ms (--connect-timeout)", limit_ms=2000, elapsed_ms=2000)
+    expired = ConnectTimeout("no response within 2s (--connect-timeout)", limit_ms=2000, elapsed_ms=2000)
     refusal = ConnectionRefused("connection refused (RST after 1 ms)", hint="nothing listens there")
     phases_ms = {Phase.DNS: 30, Phase.TCP: 140}
     return Scene(

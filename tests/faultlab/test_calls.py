@@ -15,7 +15,7 @@ def test_34_the_whole_call_runs_out_of_time_before_any_limit_of_its_parts() -> N
         runs = run_all(servers, limits=limits, commands=("consume", "topics list"))
     for run in runs.values():
         assert run.code in (ExitCode.API_TIMEOUT, ExitCode.CONNECT_TIMEOUT), run
-        assert "(--api-timeout) passed while" in run.stderr
+        assert "(--api-timeout" in run.stderr
         assert "default.api.timeout.ms=1500: connecting" in run.stderr
         assert "1 connection attempt" in run.stderr
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from kctl.client.clock import FOREVER_MS, ManualClock, SystemClock, Timer, to_timeout_ms
+from kctl.client.clock import FOREVER_MS, ManualClock, SystemClock, Timer, duration_text, to_timeout_ms
 
 
 def test_a_timer_moves_only_on_update() -> None:
@@ -117,3 +117,24 @@ def test_the_system_clock_knows_parts_of_a_millisecond() -> None:
     clock = SystemClock()
     assert clock.seconds_until(clock.now_ms()) == 0
     assert 0 < clock.seconds_until(clock.start_ms() + 60_000) <= 60.001
+
+
+@pytest.mark.parametrize(
+    ("duration_ms", "text"),
+    [
+        (0, "0ms"),
+        (250, "250ms"),
+        (999, "999ms"),
+        (1000, "1s"),
+        (1249, "1.2s"),
+        (5006, "5s"),
+        (9949, "9.9s"),
+        (9950, "10s"),
+        (59_700, "1m"),
+        (90_000, "1m30s"),
+        (3_600_000, "1h"),
+        (3_661_000, "1h1m1s"),
+    ],
+)
+def test_duration_text_is_what_people_write(duration_ms: int, text: str) -> None:
+    assert duration_text(duration_ms) == text

@@ -21,7 +21,7 @@ _GENERAL = ("kctl-exit-codes(7)", "kctl-timeouts(7)", "kctl-formats(7)")
 
 ENVIRONMENT = (
     ("KCTL_<PROPERTY>", "Any Kafka client property: KCTL_BOOTSTRAP_SERVERS is bootstrap.servers. Options and -X win."),
-    ("KCTL_PROFILE", "The profile to use, where --profile does not say."),
+    ("KCTL_PROFILE", "The profile to use without --profile."),
     ("KCTL_COMPLETION_TIMEOUT_MS", "How long Tab may wait for names of a cluster: 300."),
     ("NO_COLOR", "Set to anything: no colours."),
 )
@@ -146,7 +146,7 @@ def _common(page: Page, leaves: list[Command]) -> None:
 
 def _exit_status(page: Page) -> None:
     page.section("Exit status")
-    page.paragraph("One code a cause; kctl-exit-codes(7) tells what each means, and what to try.")
+    page.paragraph("One code per cause; kctl-exit-codes(7) lists what each means, and what to try.")
     for code in ExitCode:
         page.item(bold(str(int(code))), code.text)
 
@@ -161,8 +161,8 @@ def _exit_codes() -> Page:
     page = Page("kctl-exit-codes", 7, "What the exit codes of kctl mean", "kctl/cli/explanations")
     page.section("Description")
     page.paragraph(
-        "One code a cause, so that scripts can tell them apart. When several nodes fail differently the code is that "
-        "of the cause which blocked the call, and every node's cause is listed. `kctl explain CODE` prints the same."
+        "One code per cause, so that scripts can distinguish them. When several brokers fail differently the code is "
+        "that of the cause that blocked the call, and all causes are listed. `kctl explain CODE` prints the same."
     )
     page.section("Exit codes")
     for code in ExitCode:
@@ -171,7 +171,9 @@ def _exit_codes() -> Page:
         for each in CODE_PAGES[code].try_:
             page.bullet(each)
     page.section("Faults")
-    page.paragraph("What goes wrong, and the code that it ends with; `kctl explain fault N` tells causes and cures.")
+    page.paragraph(
+        "What goes wrong, and the code that it ends with; `kctl explain fault N` prints causes and remedies."
+    )
     for fault in FAULTS.values():
         end = "ends no call" if fault.code is ExitCode.OK else f"exit code {int(fault.code)}"
         page.item(bold(f"fault {fault.number}"), f"{fault.title}: {end}.")
@@ -180,14 +182,14 @@ def _exit_codes() -> Page:
 
 
 def _timeouts() -> Page:
-    page = Page("kctl-timeouts", 7, "The limits on time of kctl and of its clients", "kctl/cli/explanations")
+    page = Page("kctl-timeouts", 7, "The timeouts of kctl and of its clients", "kctl/cli/explanations")
     page.section("Description")
     page.paragraph(
-        "Every call ends by its deadline. A limit is never early, whatever its owner does meanwhile. A limit inside of "
-        "a call never outlives it: a request gets what is left of the call, where that is less. Limits that cannot "
-        "both hold are refused before anything is done. Durations on the command line need a unit: 5s, 500ms, 1m30s."
+        "Every call ends by its deadline. A timeout is never early. A timeout inside a call never outlasts "
+        "it: a request gets what is left of the call, where that is less. Timeouts that contradict each other are "
+        "refused before anything is done. Durations on the command line need a unit: 5s, 500ms, 1m30s."
     )
-    page.section("Limits")
+    page.section("Timeouts")
     for limit in LIMITS:
         kind = "every client" if limit.client == "every" else f"the {limit.client}"
         tag = bold(limit.name) + (f" ({bold(limit.flag)})" if limit.flag else "")

@@ -145,7 +145,7 @@ def consume(common: Common, load: Load, records: Records = 100_000) -> int:
 def end_to_end(common: Common, load: Load, sending: Sending, records: Records = 1_000) -> int:
     """Send records and read them; latency is from send() to the consumer.
 
-    One at a time; with --rate so many a second, whether the one before has come or not.
+    One at a time; with --rate N a second, whether the one before has arrived or not.
     """
     return _run(common, Kind.END_TO_END, records, load, sending)
 

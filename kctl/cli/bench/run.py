@@ -21,7 +21,7 @@ from kctl.cli.produce.pace import Pace
 from kctl.cli.settings import Setting
 from kctl.cli.uncompiled import note_uncompiled
 from kctl.client.admin import BROKER_DEFAULT, Admin, NewTopic
-from kctl.client.clock import SystemClock, Timer
+from kctl.client.clock import SystemClock, Timer, duration_text
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import AdminConfig, ConsumerConfig, ProducerConfig
 from kctl.client.errors import FlushTimeout, KafkaError, UndeliveredError
@@ -323,7 +323,7 @@ class _Bench:
     def _timed_out(self) -> CommandError:
         return CommandError(
             ExitCode.API_TIMEOUT,
-            f"{self._timer.timeout_ms} ms (--api-timeout) passed after {self._records} of "
+            f"timed out after {duration_text(self._timer.timeout_ms)} (--api-timeout) after {self._records} of "
             f"{self._request.records} records",
             "--api-timeout bounds the whole measurement",
         )

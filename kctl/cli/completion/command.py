@@ -28,7 +28,7 @@ def completion() -> None:
 
     Commands and options are completed without starting kctl. Names of topics, groups and profiles are asked of the
     cluster that the command line, a profile or KCTL_BOOTSTRAP_SERVERS names, for 300 ms at most
-    (KCTL_COMPLETION_TIMEOUT_MS); where none answers, nothing is offered and nothing is said.
+    (KCTL_COMPLETION_TIMEOUT_MS); without a response nothing is offered.
     """
 
 
@@ -65,7 +65,7 @@ def install(
 ) -> int:
     """Write the script where your shell finds it: the one that $SHELL names, unless you name another.
 
-    Start-up files are yours: where one needs a line, it is told and not written.
+    Start-up files are not changed: a line that one needs is printed.
     """
     from kctl.cli.completion.install import write_script
 
@@ -73,7 +73,7 @@ def install(
     chosen = shell or shell_of(environment.environ)
     if chosen is None:
         words = ", ".join(each.value for each in Shell)
-        raise click.UsageError(f"$SHELL names no shell that kctl knows: say which of {words}.")
+        raise click.UsageError(f"$SHELL is not a shell that kctl knows: choose one of {words}.")
     place = place_of(chosen, environment.environ)
     if place is None:
         hint = f"write it yourself: kctl completion {chosen.value} > FILE"

@@ -137,7 +137,7 @@ def consume(
             "--group",
             "-g",
             metavar="GROUP",
-            help="Share the partitions with this group's other members, and commit what was written. -o then says "
+            help="Share the partitions with this group's other members, and commit what was written. -o then sets "
             "where to start without a commit.",
         ),
     ] = None,
@@ -153,9 +153,9 @@ def consume(
     wanted = click.parsed(parse_partitions, partitions or (), "'--partition' / '-p'")
     memory_bytes = None if max_memory is None else click.parsed(_memory_bytes, max_memory, "'--max-memory'")
     if tail is not None and (offset or from_beginning or group is not None):
-        raise click.UsageError("--tail says where to start, and of what: no --offset, --from-beginning or --group.")
+        raise click.UsageError("--tail cannot be combined with --offset, --from-beginning or --group.")
     if follow and (tail is None or exit_at_end):
-        raise click.UsageError("--follow goes on after --tail, which it needs, and not with --exit-at-end.")
+        raise click.UsageError("--follow requires --tail and cannot be combined with --exit-at-end.")
     from kctl.cli.formats.choice import choose_record_output  # templates and patterns: not wanted for --help
 
     output = choose_record_output(

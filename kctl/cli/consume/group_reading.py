@@ -117,7 +117,7 @@ class GroupReading(Reading, RebalanceListener):
         is_taken = error.code in (ErrorCode.FENCED_INSTANCE_ID, ErrorCode.UNRELEASED_INSTANCE_ID)
         if not is_taken or instance_id is None:
             return error
-        hint = "give each process a group.instance.id of its own"
+        hint = "give each process its own group.instance.id"
         if error.code == ErrorCode.UNRELEASED_INSTANCE_ID:
             hint += "; a member that was killed keeps it until the session timeout of the group has passed"
         return CommandError(ExitCode.AUTHENTICATION, f"another process uses group.instance.id={instance_id}", hint)
@@ -229,7 +229,7 @@ class GroupReading(Reading, RebalanceListener):
             raise CommandError(
                 ExitCode.NOT_ABLE_YET,
                 f"left group: {away_ms / 1000:g} s between polls (limit {limit_ms / 1000:g} s)",
-                "whoever reads the output was too slow: raise -X max.poll.interval.ms, or let less be written at once "
+                "the reader of the output was too slow: raise -X max.poll.interval.ms, or fetch less at a time "
                 "with -X max.partition.fetch.bytes; what was not committed is read again",
             )
 

@@ -16,7 +16,7 @@ class BrokerCause(NamedTuple):
 
 BROKER_CAUSES: dict[str, BrokerCause] = {
     "UNKNOWN_SERVER_ERROR": BrokerCause(
-        "The broker failed in a way that it has no code for: a bug, a plug-in of its own, or a full disk.",
+        "The broker failed in a way that it has no code for: a bug, a plug-in, or a full disk.",
         ("Look into that broker's log at the time of the call.",),
     ),
     "OFFSET_OUT_OF_RANGE": BrokerCause(
@@ -34,12 +34,12 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
         ("kctl topics describe TOPIC shows replicas and who is offline.", "Start one of the brokers in sync."),
     ),
     "NOT_LEADER_OR_FOLLOWER": BrokerCause(
-        "Leadership moved and the metadata here is older than that; it is asked anew by itself. When it stays, brokers "
-        "disagree about who leads.",
-        ("kctl probe compares what the brokers say.",),
+        "Leadership moved and the metadata here is older than that; it is fetched again "
+        "automatically. When it stays, brokers disagree about who leads.",
+        ("kctl probe compares the brokers' metadata.",),
     ),
     "REQUEST_TIMED_OUT": BrokerCause(
-        "The broker waited for others in vain: followers for acks=all, or the controller for a topic.",
+        "The broker waited without success for others: followers for acks=all, or the controller for a topic.",
         ("kctl topics describe shows replicas that lag.", "Give it longer with --request-timeout."),
     ),
     "MESSAGE_TOO_LARGE": BrokerCause(
@@ -59,8 +59,8 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
         ),
     ),
     "NOT_COORDINATOR": BrokerCause(
-        "The group moved to another broker; it is looked for anew by itself.",
-        ("When it stays: kctl probe --group GROUP compares what the brokers say.",),
+        "The group moved to another broker; it is looked up again automatically.",
+        ("When it stays: kctl probe --group GROUP compares the brokers' answers.",),
     ),
     "INVALID_TOPIC_EXCEPTION": BrokerCause(
         "A name is empty, longer than 249 characters, . or .., or has other characters than a-z A-Z 0-9 . _ -; or it "
@@ -72,11 +72,11 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
         ("kctl topics describe TOPIC shows who is in sync.", "Bring brokers back before lowering min.insync.replicas."),
     ),
     "NOT_ENOUGH_REPLICAS_AFTER_APPEND": BrokerCause(
-        "The leader wrote the records, then too few replicas had them: they are perhaps written, and sent again.",
+        "The leader wrote the records, then too few replicas had them: they may be written, and are sent again.",
         ("kctl topics describe TOPIC shows who is in sync.",),
     ),
     "ILLEGAL_GENERATION": BrokerCause(
-        "The group went on without this member: it was away for longer than session.timeout.ms or "
+        "The group continued without this member: it was away for longer than session.timeout.ms or "
         "max.poll.interval.ms.",
         ("Process fewer records a poll (max.poll.records), or raise max.poll.interval.ms.",),
     ),
@@ -85,7 +85,7 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
         ("A consumer joins again by itself; commits of before are refused.",),
     ),
     "REBALANCE_IN_PROGRESS": BrokerCause(
-        "Members come or go, and partitions are handed out anew. It passes by itself.",
+        "Members come or go, and partitions are assigned again. It passes without action.",
         ("When it stays: kctl groups members GROUP shows who keeps joining.",),
     ),
     "TOPIC_AUTHORIZATION_FAILED": BrokerCause(
@@ -106,7 +106,7 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
     ),
     "ILLEGAL_SASL_STATE": BrokerCause(
         "Credentials were sent to a listener that does not ask for any, or in another order than it expects.",
-        ("security.protocol must be that of the listener: kctl probe tells what it speaks.",),
+        ("security.protocol must be that of the listener: kctl probe shows what it speaks.",),
     ),
     "SASL_AUTHENTICATION_FAILED": BrokerCause(
         "The user name or password is wrong, the token has expired, or the user exists for another mechanism only.",
@@ -125,7 +125,7 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
         ("kctl probe counts the brokers; --replication-factor must not be above that.",),
     ),
     "NOT_CONTROLLER": BrokerCause(
-        "The controller moved; it is looked for anew by itself.",
+        "The controller moved; it is looked up again automatically.",
         ("When it stays: kctl probe shows which broker is the controller.",),
     ),
     "POLICY_VIOLATION": BrokerCause(
@@ -134,15 +134,15 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
     ),
     "OUT_OF_ORDER_SEQUENCE_NUMBER": BrokerCause(
         "Records before these are missing in the log: it was cut, or an earlier batch expired.",
-        ("The account at the end tells which records are not delivered: send those again.",),
+        ("The report at the end lists the records that are not delivered: send those again.",),
     ),
     "PRODUCER_FENCED": BrokerCause(
         "Another producer with the same transactional.id has started since.",
-        ("Give each process a transactional.id of its own.",),
+        ("Give each process its own transactional.id.",),
     ),
     "INVALID_PRODUCER_EPOCH": BrokerCause(
         "The transaction was aborted by the coordinator (transaction.timeout.ms), or a newer producer took its id.",
-        ("Raise -X transaction.timeout.ms, or give each process a transactional.id of its own.",),
+        ("Raise -X transaction.timeout.ms, or give each process its own transactional.id.",),
     ),
     "KAFKA_STORAGE_ERROR": BrokerCause(
         "A disk of the broker failed or is full, and the log on it is offline.",
@@ -154,7 +154,7 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
     ),
     "FENCED_INSTANCE_ID": BrokerCause(
         "Another member with the same group.instance.id has joined since.",
-        ("Give each process a group.instance.id of its own.",),
+        ("Give each process its own group.instance.id.",),
     ),
     "NON_EMPTY_GROUP": BrokerCause(
         "The group has members, and what was asked for needs one without.",
@@ -170,7 +170,7 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
     ),
     "THROTTLING_QUOTA_EXCEEDED": BrokerCause(
         "A quota on making and deleting topics is used up for the moment.",
-        ("Wait; the answer says how long.", "Make fewer topics in one call."),
+        ("Wait; the response has the time to wait.", "Make fewer topics in one call."),
     ),
     "INCONSISTENT_CLUSTER_ID": BrokerCause(
         "The addresses lead into two clusters.",

@@ -12,9 +12,9 @@ CALL_FAULTS = (
         34,
         "The whole call runs out of time",
         ExitCode.API_TIMEOUT,
-        "# ms of # ms (--api-timeout) passed while ...",
+        "timed out after ... (--api-timeout...) while ...",
         "",
-        "The ledger behind it says where the time went. When one cause blocked the call, its own code is used instead.",
+        "The message shows where the time went. When one cause blocked the call, its own code is used instead.",
         _CALLS,
     ),
     Fault(
@@ -24,7 +24,7 @@ CALL_FAULTS = (
         "COORDINATOR_NOT_AVAILABLE (15)",
         "the group's partition of __consumer_offsets has no leader: look at its replicas and min.insync.replicas",
         "The internal topic __consumer_offsets lacks a leader or replicas in sync. It is asked again until the "
-        "deadline; kctl probe --group tells which partition it is.",
+        "deadline; kctl probe --group shows which partition it is.",
         _GROUPS,
     ),
     Fault(
@@ -52,7 +52,7 @@ CALL_FAULTS = (
         ExitCode.NOT_AUTHORISED,
         "..._AUTHORIZATION_FAILED (#)",
         "the principal of this connection needs an ACL for that",
-        "The broker knows who we are and does not allow it. Without the right to describe a topic some answers say "
+        "The broker knows who we are and does not allow it. Without the right to describe a topic some responses claim "
         "that it does not exist.",
         "tests/faultlab/test_rights.py",
     ),
@@ -71,14 +71,14 @@ CALL_FAULTS = (
         ExitCode.UNDELIVERED,
         "# record... NOT delivered",
         "",
-        "The deadline of close() or of flush() came first. The account says how many of which partition, and why.",
+        "The deadline of close() or of flush() came first. The report has how many of each partition, and why.",
         _PRODUCING,
     ),
     Fault(
         41,
         "A record is not acknowledged in time",
         ExitCode.UNDELIVERED,
-        "# ms of # ms (--delivery-timeout) passed while ...",
+        "timed out after ... (--delivery-timeout...) while ...",
         "",
         "delivery.timeout.ms counts from send() to the acknowledgement, attempts included. The last cause is named: no "
         "leader, no answer, no connection.",
@@ -88,7 +88,7 @@ CALL_FAULTS = (
         42,
         "A transaction cannot be ended",
         ExitCode.CLOSE_TIMEOUT,
-        "transaction ... may be committed: EndTxn unanswered; broker will abort in # s...",
+        "transaction ... may be committed: EndTxn not answered; broker will abort in # s...",
         "a broker aborts by itself what is open after transaction.timeout.ms",
         "The broker aborts it by itself after transaction.timeout.ms.",
         _PRODUCING,
@@ -98,9 +98,9 @@ CALL_FAULTS = (
         "Too long between two polls",
         ExitCode.NOT_ABLE_YET,
         "left group: ... s between polls (limit ... s)",
-        "... raise -X max.poll.interval.ms, or let less be written at once ...",
+        "... raise -X max.poll.interval.ms, or fetch less at a time ...",
         "The application took longer than max.poll.interval.ms for one batch: raise it, or lower max.poll.records. "
-        "kctl consume itself waits only for whoever reads its output.",
+        "kctl consume itself waits only for the reader of its output.",
         _GROUPS,
     ),
     Fault(
@@ -108,7 +108,7 @@ CALL_FAULTS = (
         "Another process has the same group.instance.id",
         ExitCode.AUTHENTICATION,
         "another process uses group.instance.id=...",
-        "give each process a group.instance.id of its own",
+        "give each process its own group.instance.id",
         "Two members with one static name. With the classic protocol the later one fences the earlier "
         "(FENCED_INSTANCE_ID), with group.protocol=consumer the earlier one keeps the name (UNRELEASED_INSTANCE_ID), "
         "also after it was killed, until its session times out: kctl consume waits for that, --api-timeout at most.",
@@ -121,7 +121,7 @@ CALL_FAULTS = (
         "",
         "",
         "connections.max.idle.ms of the broker passed. Nothing was lost: a new connection is made with the next "
-        "request, and nothing is told.",
+        "request.",
         "tests/faultlab/test_kafka.py",
     ),
     Fault(
@@ -129,7 +129,7 @@ CALL_FAULTS = (
         "A balancer or NAT forgot an idle connection",
         ExitCode.REQUEST_TIMEOUT,
         "what was sent stayed unacknowledged",
-        "the peer or the path to it is gone",
+        "the server or the path to it is gone",
         "Balancers forget connections after some minutes (350 s at one large cloud). Keep connections.max.idle.ms "
         "below that; keep-alives are on.",
         "",
@@ -137,11 +137,11 @@ CALL_FAULTS = (
     ),
     Fault(
         47,
-        "The peer is gone without closing",
+        "The server is gone without closing",
         ExitCode.REQUEST_TIMEOUT,
-        "...(--request-timeout) passed while waiting for the ... answer of ...",
+        "...(--request-timeout...) while waiting for the ... answer of ...",
         "",
-        "A machine lost power, a cable was cut, or a process stands still: no packet says so. The request's limit "
+        "A machine lost power, a cable was cut, or a process is suspended: no packet shows it. The request's limit "
         "ends it, and TCP_USER_TIMEOUT drops what stays unacknowledged.",
         "tests/faultlab/test_namespaces.py",
     ),
@@ -151,8 +151,8 @@ CALL_FAULTS = (
         ExitCode.OK,
         "throttled: brokers asked for pauses of # ms (a quota)",
         "",
-        "A quota of the client id or user was used up. The pause that the broker asks for is kept, and is not counted "
-        "against the request's limit. kctl produce tells the sum at its end, --trace each pause.",
+        "A quota of the client id or user was exceeded. The pause that the broker asks for is kept, and is not counted "
+        "against the request's limit. kctl produce reports the sum at its end, --trace each pause.",
         _PRODUCING,
     ),
     Fault(
@@ -181,7 +181,7 @@ CALL_FAULTS = (
         "...-# was read up to offset # of a log that was cut: ...",
         "",
         "A replica that lacked the end of the log was elected, as unclean.leader.election.enable allows. With a reset "
-        "policy the position goes back to the first offset that may hold something else, and that is told; with "
+        "policy the position goes back to the first offset that may hold something else, and a note reports it; with "
         "auto.offset.reset=none the error names that offset: seek there to read what is in its place.",
         "tests/sim/consumer/test_truncation.py",
     ),
@@ -192,7 +192,7 @@ CALL_FAULTS = (
         "...-# has no offset #, and auto.offset.reset=none; ...",
         "",
         "Retention took the records away faster than they were read, or the topic was recreated and starts again at 0. "
-        "With a reset policy the position is moved, and that is told with both offsets.",
+        "With a reset policy the position is moved, and a note has both offsets.",
         "tests/sim/consumer/test_reset_policies.py",
     ),
     Fault(
@@ -200,7 +200,7 @@ CALL_FAULTS = (
         "Another producer has taken over the transactional.id",
         ExitCode.UNDELIVERED,
         "the producer can only be closed: ... PRODUCER_FENCED (90): ...",
-        "another producer uses this transactional.id: give each process one of its own",
+        "another producer uses this transactional.id: give each process its own",
         "A second producer called init_transactions() with the same name, or the broker aborted a transaction that was "
         "open longer than transaction.timeout.ms. Nothing of the open transaction is seen by read_committed consumers.",
         "tests/unit/cli/test_failures.py",

@@ -26,10 +26,10 @@ CODE_PAGES: dict[ExitCode, CodePage] = {
     ExitCode.DEGRADED: CodePage(
         "It worked, but not everywhere: some topics of several failed, or with kctl probe --strict some address; "
         "kctl pipeline verify found that copies differ, or kctl probe report --strict has findings.",
-        ("Each item that failed is told with its own cause.",),
+        ("Each item that failed is printed with its own cause.",),
     ),
     ExitCode.DNS: CodePage(
-        "The name of a server does not exist, or the resolver says so.",
+        "The name of a server does not exist, as the resolver reports.",
         ("Check the spelling and the search domain.", "getent hosts NAME shows what this machine finds."),
     ),
     ExitCode.REFUSED: CodePage(
@@ -38,7 +38,7 @@ CODE_PAGES: dict[ExitCode, CodePage] = {
     ),
     ExitCode.CONNECT_TIMEOUT: CodePage(
         "A connection was not ready within --connect-timeout. The limit covers DNS, TCP, TLS, ApiVersions and SASL "
-        "together; the phase in the message says in which of them the time passed.",
+        "together; the message names the phase in which the time passed.",
         (
             "dns: the resolver is slow, not the broker.",
             "tcp: a firewall drops packets, or the host is down.",
@@ -50,22 +50,25 @@ CODE_PAGES: dict[ExitCode, CodePage] = {
         ("kctl probe shows the chain that the broker presents, and for which names it is.",),
     ),
     ExitCode.AUTHENTICATION: CodePage(
-        "The broker refused who we are, or wants to know it and was not told. Refused credentials are never tried "
+        "The broker refused the credentials, or requires some and got none. Refused credentials are never tried "
         "again by themselves.",
         ("Check user name, password, sasl.mechanism and security.protocol.",),
     ),
     ExitCode.WRONG_PEER: CodePage(
         "What answers on that port is no Kafka broker, or not with this security protocol; or a broker too old or too "
         "new for what was asked.",
-        ("The message shows what the peer said first.", "kctl probe tries the other protocol once, and says so."),
+        (
+            "The message shows the first bytes of the server.",
+            "kctl probe tries the other protocol once, and reports it.",
+        ),
     ),
     ExitCode.REQUEST_TIMEOUT: CodePage(
         "A broker was connected and did not answer a request within --request-timeout. Its connection is dropped.",
         ("Look at that broker: disk, garbage collection, request queue.",),
     ),
     ExitCode.API_TIMEOUT: CodePage(
-        "The whole call ran out of time (--api-timeout), and no single cause blocked it. The ledger in the message "
-        "says where the time went. Where one cause did, the exit code is that of the cause.",
+        "The whole call ran out of time (--api-timeout), and no single cause blocked it. The message "
+        "shows where the time went. Where one cause did, the exit code is that of the cause.",
         ("Give it more time with --api-timeout, or see with --trace what took it.",),
     ),
     ExitCode.ADVERTISED_ADDRESS: CodePage(
@@ -81,8 +84,8 @@ CODE_PAGES: dict[ExitCode, CodePage] = {
         ("kctl topics describe shows leaders and replicas.", "It often passes: call again, or with a longer limit."),
     ),
     ExitCode.UNDELIVERED: CodePage(
-        "Some records were not delivered. The account at the end tells how many of which partition, and why.",
-        ("Records that are 'perhaps written' were sent, and no answer told what became of them.",),
+        "Some records were not delivered. The report at the end has how many of each partition, and why.",
+        ("Records that are 'perhaps written' were sent, and no response confirmed them.",),
     ),
     ExitCode.CLOSE_TIMEOUT: CodePage(
         "Closing down did not end within --close-timeout; the data itself was dealt with before.",
@@ -101,5 +104,5 @@ CODE_PAGES: dict[ExitCode, CodePage] = {
         ("The message names topic, partition and offset.",),
     ),
     ExitCode.SIGINT: CodePage("Ctrl-C: the command closed within --close-timeout; the second Ctrl-C leaves at once."),
-    ExitCode.SIGTERM: CodePage("The process was told to end, and closed within --close-timeout."),
+    ExitCode.SIGTERM: CodePage("The process was asked to stop, and closed within --close-timeout."),
 }

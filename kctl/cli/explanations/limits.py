@@ -102,7 +102,7 @@ LIMITS = (
         "One request, from its sending to its response, those of connecting (ApiVersions, SASL) included; or what is "
         "left of the call, where that is less. A request that expires closes its connection. A look-up whose call ends "
         "first is abandoned instead: its connection stays open until request.timeout.ms. It "
-        "is TCP_USER_TIMEOUT as well: what the peer's system does not acknowledge for that long ends the connection. "
+        "is TCP_USER_TIMEOUT as well: what the server's system does not acknowledge for that long ends the connection. "
         "JoinGroup alone may take longer, max.poll.interval.ms and 5 s, for which a coordinator may hold it.",
         f"{_SIM}/network/test_requests.py::test_a_request_expires_on_its_millisecond_and_takes_its_connection_along",
     ),

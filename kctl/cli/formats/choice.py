@@ -74,10 +74,10 @@ def _refuse_contradictions(
         *([shape] if shape else []),
     ]
     if len(given) > 1:
-        raise click.UsageError(f"{given[0]} and {given[1]} cannot both hold: each says what a record looks like.")
+        raise click.UsageError(f"{given[0]} and {given[1]} cannot be combined: each sets the format of a record.")
     if common.output in (Output.JSONL, Output.CSV):
         if print_offsets:
-            raise click.UsageError(f"--print-offsets with {shape} would say twice what every record says there.")
+            raise click.UsageError(f"--print-offsets with {shape} would print each offset twice.")
         if null is not None:
             raise click.UsageError(f"--null with {shape}: it has its own way of writing null.")
     if common.output is Output.RAW and print_offsets:

@@ -37,7 +37,7 @@ def reset_offsets(
     ] = None,
     shift_by: Annotated[
         int | None,
-        typer.Option("--shift-by", metavar="N", help="So many on (or, negative, back) from what is committed."),
+        typer.Option("--shift-by", metavar="N", help="Move the committed offset by N, backwards if negative."),
     ] = None,
     to_datetime: Annotated[
         str | None,
@@ -79,7 +79,7 @@ def reset_offsets(
         problem = f"{' and '.join(chosen)} exclude each other" if chosen else "choose a target"
         raise click.UsageError(f"{problem}: take one of {', '.join(given)}.")
     if from_file is not None and topics:
-        raise click.UsageError("--from-file says which partitions: leave out --topic.")
+        raise click.UsageError("--from-file cannot be combined with --topic: the file names the partitions.")
     flag, value = next(iter(chosen.items()))
     return run_reset(common, Reset(group, tuple(topics or ()), flag, value, export, execute))
 
@@ -93,5 +93,5 @@ def delete_offsets(common: Common, group: Group, topics: Topics = None, execute:
     from kctl.cli.groups.change import run_delete  # the client: not wanted for --help
 
     if not topics:
-        raise click.UsageError("Say which topics, with --topic; kctl groups delete forgets the whole group.")
+        raise click.UsageError("Choose topics with --topic; kctl groups delete deletes the whole group.")
     return run_delete(common, group, topics, execute=execute)

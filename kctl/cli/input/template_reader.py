@@ -68,9 +68,9 @@ def _check(field: Field, before: Sequence[bytes | Field], *, inside_header: bool
         return f"%{letter} is there twice"
     text = _LENGTHS.get(field.verb)
     if text is not None and _has(before, text):
-        return f"%{letter} must stand before %{text.value}, whose length it tells"
+        return f"%{letter} must stand before %{text.value}, whose length it is"
     if field.verb is Verb.HEADER_COUNT and _has(before, Verb.HEADERS):
-        return "%H must stand before %h, whose number it tells"
+        return "%H must stand before %h, whose count it is"
     last = before[-1] if before else b""
     if isinstance(last, Field) and (why := _open_end(last, before[:-1])):
         return f"{why}, or something between it and %{letter}"
@@ -90,17 +90,15 @@ def _open_end(field: Field, before: Sequence[bytes | Field]) -> str:
     verb = field.verb
     if verb in _TEXTS:
         has_end = field.is_json or _has(before, _TEXTS[verb])
-        return (
-            "" if has_end else f"where %{verb.value} ends is not said: put its length %{_TEXTS[verb].value} before it"
-        )
+        return "" if has_end else f"where %{verb.value} ends is unknown: put its length %{_TEXTS[verb].value} before it"
     if verb is Verb.HEADERS:
         return "" if _has(before, Verb.HEADER_COUNT) else _headers_end()
     open_number = field.form in OPEN_NUMBERS
-    return f"where %{verb.value} ends is not said: give it a size such as {{big32}}" if open_number else ""
+    return f"where %{verb.value} ends is unknown: give it a size such as {{big32}}" if open_number else ""
 
 
 def _headers_end() -> str:
-    return "where the headers end is not said: put their number %H before them"
+    return "where the headers end is unknown: put their number %H before them"
 
 
 def _has(parts: Sequence[bytes | Field], verb: Verb) -> bool:
@@ -208,7 +206,7 @@ class TemplateReader:
             size = found.numbers[length]
             if not 0 <= size <= self._longest_bytes:
                 why = f"at most {self._longest_bytes} (max.request.size) can be sent"
-                raise stream.bad(f"%{length.value} says that {what} has {size} bytes: {why}")
+                raise stream.bad(f"%{length.value} is the length of {what}, {size} bytes: {why}")
             at = stream.offset
             text = stream.take(form.size(size))
             if text is None:
@@ -236,7 +234,7 @@ class TemplateReader:
                     read_one(stream, found)
                 return
             if not 0 <= count <= _MOST_HEADERS:
-                raise stream.bad(f"%H says {count} headers: at most {_MOST_HEADERS}")
+                raise stream.bad(f"%H is {count} headers: at most {_MOST_HEADERS}")
             for _ in range(count):
                 read_one(stream, found)
 

@@ -26,7 +26,7 @@ app = Commands(cls=PipelineGroup, no_args_is_help=True)
 def pipeline() -> None:
     """Move many records with Spark: to files and back, checked, mirrored.
 
-    On this machine, or on a cluster with --master; run again, a job goes on where it ended.
+    On this machine, or on a cluster with --master; run again, a job continues where it ended.
     Needs the extra `spark` (pip install '.[spark]' in a checkout) and Java 17.
     """
 

@@ -70,7 +70,7 @@ def export(
 ) -> int:
     """Write topics to Parquet or JSON files, each record exactly once.
 
-    Run it again to go on: after a kill at any point, or for what has come since. docs/pipeline.md has the files.
+    Run it again to continue: after a kill at any point, or with new records. docs/pipeline.md has the files.
     """
     words = _parsed_topics(topics)
     range_bytes = _size(range_size)

@@ -56,7 +56,7 @@ def import_(
 ) -> int:
     """Produce what was exported, each record at least once.
 
-    Run it again to go on: ranges that were acknowledged whole are passed over.
+    Run it again to continue: ranges that were acknowledged whole are skipped.
     """
     output = common.choose_output(*SHAPES)
 

@@ -65,7 +65,7 @@ def mirror(
     records that arrived since. docs/pipeline.md.
     """
     if not target.is_given:
-        raise click.UsageError("where to? --to-bootstrap, --to-config or --to-topic say it.")
+        raise click.UsageError("Choose a target: --to-bootstrap, --to-config or --to-topic.")
     start = _start(topics, from_position, restart=restart)
     output = common.choose_output(*SHAPES)
 

@@ -35,13 +35,13 @@ class ContinuingOptions(NamedTuple):
 
 
 def continuing_options(
-    continuous: Annotated[bool, typer.Option("--continuous", help="Go on with what comes, until Ctrl-C.")] = False,
+    continuous: Annotated[bool, typer.Option("--continuous", help="Continue with new records, until Ctrl-C.")] = False,
     interval: Annotated[
         int | None,
         typer.Option("--interval", parser=duration_ms, metavar="DURATION", help="Refresh interval (10s)."),
     ] = None,
     allow_loss: Annotated[
-        bool, typer.Option("--allow-loss", help="Go on where records were deleted before they were read.")
+        bool, typer.Option("--allow-loss", help="Continue where records were deleted before they were read.")
     ] = False,
 ) -> ContinuingOptions:
     """Return what was chosen. Raises: click.UsageError: an interval of what happens once."""

@@ -46,15 +46,13 @@ def verify(
 ) -> int:
     """Compare two topics, or a topic and its export.
 
-    Tells which records are missing, changed, duplicate or reordered. Exits with 3 when they differ. Partitions are
+    Reports which records are missing, changed, duplicate or reordered. Exits with 3 when they differ. Partitions are
     compared each with that of the same number. docs/pipeline.md.
     """
     if export is not None and target.is_given:
         raise click.UsageError("--to-export and another --to-...: compare with one of them.")
     if export is None and (target.topic or topic) == topic and not target.is_another_cluster:
-        raise click.UsageError(
-            "a topic is the same as itself: --to-topic, --to-bootstrap or --to-export say what to compare."
-        )
+        raise click.UsageError("Choose what to compare with: --to-topic, --to-bootstrap or --to-export.")
     output = common.choose_output(*SHAPES)
 
     from kctl.pipeline.fingerprints import Compared  # the client: not wanted for --help

@@ -20,21 +20,21 @@ Strict = Annotated[
 Group = Annotated[
     str | None, typer.Option("--group", "-g", metavar="GROUP", help="Find the coordinator of this consumer group too.")
 ]
-Idle = Annotated[int, _duration("--idle", "Keep each connection silent for so long, then see whether it still lives.")]
-CertWarn = Annotated[int, _duration("--cert-warn", "Tell of certificates that end within this time (21d).")]
+Idle = Annotated[int, _duration("--idle", "Keep each connection idle for this time, then check that it still works.")]
+CertWarn = Annotated[int, _duration("--cert-warn", "Report certificates that expire within this time (21d).")]
 Resolve = Annotated[
     list[str] | None,
     typer.Option("--resolve", metavar="HOST:PORT:IP", help="Dial this address for that name; repeatable, [IPv6]."),
 ]
 Sni = Annotated[
     str | None,
-    typer.Option("--sni", metavar="NAME", help="Ask TLS peers for this name, and check their certificates for it."),
+    typer.Option("--sni", metavar="NAME", help="Server name to send in TLS (SNI), and to check certificates for."),
 ]
 TryProtocols = Annotated[
     bool,
     typer.Option(
         "--try-protocols/--no-try-protocols",
-        help="Where a peer seems to speak TLS unlike us, or the other way round: try once, without credentials.",
+        help="Where a server seems to expect TLS, or none: try the other once, without credentials.",
     ),
 ]
 Watch = Annotated[bool, typer.Option("--watch", help="Repeat it, and keep statistics of each address.")]

@@ -107,7 +107,7 @@ def produce(
     ] = None,
     key: Annotated[
         str | None,
-        typer.Option("--key", "-k", metavar="TEXT", help="Key of every record that has none of its own."),
+        typer.Option("--key", "-k", metavar="TEXT", help="Key of every record without a key."),
     ] = None,
     headers: Annotated[
         list[str] | None,
@@ -180,8 +180,8 @@ def produce(
 ) -> int:
     """Send records to a topic: lines, files, templates or jsonl.
 
-    Exits with 20 when any record was not delivered, after saying how many of which partition, and why; with 24 where
-    the input is not what was said, naming record and byte; what came before is delivered.
+    Exits with 20 when any record was not delivered, and reports how many of each partition, and why; with 24 for
+    malformed input, naming record and byte: the records before it are delivered.
     """
     parsed_template = _template(template, null)
     request = ProduceRequest(
@@ -247,12 +247,12 @@ def _refuse_contradictions(
         *(["--file-per-message"] if form.is_whole else []),
     ]
     if len(ways) > 1:
-        raise click.UsageError(f"{ways[0]} and {ways[1]} cannot both hold: each says what a record looks like.")
+        raise click.UsageError(f"{ways[0]} and {ways[1]} cannot be combined: each sets the format of a record.")
     if ways and (delimiter is not None or form.key_separator is not None):
         name = "--delimiter" if delimiter is not None else "--key-separator"
-        raise click.UsageError(f"{name} is for lines: {ways[0]} says itself where keys and values end.")
+        raise click.UsageError(f"{name} is for lines: {ways[0]} defines where keys and values end.")
     if null is not None and form.template is None:
-        raise click.UsageError("--null says what null looks like in a template: it needs --format.")
+        raise click.UsageError("--null requires --format.")
     has_topic = is_jsonl or (form.template is not None and form.template.has_topic)
     if request.topic is None and not has_topic:
         raise click.UsageError("--topic-from-record needs records that name one: --input jsonl, or %t in --format.")
@@ -261,7 +261,7 @@ def _refuse_contradictions(
     if keep_partition and not is_jsonl:
         raise click.UsageError("--keep-partition needs --input jsonl; %p in --format is always kept.")
     if keep_partition and request.partition is not None:
-        raise click.UsageError("--keep-partition and --partition both say where a record goes: give one of them.")
+        raise click.UsageError("--keep-partition cannot be combined with --partition.")
 
 
 def _setting(value: str | None, flag: str) -> Setting | None:

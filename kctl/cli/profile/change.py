@@ -79,7 +79,7 @@ def put_new_profile(
     Raises: ConfigError, CommandError: its name is none, it is there, or it cannot work.
     """
     if edits.NAME.fullmatch(name) is None:
-        raise ConfigError(f"{name[:80]!r} is no name for a profile: letters, digits, . _ - and at most 64 of them")
+        raise ConfigError(f"{name[:80]!r} is not a valid profile name: letters, digits, . _ - and at most 64 of them")
     refuse_errors(findings_of(name, properties, store, environment), f"profile {name}")
     was: list[Content] = []
 
@@ -190,8 +190,8 @@ def _of_login(login: Login) -> dict[str, str]:
     kind, colon, argument = login.password_from.partition(":")
     if kind not in KINDS or not colon or not argument:
         raise ConfigError(
-            "--password-from says where the password is, never the password: env:NAME, file:PATH, cmd:COMMAND, "
-            "keyring:SERVICE/USER or prompt:WORDS"
+            "--password-from is where to read the password, never the password itself: env:NAME, file:PATH, "
+            "cmd:COMMAND, keyring:SERVICE/USER or prompt:WORDS"
         )
     jaas = make_jaas(login.mechanism, login.user.replace("${", "$${"), _SLOT)
     return {**found, JAAS: jaas.replace(_SLOT, str(Reference(kind, argument)))}

@@ -32,7 +32,7 @@ Overrides = Annotated[
 def profile() -> None:
     """Keep clusters by name: list, show, use, create, edit, delete, import, export, check, trust.
 
-    A secret is best not written down: a value can say ${env:NAME}, ${file:PATH}, ${cmd:COMMAND},
+    Do not write secrets down: a value can be ${env:NAME}, ${file:PATH}, ${cmd:COMMAND},
     ${keyring:SERVICE/USER} or ${prompt:WORDS}.
     """
 

@@ -41,7 +41,7 @@ def list_profiles(environment: Environment, output: Output) -> int:
     if not rows:
         environment.say("kctl profile: there are none; kctl profile create NAME -b HOST:PORT makes the first")
     if files.project is not None and not is_trusted(files.project, environment.environ):
-        environment.say(f"kctl profile: {files.project.path} is not trusted: read it, then say kctl profile trust")
+        environment.say(f"kctl profile: {files.project.path} is not trusted: read it, then run kctl profile trust")
     return ExitCode.OK
 
 

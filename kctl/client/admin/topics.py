@@ -36,7 +36,7 @@ class NewTopic(NamedTuple):
 
 
 class CreatedTopic(NamedTuple):
-    """A topic as it was created; counts are -1 where the broker does not tell."""
+    """A topic as it was created; counts are -1 where the broker does not report it."""
 
     name: str
     topic_id: bytes

@@ -42,7 +42,7 @@ class ClientConfig(SecurityConfig):
         "socket.connection.setup.timeout.max.ms", 30_000, "Longest that the connection limit grows.", low=1
     )
     connections_max_idle_ms = duration(
-        "connections.max.idle.ms", 540_000, "A connection idle for so long is closed; -1: never.", low=-1
+        "connections.max.idle.ms", 540_000, "Idle time after which a connection is closed; -1: never.", low=-1
     )
     bootstrap_attempt_delay_ms = duration(
         "bootstrap.attempt.delay.ms", 100, "Head start of one candidate over the next (kctl's own property)."
@@ -63,7 +63,7 @@ class ClientConfig(SecurityConfig):
     retry_backoff_max_ms = duration("retry.backoff.max.ms", 1000, "Longest such wait.")
 
     # --- metadata ---------------------------------------------------------------------------------------------------
-    metadata_max_age_ms = duration("metadata.max.age.ms", 300_000, "Metadata is fetched anew after so long.")
+    metadata_max_age_ms = duration("metadata.max.age.ms", 300_000, "Age at which metadata is fetched again.")
     metadata_recovery_strategy = choice(
         "metadata.recovery.strategy",
         "rebootstrap",
@@ -78,7 +78,7 @@ class ClientConfig(SecurityConfig):
     send_buffer_bytes = whole("send.buffer.bytes", 131_072, "SO_SNDBUF; -1: the system's own.", low=-1)
     receive_buffer_bytes = whole("receive.buffer.bytes", 65_536, "SO_RCVBUF; -1: the system's own.", low=-1)
     max_in_flight_requests_per_connection = whole(
-        "max.in.flight.requests.per.connection", 100, "Requests unanswered at a time on one connection.", low=1
+        "max.in.flight.requests.per.connection", 100, "Requests in flight at a time on one connection.", low=1
     )
 
     @property
@@ -134,7 +134,7 @@ class ClientConfig(SecurityConfig):
         if prefix is not None:
             if self.is_given(kind.security_protocol) and prefix != self.security_protocol:
                 raise ConfigError(
-                    f"bootstrap.servers says {prefix}:// but security.protocol={self.security_protocol}",
+                    f"bootstrap.servers has {prefix}:// but security.protocol={self.security_protocol}",
                     key="security.protocol",
                 )
             self._default(kind.security_protocol, prefix)
@@ -156,7 +156,7 @@ class AdminConfig(ClientConfig):
     KIND: ClassVar[str] = "admin"
 
     connections_max_idle_ms = duration(
-        "connections.max.idle.ms", 300_000, "A connection idle for so long is closed; -1: never.", low=-1
+        "connections.max.idle.ms", 300_000, "Idle time after which a connection is closed; -1: never.", low=-1
     )
     enable_metrics_push = flag("enable.metrics.push", False, "Metrics are not sent in either case.")
     retries = whole("retries", INT_MAX, "How often a failed request is sent again within its call.")

@@ -61,7 +61,9 @@ class ConsumerConfig(ClientConfig):
     group_instance_id = optional_text("group.instance.id", "Name of a static member (KIP-345).", filled=True)
     group_protocol = choice("group.protocol", "classic", ("classic", "consumer"), "classic, or consumer (KIP-848).")
     group_remote_assignor = optional_text("group.remote.assignor", "Assignor of the broker, with KIP-848.")
-    session_timeout_ms = whole("session.timeout.ms", 45_000, "A member silent for so long is removed.", low=1)
+    session_timeout_ms = whole(
+        "session.timeout.ms", 45_000, "Time without a heartbeat after which a member is removed.", low=1
+    )
     heartbeat_interval_ms = whole("heartbeat.interval.ms", 3_000, "Time between signs of life.", low=1)
     max_poll_interval_ms = whole("max.poll.interval.ms", 300_000, "Longest time between two polls.", low=1)
     partition_assignment_strategy = words(
@@ -89,7 +91,7 @@ class ConsumerConfig(ClientConfig):
     )
 
     # --- fetching -----------------------------------------------------------------------------------------------------
-    fetch_min_bytes = whole("fetch.min.bytes", 1, "A broker waits until it has so much to answer.")
+    fetch_min_bytes = whole("fetch.min.bytes", 1, "Bytes that a broker gathers before it responds.")
     fetch_max_bytes = whole("fetch.max.bytes", 52_428_800, "Most bytes of one answer.")
     max_partition_fetch_bytes = whole("max.partition.fetch.bytes", 1_048_576, "Most bytes of one partition in it.")
     fetch_max_wait_ms = whole("fetch.max.wait.ms", 500, "Longest time that a broker waits for fetch.min.bytes.")

@@ -10,7 +10,7 @@ _METRICS = "belongs to Java's metrics"
 _KERBEROS = "belongs to Kerberos, which is not spoken here"
 _VALIDATION = "is used only by brokers to validate tokens"
 _ENDPOINT = "belongs to token endpoints, which are not asked here"
-_LOGIN = "a token is read anew at each login"
+_LOGIN = "a token is read again at each login"
 _SHARE = "belongs to share groups, which are not spoken here"
 
 IGNORED: dict[str, str] = {

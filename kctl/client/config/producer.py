@@ -53,7 +53,7 @@ class ProducerConfig(ClientConfig):
     max_block_ms = duration("max.block.ms", 60_000, "Limit of one blocking call; a producer's API timeout.")
     transactional_id = optional_text("transactional.id", "Name that fences older producers.", filled=True)
     transaction_timeout_ms = whole(
-        "transaction.timeout.ms", 60_000, "A broker aborts a transaction open so long.", low=1
+        "transaction.timeout.ms", 60_000, "Age at which a broker aborts an open transaction.", low=1
     )
 
     allow_auto_create_topics = flag(
@@ -88,17 +88,17 @@ class ProducerConfig(ClientConfig):
     partitioner_availability_timeout_ms = duration(
         "partitioner.availability.timeout.ms",
         0,
-        "Avoid partitions whose broker has not taken a batch for so long; 0: off.",
+        "Avoid partitions whose broker has accepted no batch for this time; 0: off.",
     )
     partitioner_ignore_keys = flag("partitioner.ignore.keys", False, "Choose partitions as if there were no keys.")
 
     # --- sockets and metadata ---------------------------------------------------------------------------------------
     receive_buffer_bytes = whole("receive.buffer.bytes", 32_768, "SO_RCVBUF; -1: the system's own.", low=-1)
     max_in_flight_requests_per_connection = whole(
-        "max.in.flight.requests.per.connection", 5, "Requests unanswered at a time on one connection.", low=1
+        "max.in.flight.requests.per.connection", 5, "Requests in flight at a time on one connection.", low=1
     )
     metadata_max_idle_ms = duration(
-        "metadata.max.idle.ms", 300_000, "A topic unused for so long is forgotten.", low=5000
+        "metadata.max.idle.ms", 300_000, "Time without use after which a topic's metadata is dropped.", low=5000
     )
 
     @property

@@ -132,7 +132,7 @@ class AbandonCall(NamedTuple):
 
 
 class TryAgain(NamedTuple):
-    """The application has raised the error that no broker lets us in; it wants another attempt."""
+    """The application has raised the error that no broker accepts the login; it wants another attempt."""
 
 
 PartitionToNetwork = StartFetch | ResolvePosition | Forget | Pause | Consumed | PositionMoved

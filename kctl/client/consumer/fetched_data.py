@@ -353,7 +353,7 @@ def _truncation(tp: TopicPartition, position: int, event: Truncated) -> LogTrunc
     if event.end_offset >= 0:
         since = f"the leader's log differs from offset {event.end_offset} on"
     else:
-        since = "the leader cannot tell from which offset on its log differs"
+        since = "the leader does not know from which offset its log differs"
     return LogTruncationError(
         f"{tp} was read up to offset {position} of a log that was cut: {since}, and auto.offset.reset=none; seek first",
         topic=tp.topic,

@@ -27,9 +27,9 @@ UNANSWERED = WaitReason(WaitKind.ANSWER, "waiting for the leader's answer")
 class Stage(Enum):
     """Where a partition stands between being assigned and delivering."""
 
-    UNPOSITIONED = "no position, and nobody looks for one yet"
+    UNPOSITIONED = "no position yet"
     RESOLVING = "the network looks for the position"
-    POSITIONED = "the position is known, but not yet told to the network"
+    POSITIONED = "the position is known, and not fetched from yet"
     FETCHING = "the network fetches from the position on"
 
 

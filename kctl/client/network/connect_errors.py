@@ -7,6 +7,7 @@ Shown by tests/unit/network/test_connection.py.
 import errno
 from collections.abc import Sequence
 
+from kctl.client.clock import duration_text
 from kctl.client.errors import (
     ConnectionLost,
     ConnectionRefused,
@@ -82,7 +83,7 @@ _UNREACHABLE = {
 _WAITED_FOR = {
     Phase.DNS: ("no DNS answer", "the resolver is slow, not the broker"),
     Phase.TCP: ("no SYN-ACK", "a firewall drops packets, or the host is down"),
-    Phase.TLS: ("connected, but the TLS handshake did not finish", "an overloaded peer, or not a TLS port"),
+    Phase.TLS: ("connected, but the TLS handshake did not finish", "an overloaded server, or not a TLS port"),
     Phase.APIVERSIONS: ("connected, but no ApiVersions answer", "a hung broker, or a port that is not Kafka"),
     Phase.SASL: ("SASL did not finish", "the broker's authentication backend may hang"),
 }
@@ -90,7 +91,7 @@ _CLOSED_HINTS = {
     Phase.TCP: "a proxy without a backend, a connection quota, or a firewall that cuts connections",
     Phase.TLS: "try --security-protocol PLAINTEXT (or SASL_PLAINTEXT)",
     Phase.APIVERSIONS: "a proxy without a backend, a connection quota, or a TLS port",
-    Phase.SASL: "some mechanisms are refused without a word",
+    Phase.SASL: "some mechanisms are refused silently",
 }
 
 
@@ -99,21 +100,21 @@ def expired(
 ) -> TransportError:
     """Return the error of an attempt that was not ready within its limit, which is the option `flag`."""
     what, hint = _WAITED_FOR[phase]
-    text = f"{what} in {elapsed_ms} ms of {limit_ms} ms ({flag})"
+    text = f"{what} within {duration_text(limit_ms)} ({flag})"
     return located(target, phase, ConnectTimeout(text, limit_ms=limit_ms, elapsed_ms=elapsed_ms, hint=hint))
 
 
 def unfinished(target: Target, phase: Phase, limit_ms: int, elapsed_ms: int) -> TransportError:
     """Return the error of an attempt whose caller ran out of time before its own limit passed."""
     what, hint = _WAITED_FOR[phase]
-    text = f"{what} yet, limit {limit_ms} ms (--connect-timeout)"
+    text = f"{what} yet (--connect-timeout {duration_text(limit_ms)})"
     return located(target, phase, ConnectTimeout(text, limit_ms=limit_ms, elapsed_ms=elapsed_ms, hint=hint))
 
 
 def lost(target: Target, phase: Phase, elapsed_ms: int, error: OSError | None, received: bytes) -> TransportError:
     """Return the error of a connection that the peer or the system ended.
 
-    Args: error: None when the peer closed in order; received: its last bytes that were no whole frame.
+    Args: error: None when the server closed in order; received: its last bytes that were no whole frame.
     """
     if phase is not Phase.READY and received:
         return wrong_peer(target, phase, received)
@@ -124,7 +125,7 @@ def lost(target: Target, phase: Phase, elapsed_ms: int, error: OSError | None, r
 
 def closed_on_first_request(target: Target, api: str) -> TransportError:
     """Return the error of a peer that answered ApiVersions and hung up on the first request that needs a user."""
-    text = f"ApiVersions was answered, but the peer closed the connection on the first request ({api})"
+    text = f"ApiVersions was answered, but the server closed the connection on the first request ({api})"
     return located(target, Phase.READY, SaslRequired(text, hint="the listener probably wants SASL"))
 
 
@@ -133,14 +134,14 @@ def no_word_in_tls(target: Target, elapsed_ms: int, error: OSError | None) -> Tr
     lost = _closed(Phase.TLS, elapsed_ms, error)
     if error is not None and error.errno not in _HUNG_UP:
         return located(target, Phase.TLS, lost)
-    text = f"{lost} without a word of TLS: probably a plaintext listener"
+    text = f"{lost} during the TLS handshake: probably a plaintext listener"
     return located(target, Phase.TLS, TlsNotAnswered(text, hint=lost.hint))
 
 
 def wrong_peer(target: Target, phase: Phase, first_bytes: bytes) -> TransportError:
     """Return the error of a peer whose first bytes are no Kafka frame."""
     hint = "use --security-protocol SSL (or SASL_SSL)" if is_tls(first_bytes) else "check the port"
-    return located(target, phase, WrongPeerError(f"the peer is {name_peer(first_bytes)}", hint=hint))
+    return located(target, phase, WrongPeerError(f"the server is {name_peer(first_bytes)}", hint=hint))
 
 
 def bad_bytes(target: Target, phase: Phase, error: RemoteProtocolError) -> KafkaError:
@@ -210,9 +211,9 @@ def _not_connected(elapsed_ms: int, error: OSError | None) -> TransportError:
 
 def _closed(phase: Phase, elapsed_ms: int, error: OSError | None) -> TransportError:
     if error is not None and error.errno == errno.ETIMEDOUT:
-        return ConnectionLost("what was sent stayed unacknowledged", hint="the peer or the path to it is gone")
+        return ConnectionLost("what was sent stayed unacknowledged", hint="the server or the path to it is gone")
     if error is not None and error.errno not in _HUNG_UP:
         return ConnectionLost(error.strerror or str(error))
     how = "closed" if error is None else "reset"
     when = "" if phase is Phase.READY else f" after {elapsed_ms} ms"
-    return ConnectionLost(f"the peer {how} the connection{when}", hint=_CLOSED_HINTS.get(phase, ""))
+    return ConnectionLost(f"the server {how} the connection{when}", hint=_CLOSED_HINTS.get(phase, ""))

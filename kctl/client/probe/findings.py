@@ -164,7 +164,7 @@ def _no_controller(reports: Sequence[AddressReport]) -> Iterable[Finding]:
 def _coordinator(coordinator: CoordinatorReport | None) -> Iterable[Finding]:
     if coordinator is None or coordinator.node is not None:
         return
-    text = f"no coordinator for group {coordinator.group_id}: {coordinator.error or 'nobody answered'}"
+    text = f"no coordinator for group {coordinator.group_id}: {coordinator.error or 'no response'}"
     hint = "__consumer_offsets may not be made yet: the first group of a cluster makes it; ask again"
     if coordinator.partition is not None:
         leader = "no leader" if coordinator.leader_id == NO_NODE else f"leader {coordinator.leader_id}"
@@ -181,7 +181,9 @@ def _idle(reports: Sequence[AddressReport]) -> Iterable[Finding]:
         seconds = f"{report.idle.idle_ms / 1000:g} s"
         error = report.idle.error
         if isinstance(error, KafkaTimeoutError):
-            text = f"after {seconds} of silence nothing was answered: the path forgot the connection, and told nobody"
+            text = (
+                f"after {seconds} of silence nothing was answered: a device on the path dropped the connection silently"
+            )
             hint = "a NAT or balancer drops idle connections: set connections.max.idle.ms below its limit"
             yield Finding("idle-dropped", Severity.ERROR, str(report.target), text, hint, error)
         else:

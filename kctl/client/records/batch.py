@@ -72,7 +72,7 @@ def read_batch(source: Source, data: bytes, at: int, end: int, *, check_crcs: bo
         (expected,) = _CRC.unpack_from(data, at + CHECKED_AT - 4)
         actual = crc32c(data[at + CHECKED_AT : end])
         if actual != expected:
-            raise source.damaged(f"CRC is {actual:08x}, the header says {expected:08x}", base_offset, at)
+            raise source.damaged(f"CRC is {actual:08x}, the header has {expected:08x}", base_offset, at)
     attributes, last_delta, base_timestamp, max_timestamp, producer_id, epoch, sequence, count = _CHECKED.unpack_from(
         data, at + CHECKED_AT
     )

@@ -36,7 +36,7 @@ def read_exported(folder: Path, exported: ExportedRange) -> Iterator[pa.RecordBa
         raise ExportDataError(f"{folder}: a file of {_name(exported)} is damaged: {e}") from e
     if found != exported.records:
         raise ExportDataError(
-            f"{folder}: {_name(exported)} has {found} records, and its manifest says {exported.records}"
+            f"{folder}: {_name(exported)} has {found} records, but its manifest has {exported.records}"
         )
 
 
@@ -48,7 +48,7 @@ def _batches(folder: Path, file: ExportedFile) -> Iterator[pa.RecordBatch]:
     path = placed(inside(folder, file.path))
     size_bytes = path.stat().st_size
     if size_bytes != file.size_bytes:
-        raise ExportDataError(f"{path} has {size_bytes} bytes, and its manifest says {file.size_bytes}")
+        raise ExportDataError(f"{path} has {size_bytes} bytes, but its manifest has {file.size_bytes}")
     if path.name.endswith(FORMATS["parquet"]):
         with pq.ParquetFile(path) as parquet:
             yield from parquet.iter_batches(batch_size=BATCH_ROWS)

@@ -161,7 +161,7 @@ class ExportFolder:
                 if manifest.settings.get(name) != settings[name]:
                     raise FolderError(
                         f"{self.path} is an export with {name} {manifest.settings.get(name)}, not {settings[name]}",
-                        "go on with what it has, or take another folder",
+                        "continue that export, or choose another folder",
                     )
 
     def resume_points(self) -> dict[tuple[str, int], ResumePoint]:

@@ -212,7 +212,9 @@ def _first(
     if position is None:
         return earliest
     if problem := position.source.problem(*tp, topic_id, end):
-        raise MirrorPositionError(problem, "--restart copies the new topic from its beginning, behind what is there")
+        raise MirrorPositionError(
+            problem, "--restart copies the new topic from its beginning, after the existing records"
+        )
     offset = position.source.offset
     if offset < earliest and not request.allow_loss:
         text = f"{tp}: offset {offset} was to be mirrored next and is gone, the first is {earliest}"
@@ -224,9 +226,9 @@ def _refuse_lost(lost: Sequence[TopicPartition]) -> None:
     if lost:
         more = f" (nor of {len(lost) - 1} more partitions)" if len(lost) > 1 else ""
         raise MirrorPositionError(
-            f"the target has records of {lost[0]}, and no position that says how far it is mirrored{more}",
+            f"the target has records of {lost[0]}, but no position of an earlier mirror{more}",
             f"--from-position {lost[0].partition}=OFFSET continues at an offset of the source; "
-            "--restart copies everything from the beginning, behind what is there",
+            "--restart copies everything from the beginning, after the existing records",
         )
 
 

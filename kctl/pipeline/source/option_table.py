@@ -75,7 +75,7 @@ OPTIONS: Final = (
     OptionRow("fetchOffset.retryIntervalMs", "read", _NO_EFFECT, "retry.backoff.ms is the wait between two requests"),
     OptionRow("groupIdPrefix", "read", _NO_EFFECT, "no consumer group is used"),
     OptionRow("kafka.group.id", "read", _NO_EFFECT, "no consumer group is used"),
-    OptionRow("kafka.auto.offset.reset", "read", _REFUSED, "startingOffsets says where a query starts"),
+    OptionRow("kafka.auto.offset.reset", "read", _REFUSED, "startingOffsets sets where a query starts"),
     OptionRow("kafka.enable.auto.commit", "read", _REFUSED, "nothing is committed; Spark's checkpoint has the offsets"),
     OptionRow("kafka.key.deserializer", "read", _REFUSED, "keys are binary; cast them in the query"),
     OptionRow("kafka.value.deserializer", "read", _REFUSED, "values are binary; cast them in the query"),

@@ -27,7 +27,7 @@ class Event(Enum):
     REBALANCE = "a member came, went, or wants something else"
     ALL_JOINED = "everybody joined again, or the time for it is over"
     NOBODY_JOINED = "the last member is gone"
-    ASSIGNED = "the leader said who gets what"
+    ASSIGNED = "the leader's assignment arrived"
 
 
 class Row(NamedTuple):

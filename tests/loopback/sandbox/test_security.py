@@ -52,7 +52,7 @@ def test_a_peer_without_tls_is_turned_away(certificates: Certificates) -> None:
         with Peer(served.listens_on(1)) as peer:
             peer.send(ApiVersionsRequest(), 0)
             assert peer.is_closed()
-        assert served.sandbox.listeners[1].refused[-1] == "the peer does not speak TLS"
+        assert served.sandbox.listeners[1].refused[-1] == "the server does not speak TLS"
         with TlsPeer(served, certificates) as peer:
             peer.call(ApiVersionsRequest(), ApiVersionsResponse, 0)
 

@@ -25,7 +25,7 @@ def test_expires_on_its_millisecond(fault: Fault, phase: Phase) -> None:
         assert (expired.at_ms, expired.elapsed_ms, expired.limit_ms, expired.phase) == (1000, 1000, 1000, phase)
         assert isinstance(expired.error, ConnectTimeout)
         assert bench.client.node_error(-1) is expired.error
-        assert "1000 ms of 1000 ms (--connect-timeout)" in str(expired.error)
+        assert "within 1s (--connect-timeout)" in str(expired.error)
         bench.client.close()
         hub.run(hub.now_ms + 10)
         assert bench.network.open_connections == 0
@@ -86,7 +86,7 @@ def test_a_request_of_the_handshake_expires_after_the_request_timeout(fault: Fau
         first = bench.seen(Expired)[0]
         tcp_done_at_ms = next(event.at_ms for event in bench.seen(PhaseDone) if event.phase is Phase.TCP)
         assert (first.phase, first.limit_ms, first.at_ms) == (Phase.APIVERSIONS, 400, tcp_done_at_ms + 400)
-        assert "400 ms of 400 ms (--request-timeout)" in str(first.error)
+        assert "within 400ms (--request-timeout)" in str(first.error)
         bench.nodes[0].faults.heal()
         assert bench.connect(until_ms=2000)
 

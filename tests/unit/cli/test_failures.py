@@ -103,7 +103,7 @@ def test_a_timeout_tells_where_the_time_went_and_what_is_wrong_with_the_other_no
     account = errors.Account(("back-off 990 ms", "dns 10 ms"), 3, (cause, other))
     timeout = errors.ApiTimeout("listing", timeout_ms=1000, elapsed_ms=1001, cause=cause, account=account)
     assert explain(timeout).lines() == [
-        "1001 ms of 1000 ms (--api-timeout) passed while listing; last error: a:1: refused",
+        "timed out after 1s (--api-timeout) while listing; last error: a:1: refused",
         "  default.api.timeout.ms=1000: back-off 990 ms, dns 10 ms; 3 connection attempts",
         "  also b:2: NXDOMAIN",
     ]

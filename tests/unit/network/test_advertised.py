@@ -56,7 +56,7 @@ def test_credentials_and_certificates_are_their_own_causes(error: KafkaError) ->
 
 
 def test_a_wrong_peer_is_as_final_there_as_anywhere() -> None:
-    assert not _learnt().judge(ADVERTISED, WrongPeerError("the peer is an HTTP server")).retriable
+    assert not _learnt().judge(ADVERTISED, WrongPeerError("the server is an HTTP server")).retriable
 
 
 def test_advertised_address_is_remembered_while_the_client_rebootstraps() -> None:

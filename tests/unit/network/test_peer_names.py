@@ -61,10 +61,15 @@ def test_only_tls_is_tls() -> None:
         (Phase.TCP, OSError(errno.EHOSTUNREACH, "x"), ConnectionRefused, "host unreachable"),
         (Phase.TCP, OSError(errno.ENETUNREACH, "x"), ConnectionRefused, "network unreachable"),
         (Phase.TCP, OSError(errno.ETIMEDOUT, "x"), ConnectTimeout, "gave up connecting after 3 ms"),
-        (Phase.TCP, OSError(errno.ECONNRESET, "x"), ConnectionLost, "the peer reset the connection after 3 ms"),
+        (Phase.TCP, OSError(errno.ECONNRESET, "x"), ConnectionLost, "the server reset the connection after 3 ms"),
         (Phase.TCP, OSError(errno.EMFILE, "Too many open files"), ConnectionRefused, "Too many open files"),
-        (Phase.TLS, None, ConnectionLost, "the peer closed the connection after 3 ms"),
-        (Phase.APIVERSIONS, OSError(errno.ECONNRESET, "x"), ConnectionLost, "the peer reset the connection after 3 ms"),
+        (Phase.TLS, None, ConnectionLost, "the server closed the connection after 3 ms"),
+        (
+            Phase.APIVERSIONS,
+            OSError(errno.ECONNRESET, "x"),
+            ConnectionLost,
+            "the server reset the connection after 3 ms",
+        ),
         (Phase.READY, OSError(errno.ETIMEDOUT, "x"), ConnectionLost, "unacknowledged"),
     ],
 )
@@ -83,7 +88,7 @@ def test_a_peer_that_hangs_up_on_the_first_words_of_tls_may_be_plaintext(error: 
     found = connect_errors.no_word_in_tls(TARGET, 3, error)
     assert isinstance(found, TlsNotAnswered)
     assert found.retriable
-    assert "after 3 ms without a word of TLS: probably a plaintext listener [phase tls]" in str(found)
+    assert "after 3 ms during the TLS handshake: probably a plaintext listener [phase tls]" in str(found)
     assert "PLAINTEXT" in found.hint
 
 

@@ -52,7 +52,7 @@ def found(*reports: AddressReport, **more: object) -> dict[str, Finding]:
 
 
 def timeout(phase: str = "tcp") -> ConnectTimeout:
-    error = ConnectTimeout("no SYN-ACK in 1000 ms of 1000 ms", limit_ms=1000, elapsed_ms=1000)
+    error = ConnectTimeout("no SYN-ACK within 1s", limit_ms=1000, elapsed_ms=1000)
     error.phase = phase
     return error
 
@@ -68,7 +68,7 @@ def test_dead_bootstrap_is_an_error_only_where_no_other_works() -> None:
 
 
 def test_a_listener_that_wants_sasl_is_told_with_its_mechanisms() -> None:
-    refused = report(error=SaslRequired("the peer closed the connection", hint="it wants SASL"))
+    refused = report(error=SaslRequired("the server closed the connection", hint="it wants SASL"))
     refused.sasl_mechanisms = ("PLAIN",)
     assert found(refused)["dead-bootstrap"].hint == "it wants SASL: it offers PLAIN"
 
@@ -82,7 +82,7 @@ def test_dead_address_of_a_name_that_has_others() -> None:
 
 
 def test_other_protocol_names_the_one_that_works() -> None:
-    wrong = report(error=WrongPeerError("the peer is a TLS listener"))
+    wrong = report(error=WrongPeerError("the server is a TLS listener"))
     wrong.works_with = "SSL"
     finding = found(wrong)["other-protocol"]
     assert finding.hint == "use --security-protocol SSL"
@@ -132,13 +132,13 @@ def test_no_coordinator_names_the_partition_and_its_leader() -> None:
     coordinator = CoordinatorReport("g", None, broker_error(15, "FindCoordinator of group g"), 23, -1)
     assert "__consumer_offsets-23, no leader" in found(report(), coordinator=coordinator)["no-coordinator"].text
     unanswered = CoordinatorReport("g", None, None)
-    assert "nobody answered" in found(report(), coordinator=unanswered)["no-coordinator"].text
+    assert "no response" in found(report(), coordinator=unanswered)["no-coordinator"].text
 
 
 def test_a_connection_that_was_forgotten_while_idle_is_an_error_and_one_that_was_ended_a_note() -> None:
     dropped, closed, alive = report(), report("b.example", node_id=-2), report("c.example", node_id=-3)
     dropped.idle = IdleReport(400_000, RequestTimeout("waiting for the answer", timeout_ms=3000, elapsed_ms=3000))
-    closed.idle = IdleReport(371_500, ConnectionLost("the peer closed the connection"))
+    closed.idle = IdleReport(371_500, ConnectionLost("the server closed the connection"))
     alive.idle = IdleReport(400_000, None)
     findings = found(dropped, closed, alive)
     assert "after 400 s of silence" in findings["idle-dropped"].text

@@ -46,7 +46,7 @@ def test_a_wrong_crc_is_damage_unless_unchecked() -> None:
     error = damage(data)
     assert (error.topic, error.partition, error.base_offset, error.offset) == ("t", 3, 7, 0)
     assert "t-3, batch at offset 7, byte 0 of the records: CRC is" in str(error)
-    assert "the header says 12345678" in str(error)
+    assert "the header has 12345678" in str(error)
     assert len(BatchReader(data, check_crcs=False).records()) == 1
 
 

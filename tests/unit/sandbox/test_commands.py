@@ -119,7 +119,7 @@ def test_commands(bench: Bench, lines: list[str], look: Found, expected: object)
         ("start x freeze", "start: 'x' is not a number from 0 on"),
         ("start 1 melt", "start: no fault 'melt'; there are blackhole, "),
         ("start 1 delay", "start: fault delay with ms=0"),
-        ("fail Nope NOT_COORDINATOR", "fail: 'Nope' cannot be told to fail"),
+        ("fail Nope NOT_COORDINATOR", "fail: 'Nope' cannot be made to fail"),
         ("fail Fetch NOPE", "fail: no error code 'NOPE'"),
         ("fail Fetch NOT_COORDINATOR 0", "fail: 0 failures"),
         ("lead u 0 1", "lead: no partition 0 of topic 'u'"),

@@ -129,7 +129,7 @@ def test_iterations_out_of_bounds_are_refused_before_any_work(iterations: int) -
         (b"r=NONCEx,s=,i=4096", "malformed first answer"),
         (b"m=ext,r=NONCEx,s=AAAA,i=4096", "malformed first answer"),
         (b"r=NONCEx,s=AAAA,i=-1", "malformed first answer"),
-        (b"e=other-error", "the broker says 'other-error'"),
+        (b"e=other-error", "the broker reports 'other-error'"),
         (b"\xff\xfe", "not UTF-8"),
         (b"x" * 5000, "at most 4096"),
     ],
@@ -144,7 +144,7 @@ def test_a_bad_first_answer_is_named(answer: bytes, why: str) -> None:
 def test_the_brokers_own_refusal_is_told() -> None:
     ours, theirs = client("SCRAM-SHA-256"), server("SCRAM-SHA-256")
     ours.step(theirs.step(ours.first()))
-    with pytest.raises(AuthenticationError, match="the broker says 'invalid-proof'"):
+    with pytest.raises(AuthenticationError, match="the broker reports 'invalid-proof'"):
         ours.step(b"e=invalid-proof")
 
 

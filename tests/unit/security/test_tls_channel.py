@@ -203,7 +203,7 @@ def test_no_version_in_common(authority: Authority, broker_pem: str) -> None:
     with pytest.raises(NoCommonTls, match="no TLS version in common"):
         shake(client, server)
     carry(server, client)
-    with pytest.raises(NoCommonTls, match="the peer sent the alert 'protocol version'"):
+    with pytest.raises(NoCommonTls, match="the server sent the alert 'protocol version'"):
         client.handshake()
 
 

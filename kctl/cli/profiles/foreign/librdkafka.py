@@ -86,7 +86,7 @@ _WORDS_WRITTEN = {
 }
 _REASONS = {
     "request.timeout.ms": "the limit of a broker's wait for replicas there, not that of a request",
-    "enable.ssl.certificate.verification": "kctl checks certificates always; ssl.ca.location says whose",
+    "enable.ssl.certificate.verification": "kctl always checks certificates, against ssl.ca.location",
 }
 
 
@@ -141,7 +141,7 @@ def write_librdkafka(items: Mapping[str, Item]) -> Written:
             lines[WRITTEN[name]] = _WORDS_WRITTEN.get(name, {}).get(each.value, each.value)
     for key in [key for key, value in lines.items() if not _fits(value)]:
         del lines[key]
-        notes.append(f"{key}: left out: a file of kcat cannot hold its value, which needs a file of its own")
+        notes.append(f"{key}: left out: a file of kcat cannot hold its value, which needs a separate file")
     long = [key for key, value in lines.items() if len(f"{key}={value}".encode()) > LONGEST_LINE]
     notes += [f"{key}: kcat reads {LONGEST_LINE} bytes of a line, and this one is longer" for key in long]
     return Written(header(notes) + "".join(f"{key}={value}\n" for key, value in lines.items()), notes)

@@ -154,7 +154,7 @@ def _tls(tls: Mapping[str, Any], name: str, notes: list[str]) -> dict[str, str]:
         properties["ssl.keystore.type"] = "PEM"
         properties |= {ours: f"${{file:{os.path.abspath(str(path))}}}" for ours, path in ((CHAIN, chain), (KEY, key))}
     if str(tls.get("insecure_skip_verify")).lower() == "true":
-        notes.append("tls.insecure_skip_verify: left out: kctl checks certificates always; ca_file says whose")
+        notes.append("tls.insecure_skip_verify: left out: kctl always checks certificates, against ca_file")
     return properties
 
 

@@ -104,7 +104,7 @@ class CommittedManager:
         each = self._open.get(call_id)
         if each is None:
             return None
-        waiting_for = f"{self._coordinator.waiting_for} to tell the committed offsets"
+        waiting_for = f"{self._coordinator.waiting_for} to return the committed offsets"
         return Progress(waiting_for, each.error or self._coordinator.error)
 
     # --- requests ---------------------------------------------------------------------------------------------------

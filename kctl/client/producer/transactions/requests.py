@@ -84,7 +84,7 @@ def _worst(api: str, found: Mapping[TopicPartition, int], asked: Iterable[TopicP
     for tp in asked:
         code = found.get(tp)
         if code is None:
-            return RemoteProtocolError(f"{api}: the answer says nothing about {tp.topic}-{tp.partition}", api=api)
+            return RemoteProtocolError(f"{api}: the response leaves out {tp.topic}-{tp.partition}", api=api)
         if code != ErrorCode.NONE:
             refused.setdefault(code, tp)
     if not refused:

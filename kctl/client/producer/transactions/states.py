@@ -38,7 +38,7 @@ class Step(Enum):
     REFUSED = "no producer id for the time being"
     ENDED = "the transaction has ended"
     FAILED = "something of the transaction is lost"
-    BROKEN = "the producer cannot go on"
+    BROKEN = "the producer cannot continue"
 
 
 CALLS = (Step.INIT, Step.BEGIN, Step.OFFSETS, Step.COMMIT, Step.ABORT)

@@ -166,7 +166,7 @@ class Transactions:
             count = self._records.outstanding
             doing = f"{counted(count, 'record')} of the transaction waited for an acknowledgement"
         elif self._end.is_sent:
-            doing = "EndTxn unanswered"
+            doing = "EndTxn not answered"
         else:
             doing = self._link.waiting_for
         if self._contents.started_at_ms is None:

@@ -63,7 +63,7 @@ class OauthBearerClient:
 
     def step(self, challenge: bytes) -> bytes | None:
         if self._refusal or self.complete:
-            why = self._refusal or "the broker sent more than OAUTHBEARER has to say"
+            why = self._refusal or "the broker sent more than OAUTHBEARER allows"
             raise AuthenticationError(f"OAUTHBEARER: {why}")
         if not challenge:
             self.complete = True

@@ -20,6 +20,6 @@ class PlainClient:
 
     def step(self, challenge: bytes) -> bytes | None:
         if self.complete or challenge:
-            raise AuthenticationError("PLAIN: the broker sent more than PLAIN has to say")
+            raise AuthenticationError("PLAIN: the broker sent more than PLAIN allows")
         self.complete = True
         return None

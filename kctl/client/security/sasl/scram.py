@@ -87,7 +87,7 @@ class ScramClient:
 
     def step(self, challenge: bytes) -> bytes | None:
         if self.complete:
-            raise self._error("the broker sent more than SCRAM has to say")
+            raise self._error("the broker sent more than SCRAM allows")
         message = self._text(challenge)
         if not self._server_signature:
             return self._answer(message)
@@ -142,7 +142,7 @@ class ScramClient:
             raise self._error("an answer with malformed base64") from None
 
     def _refused(self, words: str) -> AuthenticationError:
-        return AuthenticationError(f"{self.name}: the broker says {words[:200]!r}")
+        return AuthenticationError(f"{self.name}: the broker reports {words[:200]!r}")
 
     def _error(self, why: str) -> AuthenticationError:
-        return AuthenticationError(f"{self.name}: {why}", hint="the peer may not be a Kafka broker")
+        return AuthenticationError(f"{self.name}: {why}", hint="the server may not be a Kafka broker")

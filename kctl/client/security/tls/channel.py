@@ -181,4 +181,4 @@ class TlsChannel:
         """A record of TLS begins with its type and with major version 3; anything else is another protocol."""
         first = self._first_bytes
         if first and (first[0] not in _RECORD_TYPES or (len(first) > 1 and first[1] != _RECORD_MAJOR_VERSION)):
-            raise RemoteProtocolError("the peer does not speak TLS", first_bytes=first)
+            raise RemoteProtocolError("the server does not speak TLS", first_bytes=first)

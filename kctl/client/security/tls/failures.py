@@ -50,7 +50,7 @@ def tls_error(error: ssl.SSLError, host: str, chain: tuple[PeerCertificate, ...]
     if isinstance(error, ssl.SSLCertVerificationError):
         return _refused_certificate(error, host, chain)
     if isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError | ssl.SSLSyscallError):
-        return TlsClosed("the peer closed the connection in the middle of TLS")
+        return TlsClosed("the server closed the connection in the middle of TLS")
     reason = error.reason or ""
     if "_ALERT_" in reason:
         return _alert(reason.rpartition("_ALERT_")[2].replace("_", " ").lower())
@@ -99,17 +99,17 @@ def _alert(alert: str) -> TlsError:
         )
     if alert in _ABOUT_OUR_CERTIFICATE:
         return ClientCertificateRefused(
-            f"the peer refused our certificate, or wants one: it sent the alert {alert!r}",
+            f"the server refused our certificate, or wants one: it sent the alert {alert!r}",
             alert=alert,
-            hint="check ssl.keystore.location, and that the peer trusts its issuer",
+            hint="check ssl.keystore.location, and that the server trusts its issuer",
         )
     if alert == "protocol version":
-        text = "no TLS version in common: the peer sent the alert 'protocol version'"
+        text = "no TLS version in common: the server sent the alert 'protocol version'"
         return NoCommonTls(text, hint="compare ssl.enabled.protocols on both sides")
     if alert == "handshake failure":
-        text = "the peer refused the handshake: no cipher suite in common, or it wants a client certificate"
+        text = "the server refused the handshake: no cipher suite in common, or it wants a client certificate"
         return TlsAlert(text, alert=alert, hint="compare ssl.cipher.suites; set ssl.keystore.location")
-    return TlsAlert(f"the peer sent the alert {alert!r}", alert=alert)
+    return TlsAlert(f"the server sent the alert {alert!r}", alert=alert)
 
 
 def _words(reason: str) -> str:

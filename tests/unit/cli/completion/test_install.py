@@ -42,7 +42,7 @@ def test_the_shell_is_the_one_of_the_variable(tmp_path: Path) -> None:
     assert (tmp_path / ".config/fish/completions/kctl.fish").exists()
     unknown = run_in_process("completion", "install", environ={"HOME": str(tmp_path), "SHELL": "/bin/tcsh"})
     assert unknown.code == ExitCode.USAGE
-    assert "say which of bash, zsh, fish, powershell" in unknown.stderr
+    assert "choose one of bash, zsh, fish, powershell" in unknown.stderr
     assert shell_of({}) is None
 
 

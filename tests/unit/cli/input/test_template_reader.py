@@ -129,17 +129,17 @@ def test_numbers(form: str, number: int) -> None:
 @pytest.mark.parametrize(
     ("template", "words", "caret"),
     [
-        ("%k%v", "where %k ends is not said: put its length %K before it, or something between it and %v", 2),
-        ("%p%v", "where %p ends is not said: give it a size", 2),
+        ("%k%v", "where %k ends is unknown: put its length %K before it, or something between it and %v", 2),
+        ("%p%v", "where %p ends is unknown: give it a size", 2),
         ("%v %V", "%V must stand before %v", 3),
         ("%v %v", "%v is there twice", 3),
         ("%d{go[2006]} %v", "%d{go} can be written, not read back", 0),
         ("%v{unpack[b]}", "%v{unpack} can be written", 0),
         ("%a{compression} %v", "can be written, not read back", 0),
-        ("%h{%k=%v}|", "where %v ends is not said", 0),
-        ("%h{%k=%v;}%v", "where the headers end is not said", 10),
+        ("%h{%k=%v}|", "where %v ends is unknown", 0),
+        ("%h{%k=%v;}%v", "where the headers end is unknown", 10),
         ("%h{%v;}|", "a header has a name", 0),
-        ("%v\\n%h{%k;}", "where the headers end is not said", 10),
+        ("%v\\n%h{%k;}", "where the headers end is unknown", 10),
         ("%h{%k;} %H", "%H must stand before %h", 8),
         ("%q", "unknown verb %q", 0),
         ("%v{hexx}", "unknown modifier hexx", 3),
@@ -159,8 +159,8 @@ def test_templates_that_cannot_be_read_back(template: str, words: str, caret: in
     [
         ("%k:%v\\n", b"a:1\nbcd", "the input ends within %k, before ':'", 4),
         ("%V{big32}%v", b"\0\0\0\1a\0\0\0\5abc", "the input ends within the 5 bytes of %v", 9),
-        ("%V{big32}%v", b"\0\0\0\1a\xff\xff\xff\xff", "has 4294967295 bytes: at most 1000 (max.request.size)", 9),
-        ("%V %v", b"1 a-1 b", "has -1 bytes", 6),
+        ("%V{big32}%v", b"\0\0\0\1a\xff\xff\xff\xff", "4294967295 bytes: at most 1000 (max.request.size)", 9),
+        ("%V %v", b"1 a-1 b", "-1 bytes", 6),
         ("%V{big32}%v", b"\0\0\0\1a\0\0", "ends within the 4 bytes of %V", 5),
         ("%v{hex}\\n", b"00\nzz\n", "%v is no hex", 3),
         ("%v{base64}\\n", b"AA==\nA\n", "%v is no base64", 5),
@@ -174,7 +174,7 @@ def test_templates_that_cannot_be_read_back(template: str, words: str, caret: in
         ("%v{json}\\n", b'"a"\n{"base64":"?"}\n', "%v: no base64", 4),
         ("%v{json}", b'"a', "ends within the JSON", 0),
         ("%v{json}", b"oops", "no JSON", 0),
-        ("%H %h{%k;}%v", b"9999999999 ", "%H says 9999999999 headers", 11),
+        ("%H %h{%k;}%v", b"9999999999 ", "%H is 9999999999 headers", 11),
     ],
 )
 def test_bad_input_is_shown_with_record_byte_and_caret(template: str, data: bytes, words: str, at: int | None) -> None:

@@ -81,7 +81,7 @@ def test_without_a_bootstrap_node_it_is_the_worst_cause(errors: tuple[KafkaError
 
 
 def test_where_the_other_protocol_works_ours_was_the_fault() -> None:
-    hung_up = address("a.example", ConnectionLost("the peer closed the connection"))
+    hung_up = address("a.example", ConnectionLost("the server closed the connection"))
     assert code(hung_up) is ExitCode.REFUSED
     hung_up.works_with = "SSL"
     assert code(hung_up) is ExitCode.WRONG_PEER

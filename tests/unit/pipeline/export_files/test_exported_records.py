@@ -31,7 +31,7 @@ def test_records_of_several_files_come_in_the_order_of_their_offsets(tmp_path: P
 
 def test_files_that_differ_from_the_manifest_are_refused(tmp_path: Path) -> None:
     ranged = exported(tmp_path, 0, 1)
-    with pytest.raises(ExportDataError, match="has 2 records, and its manifest says 3"):
+    with pytest.raises(ExportDataError, match="has 2 records, but its manifest has 3"):
         list(read_exported(tmp_path, ranged._replace(records=3)))
     twice = ranged._replace(files=(ranged.files[0], ranged.files[0]), records=2)
     with pytest.raises(ExportDataError, match="an offset is in two files"):

@@ -100,7 +100,7 @@ def test_the_three_ways_to_select() -> None:
         ({"maxOffsetsPerTrigger": "5"}, "for a streaming read only"),
         ({"minOffsetsPerTrigger": "5"}, "for a streaming read only"),
         ({"startingOffsets": '{"t":{"0":-1}}'}, "numbers from 0 on, -2 for earliest, not"),
-        ({"kafka.auto.offset.reset": "earliest"}, "option kafka.auto.offset.reset is refused: startingOffsets says"),
+        ({"kafka.auto.offset.reset": "earliest"}, "option kafka.auto.offset.reset is refused: startingOffsets sets"),
         ({"kafka.enable.auto.commit": "true"}, "option kafka.enable.auto.commit is refused"),
         ({"kafka.value.deserializer": "x"}, "option kafka.value.deserializer is refused: values are binary"),
         ({"subscribe": None, "subscribePattern": "[a-c&&[a]]"}, "intersection of classes"),

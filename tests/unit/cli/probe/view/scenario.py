@@ -83,8 +83,8 @@ def reports() -> list[AddressReport]:
     other = report(hostile, {Phase.DNS: 0, Phase.TCP: 1}, Phase.TLS, wrong, 2)
     other.works_with = "PLAINTEXT"
     idled = ready(alias, 1, tls_ms=900)
-    idled.idle = IdleReport(371_000, ConnectionLost("the peer closed the connection"))
-    expired = ConnectTimeout("no SYN-ACK in 2000 ms of 2000 ms (--connect-timeout)", limit_ms=2000, elapsed_ms=2000)
+    idled.idle = IdleReport(371_000, ConnectionLost("the server closed the connection"))
+    expired = ConnectTimeout("no SYN-ACK within 2s (--connect-timeout)", limit_ms=2000, elapsed_ms=2000)
     refusal = ConnectionRefused("connection refused (RST after 1 ms)", hint="nothing listens there")
     return [
         ready(GOOD, 1),

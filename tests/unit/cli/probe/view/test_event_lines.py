@@ -14,7 +14,7 @@ def test_lines() -> None:
         "     8 ms  10.0.0.2:9092  failed in tcp after 6 ms: connection refused \\x1b[31m [phase tcp]",
         "    43 ms  kafka-a.example:9092 [10.0.0.1]  connected after 39 ms",
         "  2000 ms  10.0.0.2:9092  expired in tcp after 1992 ms: no SYN-ACK",
-        "  9000 ms  kafka-a.example:9092 [10.0.0.1]  lost: 3000 ms of 3000 ms (--request-timeout) passed while waiting",
+        "  9000 ms  kafka-a.example:9092 [10.0.0.1]  lost: timed out after 3s (--request-timeout) while waiting",
     ]
 
 

@@ -24,7 +24,7 @@ def test_states() -> None:
         "in apiversions",
         "name not known",
         "the peer says \\x1b[31mSSH\\x07",
-        "no SYN-ACK in 2000 ms of 2000 ms (--connect-timeout)",
+        "no SYN-ACK within 2s (--connect-timeout)",
         "ready as broker 1, advertised as kafka-a.example:9092",
         "in tls",
     ]

@@ -1,0 +1,74 @@
+"""Users read plain words: none of those that a stranger to kctl has to guess, in any text or page.
+
+The texts are those of `texts.txt`, which tools/write_manuals.py writes from all modules.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+TEXTS = Path(__file__).with_name("texts.txt")
+INSIDE = {"architecture.md", "design.md", "specification.md", "licences.md", "performance.md"}
+"""Pages for those who change kctl."""
+PAGES = [ROOT / "README.md", *(page for page in sorted((ROOT / "docs").glob("*.md")) if page.name not in INSIDE)]
+MANUALS = sorted((ROOT / "man").iterdir())
+HELPS = sorted((ROOT / "tests" / "cli" / "help").iterdir())
+
+INSTEAD = {
+    r"anew": "again, recreated",
+    r"in vain": "without success",
+    r"save for|but for": "except",
+    r"its kin|of one's own": "related, custom",
+    r"lets? us in": "accepts the connection",
+    r"cannot be had": "unavailable",
+    r"homeless": "awaiting metadata",
+    r"farewell|goodbye|parting": "close, LeaveGroup",
+    r"forgiv\w+": "clear failures",
+    r"seams?|desks?|parcels?": "the name of the thing",
+    r"with where \w+ secrets are": "with references to secrets",
+}
+"""Words and phrases, and what to write instead, in texts and pages."""
+INSTEAD_IN_TEXTS = {
+    r"told|tells?|telling|says?|saying|said": "report, return, print, log",
+    r"given up|gives? up|giving up": "abandoned, failed, cancelled",
+    r"whoever|whatever|what is there": "the caller, the client; the name of the thing",
+    r"nobody": "no response; the actual subject",
+    r"so (?:many|long|much)": "N, DURATION, SIZE; at most N",
+    r"goes on|go on|went on": "continues",
+    r"unanswered": "pending, in flight",
+    r"ledger": "time breakdown",
+    r"the peers?": "the broker, the server",
+    r"in \{\} ms of \{\} ms": "times as people write them: 5s, 1.2s",
+    r"passed while": "timed out after 5s while",
+    r"at the end of (?:all|the partition)": "Reached the end of",
+    r"is left out by --grep": "N records read, none matched --grep",
+    r"names no property|does nothing here|is gone from|nothing to say": "see the table of words",
+    r"is no name for|are perhaps written": "is not a valid name, may be written",
+}
+"""More of them, in the strings of modules, helps and manuals; pages use some in other meanings."""
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        yield number, re.sub(r"sandbox[ -]tell|^  tell  ", "", line.replace("\\-", "-"))
+
+
+@pytest.mark.parametrize("words", [*INSTEAD, *INSTEAD_IN_TEXTS])
+def test_texts_have_no_word_that_has_to_be_guessed(words: str) -> None:
+    pattern = re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
+    pages = PAGES if words in INSTEAD else []
+    found = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+        for path in (TEXTS, *pages, *MANUALS, *HELPS)
+        for number, line in _lines(path)
+        if pattern.search(line)
+    ]
+    assert not found, "\n".join([f"instead of {words}: {(INSTEAD | INSTEAD_IN_TEXTS)[words]}", *found])
+
+
+def test_a_word_of_the_list_would_be_found() -> None:
+    assert len(TEXTS.read_text(encoding="utf-8").splitlines()) > 3000
+    assert re.search(rf"\b(?:{next(iter(INSTEAD_IN_TEXTS))})\b", "the counts are told", re.IGNORECASE)
