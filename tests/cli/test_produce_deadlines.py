@@ -96,7 +96,7 @@ def test_delivery_timeout_bounds_the_wait_for_metadata(tmp_path: Path, options: 
             "--api-timeout", "1h", "--undelivered", str(file), *options, stdin=b'{"value":"a"}\n{"value":"b"}\n',
         )  # fmt: skip
     assert sent.code == ExitCode.UNDELIVERED
-    assert "ms of 1000 ms (--delivery-timeout) passed while" in sent.stderr
+    assert "(--delivery-timeout" in sent.stderr
     assert "stdin line 1 (byte 0) was NOT sent, and nothing after it was sent" in sent.stderr
     kept = [json.loads(line)["value"] for line in file.read_bytes().splitlines()]
     assert kept == (["a"] if options else ['{"value":"a"}', '{"value":"b"}'])

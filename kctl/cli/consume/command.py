@@ -187,7 +187,7 @@ def consume(
 
 def _read_offsets(texts: Sequence[str], wall_ms: int, *, from_beginning: bool) -> list[OffsetSpec]:
     if from_beginning and texts:
-        raise click.UsageError("--from-beginning and --offset both say where to start: give one of them.")
+        raise click.UsageError("--from-beginning cannot be combined with --offset.")
     return [click.parsed(lambda each: parse_offset(each, wall_ms), text, "'--offset' / '-o'") for text in texts]
 
 

@@ -110,7 +110,7 @@ def _show_plan(common: Common, output: Output, plan: "ExportPlan") -> int:
     size_bytes, tasks = sum(plan.topic_bytes.values()), len(plan.ranges)
     common.say(
         f"kctl pipeline: dry run, nothing was written: {plan.offsets} offsets, about {size_bytes} bytes in the "
-        f"log, {counted(tasks, 'task')}; {plan.resumed} partitions go on where an earlier run ended"
+        f"log, {counted(tasks, 'task')}; {plan.resumed} partitions continue where an earlier run ended"
     )
     return ExitCode.OK
 

@@ -154,7 +154,7 @@ def test_json() -> None:
     (page,) = _rows("12")
     assert (page["type"], page["name"]) == ("exit code", "CONNECT_TIMEOUT")
     assert page["try"]
-    assert {"name": "7", "title": "Packets are dropped without a word"} in page["see"]
+    assert {"name": "7", "title": "Packets are dropped silently"} in page["see"]
     assert len(_rows()) == len(ExitCode)
     assert len(_rows("--list")) == len(all_pages())
     limits = _rows("--api-timeout")
