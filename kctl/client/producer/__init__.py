@@ -7,6 +7,7 @@ buffer_memory.py   buffer.memory
 sender.py          the network loop
 record_router.py   partitions for records, answers for waits; partitioner.py: the choice of partitions
 accumulator.py     queues by partition, and all changes of them; partition_queue.py: order, window, sequences; batch.py
+compression_ratio.py  how much of a topic fills a compressed batch
 batch_sender.py    requests; produce_responses.py: what their responses mean; identity.py: the producer id
 batch_expiry.py    records that are too late
 delivery_tracker.py  futures completed and counted; metrics.py

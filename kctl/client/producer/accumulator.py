@@ -13,6 +13,7 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.config import ProducerConfig
 from kctl.client.errors import KafkaError
 from kctl.client.producer.batch import NO_SEQUENCE, Batch, count_of
+from kctl.client.producer.compression_ratio import CompressionRatios
 from kctl.client.producer.delivery_tracker import DeliveryTracker
 from kctl.client.producer.future import Outcome
 from kctl.client.producer.metrics import ProducerCounters
@@ -48,6 +49,7 @@ class Accumulator:
         self._window = config.max_in_flight_requests_per_connection
         self._is_idempotent = config.enable_idempotence
         self._is_transactional = is_transactional
+        self.ratios = CompressionRatios(config)
         self._counters = counters
         self._deliveries = deliveries
         self._queues: dict[str, dict[int, PartitionQueue]] = {}
@@ -78,6 +80,7 @@ class Accumulator:
             )
         if not queue.runs:
             self._active[queue] = None
+            queue.ratio = self.ratios.expected(topic)
         queue.put(run)
 
     def active(self) -> list[PartitionQueue]:
@@ -110,7 +113,7 @@ class Accumulator:
 
     def room_bytes(self) -> int:
         """Return how many bytes of records may come before the first batch is full that is not."""
-        rooms = [queue.batch_size_bytes - BATCH_OVERHEAD_BYTES - queue.waiting_bytes for queue in self._active]
+        rooms = [queue.plain_batch_bytes - BATCH_OVERHEAD_BYTES - queue.waiting_bytes for queue in self._active]
         return min([room for room in rooms if room > 0], default=self._batch_size_bytes - BATCH_OVERHEAD_BYTES)
 
     # --- batches ------------------------------------------------------------------------------------------------------
@@ -123,7 +126,10 @@ class Accumulator:
         """Encode a batch of what waits, as full as batch.size allows, and put it behind those under way."""
         sequence = queue.sequence
         base_sequence = sequence.next_sequence if queue.is_idempotent else NO_SEQUENCE
-        batch = self._cut(queue, queue.runs, queue.batch_size_bytes, base_sequence)
+        batch, ratio = self._cut(queue, queue.runs, queue.batch_size_bytes, base_sequence)
+        topic = queue.topic_partition.topic
+        self.ratios.observe(topic, ratio)
+        queue.ratio = self.ratios.expected(topic)
         if queue.is_idempotent:
             sequence.take(batch.record_count)
         queue.queued_bytes -= sum([run.size_bytes for run in batch.runs])
@@ -138,6 +144,8 @@ class Accumulator:
         """
         limit_bytes = max(min(queue.batch_size_bytes, batch.plain_bytes) // 2, 1)
         queue.batch_size_bytes = limit_bytes
+        queue.ratio = 1.0
+        self.ratios.reset(queue.topic_partition.topic)
         self._counters.batches_split += 1
         queue.replace(batch, self._pieces(queue, batch.runs, limit_bytes, batch.base_sequence))
 
@@ -242,15 +250,17 @@ class Accumulator:
         pieces: list[Batch] = []
         first = base_sequence
         while waiting:
-            piece = self._cut(queue, waiting, limit_bytes, first)
+            piece, _ = self._cut(queue, waiting, limit_bytes, first)
             if base_sequence != NO_SEQUENCE:
                 first = plus(first, piece.record_count)
             pieces.append(piece)
         return pieces
 
-    def _cut(self, queue: PartitionQueue, waiting: deque[RecordRun], limit_bytes: int, base_sequence: int) -> Batch:
+    def _cut(
+        self, queue: PartitionQueue, waiting: deque[RecordRun], limit_bytes: int, base_sequence: int
+    ) -> tuple[Batch, float]:
         """Encode rows from the front of `waiting`, at least one, up to the limit."""
-        builder = RecordBatchBuilder(self._compression, self._level, limit_bytes)
+        builder = RecordBatchBuilder(self._compression, self._level, limit_bytes, expected_ratio=queue.ratio)
         runs: list[RecordRun] = []
         while waiting:
             run = waiting[0]
@@ -264,8 +274,7 @@ class Accumulator:
         if base_sequence != NO_SEQUENCE:
             sequence = queue.sequence
             builder.set_producer_state(sequence.producer_id, sequence.epoch, base_sequence, self._is_transactional)
-        plain_bytes = builder.size_bytes
-        return Batch(runs, builder.build(), base_sequence, plain_bytes)
+        return Batch(runs, builder.build(), base_sequence, builder.plain_bytes), builder.ratio
 
 
 def _compression_level(config: ProducerConfig) -> int | None:

@@ -95,6 +95,7 @@ class PartitionQueue:
         "needs_restart",
         "queued_bytes",
         "queued_count",
+        "ratio",
         "runs",
         "sequence",
         "topic_partition",
@@ -112,6 +113,8 @@ class PartitionQueue:
         self.topic_partition = topic_partition
         self.batch_size_bytes = batch_size_bytes
         """batch.size, or less once the broker has found a batch too large."""
+        self.ratio = 1.0
+        """Compressed size over plain size that is expected of the next batch."""
         self.counters = counters
         self.is_idempotent = is_idempotent
         self.runs: deque[RecordRun] = deque()
@@ -141,10 +144,15 @@ class PartitionQueue:
         return self.queued_bytes - UNENCODED_BYTES * self.queued_count
 
     @property
+    def plain_batch_bytes(self) -> int:
+        """About how many plain bytes fill a batch."""
+        return int(self.batch_size_bytes / self.ratio)
+
+    @property
     def waiting_batches(self) -> int:
         """How many batches are not on their way, begun ones included: the size of the queue in Java's words."""
         frozen = sum(not batch.is_in_flight for batch in self.batches)
-        return frozen + -(-self.waiting_bytes // max(self.batch_size_bytes, 1)) if self.runs else frozen
+        return frozen + -(-self.waiting_bytes // max(self.plain_batch_bytes, 1)) if self.runs else frozen
 
     def put(self, run: RecordRun) -> None:
         """Append a run."""
@@ -195,7 +203,7 @@ class PartitionQueue:
                 return FOREVER_MS if ahead and batch.attempts and self.is_idempotent else batch.retry_at_ms
         if not self.runs:
             return FOREVER_MS
-        if is_hurried or self.waiting_bytes >= self.batch_size_bytes - BATCH_OVERHEAD_BYTES:
+        if is_hurried or self.waiting_bytes >= self.plain_batch_bytes - BATCH_OVERHEAD_BYTES:
             return 0
         return self.runs[0].created_at_ms + linger_ms
 

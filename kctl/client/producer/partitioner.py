@@ -35,10 +35,12 @@ class Load(NamedTuple):
 
     queue: the state of a partition's queue; None when it never had a record.
     waited_ms: for how long a node has not taken what is due for it.
+    ratio: what compression is expected to make of a topic's records.
     """
 
     queue: Callable[[str, int], QueueState | None]
     waited_ms: Callable[[int], int]
+    ratio: Callable[[str], float] = lambda _: 1.0
 
 
 class Turn:
@@ -93,7 +95,7 @@ class Partitioner:
     def _assign_sticky(self, run: RecordRun, topic: TopicInfo) -> list[RecordRun]:
         """Assign rows without keys: up to a batch of them goes to one partition, more are cut where the turn ends."""
         found = []
-        while run.size_bytes - UNENCODED_BYTES * run.count > self._sticky_bytes:
+        while run.size_bytes - UNENCODED_BYTES * run.count > self._turn_bytes(run.topic):
             left_bytes = self._turn(run, run.first, topic).left_bytes
             count = run.rows.count_filling(run.first, run.end, ENCODED_OVERHEAD_BYTES, left_bytes)
             if count == run.count:
@@ -127,7 +129,7 @@ class Partitioner:
         if turn is not None and turn.topic is topic and turn.left_bytes > 0:
             return turn
         if turn is None or not _is_available(topic, turn.partition):
-            turn = self._turns[run.topic] = Turn(topic, self._next_partition(topic), self._sticky_bytes)
+            turn = self._turns[run.topic] = Turn(topic, self._next_partition(topic), self._turn_bytes(run.topic))
         elif turn.left_bytes > 0:
             turn.topic = topic
         elif (more_bytes := self._more_bytes(run, row, turn)) > 0:
@@ -135,7 +137,7 @@ class Partitioner:
             turn.produced_bytes += more_bytes - turn.left_bytes
             turn.left_bytes = more_bytes
         else:
-            turn = self._turns[run.topic] = Turn(topic, self._next_partition(topic), self._sticky_bytes)
+            turn = self._turns[run.topic] = Turn(topic, self._next_partition(topic), self._turn_bytes(run.topic))
         return turn
 
     def _more_bytes(self, run: RecordRun, row: int, turn: Turn) -> int:
@@ -146,15 +148,20 @@ class Partitioner:
         soon, though not for every record.
         """
         produced_bytes = turn.produced_bytes - turn.left_bytes
-        beyond_bytes = 2 * self._sticky_bytes - produced_bytes
+        turn_bytes = self._turn_bytes(run.topic)
+        beyond_bytes = 2 * turn_bytes - produced_bytes
         state = self._load.queue(run.topic, turn.partition)
-        begun_bytes = 0 if state is None else state.bytes % self._sticky_bytes
-        room_bytes = self._sticky_bytes - begun_bytes
+        begun_bytes = 0 if state is None else state.bytes % turn_bytes
+        room_bytes = turn_bytes - begun_bytes
         if beyond_bytes <= 0 or begun_bytes == 0:
             return 0
         if run.rows.size_bytes(row, row + 1, ENCODED_OVERHEAD_BYTES) > room_bytes:
             return 0
-        return max(1, min(beyond_bytes, room_bytes, self._sticky_bytes // _LOOKS_A_BATCH))
+        return max(1, min(beyond_bytes, room_bytes, turn_bytes // _LOOKS_A_BATCH))
+
+    def _turn_bytes(self, topic: str) -> int:
+        """Return how many plain bytes are about a batch."""
+        return int(self._sticky_bytes / self._load.ratio(topic))
 
     def _next_partition(self, topic: TopicInfo) -> int:
         found = self._drawn_from.get(topic.name)

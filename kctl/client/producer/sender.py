@@ -79,7 +79,9 @@ class Sender(ClientLoop[Posted]):
         elif config.enable_idempotence:
             identity = ProducerIdentity(client, backoff, config.request_timeout_ms)
         self._identity = identity
-        partitioner = Partitioner(config, runtime.chance, Load(self._accumulator.state, progress.waited_ms))
+        partitioner = Partitioner(
+            config, runtime.chance, Load(self._accumulator.state, progress.waited_ms, self._accumulator.ratios.expected)
+        )
         refusal = None if self.transactions is None else self.transactions.record_refusal
         self._router = RecordRouter(config, client, partitioner, self._accumulator, self._deliveries, refusal)
         self._expiry = BatchExpiry(config, client, self._accumulator, identity)

@@ -1,3 +1,5 @@
+from random import Random
+
 import pytest
 
 from kctl.client.clock import ManualClock
@@ -81,6 +83,51 @@ def test_a_batch_takes_records_in_order_until_it_is_full() -> None:
     taken = [value[:2] for value in values(first.data) + values(second.data) if value is not None]
     assert taken == [b"%02d" % number for number in range(len(taken))]
     assert [run.offset_in_batch for run in first.runs] == list(range(len(first.runs)))
+
+
+@pytest.mark.parametrize("codec", ["gzip", "lz4", "zstd", "snappy"])
+def test_compressed_batches_come_to_fill_batch_size(codec: str) -> None:
+    setup = Setup(compression_type=codec, batch_size=2000, linger_ms=50, max_request_size=100_000)
+    value = b"abcd" * 50
+    queue = setup.add(value)
+    sizes: list[int] = []
+    counts: list[int] = []
+    for _ in range(250):
+        while setup.accumulator.due_at_ms(queue) > 0:
+            setup.add(value)
+        batch = setup.accumulator.freeze(queue)
+        sizes.append(len(batch.data))
+        counts.append(batch.record_count)
+        assert values(batch.data) == [value] * batch.record_count
+        assert batch.plain_bytes >= 200 * batch.record_count
+        setup.accumulator.acknowledge(queue, batch, Outcome())
+        setup.add(value)
+    assert counts[0] <= 10, "nothing is known of the first"
+    assert counts[-1] > 4 * counts[0]
+    assert max(sizes) <= 2000
+    noise = Random(1).randbytes(200)
+    for _ in range(counts[-1]):
+        setup.add(Random(noise).randbytes(200))
+        noise = noise[1:]
+    setup.accumulator.freeze(queue)
+    before = queue.ratio
+    setup.accumulator.freeze(queue)
+    assert queue.ratio > before, "what compresses badly makes the next batch smaller"
+
+
+def test_batch_that_a_broker_finds_too_large_ends_the_expectation_of_compression() -> None:
+    setup = Setup(compression_type="zstd", batch_size=2000, max_request_size=100_000)
+    for _ in range(200):
+        setup.accumulator.ratios.observe("t", 0.1)
+    for _ in range(60):
+        queue = setup.add(bytes(200))
+    batch = setup.accumulator.freeze(queue)
+    assert batch.record_count > 40
+    assert batch.plain_bytes > 8000
+    setup.accumulator.split(queue, batch)
+    assert all(piece.plain_bytes <= 1000 for piece in queue.batches)
+    assert sum(piece.record_count for piece in queue.batches) == batch.record_count
+    assert setup.accumulator.ratios.expected("t") == 1.0
 
 
 def test_splitting_makes_smaller_batches_of_the_same_records_and_numbers() -> None:

@@ -322,6 +322,11 @@ class RecordBatchBuilder:
         return BATCH_OVERHEAD_BYTES + int(int(self._records_bytes) * self._expected_ratio)
 
     @property
+    def plain_bytes(self) -> int:
+        """The batch's size without compression."""
+        return BATCH_OVERHEAD_BYTES + self._records_bytes
+
+    @property
     def ratio(self) -> float:
         """What compression made of the records, compressed over plain size; 1.0 before build()."""
         if self._body is None or self._records_bytes == 0:
