@@ -193,6 +193,8 @@ complete -c kctl -n '__kctl_at " topics"' -a delete -d 'Delete topics and all th
 complete -c kctl -n '__kctl_at " topics"' -l help -s h -d 'Show this message and exit'
 
 complete -c kctl -n '__kctl_at " topics list"' -l internal -d 'Include internal topics'
+complete -c kctl -n '__kctl_at " topics list"' -l under-replicated -d 'Only where a replica is not in sync'
+complete -c kctl -n '__kctl_at " topics list"' -l offline -d 'Only where there is no leader'
 complete -c kctl -n '__kctl_at " topics list"' -l bootstrap -s b -x -d 'First servers to ask, with commas or repeated'
 complete -c kctl -n '__kctl_at " topics list"' -l api-timeout -x -d 'Timeout of one whole call (60s)'
 complete -c kctl -n '__kctl_at " topics list"' -l connect-timeout -x -d 'Timeout of each attempt to connect'
@@ -210,6 +212,8 @@ complete -c kctl -n '__kctl_at " topics list"' -l trace -d 'Print every request 
 complete -c kctl -n '__kctl_at " topics list"' -l trace-file -r -F -d 'Write every request and connection attempt to a file, as jsonl'
 complete -c kctl -n '__kctl_at " topics list"' -l help -s h -d 'Show this message and exit'
 
+complete -c kctl -n '__kctl_at " topics describe"' -l under-replicated -d 'Only where a replica is not in sync'
+complete -c kctl -n '__kctl_at " topics describe"' -l offline -d 'Only where there is no leader'
 complete -c kctl -n '__kctl_at " topics describe"' -l bootstrap -s b -x -d 'First servers to ask, with commas or repeated'
 complete -c kctl -n '__kctl_at " topics describe"' -l api-timeout -x -d 'Timeout of one whole call (60s)'
 complete -c kctl -n '__kctl_at " topics describe"' -l connect-timeout -x -d 'Timeout of each attempt to connect'
@@ -226,7 +230,6 @@ complete -c kctl -n '__kctl_at " topics describe"' -l verbose -s v -d 'Print mor
 complete -c kctl -n '__kctl_at " topics describe"' -l trace -d 'Print every request and connection attempt on stderr, and draw where the time went'
 complete -c kctl -n '__kctl_at " topics describe"' -l trace-file -r -F -d 'Write every request and connection attempt to a file, as jsonl'
 complete -c kctl -n '__kctl_at " topics describe"' -l help -s h -d 'Show this message and exit'
-complete -c kctl -n '__kctl_argument " topics describe" -ge 0' -x -a '(__kctl_names topics)'
 
 complete -c kctl -n '__kctl_at " topics create"' -l partitions -s p -x -d 'Partitions of each topic [default'
 complete -c kctl -n '__kctl_at " topics create"' -l replication-factor -s r -x -d 'Replication factor of each topic [default'

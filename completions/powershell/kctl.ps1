@@ -241,6 +241,8 @@ $kctlPlaces = @{
         )
         Options = @(
             ,@('--internal', 'Include internal topics')
+            ,@('--under-replicated', 'Only where a replica is not in sync')
+            ,@('--offline', 'Only where there is no leader')
             ,@('--bootstrap', 'First servers to ask, with commas or repeated')
             ,@('-b', 'First servers to ask, with commas or repeated')
             ,@('--api-timeout', 'Timeout of one whole call (60s)')
@@ -271,6 +273,8 @@ $kctlPlaces = @{
         Commands = @(
         )
         Options = @(
+            ,@('--under-replicated', 'Only where a replica is not in sync')
+            ,@('--offline', 'Only where there is no leader')
             ,@('--bootstrap', 'First servers to ask, with commas or repeated')
             ,@('-b', 'First servers to ask, with commas or repeated')
             ,@('--api-timeout', 'Timeout of one whole call (60s)')
@@ -295,7 +299,7 @@ $kctlPlaces = @{
             ,@('-h', 'Show this message and exit')
         )
         Values = [System.Collections.Hashtable]::new()
-        Arguments = @('names:topics')
+        Arguments = @('')
     }
     'topics create' = @{
         Commands = @(

@@ -17,7 +17,8 @@ from kctl.client.wording import counted
 COLUMNS = ("topic", "partitions", "replication_factor", "result")
 LONGEST_ANSWER_BYTES = 1024
 
-ReportFailures = Callable[[Mapping[str, object], Mapping[str, KafkaError]], int]
+ReportFailures = Callable[..., int]
+Nearest = Callable[[Mapping[str, KafkaError]], Mapping[str, str]]
 
 
 def delete_topics(
@@ -26,6 +27,7 @@ def delete_topics(
     names: list[str],
     output: Output,
     report_failures: ReportFailures,
+    nearest: Nearest,
     *,
     execute: bool,
 ) -> int:
@@ -37,7 +39,7 @@ def delete_topics(
             results = admin.delete_topics(list(found.done))
     if found.failed:
         common.say(f"{common.environment.program}: nothing was deleted")
-        return report_failures({}, found.failed)
+        return report_failures({}, found.failed, nearest(found.failed))
     if results is None and _is_confirmed(common, found.done):
         results = admin.delete_topics(list(found.done))  # with a new timeout: the answer took its time
     failed = {} if results is None else results.failed

@@ -1,12 +1,12 @@
 """`kctl topics`: list, describe, create and delete topics.
 
-Owns what the rows show and the exit code of a call in which some topics failed. Shown by tests/cli/test_topics.py.
+Owns the exit code of a call in which some topics failed; topic_rows.py has what the rows show. Shown by tests/cli/test_topics.py.
 """
 
-from base64 import urlsafe_b64encode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,19 +18,29 @@ from kctl.cli.failures import explain
 from kctl.cli.formats.listing import SHAPES, Listing, listing_lines, write_lines, write_listing
 from kctl.cli.formats.rows import Row
 from kctl.cli.options import Common, with_common
+from kctl.client.broker_errors import ErrorCode
 from kctl.client.config import AdminConfig
 from kctl.client.errors import KafkaError
+from kctl.grammar.topics import TopicWords, parse_topics
 
 if TYPE_CHECKING:
-    from kctl.client.cluster import TopicInfo
+    from kctl.client.admin import Admin
 
-LIST_COLUMNS = ("topic", "topic_id", "internal")
-DESCRIBE_COLUMNS = ("topic", "partition", "leader", "leader_epoch", "replicas", "in_sync", "offline_replicas", "error")
 CREATE_COLUMNS = ("topic", "topic_id", "partitions", "replication_factor")
 
 app = Commands(no_args_is_help=True)
 
 Names = Annotated[list[str], typer.Argument(metavar="TOPIC...", show_default=False)]
+Described = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[TOPIC]...", show_default=False, help="Names, or '/PATTERN/' for all that match."),
+]
+UnderReplicated = Annotated[
+    bool, typer.Option("--under-replicated", help="Only where a replica is not in sync; every topic, if none is named.")
+]
+Offline = Annotated[
+    bool, typer.Option("--offline", help="Only where there is no leader; every topic, if none is named.")
+]
 NewNames = Annotated[list[str], typer.Argument(metavar="NAME...", show_default=False)]
 
 
@@ -44,36 +54,45 @@ def topics() -> None:
 def list_(
     common: Common,
     internal: Annotated[bool, typer.Option("--internal", help="Include internal topics.")] = False,
+    under_replicated: UnderReplicated = False,
+    offline: Offline = False,
 ) -> int:
-    """List the topics you can see."""
+    """List the topics you can see: partitions, replication factor, under-replicated and offline partitions."""
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
+    from kctl.cli.topic_rows import Health, list_listing
 
     output = common.choose_output(*SHAPES)
     with admin_of(common) as admin, _within_api_timeout(common, "showing the topics"):
         listed = admin.list_topics(include_internal=internal).values()
-        rows: list[Row] = [
-            {"topic": topic.name, "topic_id": _id_text(topic.topic_id), "internal": topic.is_internal}
-            for topic in listed
-        ]
-        lines = listing_lines(common.environment, output, Listing("topics", LIST_COLUMNS, rows))
+        listing = list_listing(listed, Health(under_replicated, offline), internal=internal)
+        lines = listing_lines(common.environment, output, listing)
     write_lines(common.environment, lines)
     return ExitCode.OK
 
 
 @app.command()
 @with_common(*SHAPES)
-def describe(common: Common, names: Names) -> int:
+def describe(
+    common: Common,
+    names: Described = None,
+    under_replicated: UnderReplicated = False,
+    offline: Offline = False,
+) -> int:
     """Show the partitions of topics: leader, replicas, and which of them are in sync."""
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
+    from kctl.cli.topic_rows import Health, chosen_topics, describe_listing
 
     output = common.choose_output(*SHAPES)
+    words, health = _topic_words(names or ()), Health(under_replicated, offline)
+    if not names and not health.is_any:
+        raise click.UsageError("Missing argument 'TOPIC': a name, '/PATTERN/', --under-replicated or --offline.")
     with admin_of(common) as admin, _within_api_timeout(common, "showing the partitions"):
-        results = admin.describe_topics(_distinct(names))
-        rows = [row for name in results.done for row in _partition_rows(results.done[name])]
-        lines = listing_lines(common.environment, output, Listing("partitions", DESCRIBE_COLUMNS, rows))
-    if results.done:
+        results = admin.describe_topics(chosen_topics(admin, words))
+        lines = listing_lines(common.environment, output, describe_listing(results.done.values(), health))
+        near = _nearest(admin, results.failed)
+    if results.done or not results.failed:
         write_lines(common.environment, lines)
-    return _tell_failures(common, results.done, results.failed)
+    return _tell_failures(common, results.done, results.failed, near)
 
 
 @app.command()
@@ -107,6 +126,7 @@ def create(
 ) -> int:
     """Create topics."""
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
+    from kctl.cli.topic_rows import count_of, id_text
     from kctl.client.admin import BROKER_DEFAULT, NewTopic
 
     output = common.choose_output(*SHAPES)
@@ -120,9 +140,9 @@ def create(
     rows: list[Row] = [
         {
             "topic": topic.name,
-            "topic_id": _id_text(topic.topic_id),
-            "partitions": _count(topic.num_partitions),
-            "replication_factor": _count(topic.replication_factor),
+            "topic_id": id_text(topic.topic_id),
+            "partitions": count_of(topic.num_partitions),
+            "replication_factor": count_of(topic.replication_factor),
         }
         for topic in results.done.values()
     ]
@@ -145,8 +165,9 @@ def delete(
 
     output = common.choose_output(*SHAPES)
     with open_admin(common) as admin:
+        tell = partial(_tell_failures, common)
         return delete_topics(
-            common, admin, _distinct(names), output, partial(_tell_failures, common), execute=execute or yes
+            common, admin, _distinct(names), output, tell, partial(_nearest, admin), execute=execute or yes
         )
 
 
@@ -175,38 +196,39 @@ def _read_properties(texts: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _tell_failures(common: Common, done: Mapping[str, object], failed: Mapping[str, KafkaError]) -> int:
-    """Say which topics failed; 3 when others did not, else the code of the first cause."""
+def _tell_failures(
+    common: Common,
+    done: Mapping[str, object],
+    failed: Mapping[str, KafkaError],
+    near: Mapping[str, str] = MappingProxyType({}),
+) -> int:
+    """Report which topics failed; 3 when others did not, else the code of the first cause.
+
+    Args: near: for names of no topic, the topic that is nearest.
+    """
     failures = {name: explain(error) for name, error in failed.items()}
-    for failure in failures.values():
-        common.environment.say("\n".join([f"kctl topics: {failure.message}", *failure.lines()[1:]]))
+    for name, failure in failures.items():
+        hints = [f"hint: did you mean {near[name]}?"] if name in near else failure.lines()[1:]
+        common.environment.say("\n".join([f"kctl topics: {failure.message}", *hints]))
     if not failures:
         return ExitCode.OK
     return ExitCode.DEGRADED if done else next(iter(failures.values())).code
 
 
-def _partition_rows(topic: "TopicInfo") -> Iterator[Row]:
-    from kctl.client.cluster import NO_NODE
-
-    for info in topic.partitions.values():
-        yield {
-            "topic": topic.name,
-            "partition": info.partition,
-            "leader": None if info.leader_id == NO_NODE else info.leader_id,
-            "leader_epoch": _count(info.leader_epoch),
-            "replicas": list(info.replicas),
-            "in_sync": list(info.isr),
-            "offline_replicas": list(info.offline_replicas),
-            "error": None if info.error is None else info.error.name,
-        }
+def _topic_words(names: Sequence[str]) -> TopicWords:
+    try:
+        return parse_topics(names)
+    except ValueError as e:
+        raise click.BadParameter(str(e), param_hint="TOPIC") from None
 
 
-def _id_text(topic_id: bytes) -> str | None:
-    """Return a topic id as Kafka's tools write it; older brokers have none."""
-    from kctl.client.cluster import NO_TOPIC_ID
+def _nearest(admin: "Admin", failed: Mapping[str, KafkaError]) -> Mapping[str, str]:
+    """Return the topics nearest to names that no topic has; asked for only where there is such a name."""
+    from kctl.cli.topic_rows import nearest_topics
 
-    return None if topic_id == NO_TOPIC_ID else urlsafe_b64encode(topic_id).rstrip(b"=").decode()
-
-
-def _count(number: int) -> int | None:
-    return None if number < 0 else number
+    unknown = {
+        name: error
+        for name, error in failed.items()
+        if getattr(error, "code", None) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    }
+    return nearest_topics(admin, unknown) if unknown else {}

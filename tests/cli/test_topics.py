@@ -5,6 +5,7 @@ import json
 import pytest
 
 from kctl.cli.exit_codes import ExitCode
+from kctl.sandbox import Sandbox
 from tests.cli.processes import BOUND_S, kctl
 from tests.cli.terminal import Terminal
 
@@ -19,7 +20,11 @@ def test_the_life_of_a_topic(bootstrap: str, topic: str) -> None:
     created = json.loads(made.stdout)
     assert (created["topic"], created["partitions"], created["replication_factor"]) == (name, 4, 2)
     listed = json.loads(kctl("topics", "list", "-b", bootstrap, "--output", "json").stdout)
-    assert {"topic": name, "topic_id": created["topic_id"], "internal": False} in listed["rows"]
+    row = {
+        "topic": name, "partitions": 4, "replication_factor": 2, "under_replicated": 0, "offline": 0,
+        "internal": False, "topic_id": created["topic_id"],
+    }  # fmt: skip
+    assert row in listed["rows"]
     described = kctl("topics", "describe", name, "-b", bootstrap, "--output", "jsonl")
     partitions = [json.loads(line) for line in described.stdout.splitlines()]
     assert [partition["partition"] for partition in partitions] == [0, 1, 2, 3]
@@ -69,7 +74,7 @@ def test_delete_with_one_unknown_topic_deletes_nothing(bootstrap: str, topic: st
 
 def test_tables(bootstrap: str, topic: str) -> None:
     listed = kctl("topics", "list", "-b", bootstrap).stdout.decode().splitlines()
-    assert listed[0].split() == ["TOPIC", "TOPIC", "ID", "INTERNAL"]
+    assert listed[0].split() == ["TOPIC", "PARTITIONS", "REPLICATION", "FACTOR", "UNDER", "REPLICATED", "OFFLINE"]
     assert topic in [line.split()[0] for line in listed[1:]]
     described = kctl("topics", "describe", topic, "-b", bootstrap).stdout.decode().splitlines()
     assert described[0].split() == ["TOPIC", "PARTITION", "LEADER", "LEADER", "EPOCH", "REPLICAS", "IN", "SYNC",
@@ -111,3 +116,42 @@ def test_failures(bootstrap: str, topic: str, arguments: tuple[str, ...], code: 
     ended = kctl("topics", filled[0], "-b", bootstrap, *filled[1:], "--api-timeout", "3s")
     assert ended.code == code
     assert words in ended.stderr
+
+
+def test_unhealthy_partitions_are_listed_and_described_alone() -> None:
+    with Sandbox(nodes=3).serve() as served:
+        for name, replicas in (("behind", 2), ("healthy", 2), ("leaderless", 1)):
+            served.sandbox.create_topic(name, partitions=2, replication_factor=replicas)
+        partition = served.sandbox.cluster.partition("behind", 1)
+        assert partition is not None
+        follower = next(node for node in partition.replicas if node != partition.leader)
+        served.sandbox.hold_follower("behind", 1, follower)
+        served.sandbox.elect_late("leaderless", 1, 1, ms=3_600_000)
+
+        def found(*command: str) -> list[tuple[str, int | None]]:
+            ended = kctl("topics", *command, "-b", served.bootstrap, "--json")
+            assert ended.code == 0, ended
+            return [(row["topic"], row.get("partition")) for row in json.loads(ended.stdout)["rows"]]
+
+        assert found("list", "--under-replicated") == [("behind", None)]
+        assert ("leaderless", None) in found("list", "--offline")
+        assert ("healthy", None) not in found("list", "--offline")
+        assert found("describe", "--under-replicated") == [("behind", 1)]
+        assert found("describe", "/.*/", "--offline", "--under-replicated") == [("behind", 1), ("leaderless", 1)]
+        assert found("describe", "healthy", "--offline") == []
+        assert found("describe", "/healthy|behind/") == [
+            ("behind", 0), ("behind", 1), ("healthy", 0), ("healthy", 1),
+        ]  # fmt: skip
+        listed = json.loads(kctl("topics", "ls", "-b", served.bootstrap, "--json").stdout)["rows"]
+        assert [(row["under_replicated"], row["offline"]) for row in listed] == [(1, 0), (0, 0), (0, 1)]
+
+
+def test_pattern_without_a_match_and_topic_of_a_near_name(bootstrap: str, topic: str) -> None:
+    ended = kctl("topics", "describe", "/zzz.*/", "-b", bootstrap)
+    assert (ended.code, ended.stdout) == (ExitCode.UNKNOWN_RESOURCE, b"")
+    assert "no topic matches /zzz.*/" in ended.stderr
+    for command in ("describe", "delete"):
+        ended = kctl("topics", command, f"{topic}s", "-b", bootstrap)
+        assert (ended.code, ended.stdout) == (ExitCode.UNKNOWN_RESOURCE, b"")
+        assert f"hint: did you mean {topic}?" in ended.stderr
+    assert "Missing argument 'TOPIC'" in kctl("topics", "describe", "-b", bootstrap).stderr

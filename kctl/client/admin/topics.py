@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from kctl.client.admin.call import Call, Results, any_node, controller
 from kctl.client.broker_errors import ErrorCode, broker_error
-from kctl.client.cluster import TopicInfo
+from kctl.client.cluster import PartitionInfo, TopicInfo
 from kctl.client.errors import BrokerError, KafkaError
 from kctl.client.network.in_flight import Answer
 from kctl.client.protocol.api.create_topics import (
@@ -45,11 +45,12 @@ class CreatedTopic(NamedTuple):
 
 
 class TopicListing(NamedTuple):
-    """A topic's name and id."""
+    """A topic's name and id, and its partitions by number."""
 
     name: str
     topic_id: bytes
     is_internal: bool
+    partitions: Mapping[int, PartitionInfo] = MappingProxyType({})
 
 
 def create_topics(call: Call, topics: Sequence[NewTopic], *, validate_only: bool) -> Results[str, CreatedTopic]:
@@ -102,7 +103,7 @@ def list_topics(call: Call, *, include_internal: bool) -> dict[str, TopicListing
     """Return every topic that the client may describe, sorted by name."""
     answer = call.answer_of(any_node, lambda _: metadata_request(None), MetadataResponse)
     return {
-        info.name: TopicListing(info.name, info.topic_id, info.is_internal)
+        info.name: TopicListing(info.name, info.topic_id, info.is_internal, info.partitions)
         for info in sorted(_topics(call, answer), key=lambda info: info.name)
         if include_internal or not info.is_internal
     }

@@ -1,0 +1,137 @@
+"""The rows of `kctl topics list` and `describe`: which topics and partitions are shown, and their fields.
+
+Owns what under-replicated and offline mean: fewer in-sync replicas than replicas; no leader.
+Shown by tests/unit/cli/test_topic_rows.py and tests/cli/test_topics.py.
+"""
+
+from base64 import urlsafe_b64encode
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import CommandError
+from kctl.cli.formats.listing import Listing
+from kctl.cli.formats.rows import Row
+from kctl.client.admin import Admin, TopicListing
+from kctl.client.cluster import NO_NODE, NO_TOPIC_ID, PartitionInfo, TopicInfo
+from kctl.client.config import nearest_name
+from kctl.client.errors import KafkaError
+from kctl.grammar.topics import INTERNAL, TopicWords
+
+LIST_COLUMNS = (
+    "topic", "partitions", "replication_factor", "under_replicated", "offline", "internal", "topic_id",
+)  # fmt: skip
+DESCRIBE_COLUMNS = (
+    "topic", "partition", "leader", "leader_epoch", "replicas", "in_sync", "offline_replicas", "error",
+)  # fmt: skip
+
+
+class Health(NamedTuple):
+    """Which partitions are wanted; without any flag all are."""
+
+    under_replicated: bool = False
+    offline: bool = False
+
+    @property
+    def is_any(self) -> bool:
+        return self.under_replicated or self.offline
+
+    def holds_for(self, partition: PartitionInfo) -> bool:
+        """Return whether a partition is wanted."""
+        return (
+            not self.is_any
+            or (self.under_replicated and is_under_replicated(partition))
+            or (self.offline and is_offline(partition))
+        )
+
+
+def is_under_replicated(partition: PartitionInfo) -> bool:
+    """Return whether a replica is not in sync."""
+    return len(partition.isr) < len(partition.replicas)
+
+
+def is_offline(partition: PartitionInfo) -> bool:
+    """Return whether there is no leader."""
+    return partition.leader_id == NO_NODE
+
+
+def list_listing(topics: Iterable[TopicListing], health: Health, *, internal: bool) -> Listing:
+    """Return a row for each topic that has a wanted partition."""
+    rows: list[Row] = []
+    for topic in topics:
+        partitions = topic.partitions.values()
+        if health.is_any and not any(map(health.holds_for, partitions)):
+            continue
+        rows.append(
+            {
+                "topic": topic.name,
+                "partitions": len(partitions),
+                "replication_factor": max((len(each.replicas) for each in partitions), default=None),
+                "under_replicated": sum(map(is_under_replicated, partitions)),
+                "offline": sum(map(is_offline, partitions)),
+                "internal": topic.is_internal,
+                "topic_id": id_text(topic.topic_id),
+            }
+        )
+    shown = [name for name in LIST_COLUMNS if name != "topic_id" and (internal or name != "internal")]
+    return Listing("topics", LIST_COLUMNS, rows, shown=shown)
+
+
+def describe_listing(topics: Iterable[TopicInfo], health: Health) -> Listing:
+    """Return a row for each wanted partition."""
+    rows = [row for topic in topics for row in _partition_rows(topic, health)]
+    return Listing("partitions", DESCRIBE_COLUMNS, rows)
+
+
+def _partition_rows(topic: TopicInfo, health: Health) -> Iterator[Row]:
+    for info in topic.partitions.values():
+        if health.holds_for(info):
+            yield {
+                "topic": topic.name,
+                "partition": info.partition,
+                "leader": None if is_offline(info) else info.leader_id,
+                "leader_epoch": count_of(info.leader_epoch),
+                "replicas": list(info.replicas),
+                "in_sync": list(info.isr),
+                "offline_replicas": list(info.offline_replicas),
+                "error": None if info.error is None else info.error.name,
+            }
+
+
+def chosen_topics(admin: Admin, words: TopicWords) -> list[str]:
+    """Return the topics that names and patterns stand for; all of them where there is neither.
+
+    Raises: CommandError: a pattern matches no topic.
+    """
+    if words.names and not words.patterns:
+        return list(words.names)
+    internal = any(pattern.lstrip("^").startswith(INTERNAL) for pattern in words.patterns)
+    listed = admin.list_topics(include_internal=internal)
+    if not words.patterns:
+        return list(listed)
+    chosen = words.chosen_of(listed)
+    if not chosen:
+        raise CommandError(
+            ExitCode.UNKNOWN_RESOURCE, f"no topic matches {words}", "kctl topics list shows the topics you can see"
+        )
+    return chosen
+
+
+def nearest_topics(admin: Admin, failed: Mapping[str, KafkaError]) -> dict[str, str]:
+    """Return for names of topics that do not exist the names they are nearest to; empty where they cannot be had."""
+    try:
+        listed: Sequence[str] = list(admin.list_topics())
+    except KafkaError:
+        return {}
+    found = {name: nearest_name(name, listed) for name in failed}
+    return {name: near for name, near in found.items() if near is not None}
+
+
+def id_text(topic_id: bytes) -> str | None:
+    """Return a topic id as Kafka's tools write it; older brokers have none."""
+    return None if topic_id == NO_TOPIC_ID else urlsafe_b64encode(topic_id).rstrip(b"=").decode()
+
+
+def count_of(number: int) -> int | None:
+    """Return a count that a broker may leave out."""
+    return None if number < 0 else number
