@@ -124,7 +124,7 @@ def test_unhealthy_partitions_are_listed_and_described_alone() -> None:
             served.sandbox.create_topic(name, partitions=2, replication_factor=replicas)
         partition = served.sandbox.cluster.partition("behind", 1)
         assert partition is not None
-        follower = next(node for node in partition.replicas if node != partition.leader)
+        follower = next(node for node in partition.replicas if node != partition.leader_id)
         served.sandbox.hold_follower("behind", 1, follower)
         served.sandbox.elect_late("leaderless", 1, 1, ms=3_600_000)
 
