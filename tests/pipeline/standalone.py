@@ -4,11 +4,13 @@ Owns their processes, ports and folders. Knows nothing of kctl. Shown by tests/p
 """
 
 import os
+import signal
 import sys
 from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 
+from tests.pipeline.processes import children_of
 from tests.support.kafka.lifeline import ServerProcess, make_folder, remove_folder
 from tests.support.kafka.ports import HOST, PortLease, lease_ports
 from tests.support.kafka.waiting import wait_until
@@ -76,6 +78,13 @@ class StandaloneCluster:
         """Return when the master has a worker."""
         self._wait_for(self.workers[number], "Successfully registered with master")
 
+    def kill_executors(self) -> int:
+        """Kill the executors, which their workers start again; return how many."""
+        pids = [pid for worker in self.workers for pid in children_of(worker.pid) if _is_executor(pid)]
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+        return len(pids)
+
     def logs(self) -> str:
         """Return what all processes and executors have said."""
         files = sorted(path for path in self._folder.rglob("*") if path.is_file() and path.suffix in ("", ".log"))
@@ -94,6 +103,13 @@ class StandaloneCluster:
             return process.log_path.exists() and words in process.log_path.read_text(errors="replace")
 
         wait_until(is_said, START_TIMEOUT_MS, f"{process.name} to say {words!r}")
+
+
+def _is_executor(pid: int) -> bool:
+    try:
+        return b"CoarseGrainedExecutorBackend" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:  # it has ended meanwhile
+        return False
 
 
 def _spark_class(arguments: list[str], host: str = HOST) -> list[str]:

@@ -5,11 +5,13 @@ The workers' Python sees pyarrow and nothing else, so what runs there of kctl an
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,6 +43,8 @@ RECORDS = 8_000
 RANGE_BYTES = 40_000
 WAIT_MS = 60_000
 QUOTA_BYTES = 100_000
+API_TIMEOUT_MS = 15_000
+"""Longer than it takes to kill an executor whose task has begun."""
 
 
 @pytest.fixture(scope="module")
@@ -196,6 +200,56 @@ def test_jobs_over_tls_outlast_quotas_skew_and_a_killed_controller(
     expected = on_topic(kafka.client_properties(), topic)
     assert in_export(tmp_path / "x") == expected
     assert content(committed_rows(kafka, target)) == content(expected)
+
+
+def test_attempt_after_a_lost_executor_has_the_whole_timeout_while_a_broker_is_stopped(
+    kafka_three: KafkaCluster, standalone: StandaloneCluster, tmp_path: Path
+) -> None:
+    """The executor is killed while its task waits; what the driver raises is the second attempt's own timeout."""
+    topic = kafka_three.create_topic(partitions=1, replication=1)
+    with Producer(kafka_three.client_properties()) as producer:
+        producer.send(topic, b"value")
+    leader = kafka_three.leader(topic)
+    program = [sys.executable, str(Path(__file__).with_name("retrying.py")), standalone.master]
+    with subprocess.Popen(
+        [*program, kafka_three.bootstrap(), topic, f"{API_TIMEOUT_MS}ms", tmp_path.as_uri()],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env={**os.environ, "PYSPARK_PYTHON": sys.executable},
+    ) as process:
+        try:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            assert json.loads(process.stdout.readline()) == {"planned": 1, "loaded": [True]}
+            leader.stop()
+            process.stdin.write("read\n")
+            process.stdin.flush()
+            assert json.loads(process.stdout.readline()) == "running"
+            assert standalone.kill_executors() == 1
+            reason = json.loads(process.stdout.readline())
+        finally:
+            process.kill()
+            if not leader.process.is_running:
+                leader.start()
+    waited = re.match(r"ApiTimeout: (\d+) ms of (\d+) ms \(--api-timeout\) passed while (.*)", reason)
+    assert waited is not None, reason
+    assert (int(waited[1]) >= API_TIMEOUT_MS, int(waited[2])) == (True, API_TIMEOUT_MS)
+    assert f"waiting for offset 0 of {topic}-0" in waited[3]
+    attempts = failed_attempts(tmp_path)
+    assert [each["Task End Reason"]["Reason"] for each in attempts[:2]] == ["ExecutorLostFailure", "ExceptionFailure"]
+    assert len(attempts) == 4
+    first_timeout = attempts[1]["Task Info"]
+    assert first_timeout["Finish Time"] - first_timeout["Launch Time"] >= API_TIMEOUT_MS
+
+
+def failed_attempts(events: Path) -> list[Any]:
+    """Return Spark's events of the ends of attempts that failed, in their order."""
+    (log,) = events.iterdir()
+    ends = [json.loads(line) for line in log.read_text().splitlines() if '"SparkListenerTaskEnd"' in line]
+    failed = [each for each in ends if each["Task Info"]["Failed"]]
+    return sorted(failed, key=lambda each: each["Task Info"]["Attempt"])
 
 
 def test_source_reads_once_and_writes_all_where_spark_speculates(

@@ -12,6 +12,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from kctl.client.errors import ConfigError
 from kctl.pipeline.source.failures import SourceError, told_in_one_line
 from kctl.pipeline.source.options import ReadOptions, WriteOptions, read_options, write_options
+from kctl.pipeline.spark_archive import forget_spark_archive
 
 if TYPE_CHECKING:
     from pyspark.sql.datasource import DataSourceWriter
@@ -47,6 +48,7 @@ class KctlDataSource(DataSource):
 
     def schema(self) -> str:
         """Return the columns; what is read can be pruned by a schema of the user's own."""
+        forget_spark_archive()
         has_headers = str(self.options.get("includeHeaders", "false")).strip().lower() == "true"
         names = [name for name in SQL_TYPES if name != "headers" or has_headers]
         return ", ".join(f"{name} {SQL_TYPES[name]}" for name in names)
@@ -55,6 +57,7 @@ class KctlDataSource(DataSource):
         """Return what reads a table once."""
         from kctl.pipeline.source.batch_reader import KctlReader
 
+        forget_spark_archive()
         options, columns = self._read_plan(schema, is_stream=False)
         return KctlReader(options, columns)
 
@@ -71,6 +74,7 @@ class KctlDataSource(DataSource):
         """Return what writes a table."""
         from kctl.pipeline.source.writers import KctlWriter
 
+        forget_spark_archive()
         with told_in_one_line():
             if overwrite:
                 raise ConfigError("mode overwrite: what is in a topic stays; use mode append", key="mode")
@@ -82,6 +86,7 @@ class KctlDataSource(DataSource):
         """Return what writes a stream; the names of the arguments are Spark's."""
         from kctl.pipeline.source.writers import stream_writer
 
+        forget_spark_archive()
         with told_in_one_line():
             if overwrite:
                 raise ConfigError("output mode complete: what is in a topic stays; use append or update", key="mode")

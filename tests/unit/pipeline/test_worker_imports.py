@@ -1,7 +1,11 @@
 """What a new Python worker imports for a read: Spark starts one for every read that ends early, as with `limit`."""
 
+import os
 import subprocess
 import sys
+from pathlib import Path
+
+import pyspark
 
 PROGRAM = """
 import sys
@@ -17,3 +21,40 @@ def test_worker_that_reads_imports_neither_the_producer_nor_all_of_pyarrow() -> 
     modules = set(done.stdout.split())
     assert {"pyarrow", "kctl.client.consumer.consumer"} <= modules
     assert not modules & {"pyarrow.compute", "pandas", "kctl.client.producer.producer", "kctl.cli"}
+
+
+DAEMON = """
+import os, sys
+from zipimport import zipimporter
+from kctl.pipeline import worker_daemon
+
+def finders():
+    return sum(isinstance(each, zipimporter) for each in sys.path_importer_cache.values())
+
+worker_daemon.load()
+import pyspark.sql.avro.functions
+print("pyspark.zip" in pyspark.__file__, finders() > 0, flush=True)
+if not os.fork():
+    before = set(sys.modules)
+    print(finders())
+    from kctl.client.records.crc import crc32c
+    from kctl.pipeline.record_columns import RecordColumns
+    from kctl.pipeline.record_writer import write_batches
+    from kctl.pipeline.source.batch_reader import read_partition
+    from kctl.pipeline.source.writers import write_rows
+    RecordColumns("t", 0, ("key", "offset", "value", "headers"))
+    crc32c(b"")
+    list(read_partition(None, (), None))
+    print(*sorted(set(sys.modules) - before), flush=True)
+    os._exit(0)
+os.wait()
+"""
+
+
+def test_worker_of_the_daemon_imports_nothing_and_has_no_finders_of_archives() -> None:
+    here = Path(__file__).parents[3]
+    libraries = sorted((Path(pyspark.__file__).parent / "python" / "lib").glob("*.zip"))
+    path = os.pathsep.join(map(str, [*libraries, here]))
+    environment = {**os.environ, "PYTHONPATH": path}
+    done = subprocess.run([sys.executable, "-c", DAEMON], capture_output=True, text=True, env=environment)
+    assert done.stdout.splitlines() == ["True True", "0", ""], done.stderr
