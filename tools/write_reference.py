@@ -45,35 +45,32 @@ def faults() -> str:
         "# Faults",
         NOTE,
         "",
-        "What goes wrong, and what kctl says of it: `#` stands for a number, `...` for anything. Codes are those of "
+        "What goes wrong, and what kctl prints: `#` stands for a number, `...` for anything. Codes are those of "
         "[exit-codes.md](exit-codes.md); 0 is a fault that ends no call. `kctl explain fault N` prints one.",
     ]
     for fault in FAULTS.values():
         lines += ["", f'## <a id="fault-{fault.number}"></a>{fault.number}. {fault.title}', fault.causes, ""]
-        lines += [f"- says: `{fault.reason}`"] if fault.reason else ["- says nothing: there is nothing to do"]
+        lines += [f"- message: `{fault.reason}`"] if fault.reason else ["- no message: there is nothing to do"]
         lines += [f"- hint: `{fault.hint}`"] if fault.hint else []
         lines += [f"- exit code: {int(fault.code)}"]
-        shown = f"shown by: `{fault.shown_by}`" if fault.shown_by else f"not shown yet: {fault.not_shown}"
-        lines += [f"- {shown}"]
     return "\n".join(lines) + "\n"
 
 
 def timeouts() -> str:
     """Return docs/timeouts.md."""
     lines = [
-        "# Limits on time",
+        "# Timeouts",
         NOTE,
         "",
-        "Every call ends by its deadline. A limit is never early, whatever its owner does meanwhile: instants that "
-        "start something are rounded up, instants of looking are rounded down. A limit inside of a call never "
-        "outlives it: the timeout of a request is min(what is left of the call, request.timeout.ms), and a connect "
+        "Every call ends by its deadline. A timeout is never early. A timeout inside a call never "
+        "outlasts it: the timeout of a request is min(what is left of the call, request.timeout.ms), and a connect "
         "timeout above the call's is cut by it. What happens to the connection then is decision "
-        "[8](decisions/0008-requests-outlive-short-calls.md). Limits that contradict each other are refused before "
+        "[8](decisions/0008-requests-outlive-short-calls.md). Timeouts that contradict each other are refused before "
         "anything is done. `kctl topics list` and `describe` are under the API timeout until their output is "
         "formatted, decoding included; writing it to a slow reader is not.",
         "",
-        "| limit | client | flag | default | kept by | covers | shown by |",
-        "|---|---|---|---|---|---|---|",
+        "| timeout | client | flag | default | covers |",
+        "|---|---|---|---|---|",
     ]
     for limit in LIMITS:
         flag = f"`{limit.flag}`" if limit.flag else ""
@@ -82,9 +79,7 @@ def timeouts() -> str:
             limit.client,
             flag,
             limit.default_text,
-            f"`{limit.owner}`",
             limit.covers,
-            f"`{limit.test}`",
         ]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"

@@ -82,7 +82,7 @@ def probe_scene() -> Scene:
 
 
 def probe_lines(folder: Path) -> list[Text]:
-    prompt = Text("$ kctl probe -b kafka-a.example,kafka-b.example,kafka-c.example --connect-timeout 2s")
+    prompt = Text("$ kctl probe -b kafka-a.example:9092,kafka-b.example:9092,kafka-c.example:9092 --connect-timeout 2s")
     return [prompt, *(styled(line) for line in draw(probe_scene(), COLUMNS, 30))]
 
 
