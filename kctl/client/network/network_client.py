@@ -1,8 +1,9 @@
 """NetworkClient: nodes in, answered requests out; every wait of it is bounded and every end has a cause.
 
-Decides which node is talked to and when to give up on a request; `dialer.py` makes the connections, `connection.py`
-speaks on one, `channel_table.py` holds them. `poll` waits for the nearest of all deadlines of all of them, so each
-fires on its millisecond. Single-threaded save `wakeup`; it knows neither topics nor threads. Shown by
+Owns requests from their sending to their answer, and the poll; `node_list.py` has the nodes, `node_choice.py` chooses
+among them, `dialer.py` makes the connections, `connection.py` speaks on one, `channel_table.py` holds them. `poll`
+waits for the nearest of all deadlines, so each fires on its millisecond. Single-threaded except `wakeup`; it knows
+neither topics nor threads. Shown by
 tests/sim/network in virtual time and tests/loopback/network/test_unanswered.py on sockets.
 
 Source: Kafka's NetworkClient, KIP-601. Differs: the connect deadline covers DNS and the ApiVersions answer, and is
@@ -33,6 +34,7 @@ from kctl.client.network.dialer import Dialer
 from kctl.client.network.idle_expiry import IdleExpiryManager
 from kctl.client.network.in_flight import Answer, InFlight, OnDone, Outgoing
 from kctl.client.network.node_choice import NodeChoice
+from kctl.client.network.node_list import NodeList
 from kctl.client.network.nodes import NodeEntry
 from kctl.client.network.refusals import Acceptance, BootstrapRefusal
 from kctl.client.protocol.schema import Request
@@ -81,9 +83,10 @@ class NetworkClient:
             events=events,
         )
         self._acceptance = Acceptance(self.states)
-        self._entries: dict[int, NodeEntry] = {}
+        self._nodes = NodeList(self.states, self._advertised, self._channels, self._acceptance, self._hang_up)
+        self._entries = self._nodes.entries
         self._choice = NodeChoice(
-            self._entries,
+            self._nodes.members,
             self.states,
             self._dialer,
             self.clock,
@@ -98,38 +101,12 @@ class NetworkClient:
     # --- nodes --------------------------------------------------------------------------------------------------------
 
     def set_nodes(self, nodes: Sequence[Node]) -> None:
-        """Make `nodes` the ones to talk to; a node that left is dropped when its last request is answered.
-
-        Differs: a connection to a bootstrap entry is kept for the node that advertises the very same host and port;
-        Java makes a second one.
-        """
-        members = {node.node_id: node for node in nodes}
-        self._advertised.learn(nodes)
-        for node_id, entry in list(self._entries.items()):
-            known = members.get(node_id)
-            has_moved = known is None or (known.host, known.port) != (entry.node.host, entry.node.port)
-            if has_moved and not entry.is_dedicated:
-                entry.is_member = False
-                self._hand_over(entry, members)
-        for node_id, node in members.items():
-            present = self._entries.get(node_id)
-            if present is None:
-                self._entries[node_id] = NodeEntry(node)
-            elif present.is_member:
-                present.node = node
-            else:  # same id, new address: what is in flight on the old one is given up
-                self._hang_up(present, "the node moved")
-                self.states.forget(node_id)
-                self._entries[node_id] = NodeEntry(node)
+        """Make `nodes` the ones to talk to; a node that left is dropped when its last request is answered."""
+        self._nodes.update(nodes)
 
     def dedicate(self, node: Node) -> None:
         """Have one more connection to a place, under an id that no broker has; it takes no request but those for it."""
-        present = self._entries.get(node.node_id)
-        if present is None or present.node != node:
-            if present is not None:
-                self._hang_up(present, "the node moved")
-                self.states.forget(node.node_id)
-            self._entries[node.node_id] = NodeEntry(node, is_dedicated=True)
+        self._nodes.dedicate(node)
 
     def ready(self, node_id: int) -> bool:
         """Return whether a request can be sent to the node now; if not, work towards it."""
@@ -187,7 +164,7 @@ class NetworkClient:
 
     def fatal_error(self) -> KafkaError | None:
         """Return an error that waiting does not cure: a client that no broker has ever accepted was refused."""
-        members = self._choice.members()
+        members = self._nodes.members()
         error = self._acceptance.fatal_error(members)
         if error is not None or self._acceptance.is_given:
             return error
@@ -294,7 +271,7 @@ class NetworkClient:
         self._expire(now_ms)
         self._finish_written()
         self._dialer.advance(now_ms)
-        self._sweep()
+        self._nodes.sweep()
         for _ in range(len(self._done)):
             on_done, answer = self._done.popleft()
             on_done(answer)
@@ -443,29 +420,3 @@ class NetworkClient:
             self.states.released(entry.node.node_id)
             error = ConnectionLost(f"{connection.target}: connection closed: {reason}")
             self._fail(connection, orphans, entry.node.node_id, error)
-
-    def _hand_over(self, entry: NodeEntry, members: dict[int, Node]) -> None:
-        """Give the connection of a node that left to a new one at the same place."""
-        connection = entry.connection
-        for node in members.values():
-            if connection is None or node.node_id in self._entries:
-                continue
-            if (node.host, node.port) == (entry.node.host, entry.node.port):
-                heir = self._entries[node.node_id] = NodeEntry(node)
-                heir.connection, entry.connection = connection, None
-                heir.throttled_until_ms = entry.throttled_until_ms
-                if connection.answered:
-                    self._acceptance.answered(node.node_id)
-                self.states.renamed(entry.node.node_id, node.node_id)
-                self._channels.handed_over(connection, heir)
-                return
-
-    def _sweep(self) -> None:
-        """Drop nodes that left and have nothing in flight."""
-        for node_id, entry in list(self._entries.items()):
-            if entry.is_member or entry.is_dedicated:
-                continue
-            if entry.connection is None or not entry.connection.in_flight:
-                self._hang_up(entry, "left the cluster")
-                del self._entries[node_id]
-                self.states.forget(node_id)

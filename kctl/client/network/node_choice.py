@@ -8,7 +8,7 @@ Shown by tests/sim/network/test_races.py and tests/sim/producer/test_saturation.
 Source: KIP-601's LeastLoadedNodeProvider. Differs: Java takes only a node with a free slot.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from kctl.client.clock import FOREVER_MS, Clock
 from kctl.client.cluster import Node
@@ -23,14 +23,14 @@ class NodeChoice:
 
     def __init__(
         self,
-        entries: Mapping[int, NodeEntry],
+        members: Callable[[], list[NodeEntry]],
         states: ClusterConnectionStates,
         dialer: Dialer,
         clock: Clock,
         *,
         attempt_delay_ms: int,
     ) -> None:
-        self._entries = entries
+        self._members = members
         self._states = states
         self._dialer = dialer
         self._clock = clock
@@ -53,14 +53,14 @@ class NodeChoice:
     def all_unavailable(self) -> bool:
         """Return whether every node is backing off, after a failure or a refusal: time to rebootstrap (KIP-899)."""
         now_ms = self._clock.now_ms()
-        members = self.members()
+        members = self._members()
         return bool(members) and all(self._states.is_backing_off(entry.node.node_id, now_ms) for entry in members)
 
     def next_deadline_ms(self, now_ms: int) -> int:
         """Return when a further candidate may be started, while a caller waits for any node."""
         if not self._race.is_running:
             return FOREVER_MS
-        idle = [node_id for entry in self.members() if self._states.is_idle(node_id := entry.node.node_id)]
+        idle = [node_id for entry in self._members() if self._states.is_idle(node_id := entry.node.node_id)]
         may_start = any(self._states.can_connect(node_id, now_ms) for node_id in idle)
         backed_off = [at for node_id in idle if (at := self._states.may_connect_at_ms(node_id)) > now_ms]
         return min([self._race.next_deadline_ms(may_start=may_start), *backed_off])
@@ -69,13 +69,9 @@ class NodeChoice:
         """Forget that a caller waits for any node; it says so again before the next wait."""
         self._race.is_running = False
 
-    def members(self) -> list[NodeEntry]:
-        """Return the nodes of the present list, without dedicated connections and nodes that left."""
-        return [entry for entry in self._entries.values() if entry.is_member]
-
     def _least_loaded_ready(self, avoid: Sequence[int] = ()) -> NodeEntry | None:
         now_ms = self._clock.now_ms()
-        members = [entry for entry in self.members() if entry.node.node_id not in avoid]
+        members = [entry for entry in self._members() if entry.node.node_id not in avoid]
         open_now = [entry for entry in members if entry.connection is not None and now_ms >= entry.throttled_until_ms]
         ready = [
             entry for entry in open_now if entry.connection is not None and entry.connection.takes_requests(now_ms)
@@ -84,7 +80,7 @@ class NodeChoice:
 
     def _next_candidate(self) -> NodeEntry | None:
         """Return whose turn it is among the nodes that may be dialled now."""
-        members, now_ms = self.members(), self._clock.now_ms()
+        members, now_ms = self._members(), self._clock.now_ms()
         for _ in members:
             entry = members[self._states.next_node_idx(len(members))]
             if entry.connection is None and self._states.can_connect(entry.node.node_id, now_ms):

@@ -1,0 +1,101 @@
+"""NodeList: the nodes that a client may talk to: those of its list, dedicated ones, and those that left it.
+
+Owns who is on the list, and what happens to the connection of a node that moves or leaves. Sends nothing and chooses no
+node. Shown by tests/sim/network/test_dedicated.py and tests/sim/network/test_requests.py.
+"""
+
+from collections.abc import Callable, Sequence
+
+from kctl.client.cluster import Node
+from kctl.client.network.advertised import AdvertisedAddresses
+from kctl.client.network.channel_table import ChannelTable
+from kctl.client.network.cluster_connection_states import ClusterConnectionStates
+from kctl.client.network.nodes import NodeEntry
+from kctl.client.network.refusals import Acceptance
+
+
+class NodeList:
+    """The nodes of one client, by id.
+
+    Attributes: entries: in the order of their arrival; for others to read.
+    """
+
+    def __init__(
+        self,
+        states: ClusterConnectionStates,
+        advertised: AdvertisedAddresses,
+        channels: ChannelTable,
+        acceptance: Acceptance,
+        hang_up: Callable[[NodeEntry, str], None],
+    ) -> None:
+        """Args: hang_up: closes the connection or the attempt of a node; gets the reason."""
+        self.entries: dict[int, NodeEntry] = {}
+        self._states = states
+        self._advertised = advertised
+        self._channels = channels
+        self._acceptance = acceptance
+        self._hang_up = hang_up
+
+    def members(self) -> list[NodeEntry]:
+        """Return the nodes of the present list, without dedicated connections and nodes that left."""
+        return [entry for entry in self.entries.values() if entry.is_member]
+
+    def update(self, nodes: Sequence[Node]) -> None:
+        """Make `nodes` the list; a node that left is dropped when its last request is answered.
+
+        Differs: a connection to a bootstrap entry is kept for the node that advertises the very same host and port;
+        Java makes a second one.
+        """
+        members = {node.node_id: node for node in nodes}
+        self._advertised.learn(nodes)
+        for node_id, entry in list(self.entries.items()):
+            known = members.get(node_id)
+            has_moved = known is None or (known.host, known.port) != (entry.node.host, entry.node.port)
+            if has_moved and not entry.is_dedicated:
+                entry.is_member = False
+                self._hand_over(entry, members)
+        for node_id, node in members.items():
+            present = self.entries.get(node_id)
+            if present is not None and present.is_member:
+                present.node = node
+            else:
+                self._replace(present, NodeEntry(node))
+
+    def dedicate(self, node: Node) -> None:
+        """Have one more connection to a place, under an id that no broker has."""
+        present = self.entries.get(node.node_id)
+        if present is None or present.node != node:
+            self._replace(present, NodeEntry(node, is_dedicated=True))
+
+    def sweep(self) -> None:
+        """Drop nodes that left and have nothing in flight."""
+        for node_id, entry in list(self.entries.items()):
+            if entry.is_member or entry.is_dedicated:
+                continue
+            if entry.connection is None or not entry.connection.in_flight:
+                self._hang_up(entry, "left the cluster")
+                del self.entries[node_id]
+                self._states.forget(node_id)
+
+    def _replace(self, present: NodeEntry | None, entry: NodeEntry) -> None:
+        """Enter a node that is new, or has the id of another at a new address: what is in flight there is abandoned."""
+        if present is not None:
+            self._hang_up(present, "the node moved")
+            self._states.forget(entry.node.node_id)
+        self.entries[entry.node.node_id] = entry
+
+    def _hand_over(self, entry: NodeEntry, members: dict[int, Node]) -> None:
+        """Give the connection of a node that left to a new one at the same place."""
+        connection = entry.connection
+        for node in members.values():
+            if connection is None or node.node_id in self.entries:
+                continue
+            if (node.host, node.port) == (entry.node.host, entry.node.port):
+                heir = self.entries[node.node_id] = NodeEntry(node)
+                heir.connection, entry.connection = connection, None
+                heir.throttled_until_ms = entry.throttled_until_ms
+                if connection.answered:
+                    self._acceptance.answered(node.node_id)
+                self._states.renamed(entry.node.node_id, node.node_id)
+                self._channels.handed_over(connection, heir)
+                return
