@@ -27,6 +27,9 @@ T = TypeVar("T")
 _ROW_BYTES: Final = ENCODED_OVERHEAD_BYTES + 2
 """What a row takes in a batch beside its contents, or a little more: so a run that fills a batch is not cut again."""
 
+_KEYED_RUN_BATCHES: Final = 4
+"""How many batches a run may fill whose rows have keys: it is divided among partitions before it joins their queues."""
+
 
 class Told(NamedTuple):
     """Rows whose fate is known, and whom to tell of it."""
@@ -238,7 +241,9 @@ class GivenColumns:
         self._rows = Rows(copied_values, copied_keys, copied_headers, headers_bytes, timestamps, now_ms)
         quarter_bytes = limits.buffer_memory_bytes // 4
         self._beside_bytes = MEMORY_OVERHEAD_BYTES - _ROW_BYTES
-        room_bytes = min(limits.batch_size_bytes - BATCH_OVERHEAD_BYTES, quarter_bytes)
+        is_divided = keys is not None and partition is None
+        batches = _KEYED_RUN_BATCHES if is_divided else 1
+        room_bytes = min(batches * (limits.batch_size_bytes - BATCH_OVERHEAD_BYTES), quarter_bytes)
         most_rows = max(1, quarter_bytes // self._beside_bytes)
         self._cuts, largest_bytes = self._rows.cut(_ROW_BYTES, room_bytes, most_rows)
         self.largest_bytes = largest_bytes + self._beside_bytes if count else -1

@@ -169,12 +169,20 @@ def runs_of(columns: GivenColumns, partition: int = 0) -> list[RecordRun]:
 
 @pytest.mark.parametrize("size_bytes", [0, 1, 100, 1000])
 def test_a_run_fills_a_batch_and_is_not_cut_again(size_bytes: int) -> None:
-    columns = checked([bytes(size_bytes)] * 5000, keys=[b"k"] * 5000, timestamps_ms=7)
+    columns = checked([bytes(size_bytes)] * 5000, keys=[b"k"] * 5000, timestamps_ms=7, partition=0)
     run = runs_of(columns)[0]
     builder = RecordBatchBuilder(batch_size_bytes=ROOMY.batch_size_bytes)
     fitting = builder.try_append_rows(run.rows, 0, run.count)
     assert fitting == run.count
     assert builder.size_bytes > 0.7 * ROOMY.batch_size_bytes
+
+
+def test_runs_whose_keys_choose_partitions_are_four_batches_or_a_quarter_of_memory() -> None:
+    keys: list[bytes | None] = [b"k"] * 5000
+    batch, keyed = (runs_of(checked([bytes(100)] * 5000, keys=keys, partition=each))[0] for each in (0, None))
+    assert 4 * batch.count <= keyed.count <= 4 * batch.count + 4
+    limits = RowLimits(1 << 20, 100_000)
+    assert max(run.size_bytes for run in runs_of(checked([b"12345"] * 5000, limits, keys=keys))) <= 50_000
 
 
 def test_runs_take_what_their_rows_take_and_half_of_the_memory_at_most() -> None:

@@ -17,21 +17,29 @@ _M: Final = 0x5BD1E995
 _MASK: Final = 0xFFFFFFFF
 
 
-def murmur2(data: bytes) -> int:
+def murmur2(data: bytes) -> i64:
     """Return the hash of `data` as an unsigned 32-bit integer."""
+    # Each byte is made an i64 of its own: an expression of bytes alone is computed with objects.
     length: i64 = len(data)
     h: i64 = _SEED ^ length
     at: i64 = 0
     whole = length - length % 4
     while at < whole:
-        k: i64 = (data[at] | data[at + 1] << 8 | data[at + 2] << 16 | data[at + 3] << 24) * _M & _MASK
+        k: i64 = data[at]
+        byte: i64 = data[at + 1]
+        k |= byte << 8
+        byte = data[at + 2]
+        k |= byte << 16
+        byte = data[at + 3]
+        k = (k | byte << 24) * _M & _MASK
         h = (h * _M & _MASK) ^ ((k ^ k >> 24) * _M & _MASK)
         at += 4
     if at < length:
         rest: i64 = 0
         shift: i64 = 0
         while at < length:
-            rest |= data[at] << shift
+            last: i64 = data[at]
+            rest |= last << shift
             shift += 8
             at += 1
         h = (h ^ rest) * _M & _MASK
