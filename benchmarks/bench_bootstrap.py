@@ -75,7 +75,7 @@ def living(*, uses_tls: bool) -> Iterator[Living]:
 
 
 def ask_kctl(servers: str, properties: dict[str, object]) -> object:
-    runtime = system_runtime()._replace(chance=InOrder())
+    runtime = system_runtime()._replace(rng=InOrder())
     with Admin({"bootstrap.servers": servers, **properties}, runtime) as admin:
         return admin.list_topics(timeout=PATIENCE_S)
 

@@ -17,13 +17,13 @@ class ExponentialBackoff:
     Source: KIP-580, Java ExponentialBackoff. Like it, a constant `initial_ms` without jitter when max_ms <= initial_ms.
     """
 
-    __slots__ = ("_chance", "_initial_ms", "_jitter", "_max_exponent", "_max_ms")
+    __slots__ = ("_initial_ms", "_jitter", "_max_exponent", "_max_ms", "_rng")
 
-    def __init__(self, initial_ms: int, max_ms: int, chance: Random, jitter: float = JITTER) -> None:
+    def __init__(self, initial_ms: int, max_ms: int, rng: Random, jitter: float = JITTER) -> None:
         self._initial_ms = initial_ms
         self._max_ms = max_ms
         self._jitter = jitter
-        self._chance = chance
+        self._rng = rng
         self._max_exponent = math.log(max_ms / max(initial_ms, 1), BASE) if max_ms > initial_ms else 0.0
 
     def backoff_ms(self, attempts: int) -> int:
@@ -31,5 +31,5 @@ class ExponentialBackoff:
         if self._max_exponent == 0.0:
             return self._initial_ms
         exponent = min(attempts, self._max_exponent)
-        spread = self._chance.uniform(1 - self._jitter, 1 + self._jitter)
+        spread = self._rng.uniform(1 - self._jitter, 1 + self._jitter)
         return min(int(spread * self._initial_ms * BASE**exponent), self._max_ms)

@@ -71,7 +71,7 @@ class SystemClock:
 
 
 class ManualClock:
-    """Virtual time: moves only when told to."""
+    """Virtual time: moves only when a test advances it."""
 
     __slots__ = ("_now_ms", "_wall_offset_ms")
 

@@ -1,4 +1,4 @@
-"""Cluster: what one moment of metadata says about nodes, topics and partitions, as values that never change.
+"""Cluster: an immutable snapshot of the metadata of nodes, topics and partitions.
 
 Owns the value types and the look-ups in them; knows neither how metadata is fetched nor how old it may be.
 Shown by tests/unit/test_cluster.py.
@@ -48,7 +48,7 @@ def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
 
 
 class PartitionInfo(NamedTuple):
-    """One partition; `leader_id` is NO_NODE while it has none, and `error` then says why."""
+    """One partition; `leader_id` is NO_NODE while it has none, and `error` is the reason then."""
 
     topic: str
     partition: int

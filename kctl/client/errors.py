@@ -51,7 +51,7 @@ class LogTruncationError(InvalidOffsetError):
 
     Attributes: `topic` and `partition`; `offset`, the position; `divergent_offset`, the first that may hold something
     else now, or None where the leader does not know, and `divergent_epoch`, the leader epoch that ends there.
-    Seek to continue: to `divergent_offset` to read what is there now.
+    Seek to continue: to `divergent_offset` to read the current records.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class TransactionAbortedError(KafkaError):
     """What was sent is not delivered, because its transaction was aborted first."""
 
 
-# --- what a broker said ---------------------------------------------------------------------------------------------
+# --- errors of brokers ----------------------------------------------------------------------------------------------
 
 
 class BrokerError(KafkaError):

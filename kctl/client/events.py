@@ -176,7 +176,7 @@ class ResetCause(Enum):
 
 
 class PositionReset(NamedTuple):
-    """A consumer goes on somewhere else than where it stood; records may be missed or come again.
+    """A consumer continues at another position; records may be missed or repeated.
 
     Attributes: policy: auto.offset.reset, which decided; `new_offset` is where it led.
     """
@@ -197,7 +197,7 @@ class PositionReset(NamedTuple):
 
 
 class AutoCommitFailed(NamedTuple):
-    """An automatic commit of a consumer has ended with an error; nobody waits for it, so nobody else is told.
+    """An automatic commit of a consumer has failed; no call waits for it, so this event alone reports it.
 
     Attributes: offsets: what was to be committed, as (topic, partition, offset).
     """
@@ -217,7 +217,7 @@ class MembershipLost(NamedTuple):
 
     Attributes:
         partitions: what it had, as (topic, partition).
-        reason: why, in words; `error` where a broker said so.
+        reason: why, in words; `error` is the broker's, where there is one.
     """
 
     at_ms: int
@@ -269,4 +269,4 @@ class GuardedSink:
 
 
 def ignore_events(_: Event) -> None:
-    """Take an event and do nothing: the sink of a client that nobody watches."""
+    """Ignore an event: the sink of a client without one."""

@@ -46,7 +46,7 @@ def forked_error(client: str) -> IllegalStateError:
 
 
 def warn_unclosed(client: object) -> None:
-    """Warn that a client was dropped without close(), as sockets and files do; `-X tracemalloc` says where it is from.
+    """Warn that a client was dropped without close(), as sockets and files do; `-X tracemalloc` shows where it is from.
 
     Source: ResourceWarning in the Python library reference.
     """

@@ -1,6 +1,6 @@
 """Metadata: what is known of the cluster, which topics are of interest, and when to ask again.
 
-Owns the merging of answers into snapshots, leader epochs and the waits between refreshes. Does no I/O: whoever sends
+Owns the merging of answers into snapshots, leader epochs and the waits between refreshes. Does no I/O: the caller sends
 the request (metadata_updater.py) asks `due_at_ms`, then `begin`, and reports with `take` or `failed`.
 Shown by tests/unit/test_metadata.py.
 """
@@ -89,7 +89,7 @@ class Metadata:
             self.add_topic(name)
 
     def add_topic(self, name: str) -> None:
-        """Be interested in this topic as well."""
+        """Add a topic of interest."""
         if name in self._wanted:
             return
         self._wanted[name] = None
@@ -99,7 +99,7 @@ class Metadata:
         self._hurry()
 
     def want_all_topics(self) -> None:
-        """Be interested in every topic of the cluster."""
+        """Make every topic of the cluster one of interest."""
         if not self._wants_all:
             self._wants_all = True
             self._update_requested = True
@@ -110,10 +110,10 @@ class Metadata:
         self._update_requested = True
 
     def learn_leader(self, partition: TopicPartition, leader_id: int, leader_epoch: int, nodes: Iterable[Node]) -> bool:
-        """Put a leader that a broker named into the snapshot; return whether it is newer than what is known.
+        """Set a leader that a response named in the snapshot; return whether it is newer than the known one.
 
-        Args: nodes: the brokers that the answer told addresses of.
-        Source: KIP-951. A leader whose address nobody has told is left to the next refresh.
+        Args: nodes: the brokers whose addresses the response has.
+        Source: KIP-951. A leader without a known address is left to the next refresh.
         """
         info = self.cluster.partition(*partition)
         topic = self.cluster.topics.get(partition.topic)
@@ -172,7 +172,7 @@ class Metadata:
     # --- how it ended -----------------------------------------------------------------------------------------------
 
     def failed(self, error: KafkaError, now_ms: int) -> None:
-        """Note that the refresh brought nothing; it is repeated after the back-off."""
+        """Note a failed refresh; it is repeated after the back-off."""
         self.last_error = error
         if self.failing_since_ms is None:
             self.failing_since_ms = now_ms
@@ -216,7 +216,7 @@ class Metadata:
                 self._hurry()
 
     def rebootstrapped(self) -> None:
-        """Forget nodes and leaders, which are to be learnt anew; topics and epochs stay."""
+        """Forget nodes and leaders until the next refresh; topics and epochs stay."""
         self.cluster = _reachable(self.cluster._replace(nodes=(), controller_id=NO_NODE))
         self.failing_since_ms = None
         self._update_requested = True
@@ -238,7 +238,7 @@ class Metadata:
         )
 
     def _left_out(self) -> RemoteProtocolError | None:
-        """Return the error of an answer that says nothing about a topic that it was asked for."""
+        """Return the error of a response that leaves out a requested topic."""
         asked = () if self._wants_all and self._asked is None else self._wanted if self._asked is None else self._asked
         for name in asked:
             if name in self._wanted and name not in self.cluster.topics:
@@ -340,7 +340,7 @@ def _partition(topic: str, answer: MetadataResponsePartition) -> PartitionInfo:
 
 
 def _reachable(cluster: Cluster) -> Cluster:
-    """Return the snapshot without leaders that are none of its nodes: nobody could dial them."""
+    """Return the snapshot without leaders that are none of its nodes: they have no address."""
     node_ids = {node.node_id for node in cluster.nodes}
     topics = {}
     for name, topic in cluster.topics.items():
@@ -360,7 +360,7 @@ def _leaderless(info: PartitionInfo, why: str) -> PartitionInfo:
 
 
 def _is_unknown(info: TopicInfo | None) -> bool:
-    """Return whether a broker said that the topic does not exist."""
+    """Return whether the topic does not exist, as far as the broker knows."""
     return info is not None and info.error is not None and info.error.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 

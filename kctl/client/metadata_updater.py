@@ -1,6 +1,6 @@
 """MetadataUpdater: sends the metadata requests that are due, to any node, and starts again from bootstrap.servers.
 
-Owns the one metadata question under way and the decision to rebootstrap; what is due and what an answer means is
+Owns the one metadata request in flight and the decision to rebootstrap; what is due and what an answer means is
 metadata.py's. Shown by tests/unit/test_metadata_updater.py.
 """
 
@@ -11,11 +11,11 @@ from kctl.client.clock import FOREVER_MS, Clock
 from kctl.client.cluster import Node
 from kctl.client.config import ClientConfig
 from kctl.client.errors import BrokerError, KafkaError, RemoteProtocolError
+from kctl.client.hedged_requests import HedgedRequests
 from kctl.client.metadata import Metadata
 from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.network.network_client import NetworkClient
 from kctl.client.protocol.api.metadata import MetadataResponse
-from kctl.client.questions import Questions
 
 
 class MetadataUpdater:
@@ -26,10 +26,10 @@ class MetadataUpdater:
     """
 
     def __init__(
-        self, config: ClientConfig, network: NetworkClient, questions: Questions, metadata: Metadata, clock: Clock
+        self, config: ClientConfig, network: NetworkClient, hedged: HedgedRequests, metadata: Metadata, clock: Clock
     ) -> None:
         self._network = network
-        self._questions = questions
+        self._hedged = hedged
         self._metadata = metadata
         self._clock = clock
         self._request_timeout_ms = config.request_timeout_ms
@@ -71,7 +71,7 @@ class MetadataUpdater:
     def _send(self, node: Node, now_ms: int) -> None:
         self.is_in_flight = True
         request = self._metadata.begin(now_ms)
-        self._questions.ask(Outgoing(node.node_id, request, self._request_timeout_ms, self._on_done))
+        self._hedged.send(Outgoing(node.node_id, request, self._request_timeout_ms, self._on_done))
 
     def _on_done(self, answer: Answer) -> None:
         self.is_in_flight = False

@@ -1,4 +1,4 @@
-"""The seams at which the client meets the world: selector, resolver, driver, chance. All are injected.
+"""What the client needs of its surroundings: selector, resolver, driver, random source. All are injected.
 
 In production they are sockets, a helper thread, OS threads and the system's randomness (`network/system.py`); in the
 simulation they are the hub of `tests/sim/virtual`, which fits these protocols by shape alone. Nothing here does I/O.
@@ -163,7 +163,7 @@ class Driver(Protocol):
         ...
 
     def caller(self) -> object:
-        """Return what tells the caller from others that run beside it: equal for two calls of the same thread."""
+        """Return an identity of the caller: equal for two calls of the same thread."""
         ...
 
 
@@ -180,6 +180,6 @@ class Runtime(NamedTuple):
     driver: Driver
     make_selector: Callable[[SocketOptions], Selectable]
     resolver: Resolver
-    chance: Random
+    rng: Random
     """Jitter and shuffles; never secrets."""
     entropy: Entropy

@@ -100,7 +100,7 @@ OPTIONS = {
 """What commands with the shared options may import besides: names and kinds of properties, no client."""
 NETWORK = {
     "kctl.client.backoff", "kctl.client.cluster", "kctl.client.metadata", "kctl.client.metadata_updater",
-    "kctl.client.lifetime", "kctl.client.network", "kctl.client.protocol", "kctl.client.questions",
+    "kctl.client.lifetime", "kctl.client.network", "kctl.client.protocol", "kctl.client.hedged_requests",
     "kctl.client.requests", "kctl.client.seams",
     "kctl.client.topic_names",
 }  # fmt: skip

@@ -10,13 +10,13 @@ from kctl.client.cluster import Node
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.config import ClientConfig
 from kctl.client.errors import KafkaError
+from kctl.client.hedged_requests import HedgedRequests
 from kctl.client.metadata import Metadata
 from kctl.client.metadata_updater import MetadataUpdater
 from kctl.client.network.cluster_connection_states import ClusterConnectionStates
 from kctl.client.network.in_flight import Answer, OnDone, Outgoing
 from kctl.client.network.network_client import NetworkClient
 from kctl.client.protocol.schema import Request, Response
-from kctl.client.questions import Questions
 
 
 class SentRequest(NamedTuple):
@@ -51,7 +51,7 @@ class FakeNetwork(NetworkClient):
         self.failures: dict[int, KafkaError] = {}
         backoff = ExponentialBackoff(50, 1000, Random(1))
         self.states = ClusterConnectionStates(
-            backoff, backoff, setup_timeout_ms=10_000, setup_timeout_max_ms=30_000, chance=Random(1)
+            backoff, backoff, setup_timeout_ms=10_000, setup_timeout_max_ms=30_000, rng=Random(1)
         )
 
     def set_nodes(self, nodes: Sequence[Node]) -> None:
@@ -133,5 +133,5 @@ class FakeClient(ClusterClient):
     def use(self, network: FakeNetwork) -> None:
         """Stand on another network from now on."""
         self.fake = self.network = network
-        self._questions = Questions(network, self.clock)
-        self._updater = MetadataUpdater(self._config, network, self._questions, self.metadata, self.clock)
+        self._hedged = HedgedRequests(network, self.clock)
+        self._updater = MetadataUpdater(self._config, network, self._hedged, self.metadata, self.clock)

@@ -6,9 +6,9 @@ from kctl.client.clock import FOREVER_MS, ManualClock
 from kctl.client.cluster import Node
 from kctl.client.config import ClientConfig
 from kctl.client.errors import ConnectionLost
+from kctl.client.hedged_requests import HedgedRequests
 from kctl.client.metadata import Metadata
 from kctl.client.metadata_updater import MetadataUpdater
-from kctl.client.questions import Questions
 from tests.unit.fake_network import FakeNetwork
 from tests.unit.metadata_answers import answer, leader, topic
 
@@ -26,7 +26,7 @@ class Setup:
         backoff = ExponentialBackoff(100, 1000, Random(), jitter=0.0)
         self.metadata = Metadata(max_age_ms=config.metadata_max_age_ms, backoff=backoff)
         self.updater = MetadataUpdater(
-            config, self.network, Questions(self.network, self.clock), self.metadata, self.clock
+            config, self.network, HedgedRequests(self.network, self.clock), self.metadata, self.clock
         )
         self.metadata.want_topics(["t"])
 

@@ -134,7 +134,7 @@ class _Bench:
         self._driver = runtime.driver
         self._waiter = runtime.driver.waiter()
         self._mark = runtime.entropy.token_bytes(_MARK_BYTES)
-        self._filler = runtime.chance.randbytes(max(0, request.record_bytes))
+        self._filler = runtime.rng.randbytes(max(0, request.record_bytes))
         self._timer = Timer(self._clock, config.api_timeout_ms)
         self._latencies = Latencies()
         self._records = 0

@@ -107,7 +107,7 @@ class Admin:
         self.config = AdminConfig.parse(config)
         runtime = runtime or system_runtime()
         self._client = ClusterClient(self.config, runtime, events=events)
-        self._backoff = retry_backoff(self.config, runtime.chance)
+        self._backoff = retry_backoff(self.config, runtime.rng)
         self._within: Span | None = None
         self._is_closed = False
         self._is_forked = False

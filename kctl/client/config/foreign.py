@@ -1,6 +1,6 @@
 """Properties that a Java user's file may hold and that have no meaning here.
 
-Two lists: those that are accepted and ignored (the config says which, so that a front end can warn), and those that
+Two lists: those that are accepted and ignored (the config lists them, so that a front end can warn), and those that
 change the meaning of the rest of the file and are refused. Shown by tests/unit/config/test_parse.py.
 """
 

@@ -18,7 +18,7 @@ A record's way: the fetch manager asks a leader, walks the headers of what came 
 application decodes it in poll and moves the position past it. Every decision about a partition (assign, seek, reset)
 gets a number, the epoch; what answers an older one is dropped.
 
-In a group every change of the assignment is one numbered event. The application applies it in poll and says so; the
+In a group every change of the assignment is one numbered event. The application applies and confirms it in poll; the
 network lets others have a partition only then, and only when the commits made before have ended.
 """
 

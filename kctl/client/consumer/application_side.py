@@ -1,7 +1,7 @@
-"""ApplicationSide: what a consumer is made of on the application thread, and the turn that every poll takes.
+"""ApplicationSide: the parts of a consumer on the application thread, and the steps of every poll.
 
 Owns the subscription, the fetched data, the group's part and the end of the queues towards the network loop, and puts
-what the network says where it belongs. Knows no public argument: it is given timers and partitions that were checked.
+the events of the network loop where they belong. Its callers have checked arguments and made the timers.
 Shown by tests/sim/consumer and tests/sim/groups.
 """
 
@@ -41,7 +41,7 @@ from kctl.client.seams import Runtime
 
 T = TypeVar("T")
 NOTHING_BEYOND = (WaitKind.AT_END, WaitKind.OPEN_TRANSACTION)
-"""What a leader says to whom it has given everything up to the end that he may see."""
+"""Reasons that mean that everything up to the visible end of the partition was fetched."""
 
 
 class ApplicationSide:
@@ -66,7 +66,7 @@ class ApplicationSide:
         self._clock = runtime.clock
         client = ClusterClient(config, runtime, events=events, auto_create_topics=config.allow_auto_create_topics)
         self.mailbox = ConsumerMailbox(runtime.clock, runtime.driver, client.wakeup, self._on_event)
-        loop = NetworkLoop(config, client, self.mailbox, runtime.chance, runtime.entropy, prefetch_bytes=prefetch_bytes)
+        loop = NetworkLoop(config, client, self.mailbox, runtime.rng, runtime.entropy, prefetch_bytes=prefetch_bytes)
         self.lookups = Lookups(self.mailbox)
         group_id = config.group_id
         self.subscription = Subscription(
@@ -159,7 +159,7 @@ class ApplicationSide:
                 group.poll_ended()
 
     def _advance(self) -> None:
-        """Take what the network said, apply what it changed, and tell it what has been decided since."""
+        """Apply the events of the network loop, and post the decisions made since."""
         self.mailbox.look()
         if self.group is not None:
             self.group.advance()
@@ -190,7 +190,7 @@ class ApplicationSide:
         text = f"no position for {names}, and auto.offset.reset=none; seek first"
         return InvalidOffsetError(text, partitions=tuple(topic_partitions))
 
-    # --- what the network says --------------------------------------------------------------------------------------
+    # --- events of the network loop ---------------------------------------------------------------------------------
 
     def waiting_for(self) -> dict[TopicPartition, WaitReason]:
         self.data.settle()
@@ -216,7 +216,7 @@ class ApplicationSide:
         return 0 if is_at_end and not self.data.has(topic_partition) else None
 
     def learn_ends(self, ends: Mapping[TopicPartition, int]) -> None:
-        """Take note of ends that the leaders told."""
+        """Note end offsets that the leaders returned."""
         for tp, end_offset in ends.items():
             if tp in self.subscription:
                 self.subscription.state(tp).end_offset = end_offset

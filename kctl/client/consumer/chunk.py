@@ -24,7 +24,7 @@ class FetchedChunk(NamedTuple):
         data: batches as they lie in the log; the last may be cut short, which the reader knows as the end.
         aborted_transactions: those that touch the data; None with read_uncommitted.
         check_crcs: whether the reader checks them.
-        high_watermark, log_start_offset, last_stable_offset: the partition's ends at that time, -1 where not told.
+        high_watermark, log_start_offset, last_stable_offset: the partition's ends at that time, -1: unknown.
         leader_epoch: in which the last batch was written, -1 where that is not known.
         max_decompressed_bytes: the largest batch that is decompressed.
     """

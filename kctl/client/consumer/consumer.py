@@ -1,6 +1,6 @@
-"""Consumer: the public face of the blocking API: what each call takes, promises and raises.
+"""Consumer: the public blocking API: arguments, guarantees and errors of each call.
 
-Owns the checking of arguments and the one Timer of each blocking call; `application_side.py` does what the calls say.
+Owns the checking of arguments and the one Timer of each blocking call; `application_side.py` carries the calls out.
 Never touches a socket. Shown by tests/unit/consumer and, whole, by tests/sim/consumer.
 """
 
@@ -47,15 +47,15 @@ Timeout = float | timedelta | None
 class Consumer:
     """Reads records of assigned partitions.
 
-    One thread at a time may use it: whoever calls while another thread is inside of a call gets
-    ConcurrentModificationError. `wakeup()` alone may be called from any thread and from signal handlers. A thread of
-    its own does the network's work and ends with close().
+    One thread at a time may use it: a call while another thread is inside of one raises ConcurrentModificationError.
+    `wakeup()` alone may be called from any thread and from signal handlers. A network thread does the I/O and ends
+    with close().
 
-    What may go wrong in every call, besides what it names itself: ValueError for an argument that makes no sense, a
+    Errors of every call, besides those that it names itself: ValueError for an argument that makes no sense, a
     negative timeout among them; IllegalStateError after close(); and in those that wait (all with a timeout)
-    WakeupError, ApiTimeout save for poll and close, AuthenticationError and its kin where no broker lets us in, and
-    UnsupportedVersionError where the broker lacks the API. KeyboardInterrupt may end any call; the consumer stays
-    usable, and the next call returns what the interrupted one did not.
+    WakeupError; ApiTimeout except in poll and close; AuthenticationError, TlsError and WrongPeerError where no broker
+    accepts the connection; UnsupportedVersionError where the broker lacks the API. KeyboardInterrupt may end any call;
+    the consumer stays usable, and the next call returns what the interrupted one did not.
 
     A loop over the consumer (`for record in consumer`) is given one record at a time: commits and close() commit what
     it was given, and its rest comes from the next poll or loop. `with` that ends with an exception does not commit
@@ -117,7 +117,7 @@ class Consumer:
 
     @for_one_user
     def unsubscribe(self) -> None:
-        """Give up every partition and leave the group; the listener is called, nothing is waited for."""
+        """Revoke every partition and leave the group; calls the listener, waits for nothing."""
         self._check_open()
         if self._side.group is not None:
             self._side.group.unsubscribe()
@@ -181,7 +181,7 @@ class Consumer:
 
     @for_one_user
     def enforce_rebalance(self, reason: str = "the application asked for it") -> None:
-        """Let the group share its partitions anew, with the next polls; does nothing while it does so anyway."""
+        """Request a rebalance of the group, with the next polls; does nothing while one is in progress."""
         self._need_group("enforce_rebalance").rejoin(reason)
 
     @property
@@ -195,7 +195,7 @@ class Consumer:
         """Read exactly these partitions from now on; those already assigned keep their position.
 
         Args: topic_ids: by name, the only topic that is read under it: nothing is read of a topic that was deleted and
-            recreated, and `waiting_for()` says so. Topics without an id are read whatever their id is.
+            recreated, and `waiting_for()` reports it. Topics without an id are read whatever their id is.
         Differs: Java has no `topic_ids`.
         """
         self._check_open()
@@ -275,7 +275,7 @@ class Consumer:
             CorruptBatchError: with topic, partition and offset; polling again tries again, seeking goes past it.
             InvalidOffsetError: no position, or one that does not exist, and auto.offset.reset=none.
             TopicAuthorizationFailedError and other BrokerErrors that trying again does not cure.
-            AuthenticationError, WrongPeerError, TlsError: no broker lets us in.
+            AuthenticationError, WrongPeerError, TlsError: no broker accepts the connection.
             WakeupError: wakeup() was called.
         Source: KIP-266. Differs: an unknown topic is no error (see `waiting_for`); the timeout may be left out.
         """

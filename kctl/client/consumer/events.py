@@ -72,7 +72,7 @@ class Forget(NamedTuple):
 
 
 class Pause(NamedTuple):
-    """Stop or go on fetching, keeping what is there."""
+    """Pause or resume fetching, keeping what was fetched."""
 
     topic_partition: TopicPartition
     paused: bool
@@ -87,7 +87,7 @@ class Consumed(NamedTuple):
 
 
 class PositionMoved(NamedTuple):
-    """A position goes on somewhere else than where it stood, unasked: whoever watches is told on the network thread."""
+    """A position was reset without a call of the application; the event sink is notified on the network thread."""
 
     topic_partition: TopicPartition
     old_offset: int
@@ -108,7 +108,7 @@ class AskOffsets(NamedTuple):
 
     Attributes:
         is_background: no call waits: a `LookupNews` reports each partition as its leader responds.
-        reads_uncommitted: the end is that of the log, whatever isolation.level says.
+        reads_uncommitted: the end is that of the log, independent of isolation.level.
     """
 
     call_id: int
@@ -163,7 +163,7 @@ class Truncated(NamedTuple):
 
     Attributes:
         offset: where fetching stopped.
-        end_offset: the first offset that may hold something else now; -1 where the leader cannot tell.
+        end_offset: the first offset that may hold another record now; -1 where the leader does not know.
         leader_epoch: the leader epoch that ends there.
     """
 
@@ -182,7 +182,7 @@ class GiveBack(NamedTuple):
 
 
 class PositionResolved(NamedTuple):
-    """Where the partition starts; `leader_epoch` is that of the record before, where it was told."""
+    """Where the partition starts; `leader_epoch` is that of the record before, where it is known."""
 
     topic_partition: TopicPartition
     epoch: int
@@ -231,7 +231,7 @@ class CallDone(NamedTuple):
 
 
 class NetworkFailed(NamedTuple):
-    """No broker lets us in, for a reason that waiting does not cure; None: that is over."""
+    """No broker accepts the connection, for a reason that waiting does not cure; None: that is over."""
 
     error: KafkaError | None
 

@@ -4,8 +4,8 @@ Owned by the application thread, which decodes here, so that a slow decode never
 turns, one chunk each. What belongs to an earlier epoch than the partition's present one is dropped.
 
 A poll only looks at what comes next: `PollResult` holds the records and, as `Run`s, the position of each partition
-after them. Nothing moves until `PollResult.given` says what has reached the application. So a poll that is interrupted
-before it returns (Ctrl-C) is repeated by the next one, and a loop that ends early leaves its rest to the next one.
+after them. No position moves until `PollResult.given` is set to what has reached the application. So a poll that is
+interrupted before it returns (Ctrl-C) is repeated by the next one, and a loop that ends early leaves its rest to it.
 Every change is either made by statements without a call, or may be repeated.
 Shown by tests/unit/consumer/test_fetched_data.py and tests/sim/consumer/test_interrupts.py.
 """
@@ -154,7 +154,7 @@ class FetchedData:
         """Drop what was fetched of a log that was cut; whether the position is lost depends on what was delivered.
 
         Source: KIP-320. With a reset policy the position goes back to the first offset that may hold something else;
-        where the leader cannot tell that offset, the policy decides.
+        where the leader does not know that offset, the policy decides.
         """
         tp = event.topic_partition
         state = self._subscription.current(tp, event.epoch)
@@ -174,14 +174,14 @@ class FetchedData:
             self.drop(tp)
 
     def give_back(self, topic_partition: TopicPartition, epoch: int) -> None:
-        """Drop what is unread of a paused partition, which is fetched again from the position on when it goes on."""
+        """Drop the unread records of a paused partition; they are fetched again from the position after resume."""
         state = self._subscription.current(topic_partition, epoch)
         if state is not None and state.paused:
             self._subscription.refetch(topic_partition)
             self.drop(topic_partition)
 
     def drop(self, topic_partition: TopicPartition) -> None:
-        """Forget what is there of a partition: its position was moved, or it is not assigned any more."""
+        """Drop the fetched records of a partition: its position was moved, or it is not assigned any more."""
         self._queues.pop(topic_partition, None)
 
     def has(self, topic_partition: TopicPartition) -> bool:

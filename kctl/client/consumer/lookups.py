@@ -91,7 +91,7 @@ class Lookups:
     def start(self, timestamps_ms: Mapping[TopicPartition, int], *, reads_uncommitted: bool) -> OffsetLookup:
         """Start to look offsets up; what comes is put into the returned look-up whenever the reports are drained.
 
-        Args: reads_uncommitted: the end is that of the log, whatever isolation.level says.
+        Args: reads_uncommitted: the end is that of the log, independent of isolation.level.
         """
         asked = tuple((TopicPartition(*tp), timestamp_ms) for tp, timestamp_ms in timestamps_ms.items())
         for tp, timestamp_ms in asked:

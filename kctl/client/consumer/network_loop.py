@@ -1,4 +1,4 @@
-"""NetworkLoop: the network thread of a consumer: its request managers, and what its events mean to them.
+"""NetworkLoop: the network thread of a consumer: its request managers, and which of them handles which event.
 
 The application never touches anything in here. Shown by tests/unit/consumer and tests/sim.
 """
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from kctl.client.consumer.group.coordinator_client import GroupCoordinatorClient
 
 EARLIER_QUESTIONS = "earlier requests"
-"""What a call that asks twice, such as position(), has spent on what was answered."""
+"""Time that a call of several requests, such as position(), has spent on those that are answered."""
 
 
 class OpenCall(NamedTuple):
@@ -71,7 +71,7 @@ class NetworkLoop(ClientLoop[ToNetwork]):
         config: ConsumerConfig,
         client: ClusterClient,
         mailbox: ConsumerMailbox,
-        chance: Random,
+        rng: Random,
         entropy: Entropy,
         *,
         prefetch_bytes: int,
@@ -79,9 +79,9 @@ class NetworkLoop(ClientLoop[ToNetwork]):
         super().__init__(client, mailbox)
         self._mailbox: ConsumerMailbox = mailbox
         leaders = Leaders(client)
-        self._queries = BrokerQueries(config, client, chance, self._report)
-        self._offsets = OffsetQueries(config, leaders, chance, self._report)
-        self._fetch = FetchManager(config, leaders, chance, self._report, prefetch_bytes)
+        self._queries = BrokerQueries(config, client, rng, self._report)
+        self._offsets = OffsetQueries(config, leaders, rng, self._report)
+        self._fetch = FetchManager(config, leaders, rng, self._report, prefetch_bytes)
         self._managers: tuple[RequestManager, ...] = (self._queries, self._offsets, self._fetch)
         self._handlers: dict[type, Callable[[Any], None]] = {
             Consumed: lambda event: self._fetch.consumed(*event),
@@ -101,7 +101,7 @@ class NetworkLoop(ClientLoop[ToNetwork]):
             AskClientInstanceId: (self._queries, self._queries.ask_client_instance_id),
         }
         """Which manager answers each type of question, and how it is asked."""
-        self._group = group = self._group_of(config, client, chance, entropy)
+        self._group = group = self._group_of(config, client, rng, entropy)
         if group is not None:
             self._managers += group.managers
             self._handlers |= group.handlers
@@ -120,14 +120,14 @@ class NetworkLoop(ClientLoop[ToNetwork]):
         self._has_news = False
 
     def _group_of(
-        self, config: ConsumerConfig, client: ClusterClient, chance: Random, entropy: Entropy
+        self, config: ConsumerConfig, client: ClusterClient, rng: Random, entropy: Entropy
     ) -> "GroupCoordinatorClient | None":
         """Return what a consumer with a group.id has besides; it is a tenth of the imports, made where it is used."""
         if config.group_id is None:
             return None
         from kctl.client.consumer.group.coordinator_client import GroupCoordinatorClient
 
-        return GroupCoordinatorClient(config, config.group_id, client, chance, entropy, self._report, self._reset)
+        return GroupCoordinatorClient(config, config.group_id, client, rng, entropy, self._report, self._reset)
 
     # --- the turn -----------------------------------------------------------------------------------------------------
 
@@ -198,7 +198,7 @@ class NetworkLoop(ClientLoop[ToNetwork]):
         topic, partition = event.topic_partition
         now_ms = self._client.clock.now_ms()
         policy = self._auto_offset_reset
-        self._client.tell(
+        self._client.report(
             PositionReset(now_ms, topic, partition, event.old_offset, event.new_offset, policy, event.cause)
         )
 
@@ -211,7 +211,7 @@ class NetworkLoop(ClientLoop[ToNetwork]):
             self._offsets.resolve(event)
 
     def _reset(self, event: ResolvePosition) -> None:
-        """Find a position by timestamp for which nothing is committed; its topic may be one that nobody used yet."""
+        """Find a position by timestamp for which nothing is committed; its topic may be a new one."""
         self._offsets.resolve(event)
         self._has_new_wishes = True
 

@@ -83,12 +83,12 @@ class OffsetQueries:
     """Open questions about offsets, grouped by leader."""
 
     def __init__(
-        self, config: ConsumerConfig, leaders: Leaders, chance: Random, report: Callable[[ToApplication], None]
+        self, config: ConsumerConfig, leaders: Leaders, rng: Random, report: Callable[[ToApplication], None]
     ) -> None:
         self._config = config
         self._leaders = leaders
         self._report = report
-        self._backoff = retry_backoff(config, chance)
+        self._backoff = retry_backoff(config, rng)
         self._now_ms = 0
         """The instant of the latest poll."""
         self._isolation_level = config.isolation_level
@@ -261,7 +261,7 @@ class OffsetQueries:
             self._wait(query, error, no_leader_reason(error))
 
     def _is_surely_unknown(self, query: OffsetQuery, error: BrokerError) -> bool:
-        """Return whether metadata fetched since the call began says that the partition does not exist.
+        """Return whether the partition is missing in metadata fetched since the call began.
 
         Differs: Java asks again until the call's deadline; a position is waited for here too.
         """

@@ -1,7 +1,7 @@
 """OneUser: holds a consumer to one thread at a time.
 
 Owns who uses the consumer now, and refuses anybody else; a user that calls again from inside of a call (a listener, a
-callback, a signal handler) is the same user. Knows no thread: the driver says who calls. Takes no lock, so that a
+callback, a signal handler) is the same user. Knows no thread: the driver names the caller. Takes no lock, so that a
 KeyboardInterrupt anywhere in it leaves the consumer usable. Shown by tests/sim/consumer/test_one_user.py and, with
 threads, tests/loopback/consumer/test_threads.py.
 """
@@ -43,7 +43,7 @@ class OneUser:
 
 
 class HasOneUser(Protocol):
-    """Whatever is guarded."""
+    """The guarded object."""
 
     _one_user: OneUser
 

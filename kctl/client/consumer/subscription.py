@@ -1,4 +1,4 @@
-"""Subscription: what is assigned, and where the application stands in each partition.
+"""Subscription: the assigned partitions and the application's position in each.
 
 Owned by the application thread. Knows nothing of brokers: it decides *what* is wanted (`changes` for the network),
 never how it is got. A KeyboardInterrupt may come after any call in here, so a decision is made by statements without a
@@ -44,7 +44,7 @@ class PartitionState:
     def __init__(self, epoch: int, topic_id: bytes) -> None:
         self.epoch = epoch
         self.topic_id = topic_id
-        """Of the topic that was assigned; NO_TOPIC_ID: whichever has its name."""
+        """Of the topic that was assigned; NO_TOPIC_ID: any topic of its name."""
         self.position: int | None = None
         self.leader_epoch = NO_EPOCH
         """In which the record before the position was written, where that is known."""
@@ -63,10 +63,10 @@ class PartitionState:
         self.stage = Stage.UNPOSITIONED
         self.waiting: WaitReason | None = None
         self.end_offset: int | None = None
-        """The end that isolation.level lets us see, as it was last heard of."""
+        """The last known end that isolation.level makes visible."""
 
     def why_waiting(self, *, is_fetched: bool) -> WaitReason:
-        """Say why nothing arrives; `is_fetched`: something lies ready to be delivered."""
+        """Return why nothing arrives; `is_fetched`: records are ready to be delivered."""
         if self.paused:
             return PAUSED
         if is_fetched:
@@ -92,7 +92,7 @@ class Subscription:
         self._changes: deque[ToNetwork] = deque()
         self._last_epoch = 0
 
-    # --- what is there ----------------------------------------------------------------------------------------------
+    # --- queries ----------------------------------------------------------------------------------------------------
 
     def __iter__(self) -> Iterator[TopicPartition]:
         return iter(self._partitions)
@@ -168,7 +168,7 @@ class Subscription:
         self._unsettled[topic_partition] = None
 
     def reset(self, topic_partition: TopicPartition, timestamp_ms: int | None) -> None:
-        """Forget the position; find it anew by timestamp, or by the policy where that is None."""
+        """Forget the position; look it up by timestamp, or by the policy where that is None."""
         self._reset(topic_partition, timestamp_ms, None, ResetCause.OUT_OF_RANGE)
 
     def _reset(
@@ -214,10 +214,10 @@ class Subscription:
                 self._changes.append(Pause(topic_partition, paused))
             state.paused = paused
 
-    # --- what the network said --------------------------------------------------------------------------------------
+    # --- events of the network loop ---------------------------------------------------------------------------------
 
     def resolved(self, topic_partition: TopicPartition, epoch: int, offset: int, leader_epoch: int = NO_EPOCH) -> None:
-        """Take the position that was looked for, unless a later decision made it obsolete."""
+        """Set the position that was looked up, unless a later decision made it obsolete."""
         state = self.current(topic_partition, epoch)
         if state is not None and state.stage is Stage.RESOLVING:
             if state.lost_offset is not None:
@@ -229,7 +229,7 @@ class Subscription:
             self._unsettled[topic_partition] = None
 
     def nothing_committed(self, topic_partition: TopicPartition, epoch: int) -> None:
-        """Take note that no committed offset says where to start."""
+        """Note that there is no committed offset to start at."""
         state = self.current(topic_partition, epoch)
         if state is not None:
             state.may_be_committed = False
@@ -259,7 +259,7 @@ class Subscription:
 
     @property
     def unpositioned(self) -> list[TopicPartition]:
-        """The partitions that nobody can find a position for."""
+        """The partitions without a position and without a policy to find one."""
         return [tp for tp in self._unsettled if self._partitions[tp].stage is Stage.UNPOSITIONED]
 
     def _start(self, topic_partition: TopicPartition, state: PartitionState) -> None:

@@ -22,9 +22,9 @@ class WaitKind(Enum):
     NOT_STARTED = "not-started"
     """The next poll starts it."""
     COMMITTED_OFFSET = "committed-offset"
-    """The coordinator has not told the group's offset yet."""
+    """The coordinator has not returned the committed offset yet."""
     POSITION = "position"
-    """The leader has not told where to start yet."""
+    """The leader has not returned the offset to start at yet."""
     METADATA = "metadata"
     """No leader is known."""
     RECREATED = "recreated"
@@ -71,6 +71,6 @@ class WaitReason(NamedTuple):
         return self.text
 
     def after(self, earlier: "WaitReason | None") -> "WaitReason":
-        """Return this reason, older if it is only the earlier one said again."""
+        """Return this reason, with the time of the earlier one where both are the same."""
         is_same = earlier is not None and (earlier.kind, earlier.text) == (self.kind, self.text)
         return self._replace(since_ms=earlier.since_ms) if is_same and earlier is not None else self

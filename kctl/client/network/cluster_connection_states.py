@@ -59,7 +59,7 @@ class ClusterConnectionStates:
         *,
         setup_timeout_ms: int,
         setup_timeout_max_ms: int,
-        chance: Random,
+        rng: Random,
     ) -> None:
         self._backoff = backoff
         self._refusal_backoff = refusal_backoff
@@ -68,7 +68,7 @@ class ClusterConnectionStates:
         self._records: dict[int, _NodeRecord] = {}
         self.failures = 0
         """How often an attempt failed or a connection was lost so far."""
-        self._next_idx = chance.randrange(1 << 16)
+        self._next_idx = rng.randrange(1 << 16)
 
     def next_node_idx(self, node_count: int) -> int:
         """Return whose turn it is among `node_count` candidates: round robin, from a random start.

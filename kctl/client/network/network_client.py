@@ -55,15 +55,15 @@ class NetworkClient:
         self.clock = runtime.clock
         self.selector = runtime.make_selector(socket_options(config))
         self._events = events
-        backoff = ExponentialBackoff(config.reconnect_backoff_ms, config.reconnect_backoff_max_ms, runtime.chance)
+        backoff = ExponentialBackoff(config.reconnect_backoff_ms, config.reconnect_backoff_max_ms, runtime.rng)
         first_ms = config.reconnect_backoff_max_ms
-        refusal_backoff = ExponentialBackoff(first_ms, max(first_ms, LONGEST_REFUSAL_BACKOFF_MS), runtime.chance)
+        refusal_backoff = ExponentialBackoff(first_ms, max(first_ms, LONGEST_REFUSAL_BACKOFF_MS), runtime.rng)
         self.states = ClusterConnectionStates(
             backoff,
             refusal_backoff,
             setup_timeout_ms=config.socket_connection_setup_timeout_ms,
             setup_timeout_max_ms=config.socket_connection_setup_timeout_max_ms,
-            chance=runtime.chance,
+            rng=runtime.rng,
         )
         self._bootstrap_refusal = BootstrapRefusal(self.states, config.bootstrap_refused_timeout_ms)
         self._max_in_flight = config.max_in_flight_requests_per_connection
@@ -171,7 +171,7 @@ class NetworkClient:
         return self._bootstrap_refusal.error((entry.node.node_id for entry in members), self.clock.now_ms())
 
     def clear_refusals(self) -> None:
-        """Let nodes that refused be dialled again soon: a new call of the user is a new chance."""
+        """Let nodes that refused be dialled again soon: a new call of the user is a new attempt."""
         self._bootstrap_refusal.clear()
         for node_id in self._entries:
             self.states.clear_refusal(node_id)

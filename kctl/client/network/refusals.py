@@ -29,7 +29,7 @@ class BootstrapRefusal:
         self._error: TransportError | None = None
 
     def clear(self) -> None:
-        """Start again: a new call of the user is a new chance."""
+        """Start again: a new call of the user is a new attempt."""
         self._since_ms = self._error = None
 
     def error(self, node_ids: Iterable[int], now_ms: int) -> TransportError | None:

@@ -122,6 +122,6 @@ def system_runtime() -> Runtime:
         driver=ThreadDriver(clock),
         make_selector=Selector,
         resolver=ThreadResolver(),
-        chance=Random(),
+        rng=Random(),
         entropy=SystemEntropy(),
     )

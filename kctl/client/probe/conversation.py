@@ -162,7 +162,7 @@ def mechanisms_of(response: Response) -> tuple[str, ...]:
 
 
 def _answers_come_from_receive(_: Answer) -> None:
-    """Do nothing: whoever feeds the connection hands the answer to `on_answer`."""
+    """Do nothing: the caller that feeds the connection passes the response to `on_answer`."""
 
 
 def _own_id(response: DescribeConfigsResponse) -> int | None:

@@ -36,7 +36,7 @@ class Severity(Enum):
 
 
 class Finding(NamedTuple):
-    """One judgement. `where` is an address, a node or empty for the cluster; `error` what it rests on, if one does."""
+    """One finding. `where` is an address, a node or empty for the cluster; `error` what it rests on, if one does."""
 
     id: str
     severity: Severity
@@ -174,7 +174,7 @@ def _coordinator(coordinator: CoordinatorReport | None) -> Iterable[Finding]:
 
 
 def _idle(reports: Sequence[AddressReport]) -> Iterable[Finding]:
-    """Connections that did not survive their silence: ended by somebody, or forgotten by the path."""
+    """Connections that did not survive being idle: ended by the other side, or dropped on the path."""
     for report in reports:
         if report.idle is None or report.idle.error is None:
             continue

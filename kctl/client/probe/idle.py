@@ -10,7 +10,7 @@ from kctl.client.errors import KafkaError
 
 
 class IdleReport(NamedTuple):
-    """How long nothing was said on a connection, and what it came to: `error` is None when it still worked."""
+    """How long a connection was idle, and the result: `error` is None when it still worked."""
 
     idle_ms: int
     error: KafkaError | None

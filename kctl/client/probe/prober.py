@@ -165,7 +165,7 @@ class Prober:
         self._selector.wakeup()
 
     def close(self, reason: str = "close") -> None:
-        """Hang up everything; what is still under way is told as closed for `reason`. Idempotent."""
+        """Close every connection; what is still in progress is reported as closed for `reason`. Idempotent."""
         now_ms = self.clock.now_ms()
         for name in self._names:
             self._events(Closed(now_ms, name.target, reason))

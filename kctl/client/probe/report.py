@@ -1,4 +1,4 @@
-"""What a probe learns, as values: one `AddressReport` for each address, filled in while the round goes on."""
+"""Results of a probe: one `AddressReport` for each address, filled in while the round runs."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -48,7 +48,7 @@ class ClusterView(NamedTuple):
 
 
 class AddressReport:
-    """One address of one node, filled in as the round goes on; who reads it while it runs sees what is known so far.
+    """One address of one node, filled in while the round runs; a reader sees what is known so far.
 
     Attributes:
         target: node, name and address.
@@ -122,7 +122,7 @@ class AddressReport:
 
 
 class CoordinatorReport(NamedTuple):
-    """What the cluster says of the coordinator of a group; neither `node` nor `error` when nobody said anything.
+    """The coordinator of a group, as the cluster reports it; neither `node` nor `error` without a response.
 
     `partition` of __consumer_offsets holds the group, `leader_id` leads it; None where they could not be found out.
     """

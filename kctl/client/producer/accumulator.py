@@ -54,8 +54,8 @@ class Accumulator:
         self._deliveries = deliveries
         self._queues: dict[str, dict[int, PartitionQueue]] = {}
         self._active: dict[PartitionQueue, None] = {}
-        self.is_hurried = False
-        """No lingering: someone flushes, closes or waits for memory."""
+        self.is_linger_over = False
+        """Batches are sent without linger.ms: a flush, a close, a commit or a send that waits for memory needs them."""
 
     # --- queues -------------------------------------------------------------------------------------------------------
 
@@ -105,7 +105,7 @@ class Accumulator:
 
     def due_at_ms(self, queue: PartitionQueue) -> int:
         """Return from when on the queue's next batch may be sent."""
-        return queue.due_at_ms(self._linger_ms, self.is_hurried)
+        return queue.due_at_ms(self._linger_ms, self.is_linger_over)
 
     def expires_at_ms(self, queue: PartitionQueue) -> int:
         """Return the next deadline of a record in the queue or its batches."""

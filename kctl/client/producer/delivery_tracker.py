@@ -18,7 +18,7 @@ from kctl.client.producer.future import ColumnsFuture, FlushGroup, Outcome, Send
 from kctl.client.producer.mailbox import FlushMark
 from kctl.client.producer.metrics import ProducerCounters, TopicCounters
 from kctl.client.producer.record import UNKNOWN_OFFSET
-from kctl.client.producer.record_run import RecordRun, Told
+from kctl.client.producer.record_run import RecordRun, RowsNotification
 from kctl.client.wording import counted
 
 logger = logging.getLogger("kctl.client.producer")
@@ -70,7 +70,7 @@ class DeliveryTracker:
         self._flushes: deque[_Flush] = deque()
         self._results: dict[TopicPartition, _Counts] = {}
         self.on_failure: Callable[[Outcome], None] | None = None
-        """Told of each failure before callbacks run: a transaction cannot commit without its records."""
+        """Called with each failure before callbacks run: a transaction cannot commit without its records."""
         self.running_callback: SendFuture | SettledRows | None = None
         """The record or rows whose callback is running."""
         self.outstanding = 0
@@ -94,7 +94,7 @@ class DeliveryTracker:
         if not runs:
             return
         size_bytes = total = 0
-        watched: list[SendFuture | ColumnsFuture | Told] = []
+        watched: list[SendFuture | ColumnsFuture | RowsNotification] = []
         for run in runs:
             watched += run.complete(outcome)
             count = run.count
@@ -122,9 +122,9 @@ class DeliveryTracker:
         counts.add(count, outcome)
         return counts
 
-    def _notify(self, record: SendFuture | ColumnsFuture | Told) -> None:
+    def _notify(self, record: SendFuture | ColumnsFuture | RowsNotification) -> None:
         self.steps += 1
-        if isinstance(record, Told):
+        if isinstance(record, RowsNotification):
             self._call_back(record.callback, record.settled)
             return
         if record.waiters is not None:
@@ -136,7 +136,7 @@ class DeliveryTracker:
             record.callback = None
 
     def _call_back(self, callback: Callable[[T], object], argument: T) -> None:
-        """Run a callback; whatever it raises is logged and harms no other record."""
+        """Run a callback; an exception that it raises is logged and affects no other record."""
         self.running_callback = argument
         try:
             callback(argument)

@@ -190,7 +190,7 @@ class PartitionQueue:
                 return batch
         return None
 
-    def due_at_ms(self, linger_ms: int, is_hurried: bool) -> int:
+    def due_at_ms(self, linger_ms: int, is_linger_over: bool) -> int:
         """Return from when on the next batch may be sent; FOREVER_MS while others must be answered first."""
         if self.needs_restart and self.has_in_flight:
             return FOREVER_MS
@@ -203,7 +203,7 @@ class PartitionQueue:
                 return FOREVER_MS if ahead and batch.attempts and self.is_idempotent else batch.retry_at_ms
         if not self.runs:
             return FOREVER_MS
-        if is_hurried or self.waiting_bytes >= self.plain_batch_bytes - BATCH_OVERHEAD_BYTES:
+        if is_linger_over or self.waiting_bytes >= self.plain_batch_bytes - BATCH_OVERHEAD_BYTES:
             return 0
         return self.runs[0].created_at_ms + linger_ms
 
@@ -254,7 +254,7 @@ class PartitionQueue:
             self.close_gap(at, batch.base_sequence)
 
     def drop_everything(self) -> None:
-        """Let go of all batches at once, whatever is on its way."""
+        """Drop all batches at once, those in flight too."""
         if not self.batches:
             return
         first = self.batches[0].base_sequence

@@ -53,7 +53,7 @@ class Turn:
         """As it was when the partition was found to have a leader."""
         self.partition = partition
         self.left_bytes = left_bytes
-        """After so many more bytes the partitioner wants to be asked again."""
+        """Bytes after which the partitioner chooses again."""
         self.produced_bytes = left_bytes
         """What will have gone to the partition by then."""
 
@@ -61,8 +61,8 @@ class Turn:
 class Partitioner:
     """The choice of partitions for one producer."""
 
-    def __init__(self, config: ProducerConfig, chance: Random, load: Load) -> None:
-        self._chance = chance
+    def __init__(self, config: ProducerConfig, rng: Random, load: Load) -> None:
+        self._rng = rng
         self._load = load
         self._ignores_keys = config.partitioner_ignore_keys
         self._is_round_robin = config.partitioner_class == "round_robin"
@@ -170,9 +170,9 @@ class Partitioner:
             found = self._drawn_from[topic.name] = numbers, list(accumulate(weights or ()))
         numbers, sums = found
         if sums:
-            return numbers[bisect_right(sums, self._chance.randrange(sums[-1]))]
+            return numbers[bisect_right(sums, self._rng.randrange(sums[-1]))]
         choices = _available(topic)
-        return choices[self._chance.randrange(len(choices))]
+        return choices[self._rng.randrange(len(choices))]
 
     def _weights(self, topic: TopicInfo) -> tuple[list[int], list[int] | None]:
         """Return the partitions to choose from and their weights; None where all are as good as each other.
@@ -201,7 +201,7 @@ class Partitioner:
     def _next_in_turn(self, topic: TopicInfo) -> int:
         turn = self._turns.get(topic.name)
         if turn is None:
-            turn = self._turns[topic.name] = Turn(topic, self._chance.randrange(len(topic.partitions)), 0)
+            turn = self._turns[topic.name] = Turn(topic, self._rng.randrange(len(topic.partitions)), 0)
         choices = _available(topic)
         turn.partition = next((choice for choice in choices if choice > turn.partition), choices[0])
         return turn.partition

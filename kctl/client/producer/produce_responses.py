@@ -1,4 +1,4 @@
-"""Produce responses: what a response says about each batch of its request, and what follows for the batch.
+"""Produce responses: the result of each batch of a request, and what follows for the batch.
 
 Owns these decisions; how a queue's sequence numbers follow is partition_queue.py's. Owned by the network loop.
 Shown by tests/unit/producer/test_produce_responses.py and test_batch_sender.py.
@@ -100,7 +100,7 @@ class Sent(NamedTuple):
 
 
 class BatchResponse(NamedTuple):
-    """What a response says about one batch: an outcome, or an error to handle.
+    """The response for one batch: an outcome, or an error to handle.
 
     `has_no_response`: the batch was sent, and no readable answer speaks of it, so it is sent again until its deadline;
     `leader`: who leads the partition, where the answer names one; `is_leader_news`: and we did not know.
@@ -118,7 +118,7 @@ class BatchResponse(NamedTuple):
 def no_response(error: KafkaError, *, was_sent: bool) -> BatchResponse:
     """Return what is known of a batch whose request ended without an answer, or with one that cannot be read.
 
-    Only a batch that was never sent is certainly in no log: what is wrong with an answer says nothing about it.
+    Only a batch that was never sent is certainly in no log; an invalid response proves nothing.
     """
     return BatchResponse(None, error, is_maybe_written=was_sent, has_no_response=was_sent)
 
@@ -126,7 +126,7 @@ def no_response(error: KafkaError, *, was_sent: bool) -> BatchResponse:
 def batch_responses(
     entries: Sequence[Sent], request: ProduceRequest, produced: ProduceResponse, version: int, node_id: int
 ) -> list[BatchResponse]:
-    """Return what the answer says about each batch, in the order of `entries`."""
+    """Return the result of each batch, in the order of `entries`."""
     names = {topic.topic_id: topic.name for topic in request.topic_data}
     found: dict[tuple[str, int], PartitionProduceResponse] = {}
     for topic in produced.responses:

@@ -398,7 +398,7 @@ class Producer:
         offsets: Mapping[TopicPartition, int | OffsetAndMetadata] | None = None,
         member: GroupMember | None = None,
     ) -> Call:
-        """Make a call and return it; whoever has it says so in the next step, between which no signal is handled."""
+        """Make a call and return it; the caller stores it in the next step, between which no signal is handled."""
         timeout_ms = to_timeout_ms(timeout, self.config.max_block_ms)
         if self._is_closing:
             raise self._mailbox.closed_error()

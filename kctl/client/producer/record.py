@@ -17,7 +17,7 @@ MEMORY_OVERHEAD_BYTES = 61 + 21
 """What buffer.memory counts for a record beside its contents: a batch's header, and the most that lengths, attributes
 and deltas of one record take. So it is also the most that a record can take in a batch of its own."""
 ENCODED_OVERHEAD_BYTES = 9
-"""What lengths, attributes and deltas of a record usually take: by this a batch is judged to be full enough to go."""
+"""What lengths, attributes and deltas of a record usually take: the estimate by which a batch counts as full."""
 UNENCODED_BYTES = MEMORY_OVERHEAD_BYTES - ENCODED_OVERHEAD_BYTES
 """What a record's memory is more than its place in a batch."""
 

@@ -31,8 +31,8 @@ _KEYED_RUN_BATCHES: Final = 4
 """How many batches a run may fill whose rows have keys: it is divided among partitions before it joins their queues."""
 
 
-class Told(NamedTuple):
-    """Rows whose fate is known, and whom to tell of it."""
+class RowsNotification(NamedTuple):
+    """Completed rows of a call of send_columns, and its callback."""
 
     callback: RowsCallback
     settled: SettledRows
@@ -158,22 +158,22 @@ class RecordRun:
         run.result, run.first, run.end = result, first, end
         return run
 
-    def complete(self, outcome: Outcome) -> Sequence[SendFuture | ColumnsFuture | Told]:
-        """Complete the rows' futures; return what someone is to be notified of."""
+    def complete(self, outcome: Outcome) -> Sequence[SendFuture | ColumnsFuture | RowsNotification]:
+        """Complete the rows' futures; return what has a callback or a waiter."""
         assert self.outcome is None, "a record is completed once"
         self.outcome = outcome
         result = self.result
         if isinstance(result, ColumnsFuture):
             result.settle(self.end - self.first, outcome)
-            told: list[SendFuture | ColumnsFuture | Told] = []
+            waiting: list[SendFuture | ColumnsFuture | RowsNotification] = []
             if result.callback is not None:
                 settled = SettledRows(
                     self.topic_partition, outcome, self.created_at_ms, self.rows, self.first, self.end
                 )
-                told.append(Told(result.callback, settled))
+                waiting.append(RowsNotification(result.callback, settled))
             if result.waiters is not None and result.outcome is not None:
-                told.append(result)
-            return told
+                waiting.append(result)
+            return waiting
         watched = []
         partition, offset = self.partition, self.offset_in_batch
         for future in result[self.first : self.end]:

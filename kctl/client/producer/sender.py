@@ -62,7 +62,7 @@ class Sender(ClientLoop[Posted]):
         self._records_mailbox = mailbox
         self._memory = memory
         self._delivery_timeout_ms = config.delivery_timeout_ms
-        backoff = retry_backoff(config, runtime.chance)
+        backoff = retry_backoff(config, runtime.rng)
         self._counters = counters
         progress = NodeProgress()
         is_transactional = config.transactional_id is not None
@@ -73,14 +73,14 @@ class Sender(ClientLoop[Posted]):
         if config.transactional_id is not None:
             from kctl.client.producer.transactions import transactions
 
-            self.transactions = transactions.Transactions(config, client, runtime.chance, self)
+            self.transactions = transactions.Transactions(config, client, runtime.rng, self)
             identity = self.transactions.identity
             self._deliveries.on_failure = self.transactions.record_failed
         elif config.enable_idempotence:
             identity = ProducerIdentity(client, backoff, config.request_timeout_ms)
         self._identity = identity
         partitioner = Partitioner(
-            config, runtime.chance, Load(self._accumulator.state, progress.waited_ms, self._accumulator.ratios.expected)
+            config, runtime.rng, Load(self._accumulator.state, progress.waited_ms, self._accumulator.ratios.expected)
         )
         refusal = None if self.transactions is None else self.transactions.record_refusal
         self._router = RecordRouter(config, client, partitioner, self._accumulator, self._deliveries, refusal)
@@ -107,13 +107,13 @@ class Sender(ClientLoop[Posted]):
             self._advance_close(self.close_request, now_ms)
 
     def _run(self, now_ms: int) -> int:
-        self._accumulator.is_hurried = (
+        self._accumulator.is_linger_over = (
             self.close_request is not None
             or self._deliveries.is_flushing
             or self._memory.is_awaited
-            or (self.transactions is not None and self.transactions.is_hurried)
+            or (self.transactions is not None and self.transactions.is_linger_over)
         )
-        self._client.send_due_questions(now_ms)
+        self._client.send_due_requests(now_ms)
         until_ms = min(
             self._batches.run(now_ms),
             self._router.next_deadline_ms(self._delivery_timeout_ms),
@@ -121,8 +121,8 @@ class Sender(ClientLoop[Posted]):
         )
         if self.transactions is not None:
             until_ms = min(until_ms, self.transactions.run(now_ms))
-        is_hurried = self._accumulator.is_hurried
-        self._records_mailbox.expect(FOREVER_MS if is_hurried else until_ms, self._accumulator.room_bytes())
+        is_linger_over = self._accumulator.is_linger_over
+        self._records_mailbox.expect(FOREVER_MS if is_linger_over else until_ms, self._accumulator.room_bytes())
         if self.close_request is None:
             return until_ms
         is_closable = self._is_all_done  # the last step may have been one without an answer
@@ -261,7 +261,7 @@ class Sender(ClientLoop[Posted]):
         return self._deliveries.outstanding
 
     def close_now(self) -> CloseResult:
-        """Take what is outstanding as failed from this moment on, whatever answers are still to come; on the loop."""
+        """Fail the outstanding records now; later responses are ignored. Runs on the loop."""
         self._batches.is_over = True
         return self.result()
 

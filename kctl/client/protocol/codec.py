@@ -59,9 +59,9 @@ def encoder(cls: type[Message], version: int) -> Callable[[Any, list[bytes]], No
 def decode(cls: type[M], data: bytes | bytearray | memoryview, version: int, offset: int = 0) -> M:
     """The message that `data` holds from `offset` to its end.
 
-    A memoryview or bytearray is not copied, save for the fields that are bytes.
+    A memoryview or bytearray is not copied, except the fields that are bytes.
     Raises:
-        RemoteProtocolError: the bytes are no such message; says api, version, field path and offset.
+        RemoteProtocolError: the bytes are no such message; names api, version, field path and offset.
         LocalProtocolError: the version is not declared.
     """
     message, pos = decode_prefix(cls, data, version, offset)

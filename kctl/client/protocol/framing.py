@@ -32,7 +32,7 @@ _SMALL_PIECE: Final = 4096
 
 
 class RequestPrefix(NamedTuple):
-    """What every request starts with, whatever its version."""
+    """The fields that every request starts with, in every version."""
 
     api_key: int
     version: int
@@ -102,7 +102,7 @@ def decode_request(frame: bytes) -> RequestFrame:
     """A request from its frame (without size), for the side that answers.
 
     Raises:
-        UnsupportedVersionError: the api or its version is not declared; `peek_request` still tells whom to answer.
+        UnsupportedVersionError: the api or its version is not declared; `peek_request` still has the correlation id.
         RemoteProtocolError: header or body is malformed.
     """
     prefix = peek_request(frame)
@@ -133,7 +133,7 @@ def decode_response_prefix(
 ) -> tuple[int, R, int]:
     """The correlation id, the message of a response frame (without size), and the number of bytes that follow it.
 
-    An ApiVersionsResponse with error 35 is read as version 0, whatever version was asked for. Servers differ in what
+    An ApiVersionsResponse with error 35 is read as version 0, whichever was requested. Servers differ in what
     follows the code, so a body that is no such answer counts as one that offers no version.
     Raises: RemoteProtocolError: header or body is malformed.
     """

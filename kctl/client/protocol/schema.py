@@ -18,7 +18,7 @@ from kctl.client.protocol.primitives import ZERO_UUID, uuid_text
 __all__ = ["NEVER", "ZERO_UUID", "Field", "Message", "Request", "Response", "Struct", "Versions", "field"]
 
 NEVER: Final = 32768
-"""A version that no message reaches: `FLEXIBLE_FROM = NEVER` says that the API has no flexible version."""
+"""A version that no message reaches: `FLEXIBLE_FROM = NEVER` means that the API has no flexible version."""
 
 Versions = tuple[int, int]
 """The first and the last version, both included; empty when the first is the greater."""

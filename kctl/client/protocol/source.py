@@ -15,7 +15,7 @@ from kctl.client.protocol.schema import Field, Struct
 
 
 class Repeated(dict[int, Callable[..., Any]]):
-    """Packs or unpacks so many values of one type: the call for a count, made when first asked for."""
+    """Packs or unpacks `count` values of one type: the call for each count, made when first needed."""
 
     KEPT = 64
 
@@ -62,7 +62,7 @@ class Source:
         raise NotImplementedError  # what a run becomes is the subclass's
 
     def fail_if(self, condition: str, reason: str) -> None:
-        """Give up when `condition` holds; the walker then says where and why."""
+        """Fail when `condition` holds; the walker then reports where and why."""
         self.line(f"if {condition}: raise Malformed({reason!r})")
 
     def fresh(self, stem: str) -> str:

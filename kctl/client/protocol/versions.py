@@ -21,7 +21,7 @@ class NodeVersions:
 
     @classmethod
     def from_response(cls, response: ApiVersionsResponse) -> "NodeVersions":
-        """What the node said; the caller has looked at `error_code`."""
+        """The ranges in a response of ApiVersions; the caller has checked `error_code`."""
         ranges = {entry.api_key: (entry.min_version, entry.max_version) for entry in response.api_keys}
         features = {entry.name: entry.max_version_level for entry in response.finalized_features}
         return cls(ranges, features)

@@ -139,7 +139,7 @@ def encode_batch(
 def stamp_batch(batch: bytes, base_offset: int, leader_epoch: int, log_append_time_ms: int | None = None) -> bytes:
     """The version 2 batch as a broker stores it: with its offset and leader epoch, and maybe the time of appending.
 
-    The records' own bytes stay; a log append time replaces every record's timestamp for whoever reads it.
+    The records' own bytes stay; a log append time replaces every record's timestamp for its reader.
     """
     _, length, _, magic = _BEFORE_CRC.unpack_from(batch)
     before = _BEFORE_CRC.pack(base_offset, length, leader_epoch, magic)

@@ -13,7 +13,7 @@ CODEC_IDS: Final[dict[str, int]] = {"none": 0, "gzip": 1, "snappy": 2, "lz4": 3,
 _CODEC_NAMES: Final = tuple(CODEC_IDS)
 
 DEFAULT_MAX_DECOMPRESSED_BYTES: Final = 256 * 1024 * 1024
-"""What one batch may become unless the caller says otherwise."""
+"""Default limit of the decompressed size of one batch."""
 
 _XERIAL_MAGIC: Final = b"\x82SNAPPY\x00"
 _XERIAL_HEADER: Final = _XERIAL_MAGIC + (1).to_bytes(4, "big") + (1).to_bytes(4, "big")
@@ -21,7 +21,7 @@ _XERIAL_BLOCK_BYTES: Final = 32 * 1024
 _SNAPPY_MAX_RATIO: Final = 22
 """The densest snappy element writes 64 bytes and takes 3."""
 _CAPACITY_TOO_SMALL: Final = "failed to write whole buffer"
-"""How cramjam says that the output has no room; a test holds it to that."""
+"""Text of cramjam's error for an output without room; a test checks it."""
 
 
 class DecompressionError(Exception):

@@ -260,7 +260,7 @@ def split_batches(
 ) -> list[tuple[BatchInfo, bytes]]:
     """Every version 2 batch in the records bytes of a produce request, with what its header says.
 
-    Raises: CorruptBatchError also for a cut batch and for versions 0 and 1, which nobody may produce any more.
+    Raises: CorruptBatchError also for a cut batch and for versions 0 and 1, which may not be produced any more.
     """
     source = Source(topic, partition)
     batches: list[tuple[BatchInfo, bytes]] = []

@@ -40,7 +40,7 @@ class ControlMarker(NamedTuple):
 
 
 def read_marker(record: Record) -> ControlMarker:
-    """What the record of a control batch says. Raises CorruptBatchError where it says nothing sensible."""
+    """The marker in the record of a control batch. Raises CorruptBatchError where it is none."""
     key, value, batch = record.key or b"", record.value or b"", record.batch
     if len(key) < _KEY.size:
         raise batch.damaged(f"a control record's key has {len(key)} bytes", f"record at offset {record.offset}")
@@ -82,7 +82,7 @@ def control_batch(
 
 
 class AbortedFilter:
-    """Which batches read_committed hides, told batch by batch in offset order."""
+    """Which batches read_committed hides; fed batch by batch in offset order."""
 
     def __init__(self, aborted: Iterable[AbortedTransaction]) -> None:
         self._coming = sorted(aborted, key=attrgetter("first_offset"), reverse=True)

@@ -36,12 +36,12 @@ class Coordinator:
     Args:
         rule: after which errors the look-up is repeated.
         connections: ids of its connections, which no broker has; silence is measured on the first.
-        patience_ms: a request that timed out says something about the coordinator if it had at least this long.
+        patience_ms: a request that timed out counts against the coordinator if its timeout was at least this long.
     Attributes:
         key: the group.id or transactional.id.
         error: the last error of it or its look-up; None once it has answered.
         refusal: an error after which the look-up is not repeated; kept for one turn of the loop, until the next poll.
-        is_doubted: a broker was asked whether the known coordinator is current, and has not responded yet.
+        is_recheck_pending: a broker was asked whether the known coordinator is current, and has not responded yet.
 
     Source: Java's CoordinatorRequestManager and TransactionManager. Differs: connections of its own, two for a group
     member. While it is silent, another broker is asked every second which one coordinates, so that one that hangs is
@@ -73,7 +73,7 @@ class Coordinator:
         self._pause = RetryPause(retry_backoff(config, rng))
         self._node: Node | None = None
         self._found = 0
-        """How often it was found: responses of an earlier one say nothing about this one."""
+        """How often it was found: responses of an earlier one do not count for this one."""
         self._is_wanted = False
         self._is_in_flight = False
         self._connect_errors: dict[int, KafkaError] = {}
@@ -84,8 +84,8 @@ class Coordinator:
         self._connecting_since_ms: dict[int, int] = {}
         """Since when each connection is wanted and not ready."""
         self._looked_up_at_ms = 0
-        self.is_doubted = False
-        self._doubt_at_ms = 0
+        self.is_recheck_pending = False
+        self._next_recheck_at_ms = 0
         self._silent_id = NO_NODE
         """The coordinator that was lost because it did not answer; it would not answer the look-up either."""
 
@@ -168,22 +168,22 @@ class Coordinator:
         self.error = error
         self._silent_id = NO_NODE if isinstance(error, BrokerError) else self._node.node_id
         self._node = None
-        self.is_doubted = False
+        self.is_recheck_pending = False
         self._connecting_since_ms.clear()
         self._pending.clear()
         self._pause.failed(self._client.clock.now_ms())
         for connection in self._connections:
             self._client.network.disconnect(connection, "the coordinator is looked up again")
 
-    def doubt(self) -> None:
+    def recheck(self) -> None:
         """Ask whether the known coordinator is current; it stays until another one is named.
 
         Unlike `lost` it ends no connection: a JoinGroup that is held there would leave a member behind that no client
         has, and that the group waits for.
         """
         if self._node is not None:
-            self.is_doubted = True
-            self._doubt_at_ms = self._client.clock.now_ms()
+            self.is_recheck_pending = True
+            self._next_recheck_at_ms = self._client.clock.now_ms()
 
     @property
     def name(self) -> str:
@@ -212,8 +212,8 @@ class Coordinator:
         self._is_wanted = False
         self._is_in_flight = True
         self._looked_up_at_ms = now_ms
-        if self.is_doubted:
-            self._doubt_at_ms = now_ms + RECHECK_MS
+        if self.is_recheck_pending:
+            self._next_recheck_at_ms = now_ms + RECHECK_MS
         request = find_coordinator(self._key_type, [self.key], self._client.network.versions(node.node_id))
         is_for_any = self._node is None  # else the silent coordinator would be asked as well
         timeout_ms = self._request_timeout_ms
@@ -231,15 +231,15 @@ class Coordinator:
         network = self._client.network
         silent_id = self._silent_id if self._node is None else self._node.node_id
         node = network.any_ready_node(avoid=() if silent_id == NO_NODE else (silent_id,))
-        if node is None and (self._node is None or self.is_doubted):
+        if node is None and (self._node is None or self.is_recheck_pending):
             node = network.any_ready_node()
         return node
 
     @property
     def _recheck_at_ms(self) -> int:
-        """When to ask whether the known coordinator is current: it is silent, and may hang for ever."""
-        if self.is_doubted:
-            return self._doubt_at_ms
+        """When to check whether the known coordinator is current: it is silent, and may stay so."""
+        if self.is_recheck_pending:
+            return self._next_recheck_at_ms
         silent_since_ms = next(iter(self._pending.values()), FOREVER_MS)
         silent_since_ms = min(silent_since_ms, self._connecting_since_ms.get(self._connections[0], FOREVER_MS))
         if silent_since_ms == FOREVER_MS:
@@ -266,8 +266,8 @@ class Coordinator:
             self._pause.failed(self._client.clock.now_ms())
 
     def _on_recheck(self, node: Node, known: Node) -> None:
-        """Move to another coordinator at once if there is one; else the known one gets all the time that it has."""
-        self.is_doubted = False
+        """Move to another coordinator at once if there is one; else the known one keeps its full timeout."""
+        self.is_recheck_pending = False
         if node[:3] != known[:3]:
             text = f"{known} was asked, and node {node.node_id} coordinates now"
             self.lost(broker_error(ErrorCode.NOT_COORDINATOR, f"FindCoordinator of {self._name}", text))
@@ -280,7 +280,7 @@ class Coordinator:
             self._client.network.dedicate(Node(connection, node.host, node.port))
 
     def _is_its_fault(self, error: KafkaError) -> bool:
-        """Return whether a request that ended without a response says something about the coordinator.
+        """Return whether a request that ended without a response counts against the coordinator.
 
         One that a call gave a short time only ends its connection; a later one may still be answered in time.
         """

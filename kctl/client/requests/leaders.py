@@ -34,7 +34,7 @@ class Leaders:
         self._client.metadata.request_update()
 
     def why_none(self, topic_partition: TopicPartition) -> KafkaError | None:
-        """Return why `find` finds nothing; None while no metadata has told about the topic yet."""
+        """Return why `find` finds nothing; None while no metadata of the topic has arrived yet."""
         if not self._client.metadata.cluster.nodes:  # starting again from the bootstrap servers: what keeps us from it?
             return self._client.last_error()
         topic, partition = topic_partition

@@ -1,6 +1,6 @@
 """Retry policy: what follows from each error of each kind of request, and how long the pause before a retry is.
 
-The one table that says whether a request is repeated and where: on the same broker, on any, at the leader after a
+The one table of whether a request is repeated and where: on the same broker, on any, at the leader after a
 refresh of the metadata, or at the coordinator after another look-up. Callers own deadlines and the number of tries.
 Pure. Shown by tests/unit/requests/test_retry.py, whose transactional rows were read from the released jar.
 
@@ -61,7 +61,7 @@ class RetryRule(NamedTuple):
         retry: where an error is retried that Kafka calls retriable and that has no rule of its own.
         codes: the decisions on codes that have one.
         otherwise: the decision on every other error.
-        retries_lost: a request without a response is repeated whatever the reason, unless no broker could take it.
+        retries_lost: a request without a response is repeated for every reason, unless no broker could take it.
         limits_unknown_topic: an unknown topic is a final answer after `UNKNOWN_TOPIC_TRIES`.
     """
 

@@ -9,7 +9,7 @@ from kctl.client.admin import Admin, MemberToRemove
 from kctl.client.broker_errors import ErrorCode, error_class
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import ApiTimeout, ConnectTimeout, TransportError
-from kctl.client.questions import SILENCE_MS
+from kctl.client.hedged_requests import SILENCE_MS
 from kctl.sandbox import Fault
 from tests.sim.admin.group_world import GroupWorld, with_groups
 from tests.sim.admin.test_admin import FAULTS

@@ -8,7 +8,7 @@ import pytest
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.errors import ApiTimeout
-from kctl.client.questions import SILENCE_MS
+from kctl.client.hedged_requests import SILENCE_MS
 from kctl.sandbox import Fault
 from tests.sim.groups.scene import GROUP, GroupScene
 from tests.sim.virtual import Hub

@@ -3,7 +3,7 @@
 import pytest
 
 from kctl.client.cluster import TopicPartition
-from kctl.client.questions import SILENCE_MS
+from kctl.client.hedged_requests import SILENCE_MS
 from kctl.sandbox import Fault
 from tests.sim.consumer.scene import Scene
 from tests.sim.virtual import Hub

@@ -110,10 +110,10 @@ class Member:
         runtime = sim_runtime(stage.hub, name, stage.network)
         self._client = ClusterClient(config, runtime)
         self._coordinator = Coordinator(
-            config, self._client, runtime.chance, "g", FIND_COORDINATOR, connections=(PROMPT, HELD)
+            config, self._client, runtime.rng, "g", FIND_COORDINATOR, connections=(PROMPT, HELD)
         )
         self.membership = ConsumerMembership(
-            config, self._coordinator, self._client, runtime.chance, runtime.entropy, self._on_report
+            config, self._coordinator, self._client, runtime.rng, runtime.entropy, self._on_report
         )
         self._pending: list[tuple[int, AssignmentChanged]] = []
         self.membership.subscribe(subscription)

@@ -28,7 +28,7 @@ def test_entropy_and_chance_repeat_with_the_seed_and_differ_between_clients() ->
     drawn = one.entropy.token_bytes(16)
     assert drawn == same.entropy.token_bytes(16)
     assert drawn not in (other.entropy.token_bytes(16), neighbour.entropy.token_bytes(16))
-    assert one.chance.random() == same.chance.random() != neighbour.chance.random()
+    assert one.rng.random() == same.rng.random() != neighbour.rng.random()
 
 
 def test_each_selector_is_its_own() -> None:

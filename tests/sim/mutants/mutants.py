@@ -111,8 +111,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "lost coordinator stays",
         "kctl/client/requests/coordinator.py",
-        "        self._node = None\n        self.is_doubted = False",
-        "        self.is_doubted = False",
+        "        self._node = None\n        self.is_recheck_pending = False",
+        "        self.is_recheck_pending = False",
     ),
     Mutant(
         "goes back too far in a cut log",
@@ -129,7 +129,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "an old goodbye counts",
         f"{_GROUP}/membership.py",
-        "            self._leave = None  # of an earlier subscription; how it ended says nothing about this one",
+        "            self._leave = None  # of an earlier subscription, and of no meaning for this one",
         "            pass",
     ),
     Mutant(

@@ -11,7 +11,7 @@ PRODUCER_MUTANTS: tuple[Mutant, ...] = (
         "kctl/client/network/node_choice.py",
         "if entry.connection is not None and now_ms >= entry.throttled_until_ms]",
         "if entry.connection is not None and len(entry.connection.in_flight) < 5]",
-        ((f"{_PRODUCER}/sender.py", "        self._client.send_due_questions(now_ms)\n", ""),),
+        ((f"{_PRODUCER}/sender.py", "        self._client.send_due_requests(now_ms)\n", ""),),
     ),
     Mutant("a node that refused a producer is never dialled again", *REFUSED_FOR_GOOD),
     Mutant(

@@ -76,6 +76,6 @@ def sim_runtime(hub: Hub, name: str, network: SimNetwork, resolver: SimResolver 
         driver=SimDriver(hub, name),
         make_selector=make_selector,
         resolver=resolver or SimResolver(hub, f"{name}.resolver"),
-        chance=hub.rng(f"chance.{name}"),
+        rng=hub.rng(f"chance.{name}"),
         entropy=SimEntropy(hub, name),
     )

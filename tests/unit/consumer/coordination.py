@@ -13,7 +13,7 @@ class ReadyCoordinator:
     key = "g"
     name = "host1:9092 (id 1)"
     waiting_for = "waiting for the coordinator of group g"
-    is_doubted = False
+    is_recheck_pending = False
 
     def __init__(self) -> None:
         self.is_ready = True

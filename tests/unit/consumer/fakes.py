@@ -165,7 +165,7 @@ class FakeClient:
     def learn_leader(self, partition: TopicPartition, leader_id: int, leader_epoch: int, nodes: Iterable[Node]) -> bool:
         return self.metadata.learn_leader(partition, leader_id, leader_epoch, nodes)
 
-    def tell(self, event: Event) -> None:
+    def report(self, event: Event) -> None:
         self.told.append(event)
 
     def as_client(self) -> ClusterClient:

@@ -13,7 +13,7 @@ def make(seed: int = 0, *, setup_ms: int = 1000, setup_max_ms: int = 5000) -> Cl
     backoff = ExponentialBackoff(50, 1000, chance)
     refusal = ExponentialBackoff(1000, 10_000, chance)
     return ClusterConnectionStates(
-        backoff, refusal, setup_timeout_ms=setup_ms, setup_timeout_max_ms=setup_max_ms, chance=chance
+        backoff, refusal, setup_timeout_ms=setup_ms, setup_timeout_max_ms=setup_max_ms, rng=chance
     )
 
 

@@ -69,7 +69,7 @@ def test_room_is_what_the_fullest_batch_that_is_not_full_can_take() -> None:
 def test_hurry_ends_lingering() -> None:
     setup = Setup(linger_ms=50)
     queue = setup.add()
-    setup.accumulator.is_hurried = True
+    setup.accumulator.is_linger_over = True
     assert setup.accumulator.due_at_ms(queue) == 0
 
 

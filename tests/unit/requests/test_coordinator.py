@@ -247,11 +247,11 @@ def test_how_an_idle_connection_ended_is_no_reason_to_look_for_another_coordinat
 
 def test_a_doubted_coordinator_stays_until_another_one_is_named() -> None:
     desk = Desk()
-    desk.coordinator.doubt()
-    assert not desk.coordinator.is_doubted, "there is none"
+    desk.coordinator.recheck()
+    assert not desk.coordinator.is_recheck_pending, "there is none"
     desk.find()
     held = desk.coordinator.outgoing(HELD, HeartbeatRequest(), 30_000, lambda _: None)
-    desk.coordinator.doubt()
+    desk.coordinator.recheck()
     look = second_look(desk)
     assert look is not None
     assert look.node_id in (1, 3), "somebody else"
@@ -262,13 +262,13 @@ def test_a_doubted_coordinator_stays_until_another_one_is_named() -> None:
     look = second_look(desk)
     assert look is not None
     answer(look, found_at(2))
-    assert not desk.coordinator.is_doubted
+    assert not desk.coordinator.is_recheck_pending
     assert desk.network.hung_up == [], "what is held back there goes on"
-    desk.coordinator.doubt()
+    desk.coordinator.recheck()
     look = second_look(desk)
     assert look is not None
     answer(look, found_at(3))
-    assert not desk.coordinator.is_doubted
+    assert not desk.coordinator.is_recheck_pending
     assert desk.network.dedicated[HELD] == Node(HELD, "host3", 9092)
     fail(held, ConnectionLost("of the one before"))
 
@@ -277,7 +277,7 @@ def test_a_doubted_coordinator_is_asked_itself_where_nobody_else_can_be() -> Non
     desk = Desk()
     desk.find()
     desk.network.down = {1: None, 3: None}
-    desk.coordinator.doubt()
+    desk.coordinator.recheck()
     look = second_look(desk)
     assert look is not None
     assert look.node_id == 2

@@ -13,7 +13,7 @@ NO_GENERATION = -1
 
 
 class MemberSubscription(NamedTuple):
-    """What one member told the group when it joined.
+    """What one member sent to the group when it joined.
 
     Attributes:
         owned: the partitions it holds; empty where it gave up everything before joining.

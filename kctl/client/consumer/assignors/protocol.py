@@ -20,7 +20,7 @@ NEWEST_VERSION = ConsumerProtocolSubscription.VALID_VERSIONS[1]
 
 
 def encode_subscription(subscription: MemberSubscription, version: int = NEWEST_VERSION) -> bytes:
-    """Return what a member says when it joins; its instance id travels beside it.
+    """Return the metadata that a member joins with; its instance id is a field of the request.
 
     Raises: LocalProtocolError: a value does not fit.
     """
@@ -39,7 +39,7 @@ def encode_subscription(subscription: MemberSubscription, version: int = NEWEST_
 
 
 def decode_subscription(data: bytes, group_instance_id: str | None = None) -> MemberSubscription:
-    """Return what a member said when it joined.
+    """Return the metadata that a member joined with.
 
     Args: group_instance_id: from the member's entry in the JoinGroup answer.
     Raises: RemoteProtocolError: the bytes are no subscription.

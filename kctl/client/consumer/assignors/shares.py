@@ -18,7 +18,7 @@ from kctl.client.consumer.assignors.assignor import Assignment
 def even_shares(partitions: Iterable[TopicPartition], owned: Mapping[str, list[TopicPartition]]) -> Assignment:
     """Return shares that differ by one at most; everybody keeps as much as that allows.
 
-    Of n members and p partitions p % n members get one more than the others: first those that own so many already,
+    Of n members and p partitions p % n members get one more than the others: first those that own one more already,
     then those that reach the smaller share first. What is free is dealt out in turn.
 
     Args:
@@ -27,7 +27,7 @@ def even_shares(partitions: Iterable[TopicPartition], owned: Mapping[str, list[T
     Source: Java AbstractStickyAssignor, whose result this is where it serves members in the same order.
     """
     free = dict.fromkeys(partitions)
-    share, seats = divmod(len(free), len(owned))  # so many members have a seat for one more
+    share, seats = divmod(len(free), len(owned))  # `seats` members get one more
     assignment: Assignment = {}
     short: deque[str] = deque()
     content: deque[str] = deque()
@@ -96,7 +96,7 @@ class Shares:
         }
 
     def give_away(self, partitions: Iterable[TopicPartition]) -> None:
-        """Give each partition that nobody holds to the subscriber with least; those with fewest subscribers first."""
+        """Give each free partition to the subscriber with least; those with fewest subscribers first."""
         free = [tp for tp in partitions if tp not in self._owner]
         free.sort(key=lambda tp: len(self._subscribers_of[tp.topic]))
         for tp in free:

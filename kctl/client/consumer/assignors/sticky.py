@@ -24,7 +24,7 @@ _GENERATION = struct.Struct(">i")
 
 
 class Claim(NamedTuple):
-    """What one member says it owns, and since which generation."""
+    """What one member claims to own, and since which generation."""
 
     topic_partitions: Iterable[TopicPartition]
     generation: int
@@ -88,7 +88,7 @@ class StickyUserData(Message):
 
 
 class StickyAssignor:
-    """Gives even shares and moves as little as that allows; members give up everything before they join.
+    """Gives even shares and moves as little as that allows; members revoke everything before they join.
 
     Source: Java StickyAssignor, KIP-54, KIP-341.
     """
@@ -108,7 +108,7 @@ class StickyAssignor:
 
 
 def previous_claim(user_data: bytes) -> Claim:
-    """Return what a member says it held.
+    """Return what a member claims to have held.
 
     User data that cannot be read counts as nothing held, as in Java: it costs that member its partitions, not the group
     its rebalance.
@@ -141,7 +141,7 @@ def sticky_shares(
 
 
 class CooperativeStickyAssignor:
-    """Gives the shares of the sticky assignor, but a partition that moves is nobody's until its owner gave it up.
+    """Gives the shares of the sticky assignor, but leaves a partition that moves unassigned until it is revoked.
 
     The owner sees that it lost the partition, gives it up and joins again; that second round hands it on.
     Source: Java CooperativeStickyAssignor, KIP-429.
@@ -163,7 +163,7 @@ class CooperativeStickyAssignor:
 
 
 def may_have(member_id: str, topic_partition: TopicPartition, claims: Claims) -> bool:
-    """Return whether the member owns the partition undisputed, or nobody owns it."""
+    """Return whether the member is the only owner of the partition, or it has none."""
     claimants = claims.claimants.get(topic_partition)
     return not claimants or (member_id in claimants and topic_partition not in claims.disputed)
 

@@ -457,7 +457,7 @@ class FetchManager:
         error = broker_error(data.error_code, f"Fetch of {tp} from offset {state.next_offset}")
         is_out_of_range = data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE
         if state.follower_id == node_id and (is_out_of_range or FETCH.is_retried(error)):
-            # A follower may lag behind: what it does not have yet says nothing of the position.
+            # A follower may lag behind: that it lacks an offset does not make the position invalid.
             self._back_to_leader(state, now_ms)
             self._leaders.refresh()
             self._reports.wait(tp, state, str(error), WaitKind.REFUSED, error)
@@ -465,7 +465,7 @@ class FetchManager:
             self._leaders.refresh()
             self._reports.wait(tp, state, str(error), WaitKind.REFUSED, error)
         elif is_out_of_range and state.fetched_epoch > NO_EPOCH:
-            # Also said where the broker does not know the epoch of what was read: asked again without it.
+            # Also the response where the broker does not know the epoch of what was read: fetch again without it.
             state.fetched_epoch = NO_EPOCH
         elif data.error_code == ErrorCode.CORRUPT_MESSAGE:
             self._reports.fail(tp, state, error, now_ms)

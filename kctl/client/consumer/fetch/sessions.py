@@ -173,11 +173,11 @@ class SessionsClose:
         self._deadline_at_ms = deadline_at_ms
         self._leaders = leaders
         self._unsent = dict(sessions.open_ones())
-        self._unanswered: dict[int, None] = {}
+        self._pending: dict[int, None] = {}
 
     def is_over(self, now_ms: int) -> bool:
         """Return whether every session that could be closed is, or the deadline has passed."""
-        return now_ms >= self._deadline_at_ms or (not self._unsent and not self._unanswered)
+        return now_ms >= self._deadline_at_ms or (not self._unsent and not self._pending)
 
     def poll(self, now_ms: int) -> Poll:
         """Return the requests that can be sent now."""
@@ -187,14 +187,14 @@ class SessionsClose:
         requests = []
         for node_id, session_id in self._unsent.items():
             if self._leaders.is_connected(node_id):
-                self._unanswered[node_id] = None
+                self._pending[node_id] = None
                 request = FetchRequest(session_id=session_id, session_epoch=FINAL_EPOCH, max_bytes=0)
                 requests.append(Outgoing(node_id, request, remaining_ms, self._on_answer))
         self._unsent.clear()
-        return Poll(requests, self._deadline_at_ms if self._unanswered else FOREVER_MS)
+        return Poll(requests, self._deadline_at_ms if self._pending else FOREVER_MS)
 
     def _on_answer(self, answer: Answer) -> None:
-        self._unanswered.pop(answer.node_id, None)
+        self._pending.pop(answer.node_id, None)
 
 
 def topics_of(wanted: Mapping[TopicPartition, Asked]) -> list[FetchTopic]:

@@ -81,7 +81,7 @@ class GroupSide:
 
     Attributes:
         subscribed: what was subscribed to; None while partitions are assigned by hand or not at all.
-        metadata: who this member is, as far as the network has said.
+        metadata: member id and generation, as the network loop last reported them.
         topic_ids: of the topics that are assigned, where the group shares them out by id.
         waiting: why there is no assignment; None when there is one.
     """
@@ -335,7 +335,7 @@ class GroupSide:
             self._ended.pop(commit_id, None)
         return first
 
-    # --- what the network says --------------------------------------------------------------------------------------
+    # --- events of the network loop ---------------------------------------------------------------------------------
 
     @property
     def handlers(self) -> dict[type, Callable[[Any], None]]:

@@ -128,7 +128,7 @@ class Joined:
 
     Attributes:
         protocol: the name of the assignor that the members agreed on.
-        members: what each member said, for the leader; empty for the others.
+        members: the metadata of each member, for the leader; empty for the others.
         topics: all topics that the members want.
         counts: the partition counts that the assignment was made for; None before, and where another process made it
             and did not record them.

@@ -77,7 +77,7 @@ class CommitManager:
         config: ConsumerConfig,
         coordinator: Coordinator,
         membership: Membership,
-        chance: Random,
+        rng: Random,
         report: Callable[[ToApplication], None],
     ) -> None:
         self._request_timeout_ms = config.request_timeout_ms
@@ -85,7 +85,7 @@ class CommitManager:
         self._coordinator = coordinator
         self._membership = membership
         self._report = report
-        self._backoff = retry_backoff(config, chance)
+        self._backoff = retry_backoff(config, rng)
         self._queue: deque[PendingCommit | Callable[[], None]] = deque()
 
     # --- from the application ---------------------------------------------------------------------------------------
@@ -256,7 +256,7 @@ class CommitManager:
     # --- ends -------------------------------------------------------------------------------------------------------
 
     def _expire(self, now_ms: int) -> None:
-        """Give up the commits whose time is up; the application makes the error of a blocking call itself."""
+        """End the commits whose timeout has passed; the application makes the error of a blocking call itself."""
         for each in list(self._queue):
             if not isinstance(each, PendingCommit) or each.is_in_flight or now_ms < each.event.deadline_at_ms:
                 continue
@@ -290,7 +290,7 @@ class CommitManager:
 
 
 def not_a_member(cause: KafkaError | None) -> CommitFailedError:
-    """Return the error of a commit by somebody who is not, or no longer, a member of the group."""
+    """Return the error of a commit by a consumer that is not, or no longer, a member of the group."""
     why = "" if cause is None else f" ({cause.name if isinstance(cause, BrokerError) else cause})"
     return CommitFailedError(
         f"the offsets cannot be committed: the group has given the partitions away{why}; "

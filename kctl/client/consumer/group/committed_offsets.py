@@ -68,7 +68,7 @@ class CommittedManager:
         self,
         config: ConsumerConfig,
         coordinator: Coordinator,
-        chance: Random,
+        rng: Random,
         report: Callable[[ToApplication], None],
         reset: Callable[[ResolvePosition], None],
     ) -> None:
@@ -77,7 +77,7 @@ class CommittedManager:
         self._coordinator = coordinator
         self._report = report
         self._reset = reset
-        self._backoff = retry_backoff(config, chance)
+        self._backoff = retry_backoff(config, rng)
         self._positions: dict[TopicPartition, ResolvePosition] = {}
         self._open: dict[int, LookUp] = {POSITIONS: LookUp(POSITIONS, (), FOREVER_MS, RetryPause(self._backoff))}
         self._told: dict[TopicPartition, str] = {}

@@ -139,5 +139,5 @@ class GroupCoordinatorClient:
         self._report_further(event)
 
     def _publish(self, event: AutoCommitFailed | MembershipLost) -> None:
-        self._client.tell(event)
+        self._client.report(event)
         logger.warning("%s", event)

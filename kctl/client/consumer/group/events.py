@@ -143,7 +143,7 @@ class GroupWaiting(NamedTuple):
 
     Attributes:
         kind, cause: as in `WaitReason`.
-        at_ms: when it was said; filled in on the way.
+        at_ms: when it was reported; filled in on the way.
     """
 
     reason: str
@@ -172,7 +172,7 @@ class CommitDone(NamedTuple):
 
 
 class NoCommittedOffset(NamedTuple):
-    """Nothing is committed for the partition, and no reset policy says where to start instead."""
+    """Nothing is committed for the partition, and there is no reset policy."""
 
     topic_partition: TopicPartition
     epoch: int

@@ -60,7 +60,7 @@ class GroupLeave:
             return Poll([])
         if self._next_at_ms > now_ms:
             return Poll([], min(self._next_at_ms, self._deadline_at_ms))
-        if self._coordinator.is_doubted or not self._coordinator.ready(PROMPT):
+        if self._coordinator.is_recheck_pending or not self._coordinator.ready(PROMPT):
             return Poll([], self._deadline_at_ms)
         self._next_at_ms = FOREVER_MS
         timeout_ms = min(self._config.request_timeout_ms, self._deadline_at_ms - now_ms)
@@ -81,7 +81,7 @@ class GroupLeave:
             error = self._coordinator.check(code, api)
             if code in GONE and error is not None:
                 self._was_unknown = True
-                self._coordinator.doubt()  # the coordinator of the next look-up gets the request, too
+                self._coordinator.recheck()  # the coordinator of the next look-up gets the request, too
                 return
         if error is not None and not MEMBERSHIP.is_retried(error):
             self.outcome = False

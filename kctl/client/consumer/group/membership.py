@@ -200,7 +200,7 @@ class Membership(ABC):
     def remain(self, deadline_at_ms: int) -> None:
         """Stop being a member and keep the place in the group; where that needs a request, see `has_left`."""
         if self._leave is not None and self._leave.outcome is not None:
-            self._leave = None  # of an earlier subscription; how it ended says nothing about this one
+            self._leave = None  # of an earlier subscription, and of no meaning for this one
         if self._config.group_instance_id is not None:
             self._start_leave("", deadline_at_ms, keeps_place=True)
         self._end()
@@ -221,7 +221,7 @@ class Membership(ABC):
 
     @abstractmethod
     def _start_leave(self, reason: str, deadline_at_ms: int, *, keeps_place: bool) -> None:
-        """Tell the group that the member stops, if it may count on the member; a static one may keep its place."""
+        """Send LeaveGroup where the group may count on the member; a static one may keep its place."""
 
     @abstractmethod
     def _lose(self, loss: Loss) -> None:

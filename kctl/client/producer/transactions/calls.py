@@ -37,7 +37,7 @@ class GroupMember(Protocol):
 
 
 class TransactionCall(Call):
-    """One call: `step` says which; `offsets` and `member` belong to send_offsets_to_transaction."""
+    """One call, named by `step`; `offsets` and `member` belong to send_offsets_to_transaction."""
 
     __slots__ = ("member", "offsets", "step")
 

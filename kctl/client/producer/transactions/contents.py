@@ -92,7 +92,7 @@ class Contents:
         self._latest = Asked(request, done)
         return self._latest
 
-    def unanswered(self, api: str) -> None:
+    def response_lost(self, api: str) -> None:
         """Note that a request ended without an answer."""
         if api in _ADDING:
             self.unsettled = self._latest

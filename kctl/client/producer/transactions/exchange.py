@@ -36,7 +36,7 @@ class Exchange:
 
     Args:
         failed: gets an error that no repeat cures, and what it means.
-        unanswered: gets the name of an API whose request ended without an answer: it may have been done or not.
+        response_lost: gets the name of an API whose request ended without an answer: it may have been done or not.
     Attributes: `api`: what is in flight, else empty; `last_error`: why the latest attempt failed.
     """
 
@@ -46,7 +46,7 @@ class Exchange:
         clock: Clock,
         backoff: ExponentialBackoff,
         failed: Callable[[KafkaError, Decision], None],
-        unanswered: Callable[[str], None],
+        response_lost: Callable[[str], None],
     ) -> None:
         self.link = link
         self.api = ""
@@ -54,7 +54,7 @@ class Exchange:
         self._clock = clock
         self._pause = RetryPause(backoff)
         self._failed = failed
-        self._unanswered = unanswered
+        self._response_lost = response_lost
 
     def can_send(self) -> bool:
         """Return whether a request can be sent now; if not, work towards it."""
@@ -76,7 +76,7 @@ class Exchange:
             code = getattr(answer.response, "error_code", ErrorCode.NONE)
             error = broker_error(code, api) if code else asked.read and asked.read(answer.response)
         else:
-            self._unanswered(api)
+            self._response_lost(api)
         if error is None:
             assert answer.response is not None
             self._pause.succeeded()

@@ -36,24 +36,24 @@ class OffsetsInTransaction:
 
     Args:
         done: called when the offsets under way are part of the transaction.
-        failed, unanswered: as Exchange has them.
+        failed, response_lost: as Exchange has them.
     """
 
     def __init__(
         self,
         config: ProducerConfig,
         client: ClusterClient,
-        chance: Random,
+        rng: Random,
         done: Callable[[], None],
         failed: Callable[[KafkaError, Decision], None],
-        unanswered: Callable[[str], None],
+        response_lost: Callable[[str], None],
     ) -> None:
         self._config = config
         self._client = client
-        self._chance = chance
+        self._rng = rng
         self._done = done
         self._failed = failed
-        self._unanswered = unanswered
+        self._response_lost = response_lost
         self._exchange: Exchange | None = None
         self._groups: dict[str, None] = {}
         """Groups that the coordinator knows to be part of the transaction."""
@@ -74,13 +74,13 @@ class OffsetsInTransaction:
             link = Coordinator(
                 self._config,
                 self._client,
-                self._chance,
+                self._rng,
                 member.group_id,
                 TXN_FIND_COORDINATOR,
                 connections=(GROUP_CONNECTION,),
             )
-            backoff = retry_backoff(self._config, self._chance)
-            self._exchange = Exchange(link, self._client.clock, backoff, self._failed, self._unanswered)
+            backoff = retry_backoff(self._config, self._rng)
+            self._exchange = Exchange(link, self._client.clock, backoff, self._failed, self._response_lost)
 
     def cancel(self) -> None:
         """Forget the offsets under way; what is in flight of them may still become part of the transaction."""

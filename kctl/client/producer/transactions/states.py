@@ -98,7 +98,7 @@ class TransactionEnd:
         self._last: End = "aborted"
         self._was_open_at_close = False
 
-    def unanswered(self, state: State) -> None:
+    def response_lost(self, state: State) -> None:
         """Note that an EndTxn has no response, or will have none."""
         self._is_commit_in_doubt |= state is State.COMMITTING
 

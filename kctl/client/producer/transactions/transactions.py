@@ -1,4 +1,4 @@
-"""Transactions: where the producer stands, its calls, and the records and offsets that end together or not at all.
+"""Transactions: state, calls, and the records and offsets that are committed together or not at all.
 
 Owns the state, the producer id and epoch, and the order of requests; records are queued and sent elsewhere, which asks
 for the producer id before each batch and reports what was lost. Owned by the network loop; application threads read
@@ -44,15 +44,15 @@ from kctl.client.wording import counted
 
 
 class Records(Protocol):
-    """The records of the transaction, as the rest of the producer keeps them."""
+    """The records of the transaction; kept by the sender."""
 
     @property
     def outstanding(self) -> int:
-        """How many were accepted and are not done."""
+        """Number of records that were accepted and are not done."""
         ...
 
     def fail_waiting(self, error: KafkaError) -> None:
-        """Fail those that are not on their way to a broker."""
+        """Fail those that are not in flight."""
         ...
 
     def fail_all(self, error: KafkaError) -> None:
@@ -74,7 +74,7 @@ class Transactions:
         identity: the producer id and epoch, for those who send batches.
     """
 
-    def __init__(self, config: ProducerConfig, client: ClusterClient, chance: Random, records: Records) -> None:
+    def __init__(self, config: ProducerConfig, client: ClusterClient, rng: Random, records: Records) -> None:
         assert config.transactional_id is not None
         self.name = config.transactional_id
         self.state = State.UNINITIALIZED
@@ -82,13 +82,13 @@ class Transactions:
         self._client = client
         self._timeout_ms = config.transaction_timeout_ms
         self._records = records
-        self._link = Coordinator(config, client, chance, self.name, TXN_FIND_COORDINATOR, key_type=KeyType.TRANSACTION)
-        backoff = retry_backoff(config, chance)
-        self._exchange = Exchange(self._link, client.clock, backoff, self._on_failed, self._on_unanswered)
+        self._link = Coordinator(config, client, rng, self.name, TXN_FIND_COORDINATOR, key_type=KeyType.TRANSACTION)
+        backoff = retry_backoff(config, rng)
+        self._exchange = Exchange(self._link, client.clock, backoff, self._on_failed, self._on_response_lost)
         self._calls = PendingCalls(client)
         self.abandon, self.fail_calls = self._calls.abandon, self._calls.fail
         self._offsets = OffsetsInTransaction(
-            config, client, chance, self._calls.finish, self._on_failed, self._on_unanswered
+            config, client, rng, self._calls.finish, self._on_failed, self._on_response_lost
         )
         self._contents = Contents(self.name, client.clock)
         self._end = TransactionEnd()
@@ -98,14 +98,14 @@ class Transactions:
         return self.state in (State.IN_TRANSACTION, State.COMMITTING)
 
     def _apply(self, step: Step) -> bool:
-        """Go to the state that a step leads to; return whether it leads anywhere."""
+        """Move to the next state of a step; return whether there is one."""
         next_state = after(self.state, step)
         if next_state is not None:
             self.state = next_state
         return next_state is not None
 
     def take(self, call: TransactionCall) -> None:
-        """Do what a call asks, or say why not."""
+        """Start a call, or raise why it cannot."""
         if self.state is State.FATAL_ERROR:
             call.finish(self._present_error())
             return
@@ -176,7 +176,7 @@ class Transactions:
         return f"{doing}; broker will abort in {left_s} s{unless}"
 
     def check_send(self) -> None:
-        """Raise what speaks against a record now; any thread.
+        """Raise the error of sending a record now; any thread may call it.
 
         Raises:
             IllegalStateError: no transaction is open.
@@ -200,7 +200,7 @@ class Transactions:
         )
 
     @property
-    def is_hurried(self) -> bool:
+    def is_linger_over(self) -> bool:
         """Whether records should not linger."""
         return self.state in (State.COMMITTING, State.ABORTING)
 
@@ -374,13 +374,13 @@ class Transactions:
             self._records.forget_failures()
             self._calls.finish()
 
-    def _on_unanswered(self, api: str) -> None:
+    def _on_response_lost(self, api: str) -> None:
         """A request may have been done or not, or arrive later: only a new epoch makes sure that it is over."""
         if api != "InitProducerId":
             self.identity.need_epoch_after_end()
         if api == "EndTxn":
-            self._end.unanswered(self.state)
-        self._contents.unanswered(api)
+            self._end.response_lost(self.state)
+        self._contents.response_lost(api)
 
     def _on_failed(self, error: KafkaError, decision: Decision) -> None:
         error = as_told(error)
@@ -403,7 +403,7 @@ class Transactions:
 
     def _break(self, error: KafkaError) -> None:
         if self._exchange.api == "EndTxn":
-            self._end.unanswered(self.state)
+            self._end.response_lost(self.state)
         self.cause = error
         self._apply(Step.BROKEN)
         self._offsets.cancel()

@@ -32,7 +32,7 @@ class SaslMechanism(Protocol):
 
     @property
     def complete(self) -> bool:
-        """Whether both sides have said all there is to say."""
+        """Whether the exchange is complete."""
         ...
 
     def first(self) -> bytes:
@@ -59,7 +59,7 @@ def mechanism_from_config(
 
     Args:
         clock: for the times inside an unsecured OAUTHBEARER token.
-        token_source: gives the OAUTHBEARER token; goes before what the config says.
+        token_source: gives the OAUTHBEARER token; takes precedence over the config.
     Raises:
         ConfigError: the mechanism is not spoken, or what it needs is missing from the config.
     """

@@ -73,7 +73,7 @@ class OauthBearerClient:
 
 
 def _words(challenge: bytes) -> str:
-    """Return what a refusal says, as far as it can be read: JSON with a status and perhaps a scope."""
+    """Return the reason of a refusal, as far as it can be read: JSON with a status and perhaps a scope."""
     try:
         refusal = json.loads(challenge[:MAX_TOKEN_BYTES])
     except (ValueError, RecursionError):
@@ -87,9 +87,9 @@ def _words(challenge: bytes) -> str:
 
 
 def token_source_from_config(config: ClientConfig, entry: JaasEntry | None, clock: Clock) -> TokenSource:
-    """Return where the config says that tokens come from.
+    """Return the source of tokens that the config names.
 
-    Raises: ConfigError: it says nothing, or names a token endpoint.
+    Raises: ConfigError: it names none, or a token endpoint.
     """
     extensions = _extensions(entry)
     if config.sasl_oauthbearer_token is not None:

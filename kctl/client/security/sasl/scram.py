@@ -1,4 +1,4 @@
-"""SCRAM-SHA-256 and -512 (RFC 5802, RFC 7677): both sides prove that they know the password, and neither says it.
+"""SCRAM-SHA-256 and -512 (RFC 5802, RFC 7677): both sides prove that they know the password, and neither sends it.
 
 Owns the messages, the proofs and their bounds. Shown by tests/unit/security/test_scram.py (the RFCs' own examples) and
 tests/fuzz/test_sasl.py.

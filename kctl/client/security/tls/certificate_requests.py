@@ -1,4 +1,4 @@
-"""Whether a TLS peer asked for a client certificate, which Python's ssl tells nobody: seen in the handshake's messages.
+"""Whether a TLS peer asked for a client certificate: read from the handshake's messages, as Python's ssl has no API.
 
 Watched only for a probe, as the hook is called for every record. It is CPython's own (`SSLContext._msg_callback`, since
 3.8, not documented); where it is missing the answer is None. Shown by tests/unit/security/test_certificate_requests.py.

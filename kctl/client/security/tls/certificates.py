@@ -10,7 +10,7 @@ _SHORT = {"commonName": "CN", "organizationName": "O", "organizationalUnitName":
 
 
 class PeerCertificate(NamedTuple):
-    """A certificate as the peer presented it; nothing here says that it can be trusted.
+    """A certificate as the peer presented it; not verified.
 
     Attributes:
         subject, issuer: distinguished names, `CN=localhost, O=example`.
@@ -35,7 +35,7 @@ def presented_chain(tls: "SSLObject") -> tuple[PeerCertificate, ...]:
     """Return the peer's chain, leaf first, also where it was refused; empty when it presented none.
 
     Python's public call answers only after a handshake that succeeded. The private one under it has been there since
-    3.10; where it is missing, an error says less but is the same error.
+    3.10; where it is missing, the text of an error is shorter.
     """
     chain = getattr(getattr(tls, "_sslobj", None), "get_unverified_chain", None)
     return tuple(_described(certificate.get_info()) for certificate in (chain() if chain else None) or ())

@@ -99,7 +99,7 @@ class TlsChannel:
             except ssl.SSLError as e:
                 failure = self._fail(e)
                 if parts:
-                    break  # these bytes are whole and authentic; the next read tells of the failure
+                    break  # these bytes are whole and authentic; the next read reports the failure
                 raise failure from e
             if not part:
                 self.is_closed_by_peer = True
@@ -142,7 +142,7 @@ class TlsChannel:
 
     @property
     def is_certificate_asked(self) -> bool | None:
-        """Whether the peer asked for a client certificate; None where nobody watches for it."""
+        """Whether the peer asked for a client certificate; None where that is not observed."""
         from kctl.client.security.tls.certificate_requests import is_certificate_asked
 
         return is_certificate_asked(self._tls)

@@ -204,7 +204,7 @@ def _set_versions(context: "ssl.SSLContext", oldest: str, newest: str) -> None:
         raise ConfigError(f"{name}: {newest} is too old to be used; enable TLSv1.2 or TLSv1.3", key=name)
     context.maximum_version = versions[newest]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of the versions that somebody has enabled by hand
+        warnings.simplefilter("ignore", DeprecationWarning)  # of the versions that a config has enabled
         context.minimum_version = versions.get(oldest) or ssl.TLSVersion[oldest.replace(".", "_")]
     context.options |= ssl.OP_NO_RENEGOTIATION
 

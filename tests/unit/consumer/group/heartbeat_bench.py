@@ -47,7 +47,7 @@ class ScriptedCoordinator:
         self.version = 1
         self.error: KafkaError | None = None
         self.refusal: KafkaError | None = None
-        self.is_doubted = False
+        self.is_recheck_pending = False
 
     def ready(self, connection: int) -> bool:
         assert connection == PROMPT
@@ -62,8 +62,8 @@ class ScriptedCoordinator:
     def check(self, code: int, what: str) -> KafkaError | None:
         return broker_error(code, what) if code else None
 
-    def doubt(self) -> None:
-        self.is_doubted = True
+    def recheck(self) -> None:
+        self.is_recheck_pending = True
 
 
 class Bench:

@@ -304,14 +304,14 @@ def test_who_is_unknown_has_left_when_the_coordinator_is_still_the_one_and_says_
     bench.joined(0)
     bench.member.leave(1000)
     bench.refuse(bench.beat(), ErrorCode.UNKNOWN_MEMBER_ID)
-    assert bench.coordinator.is_doubted, "it may have stood still and be no coordinator any more"
+    assert bench.coordinator.is_recheck_pending, "it may have stood still and be no coordinator any more"
     bench.now_ms = 100
     assert bench.polled() == [], "nobody has said yet who coordinates"
     assert bench.has_left() is None
-    bench.coordinator.is_doubted = False
+    bench.coordinator.is_recheck_pending = False
     bench.refuse(bench.beat(), ErrorCode.UNKNOWN_MEMBER_ID)
     assert bench.has_left() is True
-    assert not bench.coordinator.is_doubted
+    assert not bench.coordinator.is_recheck_pending
 
 
 def test_who_is_unknown_to_one_coordinator_says_goodbye_to_the_next() -> None:
@@ -319,7 +319,7 @@ def test_who_is_unknown_to_one_coordinator_says_goodbye_to_the_next() -> None:
     bench.joined(0)
     bench.member.leave(1000)
     bench.refuse(bench.beat(), ErrorCode.UNKNOWN_MEMBER_ID)
-    bench.coordinator.is_doubted = False
+    bench.coordinator.is_recheck_pending = False
     bench.now_ms = 100
     request = bench.beat()
     assert said(request).member_epoch == -1

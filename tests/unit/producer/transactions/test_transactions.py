@@ -119,7 +119,7 @@ def test_commit_waits_for_every_record(version: int) -> None:
     setup = Setup(version).with_partition()
     setup.records.waiting, setup.records.in_flight = 1, 1
     call = setup.call(Step.COMMIT)
-    assert setup.transactions.is_hurried
+    assert setup.transactions.is_linger_over
     assert setup.names() == []
     setup.records.waiting = 0
     assert setup.names() == []

@@ -2,9 +2,9 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.client.clock import FOREVER_MS, ManualClock
 from kctl.client.cluster import Node
 from kctl.client.errors import ConnectionLost
+from kctl.client.hedged_requests import SILENCE_MS, HedgedRequests
 from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse
-from kctl.client.questions import SILENCE_MS, Questions
 from tests.unit.fake_network import FakeNetwork
 
 NODES = tuple(Node(i, f"host{i}", 9092) for i in (1, 2, 3))
@@ -18,12 +18,12 @@ class Bench:
         self.network = FakeNetwork(self.clock)
         self.network.set_nodes(NODES)
         self.network.up = [1, 2, 3]
-        self.questions = Questions(self.network, self.clock)
+        self.requests = HedgedRequests(self.network, self.clock)
         self.answers: list[Answer] = []
-        self.questions.ask(Outgoing(1, MetadataRequest(), timeout_ms, self.answers.append, max_version=9))
+        self.requests.send(Outgoing(1, MetadataRequest(), timeout_ms, self.answers.append, max_version=9))
 
     def run(self) -> int:
-        return self.questions.run(self.clock.now_ms())
+        return self.requests.run(self.clock.now_ms())
 
     def after(self, ms: int) -> int:
         self.clock.advance(ms)

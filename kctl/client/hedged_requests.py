@@ -1,0 +1,85 @@
+"""Hedged requests: a request that any broker can answer is sent to a second broker after 1 s without a response.
+
+Owns these requests and their responses; the caller chooses the request and the first broker. A broker answers them from
+memory, so one that is silent for a second is frozen or cut off, and would delay the request, and with it every search
+for a new leader or coordinator, until request.timeout.ms. Shown by tests/unit/test_hedged_requests.py and
+tests/sim/consumer/test_second_opinion.py.
+"""
+
+from kctl.client.clock import FOREVER_MS, Clock
+from kctl.client.network.in_flight import Answer, Outgoing
+from kctl.client.network.network_client import NetworkClient
+
+SILENCE_MS = 1000
+"""Wait for one broker's response before the request is sent to the next one as well."""
+
+
+class HedgedRequest:
+    """One request in flight to one or more brokers."""
+
+    __slots__ = ("asked", "deadline_at_ms", "hedge_at_ms", "outgoing", "pending")
+
+    def __init__(self, outgoing: Outgoing, deadline_at_ms: int) -> None:
+        self.outgoing = outgoing
+        self.deadline_at_ms = deadline_at_ms
+        self.asked: list[int] = []
+        """The nodes that it was sent to, in order."""
+        self.pending = 0
+        """How many of them may still respond."""
+        self.hedge_at_ms = FOREVER_MS
+
+
+class HedgedRequests:
+    """The hedged requests of one client.
+
+    Differs: Java waits for the broker it asked first until request.timeout.ms.
+    """
+
+    def __init__(self, network: NetworkClient, clock: Clock) -> None:
+        self._network = network
+        self._clock = clock
+        self._open: dict[int, HedgedRequest] = {}
+        self._last_number = 0
+
+    def send(self, outgoing: Outgoing) -> None:
+        """Send to a ready node, and to others while it is silent; `on_done` gets the first response or last failure.
+
+        `timeout_ms` is for all of them together, from now; after `wanted_until_ms` it is sent to no other node.
+        """
+        self._last_number += 1
+        request = HedgedRequest(outgoing, self._clock.start_ms() + outgoing.timeout_ms)
+        self._open[self._last_number] = request
+        self._send_to(self._last_number, request, outgoing.node_id, outgoing.timeout_ms)
+
+    def run(self, now_ms: int) -> int:
+        """Send to other nodes what the first have not answered; return when to run again at the latest."""
+        next_at_ms = FOREVER_MS
+        for number, request in list(self._open.items()):
+            if now_ms >= min(request.deadline_at_ms, request.outgoing.wanted_until_ms):
+                continue  # what was sent ends by itself
+            if now_ms >= request.hedge_at_ms:
+                node = self._network.any_ready_node(avoid=request.asked)
+                if node is None:
+                    continue  # one is being connected, if there is one; that ends a poll
+                self._send_to(number, request, node.node_id, request.deadline_at_ms - now_ms)
+            next_at_ms = min(next_at_ms, request.hedge_at_ms)
+        return next_at_ms
+
+    def _send_to(self, number: int, request: HedgedRequest, node_id: int, timeout_ms: int) -> None:
+        request.asked.append(node_id)
+        request.pending += 1
+        request.hedge_at_ms = self._clock.start_ms() + SILENCE_MS
+        self._network.send(
+            request.outgoing._replace(
+                node_id=node_id, timeout_ms=timeout_ms, on_done=lambda answer: self._on_answer(number, answer)
+            )
+        )
+
+    def _on_answer(self, number: int, answer: Answer) -> None:
+        request = self._open.get(number)
+        if request is None:
+            return  # another node was faster
+        request.pending -= 1
+        if answer.response is not None or request.pending == 0:
+            del self._open[number]
+            request.outgoing.on_done(answer)
