@@ -146,7 +146,7 @@ RUNS: list[tuple[tuple[str, ...], set[str]]] = [
     (("produce", "t"), HELP["produce"] | CLIENT | PRODUCER | {"kctl.cli.private_file", "kctl.cli.view"}),
     (("produce", "t", "-f", "%k%v"), HELP["produce"] | {"kctl.client.records"}),
     (("probe",), HELP["probe"] | NETWORK | {"kctl.client.probe"}),
-    (("topics", "list"), HELP["topics"] | ADMIN | {"kctl.cli.overtime"}),
+    (("topics", "list"), HELP["topics"] | ADMIN | {"kctl.cli.overtime", "kctl.cli.topic_rows"}),
     (("groups", "list"), HELP["groups"] | ADMIN),
     (("api", "ListGroups"), HELP["api"] | ADMIN),
     (("groups", "lag", "g"), HELP["groups"] | ADMIN),
