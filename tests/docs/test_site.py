@@ -39,3 +39,16 @@ def test_every_page_can_be_found() -> None:
     assert [page.name for page in (ROOT / "docs").glob("*.md") if f" {page.name}\n" not in menu] == []
     listed = (decisions / "index.md").read_text()
     assert [page.name for page in decisions.glob("0*.md") if f"({page.name})" not in listed] == []
+
+
+def test_site_has_search_colours_and_the_style_of_its_tables(tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    done = build(ROOT, site)
+    assert done.returncode == 0, done.stderr
+    style = (site / "site.css").read_text()
+    assert "white-space: normal" in style
+    assert "prefers-color-scheme: dark" in style
+    page = (site / "library.html").read_text()
+    assert 'href="site.css"' in page
+    assert '<span class="kn">from</span>' in page, "Python has colours"
+    assert "Skip a record" in (site / "search" / "search_index.json").read_text()
