@@ -42,7 +42,10 @@ def main() -> int:
     gc.set_threshold(COLLECTED_AFTER)
     from kctl.cli.app import main as run_app
 
-    return run_app()
+    try:
+        return run_app()
+    finally:
+        gc.freeze()  # or the interpreter looks for cycles among all that the end of the process frees anyway
 
 
 if __name__ == "__main__":

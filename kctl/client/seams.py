@@ -71,6 +71,10 @@ class Selectable(Protocol):
         """Queue `data`; it is written as the peer takes it. Ignored when the channel is gone."""
         ...
 
+    def expect(self, channel: int, count: int) -> None:
+        """Note that at least so many bytes are still to come: a poll may wait for many of them instead of the first."""
+        ...
+
     def unsent_bytes(self, channel: int) -> int:
         """Return how much of what was queued the system has not taken; what a failed write lost stays counted."""
         ...

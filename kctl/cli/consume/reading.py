@@ -31,7 +31,7 @@ FAULT_AFTER_MS = 1000
 CALM_MS = 2000
 """A fault that comes back within this has lasted all the time: what is tried again looks well between two attempts."""
 REPEAT_MS, MOST_REPEAT_MS = 10_000, 60_000
-WRITE_RECORDS = 500
+WRITE_RECORDS = 2000
 BULK_BYTES = 512 * 1024
 """After so much more is likely to come: memory that is freed is kept for it."""
 FOREVER = 2**63 - 1

@@ -155,6 +155,11 @@ class Connection:
         """The SASL mechanisms that the node takes, once it was asked; also where it refused ours."""
         return self._handshake.mechanisms_offered
 
+    @property
+    def missing_bytes(self) -> int:
+        """Bytes that are sure to come, of the response that is being received; 0 in TLS, which holds some back."""
+        return 0 if self._transport.channel is not None else self._frames.missing_bytes
+
     def tls_channel(self) -> "TlsChannel | None":
         """Return the TLS channel, to look at what was presented and agreed; None without TLS."""
         return self._transport.channel

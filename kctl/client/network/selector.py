@@ -11,6 +11,7 @@ import os
 import select
 import selectors
 import socket
+import sys
 from collections import deque
 
 from kctl.client.clock import SystemClock
@@ -19,7 +20,12 @@ from kctl.client.seams import Address, Connected, Disconnected, IoEvent, Receive
 
 _SCRATCH_BYTES = 1024 * 1024
 _READ_BYTES = 256 * 1024
-"""Most bytes taken from one channel a poll, so that a fast node does not starve the others."""
+"""Most bytes taken from one of several channels a poll, so that a fast node does not starve the others."""
+_LOW_WATER_BYTES = 512 * 1024
+"""A poll is not ended by fewer bytes of a channel of which more are sure to come."""
+_WORTH_WAITING_BYTES = 64 * 1024
+_HAS_LOW_WATER = sys.platform.startswith("linux")
+"""Where epoll honours SO_RCVLOWAT; an end, a reset and a full buffer are reported all the same."""
 _LONGEST_WAIT_S = 3600
 """The system refuses waits of centuries: longer ones come in pieces of an hour."""
 _READ = selectors.EVENT_READ
@@ -34,7 +40,7 @@ _SELECT_FDS = 1024
 class _Channel:
     """A socket and what it still has to write."""
 
-    __slots__ = ("connected", "ended", "number", "reset", "sock", "unsent", "unsent_bytes", "write_failed")
+    __slots__ = ("connected", "ended", "low_water", "number", "reset", "sock", "unsent", "unsent_bytes", "write_failed")
 
     def __init__(self, number: int, sock: socket.socket) -> None:
         self.number = number
@@ -42,6 +48,7 @@ class _Channel:
         self.connected = False
         self.ended = False
         """The socket is closed; the entry stays for the count of unsent bytes until the owner closes the channel."""
+        self.low_water = 1
         self.unsent: deque[memoryview] = deque()
         self.unsent_bytes = 0
         """What the system has not taken. What a failed write lost counts: it will never be taken."""
@@ -112,6 +119,15 @@ class Selector:
         if entry.connected and len(entry.unsent) == 1:
             self._write(entry)
 
+    def expect(self, channel: int, count: int) -> None:
+        entry = self._channels.get(channel)
+        low_water = min(count, _LOW_WATER_BYTES) if count >= _WORTH_WAITING_BYTES else 1
+        if entry is None or entry.ended or low_water == entry.low_water or not _HAS_LOW_WATER:
+            return
+        entry.low_water = low_water
+        with contextlib.suppress(OSError):  # the socket has ended, which the next poll reports
+            entry.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, low_water)
+
     def unsent_bytes(self, channel: int) -> int:
         entry = self._channels.get(channel)
         return 0 if entry is None else entry.unsent_bytes
@@ -126,6 +142,7 @@ class Selector:
         happened = self._wait(0 if self._ended else until_ms)
         events, self._ended = self._ended, []
         free = 0
+        share = _SCRATCH_BYTES if len(happened) == 1 else _READ_BYTES
         if len(happened) > _SCRATCH_BYTES // _READ_BYTES:
             happened.sort(key=self._turn)
         for key, mask in happened:
@@ -137,8 +154,8 @@ class Selector:
                 continue
             if mask & _WRITE:
                 self._on_writable(entry, events)
-            if mask & _READ and free + _READ_BYTES <= _SCRATCH_BYTES and not entry.ended:
-                free += self._read(entry, free, events)
+            if mask & _READ and free + share <= _SCRATCH_BYTES and not entry.ended:
+                free += self._read(entry, slice(free, free + share), events)
         if self._ended:
             events += self._ended
             self._ended = []
@@ -231,10 +248,10 @@ class Selector:
             entry.reset = error if error.errno == errno.ECONNRESET else None
         self._selector.modify(entry.sock, _READ | _WRITE if entry.unsent else _READ, entry)
 
-    def _read(self, entry: _Channel, free: int, events: list[IoEvent]) -> int:
+    def _read(self, entry: _Channel, place: slice, events: list[IoEvent]) -> int:
         self._last_read = entry.number
         try:
-            count = entry.sock.recv_into(self._scratch[free : free + _READ_BYTES])
+            count = entry.sock.recv_into(self._scratch[place])
         except BlockingIOError:
             return 0
         except OSError as error:
@@ -243,7 +260,7 @@ class Selector:
         if count == 0:
             self._end(entry, entry.reset)
         else:
-            events.append(Received(entry.number, self._scratch[free : free + count]))
+            events.append(Received(entry.number, self._scratch[place][:count]))
         return count
 
     def _end(self, entry: _Channel, error: OSError | None) -> None:

@@ -169,6 +169,11 @@ class FrameReader:
         """Bytes of a frame that is not complete yet, its size prefix included."""
         return len(self._head) + sum(map(len, self._pieces))
 
+    @property
+    def missing_bytes(self) -> int:
+        """Bytes of the present frame that are still to come; 0 between frames."""
+        return self._left
+
     def feed(self, data: bytes | bytearray | memoryview) -> list[bytes]:
         """The frames that `data` completes, without their size prefix.
 

@@ -5,6 +5,7 @@ import errno
 import os
 import selectors
 import socket
+import sys
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -208,6 +209,41 @@ def test_address_that_cannot_be_dialled_is_an_end_of_its_channel(selector: Selec
     assert event.channel == 1
     assert event.error is not None
     assert selector.poll(0) == []
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="SO_RCVLOWAT wakes epoll")
+def test_a_poll_waits_for_many_of_the_bytes_that_are_sure_to_come(selector: Selector, server: socket.socket) -> None:
+    with connect(selector, server) as peer:
+        selector.expect(1, 100_000)
+        peer.sendall(bytes(99_999))
+        assert selector.poll(within(20)) == []
+        peer.sendall(b"!")
+        assert read_all(selector, 100_000) == bytes(99_999) + b"!"
+        selector.expect(1, 0)
+        peer.sendall(b"few")
+        assert read_all(selector, 3) == b"few"
+
+
+def test_what_never_comes_of_the_expected_bytes_hides_no_end(selector: Selector, server: socket.socket) -> None:
+    peer = connect(selector, server)
+    selector.expect(1, 1 << 20)
+    peer.sendall(b"the last")
+    peer.close()
+    events = [*next_events(selector), *next_events(selector)]
+    assert [type(event) for event in events] == [Received, Disconnected]
+
+
+def test_more_is_expected_than_the_system_holds(server: socket.socket) -> None:
+    selector = Selector(SocketOptions(user_timeout_ms=30_000, receive_buffer_bytes=8192))
+    with connect(selector, server) as peer:
+        selector.expect(1, 1 << 20)
+        peer.setblocking(False)
+        sent = 0
+        while sent < 1 << 20:
+            with contextlib.suppress(BlockingIOError):
+                sent += peer.send(bytes((1 << 20) - sent))
+            selector.poll(within(PATIENCE_MS))
+    selector.shutdown()
 
 
 def test_four_busy_channels_do_not_starve_a_fifth(monkeypatch: pytest.MonkeyPatch, server: socket.socket) -> None:

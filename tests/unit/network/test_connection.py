@@ -80,6 +80,20 @@ def test_answers_may_come_byte_by_byte() -> None:
     assert wired.connection.answered == 1
 
 
+@pytest.mark.parametrize("is_tls", [False, True])
+def test_bytes_that_are_sure_to_come_are_known_without_tls(is_tls: bool) -> None:
+    transport = PlainTransport()
+    wired = Wired(transport)
+    wired.make_ready()
+    if is_tls:
+        transport.channel = Mock()  # of a record, TLS may hold more than is missing: the socket has less to bring
+    data = wired.reply(send(wired), MetadataResponse(cluster_id="x" * 1000))
+    wired.connection.receive(data[:100], 3)
+    assert wired.connection.missing_bytes == (0 if is_tls else len(data) - 100)
+    wired.connection.receive(data[100:], 3)
+    assert wired.connection.missing_bytes == 0
+
+
 def test_several_answers_may_come_in_one_piece() -> None:
     wired = Wired()
     wired.make_ready()

@@ -115,6 +115,9 @@ def test_pending_bytes_are_those_of_the_open_frame() -> None:
     reader = FrameReader(100)
     assert reader.feed(b"\0\0\0\x01a" + b"\0\0\0\x05bc") == [b"a"]
     assert reader.pending_bytes == 6
+    assert reader.missing_bytes == 3
+    reader.feed(b"def\0\0")
+    assert reader.missing_bytes == 0
 
 
 def test_a_frame_that_trickles_in_takes_no_more_memory_than_it_has_bytes() -> None:
