@@ -224,7 +224,7 @@ def test_a_poll_waits_for_many_of_the_bytes_that_are_sure_to_come(selector: Sele
         assert read_all(selector, 3) == b"few"
 
 
-def test_what_never_comes_of_the_expected_bytes_hides_no_end(selector: Selector, server: socket.socket) -> None:
+def test_end_is_seen_though_more_bytes_were_expected(selector: Selector, server: socket.socket) -> None:
     peer = connect(selector, server)
     selector.expect(1, 1 << 20)
     peer.sendall(b"the last")
