@@ -57,7 +57,7 @@ class SocketOptions(NamedTuple):
 
 
 class Selectable(Protocol):
-    """Non-blocking byte channels and one wait over all of them. Only its owner thread may call it, save `wakeup`.
+    """Non-blocking byte channels and one wait over all of them. Only its owner thread may call it, except `wakeup`.
 
     Channels are numbers chosen by the caller and never used twice. Not in the contract: the sizes in which bytes
     arrive, and the order of events of different channels.

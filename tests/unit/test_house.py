@@ -1,10 +1,14 @@
-"""House rules about files: their length, names of tests, where the unit tests of a module are, and the table of tiers.
+"""House rules about files: length, names of tests, words, where the unit tests of a module are, the table of tiers.
 
 `tests/unit` has the folders of kctl, those of kctl/client at its top level, and `tools`.
 """
 
+import ast
+import io
 import re
+import tokenize
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -50,6 +54,46 @@ def test_test_names_begin_with_their_subject() -> None:
 )
 def test_name_without_a_subject_is_found(name: str, *, is_refused: bool) -> None:
     assert unnamed_tests(f"def {name}(tmp_path: Path) -> None:\n    pass\n") == [name] * is_refused
+
+
+FORMER_WORDS = re.compile(
+    r"\b(anew|chance|desk|equip|farewell|forgive|goodbye|homeless|in vain|intake|its kin|keeps silent|lets us in|parcel"
+    r"|save for)\b|\bsave `",
+    re.IGNORECASE,
+)
+"""Words that docs/decisions/0015-one-vocabulary.md replaces by those of Kafka and Python."""
+
+
+def prose(source: str) -> Iterator[str]:
+    """Yield the docstrings and comments of a module."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            yield node.value.value
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.string
+
+
+def former_words(source: str) -> list[str]:
+    return [found[0] for text in prose(source) for found in FORMER_WORDS.finditer(text)]
+
+
+def test_client_is_described_without_former_words() -> None:
+    files = sorted((ROOT / "kctl" / "client").rglob("*.py"))
+    assert {str(file.relative_to(ROOT)): words for file in files if (words := former_words(file.read_text()))} == {}
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ('"""Asked anew."""', ["anew"]),
+        ("x = 1  # a new chance", ["chance"]),
+        ('x = "in vain"', []),
+        ('"""Its chances."""', []),
+    ],
+)
+def test_former_word_is_found_in_docstrings_and_comments(source: str, words: list[str]) -> None:
+    assert former_words(source) == words
 
 
 def misplaced(test: str, modules: set[str]) -> str:

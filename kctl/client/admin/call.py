@@ -300,7 +300,7 @@ class Call:
         """Send to a ready node; the answer may take what is left of the call, but at most request.timeout.ms.
 
         A response that cannot be decoded is the error of the call: asking again would not cure it.
-        Args: is_for_any: any broker can answer it, so others are asked too when that one keeps silent.
+        Args: is_for_any: any broker can answer it, so others are asked too when that one is silent.
         """
         self.timer.update()
         timeout_ms = min(self.timer.remaining_ms, self._request_timeout_ms)

@@ -142,7 +142,7 @@ def _creatable(topic: NewTopic) -> CreatableTopic:
 
 
 def _error(call: Call, code: int, what: str, text: str | None) -> BrokerError | None:
-    """Return the error of one item, or None; after one about the controller, find out anew who that is."""
+    """Return the error of one item, or None; after one about the controller, look the controller up again."""
     if code == ErrorCode.NONE:
         return None
     if code == ErrorCode.NOT_CONTROLLER:

@@ -32,7 +32,7 @@ class Outgoing(NamedTuple):
         timeout_ms: how long it may stay on the wire: request.timeout.ms, for look-ups also when the call ends before.
             Its end takes the connection along (docs/decisions/0008).
         max_version: the newest version the caller can use, if not the newest declared.
-        is_for_any: any broker can answer it, so others are asked too when that one keeps silent.
+        is_for_any: any broker can answer it, so others are asked too when that one is silent.
         wanted_until_ms: when the call ends that looks something up, if the connection is to outlive it: the request is
             then reported as abandoned, and stays in flight for the rest of `timeout_ms`.
         expect_response: False for Produce with acks=0; `on_done` then gets neither response nor error, once the system
