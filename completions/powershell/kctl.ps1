@@ -13,8 +13,9 @@ $kctlPlaces = @{
             ,@('consume', 'Print the records of topics')
             ,@('produce', 'Send records to a topic')
             ,@('probe', 'Try every address of every broker and show each phase')
-            ,@('topics', 'List, describe, create and delete topics')
+            ,@('topics', 'List, describe, create, change and delete topics')
             ,@('groups', 'List, describe and change consumer groups')
+            ,@('configs', 'Show and change configs of topics, brokers and groups')
             ,@('api', 'Send one request of any API of Kafka, as JSON')
             ,@('profile', 'Keep clusters by name, with references to their secrets')
             ,@('bench', 'Measure producing, consuming, or both')
@@ -227,6 +228,7 @@ $kctlPlaces = @{
             ,@('list', 'List the topics you can see')
             ,@('describe', 'Show the partitions of topics')
             ,@('create', 'Create topics')
+            ,@('alter', 'Change properties of topics, each by itself, or let topics have more partitions')
             ,@('delete', 'Delete topics and all their records')
         )
         Options = @(
@@ -275,6 +277,7 @@ $kctlPlaces = @{
         Options = @(
             ,@('--under-replicated', 'Only where a replica is not in sync')
             ,@('--offline', 'Only where there is no leader')
+            ,@('--configs', 'Show the properties instead, each with its source and default')
             ,@('--bootstrap', 'First servers to ask, with commas or repeated')
             ,@('-b', 'First servers to ask, with commas or repeated')
             ,@('--api-timeout', 'Timeout of one whole call (60s)')
@@ -310,7 +313,8 @@ $kctlPlaces = @{
             ,@('--replication-factor', 'Replication factor of each topic [default')
             ,@('-r', 'Replication factor of each topic [default')
             ,@('--config', 'A property of the topics')
-            ,@('--dry-run', 'Validate on the broker without creating anything')
+            ,@('--dry-run', 'Let the brokers check, and change nothing')
+            ,@('--yes', 'Accepted as elsewhere')
             ,@('--bootstrap', 'First servers to ask, with commas or repeated')
             ,@('-b', 'First servers to ask, with commas or repeated')
             ,@('--api-timeout', 'Timeout of one whole call (60s)')
@@ -336,6 +340,41 @@ $kctlPlaces = @{
         )
         Values = [System.Collections.Hashtable]::new()
         Arguments = @('')
+    }
+    'topics alter' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--config', 'Set a property')
+            ,@('--partitions', 'How many partitions each topic has then in all')
+            ,@('-p', 'How many partitions each topic has then in all')
+            ,@('--dry-run', 'Let the brokers check, and change nothing')
+            ,@('--yes', 'Accepted as elsewhere')
+            ,@('--bootstrap', 'First servers to ask, with commas or repeated')
+            ,@('-b', 'First servers to ask, with commas or repeated')
+            ,@('--api-timeout', 'Timeout of one whole call (60s)')
+            ,@('--connect-timeout', 'Timeout of each attempt to connect')
+            ,@('--request-timeout', 'Timeout of one request (30s)')
+            ,@('--close-timeout', 'Timeout of close (30s)')
+            ,@('--fail-fast', 'Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout')
+            ,@('--no-fail-fast', 'Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout')
+            ,@('--security-protocol', 'PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL')
+            ,@('-X', 'Any Kafka client property, by its official name')
+            ,@('--command-config', 'A .properties file, as of Kafka''s own tools')
+            ,@('--profile', 'Profile to use')
+            ,@('-C', 'Profile to use')
+            ,@('--output', 'Shape of the data on stdout')
+            ,@('--quiet', 'Print only errors on stderr')
+            ,@('-q', 'Print only errors on stderr')
+            ,@('--verbose', 'Print more detail on stderr')
+            ,@('-v', 'Print more detail on stderr')
+            ,@('--trace', 'Print every request and connection attempt on stderr, and draw where the time went')
+            ,@('--trace-file', 'Write every request and connection attempt to a file, as jsonl')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @('names:topics')
     }
     'topics delete' = @{
         Commands = @(
@@ -616,6 +655,115 @@ $kctlPlaces = @{
         )
         Values = [System.Collections.Hashtable]::new()
         Arguments = @('names:groups')
+    }
+    'configs' = @{
+        Commands = @(
+            ,@('show', 'Show each property with its value, where that was set, and its default')
+            ,@('set', 'Set properties of one resource and leave its others alone')
+            ,@('unset', 'Remove properties of one resource, so that the default is in force again')
+        )
+        Options = @(
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @()
+    }
+    'configs show' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--changed', 'Only what is set, not the defaults')
+            ,@('--docs', 'Also what each property means')
+            ,@('--bootstrap', 'First servers to ask, with commas or repeated')
+            ,@('-b', 'First servers to ask, with commas or repeated')
+            ,@('--api-timeout', 'Timeout of one whole call (60s)')
+            ,@('--connect-timeout', 'Timeout of each attempt to connect')
+            ,@('--request-timeout', 'Timeout of one request (30s)')
+            ,@('--close-timeout', 'Timeout of close (30s)')
+            ,@('--fail-fast', 'Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout')
+            ,@('--no-fail-fast', 'Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout')
+            ,@('--security-protocol', 'PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL')
+            ,@('-X', 'Any Kafka client property, by its official name')
+            ,@('--command-config', 'A .properties file, as of Kafka''s own tools')
+            ,@('--profile', 'Profile to use')
+            ,@('-C', 'Profile to use')
+            ,@('--output', 'Shape of the data on stdout')
+            ,@('--quiet', 'Print only errors on stderr')
+            ,@('-q', 'Print only errors on stderr')
+            ,@('--verbose', 'Print more detail on stderr')
+            ,@('-v', 'Print more detail on stderr')
+            ,@('--trace', 'Print every request and connection attempt on stderr, and draw where the time went')
+            ,@('--trace-file', 'Write every request and connection attempt to a file, as jsonl')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @('', '')
+    }
+    'configs set' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--dry-run', 'Let the brokers check, and change nothing')
+            ,@('--yes', 'Accepted as elsewhere')
+            ,@('--bootstrap', 'First servers to ask, with commas or repeated')
+            ,@('-b', 'First servers to ask, with commas or repeated')
+            ,@('--api-timeout', 'Timeout of one whole call (60s)')
+            ,@('--connect-timeout', 'Timeout of each attempt to connect')
+            ,@('--request-timeout', 'Timeout of one request (30s)')
+            ,@('--close-timeout', 'Timeout of close (30s)')
+            ,@('--fail-fast', 'Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout')
+            ,@('--no-fail-fast', 'Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout')
+            ,@('--security-protocol', 'PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL')
+            ,@('-X', 'Any Kafka client property, by its official name')
+            ,@('--command-config', 'A .properties file, as of Kafka''s own tools')
+            ,@('--profile', 'Profile to use')
+            ,@('-C', 'Profile to use')
+            ,@('--output', 'Shape of the data on stdout')
+            ,@('--quiet', 'Print only errors on stderr')
+            ,@('-q', 'Print only errors on stderr')
+            ,@('--verbose', 'Print more detail on stderr')
+            ,@('-v', 'Print more detail on stderr')
+            ,@('--trace', 'Print every request and connection attempt on stderr, and draw where the time went')
+            ,@('--trace-file', 'Write every request and connection attempt to a file, as jsonl')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @('', '')
+    }
+    'configs unset' = @{
+        Commands = @(
+        )
+        Options = @(
+            ,@('--dry-run', 'Let the brokers check, and change nothing')
+            ,@('--yes', 'Accepted as elsewhere')
+            ,@('--bootstrap', 'First servers to ask, with commas or repeated')
+            ,@('-b', 'First servers to ask, with commas or repeated')
+            ,@('--api-timeout', 'Timeout of one whole call (60s)')
+            ,@('--connect-timeout', 'Timeout of each attempt to connect')
+            ,@('--request-timeout', 'Timeout of one request (30s)')
+            ,@('--close-timeout', 'Timeout of close (30s)')
+            ,@('--fail-fast', 'Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout')
+            ,@('--no-fail-fast', 'Fail after 5s while all bootstrap servers refuse or do not resolve, or try until --api-timeout')
+            ,@('--security-protocol', 'PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL')
+            ,@('-X', 'Any Kafka client property, by its official name')
+            ,@('--command-config', 'A .properties file, as of Kafka''s own tools')
+            ,@('--profile', 'Profile to use')
+            ,@('-C', 'Profile to use')
+            ,@('--output', 'Shape of the data on stdout')
+            ,@('--quiet', 'Print only errors on stderr')
+            ,@('-q', 'Print only errors on stderr')
+            ,@('--verbose', 'Print more detail on stderr')
+            ,@('-v', 'Print more detail on stderr')
+            ,@('--trace', 'Print every request and connection attempt on stderr, and draw where the time went')
+            ,@('--trace-file', 'Write every request and connection attempt to a file, as jsonl')
+            ,@('--help', 'Show this message and exit')
+            ,@('-h', 'Show this message and exit')
+        )
+        Values = [System.Collections.Hashtable]::new()
+        Arguments = @('', '')
     }
     'api' = @{
         Commands = @(
@@ -1318,6 +1466,11 @@ $kctlPlaces['topics create'].Values['-X'] = 'list:properties'
 $kctlPlaces['topics create'].Values['--profile'] = 'names:profiles'
 $kctlPlaces['topics create'].Values['-C'] = 'names:profiles'
 $kctlPlaces['topics create'].Values['--output'] = @('table', 'json', 'jsonl', 'yaml', 'csv')
+$kctlPlaces['topics alter'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
+$kctlPlaces['topics alter'].Values['-X'] = 'list:properties'
+$kctlPlaces['topics alter'].Values['--profile'] = 'names:profiles'
+$kctlPlaces['topics alter'].Values['-C'] = 'names:profiles'
+$kctlPlaces['topics alter'].Values['--output'] = @('table', 'json', 'jsonl', 'yaml', 'csv')
 $kctlPlaces['topics delete'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
 $kctlPlaces['topics delete'].Values['-X'] = 'list:properties'
 $kctlPlaces['topics delete'].Values['--profile'] = 'names:profiles'
@@ -1361,6 +1514,21 @@ $kctlPlaces['groups delete-offsets'].Values['-X'] = 'list:properties'
 $kctlPlaces['groups delete-offsets'].Values['--profile'] = 'names:profiles'
 $kctlPlaces['groups delete-offsets'].Values['-C'] = 'names:profiles'
 $kctlPlaces['groups delete-offsets'].Values['--output'] = @('table', 'json', 'jsonl', 'yaml', 'csv')
+$kctlPlaces['configs show'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
+$kctlPlaces['configs show'].Values['-X'] = 'list:properties'
+$kctlPlaces['configs show'].Values['--profile'] = 'names:profiles'
+$kctlPlaces['configs show'].Values['-C'] = 'names:profiles'
+$kctlPlaces['configs show'].Values['--output'] = @('table', 'json', 'jsonl', 'yaml', 'csv')
+$kctlPlaces['configs set'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
+$kctlPlaces['configs set'].Values['-X'] = 'list:properties'
+$kctlPlaces['configs set'].Values['--profile'] = 'names:profiles'
+$kctlPlaces['configs set'].Values['-C'] = 'names:profiles'
+$kctlPlaces['configs set'].Values['--output'] = @('table', 'json', 'jsonl', 'yaml', 'csv')
+$kctlPlaces['configs unset'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
+$kctlPlaces['configs unset'].Values['-X'] = 'list:properties'
+$kctlPlaces['configs unset'].Values['--profile'] = 'names:profiles'
+$kctlPlaces['configs unset'].Values['-C'] = 'names:profiles'
+$kctlPlaces['configs unset'].Values['--output'] = @('table', 'json', 'jsonl', 'yaml', 'csv')
 $kctlPlaces['api'].Values['--security-protocol'] = @('PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL')
 $kctlPlaces['api'].Values['-X'] = 'list:properties'
 $kctlPlaces['api'].Values['--profile'] = 'names:profiles'

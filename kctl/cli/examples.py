@@ -55,11 +55,29 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         Example("All topics", "kctl topics list"),
         Example("Their names, for a script", "kctl topics list --output jsonl"),
     ),
-    "kctl topics describe": (Example("Leader, replicas and ISR", "kctl topics describe orders"),),
+    "kctl topics describe": (
+        Example("Leader, replicas and ISR", "kctl topics describe orders"),
+        Example("Its properties", "kctl topics describe orders --configs"),
+    ),
     "kctl topics create": (
         Example("Let the broker check, create nothing", "kctl topics create invoices --partitions 6 --dry-run"),
         Example("Records expire after a day", "kctl topics create events --config retention.ms=86400000"),
     ),
+    "kctl topics alter": (
+        Example("Records expire after a day", "kctl topics alter orders --config retention.ms=86400000"),
+        Example("More partitions", "kctl topics alter orders --partitions 6"),
+    ),
+    "kctl configs show": (
+        Example("What is set of a topic", "kctl configs show topic orders --changed"),
+        Example("A broker, as JSON", "kctl configs show broker 1 --output json"),
+    ),
+    "kctl configs set": (
+        Example("Keep records for a day", "kctl configs set topic orders retention.ms=86400000"),
+        Example(
+            "Limit copying on all brokers", "kctl configs set broker-defaults leader.replication.throttled.rate=1000000"
+        ),
+    ),
+    "kctl configs unset": (Example("Back to the default", "kctl configs unset topic orders retention.ms"),),
     "kctl topics delete": (
         Example("Show what would be deleted", "kctl topics delete copies"),
         Example("Delete without a question", "kctl topics delete copies --yes"),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kctl.cli import click
+from kctl.cli.changes import DryRun, YesUnneeded
 from kctl.cli.commands import Commands
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import explain
@@ -47,7 +48,7 @@ NewNames = Annotated[list[str], typer.Argument(metavar="NAME...", show_default=F
 
 @app.callback()
 def topics() -> None:
-    """List, describe, create and delete topics."""
+    """List, describe, create, change and delete topics."""
 
 
 @app.command("list")
@@ -78,6 +79,9 @@ def describe(
     names: Described = None,
     under_replicated: UnderReplicated = False,
     offline: Offline = False,
+    configs: Annotated[
+        bool, typer.Option("--configs", help="Show the properties instead, each with its source and default.")
+    ] = False,
 ) -> int:
     """Show the partitions of topics: leader, replicas, and which of them are in sync."""
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
@@ -87,6 +91,12 @@ def describe(
     words, health = _topic_words(names or ()), Health(under_replicated, offline)
     if not names and not health.is_any:
         raise click.UsageError("Missing argument 'TOPIC': a name, '/PATTERN/', --under-replicated or --offline.")
+    if configs:
+        if health.is_any:
+            raise click.UsageError("--configs with --under-replicated or --offline: these are about partitions.")
+        from kctl.cli.topic_configs import describe_configs
+
+        return describe_configs(common, output, words)
     with admin_of(common) as admin, _within_api_timeout(common, "showing the partitions"):
         results = admin.describe_topics(chosen_topics(admin, words))
         lines = listing_lines(common.environment, output, describe_listing(results.done.values(), health))
@@ -121,9 +131,8 @@ def create(
         list[str] | None,
         typer.Option("--config", metavar="KEY=VALUE", help="A property of the topics; repeatable."),
     ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Validate on the broker without creating anything.")
-    ] = False,
+    dry_run: DryRun = False,
+    yes: YesUnneeded = False,  # noqa: ARG001
 ) -> int:
     """Create topics."""
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
@@ -150,6 +159,32 @@ def create(
     if rows:
         write_listing(common.environment, output, Listing("topics", CREATE_COLUMNS, rows))
     return _tell_failures(common, results.done, results.failed)
+
+
+@app.command()
+@with_common(*SHAPES)
+def alter(
+    common: Common,
+    names: Names,
+    configs: Annotated[
+        list[str] | None,
+        typer.Option("--config", metavar="KEY=VALUE", help="Set a property; KEY- removes it; repeatable."),
+    ] = None,
+    partitions: Annotated[
+        int | None,
+        typer.Option("--partitions", "-p", min=1, metavar="N", help="How many partitions each topic has then in all."),
+    ] = None,
+    dry_run: DryRun = False,
+    yes: YesUnneeded = False,  # noqa: ARG001
+) -> int:
+    """Change properties of topics, each by itself, or let topics have more partitions.
+
+    Records stay where they are: with more partitions, a key may go to another one than before.
+    """
+    from kctl.cli.topic_configs import Alteration, alter_topics  # the client: not wanted for --help
+
+    output = common.choose_output(*SHAPES)
+    return alter_topics(common, output, Alteration.read(_distinct(names), configs or (), partitions), dry_run=dry_run)
 
 
 @app.command()

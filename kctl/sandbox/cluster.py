@@ -11,6 +11,7 @@ from zlib import crc32
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.errors import IllegalStateError
 from kctl.client.topic_names import is_topic_name
+from kctl.sandbox.configs import ResourceConfigs
 from kctl.sandbox.faults import NodeFaults
 from kctl.sandbox.fetch_sessions import FetchSessions
 from kctl.sandbox.groups.coordinator import Groups
@@ -78,6 +79,7 @@ class Cluster:
         self._scheduler: Scheduler | None = None
         self.unfinished_bytes = 0
         """What all connections have of frames that are not complete yet."""
+        self.configs = ResourceConfigs()
         self.groups = Groups(self)
         self.transactions = Transactions(self)
         self.replication = Replication(self)
@@ -159,6 +161,57 @@ class Cluster:
             self.topics[name] = topic
             self._topics_by_id[topic.topic_id] = name
         return topic
+
+    def add_partitions(
+        self, name: str, count: int, assignment: Sequence[Sequence[int]] | None = None, *, validate_only: bool = False
+    ) -> None:
+        """Let a topic have that many partitions in all.
+
+        Args: assignment: the nodes that have each new partition, the one that leads first.
+        Raises:
+            TopicRefused: there is no such topic, or it has as many already.
+        """
+        topic = self.topics.get(name)
+        if topic is None:
+            raise TopicRefused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic {name!r} does not exist.")
+        had = len(topic.partitions)
+        if not had < count <= MAX_PARTITIONS:
+            text = f"The topic {name} currently has {had} partition(s); {count} would not be an increase."
+            raise TopicRefused(ErrorCode.INVALID_PARTITIONS, text)
+        if assignment is not None:
+            self._check_assignment(assignment)
+            if len(assignment) != count - had:
+                text = f"{count - had} new partitions, {len(assignment)} assignments"
+                raise TopicRefused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
+        if validate_only:
+            return
+        first = topic.partitions[0]
+        for index in range(had, count):
+            replicas = self._replicas(index, len(first.replicas))
+            made = Partition(
+                name,
+                index,
+                replicas if assignment is None else tuple(assignment[index - had]),
+                PartitionLog(first.log.settings),
+                is_late=self.settings.replication_delay_ms > 0,
+            )
+            topic.partitions[index] = made
+            self.replication.follow(made)
+
+    def configure_topic(self, name: str, properties: dict[str, str]) -> None:
+        """Give a topic other properties in place of those that it has.
+
+        Raises:
+            KeyError: there is no such topic.
+            InvalidSetting: a property is unknown, or has an impossible value.
+        """
+        topic = self.topics[name]
+        settings = topic_settings(properties, self.settings)
+        topic.properties.clear()
+        topic.properties.update(properties)
+        for partition in topic.partitions.values():
+            partition.log.settings = settings
+            partition.log.wake()
 
     def _check_new_topic(self, name: str, count: int, replicas: int) -> None:
         if not is_topic_name(name):

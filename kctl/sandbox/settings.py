@@ -3,6 +3,7 @@
 Shown by tests/unit/sandbox/test_topics.py.
 """
 
+import re
 from typing import NamedTuple
 
 
@@ -42,44 +43,42 @@ class ClusterSettings(NamedTuple):
     """How long an authentication is good for (KIP-368); 0 means for as long as the connection."""
 
 
-TOPIC_PROPERTIES = frozenset(
-    {
-        "cleanup.policy",
-        "compression.gzip.level",
-        "compression.lz4.level",
-        "compression.type",
-        "compression.zstd.level",
-        "delete.retention.ms",
-        "file.delete.delay.ms",
-        "flush.messages",
-        "flush.ms",
-        "follower.replication.throttled.replicas",
-        "index.interval.bytes",
-        "leader.replication.throttled.replicas",
-        "local.retention.bytes",
-        "local.retention.ms",
-        "max.compaction.lag.ms",
-        "max.message.bytes",
-        "message.timestamp.after.max.ms",
-        "message.timestamp.before.max.ms",
-        "message.timestamp.type",
-        "min.cleanable.dirty.ratio",
-        "min.compaction.lag.ms",
-        "min.insync.replicas",
-        "preallocate",
-        "remote.log.copy.disable",
-        "remote.log.delete.on.disable",
-        "remote.storage.enable",
-        "retention.bytes",
-        "retention.ms",
-        "segment.bytes",
-        "segment.index.bytes",
-        "segment.jitter.ms",
-        "segment.ms",
-        "unclean.leader.election.enable",
-    }
-)
-"""Every property a topic may be created with. Those that `TopicSettings` lacks are kept and have no effect."""
+TOPIC_PROPERTIES: dict[str, str] = {
+    "cleanup.policy": "delete",
+    "compression.gzip.level": "-1",
+    "compression.lz4.level": "9",
+    "compression.type": "producer",
+    "compression.zstd.level": "3",
+    "delete.retention.ms": "86400000",
+    "file.delete.delay.ms": "60000",
+    "flush.messages": "9223372036854775807",
+    "flush.ms": "9223372036854775807",
+    "follower.replication.throttled.replicas": "",
+    "index.interval.bytes": "4096",
+    "leader.replication.throttled.replicas": "",
+    "local.retention.bytes": "-2",
+    "local.retention.ms": "-2",
+    "max.compaction.lag.ms": "9223372036854775807",
+    "max.message.bytes": "1048588",
+    "message.timestamp.after.max.ms": "3600000",
+    "message.timestamp.before.max.ms": "9223372036854775807",
+    "message.timestamp.type": "CreateTime",
+    "min.cleanable.dirty.ratio": "0.5",
+    "min.compaction.lag.ms": "0",
+    "min.insync.replicas": "1",
+    "preallocate": "false",
+    "remote.log.copy.disable": "false",
+    "remote.log.delete.on.disable": "false",
+    "remote.storage.enable": "false",
+    "retention.bytes": "-1",
+    "retention.ms": "604800000",
+    "segment.bytes": "1073741824",
+    "segment.index.bytes": "10485760",
+    "segment.jitter.ms": "0",
+    "segment.ms": "604800000",
+    "unclean.leader.election.enable": "false",
+}
+"""Every property a topic may have, with Kafka's default. Those that `TopicSettings` lacks have no effect."""
 
 
 class TopicSettings(NamedTuple):
@@ -105,6 +104,7 @@ def topic_settings(properties: dict[str, str], cluster: ClusterSettings) -> Topi
     for name in properties:
         if name not in TOPIC_PROPERTIES:
             raise InvalidSetting(f"Unknown topic config name: {name}")
+        check_number(name, properties[name], TOPIC_PROPERTIES[name])
     kind = properties.get("message.timestamp.type", "CreateTime")
     if kind not in ("CreateTime", "LogAppendTime"):
         raise InvalidSetting(f"message.timestamp.type must be CreateTime or LogAppendTime, not {kind!r}")
@@ -114,6 +114,12 @@ def topic_settings(properties: dict[str, str], cluster: ClusterSettings) -> Topi
         min_insync_replicas=_whole(properties, "min.insync.replicas", cluster.min_insync_replicas),
         timestamp_after_max_ms=_whole(properties, "message.timestamp.after.max.ms", 3_600_000),
     )
+
+
+def check_number(name: str, value: str, default: str) -> None:
+    """Raise InvalidSetting where a property whose default is a whole number has another value than one."""
+    if re.fullmatch(r"-?\d+", default) and not re.fullmatch(r"[-+]?\d{1,19}", value, re.ASCII):
+        raise InvalidSetting(f"Invalid value {value} for configuration {name}: Not a number of type LONG")
 
 
 def _whole(properties: dict[str, str], name: str, default: int) -> int:

@@ -66,6 +66,13 @@ def test_topics(bootstrap: str, topic: str) -> None:
     check("topics", ("topics", "delete", topic, "-b", bootstrap))
 
 
+def test_configs(bootstrap: str, topic: str) -> None:
+    check("configs", ("configs", "show", "topic", topic, "--docs", "-b", bootstrap))
+    check("configs", ("configs", "set", "topic", topic, "retention.ms=1", "-b", bootstrap))
+    check("configs", ("topics", "describe", topic, "--configs", "-b", bootstrap))
+    check("configs", ("topics", "alter", topic, "--config", "retention.ms-", "-b", bootstrap))
+
+
 def test_groups(bootstrap: str, topic: str, group: str) -> None:
     check("groups", ("groups", "list", "-b", bootstrap))
     check("groups", ("groups", "describe", group, "-b", bootstrap))

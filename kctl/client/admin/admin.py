@@ -6,14 +6,12 @@ tests/sim/admin.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import timedelta
 from types import TracebackType
 from typing import Self
 
 from kctl.client.admin import (
     api_request,
     cluster_description,
-    configs,
     group_descriptions,
     group_list,
     group_offsets,
@@ -24,7 +22,7 @@ from kctl.client.admin import (
 from kctl.client.admin.api_request import ApiDescription, ApiResponse, declared_apis
 from kctl.client.admin.call import Call, Results, Span
 from kctl.client.admin.cluster_description import ClusterDescription
-from kctl.client.admin.configs import ConfigEntry, ConfigResource, Configs, ResourceType
+from kctl.client.admin.configs import CONFIG_SOURCES, CONFIG_TYPES, ConfigEntry, ConfigResource, ResourceType
 from kctl.client.admin.group_values import (
     GroupDescription,
     GroupList,
@@ -33,6 +31,7 @@ from kctl.client.admin.group_values import (
     MemberToRemove,
 )
 from kctl.client.admin.offsets import EARLIEST, LATEST, MAX_TIMESTAMP, OffsetsQuestion
+from kctl.client.admin.operator_calls import OperatorCalls, Timeout
 from kctl.client.admin.topics import BROKER_DEFAULT, CreatedTopic, NewTopic, TopicListing
 from kctl.client.clock import Timer, to_timeout_ms
 from kctl.client.cluster import TopicInfo, TopicPartition
@@ -51,6 +50,8 @@ from kctl.client.seams import Runtime
 
 __all__ = [
     "BROKER_DEFAULT",
+    "CONFIG_SOURCES",
+    "CONFIG_TYPES",
     "EARLIEST",
     "LATEST",
     "MAX_TIMESTAMP",
@@ -78,10 +79,8 @@ __all__ = [
     "declared_apis",
 ]
 
-Timeout = float | timedelta | None
 
-
-class Admin:
+class Admin(OperatorCalls):
     """Administers a cluster. Not thread-safe: it has no thread of its own and works inside the calls.
 
     Every call takes `timeout` in seconds; None is default.api.timeout.ms. Errors that may pass are asked again until
@@ -183,24 +182,6 @@ class Admin:
     def describe_cluster(self, *, timeout: Timeout = None) -> ClusterDescription:
         """Return the cluster's id, nodes and controller."""
         return cluster_description.describe_cluster(self._call("describing the cluster", timeout))
-
-    def describe_configs(
-        self,
-        resources: Sequence[ConfigResource],
-        *,
-        include_synonyms: bool = False,
-        include_documentation: bool = False,
-        timeout: Timeout = None,
-    ) -> Results[ConfigResource, Configs]:
-        """Return the config entries of topics, brokers or groups, by name.
-
-        Args:
-            include_synonyms: also the values in other places, which the one in force overrides.
-            include_documentation: also what each property means, as the broker describes it.
-        Raises: ValueError: the name of a broker is not its id.
-        """
-        call = self._call("describing configs", timeout)
-        return configs.describe_configs(call, resources, synonyms=include_synonyms, documentation=include_documentation)
 
     def request_api(
         self,

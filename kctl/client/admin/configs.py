@@ -1,13 +1,15 @@
-"""Configs of topics, brokers and groups. Shown by tests/sim/admin/test_configs.py.
+"""Configs of topics, brokers, groups, ...: described and changed. Shown by tests/sim/admin/test_configs.py.
 
-A broker describes only itself, so that configs of brokers are requested from each; any broker describes the rest.
+A broker describes and changes only itself, so that configs of brokers are requested from each; any broker can do the
+rest.
+A change names what it changes and reads nothing first: two at once do not undo each other.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import IntEnum
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from kctl.client.admin.call import Build, Call, Results, any_node, not_registered
+from kctl.client.admin.call import Build, Call, Items, Results, any_node, not_registered
 from kctl.client.broker_errors import broker_error
 from kctl.client.errors import KafkaError
 from kctl.client.protocol.api.describe_configs import (
@@ -16,7 +18,19 @@ from kctl.client.protocol.api.describe_configs import (
     DescribeConfigsResourceResult,
     DescribeConfigsResponse,
 )
+from kctl.client.protocol.api.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+from kctl.client.protocol.schema import Response
 from kctl.client.requests.retry import ADMIN_GROUPS
+
+V = TypeVar("V")
+R = TypeVar("R", bound=Response)
+
+_SET, _DELETE = 0, 1
 
 
 class ResourceType(IntEnum):
@@ -29,6 +43,31 @@ class ResourceType(IntEnum):
     GROUP = 32
 
 
+CONFIG_SOURCES = {
+    1: "DYNAMIC_TOPIC_CONFIG",
+    2: "DYNAMIC_BROKER_CONFIG",
+    3: "DYNAMIC_DEFAULT_BROKER_CONFIG",
+    4: "STATIC_BROKER_CONFIG",
+    5: "DEFAULT_CONFIG",
+    6: "DYNAMIC_BROKER_LOGGER_CONFIG",
+    7: "DYNAMIC_CLIENT_METRICS_CONFIG",
+    8: "DYNAMIC_GROUP_CONFIG",
+}
+"""Kafka's names of where a value was set."""
+CONFIG_TYPES = {
+    1: "BOOLEAN",
+    2: "STRING",
+    3: "INT",
+    4: "SHORT",
+    5: "LONG",
+    6: "DOUBLE",
+    7: "LIST",
+    8: "CLASS",
+    9: "PASSWORD",
+}
+"""Kafka's names of the types of values."""
+
+
 class ConfigResource(NamedTuple):
     """A topic by name, a broker by its id as text, a group by its id, ...; a broker "" is the default of all."""
 
@@ -36,7 +75,9 @@ class ConfigResource(NamedTuple):
     name: str
 
     def __str__(self) -> str:
-        return f"{self.type.name.lower()} {self.name}"
+        if self.type is ResourceType.BROKER and not self.name:
+            return "broker-defaults"
+        return f"{self.type.name.lower().replace('_', '-')} {self.name}"
 
     @property
     def node_id(self) -> int | None:
@@ -50,8 +91,8 @@ class ConfigEntry(NamedTuple):
 
     Attributes:
         value: None where it is sensitive, or not set.
-        source: Kafka's number of where it was set: 1 the topic, 2 this broker, 3 all brokers, 4 the broker's file,
-            5 the default; -1 where the broker does not report it.
+        source: where it was set, a key of `CONFIG_SOURCES`; -1 where the broker does not report it.
+        type: of its value, a key of `CONFIG_TYPES`; 0 where the broker does not report it.
         synonyms: (name, value, source) of each place that could set it, the one in force first; only if requested.
         documentation: what the property means; only if requested.
     """
@@ -63,6 +104,7 @@ class ConfigEntry(NamedTuple):
     is_sensitive: bool
     synonyms: tuple[tuple[str, str | None, int], ...] = ()
     documentation: str = ""
+    type: int = 0
 
 
 Configs = dict[str, ConfigEntry]
@@ -72,7 +114,6 @@ def describe_configs(
     call: Call, resources: Sequence[ConfigResource], *, synonyms: bool, documentation: bool
 ) -> Results[ConfigResource, Configs]:
     """Return the entries of each resource, by name."""
-    node_ids = {resource: resource.node_id for resource in resources}
 
     def build(asked: Sequence[ConfigResource]) -> Build:
         entries = [
@@ -83,22 +124,66 @@ def describe_configs(
             resources=entries, include_synonyms=synonyms, include_documentation=documentation
         )
 
-    def attempt(pending: list[ConfigResource]) -> dict[ConfigResource, Configs | KafkaError]:
+    return _of_each(call, resources, build, DescribeConfigsResponse, _configs_in)
+
+
+def alter_configs(
+    call: Call, changes: Mapping[ConfigResource, Mapping[str, str | None]], *, validate_only: bool
+) -> Results[ConfigResource, None]:
+    """Return the fate of each resource; None as a value removes what is set."""
+
+    def build(asked: Sequence[ConfigResource]) -> Build:
+        entries = [
+            AlterConfigsResource(
+                resource_type=each.type,
+                resource_name=each.name,
+                configs=[
+                    AlterableConfig(name=name, config_operation=_DELETE if value is None else _SET, value=value)
+                    for name, value in changes[each].items()
+                ],
+            )
+            for each in asked
+        ]
+        return lambda _: IncrementalAlterConfigsRequest(resources=entries, validate_only=validate_only)
+
+    results = _of_each(call, list(changes), build, IncrementalAlterConfigsResponse, _altered_in)
+    return Results(dict.fromkeys(results.done), results.failed)
+
+
+def _of_each(
+    call: Call,
+    resources: Sequence[ConfigResource],
+    build: Callable[[Sequence[ConfigResource]], Build],
+    response_type: type[R],
+    read: Callable[[R], Items[ConfigResource, V]],
+) -> Results[ConfigResource, V]:
+    """Return the fate of each resource, requested from the broker that it is of, or from any."""
+    node_ids = {resource: resource.node_id for resource in resources}
+
+    def attempt(pending: list[ConfigResource]) -> dict[ConfigResource, V | KafkaError]:
         of_node: dict[int | None, list[ConfigResource]] = {}
         for resource in pending:
             of_node.setdefault(node_ids[resource], []).append(resource)
-        found: dict[ConfigResource, Configs | KafkaError] = {}
+        found: dict[ConfigResource, V | KafkaError] = {}
         of_any = of_node.pop(None, None)
         if of_any:
-            found |= call.ask_items(any_node, build(of_any), DescribeConfigsResponse, of_any, _configs_in)
+            found |= call.ask_items(any_node, build(of_any), response_type, of_any, read)
         builds = {node_id: build(asked) for node_id, asked in of_node.items() if node_id is not None}
         for node_id, answer in call.ask_nodes(builds).items():
             if isinstance(answer, KafkaError) and call.client.metadata.cluster.node(node_id) is None:
                 answer = not_registered(node_id)
-            found |= call.items(answer, of_node[node_id], _configs_in)
+            found |= call.items(answer, of_node[node_id], read)
         return found
 
     return call.each(resources, attempt, ADMIN_GROUPS.is_retried)
+
+
+def _altered_in(response: IncrementalAlterConfigsResponse) -> Iterator[tuple[ConfigResource, bool | KafkaError]]:
+    for result in response.responses:
+        if result.resource_type in set(ResourceType):
+            resource = ConfigResource(ResourceType(result.resource_type), result.resource_name)
+            what = f"IncrementalAlterConfigs {resource}"
+            yield resource, broker_error(result.error_code, what, result.error_message) if result.error_code else True
 
 
 def _configs_in(response: DescribeConfigsResponse) -> Iterator[tuple[ConfigResource, Configs | KafkaError]]:
@@ -121,4 +206,5 @@ def _entry(entry: DescribeConfigsResourceResult) -> ConfigEntry:
         entry.is_sensitive,
         synonyms,
         entry.documentation or "",
+        entry.config_type,
     )

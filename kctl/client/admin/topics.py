@@ -69,7 +69,7 @@ def create_topics(call: Call, topics: Sequence[NewTopic], *, validate_only: bool
 
     def read(response: CreateTopicsResponse) -> Iterator[tuple[str, CreatedTopic | KafkaError]]:
         for entry in response.topics:
-            error = _error(call, entry.error_code, f"CreateTopics {entry.name}", entry.error_message)
+            error = item_error(call, entry.error_code, f"CreateTopics {entry.name}", entry.error_message)
             created = CreatedTopic(entry.name, entry.topic_id, entry.num_partitions, entry.replication_factor)
             yield entry.name, error or created
 
@@ -92,7 +92,7 @@ def delete_topics(call: Call, names: Sequence[str]) -> Results[str, None]:
 
     def read(response: DeleteTopicsResponse) -> Iterator[tuple[str, bool | KafkaError]]:
         for entry in response.responses:
-            error = _error(call, entry.error_code, f"DeleteTopics {entry.name}", entry.error_message)
+            error = item_error(call, entry.error_code, f"DeleteTopics {entry.name}", entry.error_message)
             yield entry.name or "", error or True
 
     results = call.each(names, attempt, ADMIN_TOPICS.is_retried)
@@ -141,7 +141,7 @@ def _creatable(topic: NewTopic) -> CreatableTopic:
     )
 
 
-def _error(call: Call, code: int, what: str, text: str | None) -> BrokerError | None:
+def item_error(call: Call, code: int, what: str, text: str | None) -> BrokerError | None:
     """Return the error of one item, or None; after one about the controller, look the controller up again."""
     if code == ErrorCode.NONE:
         return None

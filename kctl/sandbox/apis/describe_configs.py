@@ -1,4 +1,7 @@
-"""DescribeConfigs: the properties of a node or a topic; a node refuses to speak for another and says who it is."""
+"""DescribeConfigs: the properties of a resource and where each was set; a node refuses to speak for another."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.describe_configs import (
@@ -7,45 +10,88 @@ from kctl.client.protocol.api.describe_configs import (
     DescribeConfigsResourceResult,
     DescribeConfigsResponse,
     DescribeConfigsResult,
+    DescribeConfigsSynonym,
 )
 from kctl.sandbox.call import Call, Handler
+from kctl.sandbox.configs import DEFAULTS, Kind
 
-_TOPIC, _BROKER = 2, 4
+_OF_TOPIC, _OF_BROKER, _OF_ALL_BROKERS, _OF_FILE, _DEFAULT, _OF_METRICS, _OF_GROUP = 1, 2, 3, 4, 5, 7, 8
+_BOOLEAN, _STRING, _LONG = 1, 2, 5
+_OWN_SOURCE = {Kind.TOPIC: _OF_TOPIC, Kind.GROUP: _OF_GROUP, Kind.CLIENT_METRICS: _OF_METRICS}
+
+
+class _Place(NamedTuple):
+    """A value of a property in one place."""
+
+    value: str
+    source: int
 
 
 def _answer(call: Call, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
-    return DescribeConfigsResponse(results=[_result(call, resource) for resource in request.resources])
+    return DescribeConfigsResponse(results=[_result(call, request, resource) for resource in request.resources])
 
 
-def _result(call: Call, resource: DescribeConfigsResource) -> DescribeConfigsResult:
-    result = DescribeConfigsResult(resource_type=resource.resource_type, resource_name=resource.resource_name)
-    properties: dict[str, str] = {}
-    if resource.resource_type == _BROKER:
-        own_id = str(call.node.node_id)
-        if resource.resource_name not in ("", own_id):
-            result.error_code = ErrorCode.INVALID_REQUEST
-            result.error_message = (
-                f"Unexpected broker id, expected {own_id} or empty string, but received {resource.resource_name}"
-            )
-            return result
-        properties = {"node.id": own_id, "message.max.bytes": str(call.cluster.settings.message_max_bytes)}
-    elif resource.resource_type == _TOPIC:
-        topic = call.cluster.topics.get(resource.resource_name)
-        if topic is None:
-            result.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            return result
-        properties = topic.properties
-    else:
+def _result(call: Call, request: DescribeConfigsRequest, resource: DescribeConfigsResource) -> DescribeConfigsResult:
+    kind, name = resource.resource_type, resource.resource_name
+    result = DescribeConfigsResult(resource_type=kind, resource_name=name)
+    if kind not in set(Kind):
         result.error_code = ErrorCode.INVALID_REQUEST
-        result.error_message = f"no configuration for resources of type {resource.resource_type}"
+        result.error_message = f"no configuration for resources of type {kind}"
+        return result
+    own_id = str(call.node.node_id)
+    if kind == Kind.BROKER and name not in ("", own_id):
+        result.error_code = ErrorCode.INVALID_REQUEST
+        result.error_message = f"Unexpected broker id, expected {own_id} or empty string, but received {name}"
+        return result
+    if kind == Kind.TOPIC and name not in call.cluster.topics:
+        result.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         return result
     wanted = resource.configuration_keys
     result.configs = [
-        DescribeConfigsResourceResult(name=name, value=value, read_only=True)
-        for name, value in properties.items()
-        if wanted is None or name in wanted
+        _entry(request, Kind(kind), property_name, places)
+        for property_name, places in _properties(call, Kind(kind), name)
+        if wanted is None or property_name in wanted
     ]
     return result
+
+
+def _entry(
+    request: DescribeConfigsRequest, kind: Kind, name: str, places: list[_Place]
+) -> DescribeConfigsResourceResult:
+    value, source = places[0]
+    synonyms = [DescribeConfigsSynonym(name=name, value=each.value, source=each.source) for each in places]
+    default = DEFAULTS[kind].get(name, value)
+    number = _LONG if default.lstrip("-").isdigit() else _STRING
+    return DescribeConfigsResourceResult(
+        name=name,
+        value=value,
+        read_only=name == "node.id",
+        config_source=source,
+        synonyms=synonyms if request.include_synonyms else [],
+        config_type=_BOOLEAN if default in ("true", "false") else number,
+    )
+
+
+def _properties(call: Call, kind: Kind, name: str) -> Iterator[tuple[str, list[_Place]]]:
+    """Yield each property with the places that set it, the one in force first."""
+    configs = call.cluster.configs
+    if kind is Kind.TOPIC:
+        layers = [(call.cluster.topics[name].properties, _OF_TOPIC)]
+    elif kind is Kind.BROKER:
+        layers = [(configs.of(kind, name), _OF_BROKER)] if name else []
+        layers.append((configs.of(kind, ""), _OF_ALL_BROKERS))
+        if name:
+            yield "node.id", [_Place(name, _OF_FILE)]
+            layers.append(({"message.max.bytes": str(call.cluster.settings.message_max_bytes)}, _OF_FILE))
+    else:
+        layers = [(configs.of(kind, name), _OWN_SOURCE[kind])]
+    only_set = kind is Kind.CLIENT_METRICS or (kind is Kind.BROKER and not name)
+    for each, default in DEFAULTS[kind].items():
+        places = [_Place(layer[each], source) for layer, source in layers if each in layer]
+        if not only_set:
+            places.append(_Place(default, _DEFAULT))
+        if places:
+            yield each, places
 
 
 HANDLER = Handler(DescribeConfigsRequest, 1, 4, _answer)

@@ -16,7 +16,13 @@ from tests.unit.cli.run_in_process import Ended, run_in_process
 COMMANDS = (
     "topics list",
     "topics describe t u",
+    "topics describe t --configs",
     "topics create new",
+    "topics alter t --partitions 9 --config retention.ms=1",
+    "configs show topic t",
+    "configs show broker 1",
+    "configs set topic t retention.ms=1",
+    "configs unset broker-defaults log.retention.ms",
     "topics delete t --execute",
     "api ListGroups",
     "groups list",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kctl.client.admin import Admin, ConfigResource, NewTopic, ResourceType
+from kctl.client.admin import CONFIG_SOURCES, CONFIG_TYPES, Admin, ConfigResource, NewTopic, ResourceType
 from kctl.client.broker_errors import ErrorCode, error_class
 from kctl.client.errors import ApiTimeout
 from kctl.sandbox import Fault
@@ -64,6 +64,48 @@ def test_broker_that_the_cluster_does_not_have_fails_at_once() -> None:
             assert world.clock.now_ms() - before_ms < 1000
 
     with_admin(use)
+
+
+def test_configs_are_set_and_removed_one_by_one() -> None:
+    def use(world: World, admin: Admin) -> None:
+        admin.alter_configs({TOPIC: {"retention.ms": "1", "segment.ms": "2"}}).raise_first()
+        admin.alter_configs({TOPIC: {"retention.ms": None}}).raise_first()
+        found = admin.describe_configs([TOPIC], include_synonyms=True)[TOPIC]
+        entry = found["retention.ms"]
+        assert (entry.value, CONFIG_SOURCES[entry.source], CONFIG_TYPES[entry.type]) == (
+            "604800000", "DEFAULT_CONFIG", "LONG",
+        )  # fmt: skip
+        assert found["segment.ms"].synonyms == (("segment.ms", "2", 1), ("segment.ms", "604800000", 5))
+
+    with_admin(use, topics={"orders": 1})
+
+
+def test_change_of_each_resource_fails_by_itself_and_as_a_whole() -> None:
+    def use(world: World, admin: Admin) -> None:
+        missing = ConfigResource(ResourceType.TOPIC, "missing")
+        group = ConfigResource(ResourceType.GROUP, "g")
+        wrong = {"retention.ms": "1", "no.such": "2"}
+        changes = {TOPIC: wrong, missing: {"retention.ms": "1"}, group: {"consumer.session.timeout.ms": "50000"}}
+        results = admin.alter_configs({**changes, BROKERS[1]: {"log.retention.ms": "7"}})
+        assert set(results.done) == {group, BROKERS[1]}
+        assert isinstance(results.failed[TOPIC], error_class(ErrorCode.INVALID_CONFIG))
+        assert isinstance(results.failed[missing], error_class(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+        found = admin.describe_configs([TOPIC, group, *BROKERS])
+        assert found[TOPIC]["retention.ms"].value == "604800000"
+        assert found[group]["consumer.session.timeout.ms"].value == "50000"
+        assert [found[broker]["log.retention.ms"].value for broker in BROKERS] == ["604800000", "7", "604800000"]
+
+    with_admin(use, topics={"orders": 1})
+
+
+def test_validation_of_a_change_changes_nothing() -> None:
+    def use(world: World, admin: Admin) -> None:
+        assert admin.alter_configs({TOPIC: {"retention.ms": "1"}}, validate_only=True).failed == {}
+        refused = admin.alter_configs({TOPIC: {"retention.ms": "soon"}}, validate_only=True)
+        assert isinstance(refused.failed[TOPIC], error_class(ErrorCode.INVALID_CONFIG))
+        assert admin.describe_configs([TOPIC])[TOPIC]["retention.ms"].value == "604800000"
+
+    with_admin(use, topics={"orders": 1})
 
 
 def test_a_passing_error_is_retried() -> None:

@@ -1,0 +1,67 @@
+"""What commands that change a cluster share: their options, the question on a terminal, and how failures are reported.
+
+One rule: what destroys records, access or positions shows first and needs --execute, or a yes on a terminal; every
+other change is made at once and has --dry-run. Shown by tests/unit/cli/test_changes.py and tests/cli/test_configs.py.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Annotated
+
+import typer
+
+from kctl.cli import click
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import explain
+from kctl.cli.options import Common
+from kctl.client.errors import KafkaError
+
+LONGEST_ANSWER_BYTES = 1024
+
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Let the brokers check, and change nothing.")]
+Execute = Annotated[bool, typer.Option("--execute", help="Make the changes; without it, a dry run.")]
+Yes = Annotated[bool, typer.Option("--yes", help="The same as --execute.")]
+YesUnneeded = Annotated[bool, typer.Option("--yes", help="Accepted as elsewhere; the change is made without it.")]
+
+
+def read_pairs(texts: Iterable[str], where: str) -> dict[str, str]:
+    """Return values by key. Raises: click.BadParameter: a text is not KEY=VALUE, or has a key twice."""
+    found: dict[str, str] = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not key or not equals:
+            raise click.BadParameter(f"{text!r} is not KEY=VALUE", param_hint=where)
+        if key in found:
+            raise click.BadParameter(f"{key!r} is there twice", param_hint=where)
+        found[key] = value
+    return found
+
+
+def is_confirmed(common: Common, facts: Sequence[str], question: str) -> bool:
+    """Show what would be done and ask on a terminal; return False without one."""
+    environment = common.environment
+    if not (environment.stdin_is_tty and environment.stderr_is_tty):
+        return False
+    for line in facts:
+        environment.say(line)
+    environment.stderr.write(f"{question} [y/N] ")
+    environment.stderr.flush()
+    answer = environment.stdin.readline(LONGEST_ANSWER_BYTES)
+    return answer.strip().lower() in (b"y", b"yes")
+
+
+def say_dry_run(common: Common, what: str) -> None:
+    """Report that nothing was done, what would be, and what does it."""
+    common.say(f"{common.environment.program}: dry run, nothing was changed: {what}; --execute does it")
+
+
+def report_failures(common: Common, done: object, failed: Sequence[KafkaError]) -> int:
+    """Report what failed; return 3 where something was done, else the code of the first cause.
+
+    Args: done: true where some item succeeded.
+    """
+    failures = [explain(error) for error in failed]
+    for failure in failures:
+        common.environment.say("\n".join([f"{common.environment.program}: {failure.message}", *failure.lines()[1:]]))
+    if not failures:
+        return ExitCode.OK
+    return ExitCode.DEGRADED if done else failures[0].code

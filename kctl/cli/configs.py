@@ -1,0 +1,166 @@
+"""`kctl configs`: show, set and unset the configs of topics, brokers, groups and subscriptions of client metrics.
+
+Owns how a resource is named on the command line, and what the rows show. Shown by tests/cli/test_configs.py.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kctl.cli import click
+from kctl.cli.changes import DryRun, YesUnneeded, read_pairs, report_failures
+from kctl.cli.commands import Commands
+from kctl.cli.formats.listing import SHAPES, Listing, write_listing
+from kctl.cli.formats.rows import Row
+from kctl.cli.options import Common, Words, with_common
+
+if TYPE_CHECKING:
+    from kctl.client.admin import ConfigEntry, ConfigResource
+
+SHOW_COLUMNS = ("key", "value", "source", "default", "type", "read_only", "sensitive")
+SHOWN = ("key", "value", "source", "default", "sensitive")
+CHANGE_COLUMNS = ("resource", "key", "value", "result")
+DEFAULTS = "broker-defaults"
+UNITS_MS = {"hours": 3_600_000, "minutes": 60_000}
+TYPES = Words(("topic", "broker", DEFAULTS, "group", "client-metrics"))
+
+app = Commands(no_args_is_help=True)
+
+Type = Annotated[str, typer.Argument(metavar="TYPE", parser=TYPES, help=f"{', '.join(TYPES.words)}.")]
+Rest = Annotated[list[str], typer.Argument(metavar="[NAME] KEY=VALUE...", show_default=False)]
+Keys = Annotated[list[str], typer.Argument(metavar="[NAME] KEY...", show_default=False)]
+
+
+@app.callback()
+def configs() -> None:
+    """Show and change the configs of topics, brokers and groups."""
+
+
+@app.command()
+@with_common(*SHAPES)
+def show(
+    common: Common,
+    kind: Type,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help=f"Name, or id of a broker; {DEFAULTS} have none.")
+    ] = None,
+    changed: Annotated[bool, typer.Option("--changed", help="Only what is set, not the defaults.")] = False,
+    docs: Annotated[bool, typer.Option("--docs", help="Also what each property means.")] = False,
+) -> int:
+    """Show each property with its value, where that was set, and its default.
+
+    What brokers keep secret has no value.
+    """
+    from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
+
+    output = common.choose_output(*SHAPES)
+    [resource], rest = _resource(kind, [] if name is None else [name])
+    if rest:
+        raise click.UsageError(f"{DEFAULTS} have no name.")
+    with admin_of(common) as admin:
+        results = admin.describe_configs([resource], include_synonyms=True, include_documentation=docs)
+    rows = [row for found in results.done.values() for row in entry_rows(found.values(), changed=changed, docs=docs)]
+    more = ["documentation"] if docs else []
+    if results.done:
+        listing = Listing("configs", (*SHOW_COLUMNS, *more), rows, shown=(*SHOWN, *more))
+        write_listing(common.environment, output, listing)
+    return report_failures(common, results.done, list(results.failed.values()))
+
+
+@app.command("set")
+@with_common(*SHAPES)
+def set_(common: Common, kind: Type, rest: Rest, dry_run: DryRun = False, yes: YesUnneeded = False) -> int:  # noqa: ARG001
+    """Set properties of one resource and leave its others alone."""
+    resources, pairs = _resource(kind, rest)
+    return change(common, dict.fromkeys(resources, _some(read_pairs(pairs, "'KEY=VALUE'"))), dry_run=dry_run)
+
+
+@app.command()
+@with_common(*SHAPES)
+def unset(common: Common, kind: Type, rest: Keys, dry_run: DryRun = False, yes: YesUnneeded = False) -> int:  # noqa: ARG001
+    """Remove properties of one resource, so that the default is in force again."""
+    resources, keys = _resource(kind, rest)
+    return change(common, dict.fromkeys(resources, _some(dict.fromkeys(keys))), dry_run=dry_run)
+
+
+def change(common: Common, changes: "Mapping[ConfigResource, Mapping[str, str | None]]", *, dry_run: bool) -> int:
+    """Change configs, show what became of each entry, and return the exit code."""
+    from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
+
+    output = common.choose_output(*SHAPES)
+    with admin_of(common) as admin:
+        results = admin.alter_configs(changes, validate_only=dry_run)
+    rows: list[Row] = [
+        {
+            "resource": str(resource),
+            "key": key,
+            "value": value,
+            "result": result_of(value, failed=resource in results.failed, dry_run=dry_run),
+        }
+        for resource, entries in changes.items()
+        for key, value in entries.items()
+    ]
+    write_listing(common.environment, output, Listing("configs", CHANGE_COLUMNS, rows))
+    return report_failures(common, results.done, list(results.failed.values()))
+
+
+def result_of(value: str | None, *, failed: bool, dry_run: bool) -> str:
+    """Return what became of one entry, in a few words."""
+    if failed:
+        return "failed"
+    done = "unset" if value is None else "set"
+    return f"would be {done}" if dry_run else done
+
+
+def entry_rows(entries: "Iterable[ConfigEntry]", *, changed: bool = False, docs: bool = False) -> list[Row]:
+    """Return a row for each entry, by name; with `changed` only those that do not have the default."""
+    from kctl.client.admin import CONFIG_SOURCES, CONFIG_TYPES
+
+    rows: list[Row] = []
+    for entry in sorted(entries):
+        source = CONFIG_SOURCES.get(entry.source)
+        if changed and source == "DEFAULT_CONFIG":
+            continue
+        row: Row = {
+            "key": entry.name,
+            "value": entry.value,
+            "source": source,
+            "default": entry.value if source == "DEFAULT_CONFIG" else default_of(entry),
+            "type": CONFIG_TYPES.get(entry.type),
+            "read_only": entry.is_read_only,
+            "sensitive": entry.is_sensitive,
+        }
+        rows.append({**row, "documentation": entry.documentation or None} if docs else row)
+    return rows
+
+
+def default_of(entry: "ConfigEntry") -> str | None:
+    """Return the default of an entry; that of a topic in ms may be one of the broker in hours or minutes."""
+    from kctl.client.admin import CONFIG_SOURCES
+
+    for name, value, source in entry.synonyms:
+        if CONFIG_SOURCES.get(source) == "DEFAULT_CONFIG":
+            unit_ms = UNITS_MS.get(name.rpartition(".")[2]) if entry.name.endswith(".ms") else None
+            return str(int(value) * unit_ms) if unit_ms and value and value.isdecimal() else value
+    return None
+
+
+def _some(entries: Mapping[str, str | None]) -> Mapping[str, str | None]:
+    if not entries:
+        raise click.UsageError("No property is named.")
+    return entries
+
+
+def _resource(kind: str, words: list[str]) -> "tuple[list[ConfigResource], list[str]]":
+    """Return the resource that a type and the word after it mean, and the words behind."""
+    from kctl.client.admin import ConfigResource, ResourceType
+
+    if kind == DEFAULTS:
+        return [ConfigResource(ResourceType.BROKER, "")], words
+    if not words:
+        raise click.UsageError(f"Missing argument NAME: the {kind} is not named.")
+    name, *rest = words
+    if kind == "broker" and not (name.isascii() and name.isdigit()):
+        raise click.UsageError(f"{name!r} is not the id of a broker, a number.")
+    return [ConfigResource(ResourceType[kind.upper().replace("-", "_")], name)], rest

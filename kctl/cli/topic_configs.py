@@ -1,0 +1,114 @@
+"""`kctl topics alter`, and the properties of `kctl topics describe --configs`.
+
+Owns the order of a change: where several are asked for, brokers check all of them before the first is made.
+Shown by tests/cli/test_configs.py.
+"""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Self
+
+from kctl.cli import click
+from kctl.cli.admin_client import admin_of
+from kctl.cli.changes import read_pairs, report_failures
+from kctl.cli.configs import SHOW_COLUMNS, SHOWN, entry_rows, result_of
+from kctl.cli.formats.listing import Listing, write_listing
+from kctl.cli.formats.rows import Row
+from kctl.cli.options import Common, Output
+from kctl.cli.topic_rows import chosen_topics
+from kctl.client.admin import Admin, ConfigResource, ResourceType
+from kctl.client.errors import KafkaError
+from kctl.grammar.topics import TopicWords
+
+DESCRIBE_COLUMNS = ("topic", *SHOW_COLUMNS)
+DESCRIBE_SHOWN = ("topic", *SHOWN)
+ALTER_COLUMNS = ("topic", "key", "value", "result")
+PARTITIONS = "partitions"
+
+Failures = dict[tuple[str, str], KafkaError]
+"""By topic, and `PARTITIONS` or `configs`."""
+
+
+class Alteration(NamedTuple):
+    """What is to be changed of each topic: properties (None removes one), and the number of partitions."""
+
+    names: Sequence[str]
+    entries: Mapping[str, str | None]
+    partitions: int | None
+
+    @classmethod
+    def read(cls, names: Sequence[str], configs: Sequence[str], partitions: int | None) -> Self:
+        """Return what the options ask for. Raises: click.UsageError: nothing, or not KEY=VALUE or KEY-."""
+        removed = [text.removesuffix("-") for text in configs if "=" not in text and text.endswith("-") and text != "-"]
+        pairs = read_pairs([text for text in configs if text.removesuffix("-") not in removed], "'--config'")
+        if not configs and partitions is None:
+            raise click.UsageError("Nothing to change: --config KEY=VALUE, --config KEY- or --partitions N.")
+        return cls(names, {**pairs, **dict.fromkeys(removed)}, partitions)
+
+    def command(self, name: str, part: str) -> str:
+        """Return the command line that makes one part of the change on one topic."""
+        if part == PARTITIONS:
+            return f"kctl topics alter {name} --partitions {self.partitions}"
+        options = [
+            f"--config {shlex.quote(f'{key}-' if v is None else f'{key}={v}')}" for key, v in self.entries.items()
+        ]
+        return f"kctl topics alter {name} {' '.join(options)}"
+
+
+def describe_configs(common: Common, output: Output, words: TopicWords) -> int:
+    """Show the properties of topics; return the exit code."""
+    with admin_of(common) as admin:
+        resources = [ConfigResource(ResourceType.TOPIC, name) for name in chosen_topics(admin, words)]
+        results = admin.describe_configs(resources, include_synonyms=True)
+    rows: list[Row] = [
+        {"topic": resource.name, **row}
+        for resource in resources
+        if resource in results.done
+        for row in entry_rows(results.done[resource].values())
+    ]
+    if results.done:
+        listing = Listing("configs", DESCRIBE_COLUMNS, rows, shown=DESCRIBE_SHOWN)
+        write_listing(common.environment, output, listing)
+    return report_failures(common, results.done, list(results.failed.values()))
+
+
+def alter_topics(common: Common, output: Output, wanted: Alteration, *, dry_run: bool) -> int:
+    """Make the changes, or let the brokers check them; return the exit code."""
+    has_both = bool(wanted.entries) and wanted.partitions is not None
+    with admin_of(common) as admin:
+        failed = _alter(admin, wanted, validate_only=True) if has_both or dry_run else {}
+        is_refused = bool(failed) and not dry_run
+        if not dry_run and not is_refused:
+            failed = _alter(admin, wanted, validate_only=False)
+    parts = [*([("configs", wanted.entries)] if wanted.entries else [])]
+    if wanted.partitions is not None:
+        parts.append((PARTITIONS, {PARTITIONS: str(wanted.partitions)}))
+    rows: list[Row] = []
+    for name in wanted.names:
+        for part, entries in parts:
+            for key, value in entries.items():
+                result = result_of(value, failed=(name, part) in failed, dry_run=dry_run)
+                if is_refused and (name, part) not in failed:
+                    result = "not changed"
+                rows.append({"topic": name, "key": key, "value": value, "result": result})
+    write_listing(common.environment, output, Listing("configs", ALTER_COLUMNS, rows))
+    if is_refused:
+        common.say(f"{common.environment.program}: nothing was changed")
+    has_done = not is_refused and len(failed) < len(wanted.names) * len(parts)
+    code = report_failures(common, has_done, list(failed.values()))
+    if failed and has_done and not dry_run:
+        for name, part in failed:
+            common.say(f"hint: {wanted.command(name, part)} makes the change that failed")
+    return code
+
+
+def _alter(admin: Admin, wanted: Alteration, *, validate_only: bool) -> Failures:
+    failed: Failures = {}
+    if wanted.entries:
+        changes = {ConfigResource(ResourceType.TOPIC, name): wanted.entries for name in wanted.names}
+        results = admin.alter_configs(changes, validate_only=validate_only)
+        failed |= {(resource.name, "configs"): error for resource, error in results.failed.items()}
+    if wanted.partitions is not None:
+        grown = admin.create_partitions(dict.fromkeys(wanted.names, wanted.partitions), validate_only=validate_only)
+        failed |= {(name, PARTITIONS): error for name, error in grown.failed.items()}
+    return failed

@@ -1,0 +1,78 @@
+"""Configs of brokers, groups and subscriptions of client metrics: what is set, and what each property is by default.
+
+Those of topics are in settings.py, because some of them have an effect. Shown by
+tests/unit/sandbox/apis/test_config_apis.py.
+"""
+
+from collections.abc import Mapping
+from enum import IntEnum
+
+from kctl.sandbox.settings import TOPIC_PROPERTIES
+
+
+class Kind(IntEnum):
+    """What a config belongs to: Kafka's numbers."""
+
+    TOPIC = 2
+    BROKER = 4
+    CLIENT_METRICS = 16
+    GROUP = 32
+
+
+BROKER_PROPERTIES: dict[str, str] = {
+    "background.threads": "10",
+    "follower.replication.throttled.rate": "9223372036854775807",
+    "leader.replication.throttled.rate": "9223372036854775807",
+    "log.cleaner.threads": "1",
+    "log.retention.ms": "604800000",
+    "log.segment.bytes": "1073741824",
+    "max.connections": "2147483647",
+    "message.max.bytes": "1048588",
+    "min.insync.replicas": "1",
+    "num.io.threads": "8",
+    "num.network.threads": "3",
+    "num.replica.fetchers": "1",
+    "unclean.leader.election.enable": "false",
+}
+"""Broker properties that can be changed while it runs; here they have no effect."""
+GROUP_PROPERTIES: dict[str, str] = {
+    "consumer.heartbeat.interval.ms": "5000",
+    "consumer.session.timeout.ms": "45000",
+    "share.auto.offset.reset": "latest",
+    "share.heartbeat.interval.ms": "5000",
+    "share.record.lock.duration.ms": "30000",
+    "share.session.timeout.ms": "45000",
+    "streams.heartbeat.interval.ms": "5000",
+    "streams.num.standby.replicas": "0",
+    "streams.session.timeout.ms": "45000",
+}
+CLIENT_METRICS_PROPERTIES: dict[str, str] = {"interval.ms": "300000", "match": "", "metrics": ""}
+
+DEFAULTS: dict[Kind, Mapping[str, str]] = {
+    Kind.TOPIC: TOPIC_PROPERTIES,
+    Kind.BROKER: BROKER_PROPERTIES,
+    Kind.GROUP: GROUP_PROPERTIES,
+    Kind.CLIENT_METRICS: CLIENT_METRICS_PROPERTIES,
+}
+
+
+class ResourceConfigs:
+    """What is set of every resource but topics; the broker "" is the default of all brokers."""
+
+    def __init__(self) -> None:
+        self._set: dict[tuple[Kind, str], dict[str, str]] = {}
+
+    def of(self, kind: Kind, name: str) -> dict[str, str]:
+        """Return what is set of a resource."""
+        return dict(self._set.get((kind, name), {}))
+
+    def replace(self, kind: Kind, name: str, properties: dict[str, str]) -> None:
+        """Set these of a resource and no others."""
+        if properties:
+            self._set[kind, name] = properties
+        else:
+            self._set.pop((kind, name), None)
+
+    def names(self, kind: Kind) -> list[str]:
+        """Return the resources of which something is set."""
+        return sorted(name for each, name in self._set if each is kind)

@@ -1,0 +1,80 @@
+"""`kctl configs` and `kctl topics alter` on Kafka 4.3.1, 3.9.1 and 2.8.2, read back by Kafka's own tools."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.cli.processes import Ended, kctl
+from tests.support.kafka.cluster import KafkaCluster
+
+CONFIGS = "kafka.admin.ConfigCommand"
+
+
+def run(kafka: KafkaCluster, *words: str) -> Ended:
+    return kctl(*words, "-b", kafka.bootstrap())
+
+
+def changed(kafka: KafkaCluster, *resource: str) -> dict[str, Any]:
+    ended = run(kafka, "configs", "show", *resource, "--changed", "--output", "json")
+    assert ended.code == 0, ended
+    return {row["key"]: (row["value"], row["source"], row["default"]) for row in json.loads(ended.stdout)["rows"]}
+
+
+def described_by_java(kafka: KafkaCluster, kind: str, name: str) -> str:
+    words = ("--entity-type", kind, *(("--entity-default",) if not name else ("--entity-name", name)))
+    return kafka.run_tool(CONFIGS, "--bootstrap-server", kafka.bootstrap(), "--describe", *words)
+
+
+def test_configs_of_topics_and_brokers_are_read_back_by_java(any_kafka: KafkaCluster) -> None:
+    topic = any_kafka.create_topic()
+    assert run(any_kafka, "configs", "set", "topic", topic, "retention.ms=1234567", "segment.ms=99999").code == 0
+    assert "retention.ms=1234567" in described_by_java(any_kafka, "topics", topic)
+    assert changed(any_kafka, "topic", topic)["retention.ms"] == ("1234567", "DYNAMIC_TOPIC_CONFIG", "604800000")
+    assert run(any_kafka, "configs", "unset", "topic", topic, "retention.ms").code == 0
+    assert changed(any_kafka, "topic", topic)["retention.ms"][1] == "STATIC_BROKER_CONFIG"
+    assert "segment.ms=99999" in described_by_java(any_kafka, "topics", topic)
+    assert run(any_kafka, "configs", "set", "broker-defaults", "log.cleaner.threads=2").code == 0
+    assert "log.cleaner.threads=2" in described_by_java(any_kafka, "brokers", "")
+    assert changed(any_kafka, "broker-defaults")["log.cleaner.threads"][1] == "DYNAMIC_DEFAULT_BROKER_CONFIG"
+    assert run(any_kafka, "configs", "unset", "broker-defaults", "log.cleaner.threads").code == 0
+
+
+def test_configs_that_java_has_set_are_shown(any_kafka: KafkaCluster) -> None:
+    topic = any_kafka.create_topic()
+    words = ("--entity-type", "topics", "--entity-name", topic, "--add-config", "max.message.bytes=4321")
+    any_kafka.run_tool(CONFIGS, "--bootstrap-server", any_kafka.bootstrap(), "--alter", *words)
+    assert changed(any_kafka, "topic", topic)["max.message.bytes"][0] == "4321"
+
+
+def test_topics_get_partitions_and_properties_or_nothing(any_kafka: KafkaCluster) -> None:
+    topic = any_kafka.create_topic(partitions=2)
+    refused = run(any_kafka, "topics", "alter", topic, "--partitions", "1", "--config", "retention.ms=5")
+    assert (refused.code, refused.stderr.startswith("kctl topics: nothing was changed\n")) == (2, True), refused
+    assert changed(any_kafka, "topic", topic)["retention.ms"][1] == "STATIC_BROKER_CONFIG"
+    ended = run(any_kafka, "topics", "alter", topic, "--partitions", "4", "--config", "retention.ms=5", "--yes")
+    assert ended.code == 0, ended
+    described = run(any_kafka, "topics", "describe", topic, "--output", "jsonl")
+    assert len(described.stdout.splitlines()) == 4
+    configs = run(any_kafka, "topics", "describe", topic, "--configs", "--output", "json")
+    assert {"retention.ms": "5"}.items() <= {
+        row["key"]: row["value"] for row in json.loads(configs.stdout)["rows"]
+    }.items()
+
+
+@pytest.mark.parametrize(
+    ("pair", "says"),
+    [("no.such=1", "no.such"), ("retention.ms=soon", "retention.ms"), ("cleanup.policy=burn", "cleanup.policy")],
+)
+def test_impossible_property_is_refused_by_every_release(any_kafka: KafkaCluster, pair: str, says: str) -> None:
+    topic = any_kafka.create_topic()
+    ended = run(any_kafka, "configs", "set", "topic", topic, pair)
+    assert (ended.code, says in ended.stderr) == (2, True), ended
+
+
+def test_groups_and_client_metrics_of_a_new_release_have_configs(kafka_newest: KafkaCluster) -> None:
+    assert run(kafka_newest, "configs", "set", "group", "g", "consumer.session.timeout.ms=50000").code == 0
+    assert changed(kafka_newest, "group", "g")["consumer.session.timeout.ms"][:2] == ("50000", "DYNAMIC_GROUP_CONFIG")
+    assert run(kafka_newest, "configs", "set", "client-metrics", "m", "interval.ms=60000").code == 0
+    assert changed(kafka_newest, "client-metrics", "m")["interval.ms"][0] == "60000"
+    assert run(kafka_newest, "configs", "unset", "client-metrics", "m", "interval.ms").code == 0

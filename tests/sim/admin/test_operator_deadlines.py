@@ -1,0 +1,43 @@
+"""The calls of operators when brokers fail: every one ends at its timeout, to the millisecond."""
+
+from collections.abc import Callable
+
+import pytest
+
+from kctl.client.admin import Admin, ConfigResource, ResourceType
+from kctl.client.errors import ApiTimeout
+from kctl.sandbox import Fault
+from tests.sim.admin.test_admin import FAULTS, break_all, with_admin
+from tests.sim.producer.world import World
+
+TOPIC = ConfigResource(ResourceType.TOPIC, "t")
+CALLS: dict[str, Callable[[Admin, float], object]] = {
+    "describe_configs": lambda admin, timeout: admin.describe_configs([TOPIC], timeout=timeout),
+    "alter_configs": lambda admin, timeout: admin.alter_configs({TOPIC: {"retention.ms": "1"}}, timeout=timeout),
+    "create_partitions": lambda admin, timeout: admin.create_partitions({"t": 5}, timeout=timeout),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("name", CALLS)
+def test_call_ends_at_its_timeout(name: str, fault: Fault) -> None:
+    def use(world: World, admin: Admin) -> None:
+        break_all(world, fault)
+        for timeout_ms in (0, 100, 3000):
+            before_ms = world.clock.now_ms()
+            with pytest.raises(ApiTimeout):
+                CALLS[name](admin, timeout_ms / 1000)
+            assert world.clock.now_ms() - before_ms == timeout_ms
+
+    with_admin(use, topics={"t": 3})
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_call_with_one_frozen_broker_is_answered_by_another_or_ends_at_its_timeout(name: str) -> None:
+    def use(world: World, admin: Admin) -> None:
+        world.sandbox.start_fault(2, Fault.FREEZE)
+        before_ms = world.clock.now_ms()
+        CALLS[name](admin, 3)
+        assert world.clock.now_ms() - before_ms <= 3000
+
+    with_admin(use, topics={"t": 3})
