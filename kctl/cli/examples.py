@@ -67,6 +67,26 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         Example("Records expire after a day", "kctl topics alter orders --config retention.ms=86400000"),
         Example("More partitions", "kctl topics alter orders --partitions 6"),
     ),
+    "kctl topics offsets": (
+        Example("First offset, end and count", "kctl topics offsets orders"),
+        Example("An hour ago", "kctl topics offsets orders --at @-1h"),
+    ),
+    "kctl topics trim": (
+        Example("Show what would be deleted", "kctl topics trim orders --before @-7d"),
+        Example("Delete what is before offset 3 of partition 0", "kctl topics trim orders:0 --before 3 --yes"),
+    ),
+    "kctl cluster describe": (Example("Brokers, controller and features", "kctl cluster describe"),),
+    "kctl cluster quorum": (Example("Voters and their lag", "kctl cluster quorum"),),
+    "kctl brokers disks": (
+        Example("Free space of all brokers", "kctl brokers disks"),
+        Example("The largest replicas of broker 1", "kctl brokers disks 1 --replicas"),
+    ),
+    "kctl wait topic": (Example("Until it has partitions with leaders", "kctl wait topic orders --partitions 2"),),
+    "kctl wait brokers": (Example("At most half a minute", "kctl wait brokers 1 --api-timeout 30s"),),
+    "kctl wait group": (
+        Example("Until it has caught up", "kctl wait group billing --lag 20"),
+        Example("Until its members have left", "kctl wait group billing --state Empty"),
+    ),
     "kctl configs show": (
         Example("What is set of a topic", "kctl configs show topic orders --changed"),
         Example("A broker, as JSON", "kctl configs show broker 1 --output json"),

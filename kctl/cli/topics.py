@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kctl.cli import click
-from kctl.cli.changes import DryRun, YesUnneeded
+from kctl.cli.changes import DryRun, Execute, Yes, YesUnneeded
 from kctl.cli.commands import Commands
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import explain
@@ -43,12 +43,13 @@ UnderReplicated = Annotated[
 Offline = Annotated[
     bool, typer.Option("--offline", help="Only where there is no leader; every topic, if none is named.")
 ]
+Name = Annotated[str, typer.Argument(metavar="TOPIC[:P,P-P]", show_default=False)]
 NewNames = Annotated[list[str], typer.Argument(metavar="NAME...", show_default=False)]
 
 
 @app.callback()
 def topics() -> None:
-    """List, describe, create, change and delete topics."""
+    """List, describe, create, change, trim and delete topics."""
 
 
 @app.command("list")
@@ -185,6 +186,39 @@ def alter(
 
     output = common.choose_output(*SHAPES)
     return alter_topics(common, output, Alteration.read(_distinct(names), configs or (), partitions), dry_run=dry_run)
+
+
+@app.command()
+@with_common(*SHAPES)
+def offsets(
+    common: Common,
+    name: Name,
+    at: Annotated[
+        str | None,
+        typer.Option("--at", metavar="WHERE", help="Offset at start, end, @time or max-timestamp; else both ends."),
+    ] = None,
+) -> int:
+    """Show where the partitions of a topic begin and end, or their offsets at a time."""
+    from kctl.cli.topic_offsets import show_offsets  # the client: not wanted for --help
+
+    return show_offsets(common, common.choose_output(*SHAPES), name, at)
+
+
+@app.command()
+@with_common(*SHAPES)
+def trim(
+    common: Common,
+    name: Name,
+    before: Annotated[
+        str, typer.Option("--before", metavar="WHERE", help="Delete what is before this offset, @time or end.")
+    ],
+    execute: Execute = False,
+    yes: Yes = False,
+) -> int:
+    """Delete the oldest records of a topic: shows them, then asks on a terminal; elsewhere it needs --execute."""
+    from kctl.cli.topic_offsets import trim_topic  # the client: not wanted for --help
+
+    return trim_topic(common, common.choose_output(*SHAPES), name, before, execute=execute or yes)
 
 
 @app.command()

@@ -73,6 +73,16 @@ def test_configs(bootstrap: str, topic: str) -> None:
     check("configs", ("topics", "alter", topic, "--config", "retention.ms-", "-b", bootstrap))
 
 
+def test_operators(bootstrap: str, topic: str) -> None:
+    check("brokers", ("cluster", "describe", "-b", bootstrap))
+    check("quorum", ("cluster", "quorum", "-b", bootstrap))
+    check("disks", ("brokers", "disks", "-b", bootstrap))
+    check("replicas", ("brokers", "disks", "1", "--replicas", "-b", bootstrap))
+    check("partitions", ("topics", "offsets", topic, "-b", bootstrap))
+    check("partitions", ("topics", "offsets", topic, "--at", "start", "-b", bootstrap))
+    check("partitions", ("topics", "trim", topic, "--before", "end", "-b", bootstrap))
+
+
 def test_groups(bootstrap: str, topic: str, group: str) -> None:
     check("groups", ("groups", "list", "-b", bootstrap))
     check("groups", ("groups", "describe", group, "-b", bootstrap))

@@ -23,6 +23,7 @@ from kctl.client.admin.api_request import ApiDescription, ApiResponse, declared_
 from kctl.client.admin.call import Call, Results, Span
 from kctl.client.admin.cluster_description import ClusterDescription
 from kctl.client.admin.configs import CONFIG_SOURCES, CONFIG_TYPES, ConfigEntry, ConfigResource, ResourceType
+from kctl.client.admin.features import Feature
 from kctl.client.admin.group_values import (
     GroupDescription,
     GroupList,
@@ -30,8 +31,10 @@ from kctl.client.admin.group_values import (
     MemberDescription,
     MemberToRemove,
 )
-from kctl.client.admin.offsets import EARLIEST, LATEST, MAX_TIMESTAMP, OffsetsQuestion
+from kctl.client.admin.log_dirs import LogDir
+from kctl.client.admin.offsets import EARLIEST, LATEST, MAX_TIMESTAMP
 from kctl.client.admin.operator_calls import OperatorCalls, Timeout
+from kctl.client.admin.quorum import QuorumDescription, QuorumReplica
 from kctl.client.admin.topics import BROKER_DEFAULT, CreatedTopic, NewTopic, TopicListing
 from kctl.client.clock import Timer, to_timeout_ms
 from kctl.client.cluster import TopicInfo, TopicPartition
@@ -63,14 +66,18 @@ __all__ = [
     "ConfigEntry",
     "ConfigResource",
     "CreatedTopic",
+    "Feature",
     "GroupDescription",
     "GroupList",
     "GroupListing",
+    "LogDir",
     "MemberDescription",
     "MemberToRemove",
     "NewTopic",
     "OffsetAndMetadata",
     "OffsetAndTimestamp",
+    "QuorumDescription",
+    "QuorumReplica",
     "ResourceType",
     "Results",
     "TopicListing",
@@ -230,8 +237,7 @@ class Admin(OperatorCalls):
         for key, spec in specs.items():
             if spec < offsets.MAX_TIMESTAMP:
                 raise ValueError(f"{key.topic}-{key.partition}: {spec} is neither a time nor one of the named places")
-        question = OffsetsQuestion(self._call("listing offsets", timeout), specs, isolation_level)
-        return question.run()
+        return offsets.find_offsets(self._call("listing offsets", timeout), specs, isolation_level)
 
     # --- groups -------------------------------------------------------------------------------------------------------
 

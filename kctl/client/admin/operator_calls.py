@@ -6,9 +6,13 @@ Owns their arguments; one file per resource does the work. Shown by tests/sim/ad
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
-from kctl.client.admin import configs, partitions
+from kctl.client.admin import configs, features, log_dirs, partitions, quorum, records
 from kctl.client.admin.call import Call, Results
 from kctl.client.admin.configs import ConfigResource, Configs
+from kctl.client.admin.features import Feature
+from kctl.client.admin.log_dirs import LogDir
+from kctl.client.admin.quorum import QuorumDescription
+from kctl.client.cluster import TopicPartition
 
 Timeout = float | timedelta | None
 
@@ -70,3 +74,29 @@ class OperatorCalls:
         """
         call = self._call("creating partitions", timeout)
         return partitions.create_partitions(call, counts, validate_only=validate_only)
+
+    def delete_records(
+        self, before: Mapping[TopicPartition, int], *, timeout: Timeout = None
+    ) -> Results[TopicPartition, int]:
+        """Delete the records before an offset of each partition, for good, and return where its log starts then.
+
+        Args: before: offsets up to the end of the log; OFFSET_OUT_OF_RANGE beyond.
+        """
+        return records.delete_records(self._call("deleting records", timeout), before)
+
+    # --- cluster ------------------------------------------------------------------------------------------------------
+
+    def describe_features(self, *, timeout: Timeout = None) -> list[Feature]:
+        """Return the features of the cluster, such as metadata.version, with their levels; old brokers have none."""
+        return features.describe_features(self._call("describing the features", timeout))
+
+    def describe_quorum(self, *, timeout: Timeout = None) -> QuorumDescription:
+        """Return the quorum of controllers: leader, voters, observers, and how far each is behind.
+
+        Raises: UnsupportedVersionError: the cluster works without KRaft, or is older than Kafka 3.0.
+        """
+        return quorum.describe_quorum(self._call("describing the quorum", timeout))
+
+    def describe_log_dirs(self, broker_ids: Sequence[int], *, timeout: Timeout = None) -> Results[int, list[LogDir]]:
+        """Return the log directories of each broker, with their disks and the sizes of replicas."""
+        return log_dirs.describe_log_dirs(self._call("describing log directories", timeout), broker_ids)

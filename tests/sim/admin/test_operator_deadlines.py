@@ -5,15 +5,21 @@ from collections.abc import Callable
 import pytest
 
 from kctl.client.admin import Admin, ConfigResource, ResourceType
+from kctl.client.cluster import TopicPartition
 from kctl.client.errors import ApiTimeout
 from kctl.sandbox import Fault
 from tests.sim.admin.test_admin import FAULTS, break_all, with_admin
 from tests.sim.producer.world import World
 
 TOPIC = ConfigResource(ResourceType.TOPIC, "t")
+PARTITION = TopicPartition("t", 0)
 CALLS: dict[str, Callable[[Admin, float], object]] = {
     "describe_configs": lambda admin, timeout: admin.describe_configs([TOPIC], timeout=timeout),
     "alter_configs": lambda admin, timeout: admin.alter_configs({TOPIC: {"retention.ms": "1"}}, timeout=timeout),
+    "delete_records": lambda admin, timeout: admin.delete_records({PARTITION: 0}, timeout=timeout),
+    "describe_features": lambda admin, timeout: admin.describe_features(timeout=timeout),
+    "describe_quorum": lambda admin, timeout: admin.describe_quorum(timeout=timeout),
+    "describe_log_dirs": lambda admin, timeout: admin.describe_log_dirs([1, 2, 3], timeout=timeout),
     "create_partitions": lambda admin, timeout: admin.create_partitions({"t": 5}, timeout=timeout),
 }
 

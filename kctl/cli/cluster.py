@@ -1,0 +1,96 @@
+"""`kctl cluster`: its brokers, controller and features, and the quorum of its controllers.
+
+Shown by tests/cli/test_cluster.py.
+"""
+
+from kctl.cli.commands import Commands
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.formats.listing import SHAPES, Listing, Section, write_listing
+from kctl.cli.formats.rows import Row, Value
+from kctl.cli.options import Common, with_common
+
+BROKER_COLUMNS = ("broker", "host", "port", "rack", "controller")
+QUORUM_COLUMNS = ("node", "role", "log_end_offset", "lag", "last_fetch_ms", "last_caught_up_ms")
+
+app = Commands(no_args_is_help=True)
+
+
+@app.callback()
+def cluster() -> None:
+    """Show the brokers of a cluster, its features and its quorum of controllers."""
+
+
+@app.command()
+@with_common(*SHAPES)
+def describe(common: Common) -> int:
+    """Show the id of the cluster, its brokers with racks, the controller, and the levels of its features."""
+    from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
+
+    output = common.choose_output(*SHAPES)
+    with admin_of(common) as admin:
+        described = admin.describe_cluster()
+        features = admin.describe_features()
+    controller = described.controller_id if described.controller_id >= 0 else None
+    rows: list[Row] = [
+        {
+            "broker": node.node_id,
+            "host": node.host,
+            "port": node.port,
+            "rack": node.rack,
+            "controller": node.node_id == controller,
+        }
+        for node in described.nodes
+    ]
+    facts: list[tuple[str, Value]] = [
+        ("cluster_id", described.cluster_id),
+        ("controller", controller),
+        *((feature.name, f"{feature.level} of {feature.highest}") for feature in features),
+    ]
+    extra = {
+        "cluster_id": described.cluster_id,
+        "controller_id": controller,
+        "features": {
+            feature.name: {"level": feature.level, "lowest": feature.lowest, "highest": feature.highest}
+            for feature in features
+        },
+    }
+    sections = [Section(facts, rows)]
+    write_listing(common.environment, output, Listing("brokers", BROKER_COLUMNS, rows, extra, sections=sections))
+    return ExitCode.OK
+
+
+@app.command()
+@with_common(*SHAPES)
+def quorum(common: Common) -> int:
+    """Show the controllers that vote, the brokers that copy their log, and how far each is behind."""
+    from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
+
+    output = common.choose_output(*SHAPES)
+    with admin_of(common) as admin:
+        found = admin.describe_quorum()
+    rows: list[Row] = []
+    for each in found.replicas:
+        role = "leader" if each.node_id == found.leader_id else "voter" if each.is_voter else "observer"
+        rows.append(
+            {
+                "node": each.node_id,
+                "role": role,
+                "log_end_offset": each.log_end_offset,
+                "lag": None if each.lag < 0 else each.lag,
+                "last_fetch_ms": None if each.last_fetch_at_ms < 0 else each.last_fetch_at_ms,
+                "last_caught_up_ms": None if each.last_caught_up_at_ms < 0 else each.last_caught_up_at_ms,
+            }
+        )
+    facts: list[tuple[str, Value]] = [
+        ("leader", found.leader_id),
+        ("leader_epoch", found.leader_epoch),
+        ("high_watermark", found.high_watermark),
+    ]
+    extra = {
+        "leader_id": found.leader_id,
+        "leader_epoch": found.leader_epoch,
+        "high_watermark": found.high_watermark,
+    }
+    sections = [Section(facts, rows)]
+    write_listing(common.environment, output, Listing("quorum", QUORUM_COLUMNS, rows, extra, sections=sections))
+    return ExitCode.OK

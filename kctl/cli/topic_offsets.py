@@ -1,0 +1,178 @@
+"""`kctl topics offsets` and `kctl topics trim`: where logs begin and end, and records deleted up to an offset.
+
+Owns what a position means for each partition; trim shows first what it would delete. Shown by
+tests/cli/test_topic_offsets.py.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from kctl.cli import click
+from kctl.cli.admin_client import admin_of, open_admin
+from kctl.cli.changes import is_confirmed, report_failures, say_dry_run
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.formats.listing import Listing, write_listing
+from kctl.cli.formats.rows import Row
+from kctl.cli.groups.lookup import find_partitions, parse_topics
+from kctl.cli.options import Common, Output
+from kctl.client.admin import EARLIEST, LATEST, MAX_TIMESTAMP, Admin, OffsetAndTimestamp, Results
+from kctl.client.cluster import TopicPartition
+from kctl.client.wording import counted
+from kctl.grammar.offset_grammar import parse_offset
+from kctl.grammar.offsets import END, Absolute, AtTime, OffsetSpec, Position
+
+ENDS_COLUMNS = ("topic", "partition", "start", "end", "records")
+AT_COLUMNS = ("topic", "partition", "offset", "timestamp_ms", "leader_epoch")
+TRIM_COLUMNS = ("topic", "partition", "start", "end", "before", "records", "result")
+PLACES = {"start": EARLIEST, "end": LATEST, "max-timestamp": MAX_TIMESTAMP}
+
+Offsets = Mapping[TopicPartition, int]
+
+
+class Trim(NamedTuple):
+    """One partition: where its log begins and ends, and where it would begin."""
+
+    start: int
+    end: int
+    before: int
+
+    @property
+    def records(self) -> int:
+        """How many offsets would be gone; at most so many records."""
+        return self.before - self.start
+
+
+def show_offsets(common: Common, output: Output, name: str, at: str | None) -> int:
+    """Show offsets of the partitions of a topic; return the exit code."""
+    spec = None if at is None else PLACES[at] if at in PLACES else _instant_ms(common, at, "'--at'")
+    with admin_of(common) as admin:
+        partitions = _partitions(admin, name)
+        if spec is None:
+            return _show_ends(common, output, admin, partitions)
+        results = admin.list_offsets(dict.fromkeys(partitions, spec))
+    rows: list[Row] = [
+        {
+            "topic": tp.topic,
+            "partition": tp.partition,
+            "offset": None if found.offset < 0 else found.offset,
+            "timestamp_ms": None if found.timestamp_ms < 0 else found.timestamp_ms,
+            "leader_epoch": None if found.leader_epoch < 0 else found.leader_epoch,
+        }
+        for tp, found in sorted(results.done.items())
+    ]
+    write_listing(common.environment, output, Listing("partitions", AT_COLUMNS, rows))
+    return report_failures(common, results.done, list(results.failed.values()))
+
+
+def _show_ends(common: Common, output: Output, admin: Admin, partitions: list[TopicPartition]) -> int:
+    starts, ends = _ends(admin, partitions)
+    rows: list[Row] = []
+    for tp in partitions:
+        if tp in starts.done and tp in ends.done:
+            start, end = starts[tp].offset, ends[tp].offset
+            rows.append(
+                {"topic": tp.topic, "partition": tp.partition, "start": start, "end": end, "records": end - start}
+            )
+    write_listing(common.environment, output, Listing("partitions", ENDS_COLUMNS, rows))
+    failed = {**ends.failed, **starts.failed}
+    return report_failures(common, rows, list(failed.values()))
+
+
+def trim_topic(common: Common, output: Output, name: str, before: str, *, execute: bool) -> int:
+    """Show which records would be deleted, and delete them if that was asked for or is confirmed."""
+    position = _position(common, before)
+    with open_admin(common) as admin:
+        with admin.within():
+            trims = _trims(admin, _partitions(admin, name), position)
+            wanted = {tp: trim.before for tp, trim in trims.items() if trim.records > 0}
+            results = admin.delete_records(wanted) if execute and wanted else None
+        if results is None and wanted and not execute and _is_confirmed(common, trims):
+            results = admin.delete_records(wanted)  # with a new timeout: the answer took its time
+    failed = {} if results is None else results.failed
+    rows: list[Row] = []
+    for tp, trim in trims.items():
+        result = "would be deleted" if results is None else "failed" if tp in failed else "deleted"
+        rows.append(
+            {
+                "topic": tp.topic,
+                "partition": tp.partition,
+                "start": trim.start,
+                "end": trim.end,
+                "before": trim.before,
+                "records": trim.records,
+                "result": result if tp in wanted else "nothing to delete",
+            }
+        )
+    write_listing(common.environment, output, Listing("partitions", TRIM_COLUMNS, rows))
+    if results is not None:
+        return report_failures(common, results.done, list(failed.values()))
+    if wanted:
+        total = sum(trims[tp].records for tp in wanted)
+        say_dry_run(common, f"up to {counted(total, 'record')} of {counted(len(wanted), 'partition')} would be deleted")
+    return ExitCode.OK
+
+
+def _is_confirmed(common: Common, trims: Mapping[TopicPartition, Trim]) -> bool:
+    facts = [
+        f"{tp}: {counted(trim.records, 'record')} before offset {trim.before}"
+        for tp, trim in trims.items()
+        if trim.records
+    ]
+    return is_confirmed(common, facts, "Delete these records?")
+
+
+def _trims(admin: Admin, partitions: list[TopicPartition], position: Position) -> dict[TopicPartition, Trim]:
+    """Return what would be deleted of each partition. Raises: KafkaError: of the first that is not known."""
+    starts, ends = _ends(admin, partitions)
+    starts.raise_first()
+    ends.raise_first()
+    at: Offsets = {}
+    if isinstance(position, AtTime):
+        found = admin.list_offsets(dict.fromkeys(partitions, position.at_ms))
+        found.raise_first()
+        at = {tp: offset.offset for tp, offset in found.done.items() if offset.offset >= 0}
+    trims = {}
+    for tp in partitions:
+        start, end = starts[tp].offset, ends[tp].offset
+        wanted = position.offset if isinstance(position, Absolute) else at.get(tp, end)
+        trims[tp] = Trim(start, end, min(max(start, wanted), end))
+    return trims
+
+
+def _ends(
+    admin: Admin, partitions: list[TopicPartition]
+) -> tuple[Results[TopicPartition, OffsetAndTimestamp], Results[TopicPartition, OffsetAndTimestamp]]:
+    return (
+        admin.list_offsets(dict.fromkeys(partitions, EARLIEST)),
+        admin.list_offsets(dict.fromkeys(partitions, LATEST)),
+    )
+
+
+def _partitions(admin: Admin, name: str) -> list[TopicPartition]:
+    """Return the partitions of TOPIC[:P,P-P]. Raises: KafkaError, CommandError: there is no such topic or partition."""
+    found = find_partitions(admin, parse_topics([name]))
+    return [TopicPartition(topic, index) for topic, indexes in found.items() for index in indexes]
+
+
+def _position(common: Common, text: str) -> Position:
+    """Return where a log shall begin: an offset, an instant or the end."""
+    spec = _spec(common, text, "'--before'")
+    start = spec.start
+    if spec.end is not None or spec.spans or not (isinstance(start, Absolute | AtTime) or start == END):
+        raise click.BadParameter(f"{text!r} is not an offset, @time or end", param_hint="'--before'")
+    assert start is not None
+    return start
+
+
+def _instant_ms(common: Common, text: str, where: str) -> int:
+    spec = _spec(common, text, where)
+    if spec.end is not None or spec.spans or not isinstance(spec.start, AtTime):
+        raise click.BadParameter(f"{text!r} is not one of {', '.join(PLACES)}, @time", param_hint=where)
+    return spec.start.at_ms
+
+
+def _spec(common: Common, text: str, where: str) -> OffsetSpec:
+    try:
+        return parse_offset(text, common.environment.clock.wall_ms())
+    except ValueError as e:
+        raise click.BadParameter(str(e), param_hint=where) from None

@@ -1,0 +1,63 @@
+"""Requests about partitions, sent to all their leaders at once, and again where a leader has moved.
+
+Owns the search for leaders; knows no API. Shown by tests/sim/admin/test_admin.py and test_records.py.
+"""
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import TypeVar
+
+from kctl.client.admin.call import Call, Items, Results
+from kctl.client.broker_errors import ErrorCode, broker_error
+from kctl.client.cluster import PartitionInfo, TopicPartition
+from kctl.client.errors import KafkaError
+from kctl.client.protocol.schema import Request, Response
+from kctl.client.requests.leaders import Leaders
+from kctl.client.requests.retry import ADMIN_OFFSETS, Decision
+
+V = TypeVar("V")
+R = TypeVar("R", bound=Response)
+
+Build = Callable[[dict[TopicPartition, PartitionInfo], int], Request]
+"""Makes the request to one leader, given its partitions and how many milliseconds it may take."""
+Read = Callable[[R, int], Items[TopicPartition, V]]
+"""Returns what the response of a node says of each partition."""
+
+
+def ask_leaders(
+    call: Call, partitions: Iterable[TopicPartition], build: Build, read: Read[R, V]
+) -> Results[TopicPartition, V]:
+    """Return the fate of each partition."""
+    keys = list(partitions)
+    leaders = Leaders(call.client)
+    metadata = call.client.metadata
+    for topic, _ in keys:
+        metadata.add_topic(topic)
+
+    def attempt(pending: list[TopicPartition]) -> dict[TopicPartition, V | KafkaError]:
+        if any(key.topic not in metadata.cluster.topics for key in pending):
+            call.wait_until(
+                lambda: all(key.topic in metadata.cluster.topics for key in pending), "waiting for the metadata"
+            )
+        found: dict[TopicPartition, V | KafkaError] = {}
+        by_leader: dict[int, dict[TopicPartition, PartitionInfo]] = {}
+        for key in pending:
+            info = leaders.find(key)
+            if info is None:
+                found[key] = leaders.why_none(key) or broker_error(ErrorCode.LEADER_NOT_AVAILABLE, str(key))
+            else:
+                by_leader.setdefault(info.leader_id, {})[key] = info
+        builds = {node_id: partial(build, infos) for node_id, infos in by_leader.items()}
+        for node_id, answer in call.ask_nodes(builds).items():
+            of_node = call.items(answer, by_leader[node_id], partial(_read_of, read, node_id))
+            errors = [each for each in of_node.values() if isinstance(each, KafkaError)]
+            if isinstance(answer, KafkaError) or any(ADMIN_OFFSETS.decide(each) is Decision.LEADER for each in errors):
+                leaders.refresh()
+            found.update(of_node)
+        return found
+
+    return call.each(keys, attempt, ADMIN_OFFSETS.is_retried)
+
+
+def _read_of(read: Read[R, V], node_id: int, response: R) -> Items[TopicPartition, V]:
+    return read(response, node_id)

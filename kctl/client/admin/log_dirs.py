@@ -1,0 +1,63 @@
+"""Log directories of brokers: disks, and the size of each replica. Shown by tests/sim/admin/test_cluster.py."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kctl.client.admin.call import Call, Results, not_registered
+from kctl.client.broker_errors import broker_error
+from kctl.client.cluster import TopicPartition
+from kctl.client.errors import BrokerError, KafkaError
+from kctl.client.network.in_flight import Answer
+from kctl.client.protocol.api.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
+from kctl.client.requests.retry import ADMIN_GROUPS
+
+
+class LogDir(NamedTuple):
+    """A log directory of one broker.
+
+    Attributes:
+        error: why the broker cannot use it; None where it can.
+        total_bytes, usable_bytes: of its disk; -1 where the broker does not report them (before Kafka 3.3).
+        replica_bytes: the size of each replica.
+    """
+
+    path: str
+    error: BrokerError | None
+    total_bytes: int
+    usable_bytes: int
+    replica_bytes: dict[TopicPartition, int]
+
+
+def describe_log_dirs(call: Call, node_ids: Sequence[int]) -> Results[int, list[LogDir]]:
+    """Return the directories of each broker."""
+
+    def attempt(pending: list[int]) -> dict[int, list[LogDir] | KafkaError]:
+        request = DescribeLogDirsRequest(topics=None)
+        answers = call.ask_nodes({node_id: lambda _: request for node_id in pending})
+        return {node_id: _read(call, node_id, answer) for node_id, answer in answers.items()}
+
+    return call.each(node_ids, attempt, ADMIN_GROUPS.is_retried)
+
+
+def _read(call: Call, node_id: int, answer: Answer | KafkaError) -> list[LogDir] | KafkaError:
+    if isinstance(answer, KafkaError):
+        return not_registered(node_id) if call.client.metadata.cluster.node(node_id) is None else answer
+    assert isinstance(answer.response, DescribeLogDirsResponse)
+    what = f"DescribeLogDirs on broker {node_id}"
+    if answer.response.error_code:
+        return broker_error(answer.response.error_code, what)
+    return [
+        LogDir(
+            each.log_dir,
+            broker_error(each.error_code, f"{what}: {each.log_dir}") if each.error_code else None,
+            each.total_bytes,
+            each.usable_bytes,
+            {
+                TopicPartition(topic.name, part.partition_index): part.partition_size
+                for topic in each.topics
+                for part in topic.partitions
+                if not part.is_future_key
+            },
+        )
+        for each in answer.response.results
+    ]

@@ -1,0 +1,53 @@
+"""delete_records against the sandbox in virtual time: each partition at its leader, also one that has moved."""
+
+from kctl.client.admin import EARLIEST, Admin
+from kctl.client.broker_errors import ErrorCode, error_class
+from kctl.client.cluster import TopicPartition
+from tests.sim.admin.test_admin import with_admin
+from tests.sim.producer.world import World
+
+PARTITIONS = [TopicPartition("t", index) for index in range(3)]
+
+
+def fill(world: World) -> None:
+    with world.producer() as producer:
+        for number in range(9):
+            producer.send("t", b"x", partition=number % 3)
+
+
+def starts(admin: Admin) -> list[int]:
+    found = admin.list_offsets(dict.fromkeys(PARTITIONS, EARLIEST))
+    return [found[each].offset for each in PARTITIONS]
+
+
+def test_logs_of_several_leaders_start_where_it_was_said() -> None:
+    def use(world: World, admin: Admin) -> None:
+        fill(world)
+        results = admin.delete_records({PARTITIONS[0]: 1, PARTITIONS[2]: 3})
+        assert (results.done, results.failed) == ({PARTITIONS[0]: 1, PARTITIONS[2]: 3}, {})
+        assert starts(admin) == [1, 0, 3]
+
+    with_admin(use, topics={"t": 3})
+
+
+def test_each_partition_fails_by_itself() -> None:
+    def use(world: World, admin: Admin) -> None:
+        fill(world)
+        missing = TopicPartition("t", 9)
+        results = admin.delete_records({PARTITIONS[0]: 1, PARTITIONS[1]: 99, missing: 1})
+        assert results.done == {PARTITIONS[0]: 1}
+        assert isinstance(results.failed[PARTITIONS[1]], error_class(ErrorCode.OFFSET_OUT_OF_RANGE))
+        assert isinstance(results.failed[missing], error_class(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+        assert starts(admin) == [1, 0, 0]
+
+    with_admin(use, topics={"t": 3})
+
+
+def test_leader_that_has_moved_is_found() -> None:
+    def use(world: World, admin: Admin) -> None:
+        fill(world)
+        admin.list_offsets({PARTITIONS[0]: EARLIEST})
+        world.sandbox.cluster.move_leader("t", 0, 1 + world.leader("t", 0) % 3)
+        assert admin.delete_records({PARTITIONS[0]: 2}).done == {PARTITIONS[0]: 2}
+
+    with_admin(use, topics={"t": 3})
