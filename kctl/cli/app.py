@@ -62,8 +62,25 @@ Every call ends within the timeout you set and reports what it was waiting for.
 `kctl COMMAND --help` shows the options of a command."""
 
 
+KCAT_MODES = {
+    "-L": "kctl probe shows the brokers, kctl topics list the topics",
+    "-C": "kctl consume TOPIC reads a topic; -C names a profile",
+    "-P": "kctl produce TOPIC writes to a topic",
+    "-G": "kctl consume -g GROUP TOPIC reads as a group",
+    "-Q": "kctl consume TOPIC -o @TIME -n 1 shows the offset at a time",
+}
+"""Options of kcat that are commands here."""
+
+
 class RootGroup(Group):
     """The commands by name; imports one when it is asked for."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0].startswith("-") and args[0] not in ("-h", "--help", "-V", "--version"):
+            mode = next((word for word in args if word in KCAT_MODES), None)
+            if mode is not None:
+                raise UsageError(f"{mode} of kcat is a command here: {KCAT_MODES[mode]}.", ctx)
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - typer's signature
         return list(COMMANDS)

@@ -4,6 +4,7 @@ Nothing else in `kctl/cli` reads sys.stdin, sys.stdout, sys.stderr or os.environ
 Shown by tests/unit/cli/test_environment.py.
 """
 
+import json
 import os
 import select
 import shutil
@@ -60,6 +61,13 @@ class Secrets:
 
     def __init__(self) -> None:
         self.values: tuple[str, ...] = ()
+
+    def masked_bytes(self, data: bytes) -> bytes:
+        """Return text of a result, plain or JSON, with `***` in the place of each secret."""
+        for value in self.values:
+            for written in dict.fromkeys((value, json.dumps(value)[1:-1])):
+                data = data.replace(written.encode("utf-8", "surrogateescape"), b"***") if written else data
+        return data
 
     def masked(self, text: str) -> str:
         """Return the text with `***` in the place of each secret."""

@@ -16,6 +16,8 @@ from kctl.client import errors
 from kctl.client.wording import harmless_text
 from kctl.pipeline import job_errors
 
+_NO_NUMBER = re.compile(r"('[^']*') is not a valid (?:int(?:eger)?)(?: range)?\.")
+_OUT_OF_RANGE = re.compile(r"(-?\d+) is not in the range (x?[-\d<>=x]+)\.")
 _NO_SUCH_COMMAND = re.compile(r"No such command '(.*?)'\.")
 
 
@@ -250,7 +252,21 @@ def _sentence(error: Any) -> str:
         meant = did_you_mean(Unknown.OPTION, error.option_name, known, words[1] if len(words) > 1 else "")
         rest = "" if meant is None else f" Did you mean '{meant}'?"
         return f"No such option '{error.option_name}'.{rest}"
-    return str(error.format_message())
+    return _plain_number(str(error.format_message()))
+
+
+def _plain_number(sentence: str) -> str:
+    """Return a sentence of the parser about a number in plain words."""
+    sentence = _NO_NUMBER.sub(r"\1 is not a whole number.", sentence)
+    return _OUT_OF_RANGE.sub(lambda found: f"{found[1]} is not allowed: {_range_text(found[2])}.", sentence)
+
+
+def _range_text(text: str) -> str:
+    """Return a range such as `1<=x<=250` in words."""
+    low, _, high = text.partition("<=x")
+    if low == text:  # x>=1 or x<=9
+        return f"at least {text[3:]}" if text.startswith("x>=") else f"at most {text[3:]}"
+    return f"from {low} to {high.removeprefix('<=')}"
 
 
 def _details(error: BaseException) -> list[str]:

@@ -388,6 +388,10 @@ def _start_trace_file(environment: Environment, path: Path) -> "TraceFile":
 
 
 def _limit(flag: str, limit_ms: int | None) -> Setting | None:
+    if limit_ms == 0:
+        raise click.BadParameter(
+            "0 leaves no time for a request: write 1ms or more, such as 5s", param_hint=f"'{flag}'"
+        )
     return None if limit_ms is None else Setting(limit_ms, flag)
 
 

@@ -7,7 +7,8 @@ tests/cli/test_probe_terminal.py.
 from collections.abc import Sequence
 
 from kctl.cli import click
-from kctl.cli.data_out import DataOut
+from kctl.cli.data_out import FLUSH_BYTES, DataOut
+from kctl.cli.environment import Environment
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import SHAPES
 from kctl.cli.options import Common, Output
@@ -65,7 +66,7 @@ def _resolved(texts: Sequence[str]) -> dict[tuple[str, int], list[Address]]:
 def _choose_report(common: Common, plan: Plan, statistics: Statistics, write_out: str | None) -> Report:
     environment = common.environment
     since_ms = environment.clock.now_ms()
-    at_once = DataOut(environment.stdout, flush_bytes=0)
+    at_once = MaskedOut(environment, flush_bytes=0)
     is_repeated = plan.rounds != 1
     if write_out is not None:
         if common.output is not None:
@@ -81,7 +82,7 @@ def _choose_report(common: Common, plan: Plan, statistics: Statistics, write_out
     if environment.can_redraw and common.tracer is None:  # a trace on the same terminal would be painted over
         from kctl.cli.probe.view.live import LiveReport, WatchReport  # wanted only on a terminal
 
-        out = DataOut(environment.stdout)
+        out = MaskedOut(environment)
         if is_repeated:
             return WatchReport(out, environment, since_ms, statistics)
         return LiveReport(out, environment, since_ms, _phases(plan.config))
@@ -89,6 +90,17 @@ def _choose_report(common: Common, plan: Plan, statistics: Statistics, write_out
         columns = environment.columns if environment.stdout_is_tty else OUTPUT_COLUMNS
         return RoundsReport(at_once, statistics, columns)
     return LinesReport(at_once, since_ms, verbose=common.verbose)
+
+
+class MaskedOut(DataOut):
+    """The result of a probe on stdout: secrets that a broker repeats in its errors are masked, as on stderr."""
+
+    def __init__(self, environment: Environment, *, flush_bytes: int = FLUSH_BYTES) -> None:
+        super().__init__(environment.stdout, flush_bytes=flush_bytes)
+        self._secrets = environment.secrets
+
+    def write(self, data: bytes) -> None:
+        super().write(self._secrets.masked_bytes(data))
 
 
 def _phases(config: AdminConfig) -> list[Phase]:

@@ -74,7 +74,7 @@ NAMED = [
     ("topics rm t", "Did you mean 'delete'?"),
     ("list", "Did you mean 'topics list'?"),
     ("cluster info", "Did you mean 'probe'?"),
-    ("-L -b h:1", "Did you mean 'kctl probe, kctl topics list'?"),
+    ("-L -b h:1", "kctl probe shows the brokers"),
 ]  # fmt: skip
 
 
@@ -176,3 +176,23 @@ def test_the_page_has_the_options_that_are_suggested() -> None:
         for command in commands.split(", ")
     }
     assert on_page == {(typed, meant, command) for command, table in OPTIONS.items() for typed, meant in table.items()}
+
+
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        ("-b h:1 -L", "-L of kcat is a command here: kctl probe"),
+        ("-L -b h:1", "kctl topics list"),
+        ("-C t", "kctl consume TOPIC"),
+        ("-b h:1 -C t", "kctl consume TOPIC"),
+        ("-P -b h:1 -t t", "kctl produce TOPIC"),
+        ("topics list -b h:1 --api-timeout 0s", "'--api-timeout': 0 leaves no time for a request"),
+        ("topics list -b h:1 --connect-timeout 0ms", "'--connect-timeout': 0 leaves no time"),
+        ("consume t -n x", "'x' is not a whole number."),
+        ("topics create t -p 0", "0 is not allowed: at least 1."),
+        ("sandbox up --nodes 999", "999 is not allowed: from 1 to 250."),
+        ("sandbox up --nodes x", "'x' is not a whole number."),
+    ],
+)
+def test_mistake_is_named_in_one_line(line: str, named: str) -> None:
+    assert named in run_line(line)[0]
