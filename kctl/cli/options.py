@@ -73,7 +73,7 @@ class Words:
 
 
 class Shapes(Words):
-    """One of the shapes that a command offers; another one is refused, as every command words it."""
+    """One of the shapes that a command offers."""
 
     def __init__(self, offered: Sequence[Output]) -> None:
         super().__init__([shape.value for shape in offered])
@@ -286,8 +286,9 @@ def common(
     given = {name: setting for name, setting in flags.items() if setting is not None}
     chosen = choose_profile(profile, environment.environ)
     written = {} if chosen is None else settings_of(chosen)
+    has_named = profile is not None
     settings = merge_settings(
-        given, override or (), environment.environ, command_config, written, keeps_login=profile is not None
+        given, override or (), environment.environ, command_config, written, keeps_login=has_named
     )
     if fetches and chosen is not None:
         settings = _fetch_references(settings, chosen, environment)
@@ -371,8 +372,7 @@ def _notices(environment: Environment, settings: Settings) -> "WaitNotices":
 
 
 def _api_timeout_ms(settings: Settings) -> int:
-    limit = settings.by_name.get("default.api.timeout.ms")
-    declared = ClientConfig.default_api_timeout_ms
+    limit, declared = settings.by_name.get("default.api.timeout.ms"), ClientConfig.default_api_timeout_ms
     return declared.default if limit is None else declared.read(limit.value)
 
 
@@ -457,9 +457,7 @@ def with_common(
 
 def _refuse_options(ctx: typer.Context, subcommand: str) -> None:
     """Raise click.UsageError where an option was given before the name of a subcommand."""
-    given = [each for each in ctx.params if _is_given(ctx, each)]
-    if given:
-        name = next(each.opts[0] for each in ctx.command.params if each.name == given[0])
+    for name in (each.opts[0] for each in ctx.command.params if _is_given(ctx, each.name)):
         raise click.UsageError(f"{name} belongs after '{subcommand}', which has options of its own.", ctx)
 
 
