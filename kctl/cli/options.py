@@ -286,9 +286,8 @@ def common(
     given = {name: setting for name, setting in flags.items() if setting is not None}
     chosen = choose_profile(profile, environment.environ)
     written = {} if chosen is None else settings_of(chosen)
-    has_named = profile is not None
     settings = merge_settings(
-        given, override or (), environment.environ, command_config, written, keeps_login=has_named
+        given, override or (), environment.environ, command_config, written, keeps_login=profile is not None
     )
     if fetches and chosen is not None:
         settings = _fetch_references(settings, chosen, environment)
@@ -457,7 +456,7 @@ def with_common(
 
 def _refuse_options(ctx: typer.Context, subcommand: str) -> None:
     """Raise click.UsageError where an option was given before the name of a subcommand."""
-    for name in (each.opts[0] for each in ctx.command.params if _is_given(ctx, each.name)):
+    for name in (each.opts[0] for each in ctx.command.params if _is_given(ctx, each.name or "")):
         raise click.UsageError(f"{name} belongs after '{subcommand}', which has options of its own.", ctx)
 
 
