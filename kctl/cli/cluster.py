@@ -17,7 +17,7 @@ app = Commands(no_args_is_help=True)
 
 @app.callback()
 def cluster() -> None:
-    """Show the brokers of a cluster, its features and its quorum of controllers."""
+    """Show brokers, controller, features and the quorum of controllers."""
 
 
 @app.command()

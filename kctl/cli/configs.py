@@ -34,7 +34,7 @@ Keys = Annotated[list[str], typer.Argument(metavar="[NAME] KEY...", show_default
 
 @app.callback()
 def configs() -> None:
-    """Show and change the configs of topics, brokers and groups."""
+    """Show and change configs of topics, brokers and groups."""
 
 
 @app.command()

@@ -23,7 +23,7 @@ MOST_NAMED = 5
 
 @app.callback()
 def wait() -> None:
-    """Wait for topics, brokers or a group; exit with 17 when --api-timeout has passed, saying what is missing."""
+    """Wait for topics, brokers or a group; exit with 17 and what is missing after --api-timeout."""
 
 
 @app.command()

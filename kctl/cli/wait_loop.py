@@ -9,7 +9,7 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.cli.options import Common
 from kctl.client.admin import Admin
-from kctl.client.clock import Timer
+from kctl.client.clock import Timer, duration_text
 from kctl.client.config import AdminConfig
 from kctl.client.errors import ApiTimeout, KafkaError
 from kctl.client.network.system import system_runtime
@@ -51,5 +51,7 @@ def wait_until(common: Common, what: str, missing: Callable[[Admin], str]) -> in
 
 
 def _timed_out(timeout_ms: int, what: str, missing: str) -> CommandError:
-    text = f"{timeout_ms} ms of {timeout_ms} ms (--api-timeout) passed while waiting for {what}: {missing}"
-    return CommandError(ExitCode.API_TIMEOUT, text)
+    limit = duration_text(timeout_ms)
+    return CommandError(
+        ExitCode.API_TIMEOUT, f"timed out after {limit} (--api-timeout) while waiting for {what}: {missing}"
+    )

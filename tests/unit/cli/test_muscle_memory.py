@@ -73,7 +73,7 @@ NAMED = [
     ("topics lst", "Did you mean 'list'?"),
     ("topics rm t", "Did you mean 'delete'?"),
     ("list", "Did you mean 'topics list'?"),
-    ("cluster info", "Did you mean 'probe'?"),
+    ("cluster info", "There are: describe, quorum."),
     ("-L -b h:1", "kctl probe shows the brokers"),
 ]  # fmt: skip
 

@@ -21,6 +21,7 @@ from kctl.client.protocol.api.delete_records import (
 )
 from kctl.client.protocol.api.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from kctl.client.protocol.api.describe_groups import DescribeGroupsRequest
+from kctl.client.protocol.api.describe_log_dirs import DescribableLogDirTopic, DescribeLogDirsRequest
 from kctl.client.protocol.api.describe_producers import DescribeProducersRequest, TopicRequest
 from kctl.client.protocol.api.describe_transactions import DescribeTransactionsRequest
 from kctl.client.protocol.api.fetch import FetchPartition, FetchRequest, FetchTopic
@@ -153,6 +154,8 @@ def _transactions_request(key: int, version: int) -> Request:
             offsets = [TxnOffsetCommitRequestPartition(partition_index=index) for index in (0, 1)]
             topics = [TxnOffsetCommitRequestTopic(name="t", partitions=offsets)]
             return TxnOffsetCommitRequest(transactional_id="tx", group_id="g", topics=topics)
+        case 35:
+            return DescribeLogDirsRequest(topics=[DescribableLogDirTopic(topic="t", partitions=[0])])
         case 61:
             return DescribeProducersRequest(topics=[TopicRequest(name="t", partition_indexes=[0, 1, 9])])
         case 65:
