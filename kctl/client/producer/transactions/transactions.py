@@ -216,13 +216,16 @@ class Transactions:
             self.record_lost(outcome.error)
 
     def record_lost(self, error: KafkaError) -> None:
-        """Note that a record is not part of the transaction though the application wanted it to be."""
+        """Note that a record is not part of the transaction though the application wanted it to be.
+
+        EndTxn is sent when all accepted records are delivered; a record refused after that is no part of it.
+        """
         if isinstance(error, IllegalStateError | TransactionAbortedError | AbortableTransactionError):
             return  # never part of it, or failed because of it
         if self.state in (State.IN_TRANSACTION, State.COMMITTING):
             if is_fatal_for_records(error):
                 self._break(error)
-            else:
+            elif self.state is State.IN_TRANSACTION or not self._end.is_sent:
                 self._fail(error)
 
     def begin_close(self) -> None:

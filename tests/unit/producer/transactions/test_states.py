@@ -103,7 +103,6 @@ HAPPENING_TABLE = {
     (State.INITIALIZING, "refused"): State.UNINITIALIZED,
     (State.IN_TRANSACTION, "a record is lost"): State.ABORTABLE_ERROR,
     (State.IN_TRANSACTION, "fenced"): State.FATAL_ERROR,
-    (State.COMMITTING, "a record is lost"): State.ABORTABLE_ERROR,
     (State.COMMITTING, "fenced"): State.FATAL_ERROR,
     (State.COMMITTING, "answered"): State.READY,
     (State.COMMITTING, "refused"): State.FATAL_ERROR,
@@ -129,3 +128,21 @@ def test_the_table_has_no_state_that_nothing_leads_to_or_out_of() -> None:
     leads_to = {after for (before, _), after in TRANSITIONS.items() if before is not after}
     assert leads_to == set(State)
     assert {before for before, _ in TRANSITIONS} == set(State)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_record_refused_while_the_commit_is_in_flight_leaves_the_commit_to_succeed(version: int) -> None:
+    setup = Setup(version).with_partition()
+    call = setup.call(Step.COMMIT)
+    setup.transactions.record_lost(LOST)
+    assert (setup.state, call.is_done) == (State.COMMITTING, False)
+    setup.answer(setup.sent())
+    assert (setup.state, call.is_done, call.error) == (State.READY, True, None)
+
+
+def test_record_refused_before_the_commit_is_sent_fails_the_commit() -> None:
+    setup = Setup(2).with_partition()
+    setup.records.in_flight = 1
+    call = setup.call(Step.COMMIT)
+    setup.transactions.record_lost(LOST)
+    assert (setup.state, type(call.error)) == (State.ABORTABLE_ERROR, AbortableTransactionError)
