@@ -139,7 +139,7 @@ class Call:
     def wait_until(self, condition: Callable[[], bool], waiting_for: str) -> None:
         """Drive the network until `condition` holds: an admin client has no thread that would (docs/decisions/0017).
 
-        Args: waiting_for: completes "... passed while" in the error.
+        Args: waiting_for: completes "timed out after ... while" in the error.
         Raises:
             ApiTimeout: with the time breakdown and what went wrong: earlier in the call, else with metadata or nodes.
             TransportError: at once, when no wait can help (credentials refused, not a Kafka broker).
