@@ -135,7 +135,10 @@ def test_reset_with_an_unknown_topic_partition_or_group_changes_nothing(
         (("--to-datetime", "tomorrow"), "--to-datetime"),
         (("--by-duration", "5"), "5 has no unit"),
         (("--from-file", "nowhere.csv"), "cannot read nowhere.csv"),
-        (("--from-file", "x", "--topic", "t"), "--from-file says which partitions"),
+        (
+            ("--from-file", "x", "--topic", "t"),
+            "--from-file cannot be combined with --topic: the file names the partitions",
+        ),
         (("--shift-by", "half"), "--shift-by"),
     ],
 )

@@ -54,7 +54,7 @@ NAMED = [
     ("topics list -b {b} -X brokers=a:1", "did you mean bootstrap.servers?"),
     ("topics list -b {b} -X sasl.username=alice", "sasl.username needs sasl.password: $KCTL_SASL_PASSWORD"),
     ("topics rm orders -b {b}", "Did you mean 'delete'?"),
-    ("-L -b {b}", "Did you mean 'kctl probe, kctl topics list'?"),
+    ("-L -b {b}", "-L of kcat is a command here: kctl probe shows the brokers"),
 ]
 """Lines that mean something else in kctl, and the words of the one line that names it."""
 

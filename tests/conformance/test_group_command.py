@@ -68,7 +68,7 @@ def test_the_same_groups_and_lags(both: Both, protocol: str) -> None:
     try:
         theirs = both.java("--describe", "--group", group)
         (ours,) = both.ours("describe", group)
-        partitions = ours["partitions"]
+        partitions = ours["partition_offsets"]
         assert isinstance(partitions, list)
         shown = sorted(tuple(text(each[field]) for field in fields) for each in partitions)
         assert [(*row[:6], row[6].lstrip("/"), row[7]) for row in column(theirs, *names)] == shown

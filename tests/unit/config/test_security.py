@@ -23,7 +23,7 @@ def test_security_protocol_decides_tls_and_sasl(protocol: str, tls: bool, sasl: 
 def test_the_prefix_of_a_server_sets_the_protocol() -> None:
     assert parse(bootstrap_servers="SSL://a:1").security_protocol == "SSL"
     assert parse(bootstrap_servers="SSL://a:1", security_protocol="ssl").security_protocol == "SSL"
-    with pytest.raises(ConfigError, match=r"says SSL:// but security.protocol=PLAINTEXT"):
+    with pytest.raises(ConfigError, match=r"has SSL:// but security.protocol=PLAINTEXT"):
         parse(bootstrap_servers="SSL://a:1", security_protocol="PLAINTEXT")
 
 
