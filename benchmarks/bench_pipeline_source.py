@@ -1,10 +1,10 @@
 """The data source `kctl` next to Spark's own Kafka connector: same topics, same session, in turns.
 
-    python benchmarks/bench_pipeline_source.py [--quick] [--records N] [--rounds N] [--only read,stream,...]
+    python benchmarks/bench_pipeline_source.py [--quick] [--records N] [--rounds N] [--only read,...] [--worker-daemon]
 
 One core a partition: local[2], two partitions, real Kafka beside them on the same machine. Reads go to Spark's `noop`
 sink. Each figure is the median of the rounds with the least and the largest; a ratio above 1 is ours being faster.
-`--quick` takes less than five minutes. Cases:
+`--quick` takes less than five minutes; `--worker-daemon` starts Python workers by kctl.pipeline.worker_daemon. Cases:
 
     read        records of 100 bytes into nothing, plain, lz4 and zstd; all columns, and the value alone
     stream      the same topic as a stream, in batches of a fixed size
@@ -354,7 +354,7 @@ def show_cpu(bench: Bench) -> None:
 
 
 @contextmanager
-def session(folder: Path) -> "Iterator[SparkSession]":
+def session(folder: Path, *, with_daemon: bool = False) -> "Iterator[SparkSession]":
     """A session with both sources, whose JVM may use all of its compiler."""
     from pyspark.sql import SparkSession
 
@@ -370,6 +370,8 @@ def session(folder: Path) -> "Iterator[SparkSession]":
         "spark.local.dir": str(folder),
         "spark.python.unix.domain.socket.enabled": "true",
     }
+    if with_daemon:
+        properties["spark.python.daemon.module"] = "kctl.pipeline.worker_daemon"
     builder = SparkSession.builder.master(f"local[{PARTITIONS}]").appName("bench_pipeline_source")
     spark = builder.config(map=properties).getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
@@ -386,6 +388,7 @@ def main() -> None:
     parser.add_argument("--records", type=int, help="of each topic (4,000,000; quick: 1,000,000)")
     parser.add_argument("--rounds", type=int, help="that count (5; quick: 3)")
     parser.add_argument("--only", default=",".join(CASES), help="cases, separated by commas")
+    parser.add_argument("--worker-daemon", action="store_true", help="workers come from kctl.pipeline.worker_daemon")
     args = parser.parse_args()
     args.records = args.records or (1_000_000 if args.quick else 4_000_000)
     args.rounds = args.rounds or (3 if args.quick else 5)
@@ -406,7 +409,7 @@ def main() -> None:
     with (
         tempfile.TemporaryDirectory() as folder,
         KafkaCluster(NEWEST_KAFKA, 1) as kafka,
-        session(Path(folder)) as spark,
+        session(Path(folder), with_daemon=args.worker_daemon) as spark,
     ):
         bench = Bench(spark, kafka, args, Path(folder))
         print(f"{args.records} records a topic, {args.rounds} rounds, Spark {spark.version}, {os.cpu_count()} cores")

@@ -1,17 +1,25 @@
-"""Faults in the middle of a job: brokers that slow users down, an act at a given progress, three replicas of positions.
+"""Faults in the middle of a job: brokers that slow users down, an act at a given progress, topics that take a while.
 
-Shown by tests/pipeline/test_cluster.py and test_killed_broker.py.
+Shown by tests/pipeline/test_cluster.py, test_killed_broker.py and test_source_faults.py.
 """
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from kctl.client.admin import Admin
+from kctl.client.producer import Producer
 from kctl.pipeline.jobs.mirror_positions import POSITIONS_TOPIC
 from kctl.pipeline.running import Progress
 from tests.support.kafka.cluster import KafkaCluster
 
 CONFIGS = "kafka.admin.ConfigCommand"
+SLOW_RECORDS = 900
+VALUE_BYTES = 20_000
+"""18 MB in all; a task gives out 4 MiB at a time."""
+FETCH_BYTES = 200_000
+QUOTA_BYTES = 400_000
+"""A second; ten seconds of it are let through at once."""
+ANONYMOUS = "ANONYMOUS"
 
 
 class Strike:
@@ -49,3 +57,12 @@ def replicate_positions(kafka: KafkaCluster) -> None:
         is_there = POSITIONS_TOPIC in admin.list_topics()
     if not is_there:
         kafka.create_topic(POSITIONS_TOPIC, replication=3, configs={"cleanup.policy": "compact"})
+
+
+def slow_topic(kafka: KafkaCluster) -> str:
+    """Return the name of a fresh topic of one partition on three nodes, which takes half a minute under QUOTA_BYTES."""
+    topic = kafka.create_topic(partitions=1, replication=3)
+    with Producer(kafka.client_properties()) as producer:
+        for number in range(SLOW_RECORDS):
+            producer.send(topic, b"%d " % number + bytes(VALUE_BYTES))
+    return topic

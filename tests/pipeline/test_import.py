@@ -166,7 +166,7 @@ def test_a_damaged_file_is_told_and_nothing_of_its_range_is_marked_done(
         with pytest.raises(ExportDataError, match="is damaged"):
             import_files(request, session=session)
         path.write_bytes(content[:-1])
-        with pytest.raises(ExportDataError, match=f"has {len(content) - 1} bytes, and its manifest says"):
+        with pytest.raises(ExportDataError, match=f"has {len(content) - 1} bytes, but its manifest has"):
             import_files(request, session=session)
     finally:
         path.write_bytes(content)

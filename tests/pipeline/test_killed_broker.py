@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from kctl.client.producer import Producer
 from kctl.pipeline.jobs import mirror as mirror_module
 from kctl.pipeline.jobs.export import ExportRequest, export
 from kctl.pipeline.jobs.mirror import MirrorRequest, mirror
@@ -17,19 +16,20 @@ from kctl.pipeline.running import Progress
 from kctl.pipeline.session import Session
 from tests.pipeline.copies import committed_rows, content
 from tests.pipeline.exports import in_export, on_topic
-from tests.pipeline.striking import Strike, byte_quota, replicate_positions
+from tests.pipeline.striking import (
+    ANONYMOUS,
+    FETCH_BYTES,
+    QUOTA_BYTES,
+    SLOW_RECORDS,
+    Strike,
+    byte_quota,
+    replicate_positions,
+    slow_topic,
+)
 from tests.support.kafka.cluster import KafkaCluster, KafkaNode
 
 # PySpark leaves sockets to the garbage collector.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
-
-RECORDS = 900
-VALUE_BYTES = 20_000
-"""18 MB in all, half of it for each of two tasks, which write 4 MiB at a time."""
-FETCH_BYTES = 200_000
-QUOTA_BYTES = 400_000
-"""A second; ten seconds of it are let through at once."""
-ANONYMOUS = "ANONYMOUS"
 
 
 @pytest.fixture
@@ -40,14 +40,6 @@ def revived(kafka_three: KafkaCluster) -> Iterator[list[KafkaNode]]:
     for node in killed:
         if not node.process.is_running:
             node.start()
-
-
-def slow_topic(kafka: KafkaCluster, replication: int) -> str:
-    topic = kafka.create_topic(partitions=1, replication=replication)
-    with Producer(kafka.client_properties()) as producer:
-        for number in range(RECORDS):
-            producer.send(topic, b"%d " % number + bytes(VALUE_BYTES))
-    return topic
 
 
 def reading(kafka: KafkaCluster) -> dict[str, object]:
@@ -67,14 +59,15 @@ def has_draft(folder: Path) -> bool:
 def test_export_whose_broker_is_killed_in_mid_task_has_each_record_once(
     kafka_three: KafkaCluster, revived: list[KafkaNode], session: Session, tmp_path: Path
 ) -> None:
-    topic = slow_topic(kafka_three, replication=3)
+    topic = slow_topic(kafka_three)
     request = ExportRequest(Selection(topics=(topic,)), tmp_path / "x", reading(kafka_three))
     kill = Strike(lambda _: has_draft(tmp_path), lambda: kill_leader(kafka_three, topic, revived))
     with byte_quota(kafka_three, ANONYMOUS, QUOTA_BYTES):
         result = export(request, session=session, on_progress=kill)
     assert kill.struck_at is not None
-    assert (kill.struck_at.tasks_done, kill.struck_at.lost_tasks) == (0, 0)
-    assert result.records == RECORDS
+    assert kill.struck_at.tasks_done < kill.struck_at.tasks
+    assert kill.struck_at.lost_tasks == 0
+    assert result.records == SLOW_RECORDS
     assert in_export(tmp_path / "x") == on_topic(kafka_three.client_properties(), topic)
 
 
@@ -85,7 +78,7 @@ def test_mirror_whose_broker_is_killed_in_mid_task_writes_each_record_once(
     monkeypatch.setattr(mirror_module, "COMMIT_ROWS", 100)
     monkeypatch.setattr(mirror_module, "LOOK_EVERY_MS", 0)
     kafka = kafka_three
-    topic, target = slow_topic(kafka, replication=3), kafka.create_topic(partitions=1, replication=3)
+    topic, target = slow_topic(kafka), kafka.create_topic(partitions=1, replication=3)
     replicate_positions(kafka)
     kafka.move_leader(target, 0, kafka.leader(topic))
     request = MirrorRequest((topic,), reading(kafka), kafka.client_properties(), target)
@@ -97,6 +90,6 @@ def test_mirror_whose_broker_is_killed_in_mid_task_writes_each_record_once(
     with byte_quota(kafka, ANONYMOUS, QUOTA_BYTES):
         result = mirror(request, session=session, on_progress=kill)
     assert kill.struck_at is not None
-    assert 0 < kill.struck_at.records < RECORDS
-    assert (result.records, result.offsets) == (RECORDS, RECORDS)
+    assert 0 < kill.struck_at.records < SLOW_RECORDS
+    assert (result.records, result.offsets) == (SLOW_RECORDS, SLOW_RECORDS)
     assert content(committed_rows(kafka, target)) == content(on_topic(kafka.client_properties(), topic))

@@ -12,10 +12,10 @@ from tests.support.kafka.cluster import KafkaCluster
 from tests.unit.cli.run_in_process import run_in_process
 
 WRONG = [
-    (("mirror", "t"), "where to?"),
+    (("mirror", "t"), "Choose a target: --to-bootstrap, --to-config or --to-topic"),
     (("mirror", "t", "--to-topic", "u", "--interval", "1s"), "--interval is for --continuous"),
     (("mirror", "t", "--to-config", "/missing"), "--to-config /missing: No such file or directory"),
-    (("verify", "t"), "a topic is the same as itself"),
+    (("verify", "t"), "Choose what to compare with: --to-topic, --to-bootstrap or --to-export"),
     (
         ("verify", "t", "--to-export", "/x", "--to-topic", "u"),
         "--to-export and another --to-...: compare with one",

@@ -1,10 +1,12 @@
 """Brokers that do not answer, and secrets: the query ends by its deadline with one line, and shows nothing secret."""
 
 import socket
+import threading
 import time
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -14,7 +16,9 @@ from kctl.pipeline import reason
 from kctl.pipeline.range_reader import read_range
 from kctl.pipeline.ranges import Selection, plan_ranges
 from tests.pipeline.source_topics import read
+from tests.pipeline.striking import ANONYMOUS, FETCH_BYTES, QUOTA_BYTES, SLOW_RECORDS, byte_quota, slow_topic
 from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.waiting import wait_until
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -74,6 +78,39 @@ def test_a_query_over_a_dead_broker(spark: "SparkSession", kafka: KafkaCluster, 
     assert "timed out after " in line
     assert "Traceback" not in str(caught.value)
     assert "3000 ms" in (reason(planning.value) or "")
+
+
+def test_read_whose_broker_is_killed_in_mid_task_has_each_record_once(
+    spark: "SparkSession", kafka_three: KafkaCluster, tmp_path: Path
+) -> None:
+    """Brokers slow the reader down; the one that it reads from is killed when the first rows have come."""
+    topic = slow_topic(kafka_three)
+    leader, begun, is_done = kafka_three.leader(topic), tmp_path / "begun", threading.Event()
+    is_killed_in_time: list[bool] = []
+
+    def kill() -> None:
+        wait_until(begun.exists, SLACK_S * 1000, "the first rows")
+        leader.kill()
+        is_killed_in_time.append(not is_done.is_set())
+
+    def offsets(rows: Iterable[Any]) -> Iterator[int]:
+        for row in rows:
+            begun.touch()
+            yield row.offset
+
+    options = {"subscribe": topic, "kafka.max.partition.fetch.bytes": str(FETCH_BYTES)}
+    table = read(spark, "kctl", kafka_three, **options).select("offset", "value")
+    killing = threading.Thread(target=kill)
+    killing.start()
+    try:
+        with byte_quota(kafka_three, ANONYMOUS, QUOTA_BYTES):
+            found = table.rdd.mapPartitions(offsets).collect()
+            is_done.set()
+    finally:
+        killing.join()
+        leader.start()
+    assert is_killed_in_time == [True]
+    assert sorted(found) == list(range(SLOW_RECORDS))
 
 
 def test_write_without_response_spends_its_timeout_once(spark: "SparkSession") -> None:

@@ -10,6 +10,7 @@ import pytest
 from kctl.client.producer import Producer
 from kctl.pipeline import reason
 from kctl.pipeline.source.option_table import OPTIONS, OptionRow, Verdict
+from kctl.pipeline.source.options import KAFKA
 from tests.pipeline.source_topics import START_MS, read, rows
 from tests.support.kafka.cluster import KafkaCluster
 
@@ -78,6 +79,13 @@ def outcome(work: Callable[[], Any]) -> Any:
         return f"refused: {reason(error) or type(error).__name__}"
 
 
+def connector_refusal(work: Callable[[], Any]) -> str:
+    """Return how the connector refuses what it was given."""
+    with pytest.raises(Exception) as caught:
+        work()
+    return str(caught.value)
+
+
 def given(row: OptionRow, kafka: KafkaCluster, topic: str, out: str) -> dict[str, str]:
     value = VALUES[row.name].replace("OUT", out).replace("T", topic) if row.name not in ("apiTimeout",) else "20s"
     chosen = {row.name: kafka.bootstrap() if value == "B" else value}
@@ -129,6 +137,7 @@ def test_option_does_what_its_row_says(
     ours = outcome(lambda: run("kctl"))
     if row.verdict is Verdict.REFUSED:
         assert f"option {row.name} is refused: {row.why}" in ours
+        assert row.name.removeprefix(KAFKA) in connector_refusal(lambda: run("kafka"))
         return
     theirs = outcome(lambda: run("kafka"))
     assert ours, "nothing was read or written"

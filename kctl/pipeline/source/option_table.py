@@ -79,7 +79,12 @@ OPTIONS: Final = (
     OptionRow("kafka.enable.auto.commit", "read", _REFUSED, "nothing is committed; Spark's checkpoint has the offsets"),
     OptionRow("kafka.key.deserializer", "read", _REFUSED, "keys are binary; cast them in the query"),
     OptionRow("kafka.value.deserializer", "read", _REFUSED, "values are binary; cast them in the query"),
-    OptionRow("kafka.interceptor.classes", "read", _REFUSED, "names Java classes, which are not run"),
+    OptionRow(
+        "kafka.interceptor.classes",
+        "read",
+        _REFUSED,
+        "names Java classes, which are not run; change records in the query",
+    ),
     OptionRow("apiTimeout", "read", _OURS, "as --api-timeout"),
     OptionRow("requestTimeout", "read", _OURS, "as --request-timeout"),
     OptionRow("connectTimeout", "read", _OURS, "as --connect-timeout"),

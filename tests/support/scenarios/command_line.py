@@ -78,10 +78,10 @@ def groups(properties: Mapping[str, str], folder: Path) -> None:
     assert lag() == (2, 3, 1)
     listed = json.loads(kctl("groups", "list", "--output", "json", *common).stdout)
     assert listed["complete"] is True
-    (shown,) = [each for each in listed["groups"] if each["group"] == group]
+    (shown,) = [each for each in listed["rows"] if each["group"] == group]
     assert (shown["type"], shown["state"]) == ("classic", "Empty")
     described = json.loads(kctl("groups", "describe", group, "--output", "json", *common).stdout)
-    assert described["groups"][0]["partitions"][0]["lag"] == 1
+    assert described["rows"][0]["partition_offsets"][0]["lag"] == 1
     assert kctl("groups", "members", group, "--output", "csv", *common).stdout.count(b"\n") == 1
     kctl("groups", "lag", group, "--threshold", "0", *common, code=3)
 

@@ -1,6 +1,9 @@
 """Options as users write them: values, defaults, and an error for each mistake that names option and value."""
 
 import pickle
+import re
+from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +11,7 @@ from kctl.client.admin import EARLIEST, LATEST
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import ConfigError
 from kctl.pipeline.ranges import Cut, Place, Selection
+from kctl.pipeline.source.option_table import OPTIONS, READ, OptionRow, Verdict
 from kctl.pipeline.source.options import read_options, write_options
 
 BASE = {"kafka.bootstrap.servers": "localhost:9092", "subscribe": "t"}
@@ -175,3 +179,62 @@ def test_references_are_looked_up_where_a_client_is_made(monkeypatch: pytest.Mon
     monkeypatch.setenv("KCTL_TEST_TOKEN", "hush")
     assert "hush" not in repr(options)
     assert options.client_properties()["sasl.oauthbearer.token"] == "hush"
+
+
+VALUES = {
+    "kafka.bootstrap.servers": "h:1",
+    "subscribe": "t",
+    "subscribepattern": "t.*",
+    "assign": '{"t":[0]}',
+    "startingoffsets": '{"t":{"0":3}}',
+    "startingoffsetsbytimestamp": '{"t":{"0":3}}',
+    "startingoffsetsbytimestampstrategy": "latest",
+    "endingoffsets": '{"t":{"0":3}}',
+    "endingoffsetsbytimestamp": '{"t":{"0":3}}',
+    "failondataloss": "false",
+    "includeheaders": "true",
+    "keeptimestamps": "true",
+    "apitimeout": "7s",
+    "requesttimeout": "7s",
+    "connecttimeout": "7s",
+    "topic": "t",
+}
+"""Where a number is not a value."""
+
+
+@pytest.mark.parametrize("row", OPTIONS, ids=lambda row: f"{row.use}-{row.name}")
+def test_option_of_the_table_is_accepted_or_refused_as_documented(row: OptionRow) -> None:
+    """An option that is refused is so by its own name, with its reason, which is what the page says."""
+    name = row.name.lower()
+    given = {"kafka.bootstrap.servers": "h:1", name: VALUES.get(name, "7000")}
+
+    def read(*, is_stream: bool) -> None:
+        selection = {} if name in ("subscribe", "subscribepattern", "assign") else {"subscribe": "t"}
+        read_options({**given, **selection}, is_stream=is_stream)
+
+    uses = {
+        "read": [partial(read, is_stream=False), partial(read, is_stream=True)],
+        "batch": [partial(read, is_stream=False)],
+        "stream": [partial(read, is_stream=True)],
+        "write": [partial(write_options, given)],
+    }
+    for use in uses[row.use]:
+        if row.verdict is not Verdict.REFUSED:
+            use()
+            continue
+        assert "; " in row.why or row.why.startswith("startingOffsets") or " or " in row.why, "no alternative"
+        with pytest.raises(ConfigError, match=re.escape(f"option {row.name} is refused: {row.why}")):
+            use()
+    if row.use in ("batch", "stream"):
+        with pytest.raises(ConfigError, match=rf"option {row.name} is for a \w+ read only"):
+            read(is_stream=row.use == "batch")
+
+
+def test_tables_of_the_page_have_options_that_are_accepted_and_all_of_kctls_own() -> None:
+    page = (Path(__file__).parents[4] / "docs" / "pipeline-source.md").read_text()
+    section = page[page.index("## Options of a read") : page.index("## Options of a write")]
+    cells = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
+    named = {name for cell in cells for name in re.findall(r"`([^`]+)`", cell)} - {"kafka.*"}
+    accepted = {row.name for row in READ.values() if row.verdict not in (Verdict.REFUSED, Verdict.NO_EFFECT)}
+    assert named <= accepted
+    assert accepted - named == {"kafka.bootstrap.servers", "kafkaConsumer.pollTimeoutMs"}
