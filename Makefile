@@ -59,9 +59,12 @@ attempt-%:
 	echo "$*: $$(($$(date +%s) - start)) s"; }
 
 # What failed beside another tier, where real brokers, processes and clocks share two cores, is run alone, twice at most.
-# A test that fails three times fails its tier; what passes now is named as unstable.
+# A test that fails three times fails its tier; what passes now is named as unstable. Many failures are no accident.
+MOST_AGAIN := 5
 again-%:
-	@for time in second third; do \
+	@if [ $$(cat build/failed-tests/$*/v/cache/lastfailed 2>/dev/null | grep -c "::") -gt $(MOST_AGAIN) ]; then \
+	echo "$*: more than $(MOST_AGAIN) tests failed, which is not chance: none is run again"; exit; fi; \
+	for time in second third; do \
 	if PYTEST_ADDOPTS="$(REMEMBER) -rA --last-failed --last-failed-no-failures none" $(MAKE) --no-print-directory $*; \
 	then echo "$*: UNSTABLE: what failed beside another tier passed alone ($$time run)"; rm $(FAILED)/$*; break; fi; done
 
