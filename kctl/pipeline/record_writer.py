@@ -15,7 +15,6 @@ from kctl.client.errors import ConfigError, FlushTimeout, KafkaError, KafkaTimeo
 from kctl.client.network.system import system_runtime
 from kctl.client.producer import CloseResult, PartitionResult, Producer
 from kctl.client.seams import Runtime
-from kctl.client.wording import counted
 from kctl.pipeline.ranges import Properties
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ class PartialWriteError(UndeliveredError):
         self.delivered = result.delivered
         bad = [(tp, part) for tp, part in sorted(result.partitions.items()) if part.failed or part.unknown]
         said = [f"{tp.topic}{f'-{tp.partition}' if tp.partition >= 0 else ''}: {_fate(p)}" for tp, p in bad]
-        more = f"; {counted(len(said) - MOST_NAMED, 'more partition')}" if len(said) > MOST_NAMED else ""
+        more = f"; and {len(said) - MOST_NAMED} more" if len(said) > MOST_NAMED else ""
         total = result.undelivered + result.delivered
         text = f"{result.undelivered} of {total} rows not delivered: {'; '.join(said[:MOST_NAMED])}{more} [{cause}]"
         if not result.undelivered:

@@ -20,7 +20,6 @@ from kctl.client.cluster import NO_TOPIC_ID, TopicPartition
 from kctl.client.errors import BrokerError, ConfigError, InvalidOffsetError, KafkaError
 from kctl.client.events import EventSink, ignore_events
 from kctl.client.protocol.primitives import uuid_text
-from kctl.client.wording import counted
 from kctl.pipeline.job_errors import MirrorPositionError
 from kctl.pipeline.jobs.mirror_positions import (
     MirrorPosition,
@@ -225,7 +224,7 @@ def _first(
 
 def _refuse_lost(lost: Sequence[TopicPartition]) -> None:
     if lost:
-        more = f" (nor of {counted(len(lost) - 1, 'more partition')})" if len(lost) > 1 else ""
+        more = f" (nor of {len(lost) - 1} other{'s' if len(lost) > 2 else ''})" if len(lost) > 1 else ""
         raise MirrorPositionError(
             f"the target has records of {lost[0]}, but no position of an earlier mirror{more}",
             f"--from-position {lost[0].partition}=OFFSET continues at an offset of the source; "
