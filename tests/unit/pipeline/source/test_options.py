@@ -2,6 +2,7 @@
 
 import pickle
 import re
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -212,7 +213,7 @@ def test_option_of_the_table_is_accepted_or_refused_as_documented(row: OptionRow
         selection = {} if name in ("subscribe", "subscribepattern", "assign") else {"subscribe": "t"}
         read_options({**given, **selection}, is_stream=is_stream)
 
-    uses = {
+    uses: dict[str, list[Callable[[], object]]] = {
         "read": [partial(read, is_stream=False), partial(read, is_stream=True)],
         "batch": [partial(read, is_stream=False)],
         "stream": [partial(read, is_stream=True)],
