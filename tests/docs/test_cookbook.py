@@ -128,7 +128,7 @@ RECIPES = {
     "Is a group too far behind?": Recipe(lambda scene: _produce(scene, 900), 3, "orders", 0, "orders"),
     "Has a group any members?": Recipe(_leave, 1, "nobody consumes", before=_join),
     "Set a group back by an hour": Recipe(_no_group, 23, "billing", 0, "orders"),
-    "Skip a record that nobody can read": Recipe(_no_group, 23, "billing", 0, "orders"),
+    "Skip a record that no consumer can read": Recipe(_no_group, 23, "billing", 0, "orders"),
     "Find a record by its key": Recipe(_delete_records, 1, "no record of ann", 0, "orders-"),
     "Count the records of the last hour": Recipe(
         lambda scene: scene.all_nodes(Fault.REFUSE), 11, "", 0, "300 records in the last hour"
