@@ -1,4 +1,8 @@
-"""Other people's consumers share a topic of the sandbox in one group, hand over, and find what they committed."""
+"""Other people's consumers share a topic of the sandbox in one group, hand over, and find what they committed.
+
+A member that a busy machine holds up longer than its session may last is thrown out, and what it had not committed is
+read again: groups promise each record at least once, and no more is demanded here.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -76,8 +80,8 @@ def test_two_members_share_and_hand_over(
     wait_for(lambda: shares(first, second), "two members to share")
     produce(served, range(40, 80))
     wait_for(lambda: committed(served) == 80, "all to be committed")
-    assert sorted(map(int, first.values + second.values)) == list(range(80))
-    assert {int(value) % 4 for value in second.values} == set(second.assigned)
+    assert set(map(int, first.values + second.values)) == set(range(80))
+    assert {int(value) % 4 for value in second.values} >= set(second.assigned)
     first.close()
     wait_for(lambda: second.assigned == [0, 1, 2, 3], "the second member to take over")
     second.close()
@@ -99,8 +103,7 @@ def test_a_member_that_dies_is_replaced_and_the_coordinator_moves(
     served.sandbox.move_coordinator("g", node_id % 3 + 1)
     produce(served, range(40))
     wait_for(lambda: committed(served) == 40, "commits at the new coordinator")
-    wait_for(lambda: len(first.values) + len(second.values) >= 40, "both to have told what they read")
-    assert sorted(map(int, first.values + second.values)) == list(range(40))
+    wait_for(lambda: set(map(int, first.values + second.values)) == set(range(40)), "both to have told what they read")
     first.kill()
     wait_for(lambda: second.assigned == [0, 1, 2, 3], "the other one to take over")
 

@@ -52,8 +52,8 @@ def kill_leader(kafka: KafkaCluster, topic: str, killed: list[KafkaNode]) -> Non
 
 
 def has_draft(folder: Path) -> bool:
-    """Whether a task has begun to write a file."""
-    return any(path.suffix == ".parquet" for path in folder.rglob("*"))
+    """Whether a task has begun to write a file: drafts lie in the folder of their round."""
+    return any(folder.glob("_tmp/*/round-*/*"))
 
 
 def test_export_whose_broker_is_killed_in_mid_task_has_each_record_once(
@@ -61,7 +61,7 @@ def test_export_whose_broker_is_killed_in_mid_task_has_each_record_once(
 ) -> None:
     topic = slow_topic(kafka_three)
     request = ExportRequest(Selection(topics=(topic,)), tmp_path / "x", reading(kafka_three))
-    kill = Strike(lambda _: has_draft(tmp_path), lambda: kill_leader(kafka_three, topic, revived))
+    kill = Strike(lambda _: has_draft(request.folder), lambda: kill_leader(kafka_three, topic, revived))
     with byte_quota(kafka_three, ANONYMOUS, QUOTA_BYTES):
         result = export(request, session=session, on_progress=kill)
     assert kill.struck_at is not None

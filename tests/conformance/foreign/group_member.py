@@ -62,7 +62,7 @@ class MemberClient(NamedTuple):
         if protocol not in CLASSIC:
             return {"group.protocol": "consumer"}
         assignor = _JAVA_ASSIGNORS[protocol] if self.name == "java" else protocol
-        short = {"session.timeout.ms": "4000", "heartbeat.interval.ms": "200"}
+        short = {"session.timeout.ms": "10000", "heartbeat.interval.ms": "200"}
         return {"partition.assignment.strategy": assignor, **short}
 
 
