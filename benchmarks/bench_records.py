@@ -87,12 +87,12 @@ def records_of(value_bytes: int) -> int:
 
 def rows(value_bytes: int, headers: int) -> list[Row]:
     """The records: random values, keys of 16 bytes, timestamps that mostly rise."""
-    chance = random.Random(1)
+    rng = random.Random(1)
     names = [(f"header-{number}", b"a header's value") for number in range(headers)]
     made: list[Row] = []
     for number in range(records_of(value_bytes)):
         stamp = 1_760_000_000_000 + number // 4
-        made.append((b"key-%012d" % number, chance.randbytes(value_bytes), list(names), stamp))
+        made.append((b"key-%012d" % number, rng.randbytes(value_bytes), list(names), stamp))
     return made
 
 

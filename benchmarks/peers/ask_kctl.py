@@ -11,7 +11,7 @@ from kctl.client.metadata_updater import bootstrap_nodes
 from kctl.client.network.network_client import NetworkClient
 from kctl.client.network.resolver import ThreadResolver
 from kctl.client.network.system import system_runtime
-from kctl.client.seams import Address, Runtime
+from kctl.client.runtime import Address, Runtime
 
 LONG_MS = 60_000
 

@@ -23,15 +23,15 @@ class Telling(RebalanceListener):
         self._name = name
 
     def on_partitions_assigned(self, topic_partitions: Sequence[TopicPartition]) -> None:
-        self._tell("takes", topic_partitions)
+        self._report("takes", topic_partitions)
 
     def on_partitions_revoked(self, topic_partitions: Sequence[TopicPartition]) -> None:
-        self._tell("gives", topic_partitions)
+        self._report("gives", topic_partitions)
 
     def on_partitions_lost(self, topic_partitions: Sequence[TopicPartition]) -> None:
-        self._tell("gives", topic_partitions)
+        self._report("gives", topic_partitions)
 
-    def _tell(self, what: str, partitions: Sequence[TopicPartition]) -> None:
+    def _report(self, what: str, partitions: Sequence[TopicPartition]) -> None:
         if partitions:
             numbers = " ".join(str(tp.partition) for tp in partitions)
             sys.stdout.write(f"{what} {self._name} {int(monotonic() * 1000)} {numbers}\n")

@@ -1,7 +1,7 @@
 """Errors as users see them: one line, a hint, and the exit code of the cause.
 
 `exit_code` maps every error that ends a command. A command that ends without an error chooses its own code from its
-result: `account_code` (produce), `tell_close` (consume), `verdict` (probe); topics, groups and bench return one of
+result: `account_code` (produce), `report_close` (consume), `verdict` (probe); topics, groups and bench return one of
 `ExitCode` where a part of the result is missing.
 Shown by tests/unit/cli/test_failures.py, which holds every class of `kctl.client.errors` to have its code.
 """

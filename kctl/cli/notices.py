@@ -26,7 +26,7 @@ from kctl.client.events import (
     Started,
     Target,
 )
-from kctl.client.seams import Driver
+from kctl.client.runtime import Driver
 
 REPORT_AFTER_MS = 1000
 REPEAT_MS, MOST_REPEAT_MS = 10_000, 60_000
@@ -65,12 +65,12 @@ class Waits:
         """The last error at each address that has not become ready since."""
         self._requests: dict[tuple[int, int], _Request] = {}
 
-    def take(self, event: Event) -> None:
+    def on_event(self, event: Event) -> None:
         """Learn from an event."""
         with self._lock:
-            self._take(event)
+            self._on_event(event)
 
-    def _take(self, event: Event) -> None:
+    def _on_event(self, event: Event) -> None:
         match event:
             case Started() | PhaseDone():
                 self._attempts[event.target.attempt] = _Attempt(event.target, event.phase, event.at_ms)
@@ -152,7 +152,7 @@ class WaitNotices:
         self._limit = limit
         self.refused_limit = ""
         self._waits = Waits(clock.now_ms())
-        self.take = self._waits.take
+        self.on_event = self._waits.on_event
         self._reported: list[str] = []
         self._reported_at_ms = clock.now_ms() - REPORT_AFTER_MS
         self._repeat_ms = REPEAT_MS

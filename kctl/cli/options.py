@@ -124,15 +124,15 @@ class Common(NamedTuple):
             from kctl.client.network.system import system_runtime  # the client is wanted anyway
 
             self.notices.start(system_runtime().driver)
-        sinks = [each.take for each in (self.tracer, self.trace_file, self.notices) if each is not None]
+        sinks = [each.on_event for each in (self.tracer, self.trace_file, self.notices) if each is not None]
         if len(sinks) <= 1:
             return sinks[0] if sinks else ignore_events
 
-        def take(event: Event) -> None:
+        def on_event(event: Event) -> None:
             for sink in sinks:
                 sink(event)
 
-        return take
+        return on_event
 
     def finish_traces(self) -> None:
         """End the traces and the notices; they get no more events reported."""

@@ -149,7 +149,7 @@ def tell(
 
 def _listen(served: "ServedSandbox", control: Path) -> None:
     try:
-        served.take_commands(control)
+        served.serve_commands(control)
     except OSError as e:
         raise CommandError(
             ExitCode.USAGE, f"cannot take commands at {control}: {e.strerror or e}", "choose a path that does not exist"

@@ -104,7 +104,7 @@ def describe(
         near = _nearest(admin, results.failed)
     if results.done or not results.failed:
         write_lines(common.environment, lines)
-    return _tell_failures(common, results.done, results.failed, near)
+    return _report_failures(common, results.done, results.failed, near)
 
 
 @app.command()
@@ -159,7 +159,7 @@ def create(
     ]
     if rows:
         write_listing(common.environment, output, Listing("topics", CREATE_COLUMNS, rows))
-    return _tell_failures(common, results.done, results.failed)
+    return _report_failures(common, results.done, results.failed)
 
 
 @app.command()
@@ -235,7 +235,7 @@ def delete(
 
     output = common.choose_output(*SHAPES)
     with open_admin(common) as admin:
-        tell = partial(_tell_failures, common)
+        tell = partial(_report_failures, common)
         return delete_topics(
             common, admin, _distinct(names), output, tell, partial(_nearest, admin), execute=execute or yes
         )
@@ -266,7 +266,7 @@ def _read_properties(texts: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _tell_failures(
+def _report_failures(
     common: Common,
     done: Mapping[str, object],
     failed: Mapping[str, KafkaError],

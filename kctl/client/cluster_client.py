@@ -17,10 +17,10 @@ from kctl.client.metadata import Metadata
 from kctl.client.metadata_updater import MetadataUpdater
 from kctl.client.network.in_flight import Outgoing
 from kctl.client.network.network_client import NetworkClient
-from kctl.client.seams import Runtime
+from kctl.client.runtime import Runtime
 
 
-class LedgerMark(NamedTuple):
+class TimeMark(NamedTuple):
     """A snapshot of the time breakdown, for the difference to a later one."""
 
     spent_ms: Mapping[str, int]
@@ -107,16 +107,16 @@ class ClusterClient:
         """Return in a few words what the client is waiting for now."""
         return "metadata" if self._updater.is_in_flight else self.network.activity()
 
-    def ledger_mark(self) -> LedgerMark:
+    def time_mark(self) -> TimeMark:
         """Return a snapshot of the time breakdown, for `account_since`."""
-        return LedgerMark(dict(self._spent_ms), self.network.attempts)
+        return TimeMark(dict(self._spent_ms), self.network.attempts)
 
-    def account_since(self, mark: LedgerMark) -> Account:
+    def account_since(self, mark: TimeMark) -> Account:
         """Return the time breakdown and connection attempts since the mark, and the current errors of the nodes."""
         attempts = self.network.attempts - mark.attempts
-        return Account(ledger_text(self.spent_since(mark)), attempts, tuple(self.network.errors()))
+        return Account(time_breakdown(self.spent_since(mark)), attempts, tuple(self.network.errors()))
 
-    def spent_since(self, mark: LedgerMark) -> dict[str, int]:
+    def spent_since(self, mark: TimeMark) -> dict[str, int]:
         """Return the milliseconds since the mark by activity, up to the end of the last poll."""
         return {activity: ms - mark.spent_ms.get(activity, 0) for activity, ms in self._spent_ms.items()}
 
@@ -129,6 +129,6 @@ class ClusterClient:
         self.network.close()
 
 
-def ledger_text(spent_ms: Mapping[str, int]) -> tuple[str, ...]:
+def time_breakdown(spent_ms: Mapping[str, int]) -> tuple[str, ...]:
     """Return times by activity in words, largest first: `("connecting 4000 ms", "metadata 12 ms")`."""
     return tuple(f"{activity} {ms} ms" for activity, ms in sorted(spent_ms.items(), key=lambda item: -item[1]) if ms)

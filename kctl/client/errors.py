@@ -414,9 +414,9 @@ class KafkaTimeoutError(KafkaError):
         super().__init__(f"{passed} [{spent}]{why}" if spent else self.summary)
 
     @property
-    def ledger(self) -> tuple[str, ...]:
+    def time_breakdown(self) -> tuple[str, ...]:
         """Where the time went, one entry each."""
-        return self.account.ledger
+        return self.account.time_breakdown
 
     @property
     def phase(self) -> str:

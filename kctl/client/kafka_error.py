@@ -53,15 +53,15 @@ class Account(NamedTuple):
     """What was done with the time of a call, for the error that ends it.
 
     Attributes:
-        ledger: where the time went, one entry each.
+        time_breakdown: where the time went, one entry each.
         attempts: how many connection attempts were made.
         node_errors: the last error of each node that has one, the one that got furthest first.
     """
 
-    ledger: tuple[str, ...] = ()
+    time_breakdown: tuple[str, ...] = ()
     attempts: int = 0
     node_errors: tuple[KafkaError, ...] = ()
 
     def __str__(self) -> str:
         tries = counted(self.attempts, "connection attempt") if self.attempts else ""
-        return "; ".join(part for part in (", ".join(self.ledger), tries) if part)
+        return "; ".join(part for part in (", ".join(self.time_breakdown), tries) if part)

@@ -180,7 +180,7 @@ class Metadata:
             self._update_requested = True
         self._wait(now_ms, fruitless=True)
 
-    def take(self, response: MetadataResponse, now_ms: int) -> bool:
+    def apply(self, response: MetadataResponse, now_ms: int) -> bool:
         """Make the answer the newest snapshot; return False when it was a failure after all (see `last_error`)."""
         if response.error_code:
             self.failed(broker_error(response.error_code, "Metadata"), now_ms)

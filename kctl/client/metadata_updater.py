@@ -77,7 +77,7 @@ class MetadataUpdater:
         self.is_in_flight = False
         now_ms = self._clock.now_ms()
         if isinstance(answer.response, MetadataResponse):
-            if self._metadata.take(answer.response, now_ms):
+            if self._metadata.apply(answer.response, now_ms):
                 self._nodes = self._metadata.cluster.nodes
                 self._network.set_nodes(self._nodes)
             elif _asks_to_rebootstrap(self._metadata.last_error) and self._may_rebootstrap:

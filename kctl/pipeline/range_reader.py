@@ -16,7 +16,7 @@ from kctl.client.consumer import Consumer, FetchedChunk, WaitKind
 from kctl.client.errors import ApiTimeout, BrokerError, InvalidOffsetError, KafkaError
 from kctl.client.network.system import system_runtime
 from kctl.client.protocol.primitives import parse_uuid
-from kctl.client.seams import Runtime
+from kctl.client.runtime import Runtime
 from kctl.pipeline.ranges import OffsetRange, Properties
 
 if TYPE_CHECKING:

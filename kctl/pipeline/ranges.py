@@ -19,7 +19,7 @@ from kctl.client.errors import BrokerError, ConfigError, InvalidOffsetError
 from kctl.client.events import EventSink, ignore_events
 from kctl.client.network.system import system_runtime
 from kctl.client.protocol.primitives import uuid_text
-from kctl.client.seams import Runtime
+from kctl.client.runtime import Runtime
 from kctl.pipeline.resume_point import NO_LOG_END
 
 MAX_OFFSET: Final = 2**63 - 1

@@ -85,7 +85,7 @@ class _Side:
         self._oldest.append(one)
         self._waiting += 1
 
-    def take_equal(self, fingerprint: int) -> _Waiting | None:
+    def pop_equal(self, fingerprint: int) -> _Waiting | None:
         """Take the oldest that waits with this fingerprint."""
         found = self.by_fingerprint.get(fingerprint)
         if found is None:
@@ -103,14 +103,14 @@ class _Side:
             same = self.by_fingerprint.get(one.entry.fingerprint)
             if same is None or same[0] is not one:
                 continue  # it has met its equal
-            self.take_equal(one.entry.fingerprint)
+            self.pop_equal(one.entry.fingerprint)
             yield one
 
     def leave_alone(self, one: _Waiting) -> None:
         self.alone.setdefault(one.entry.identity, deque()).append(one)
         self.alone_count += 1
 
-    def take_alone(self, identity: int) -> _Waiting | None:
+    def pop_alone(self, identity: int) -> _Waiting | None:
         """Take the oldest of this identity that has waited long enough."""
         found = self.alone.get(identity)
         if found is None:
@@ -124,7 +124,7 @@ class _Side:
     def forget_alone(self, most: int) -> Iterator[_Waiting]:
         """Take those of the oldest identities while there are more than `most`."""
         while self.alone_count > most:
-            one = self.take_alone(next(iter(self.alone)))
+            one = self.pop_alone(next(iter(self.alone)))
             assert one is not None
             yield one
 
@@ -168,14 +168,14 @@ class RecordDiff:
         return source < target or (source == target and self._source.places <= self._target.places)
 
     def _on_source(self, one: _Waiting) -> None:
-        other = self._target.take_equal(one.entry.fingerprint)
+        other = self._target.pop_equal(one.entry.fingerprint)
         if other is None:
             self._source.wait(one)
         else:
             self._match(one, other)
 
     def _on_target(self, one: _Waiting) -> None:
-        other = self._source.take_equal(one.entry.fingerprint)
+        other = self._source.pop_equal(one.entry.fingerprint)
         if other is None:
             one.was_met = one.entry.fingerprint in self._matched
             self._target.wait(one)
@@ -198,7 +198,7 @@ class RecordDiff:
     def _give_up(self, most: int) -> None:
         """End the waiting of what is above the bound; changed is what is left alone on both sides."""
         for one in self._source.evict(most):
-            other = self._target.take_alone(one.entry.identity)
+            other = self._target.pop_alone(one.entry.identity)
             if other is None:
                 self._source.leave_alone(one)
             else:
@@ -207,7 +207,7 @@ class RecordDiff:
             if one.was_met:
                 self._count("duplicate", None, one)
                 continue
-            other = self._source.take_alone(one.entry.identity)
+            other = self._source.pop_alone(one.entry.identity)
             if other is None:
                 self._target.leave_alone(one)
             else:

@@ -14,7 +14,7 @@ from kctl.client.config import INT_MAX, ProducerConfig
 from kctl.client.errors import ConfigError, FlushTimeout, KafkaError, KafkaTimeoutError, UndeliveredError
 from kctl.client.network.system import system_runtime
 from kctl.client.producer import CloseResult, PartitionResult, Producer
-from kctl.client.seams import Runtime
+from kctl.client.runtime import Runtime
 from kctl.pipeline.ranges import Properties
 
 if TYPE_CHECKING:

@@ -239,7 +239,7 @@ def run_tasks(
         raise
     except Exception as e:
         raise _explained(e, session.log_path) from e
-    watcher.take(collected)
+    watcher.on_reports(collected)
     return RoundResult(watcher.results, watcher.failures)
 
 
@@ -292,14 +292,14 @@ class _Watcher(Generic[Item, Result]):
         reports: list[Done[Result]] = self._reports.value
         new = reports[self._taken :]
         self._taken += len(new)
-        self.take(new)
+        self.on_reports(new)
         if self.failures:
             raise _Stopped
         if self._on_tick is not None:
             self._look()
             self._on_tick(TaskCounts(len(self.results), self._active, self._failed, len(self._items)))
 
-    def take(self, reports: Sequence[Done[Result]]) -> None:
+    def on_reports(self, reports: Sequence[Done[Result]]) -> None:
         """Take results and errors; what was taken before is left out."""
         for done in reports:
             if done.error is not None:

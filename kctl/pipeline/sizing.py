@@ -11,7 +11,7 @@ from kctl.client.clock import Timer
 from kctl.client.consumer import Consumer
 from kctl.client.errors import ApiTimeout
 from kctl.client.network.system import system_runtime
-from kctl.client.seams import Runtime
+from kctl.client.runtime import Runtime
 from kctl.pipeline.range_reader import reading_config
 from kctl.pipeline.ranges import OffsetRange, Properties
 

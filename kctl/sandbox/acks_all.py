@@ -12,7 +12,7 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.produce import PartitionProduceResponse, ProduceResponse
 from kctl.sandbox.call import Call
 from kctl.sandbox.partition import Partition
-from kctl.sandbox.seams import Handle
+from kctl.sandbox.runtime import Handle
 
 
 class Replicating(NamedTuple):

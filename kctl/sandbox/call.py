@@ -69,7 +69,7 @@ class Call:
     def over_quota_ms(self, quota: Quota, taken_bytes: int = 0) -> int:
         """Return how long the client is muted for what it took, `taken_bytes` included; the connection sees to it."""
         quotas, client_id, now_ms = self.node.quotas, self.client_id or "", self.cluster.scheduler.now_ms()
-        quotas.take(quota, client_id, taken_bytes, now_ms)
+        quotas.charge(quota, client_id, taken_bytes, now_ms)
         self.muted_ms = quotas.debt_ms(quota, client_id, now_ms)
         return self.muted_ms
 

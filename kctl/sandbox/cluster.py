@@ -19,7 +19,7 @@ from kctl.sandbox.log import PartitionLog
 from kctl.sandbox.partition import NO_LEADER, Partition
 from kctl.sandbox.quotas import Quotas
 from kctl.sandbox.replication import Replication
-from kctl.sandbox.seams import Scheduler
+from kctl.sandbox.runtime import Scheduler
 from kctl.sandbox.settings import ClusterSettings, InvalidSetting, topic_settings
 from kctl.sandbox.telemetry import Telemetry
 from kctl.sandbox.transactions.coordinator import Transactions

@@ -33,7 +33,7 @@ from kctl.sandbox.identity import Identity
 
 if TYPE_CHECKING:
     from kctl.sandbox.node import NodeListener
-    from kctl.sandbox.seams import Wire
+    from kctl.sandbox.runtime import Wire
 
 _BEFORE_AUTHENTICATION_MAX_BYTES = 524_288
 """sasl.server.max.receive.size: strangers get no large buffers."""
@@ -158,7 +158,7 @@ class BrokerConnection:
 
         call = Call(listener.node, listener.cluster, self._identity, version, client_id, answer)
         self._call = call
-        call.fails_with = self._faults.take_error(request.API_KEY)
+        call.fails_with = self._faults.pop_error(request.API_KEY)
         if call.fails_with is not None and request.API_KEY not in FAIL_THEMSELVES:
             call.answer(error_answer(request, version, call.fails_with))
             return

@@ -122,7 +122,7 @@ class NodeFaults:
             raise ValueError(f"{times} failures behind {len(ordered)}: 1 to {MAX_FAILURES} in all are possible")
         ordered.extend([code] * times)
 
-    def take_error(self, api_key: int) -> ErrorCode | None:
+    def pop_error(self, api_key: int) -> ErrorCode | None:
         """Return what the request of an API that has just come is to fail with, and count it."""
         ordered = self._errors.get(api_key)
         return ordered.popleft() if ordered else None

@@ -6,7 +6,7 @@ Shown by tests/unit/sandbox/test_faulty_wire.py.
 from collections.abc import Callable
 
 from kctl.sandbox.faults import NodeFaults, OnRequest
-from kctl.sandbox.seams import Endpoint, Wire
+from kctl.sandbox.runtime import Endpoint, Wire
 
 
 class FaultyWire:

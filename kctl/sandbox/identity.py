@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from kctl.client.clock import FOREVER_MS
 from kctl.client.errors import AuthenticationError
-from kctl.client.seams import Entropy
+from kctl.client.runtime import Entropy
+from kctl.sandbox.runtime import Scheduler
 from kctl.sandbox.sasl import (
     OauthBearerServer,
     PlainServer,
@@ -19,7 +20,6 @@ from kctl.sandbox.sasl import (
     ScramServer,
     unsecured_user,
 )
-from kctl.sandbox.seams import Scheduler
 
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
 _RENEWALS_MS = 1000

@@ -6,13 +6,13 @@ Shown by tests/unit/sandbox/test_connection.py and, on both transports, tests/lo
 from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
-from kctl.client.seams import Entropy
+from kctl.client.runtime import Entropy
 from kctl.sandbox.cluster import Cluster, ClusterNode
 from kctl.sandbox.connection import BrokerConnection
 from kctl.sandbox.faults import OnConnect
 from kctl.sandbox.faulty_wire import FaultyWire
 from kctl.sandbox.identity import Identity, SaslUsers
-from kctl.sandbox.seams import Endpoint, Wire
+from kctl.sandbox.runtime import Endpoint, Wire
 
 if TYPE_CHECKING:
     import ssl

@@ -20,14 +20,14 @@ class Stand:
         offset: where it stands.
         is_out: it is out of sync, whatever it has.
         is_overdue: it is out of sync as soon as it lacks anything (replica.lag.time.max.ms has passed).
-        is_told, is_frozen: why it stands: it was told to, or its node stands still.
+        is_logged, is_frozen: why it stands: it was told to, or its node stands still.
     """
 
-    __slots__ = ("is_frozen", "is_out", "is_overdue", "is_told", "offset")
+    __slots__ = ("is_frozen", "is_logged", "is_out", "is_overdue", "offset")
 
     def __init__(self, offset: int) -> None:
         self.offset = offset
-        self.is_out = self.is_overdue = self.is_told = self.is_frozen = False
+        self.is_out = self.is_overdue = self.is_logged = self.is_frozen = False
 
 
 class Partition:
@@ -127,7 +127,7 @@ class Partition:
         if node_id not in self.replicas or node_id == self.leader_id:
             raise ValueError(f"node {node_id} is no follower of {self.topic_name}-{self.index}")
         stand = self._stand(node_id)
-        stand.is_told = True
+        stand.is_logged = True
         return stand
 
     def freeze(self, node_id: int) -> Stand | None:
@@ -157,7 +157,7 @@ class Partition:
         """Let a follower that was told to stand catch up."""
         stand = self._stands.get(node_id)
         if stand is not None:
-            stand.is_told = False
+            stand.is_logged = False
             self._catch_up(node_id, stand)
 
     def thaw(self, node_id: int) -> None:
@@ -168,7 +168,7 @@ class Partition:
             self._catch_up(node_id, stand)
 
     def _catch_up(self, node_id: int, stand: Stand) -> None:
-        if not stand.is_told and not stand.is_frozen:
+        if not stand.is_logged and not stand.is_frozen:
             self._settle()
             del self._stands[node_id]
             self._copied = max(self._copied, self._high_watermark)  # before that it would not count as in sync again

@@ -56,7 +56,7 @@ class Quotas:
             return 0
         return max(0, -(self._account(quota, client_id, rate, now_ms).credit // rate))
 
-    def take(self, quota: Quota, client_id: str, size_bytes: int, now_ms: int) -> None:
+    def charge(self, quota: Quota, client_id: str, size_bytes: int, now_ms: int) -> None:
         """Take note of bytes that a client took."""
         rate = self._rates.get(quota)
         if rate is not None:

@@ -14,14 +14,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.seams import Entropy
+from kctl.client.runtime import Entropy
 from kctl.sandbox.apis import HANDLERS
 from kctl.sandbox.cluster import Cluster, ClusterNode
 from kctl.sandbox.error_answers import has_error_code
 from kctl.sandbox.faults import Fault
 from kctl.sandbox.node import ListenerSecurity, NodeListener
 from kctl.sandbox.quotas import Quota
-from kctl.sandbox.seams import Scheduler
+from kctl.sandbox.runtime import Scheduler
 from kctl.sandbox.settings import ClusterSettings
 
 if TYPE_CHECKING:

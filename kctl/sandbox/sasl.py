@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 
 from kctl.client.errors import AuthenticationError
-from kctl.client.seams import Entropy
-from kctl.client.security.sasl.oauthbearer import FAREWELL, SEPARATOR
+from kctl.client.runtime import Entropy
+from kctl.client.security.sasl.oauthbearer import DUMMY_RESPONSE, SEPARATOR
 from kctl.client.security.sasl.scram import HASHES, MIN_ITERATIONS, Keys, derive, nonce_from, xor
 
 MAX_MESSAGE_BYTES = 128 * 1024
@@ -149,9 +149,8 @@ class OauthBearerServer:
 
     def step(self, message: bytes) -> bytes:
         if self._refused:
-            what = (
-                "invalid credentials with SASL mechanism OAUTHBEARER" if message == FAREWELL else "a malformed message"
-            )
+            is_refusal = message == DUMMY_RESPONSE
+            what = "invalid credentials with SASL mechanism OAUTHBEARER" if is_refusal else "a malformed message"
             raise AuthenticationError(f"Authentication failed during authentication due to {what}")
         header, *pairs = _text("OAUTHBEARER", message).split(SEPARATOR)
         tokens = [pair.removeprefix("auth=Bearer ") for pair in pairs if pair.startswith("auth=Bearer ")]

@@ -63,7 +63,7 @@ class ServedSandbox:
             self._listen(sandbox.listeners[node_id], sock)
         self._loop.start()
 
-    def take_commands(self, path: Path) -> None:
+    def serve_commands(self, path: Path) -> None:
         """Take commands on a Unix socket (commands.py has them) until `stop`.
 
         Raises:

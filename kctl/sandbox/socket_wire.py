@@ -8,7 +8,7 @@ import struct
 from collections.abc import Callable
 from selectors import EVENT_READ, EVENT_WRITE
 
-from kctl.sandbox.seams import Endpoint
+from kctl.sandbox.runtime import Endpoint
 from kctl.sandbox.socket_loop import SocketLoop
 
 _READ_BYTES = 65_536

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from kctl.client.errors import RemoteProtocolError, TlsClosed, TlsError
 from kctl.client.security.tls import TlsChannel
-from kctl.sandbox.seams import Endpoint, Wire
+from kctl.sandbox.runtime import Endpoint, Wire
 
 
 class TlsEnd:

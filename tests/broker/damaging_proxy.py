@@ -15,7 +15,7 @@ from typing import Self
 
 from kctl.client.network.selector import Selector
 from kctl.client.network.system import system_runtime
-from kctl.client.seams import Address, Runtime, SocketOptions
+from kctl.client.runtime import Address, Runtime, SocketOptions
 from tests.support.kafka.ports import HOST
 
 _API_AND_ID = struct.Struct(">hhi")

@@ -12,7 +12,7 @@ from typing import Self
 
 from kctl.client.network.selector import Selector
 from kctl.client.network.system import system_runtime
-from kctl.client.seams import Address, Runtime, SocketOptions
+from kctl.client.runtime import Address, Runtime, SocketOptions
 
 UNAVAILABLE = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"
 NO_FRAME = (2**31 - 1).to_bytes(4, "big") + bytes(60)

@@ -49,12 +49,12 @@ class Blow(NamedTuple):
 
 def make_plan(seed: int, count: int) -> list[Blow]:
     """Return the blows of a seed; every kind comes once before one comes again."""
-    chance = Random(seed)
+    rng = Random(seed)
     plan: list[Blow] = []
     while len(plan) < count:
-        for kind in chance.sample(KINDS, len(KINDS)):
-            which = chance.randrange(MEMBERS) if kind.endswith("member") else chance.randrange(1, 4)
-            plan.append(Blow(kind, which, chance.randint(1500, 4000), chance.randint(1000, 8000)))
+        for kind in rng.sample(KINDS, len(KINDS)):
+            which = rng.randrange(MEMBERS) if kind.endswith("member") else rng.randrange(1, 4)
+            plan.append(Blow(kind, which, rng.randint(1500, 4000), rng.randint(1000, 8000)))
     return plan[:count]
 
 

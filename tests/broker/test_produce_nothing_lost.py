@@ -18,7 +18,7 @@ from typing import NamedTuple
 import pytest
 
 from kctl.cli.exit_codes import ExitCode
-from tests.broker.producing import PARTITIONS, CommandRun, LibraryRun, Told, check_log
+from tests.broker.producing import PARTITIONS, CommandRun, LibraryRun, LoggedEvent, check_log
 from tests.broker.transacting import Copier, TransactionEnd, Transactions, check_transactions
 from tests.conformance.foreign import CONFLUENT, JAVA
 from tests.support.kafka.cluster import KafkaCluster
@@ -48,20 +48,20 @@ class Story(NamedTuple):
 
     kafka: KafkaCluster
     topics: tuple[str, ...]
-    patient: Told
-    hasty: Told
-    library: Told
+    patient: LoggedEvent
+    hasty: LoggedEvent
+    library: LoggedEvent
     transactions: list[TransactionEnd]
 
 
 def make_plan(seed: int, count: int, topics: int) -> list[Blow]:
     """Return the blows of a seed; every kind comes once before one comes again."""
-    chance = Random(seed)
+    rng = Random(seed)
     plan: list[Blow] = []
     while len(plan) < count:
-        for kind in chance.sample(KINDS, len(KINDS)):
-            topic, partition = chance.randrange(topics), chance.randrange(PARTITIONS)
-            plan.append(Blow(kind, topic, partition, chance.randint(500, 1500), chance.randint(*LASTS_MS[kind])))
+        for kind in rng.sample(KINDS, len(KINDS)):
+            topic, partition = rng.randrange(topics), rng.randrange(PARTITIONS)
+            plan.append(Blow(kind, topic, partition, rng.randint(500, 1500), rng.randint(*LASTS_MS[kind])))
     return plan[:count]
 
 

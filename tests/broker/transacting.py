@@ -159,16 +159,16 @@ class Copier(Background):
             member = reader.group_metadata()
             _patiently(lambda: writer.send_offsets_to_transaction(after, member))
             if self.commits % TAKEN_BACK == 0 and not self._was_taken_back:
-                self._take_back(reader, writer)
+                self._return_data(reader, writer)
                 return
             _patiently(writer.commit_transaction)
             self.commits += 1
             self._was_taken_back = False
         except AbortableTransactionError:
             self.aborts += 1
-            self._take_back(reader, writer)
+            self._return_data(reader, writer)
 
-    def _take_back(self, reader: Consumer, writer: Producer) -> None:
+    def _return_data(self, reader: Consumer, writer: Producer) -> None:
         """Abort, and read again from what is committed."""
         self._was_taken_back = True
         _patiently(writer.abort_transaction)

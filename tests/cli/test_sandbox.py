@@ -11,7 +11,7 @@ from kctl.client.protocol.api.api_versions import ApiVersionsRequest, ApiVersion
 from kctl.client.protocol.api.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
 from tests.cli.processes import end, kctl, running
 from tests.loopback.sandbox.peer import Peer
-from tests.unit.sandbox.bench import batch
+from tests.unit.sandbox.scenario import batch
 
 
 def _bootstrap(line: bytes) -> str:

@@ -101,7 +101,7 @@ OPTIONS = {
 NETWORK = {
     "kctl.client.backoff", "kctl.client.cluster", "kctl.client.metadata", "kctl.client.metadata_updater",
     "kctl.client.lifetime", "kctl.client.network", "kctl.client.protocol", "kctl.client.hedged_requests",
-    "kctl.client.requests", "kctl.client.seams",
+    "kctl.client.requests", "kctl.client.runtime",
     "kctl.client.topic_names",
 }  # fmt: skip
 CLIENT = NETWORK | {"kctl.client.cluster_client"}
@@ -221,7 +221,7 @@ def test_a_sandbox_does_without_the_clients(arguments: tuple[str, ...]) -> None:
     needed = {
         "kctl.client.protocol",
         "kctl.client.records",
-        "kctl.client.seams",
+        "kctl.client.runtime",
         "kctl.client.topic_names",
         "google_crc32c",
     }

@@ -97,8 +97,8 @@ def read_by_java(files: list[bytes], folder: Path) -> list[dict[str, str] | None
 
 
 def test_odd_files_read_as_java_reads_them(tmp_path: Path) -> None:
-    chance = Random(20260101)
-    files = ["".join(chance.choice(PIECES) for _ in range(chance.randrange(1, 14))) for _ in range(5000)]
+    rng = Random(20260101)
+    files = ["".join(rng.choice(PIECES) for _ in range(rng.randrange(1, 14))) for _ in range(5000)]
     for file, java in zip(files, read_by_java([file.encode("latin-1") for file in files], tmp_path), strict=True):
         try:
             ours = read_properties(file)
@@ -112,11 +112,10 @@ def test_odd_files_read_as_java_reads_them(tmp_path: Path) -> None:
 
 
 def test_properties_that_kctl_writes_are_read_by_java(tmp_path: Path) -> None:
-    chance = Random(1)
+    rng = Random(1)
     letters = [*"ab =:#!\\\t\n\r\f", "é", "名", "\U0001f600", "\0"]
     wanted = [
-        {"".join(chance.choices(letters, k=chance.randrange(1, 6))): "".join(chance.choices(letters, k=9))}
-        for _ in range(500)
+        {"".join(rng.choices(letters, k=rng.randrange(1, 6))): "".join(rng.choices(letters, k=9))} for _ in range(500)
     ]
     files = [write_properties(properties).encode() for properties in wanted]
     assert read_by_java(files, tmp_path) == wanted

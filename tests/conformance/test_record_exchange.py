@@ -32,18 +32,18 @@ PARTITIONS = 3
 BATCH = {"batch.size": str(BATCH_BYTES)}
 
 
-def _of_all_sizes(chance: Random) -> tuple[ForeignRecord, ...]:
+def _of_all_sizes(rng: Random) -> tuple[ForeignRecord, ...]:
     """Records of several partitions: keys, values and headers of all lengths, null, empty, or hard to compress."""
 
     def some(most: int) -> bytes | None:
-        size = chance.choice([0, 1, chance.randrange(most), most])
-        return chance.choice([None, b"abc" * (size // 3), chance.randbytes(size)])
+        size = rng.choice([0, 1, rng.randrange(most), most])
+        return rng.choice([None, b"abc" * (size // 3), rng.randbytes(size)])
 
     found = []
     for number in range(400):
-        headers = tuple((f"h{at}", some(40) or b"") for at in range(chance.randrange(4)))
-        at_ms = 1_600_000_000_000 + chance.choice([number, -number, chance.randrange(10**9)])
-        found.append(ForeignRecord(some(900) or b"", some(60), headers, chance.randrange(PARTITIONS), at_ms))
+        headers = tuple((f"h{at}", some(40) or b"") for at in range(rng.randrange(4)))
+        at_ms = 1_600_000_000_000 + rng.choice([number, -number, rng.randrange(10**9)])
+        found.append(ForeignRecord(some(900) or b"", some(60), headers, rng.randrange(PARTITIONS), at_ms))
     return tuple(found)
 
 

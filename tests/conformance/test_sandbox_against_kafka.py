@@ -47,7 +47,7 @@ from kctl.sandbox import Sandbox
 from tests.loopback.sandbox.peer import Peer
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.waiting import wait_until
-from tests.unit.sandbox.bench import batch, records_of
+from tests.unit.sandbox.scenario import batch, records_of
 
 NOW_MS = SystemClock().wall_ms()
 PATIENCE_MS = 30_000

@@ -24,7 +24,7 @@ from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.requirements import have
 from tests.support.kafka.toolchain import NEWEST_KAFKA
 from tests.support.kafka.waiting import wait_until
-from tests.unit.sandbox.bench import batch
+from tests.unit.sandbox.scenario import batch
 
 IMPATIENCE = {
     "producer.id.expiration.ms": "3000",

@@ -20,7 +20,7 @@ from tests.loopback.sandbox.peer import Peer
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.requirements import have
 from tests.support.kafka.security import PLAIN_PASSWORD, PLAIN_USER, SCRAM_PASSWORD, SCRAM_USER
-from tests.unit.sandbox.bench import NotRandom
+from tests.unit.sandbox.scenario import NotRandom
 
 PASSWORDS = {PLAIN_USER: PLAIN_PASSWORD, SCRAM_USER: SCRAM_PASSWORD}
 PLAIN_TOKEN = f"\0{PLAIN_USER}\0{PLAIN_PASSWORD}".encode()

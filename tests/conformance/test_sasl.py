@@ -115,10 +115,10 @@ public class SaslPeer {
 
 class Entropy:
     def __init__(self) -> None:
-        self._chance = Random(5)
+        self._rng = Random(5)
 
     def token_bytes(self, count: int) -> bytes:
-        return self._chance.randbytes(count)
+        return self._rng.randbytes(count)
 
 
 class JavaPeer:

@@ -58,7 +58,7 @@ from kctl.client.protocol.schema import Request, Response
 from kctl.client.records import decode_batches
 from tests.loopback.sandbox.peer import Peer
 from tests.support.kafka.waiting import wait_until
-from tests.unit.sandbox.bench import batch
+from tests.unit.sandbox.scenario import batch
 
 R = TypeVar("R", bound=Response)
 NOW_MS = SystemClock().wall_ms()

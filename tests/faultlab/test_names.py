@@ -12,7 +12,7 @@ from kctl.client import Admin
 from kctl.client.errors import ApiTimeout
 from kctl.client.network.resolver import ThreadResolver
 from kctl.client.network.system import system_runtime
-from kctl.client.seams import Address
+from kctl.client.runtime import Address
 from tests.faultlab.lab import check, check_waited, run_all
 
 

@@ -24,10 +24,10 @@ CREDENTIAL = ScramCredential.from_password("SCRAM-SHA-256", "secret", b"salt", 4
 
 class Seeded:
     def __init__(self, seed: int) -> None:
-        self._chance = Random(seed)
+        self._rng = Random(seed)
 
     def token_bytes(self, count: int) -> bytes:
-        return self._chance.randbytes(count)
+        return self._rng.randbytes(count)
 
 
 def client() -> ScramClient:

@@ -77,7 +77,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., JobProcess]]:
 def export_here(kafka: KafkaCluster, topic: str, path: Path) -> None:
     """Export partition 0 without Spark: the same code as in a task."""
     folder = ExportFolder(path)
-    folder.take("here", SETTINGS)
+    folder.claim("here", SETTINGS)
     round_folder = folder.begin_round(1)
     task = _ExportTask(
         OffsetRange(topic, 0, 0, RECORDS // 2),

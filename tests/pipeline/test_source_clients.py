@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kctl.client.producer import Producer
-from kctl.client.seams import Address
+from kctl.client.runtime import Address
 from tests.broker.faulty_proxy import FaultyProxy
 from tests.pipeline.source_topics import read, rows
 from tests.support.kafka.cluster import KafkaCluster

@@ -27,11 +27,11 @@ def test_a_poll_waits_no_longer_than_until_the_metadata_is_due(client: FakeClien
     assert 80 <= waited_ms <= 120
 
 
-def test_the_ledger_tells_the_time_since_a_mark(client: FakeClient) -> None:
+def test_time_breakdown_has_the_time_since_a_mark(client: FakeClient) -> None:
     client.poll(client.clock.now_ms() + 30)
-    mark = client.ledger_mark()
+    mark = client.time_mark()
     client.poll(client.clock.now_ms() + 12)
     client.metadata.want_topics(["t"])
     client.fake.up = [-1]
     client.poll(client.clock.now_ms() + 700)
-    assert client.account_since(mark).ledger == ("metadata 700 ms", "connecting 12 ms")
+    assert client.account_since(mark).time_breakdown == ("metadata 700 ms", "connecting 12 ms")

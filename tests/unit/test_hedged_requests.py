@@ -10,7 +10,7 @@ from tests.unit.fake_network import FakeNetwork
 NODES = tuple(Node(i, f"host{i}", 9092) for i in (1, 2, 3))
 
 
-class Bench:
+class Scenario:
     """Three nodes that are up, one question to node 1, and what became of it."""
 
     def __init__(self, timeout_ms: int = 30_000) -> None:
@@ -35,59 +35,59 @@ class Bench:
 
 
 def test_a_broker_that_answers_in_time_is_the_only_one_asked() -> None:
-    bench = Bench()
-    assert bench.run() == SILENCE_MS
-    assert bench.after(SILENCE_MS - 1) == SILENCE_MS
-    bench.network.sent[0].answer(MetadataResponse())
-    assert bench.asked == [1]
-    assert len(bench.answers) == 1
-    assert bench.after(SILENCE_MS) == FOREVER_MS
-    assert bench.asked == [1]
+    scenario = Scenario()
+    assert scenario.run() == SILENCE_MS
+    assert scenario.after(SILENCE_MS - 1) == SILENCE_MS
+    scenario.network.sent[0].answer(MetadataResponse())
+    assert scenario.asked == [1]
+    assert len(scenario.answers) == 1
+    assert scenario.after(SILENCE_MS) == FOREVER_MS
+    assert scenario.asked == [1]
 
 
 def test_another_is_asked_the_same_with_what_is_left_of_the_time_when_the_first_is_silent() -> None:
-    bench = Bench()
-    assert bench.after(SILENCE_MS) == 2 * SILENCE_MS
-    first, second = bench.network.sent
+    scenario = Scenario()
+    assert scenario.after(SILENCE_MS) == 2 * SILENCE_MS
+    first, second = scenario.network.sent
     assert (second.node_id, second.request, second.max_version) == (2, first.request, 9)
     assert second.timeout_ms == 30_000 - SILENCE_MS
-    bench.after(SILENCE_MS)
-    assert bench.asked == [1, 2, 3]
+    scenario.after(SILENCE_MS)
+    assert scenario.asked == [1, 2, 3]
 
 
 def test_the_first_answer_counts_and_later_ones_are_not_heard() -> None:
-    bench = Bench()
-    bench.after(SILENCE_MS)
-    bench.network.sent[1].answer(MetadataResponse(error_code=int(ErrorCode.UNKNOWN_SERVER_ERROR)))
-    bench.network.sent[0].answer(MetadataResponse())
-    assert [answer.node_id for answer in bench.answers] == [2]
-    assert bench.run() == FOREVER_MS
+    scenario = Scenario()
+    scenario.after(SILENCE_MS)
+    scenario.network.sent[1].answer(MetadataResponse(error_code=int(ErrorCode.UNKNOWN_SERVER_ERROR)))
+    scenario.network.sent[0].answer(MetadataResponse())
+    assert [answer.node_id for answer in scenario.answers] == [2]
+    assert scenario.run() == FOREVER_MS
 
 
 def test_one_failure_is_waited_out_while_another_may_still_answer() -> None:
-    bench = Bench()
-    bench.after(SILENCE_MS)
-    bench.network.sent[0].fail(ConnectionLost("gone"))
-    assert bench.answers == []
-    bench.network.sent[1].fail(ConnectionLost("gone too"))
-    assert [str(answer.error) for answer in bench.answers] == ["gone too"]
+    scenario = Scenario()
+    scenario.after(SILENCE_MS)
+    scenario.network.sent[0].fail(ConnectionLost("gone"))
+    assert scenario.answers == []
+    scenario.network.sent[1].fail(ConnectionLost("gone too"))
+    assert [str(answer.error) for answer in scenario.answers] == ["gone too"]
 
 
 def test_a_failure_of_the_only_one_asked_is_told_at_once() -> None:
-    bench = Bench()
-    bench.network.sent[0].fail(ConnectionLost("gone"))
-    assert len(bench.answers) == 1
-    assert bench.after(SILENCE_MS) == FOREVER_MS
-    assert bench.asked == [1]
+    scenario = Scenario()
+    scenario.network.sent[0].fail(ConnectionLost("gone"))
+    assert len(scenario.answers) == 1
+    assert scenario.after(SILENCE_MS) == FOREVER_MS
+    assert scenario.asked == [1]
 
 
 def test_nobody_else_is_asked_when_nobody_else_is_ready_or_the_time_is_up() -> None:
-    bench = Bench(timeout_ms=2500)
-    bench.network.up = [1]
-    assert bench.after(SILENCE_MS) == FOREVER_MS
-    bench.network.up = [1, 3]
-    assert bench.after(1) == 2 * SILENCE_MS + 1
-    assert bench.asked == [1, 3]
-    bench.network.up = [1, 2, 3]
-    bench.after(2500)
-    assert bench.asked == [1, 3]
+    scenario = Scenario(timeout_ms=2500)
+    scenario.network.up = [1]
+    assert scenario.after(SILENCE_MS) == FOREVER_MS
+    scenario.network.up = [1, 3]
+    assert scenario.after(1) == 2 * SILENCE_MS + 1
+    assert scenario.asked == [1, 3]
+    scenario.network.up = [1, 2, 3]
+    scenario.after(2500)
+    assert scenario.asked == [1, 3]

@@ -35,11 +35,11 @@ def test_asks_nothing_until_something_is_wanted() -> None:
 def test_a_new_topic_is_asked_for_alone_and_the_rest_is_kept() -> None:
     metadata = new_metadata("a")
     assert names(metadata.begin(0)) == ["a"]
-    assert metadata.take(answer(topic("a", leader(0, 1))), 0)
+    assert metadata.apply(answer(topic("a", leader(0, 1))), 0)
     metadata.add_topic("b")
     assert metadata.due_at_ms() == 0
     assert names(metadata.begin(10)) == ["b"]
-    assert metadata.take(answer(topic("b", leader(0, 2))), 10)
+    assert metadata.apply(answer(topic("b", leader(0, 2))), 10)
     assert list(metadata.cluster.topics) == ["a", "b"]
     assert metadata.version == 2
 
@@ -47,10 +47,10 @@ def test_a_new_topic_is_asked_for_alone_and_the_rest_is_kept() -> None:
 def test_everything_of_interest_is_refreshed_when_it_is_too_old() -> None:
     metadata = new_metadata("a", "b")
     metadata.begin(0)
-    metadata.take(answer(topic("a", leader(0, 1)), topic("b", leader(0, 1))), 0)
+    metadata.apply(answer(topic("a", leader(0, 1)), topic("b", leader(0, 1))), 0)
     metadata.request_update()
     metadata.begin(100)
-    metadata.take(answer(topic("a", leader(0, 1)), topic("b", leader(0, 1))), 100)
+    metadata.apply(answer(topic("a", leader(0, 1)), topic("b", leader(0, 1))), 100)
     assert metadata.due_at_ms() == 100 + MAX_AGE_MS
     assert names(metadata.begin(100 + MAX_AGE_MS)) == ["a", "b"]
 
@@ -59,7 +59,7 @@ def test_a_refresh_asked_for_while_one_is_under_way_follows_it() -> None:
     metadata = new_metadata("a")
     metadata.begin(0)
     metadata.request_update()
-    metadata.take(answer(topic("a", leader(0, 1))), 5)
+    metadata.apply(answer(topic("a", leader(0, 1))), 5)
     assert metadata.due_at_ms() == 105  # one back-off between any two refreshes
 
 
@@ -68,12 +68,12 @@ def test_back_off_doubles_while_a_topic_has_no_leader_and_starts_afresh_after() 
     now_ms, gaps = 0, []
     for _ in range(6):
         metadata.begin(now_ms)
-        metadata.take(answer(topic("a", leaderless(0))), now_ms)
+        metadata.apply(answer(topic("a", leaderless(0))), now_ms)
         gaps.append(metadata.due_at_ms() - now_ms)
         now_ms = metadata.due_at_ms()
     assert gaps == [100, 200, 400, 800, 1000, 1000]
     metadata.begin(now_ms)
-    metadata.take(answer(topic("a", leader(0, 1))), now_ms)
+    metadata.apply(answer(topic("a", leader(0, 1))), now_ms)
     metadata.request_update()
     assert metadata.due_at_ms() - now_ms == 100
 
@@ -90,7 +90,7 @@ def test_failures_back_off_and_are_remembered_until_a_success() -> None:
     assert metadata.failing_since_ms == 7
     assert metadata.due_at_ms() == 310
     metadata.begin(310)
-    assert metadata.take(answer(topic("a", leader(0, 1))), 311)
+    assert metadata.apply(answer(topic("a", leader(0, 1))), 311)
     assert [metadata.last_error, metadata.failing_since_ms] == [None, None]
 
 
@@ -101,38 +101,38 @@ def test_response_that_has_something_twice_is_a_failure() -> None:
         response = answer(topic("t", leader(0, 1)))
         items = response.topics[0].partitions if name == "partitions" else getattr(response, name)
         items.append(items[0])
-        assert not metadata.take(response, 0)
+        assert not metadata.apply(response, 0)
         assert "twice" in str(metadata.last_error)
 
 
 def test_an_answer_without_brokers_or_with_an_error_is_a_failure() -> None:
     metadata = new_metadata("a")
     metadata.begin(0)
-    assert not metadata.take(answer(topic("a"), nodes=()), 0)
+    assert not metadata.apply(answer(topic("a"), nodes=()), 0)
     assert "no broker" in str(metadata.last_error)
     metadata.begin(100)
-    assert not metadata.take(answer(error=ErrorCode.REBOOTSTRAP_REQUIRED), 100)
+    assert not metadata.apply(answer(error=ErrorCode.REBOOTSTRAP_REQUIRED), 100)
     assert metadata.version == 0
 
 
 def test_an_older_leader_epoch_never_replaces_a_newer_one() -> None:
     metadata = new_metadata("a")
     metadata.begin(0)
-    metadata.take(answer(topic("a", leader(0, 2, epoch=5), topic_id=OLD_ID)), 0)
+    metadata.apply(answer(topic("a", leader(0, 2, epoch=5), topic_id=OLD_ID)), 0)
     metadata.begin(0)
-    metadata.take(answer(topic("a", leader(0, 1, epoch=4), topic_id=OLD_ID)), 0)
+    metadata.apply(answer(topic("a", leader(0, 1, epoch=4), topic_id=OLD_ID)), 0)
     assert metadata.cluster.leader_id("a", 0) == 2
     metadata.begin(0)
-    metadata.take(answer(topic("a", leader(0, 1, epoch=6), topic_id=OLD_ID)), 0)
+    metadata.apply(answer(topic("a", leader(0, 1, epoch=6), topic_id=OLD_ID)), 0)
     assert metadata.cluster.leader_id("a", 0) == 1
 
 
 def test_a_topic_made_anew_starts_its_epochs_anew() -> None:
     metadata = new_metadata("a")
     metadata.begin(0)
-    metadata.take(answer(topic("a", leader(0, 2, epoch=5), topic_id=OLD_ID)), 0)
+    metadata.apply(answer(topic("a", leader(0, 2, epoch=5), topic_id=OLD_ID)), 0)
     metadata.begin(0)
-    metadata.take(answer(topic("a", leader(0, 1, epoch=0), topic_id=NEW_ID)), 0)
+    metadata.apply(answer(topic("a", leader(0, 1, epoch=0), topic_id=NEW_ID)), 0)
     info = metadata.cluster.partition("a", 0)
     assert info is not None
     assert (info.leader_id, info.leader_epoch) == (1, 0)
@@ -141,7 +141,7 @@ def test_a_topic_made_anew_starts_its_epochs_anew() -> None:
 def test_topic_errors_are_kept_with_the_topic() -> None:
     metadata = new_metadata("secret", "odd", "none")
     metadata.begin(0)
-    metadata.take(
+    metadata.apply(
         answer(
             topic("secret", error=ErrorCode.TOPIC_AUTHORIZATION_FAILED),
             topic("odd", error=ErrorCode.INVALID_TOPIC_EXCEPTION),
@@ -161,7 +161,7 @@ def test_topic_errors_are_kept_with_the_topic() -> None:
 def test_a_leader_that_nobody_could_dial_is_no_leader() -> None:
     metadata = new_metadata("a")
     metadata.begin(0)
-    metadata.take(answer(topic("a", leader(0, 9)), nodes=(1,)), 0)
+    metadata.apply(answer(topic("a", leader(0, 9)), nodes=(1,)), 0)
     assert metadata.cluster.leader_id("a", 0) == NO_NODE
     assert metadata.due_at_ms() == 100
 
@@ -169,7 +169,7 @@ def test_a_leader_that_nobody_could_dial_is_no_leader() -> None:
 def test_topics_no_longer_wanted_are_forgotten() -> None:
     metadata = new_metadata("a", "b")
     metadata.begin(0)
-    metadata.take(answer(topic("a", leader(0, 1)), topic("b", leader(0, 1))), 0)
+    metadata.apply(answer(topic("a", leader(0, 1)), topic("b", leader(0, 1))), 0)
     metadata.want_topics(["b"])
     assert list(metadata.cluster.topics) == ["b"]
     assert names(metadata.begin(MAX_AGE_MS)) == ["b"]
@@ -179,7 +179,7 @@ def test_all_topics_are_asked_for_with_null_and_kept() -> None:
     metadata = new_metadata()
     metadata.want_all_topics()
     assert names(metadata.begin(0)) is None
-    metadata.take(answer(topic("a", leader(0, 1)), topic("b", leader(0, 1))), 0)
+    metadata.apply(answer(topic("a", leader(0, 1)), topic("b", leader(0, 1))), 0)
     assert list(metadata.cluster.topics) == ["a", "b"]
 
 
@@ -190,50 +190,50 @@ def test_missing_topic_is_not_created_unless_that_is_allowed() -> None:
     metadata = new_metadata("a")
     for now_ms in (0, 1000):
         assert not metadata.begin(now_ms).allow_auto_topic_creation
-        metadata.take(answer(topic("a", error=UNKNOWN)), now_ms)
+        metadata.apply(answer(topic("a", error=UNKNOWN)), now_ms)
     assert metadata.created_topics == {}
 
 
 def test_topic_is_asked_for_without_creation_first_then_created_at_once() -> None:
     metadata = new_metadata("a", auto_create=True)
     assert not metadata.begin(0).allow_auto_topic_creation
-    metadata.take(answer(topic("a", error=UNKNOWN)), 0)
+    metadata.apply(answer(topic("a", error=UNKNOWN)), 0)
     assert metadata.due_at_ms() == 0
     request = metadata.begin(0)
     assert (request.allow_auto_topic_creation, names(request)) == (True, ["a"])
-    metadata.take(answer(topic("a", error=UNKNOWN)), 5)
+    metadata.apply(answer(topic("a", error=UNKNOWN)), 5)
     assert metadata.due_at_ms() == 105
     assert metadata.begin(105).allow_auto_topic_creation
-    metadata.take(answer(topic("a", leader(0, 1), leader(1, 2))), 110)
+    metadata.apply(answer(topic("a", leader(0, 1), leader(1, 2))), 110)
     assert metadata.created_topics == {"a": 2}
 
 
 def test_topic_that_exists_is_not_reported_as_created() -> None:
     metadata = new_metadata("a", auto_create=True)
     metadata.begin(0)
-    metadata.take(answer(topic("a", leaderless(0))), 0)
+    metadata.apply(answer(topic("a", leaderless(0))), 0)
     assert not metadata.begin(100).allow_auto_topic_creation
-    metadata.take(answer(topic("a", leader(0, 1))), 100)
+    metadata.apply(answer(topic("a", leader(0, 1))), 100)
     assert metadata.created_topics == {}
 
 
 def test_new_topic_is_asked_for_before_a_missing_one_is_created() -> None:
     metadata = new_metadata("a", auto_create=True)
     metadata.begin(0)
-    metadata.take(answer(topic("a", error=UNKNOWN)), 0)
+    metadata.apply(answer(topic("a", error=UNKNOWN)), 0)
     metadata.add_topic("b")
     request = metadata.begin(0)
     assert (request.allow_auto_topic_creation, "b" in (names(request) or [])) == (False, True)
-    metadata.take(answer(topic("a", error=UNKNOWN), topic("b", leader(0, 1))), 5)
+    metadata.apply(answer(topic("a", error=UNKNOWN), topic("b", leader(0, 1))), 5)
     assert metadata.begin(5).allow_auto_topic_creation
-    metadata.take(answer(topic("a", leader(0, 1)), topic("b", leader(0, 1))), 10)
+    metadata.apply(answer(topic("a", leader(0, 1)), topic("b", leader(0, 1))), 10)
     assert metadata.created_topics == {"a": 1}
 
 
 def test_creation_that_failed_is_asked_for_again() -> None:
     metadata = new_metadata("a", auto_create=True)
     metadata.begin(0)
-    metadata.take(answer(topic("a", error=UNKNOWN)), 0)
+    metadata.apply(answer(topic("a", error=UNKNOWN)), 0)
     assert metadata.begin(0).allow_auto_topic_creation
     metadata.failed(ConnectionLost("gone"), 5)
     assert metadata.due_at_ms() == 105
@@ -243,13 +243,13 @@ def test_creation_that_failed_is_asked_for_again() -> None:
 def test_rebootstrap_forgets_nodes_and_leaders_but_no_epoch() -> None:
     metadata = new_metadata("a")
     metadata.begin(0)
-    metadata.take(answer(topic("a", leader(0, 2, epoch=5))), 0)
+    metadata.apply(answer(topic("a", leader(0, 2, epoch=5))), 0)
     metadata.rebootstrapped()
     assert metadata.cluster.nodes == ()
     assert metadata.cluster.leader_id("a", 0) == NO_NODE
     assert metadata.due_at_ms() == 0
     metadata.begin(1)
-    metadata.take(answer(topic("a", leader(0, 1, epoch=4))), 1)
+    metadata.apply(answer(topic("a", leader(0, 1, epoch=4))), 1)
     assert metadata.cluster.leader_id("a", 0) == NO_NODE
 
 
@@ -260,7 +260,7 @@ NODE_9 = Node(9, "host9", 9092)
 def knowing(leader_epoch: int) -> Metadata:
     metadata = new_metadata("a")
     metadata.begin(0)
-    metadata.take(answer(topic("a", leader(0, 1, epoch=leader_epoch), leader(1, 1))), 0)
+    metadata.apply(answer(topic("a", leader(0, 1, epoch=leader_epoch), leader(1, 1))), 0)
     return metadata
 
 
@@ -274,7 +274,7 @@ def test_a_leader_that_an_answer_names_is_used_at_once_with_its_address() -> Non
     assert metadata.cluster.leader_id("a", 1) == 1
     metadata.request_update()
     metadata.begin(1)
-    metadata.take(answer(topic("a", leader(0, 1, epoch=5), leader(1, 1))), 1)
+    metadata.apply(answer(topic("a", leader(0, 1, epoch=5), leader(1, 1))), 1)
     assert metadata.cluster.leader_id("a", 0) != 1, "older than what was learnt"
 
 

@@ -15,7 +15,7 @@ from tests.unit.metadata_answers import answer, leader, topic
 BOOTSTRAP = (Node(-1, "a", 1), Node(-2, "b", 2))
 
 
-class Setup:
+class Scenario:
     """An updater whose metadata wants topic t."""
 
     def __init__(self, **properties: str) -> None:
@@ -42,96 +42,96 @@ class Setup:
 
 
 def test_bootstrap_servers_come_first_and_the_answer_replaces_them() -> None:
-    setup = Setup()
-    assert setup.network.nodes == BOOTSTRAP
-    setup.learn_nodes()
-    assert [node.node_id for node in setup.network.nodes] == [1, 2]
+    scenario = Scenario()
+    assert scenario.network.nodes == BOOTSTRAP
+    scenario.learn_nodes()
+    assert [node.node_id for node in scenario.network.nodes] == [1, 2]
 
 
 def test_one_request_at_a_time_bounded_by_the_request_timeout() -> None:
-    setup = Setup(request_timeout_ms="1234")
-    setup.network.up = [-1, -2]
-    assert setup.run() == FOREVER_MS
-    assert setup.run() == FOREVER_MS
-    assert [request.timeout_ms for request in setup.network.sent] == [1234]
+    scenario = Scenario(request_timeout_ms="1234")
+    scenario.network.up = [-1, -2]
+    assert scenario.run() == FOREVER_MS
+    assert scenario.run() == FOREVER_MS
+    assert [request.timeout_ms for request in scenario.network.sent] == [1234]
 
 
 def test_the_next_refresh_is_due_when_the_snapshot_is_too_old() -> None:
-    setup = Setup(metadata_max_age_ms="5000")
-    setup.learn_nodes()
-    setup.clock.advance(1000)
-    assert setup.run() == 5000
-    setup.clock.advance(4000)
-    setup.network.up = [1]
-    setup.run()
-    setup.network.take().answer(answer(topic("t", leader(0, 1))))
-    assert setup.run() == 10_000
+    scenario = Scenario(metadata_max_age_ms="5000")
+    scenario.learn_nodes()
+    scenario.clock.advance(1000)
+    assert scenario.run() == 5000
+    scenario.clock.advance(4000)
+    scenario.network.up = [1]
+    scenario.run()
+    scenario.network.take().answer(answer(topic("t", leader(0, 1))))
+    assert scenario.run() == 10_000
 
 
 def test_a_lost_request_is_repeated_after_the_back_off() -> None:
-    setup = Setup()
-    setup.network.up = [-1]
-    setup.run()
-    setup.network.take().fail(ConnectionLost("gone"))
-    assert setup.run() == 100
-    assert setup.network.sent == []
-    setup.clock.advance(100)
-    setup.run()
-    assert len(setup.network.sent) == 1
+    scenario = Scenario()
+    scenario.network.up = [-1]
+    scenario.run()
+    scenario.network.take().fail(ConnectionLost("gone"))
+    assert scenario.run() == 100
+    assert scenario.network.sent == []
+    scenario.clock.advance(100)
+    scenario.run()
+    assert len(scenario.network.sent) == 1
 
 
 def test_rebootstrap_when_no_known_node_is_available() -> None:
     """KIP-899."""
-    setup = Setup()
-    setup.learn_nodes()
-    setup.metadata.request_update()
-    setup.clock.advance(1000)
-    assert setup.run() == FOREVER_MS  # nodes are still being tried
-    assert setup.network.nodes != BOOTSTRAP
-    setup.network.unavailable = True
-    setup.run()
-    assert setup.network.nodes == BOOTSTRAP
-    count = len(setup.network.node_sets)
-    setup.run()
-    assert len(setup.network.node_sets) == count  # once: the entries of bootstrap.servers are tried now
+    scenario = Scenario()
+    scenario.learn_nodes()
+    scenario.metadata.request_update()
+    scenario.clock.advance(1000)
+    assert scenario.run() == FOREVER_MS  # nodes are still being tried
+    assert scenario.network.nodes != BOOTSTRAP
+    scenario.network.unavailable = True
+    scenario.run()
+    assert scenario.network.nodes == BOOTSTRAP
+    count = len(scenario.network.node_sets)
+    scenario.run()
+    assert len(scenario.network.node_sets) == count  # once: the entries of bootstrap.servers are tried now
 
 
 def test_no_rebootstrap_when_it_is_switched_off() -> None:
-    setup = Setup(metadata_recovery_strategy="none")
-    setup.learn_nodes()
-    setup.metadata.request_update()
-    setup.clock.advance(1000)
-    setup.network.unavailable = True
-    setup.run()
-    assert setup.network.nodes != BOOTSTRAP
+    scenario = Scenario(metadata_recovery_strategy="none")
+    scenario.learn_nodes()
+    scenario.metadata.request_update()
+    scenario.clock.advance(1000)
+    scenario.network.unavailable = True
+    scenario.run()
+    assert scenario.network.nodes != BOOTSTRAP
 
 
 def test_rebootstrap_after_the_trigger_counted_from_the_first_failed_refresh() -> None:
     """KIP-1102: a node accepts, and never answers."""
-    setup = Setup(metadata_recovery_rebootstrap_trigger_ms="10000")
-    setup.learn_nodes()
-    setup.clock.advance(60_000)
-    setup.metadata.request_update()
-    setup.network.up = [1]
-    setup.run()
-    setup.network.take().fail(ConnectionLost("gone"))
-    setup.network.up = []
-    setup.clock.advance(9999)
-    assert setup.run() == 70_000
-    assert setup.network.nodes != BOOTSTRAP
-    setup.clock.advance(1)
-    setup.run()
-    assert setup.network.nodes == BOOTSTRAP
+    scenario = Scenario(metadata_recovery_rebootstrap_trigger_ms="10000")
+    scenario.learn_nodes()
+    scenario.clock.advance(60_000)
+    scenario.metadata.request_update()
+    scenario.network.up = [1]
+    scenario.run()
+    scenario.network.take().fail(ConnectionLost("gone"))
+    scenario.network.up = []
+    scenario.clock.advance(9999)
+    assert scenario.run() == 70_000
+    assert scenario.network.nodes != BOOTSTRAP
+    scenario.clock.advance(1)
+    scenario.run()
+    assert scenario.network.nodes == BOOTSTRAP
 
 
 def test_rebootstrap_when_a_broker_asks_for_it() -> None:
     """KIP-1102: error 129."""
-    setup = Setup()
-    setup.learn_nodes()
-    setup.metadata.request_update()
-    setup.clock.advance(1000)
-    setup.network.up = [1]
-    setup.run()
-    setup.network.take().answer(answer(error=ErrorCode.REBOOTSTRAP_REQUIRED), version=13)
-    assert setup.network.nodes == BOOTSTRAP
-    assert setup.metadata.due_at_ms() == 0
+    scenario = Scenario()
+    scenario.learn_nodes()
+    scenario.metadata.request_update()
+    scenario.clock.advance(1000)
+    scenario.network.up = [1]
+    scenario.run()
+    scenario.network.take().answer(answer(error=ErrorCode.REBOOTSTRAP_REQUIRED), version=13)
+    assert scenario.network.nodes == BOOTSTRAP
+    assert scenario.metadata.due_at_ms() == 0

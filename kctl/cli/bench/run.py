@@ -185,7 +185,7 @@ class _Bench:
         for _ in range(self._request.records):
             self._check_time()
             if pace is not None:
-                self._driver.wait(self._waiter, min(pace.take(clock.now_ms()), self._timer.deadline_at_ms))
+                self._driver.wait(self._waiter, min(pace.reserve(clock.now_ms()), self._timer.deadline_at_ms))
             producer.send(self._topic, value, callback=partial(self._acknowledged, clock.now_us()))
         self._flush(producer)
 
@@ -252,7 +252,7 @@ class _Bench:
         pace, clock = self._pace(), self._clock
         waiting: dict[int, int] = {}
         sent = 0
-        due_at_ms = 0 if pace is None else pace.take(clock.now_ms())
+        due_at_ms = 0 if pace is None else pace.reserve(clock.now_ms())
         self._first_us = self._last_us = clock.now_us()
         while sent < self._request.records or waiting:
             self._check_time()
@@ -261,7 +261,7 @@ class _Bench:
                 waiting[sent] = clock.now_us()
                 producer.send(self._topic, self._marked(sent), callback=partial(self._sent_marked, waiting, sent))
                 sent += 1
-                due_at_ms = 0 if pace is None else pace.take(clock.now_ms())
+                due_at_ms = 0 if pace is None else pace.reserve(clock.now_ms())
             until_due_ms = (
                 max(0, due_at_ms - clock.now_ms()) if pace is not None and sent < self._request.records else 100
             )

@@ -93,7 +93,7 @@ class BoundsLookup:
             reasons |= lookup.waiting
         return {tp: reasons.get(tp, ASKED) for tp in self._ranges}
 
-    def take(self) -> dict[TopicPartition, Bounds]:
+    def pop_known(self) -> dict[TopicPartition, Bounds]:
         """Return the bounds that have become known since the last time.
 
         Raises: KafkaError: a partition does not exist, or must not be read.

@@ -25,7 +25,7 @@ def close_consumer(consumer: Consumer, timer: Timer) -> tuple[CloseResult, Inter
         return consumer.close(timer.remaining_ms / 1000), interrupted
 
 
-def tell_close(common: Common, config: ConsumerConfig, closed: CloseResult, commit_error: KafkaError | None) -> int:
+def report_close(common: Common, config: ConsumerConfig, closed: CloseResult, commit_error: KafkaError | None) -> int:
     """Say what was not achieved, and return the exit code of that.
 
     Args: commit_error: why the latest commit failed.

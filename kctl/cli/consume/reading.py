@@ -128,7 +128,7 @@ class Reading:
         """Begin with the partitions whose bounds have become known; return whether there were any."""
         found: dict[TopicPartition, Bounds] = {}
         for lookup in self._lookups:
-            found |= lookup.take()
+            found |= lookup.pop_known()
         if found:
             self._lookups = [lookup for lookup in self._lookups if lookup.pending]
             self._begin(found)
@@ -242,7 +242,7 @@ class Reading:
         self._silence.update()
         if self._filtered and self._silence.elapsed_ms >= TELL_AFTER_MS:
             self._flush()
-            self._tell(self._words())
+            self._report(self._words())
         now_ms = self._clock.now_ms()
         if now_ms >= self._look_at_ms:
             self._look_at_ms = now_ms + FAULT_AFTER_MS
@@ -257,9 +257,9 @@ class Reading:
         self._faults = words if words.is_fault else WaitingWords()
         if words.is_fault:
             self._flush()
-            self._tell(words)
+            self._report(words)
         elif self._is_fault_told:
-            self._tell(WaitingWords())
+            self._report(WaitingWords())
 
     def _wrote(self, tp: TopicPartition, next_offset: int) -> None:
         """Everything of the partition before that offset has been handed to the output; not flushed yet."""
@@ -295,7 +295,7 @@ class Reading:
             return
         words = self._words()
         if self._silence.elapsed_ms >= (FAULT_AFTER_MS if words.is_fault else TELL_AFTER_MS):
-            self._tell(words)
+            self._report(words)
         self._end_if_due(words)
         self._show(words)
 
@@ -349,7 +349,7 @@ class Reading:
             followed = ", ".join(map(str, endless[:MOST_NAMES])) + (", ..." if len(endless) > MOST_NAMES else "")
             self.note(f"-o gives no end for {followed}: followed until Ctrl-C (-p or -e)")
 
-    def tell_end(self) -> None:
+    def report_end(self) -> None:
         """Note why -e printed nothing, or what it does not show."""
         open_at = {tp: offset for lookup in self._all_lookups for tp, offset in lookup.open_at.items()}
         for tp, offset in open_at.items():
@@ -375,7 +375,7 @@ class Reading:
         self._status.clear()
         self._common.say(line)
 
-    def _tell(self, words: WaitingWords) -> None:
+    def _report(self, words: WaitingWords) -> None:
         """Report each reason once, a fault again from time to time, and that it is over where it was a fault."""
         now_ms = self._clock.now_ms()
         key = without_figures(words.key)

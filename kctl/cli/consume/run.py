@@ -6,7 +6,7 @@ Shown by tests/cli/test_consume_ranges.py and its neighbours.
 from kctl.cli import click
 from kctl.cli.consume.bounds import BoundsLookup
 from kctl.cli.consume.command import ReadRequest
-from kctl.cli.consume.end import close_consumer, tell_close
+from kctl.cli.consume.end import close_consumer, report_close
 from kctl.cli.consume.group_reading import GroupReading
 from kctl.cli.consume.partitions import choose_partitions
 from kctl.cli.consume.reading import FOREVER, Limits, Reading
@@ -59,10 +59,10 @@ def run_reading(common: Common, request: ReadRequest, output: RecordOutput) -> i
         common.end_notices()
         reading.follow()
         if request.exit_at_end:
-            reading.tell_end()
+            reading.report_end()
     finally:
         closed, interrupted = close_consumer(consumer, Timer(common.environment.clock, common.close_timeout_ms))
-        code = tell_close(common, config, closed, reading.commit_error if isinstance(reading, GroupReading) else None)
+        code = report_close(common, config, closed, reading.commit_error if isinstance(reading, GroupReading) else None)
         if interrupted is not None:  # the exit code is that of the signal, whatever ended the reading
             raise interrupted
     if common.verbose:

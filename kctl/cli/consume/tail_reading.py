@@ -97,10 +97,10 @@ class TailReading(Reading):
             code = ExitCode.API_TIMEOUT if words.cause is None else explain(words.cause).code
             raise CommandError(code, f"not all partitions could be read: {words.text}")
 
-    def tell_end(self) -> None:
+    def report_end(self) -> None:
         """Note the same, unless no record was wanted."""
         if self._count:
-            super().tell_end()
+            super().report_end()
 
     def _follow_on(self) -> None:
         ends = {tp: Bounds(each.end or 0) for tp, each in self._found_bounds.items()}
@@ -117,14 +117,14 @@ class TailReading(Reading):
         since = Timer(self._clock, limit_ms)
         while self._bounds.pending:
             self._poll(IDLE_MS / 1000)
-            found = self._bounds.take()
+            found = self._bounds.pop_known()
             self._found_bounds |= found
             if found:
                 since = Timer(self._clock, limit_ms)
             since.update()
             words = waiting_words(self._bounds.waiting(), now_ms=self._clock.now_ms())
             if since.elapsed_ms >= FAULT_AFTER_MS:
-                self._tell(words)
+                self._report(words)
             if self._found_bounds and since.elapsed_ms >= STRAGGLER_MS:
                 break
             if since.is_expired and not self._follows:

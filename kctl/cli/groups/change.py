@@ -14,7 +14,7 @@ from kctl.cli.failures import CommandError
 from kctl.cli.formats.listing import SHAPES, Listing, write_listing
 from kctl.cli.formats.rows import Row
 from kctl.cli.groups.files import read_offsets, write_offsets
-from kctl.cli.groups.lookup import find_group, find_partitions, parse_topics, refuse_members, tell_failures
+from kctl.cli.groups.lookup import find_group, find_partitions, parse_topics, refuse_members, report_failures
 from kctl.cli.groups.plan import Change, ago_ms, aim_at_times, aim_of, find_places, instant_ms, plan
 from kctl.cli.groups.view import say_dry_run
 from kctl.cli.options import Common, Output
@@ -61,7 +61,7 @@ def run_reset(common: Common, reset: Reset) -> int:
             failed = results.failed
     _show_reset(common, output, reset, changes, failed)
     if reset.execute:
-        return tell_failures(common, len(failed) < len(changes), failed.values())
+        return report_failures(common, len(failed) < len(changes), failed.values())
     moved = sum(change.old != change.new for change in changes)
     say_dry_run(common, f"{moved} of {counted(len(changes), 'partition')} would get another offset")
     return ExitCode.OK
@@ -159,7 +159,7 @@ def run_delete(common: Common, group_id: str, topics: Sequence[str], *, execute:
         rows.append(row)
     write_listing(common.environment, output, Listing("partitions", DELETE_COLUMNS, rows, {"executed": execute}))
     if execute:
-        return tell_failures(common, len(failed) < len(old), failed.values())
+        return report_failures(common, len(failed) < len(old), failed.values())
     say_dry_run(common, f"the offsets of {counted(len(old), 'partition')} would be deleted")
     return ExitCode.OK
 

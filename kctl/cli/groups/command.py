@@ -55,7 +55,7 @@ def list_(
 ) -> int:
     """List the groups of all brokers; 3 when those of a broker are missing."""
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
-    from kctl.cli.groups.lookup import tell_failures
+    from kctl.cli.groups.lookup import report_failures
 
     output = common.choose_output(*SHAPES)
     with admin_of(common) as admin:
@@ -74,7 +74,7 @@ def list_(
     write_listing(common.environment, output, listing)
     for node in listed.failed:
         common.environment.say(f"kctl groups: incomplete list: the groups of broker {node} are missing")
-    return tell_failures(common, True, listed.failed.values())
+    return report_failures(common, True, listed.failed.values())
 
 
 @app.command()
@@ -123,7 +123,7 @@ def members(common: Common, names: Names) -> int:
     """Show who is in groups, and what each member has."""
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
     from kctl.cli.groups.describe import member_row
-    from kctl.cli.groups.lookup import tell_failures
+    from kctl.cli.groups.lookup import report_failures
 
     output = common.choose_output(*SHAPES)
     with admin_of(common) as admin:
@@ -135,7 +135,7 @@ def members(common: Common, names: Names) -> int:
     for group in results.done.values():
         if not group.members:
             common.say(f"kctl groups: group {group.group_id} has no members ({group.state})")
-    return tell_failures(common, results.done, results.failed.values())
+    return report_failures(common, results.done, results.failed.values())
 
 
 @app.command()
@@ -143,14 +143,14 @@ def members(common: Common, names: Names) -> int:
 def delete(common: Common, names: Names, execute: Execute = False) -> int:
     """Delete groups and their committed offsets: a dry run, unless --execute is given."""
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
-    from kctl.cli.groups.lookup import find_groups, refuse_members, tell_failures
+    from kctl.cli.groups.lookup import find_groups, refuse_members, report_failures
 
     output = common.choose_output(*SHAPES)
     with admin_of(common) as admin:
         found = find_groups(common, admin, list(dict.fromkeys(names)))
         if found.failed:
             common.say("kctl groups: nothing was deleted")
-            return tell_failures(common, (), found.failed.values())
+            return report_failures(common, (), found.failed.values())
         for group in found.done.values():
             refuse_members(group, group.members, "nothing was deleted")
         offsets = {group_id: len(admin.list_group_offsets(group_id).done) for group_id in found.done}
@@ -167,7 +167,7 @@ def delete(common: Common, names: Names, execute: Execute = False) -> int:
         count = len(rows)
         say_dry_run(common, f"{counted(count, 'group')} would be deleted")
         return ExitCode.OK
-    return tell_failures(common, results.done, results.failed.values())
+    return report_failures(common, results.done, results.failed.values())
 
 
 app.command("reset-offsets")(groups_offsets.reset_offsets)

@@ -11,7 +11,7 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import Listing, Section, write_listing
 from kctl.cli.formats.rows import Row, Shares
 from kctl.cli.groups.lag import PartitionLag, partition_lags
-from kctl.cli.groups.lookup import find_groups, find_partitions, tell_failures
+from kctl.cli.groups.lookup import find_groups, find_partitions, report_failures
 from kctl.cli.options import Common, Output
 from kctl.client.admin import Admin, GroupDescription, MemberDescription
 from kctl.client.cluster import TopicPartition
@@ -51,7 +51,7 @@ def describe_groups(common: Common, output: Output, group_ids: list[str], column
     if groups:
         write_listing(common.environment, output, listing)
     errors = [*results.failed.values(), *(lag.error for of in lags.values() for lag in of if lag.error is not None)]
-    return tell_failures(common, results.done, errors)
+    return report_failures(common, results.done, errors)
 
 
 def _facts(group: GroupDescription, lags: Sequence[PartitionLag]) -> list[tuple[str, str | int | None]]:
@@ -164,7 +164,7 @@ def show_lag(
             except ApiTimeout as error:
                 if rounds == 1:
                     raise
-                code = tell_failures(common, (), [error])
+                code = report_failures(common, (), [error])
             if number == rounds:
                 return code
             runtime.driver.wait(waiter, next_at_ms)
@@ -185,7 +185,7 @@ def _look(
     if results.done:
         write_listing(common.environment, output, Listing("partitions", columns, rows, extra))
     errors = [*results.failed.values(), *(lag.error for of in lags.values() for lag in of if lag.error is not None)]
-    code = tell_failures(common, results.done, errors)
+    code = report_failures(common, results.done, errors)
     behind = [lag for of in lags.values() for lag in of if lag.lag is not None and _is_above(lag.lag, look.threshold)]
     if behind:
         worst = max(behind, key=lambda lag: lag.lag or 0)

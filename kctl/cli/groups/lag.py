@@ -63,7 +63,7 @@ def partition_lags(
         lags[group_id] = []
         for tp in sorted(of_group):
             end = ends.failed.get(tp) or ends.done[tp].offset
-            lag = judge(group_id, tp, of_group[tp], starts.get(tp, 0), end, owners[group_id].get(tp))
+            lag = partition_lag(group_id, tp, of_group[tp], starts.get(tp, 0), end, owners[group_id].get(tp))
             is_beside = tp in mirrored[group_id] and lag.end is not None
             lags[group_id].append(lag._replace(lag=None, note=MIRRORED) if is_beside else lag)
     return lags
@@ -102,7 +102,7 @@ def _committed(
     return {tp: offset for tp, offset in found.items() if tp.partition in wanted.get(tp.topic, ())}
 
 
-def judge(
+def partition_lag(
     group_id: str,
     tp: TopicPartition,
     committed: int | KafkaError | None,

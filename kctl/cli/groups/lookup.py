@@ -96,7 +96,7 @@ def member_text(member: MemberDescription) -> str:
     return f"{who} on {member.host or 'an unknown host'} ({member.member_id})"
 
 
-def tell_failures(common: Common, done: object, failed: Iterable[KafkaError]) -> int:
+def report_failures(common: Common, done: object, failed: Iterable[KafkaError]) -> int:
     """Say what failed; 3 when something else was done, else the code of the first cause."""
     failures = list(dict.fromkeys(explain(error) for error in failed))
     for failure in failures:

@@ -30,9 +30,9 @@ def _digits(digits: bytes, base: int, *, signed: bool) -> NumberReader:
         at = source.offset
         text = bytearray()
         if signed and source.peek() == 0x2D:
-            text += source.take(1) or b""
+            text += source.read(1) or b""
         while len(text) <= _MOST_DIGITS and source.peek() in digits:
-            text += source.take(1) or b""
+            text += source.read(1) or b""
         if not text.strip(b"-") or len(text) > _MOST_DIGITS:
             raise source.bad(f"{what} wants a number here", at)
         return int(text, base)
@@ -43,7 +43,7 @@ def _digits(digits: bytes, base: int, *, signed: bool) -> NumberReader:
 def _fixed_hex(size: int) -> NumberReader:
     def read(source: InputBytes, what: str) -> int:
         at = source.offset
-        text = source.take(size)
+        text = source.read(size)
         if text is None or any(digit not in _HEX_DIGITS for digit in text):
             raise source.bad(f"{what} wants {size} hexadecimal digits here", at)
         return int(text, 16)
@@ -53,7 +53,7 @@ def _fixed_hex(size: int) -> NumberReader:
 
 def _binary(size: int, *, little: bool = False) -> NumberReader:
     def read(source: InputBytes, what: str) -> int:
-        data = source.take(size)
+        data = source.read(size)
         if data is None:
             raise source.bad(f"the input ends within the {size} bytes of {what}")
         return int.from_bytes(data, "little" if little else "big")
@@ -64,7 +64,7 @@ def _binary(size: int, *, little: bool = False) -> NumberReader:
 def _bool(source: InputBytes, what: str) -> int:
     for number, text in enumerate((b"false", b"true")):
         if source.starts_with(text):
-            source.take(len(text))
+            source.read(len(text))
             return number
     raise source.bad(f"{what} wants true or false here")
 

@@ -65,7 +65,7 @@ class InputBytes:
         """Return the next byte, or -1 at the end."""
         return self._buffer[self._at] if self.has_more() else -1
 
-    def take_until(self, delimiter: bytes) -> bytes | None:
+    def read_until(self, delimiter: bytes) -> bytes | None:
         """Return what comes before the delimiter, and pass over both; None, and nothing passed, where it is missing."""
         searched = 0
         while (found := self._buffer.find(delimiter, self._at + searched)) < 0:
@@ -81,7 +81,7 @@ class InputBytes:
         self._at = found + len(delimiter)
         return taken
 
-    def take(self, size_bytes: int) -> bytes | None:
+    def read(self, size_bytes: int) -> bytes | None:
         """Return so many bytes; None, and nothing passed, where the input is shorter. The caller bounds the size."""
         while len(self._buffer) - self._at < size_bytes:
             if not self._read():
@@ -90,7 +90,7 @@ class InputBytes:
         self._at += size_bytes
         return taken
 
-    def take_rest(self) -> bytes:
+    def read_rest(self) -> bytes:
         """Return all that is left."""
         while self._read():
             if len(self._buffer) - self._at > self.longest_bytes:
@@ -99,7 +99,7 @@ class InputBytes:
         self._at = len(self._buffer)
         return taken
 
-    def take_scanned(self, scan: "Scan") -> bytes | None:
+    def read_scanned(self, scan: "Scan") -> bytes | None:
         """Return the bytes up to where the scan finds their end; None where the input ends before that.
 
         Args: scan: given the buffer, where to start and whether more may come; returns the size found, or None.
@@ -109,7 +109,7 @@ class InputBytes:
                 raise self.bad(f"longer than {self.longest_bytes} bytes (max.request.size)")
             if not self._read() and scan(self._buffer, self._at, is_whole=True) is None:
                 return None
-        return self.take(size)
+        return self.read(size)
 
     def starts_with(self, text: bytes) -> bool:
         """Return whether the next bytes are these; waits until it is certain."""

@@ -188,12 +188,12 @@ class TemplateReader:
 
         def step(stream: InputBytes, found: _Found) -> None:
             at = stream.offset
-            text = None if delimiter is None else stream.take_until(delimiter)
+            text = None if delimiter is None else stream.read_until(delimiter)
             if text is None:
                 if not is_last:
                     assert delimiter is not None
                     raise stream.bad(f"the input ends within {what}, before {show_bytes(delimiter)}")
-                text = stream.take_rest()
+                text = stream.read_rest()
             is_null = text == self._null
             found.texts[verb] = None if is_null else _decoded(stream, at, what, field.form, decode, text)
 
@@ -208,7 +208,7 @@ class TemplateReader:
                 why = f"at most {self._longest_bytes} (max.request.size) can be sent"
                 raise stream.bad(f"%{length.value} is the length of {what}, {size} bytes: {why}")
             at = stream.offset
-            text = stream.take(form.size(size))
+            text = stream.read(form.size(size))
             if text is None:
                 raise stream.bad(f"the input ends within the {size} bytes of {what}")
             found.texts[verb] = _decoded(stream, at, what, field.form, form.decode, text)
@@ -244,7 +244,7 @@ class TemplateReader:
 def _literal(text: bytes, *, is_last: bool) -> Step:
     def step(stream: InputBytes, _found: _Found) -> None:
         if stream.starts_with(text):
-            stream.take(len(text))
+            stream.read(len(text))
         elif not is_last or stream.has_more():  # the last record need not end with it
             raise stream.bad(f"{show_bytes(text)} must come here")
 
@@ -254,7 +254,7 @@ def _literal(text: bytes, *, is_last: bool) -> Step:
 def _json(verb: Verb, what: str) -> Step:
     def step(stream: InputBytes, found: _Found) -> None:
         at = stream.offset
-        text = stream.take_scanned(JsonScan())
+        text = stream.read_scanned(JsonScan())
         if text is None:
             raise stream.bad(f"the input ends within the JSON of {what}")
         try:

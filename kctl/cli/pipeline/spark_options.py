@@ -177,7 +177,7 @@ def run_job(
         if common.notices is not None:
             common.notices.say = status.say
         try:
-            return job(referring, spark.session_options(), status.take)
+            return job(referring, spark.session_options(), status.on_progress)
         finally:
             status.close()
 

@@ -4,7 +4,7 @@ import ipaddress
 import re
 from collections.abc import Iterable
 
-from kctl.client.seams import Address
+from kctl.client.runtime import Address
 
 _GIVEN = re.compile(r"(?P<host>\[[^\[\]]+\]|[^:\[\]]+):(?P<port>\d{1,5}):(?P<ip>\[[^\[\]]+\]|[^:\[\]]+)", re.ASCII)
 _FORM = "write host:port:ip, such as kafka.example:9092:10.0.0.1, an IPv6 address in brackets"

@@ -14,8 +14,8 @@ from kctl.cli.probe.view.statistics import Statistics, add_round
 from kctl.client.clock import Timer
 from kctl.client.config import AdminConfig
 from kctl.client.events import Event, EventSink, ignore_events
-from kctl.client.probe import ProbeOptions, Prober, bootstrap_nodes, judge
-from kctl.client.seams import Runtime
+from kctl.client.probe import ProbeOptions, Prober, bootstrap_nodes, diagnose
+from kctl.client.runtime import Runtime
 
 LOOK_MS = 50
 """How often the report may move on while nothing happens."""
@@ -44,8 +44,8 @@ def run_rounds(
 ) -> ProbeResult:
     """Run the rounds and return the last; with strictness its code is 3 also where only an earlier one was not good."""
 
-    def take(event: Event) -> None:
-        report.take(event)
+    def on_event(event: Event) -> None:
+        report.on_event(event)
         trace(event)
 
     waiter = runtime.driver.waiter()
@@ -53,7 +53,7 @@ def run_rounds(
     while True:
         number += 1
         next_at_ms = runtime.clock.start_ms() + plan.interval_ms
-        result = _round(plan, runtime, report, take, number)
+        result = _round(plan, runtime, report, on_event, number)
         add_round(statistics, result.reports)
         is_degraded = is_degraded or result.code is not ExitCode.OK
         if number == plan.rounds and plan.strict and is_degraded and result.code is ExitCode.OK:
@@ -73,7 +73,7 @@ def _round(plan: Plan, runtime: Runtime, report: Report, take: EventSink, number
         untried = prober.waiting + prober.left_out
         prober.close()
     wall_ms = runtime.clock.wall_ms()
-    findings = judge(
+    findings = diagnose(
         prober.reports, prober.coordinator, wall_ms=wall_ms, cert_warn_ms=plan.cert_warn_ms, untried=untried
     )
     return ProbeResult(

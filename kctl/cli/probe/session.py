@@ -33,7 +33,7 @@ from kctl.client.config import AdminConfig
 from kctl.client.events import Phase
 from kctl.client.network.system import system_runtime
 from kctl.client.probe import ProbeOptions
-from kctl.client.seams import Address
+from kctl.client.runtime import Address
 from kctl.client.wording import harmless_text
 
 MOST_SOCKETS = 10_000

@@ -15,7 +15,7 @@ MOST_NAMED = 10
 """Partitions that are named; further ones are only counted."""
 
 
-def tell_account(
+def report_account(
     common: Common, result: CloseResult, *, oldest_ms: int | None = None, is_taken_back: bool = False
 ) -> None:
     """Say what became of the records: what was delivered unless --quiet, what was not in any case.

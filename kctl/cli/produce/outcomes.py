@@ -14,7 +14,7 @@ from kctl.client.producer import NO_PARTITION, SendFuture, SettledRows
 
 
 class Outcomes:
-    """The counts are the network loop's; `take_failed` is the command's.
+    """The counts are the network loop's; `pop_failed` is the command's.
 
     Args: announce: called on the loop with the first failure of each partition.
     """
@@ -32,10 +32,10 @@ class Outcomes:
 
     @property
     def has_failed(self) -> bool:
-        """Whether there is something for `take_failed`."""
+        """Whether there is something for `pop_failed`."""
         return bool(self._failed)
 
-    def take(self, future: SendFuture) -> None:
+    def on_done(self, future: SendFuture) -> None:
         """Count a record."""
         assert future.outcome is not None
         if future.outcome.error is None:
@@ -43,7 +43,7 @@ class Outcomes:
         else:
             self._fail(future, 1, future.outcome.error)
 
-    def take_rows(self, rows: SettledRows) -> None:
+    def on_rows(self, rows: SettledRows) -> None:
         """Count rows."""
         if rows.outcome.error is None:
             self.delivered += rows.count
@@ -60,7 +60,7 @@ class Outcomes:
             self._announced.add(failed.topic_partition)
             self._announce(failed.topic_partition, error)
 
-    def take_failed(self, keep: Callable[[UndeliveredRecord], None] | None) -> None:
+    def pop_failed(self, keep: Callable[[UndeliveredRecord], None] | None) -> None:
         """Let go of what has failed, each record handed to `keep` if that is given."""
         while self._failed:
             failed = self._failed.popleft()

@@ -16,7 +16,7 @@ class Pace:
         self._interval_ms = 1000 / per_second
         self._next_at_ms = float(now_ms)
 
-    def take(self, now_ms: int) -> int:
+    def reserve(self, now_ms: int) -> int:
         """Return from when on the next record may be sent, and count it as sent."""
         self._next_at_ms = max(self._next_at_ms, now_ms - MOST_BEHIND_MS)
         at_ms = self._next_at_ms

@@ -79,7 +79,7 @@ class RecordSender:
     ) -> None:
         """Send one record; raises as Producer.send, and DeliveryTimeout where the topic is not known in time."""
         self._await_topic(topic)
-        self._producer.send(topic, value, key, partition, headers, timestamp_ms, self._outcomes.take)
+        self._producer.send(topic, value, key, partition, headers, timestamp_ms, self._outcomes.on_done)
         self.sent += 1
 
     def send_rows(
@@ -108,7 +108,7 @@ class RecordSender:
                     keys if is_whole or keys is None else keys[first:end],
                     partition,
                     [headers] * count if headers else None,
-                    callback=self._outcomes.take_rows,
+                    callback=self._outcomes.on_rows,
                     timeout=timeout_ms / 1000,
                 )
             except MaxBlockTimeout as e:

@@ -16,7 +16,7 @@ from kctl.cli.input.lines import LineBlock
 from kctl.cli.interrupts import Interrupted
 from kctl.cli.options import DEFAULT_CLOSE_MS, Common
 from kctl.cli.produce.command import ProduceRequest
-from kctl.cli.produce.delivery_account import account_code, tell_account
+from kctl.cli.produce.delivery_account import account_code, report_account
 from kctl.cli.produce.limits import EndBudget, bound_delivery
 from kctl.cli.produce.outcomes import Outcomes
 from kctl.cli.produce.pace import Pace
@@ -112,7 +112,7 @@ class _Producing:
         finally:
             self._producer.close(0)
             self._status.close()
-        return self._tell(result)
+        return self._report(result)
 
     def _attempt(self, step: Callable[[], object]) -> None:
         """Take a step; what ends it is remembered, the first of all."""
@@ -138,14 +138,14 @@ class _Producing:
             for block in self._inputs.read_blocks():
                 self._send_block(request.topic, block)
                 if self._outcomes.has_failed:
-                    self._take_failed()
+                    self._report_failed()
             return
         for record in self._inputs.read():
             if pace is not None:
-                driver.wait(waiter, pace.take(clock.now_ms()))
+                driver.wait(waiter, pace.reserve(clock.now_ms()))
             self._send(record)
             if self._outcomes.has_failed:
-                self._take_failed()
+                self._report_failed()
 
     def _send_block(self, topic: str, block: LineBlock) -> None:
         """Send the records of a block."""
@@ -235,25 +235,25 @@ class _Producing:
         if not self._is_closing and not self._common.quiet:
             self._status.say(f"kctl produce: {partition}: not delivered: {explain(error).message}")
 
-    def _take_failed(self) -> None:
+    def _report_failed(self) -> None:
         """Keep what was not delivered."""
         file = self._undelivered
-        self._outcomes.take_failed(None if file is None else file.write)
+        self._outcomes.pop_failed(None if file is None else file.write)
         if file is not None:
             file.flush()
 
-    def _tell(self, result: CloseResult) -> int:
-        self._take_failed()
+    def _report(self, result: CloseResult) -> int:
+        self._report_failed()
         accepted = result.delivered + result.undelivered
         is_all_or_nothing = self._transactional_id is not None
         is_taken_back = is_all_or_nothing and not self._is_committed
         self._report_created()
-        tell_account(self._common, result, oldest_ms=self._outcomes.oldest_ms, is_taken_back=is_taken_back)
+        report_account(self._common, result, oldest_ms=self._outcomes.oldest_ms, is_taken_back=is_taken_back)
         throttled_ms = self._producer.metrics().throttle_time_ms
         if throttled_ms:
             self._common.say(f"kctl produce: throttled: brokers asked for pauses of {throttled_ms} ms (a quota)")
-        self._tell_in_hand(accepted)
-        self._tell_file()
+        self._report_in_hand(accepted)
+        self._report_file()
         ending = self._ending
         if is_taken_back and result.transaction in ("unknown", "open"):
             ending = self._not_ended(result)
@@ -285,7 +285,7 @@ class _Producing:
             partitions = counted(count, "partition")
             self._common.say(f"kctl produce: note: topic {name} did not exist and was created with {partitions}")
 
-    def _tell_in_hand(self, accepted: int) -> None:
+    def _report_in_hand(self, accepted: int) -> None:
         """Tell of the first record that was read and not taken; keep it and the rest of its block.
 
         Args: accepted: how many the producer has taken; it may know of more than we do, where a signal came between.
@@ -308,7 +308,7 @@ class _Producing:
                 UndeliveredRecord(topic, partition, record.timestamp_ms, record.key, value, headers, cause)
             )
 
-    def _tell_file(self) -> None:
+    def _report_file(self) -> None:
         file = self._undelivered
         if file is None:
             return

@@ -10,7 +10,7 @@ from kctl.cli.environment import Environment
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.cli.login import make_jaas
-from kctl.cli.profile.judge import findings_of, refuse_errors
+from kctl.cli.profile.check import findings_of, refuse_errors
 from kctl.cli.profiles import edits
 from kctl.cli.profiles.allowances import allowances, project_files
 from kctl.cli.profiles.choice import VARIABLE, no_such_profile, read_files

@@ -1,4 +1,4 @@
-"""`kctl profile`: declares the commands; what they do is in show.py, change.py, editor.py, transfer.py and judge.py.
+"""`kctl profile`: declares the commands; what they do is in show.py, change.py, editor.py, transfer.py and check.py.
 
 Shown by tests/unit/cli/profile/test_profile.py and tests/cli/test_profile.py.
 """
@@ -209,7 +209,7 @@ def check(
 
     Names, values and pairs of them, references, files and who may read them, ports.
     """
-    from kctl.cli.profile.judge import check_profiles
+    from kctl.cli.profile.check import check_profiles
 
     return check_profiles(ctx.obj, names or (), output or Output.TABLE, strict=strict)
 

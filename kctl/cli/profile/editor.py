@@ -11,7 +11,7 @@ from pathlib import Path
 from kctl.cli.environment import Environment
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
-from kctl.cli.profile.judge import findings_of, refuse_errors
+from kctl.cli.profile.check import findings_of, refuse_errors
 from kctl.cli.profiles.choice import no_such_profile, read_files
 from kctl.cli.profiles.files import read_bytes, read_content
 from kctl.cli.profiles.store import Store, open_store, store_of

@@ -62,7 +62,7 @@ class Spans:
         self._connecting: dict[Target, Span] = {}
         self._requests: dict[tuple[Target, int], Span] = {}
 
-    def take(self, event: Event) -> None:
+    def on_event(self, event: Event) -> None:
         """Fold one event in."""
         if isinstance(event, Started):
             self._on_started(event)

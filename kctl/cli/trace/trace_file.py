@@ -40,7 +40,7 @@ class TraceFile:
         self._error: OSError | None = None
         self._write(opening(clock.wall_ms()))
 
-    def take(self, event: Event) -> None:
+    def on_event(self, event: Event) -> None:
         """Write one event."""
         self._write(event_object(event, self._started_at_ms))
 

@@ -40,9 +40,9 @@ class Tracer:
         self._started_at_ms = clock.now_ms()
         self._spans = Spans()
 
-    def take(self, event: Event) -> None:
+    def on_event(self, event: Event) -> None:
         """Tell one event."""
-        self._spans.take(event)
+        self._spans.on_event(event)
         self._say(harmless_text(trace_line(event, self._started_at_ms)))
 
     def finish(self) -> None:

@@ -75,12 +75,12 @@ class JobStatus:
             self._line.clear()
             self._environment.say(line)
 
-    def take(self, progress: "Progress") -> None:
+    def on_progress(self, progress: "Progress") -> None:
         """Show how far the job is."""
         with self._lock:
-            self._take(progress)
+            self._on_progress(progress)
 
-    def _take(self, progress: "Progress") -> None:
+    def _on_progress(self, progress: "Progress") -> None:
         now_ms = self._environment.clock.now_ms()
         per_second = self._rate.per_second(now_ms, progress.records)
         if self._line.is_shown:

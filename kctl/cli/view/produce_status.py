@@ -13,7 +13,7 @@ from kctl.cli.environment import Environment
 from kctl.cli.view.consume_status import PAINT_EVERY_MS, Rate, StatusLine
 from kctl.cli.view.painter import Line, Span, Style
 from kctl.client.clock import Clock
-from kctl.client.seams import Driver
+from kctl.client.runtime import Driver
 from kctl.client.wording import counted
 
 SHOW_AFTER_MS = 500

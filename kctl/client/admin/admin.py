@@ -49,7 +49,7 @@ from kctl.client.protocol.api import api_key_of, api_name
 from kctl.client.requests.group_offsets import OffsetAndMetadata, checked_offsets
 from kctl.client.requests.list_offsets import ISOLATION_LEVELS, OffsetAndTimestamp
 from kctl.client.requests.retry import retry_backoff
-from kctl.client.seams import Runtime
+from kctl.client.runtime import Runtime
 
 __all__ = [
     "BROKER_DEFAULT",
@@ -146,7 +146,7 @@ class Admin(OperatorCalls):
             return within
         timeout_ms = to_timeout_ms(timeout, self.config.default_api_timeout_ms)
         timer = Timer(self._client.clock, timeout_ms) if within is None else within.timer.sub(timeout_ms)
-        return Span(timer, self._client.ledger_mark())
+        return Span(timer, self._client.time_mark())
 
     @contextmanager
     def within(self, timeout: Timeout = None) -> Iterator[None]:

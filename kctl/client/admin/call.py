@@ -10,7 +10,7 @@ from typing import Generic, NamedTuple, TypeVar, cast
 from kctl.client.backoff import ExponentialBackoff
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.clock import Timer
-from kctl.client.cluster_client import ClusterClient, LedgerMark
+from kctl.client.cluster_client import ClusterClient, TimeMark
 from kctl.client.errors import ApiTimeout, BrokerError, ConnectionLost, KafkaError, RemoteProtocolError
 from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.protocol.schema import Request, Response
@@ -102,10 +102,10 @@ class Results(Generic[K, V]):
 
 
 class Span(NamedTuple):
-    """The time of one call, or of all calls of a block: its timer, and the ledger when it began."""
+    """The time of one call, or of all calls of a block: its timer, and the time breakdown when it began."""
 
     timer: Timer
-    since: LedgerMark
+    since: TimeMark
 
 
 class Call:

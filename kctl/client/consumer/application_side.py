@@ -37,7 +37,7 @@ from kctl.client.consumer.waiting import SESSION_OVER, WaitKind, WaitReason
 from kctl.client.errors import IllegalStateError, InvalidOffsetError
 from kctl.client.events import EventSink
 from kctl.client.loop.close import CloseRequest, CloseResult
-from kctl.client.seams import Runtime
+from kctl.client.runtime import Runtime
 
 T = TypeVar("T")
 NOTHING_BEYOND = (WaitKind.AT_END, WaitKind.OPEN_TRANSACTION)
@@ -151,7 +151,7 @@ class ApplicationSide:
             while True:
                 self._advance()
                 taken = take() if group is None or group.may_deliver else None
-                if taken is not None or self.lookups.take_results() or not self._wait(timer):
+                if taken is not None or self.lookups.had_results() or not self._wait(timer):
                     return taken
         finally:
             self._is_polling = False
@@ -163,16 +163,16 @@ class ApplicationSide:
         self.mailbox.look()
         if self.group is not None:
             self.group.advance()
-        self._tell_changes()
+        self._report_changes()
         unpositioned = self.subscription.unpositioned
         if unpositioned:
             raise self._unpositioned(unpositioned)
 
     def _wait(self, timer: Timer) -> bool:
-        self._tell_changes()  # delivering nothing may decide something: an offset out of range asks for a position
+        self._report_changes()  # delivering nothing may decide something: an offset out of range asks for a position
         return self.mailbox.wait(timer, FOREVER_MS if self.group is None else self.group.next_deadline_ms)
 
-    def _tell_changes(self) -> None:
+    def _report_changes(self) -> None:
         if self.subscription.has_changes:
             self.mailbox.post_each(self.subscription.changes(self._reset_policy_timestamp_ms()))
         else:

@@ -12,7 +12,7 @@ from kctl.client.consumer.group.application_side import GroupSide
 from kctl.client.consumer.mailbox import CloseReport, ConsumerMailbox
 from kctl.client.errors import CloseTimeout
 from kctl.client.loop.close import CloseRequest, CloseResult
-from kctl.client.seams import Task
+from kctl.client.runtime import Task
 
 if TYPE_CHECKING:
     from kctl.client.consumer.group.coordinator_client import GroupCoordinatorClient

@@ -34,7 +34,7 @@ from kctl.client.records import Record
 from kctl.client.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES
 from kctl.client.requests.group_offsets import OffsetAndMetadata, checked_offsets
 from kctl.client.requests.list_offsets import OffsetAndTimestamp
-from kctl.client.seams import Runtime
+from kctl.client.runtime import Runtime
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -446,16 +446,16 @@ class Consumer:
     def _poll(self, timeout: Timeout) -> PollResult | None:
         timer = self._timer(timeout)
         self._check_assigned()
-        return self._side.poll(self._take_records, timer)
+        return self._side.poll(self._pop_records, timer)
 
     @for_one_user
     def _poll_chunk(self, timeout: Timeout) -> PollResult | None:
         timer = self._timer(timeout)
         self._check_assigned()
-        return self._side.poll(self._side.data.take_chunk, timer)
+        return self._side.poll(self._side.data.pop_chunk, timer)
 
-    def _take_records(self) -> PollResult | None:
-        return self._side.data.take_records(self._config.max_poll_records)
+    def _pop_records(self) -> PollResult | None:
+        return self._side.data.pop_records(self._config.max_poll_records)
 
     def _check_open(self) -> None:
         if self._side.close_result is not None:

@@ -24,7 +24,7 @@ from kctl.client.errors import ApiTimeout, KafkaError
 from kctl.client.events import ResetCause
 from kctl.client.loop.mailbox import Call
 from kctl.client.requests.list_offsets import OffsetAndTimestamp
-from kctl.client.seams import Waiter
+from kctl.client.runtime import Waiter
 
 EARLIEST_TIMESTAMP = -2
 LATEST_TIMESTAMP = -1

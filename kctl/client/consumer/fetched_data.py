@@ -189,7 +189,7 @@ class FetchedData:
 
     # --- delivery ---------------------------------------------------------------------------------------------------
 
-    def take_records(self, limit: int) -> PollResult | None:
+    def pop_records(self, limit: int) -> PollResult | None:
         """Return up to `limit` records, or None; the positions move past them once they are given.
 
         Raises: the error of a partition whose turn it is, when no record comes before it.
@@ -220,7 +220,7 @@ class FetchedData:
             else:
                 self._on_error(*failed)
 
-    def take_chunk(self) -> PollResult | None:
+    def pop_chunk(self) -> PollResult | None:
         """Return the next chunk undecoded, or None; the position moves past the whole of it once it is given.
 
         Raises: the error of a partition whose turn it is.

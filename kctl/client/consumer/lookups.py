@@ -120,7 +120,7 @@ class Lookups:
         """Whether anything is looked up in the background, or was just found."""
         return bool(self._open) or self._has_results
 
-    def take_results(self) -> bool:
+    def had_results(self) -> bool:
         """Return whether a background look-up has had a result since the last time."""
         had, self._has_results = self._has_results, False
         return had

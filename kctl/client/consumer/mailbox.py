@@ -14,7 +14,7 @@ from kctl.client.consumer.events import NetworkFailed, Query, Question, ToApplic
 from kctl.client.errors import KafkaError, WakeupError
 from kctl.client.loop.close import CloseRequest, teardown_ms
 from kctl.client.loop.mailbox import LOOP_GRACE_MS, Call, CallInterrupted, Mailbox
-from kctl.client.seams import Driver, Task
+from kctl.client.runtime import Driver, Task
 
 
 class CloseReport(NamedTuple):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import TopicPartition
-from kctl.client.cluster_client import ClusterClient, LedgerMark, ledger_text
+from kctl.client.cluster_client import ClusterClient, TimeMark, time_breakdown
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.broker_queries import BrokerQueries
 from kctl.client.consumer.close import COMMITTING, GroupClose
@@ -44,7 +44,7 @@ from kctl.client.loop.close import CloseRequest
 from kctl.client.loop.mailbox import Call, CallInterrupted
 from kctl.client.requests.leaders import Leaders
 from kctl.client.requests.request import CallManager, RequestManager
-from kctl.client.seams import Entropy
+from kctl.client.runtime import Entropy
 
 if TYPE_CHECKING:
     from kctl.client.consumer.group.coordinator_client import GroupCoordinatorClient
@@ -58,7 +58,7 @@ class OpenCall(NamedTuple):
 
     query: Query
     manager: CallManager
-    ledger_mark: LedgerMark
+    time_mark: TimeMark
 
 
 class NetworkLoop(ClientLoop[ToNetwork]):
@@ -131,7 +131,7 @@ class NetworkLoop(ClientLoop[ToNetwork]):
 
     # --- the turn -----------------------------------------------------------------------------------------------------
 
-    def _take(self, events: Sequence[ToNetwork | Call | CallInterrupted]) -> None:
+    def _apply(self, events: Sequence[ToNetwork | Call | CallInterrupted]) -> None:
         for event in events:
             self._handle(event)
         self._has_new_wishes = True
@@ -225,7 +225,7 @@ class NetworkLoop(ClientLoop[ToNetwork]):
     def _open_call(self, query: Query) -> None:
         question = query.question
         manager, ask = self._questions[type(question)]
-        self.open_calls[question.call_id] = OpenCall(query, manager, self._client.ledger_mark())
+        self.open_calls[question.call_id] = OpenCall(query, manager, self._client.time_mark())
         ask(question)
 
     def _close_call(self, call_id: int) -> Query | None:
@@ -243,7 +243,7 @@ class NetworkLoop(ClientLoop[ToNetwork]):
         query.timer.update()
         spent_ms = self._client.spent_since(mark)
         spent_ms[EARLIER_QUESTIONS] = max(0, query.timer.elapsed_ms - sum(spent_ms.values()))
-        account = self._client.account_since(mark)._replace(ledger=ledger_text(spent_ms))
+        account = self._client.account_since(mark)._replace(time_breakdown=time_breakdown(spent_ms))
         self._close_call(call_id)
         query.finish(query.timed_out(waiting_for, cause, account))
 

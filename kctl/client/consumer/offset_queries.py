@@ -177,12 +177,12 @@ class OffsetQueries:
             entries = [(query, info) for query, info in found if self._is_open(query)]
             if entries and self._leaders.is_ready(node_id):
                 requests.append(self._request(node_id, entries, call.isolation_level, call.deadline_at_ms))
-                self._tell_asked(call, node_id, [query for query, _ in entries], now_ms)
+                self._report_request(call, node_id, [query for query, _ in entries], now_ms)
             elif entries:
                 self._not_ready(node_id, [query for query, _ in entries])
         return requests
 
-    def _tell_asked(self, call: OpenCall, node_id: int, queries: list[OffsetQuery], now_ms: int) -> None:
+    def _report_request(self, call: OpenCall, node_id: int, queries: list[OffsetQuery], now_ms: int) -> None:
         if call.is_background:
             for query in queries:
                 query.reason = text = f"no response from broker {node_id}"

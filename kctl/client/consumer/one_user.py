@@ -12,7 +12,7 @@ from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 from kctl.client.errors import ConcurrentModificationError
 from kctl.client.lifetime import follow_forks, forked_error
-from kctl.client.seams import Driver
+from kctl.client.runtime import Driver
 
 _USER = "user"
 

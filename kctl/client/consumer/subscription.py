@@ -21,7 +21,7 @@ PAUSED = WaitReason(WaitKind.PAUSED, "paused")
 DELIVERABLE = WaitReason(WaitKind.DELIVERABLE, "fetched, to be delivered by the next poll")
 NOT_STARTED = WaitReason(WaitKind.NOT_STARTED, "the next poll starts it")
 UNPLACED = WaitReason(WaitKind.POSITION, "looking for the position")
-UNANSWERED = WaitReason(WaitKind.ANSWER, "waiting for the leader's answer")
+AWAITING_ANSWER = WaitReason(WaitKind.ANSWER, "waiting for the leader's answer")
 
 
 class Stage(Enum):
@@ -73,7 +73,7 @@ class PartitionState:
             return DELIVERABLE
         if self.stage in (Stage.UNPOSITIONED, Stage.POSITIONED):
             return NOT_STARTED
-        return self.waiting or (UNPLACED if self.stage is Stage.RESOLVING else UNANSWERED)
+        return self.waiting or (UNPLACED if self.stage is Stage.RESOLVING else AWAITING_ANSWER)
 
 
 class Subscription:

@@ -50,18 +50,18 @@ class ClientLoop(ABC, Generic[E]):
             self._client.close()
             self.ended_at_ms = self._clock.now_ms()
             self._mailbox.is_finished = True
-            self._end(self._mailbox.take_some(sys.maxsize))
+            self._end(self._mailbox.pop_some(sys.maxsize))
 
     def turn(self) -> None:
         """Do everything that is due, then wait for I/O, a wake-up or the next deadline."""
         mailbox = self._mailbox
         mailbox.awake()
-        while (request := mailbox.take_close()) is not None:
+        while (request := mailbox.pop_close()) is not None:
             if self.close_request is None or request.deadline_at_ms < self.close_request.deadline_at_ms:
                 self.close_request = request
-        events = mailbox.take_some(self.EVENTS_PER_TURN)  # after the close: what was posted before it is taken with it
+        events = mailbox.pop_some(self.EVENTS_PER_TURN)  # after the close: what was posted before it is taken with it
         if events:
-            self._take(events)
+            self._apply(events)
         now_ms = self._clock.now_ms()
         self._advance(now_ms)
         if self.is_over:
@@ -81,7 +81,7 @@ class ClientLoop(ABC, Generic[E]):
         return until_ms
 
     @abstractmethod
-    def _take(self, events: Sequence[E | Call | CallInterrupted]) -> None:
+    def _apply(self, events: Sequence[E | Call | CallInterrupted]) -> None:
         """Handle events, in their order."""
 
     @abstractmethod

@@ -14,7 +14,7 @@ from kctl.client.clock import Clock, Timer
 from kctl.client.errors import Account, IllegalStateError, KafkaError, KafkaTimeoutError
 from kctl.client.lifetime import forked_error
 from kctl.client.loop.close import CloseRequest
-from kctl.client.seams import Driver, Task, Waiter
+from kctl.client.runtime import Driver, Task, Waiter
 
 LOOP_GRACE_MS = 100
 """Extra wait past the deadline for the network thread to report the cause.
@@ -118,7 +118,7 @@ class Mailbox(Generic[E]):
         self._wakeup()
         return not self.is_finished
 
-    def take_back(self, event: E | Call) -> bool:
+    def withdraw(self, event: E | Call) -> bool:
         """Take out an event that the loop, finished since, has not taken; return whether it was still there."""
         while True:
             try:
@@ -150,7 +150,7 @@ class Mailbox(Generic[E]):
         is_last_look = False
         self.look()
         while not call.is_done:
-            if self.is_finished and self.take_back(call):
+            if self.is_finished and self.withdraw(call):
                 raise self.closed_error()
             if not self.driver.wait(call.waiter, deadline_at_ms) and not call.is_done:
                 now_ms = self.clock.now_ms()
@@ -184,12 +184,12 @@ class Mailbox(Generic[E]):
 
     # --- loop side ----------------------------------------------------------------------------------------------------
 
-    def take_some(self, most: int) -> Sequence[E | Call | CallInterrupted]:
+    def pop_some(self, most: int) -> Sequence[E | Call | CallInterrupted]:
         """Return the next events in order, `most` at most."""
         events = self._events
         return [events.popleft() for _ in range(min(most, len(events)))]
 
-    def take_close(self) -> CloseRequest | None:
+    def pop_close(self) -> CloseRequest | None:
         """Return the next close, or None."""
         try:
             return self._close_requests.popleft()

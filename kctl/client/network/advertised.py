@@ -42,7 +42,7 @@ class AdvertisedAddresses:
         self._trusted[node.host, node.port] = None
         self._errors.pop(node.node_id, None)
 
-    def judge(self, node: Node, error: KafkaError) -> KafkaError:
+    def attribute(self, node: Node, error: KafkaError) -> KafkaError:
         """Return the error of a failed attempt, with the blame on the advertised address where that is due."""
         if (node.host, node.port) in self._trusted or not isinstance(error, _OF_THE_ADDRESS):
             return error

@@ -1,6 +1,6 @@
 """ChannelTable: every open channel with its connection and its node, from dialling to closing.
 
-The one place that opens and closes channels, so none is leaked. UnansweredRequests holds the requests that get no
+The one place that opens and closes channels, so none is leaked. OneWayRequests holds the requests that get no
 response (Produce with acks=0) until the system has taken their bytes: without it, a close right after a send would
 count records as delivered whose bytes never left the process.
 Shown by tests/sim/network/test_requests.py and tests/unit/network/test_channel_table.py.
@@ -16,7 +16,7 @@ from kctl.client.network.connection import Connection
 from kctl.client.network.idle_expiry import IdleExpiryManager
 from kctl.client.network.in_flight import InFlight, OnDone
 from kctl.client.network.nodes import NodeEntry
-from kctl.client.seams import Address, Selectable
+from kctl.client.runtime import Address, Selectable
 
 
 class ChannelTable:
@@ -49,7 +49,7 @@ class ChannelTable:
 
     def flush(self, connection: Connection) -> None:
         """Hand what the connection has to say to the selector: that is a use of the channel, a renewal is none."""
-        outgoing = connection.take_outgoing()
+        outgoing = connection.pop_outgoing()
         for data in outgoing:
             self._selector.send(connection.channel, data)
         if outgoing and not connection.is_renewing:
@@ -84,7 +84,7 @@ class ChannelTable:
         return connection.closed()
 
 
-class Unanswered(NamedTuple):
+class OneWayRequest(NamedTuple):
     """One such request."""
 
     node_id: int
@@ -92,23 +92,23 @@ class Unanswered(NamedTuple):
     on_done: OnDone
 
 
-class UnansweredRequests:
+class OneWayRequests:
     """Those of all connections, by channel."""
 
     def __init__(self, unsent_bytes: Callable[[int], int]) -> None:
         """`unsent_bytes`: how much of a channel's bytes the system has not taken yet."""
         self._unsent_bytes = unsent_bytes
-        self._by_channel: dict[int, list[Unanswered]] = {}
+        self._by_channel: dict[int, list[OneWayRequest]] = {}
 
-    def add(self, connection: Connection, request: Unanswered) -> None:
+    def add(self, connection: Connection, request: OneWayRequest) -> None:
         """Note a request whose bytes were handed to the selector."""
         self._by_channel.setdefault(connection.channel, []).append(request)
 
-    def take_written(self) -> list[Unanswered]:
+    def pop_written(self) -> list[OneWayRequest]:
         """Remove and return those whose bytes were taken."""
         written = [channel for channel in self._by_channel if self._unsent_bytes(channel) == 0]
         return [request for channel in written for request in self._by_channel.pop(channel)]
 
-    def take_of(self, connection: Connection) -> list[Unanswered]:
+    def pop_of(self, connection: Connection) -> list[OneWayRequest]:
         """Remove and return those of a connection that is ending."""
         return self._by_channel.pop(connection.channel, [])

@@ -2,7 +2,7 @@
 
 Owns the way from the first SYN to a ready connection (TLS, ApiVersions, SASL: `handshake.py`), the framing and the
 requests in flight. It knows no socket and no time: its owner passes what arrived and the present, sends what
-`take_outgoing` returns, and closes it when a deadline passes. An error that it raises is the end of the connection.
+`pop_outgoing` returns, and closes it when a deadline passes. An error that it raises is the end of the connection.
 Shown by tests/unit/network/test_connection.py and tests/fuzz/network.
 """
 
@@ -164,12 +164,12 @@ class Connection:
         """Return the TLS channel, to look at what was presented and agreed; None without TLS."""
         return self._transport.channel
 
-    def take_outgoing(self) -> list[bytes]:
+    def pop_outgoing(self) -> list[bytes]:
         """Return and forget the bytes to send, in order."""
         outgoing, self._outgoing = self._outgoing, []
         return outgoing
 
-    def take_arrived(self) -> list[Arrived]:
+    def pop_arrived(self) -> list[Arrived]:
         """Return and forget the answers that came before the bytes that `receive` raised an error about."""
         arrived, self._arrived = self._arrived, []
         return arrived
@@ -183,7 +183,7 @@ class Connection:
         """Return a request whose time is up, if there is one."""
         return next((request for request in self._pending() if now_ms >= request.deadline_at_ms), None)
 
-    def take_abandoned(self, now_ms: int) -> list[InFlight]:
+    def pop_abandoned(self, now_ms: int) -> list[InFlight]:
         """Return the requests whose calls have ended since the last look; they stay in flight until they expire."""
         abandoned = [request for request in self._pending() if now_ms >= request.wanted_until_ms]
         for request in abandoned:
@@ -222,7 +222,7 @@ class Connection:
 
         Raises:
             KafkaError: TLS, authentication or protocol failure; the connection is over. Answers that came before are
-                left to `take_arrived`.
+                left to `pop_arrived`.
         """
         self._has_heard = True
         try:
@@ -237,7 +237,7 @@ class Connection:
             for frame in self._frames.feed(plain) if plain else ():
                 self._on_frame(frame, now_ms)
         except TransportError as error:
-            self._outgoing.append(self._transport.parting())
+            self._outgoing.append(self._transport.alert())
             connect_errors.located(self.target, Phase.SASL if self._session.is_renewing else self.phase, error)
             raise
         except RemoteProtocolError as error:
@@ -249,7 +249,7 @@ class Connection:
             assert self.versions is not None
             connect_errors.not_spoken(self.target, error, self.versions)
             raise
-        return self.take_arrived()
+        return self.pop_arrived()
 
     def lost(self, error: OSError | None, now_ms: int) -> KafkaError:
         """Return why the connection ended, when the peer or the system ended it."""

@@ -13,7 +13,7 @@ from kctl.client.events import EventSink, Target
 from kctl.client.network.connection import Connection, ListenerNotes
 from kctl.client.network.handshake import Handshake
 from kctl.client.network.transport import PlainTransport, TlsTransport, Transport
-from kctl.client.seams import Address, Entropy, Lookup, Resolver, SocketOptions
+from kctl.client.runtime import Address, Entropy, Lookup, Resolver, SocketOptions
 
 if TYPE_CHECKING:
     from ssl import SSLContext

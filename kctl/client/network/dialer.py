@@ -15,7 +15,7 @@ from kctl.client.network.connection import Connection
 from kctl.client.network.connection_factory import ConnectionFactory
 from kctl.client.network.idle_expiry import IdleExpiryManager
 from kctl.client.network.nodes import NodeAttempt, NodeEntry
-from kctl.client.seams import Address, Resolver, Selectable
+from kctl.client.runtime import Address, Resolver, Selectable
 
 
 class Dialer:
@@ -175,7 +175,7 @@ class Dialer:
             addresses = ", ".join(str(address) for address in lookup.addresses)
             self._events(PhaseDone(now_ms, target, Phase.DNS, elapsed_ms, addresses))
             attempt.resolved(lookup.addresses, now_ms)
-        while (address := attempt.take_due(now_ms)) is not None:
+        while (address := attempt.pop_due(now_ms)) is not None:
             self._dial(entry, attempt, address, now_ms)
         if attempt.is_resolving and now_ms >= attempt.deadline_at_ms:
             error = connect_errors.expired(target, Phase.DNS, attempt.limit_ms, elapsed_ms)
@@ -198,7 +198,7 @@ class Dialer:
 
     def _attempt_failed(self, entry: NodeEntry, error: KafkaError, now_ms: int) -> None:
         self._drop_attempt(entry, "another address decided")
-        self._states.disconnected(entry.node.node_id, now_ms, self._advertised.judge(entry.node, error))
+        self._states.disconnected(entry.node.node_id, now_ms, self._advertised.attribute(entry.node, error))
 
     def _drop_attempt(self, entry: NodeEntry, reason: str) -> None:
         attempt, entry.attempt = entry.attempt, None

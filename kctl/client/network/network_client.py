@@ -26,7 +26,7 @@ from kctl.client.errors import (
 from kctl.client.events import EventSink, Lost, RequestAbandoned, RequestExpired, Throttled, ignore_events
 from kctl.client.network import connect_errors
 from kctl.client.network.advertised import AdvertisedAddresses
-from kctl.client.network.channel_table import ChannelTable, Unanswered, UnansweredRequests
+from kctl.client.network.channel_table import ChannelTable, OneWayRequest, OneWayRequests
 from kctl.client.network.cluster_connection_states import ClusterConnectionStates
 from kctl.client.network.connection import Arrived, Connection
 from kctl.client.network.connection_factory import ConnectionFactory, socket_options
@@ -39,7 +39,7 @@ from kctl.client.network.nodes import NodeEntry
 from kctl.client.network.refusals import Acceptance, BootstrapRefusal
 from kctl.client.protocol.schema import Request
 from kctl.client.protocol.versions import NodeVersions
-from kctl.client.seams import Connected, Disconnected, IoEvent, Received, Runtime
+from kctl.client.runtime import Connected, Disconnected, IoEvent, Received, Runtime
 
 MAX_THROTTLE_MS = 60_000
 """The longest time for which a broker is left alone because it says so. Brokers ask for at most the window of their
@@ -92,7 +92,7 @@ class NetworkClient:
             self.clock,
             attempt_delay_ms=config.bootstrap_attempt_delay_ms,
         )
-        self._unanswered = UnansweredRequests(self._channels.unsent_bytes)
+        self._one_way = OneWayRequests(self._channels.unsent_bytes)
         self._awaiting_backoff: dict[int, None] = {}
         """Nodes that were asked for while backing off: the poll wakes when they may be dialled."""
         self._done: deque[tuple[OnDone, Answer]] = deque()
@@ -185,7 +185,7 @@ class NetworkClient:
         return self._choice.all_unavailable()
 
     def activity(self) -> str:
-        """Return in a few words what the network is doing, for the ledger of a timeout."""
+        """Return in a few words what the network is doing, for the time breakdown of a timeout."""
         if any(entry.connection is not None and entry.connection.in_flight for entry in self._entries.values()):
             return "waiting for an answer"
         if self._dialer.under_way:
@@ -222,7 +222,7 @@ class NetworkClient:
                 )
             else:
                 connection.send_unanswered(request, version, now_ms)
-                self._unanswered.add(connection, Unanswered(node_id, version, on_done))
+                self._one_way.add(connection, OneWayRequest(node_id, version, on_done))
         except UnsupportedVersionError as unspoken:
             named = connect_errors.not_spoken(connection.target, unspoken, connection.versions)
             self._finish(on_done, Answer(node_id, None, named, version, now_ms, was_sent=False))
@@ -311,7 +311,7 @@ class NetworkClient:
                 arrived = connection.receive(event.data, now_ms)
                 self.selector.expect(event.channel, connection.missing_bytes)
         except KafkaError as error:
-            self._on_answers(entry, connection, connection.take_arrived(), now_ms)
+            self._on_answers(entry, connection, connection.pop_arrived(), now_ms)
             self._channels.flush(connection)
             self._end(entry, connection, error, now_ms)
             return
@@ -345,7 +345,7 @@ class NetworkClient:
                 if request is not None:
                     self._request_expired(entry, entry.connection, request, now_ms)
                     continue
-                for each in entry.connection.take_abandoned(now_ms):
+                for each in entry.connection.pop_abandoned(now_ms):
                     target, limit_ms = entry.connection.target, now_ms - each.sent_at_ms
                     self._events(RequestAbandoned(now_ms, target, each.api, each.correlation_id, limit_ms))
         for channel in self._idle_expiry.evict_idle(now_ms):
@@ -389,13 +389,13 @@ class NetworkClient:
 
     def _finish_written(self) -> None:
         """Answer for the requests that get no answer, once their bytes have left."""
-        for node_id, version, on_done in self._unanswered.take_written():
+        for node_id, version, on_done in self._one_way.pop_written():
             self._finish(on_done, Answer(node_id, None, None, version, self.clock.now_ms()))
 
     def _fail(self, connection: Connection, orphans: list[InFlight], node_id: int, error: KafkaError) -> None:
         """Give every request of a connection that ended the error it ended with."""
         now_ms = self.clock.now_ms()
-        for unwritten in self._unanswered.take_of(connection):
+        for unwritten in self._one_way.pop_of(connection):
             self._finish(unwritten.on_done, Answer(node_id, None, error, unwritten.version, now_ms))
         for request in orphans:
             assert request.on_done is not None

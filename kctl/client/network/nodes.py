@@ -9,7 +9,7 @@ from kctl.client.cluster import Node
 from kctl.client.errors import KafkaError
 from kctl.client.network.connection import Connection
 from kctl.client.network.races import AddressRace
-from kctl.client.seams import Address, Lookup
+from kctl.client.runtime import Address, Lookup
 
 
 class NodeAttempt:
@@ -54,9 +54,9 @@ class NodeAttempt:
         """Start the race over what the name turned out to be."""
         self._race = AddressRace(addresses, self._delay_ms, now_ms)
 
-    def take_due(self, now_ms: int) -> Address | None:
+    def pop_due(self, now_ms: int) -> Address | None:
         """Return the address to dial now, if one is due."""
-        return None if self._race is None else self._race.take_due(now_ms)
+        return None if self._race is None else self._race.pop_due(now_ms)
 
     def failed(self, channel: int, error: KafkaError, now_ms: int) -> bool:
         """Note that one address failed; return whether the whole attempt has."""

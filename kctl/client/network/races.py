@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from kctl.client.clock import FOREVER_MS
-from kctl.client.seams import Address
+from kctl.client.runtime import Address
 
 
 class CandidateRace:
@@ -58,7 +58,7 @@ class AddressRace:
         """Whether every address was dialled."""
         return not self._waiting
 
-    def take_due(self, now_ms: int) -> Address | None:
+    def pop_due(self, now_ms: int) -> Address | None:
         """Return the address to dial now, if one is due."""
         if not self._waiting or now_ms < self._next_at_ms:
             return None

@@ -10,7 +10,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from kctl.client.seams import Address, Lookup
+from kctl.client.runtime import Address, Lookup
 
 GetAddrInfo = Callable[[str, int], Sequence[Address]]
 """Answers a look-up or raises OSError or UnicodeError; blocks as long as it likes."""

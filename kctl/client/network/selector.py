@@ -16,7 +16,7 @@ from collections import deque
 
 from kctl.client.clock import SystemClock
 from kctl.client.lifetime import follow_forks
-from kctl.client.seams import Address, Connected, Disconnected, IoEvent, Received, SocketOptions
+from kctl.client.runtime import Address, Connected, Disconnected, IoEvent, Received, SocketOptions
 
 _SCRATCH_BYTES = 1024 * 1024
 _READ_BYTES = 256 * 1024

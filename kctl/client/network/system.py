@@ -13,7 +13,7 @@ from random import Random
 from kctl.client.clock import SystemClock
 from kctl.client.network.resolver import ThreadResolver
 from kctl.client.network.selector import Selector
-from kctl.client.seams import Driver, Runtime, Task, Waiter
+from kctl.client.runtime import Driver, Runtime, Task, Waiter
 
 _LONGEST_WAIT_S = 1.0
 """Longer waits are made of such pieces. Python looks for signals between them: one that comes just before a lock is

@@ -42,7 +42,7 @@ class Transport(Protocol):
         """Return application bytes as they go on the wire."""
         ...
 
-    def parting(self) -> bytes:
+    def alert(self) -> bytes:
         """Return what is to be sent after a failure: a TLS alert tells the peer why we hang up."""
         ...
 
@@ -64,7 +64,7 @@ class PlainTransport:
     def wrap(self, data: bytes) -> bytes:
         return data
 
-    def parting(self) -> bytes:
+    def alert(self) -> bytes:
         return b""
 
 
@@ -99,5 +99,5 @@ class TlsTransport:
         self._channel.write(data)
         return self._channel.pending_out()
 
-    def parting(self) -> bytes:
+    def alert(self) -> bytes:
         return self._channel.pending_out()

@@ -1,11 +1,11 @@
 """Probe: every address of every bootstrap node and of every broker that they advertise, tried to the end and assessed.
 
 `prober.py` does the rounds with the client's own connections, `report.py` is what is known of each address,
-`findings.py` judges it. Nothing here prints. Shown by tests/sim/probe and tests/unit/probe.
+`findings.py` diagnoses it. Nothing here prints. Shown by tests/sim/probe and tests/unit/probe.
 """
 
 from kctl.client.metadata_updater import bootstrap_nodes
-from kctl.client.probe.findings import DAY_MS, Finding, Severity, judge
+from kctl.client.probe.findings import DAY_MS, Finding, Severity, diagnose
 from kctl.client.probe.prober import NextLimit, ProbeOptions, Prober
 from kctl.client.probe.report import AddressReport, CoordinatorReport, TlsReport
 from kctl.client.protocol.api import api_name
@@ -22,5 +22,5 @@ __all__ = [
     "TlsReport",
     "api_name",
     "bootstrap_nodes",
-    "judge",
+    "diagnose",
 ]

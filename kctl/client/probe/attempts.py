@@ -8,7 +8,7 @@ from kctl.client.network.connection import Connection
 from kctl.client.probe.conversation import Conversation
 from kctl.client.probe.idle import IdleHold
 from kctl.client.probe.report import AddressReport
-from kctl.client.seams import Lookup
+from kctl.client.runtime import Lookup
 
 
 class NameLookup:

@@ -46,7 +46,7 @@ class Finding(NamedTuple):
     error: KafkaError | None = None
 
 
-def judge(
+def diagnose(
     reports: Sequence[AddressReport],
     coordinator: CoordinatorReport | None = None,
     *,

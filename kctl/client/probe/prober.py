@@ -38,7 +38,7 @@ from kctl.client.probe.idle import IdleHold
 from kctl.client.probe.other_protocol import other_protocol
 from kctl.client.probe.report import AddressReport, CoordinatorReport, tls_report
 from kctl.client.protocol.schema import Response
-from kctl.client.seams import Address, Connected, Disconnected, IoEvent, Runtime
+from kctl.client.runtime import Address, Connected, Disconnected, IoEvent, Runtime
 
 _NEVER_IDLE = -1
 MOST_NODES = 10_000

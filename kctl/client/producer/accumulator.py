@@ -131,7 +131,7 @@ class Accumulator:
         self.ratios.observe(topic, ratio)
         queue.ratio = self.ratios.expected(topic)
         if queue.is_idempotent:
-            sequence.take(batch.record_count)
+            sequence.reserve(batch.record_count)
         queue.queued_bytes -= sum([run.size_bytes for run in batch.runs])
         queue.queued_count -= batch.record_count
         queue.batches.append(batch)
@@ -172,7 +172,7 @@ class Accumulator:
     def fail_waiting(self, error: KafkaError) -> None:
         """Fail what is not on its way to a broker."""
         for queue in self.active():
-            waiting = queue.take_all()
+            waiting = queue.pop_all()
             for batch in [batch for batch in queue.batches if not batch.is_in_flight]:
                 self.fail(queue, batch, error)
             self._complete(queue, [(waiting, Outcome(error))])
@@ -181,7 +181,7 @@ class Accumulator:
         """Fail everything at once, with `unsent` what was never sent; nothing more is sent of it."""
         unsent = unsent or error
         for queue in self.active():
-            waiting = queue.take_all()
+            waiting = queue.pop_all()
             failed = [(batch.pending(), batch.failure(error if batch.attempts else unsent)) for batch in queue.batches]
             queue.drop_everything()
             self._complete(queue, [*failed, (waiting, Outcome(unsent))])
@@ -200,9 +200,9 @@ class Accumulator:
         Args: timed_out: returns the error for the batch, or for the waiting records, and the first of the late runs.
         """
         late: list[tuple[Batch | None, list[RecordRun]]] = [
-            (batch, batch.take_expired(now_ms, self._delivery_timeout_ms)) for batch in queue.batches
+            (batch, batch.pop_expired(now_ms, self._delivery_timeout_ms)) for batch in queue.batches
         ]
-        late.append((None, queue.take_expired(now_ms, self._delivery_timeout_ms)))
+        late.append((None, queue.pop_expired(now_ms, self._delivery_timeout_ms)))
         errors = [(batch, runs, timed_out(queue, batch, runs[0])) for batch, runs in late if runs]
         done = []
         for batch, runs, error in errors:

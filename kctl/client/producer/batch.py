@@ -104,7 +104,7 @@ class Batch:
             return FOREVER_MS
         return self.runs[self._next_expiry].created_at_ms + delivery_timeout_ms
 
-    def take_expired(self, now_ms: int, delivery_timeout_ms: int) -> list[RecordRun]:
+    def pop_expired(self, now_ms: int, delivery_timeout_ms: int) -> list[RecordRun]:
         """Return the records whose deadline has passed since the last call; each is returned once.
 
         Differs: in Java the whole batch expires with its first record, so later records fail early.

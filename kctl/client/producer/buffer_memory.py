@@ -16,7 +16,7 @@ from contextlib import suppress
 from threading import Lock
 from typing import NamedTuple, Protocol
 
-from kctl.client.seams import Driver, Waiter
+from kctl.client.runtime import Driver, Waiter
 
 
 class Holder(Protocol):
@@ -69,7 +69,7 @@ class BufferMemory:
             holder.holds_memory = True
             return True
 
-    def take(self, holder: Holder, deadline_at_ms: int, nudge: Callable[[], bool]) -> bool:
+    def acquire(self, holder: Holder, deadline_at_ms: int, nudge: Callable[[], bool]) -> bool:
         """Take memory, in line until the deadline; return whether it was there. Any thread but the loop's.
 
         If it was not, or this raises, the caller calls `withdraw`. A signal handler that sends has the place in line of
@@ -82,14 +82,14 @@ class BufferMemory:
         waiter = interrupted[0].waiter if interrupted else self._driver.waiter()
         self._line.append(_Waiting(holder, waiter, caller))
         may_wait = True
-        while not self._take_as_first(holder, caller):
+        while not self._acquire_as_first(holder, caller):
             if not may_wait or not nudge():
                 return False
             may_wait = self._driver.wait(waiter, deadline_at_ms)
         self._wake_first()
         return True
 
-    def _take_as_first(self, holder: Holder, caller: object) -> bool:
+    def _acquire_as_first(self, holder: Holder, caller: object) -> bool:
         with self._lock:
             if self._line[0].caller != caller or self._taken - self._given + holder.size_bytes > self.total_bytes:
                 return False
@@ -112,7 +112,7 @@ class BufferMemory:
                 self._taken -= holder.size_bytes
         self._wake_first()
 
-    def give(self, size_bytes: int) -> None:
+    def release(self, size_bytes: int) -> None:
         """Give memory back and wake the first in line; the loop only."""
         self._given += size_bytes
         assert self._given <= self._taken

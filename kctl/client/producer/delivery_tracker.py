@@ -107,7 +107,7 @@ class DeliveryTracker:
             counts.last_offset = max(counts.last_offset, outcome.base_offset + last.offset_in_batch + last.count - 1)
         self.outstanding -= total
         self.steps += total
-        self._memory.give(size_bytes)
+        self._memory.release(size_bytes)
         if outcome.error is not None and self.on_failure is not None:
             self.on_failure(outcome)
         if self._flushes:

@@ -14,7 +14,7 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.errors import KafkaError, UndeliveredError
 from kctl.client.producer.record import UNKNOWN_OFFSET, Headers, ProducerRecord, RecordMetadata
 from kctl.client.records import Rows
-from kctl.client.seams import Waiter
+from kctl.client.runtime import Waiter
 
 NO_PARTITION = -1
 

@@ -11,10 +11,10 @@ from kctl.client.errors import FlushTimeout, IllegalStateError, KafkaError, MaxB
 from kctl.client.loop.mailbox import Call, CallInterrupted, Mailbox
 from kctl.client.producer.future import ColumnsFuture, SendFuture
 from kctl.client.producer.record_run import RecordRun
-from kctl.client.seams import Driver, Waiter
+from kctl.client.runtime import Driver, Waiter
 
 if TYPE_CHECKING:
-    from kctl.client.cluster_client import LedgerMark
+    from kctl.client.cluster_client import TimeMark
 
 
 class WatchFuture(NamedTuple):
@@ -47,17 +47,17 @@ class FlushMark(Call):
     """Send everything before this mark without lingering, and answer when all of it is done.
 
     Attributes:
-        ledger: the client's when the loop took the mark; None before.
+        time_mark: the client's when the loop took the mark; None before.
         failed, first_error: how many records the answer reports as failed, and why the first of them has.
     """
 
-    __slots__ = ("failed", "first_error", "ledger")
+    __slots__ = ("failed", "first_error", "time_mark")
 
     TIMEOUT_ERROR = FlushTimeout
 
     def __init__(self, timer: Timer, waiter: Waiter) -> None:
         super().__init__(timer, waiter)
-        self.ledger: LedgerMark | None = None
+        self.time_mark: TimeMark | None = None
         self.failed = 0
         self.first_error: KafkaError | None = None
 
@@ -133,7 +133,7 @@ class ProducerMailbox(Mailbox[Posted]):
     def _has_ended(self, deadline_at_ms: int) -> bool:
         return self.task is None or self.driver.join(self.task, deadline_at_ms)
 
-    def take_some(self, most: int) -> list[Event]:
+    def pop_some(self, most: int) -> list[Event]:
         """Return the next events in order, at most `most`; records of one topic, partition and instant as runs."""
         events = self._events
         taken: list[Event] = []

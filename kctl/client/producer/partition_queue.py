@@ -49,7 +49,7 @@ class PartitionSequence:
         self.next_sequence = 0
         self.is_proven = False
 
-    def take(self, record_count: int) -> int:
+    def reserve(self, record_count: int) -> int:
         """Return the sequence of the first of `record_count` records, and move on."""
         first = self.next_sequence
         self.next_sequence = plus(first, record_count)
@@ -160,7 +160,7 @@ class PartitionQueue:
         self.queued_bytes += run.size_bytes
         self.queued_count += run.count
 
-    def take_expired(self, now_ms: int, delivery_timeout_ms: int) -> list[RecordRun]:
+    def pop_expired(self, now_ms: int, delivery_timeout_ms: int) -> list[RecordRun]:
         """Take out the waiting runs whose deadline has passed."""
         expired: list[RecordRun] = []
         while self.runs and self.runs[0].created_at_ms + delivery_timeout_ms <= now_ms:
@@ -170,7 +170,7 @@ class PartitionQueue:
             expired.append(run)
         return expired
 
-    def take_all(self) -> list[RecordRun]:
+    def pop_all(self) -> list[RecordRun]:
         """Take out every waiting run."""
         taken = list(self.runs)
         self.runs.clear()
@@ -295,7 +295,7 @@ class PartitionQueue:
         sequence = self.sequence
         sequence.give_back(base_sequence)
         for batch in behind:
-            first = sequence.take(batch.record_count)
+            first = sequence.reserve(batch.record_count)
             if batch.base_sequence != first or is_new_epoch:
                 batch.renumber(sequence.producer_id, sequence.epoch, first)
 

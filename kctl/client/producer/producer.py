@@ -31,7 +31,7 @@ from kctl.client.producer.sender import Sender
 from kctl.client.producer.transactions.calls import GroupMember, TransactionClient
 from kctl.client.producer.transactions.states import Step
 from kctl.client.requests.group_offsets import OffsetAndMetadata
-from kctl.client.seams import Runtime
+from kctl.client.runtime import Runtime
 
 logger = logging.getLogger("kctl.client.producer")
 
@@ -238,7 +238,7 @@ class Producer:
 
     def _refuse_at_end(self, record: SendFuture | RecordRun) -> None:
         """Raise if the loop has ended without taking the record."""
-        if self._mailbox.take_back(record):
+        if self._mailbox.withdraw(record):
             record.holds_memory = True
             self._memory.withdraw(record)
             raise self._mailbox.closed_error()
@@ -266,7 +266,7 @@ class Producer:
         self._mailbox.ask(wait)
 
     def _wait_for_memory(self, record: SendFuture | RecordRun, timer: Timer) -> None:
-        if not self._mailbox.is_on_loop() and self._memory.take(record, timer.deadline_at_ms, self._mailbox.nudge):
+        if not self._mailbox.is_on_loop() and self._memory.acquire(record, timer.deadline_at_ms, self._mailbox.nudge):
             return
         if self._mailbox.is_finished:
             raise IllegalStateError("the producer was closed while this call waited for buffer.memory")

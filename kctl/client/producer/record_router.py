@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import TopicInfo, TopicPartition
-from kctl.client.cluster_client import ClusterClient, LedgerMark
+from kctl.client.cluster_client import ClusterClient, TimeMark
 from kctl.client.config import ProducerConfig
 from kctl.client.errors import BrokerError, KafkaError
 from kctl.client.producer.accumulator import Accumulator
@@ -27,12 +27,12 @@ from kctl.client.wording import counted
 class _Asked:
     """A wait for a topic, and how things were when it began."""
 
-    __slots__ = ("ledger", "version", "wait")
+    __slots__ = ("time_mark", "version", "wait")
 
-    def __init__(self, wait: TopicWait, version: int, ledger: LedgerMark) -> None:
+    def __init__(self, wait: TopicWait, version: int, time_mark: TimeMark) -> None:
         self.wait = wait
         self.version = version
-        self.ledger = ledger
+        self.time_mark = time_mark
 
 
 class RecordRouter:
@@ -117,7 +117,7 @@ class RecordRouter:
                 self._place(record, topics[name])
         self._answer()
 
-    def take_expired(self, now_ms: int, delivery_timeout_ms: int) -> list[RecordRun]:
+    def pop_expired(self, now_ms: int, delivery_timeout_ms: int) -> list[RecordRun]:
         """Take out the records that await metadata whose deadline has passed."""
         expired: list[RecordRun] = []
         for name, records in list(self._awaiting_metadata.items()):
@@ -136,7 +136,7 @@ class RecordRouter:
                 found[record.topic_partition] = (failed + record.count, 0)
         return found
 
-    def take_all(self) -> list[RecordRun]:
+    def pop_all(self) -> list[RecordRun]:
         """Take out every record that awaits metadata."""
         taken = [record for records in self._awaiting_metadata.values() for record in records]
         self._awaiting_metadata.clear()
@@ -180,7 +180,7 @@ class RecordRouter:
         if topic is not None:
             metadata.request_update()
         self._client.network.clear_refusals()
-        self._asked.append(_Asked(wait, metadata.version, self._client.ledger_mark()))
+        self._asked.append(_Asked(wait, metadata.version, self._client.time_mark()))
 
     def _answer(self) -> None:
         for asked in list(self._asked):
@@ -204,7 +204,7 @@ class RecordRouter:
         for asked in [asked for asked in self._asked if asked.wait.timer.deadline_at_ms <= now_ms]:
             topic = self._client.metadata.cluster.topics.get(asked.wait.topic)
             cause = topic.error if topic is not None and topic.error is not None else self._client.last_error()
-            account = self._client.account_since(asked.ledger)
+            account = self._client.account_since(asked.time_mark)
             waiting_for = f"waiting for the metadata of topic {asked.wait.topic}"
             self._finish(asked, asked.wait.timed_out(waiting_for, cause, account))
 

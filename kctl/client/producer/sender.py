@@ -37,7 +37,7 @@ from kctl.client.producer.record_router import RecordRouter
 from kctl.client.producer.record_run import RecordRun
 from kctl.client.producer.transactions.calls import TransactionCall
 from kctl.client.requests.retry import retry_backoff
-from kctl.client.seams import Runtime
+from kctl.client.runtime import Runtime
 
 if TYPE_CHECKING:
     from kctl.client.producer.transactions.transactions import Transactions
@@ -95,8 +95,8 @@ class Sender(ClientLoop[Posted]):
 
     # --- the turn -----------------------------------------------------------------------------------------------------
 
-    def _take(self, events: Sequence[Posted]) -> None:
-        self._router.route(cast("Sequence[Event]", events), self._take_other)  # the mailbox has made runs of futures
+    def _apply(self, events: Sequence[Posted]) -> None:
+        self._router.route(cast("Sequence[Event]", events), self._apply_other)  # the mailbox has made runs of futures
 
     def _advance(self, now_ms: int) -> None:
         self._router.refresh()
@@ -128,7 +128,7 @@ class Sender(ClientLoop[Posted]):
         is_closable = self._is_all_done  # the last step may have been one without an answer
         return now_ms if is_closable else min(until_ms, self.close_request.deadline_at_ms)
 
-    def _take_other(self, event: Posted) -> None:
+    def _apply_other(self, event: Posted) -> None:
         match event:
             case WatchFuture(future, waiter):
                 if future.done():
@@ -138,21 +138,21 @@ class Sender(ClientLoop[Posted]):
             case TopicWait():
                 self._router.ask(event)
             case FlushMark():
-                event.ledger = self._client.ledger_mark()
+                event.time_mark = self._client.time_mark()
                 self._deliveries.flush(event)
             case CallInterrupted(FlushMark() as mark):
                 self._deliveries.abandon(mark)
             case CallInterrupted(TransactionCall() as call) if self.transactions is not None:
                 self.transactions.abandon(call)
             case TransactionCall() if self.transactions is not None:
-                self.transactions.take(event)
+                self.transactions.start(event)
             case RecordRefused(error) if self.transactions is not None:
                 self.transactions.record_lost(error)
 
     # --- limits -------------------------------------------------------------------------------------------------------
 
     def _expire(self, now_ms: int) -> None:
-        for record in self._router.take_expired(now_ms, self._delivery_timeout_ms):
+        for record in self._router.pop_expired(now_ms, self._delivery_timeout_ms):
             error = self._expiry.delivery_timeout(record, now_ms, f"topic {record.topic} was not in the metadata", None)
             self._deliveries.finish([record], Outcome(error))
         self._expiry.run(now_ms)
@@ -162,7 +162,7 @@ class Sender(ClientLoop[Posted]):
 
     def _account_of(self, flush: FlushMark) -> Account:
         """Return what was done since a flush was taken."""
-        return Account() if flush.ledger is None else self._client.account_since(flush.ledger)
+        return Account() if flush.time_mark is None else self._client.account_since(flush.time_mark)
 
     def _fail_if_hopeless(self) -> None:
         """Fail everything at once when no wait can help: refused credentials, no right to produce."""
@@ -182,7 +182,7 @@ class Sender(ClientLoop[Posted]):
 
     def fail_all(self, error: KafkaError, unsent: KafkaError | None = None) -> None:
         """Fail every record, those that were never sent with `unsent` if that is given; the loop only."""
-        for record in self._router.take_all():
+        for record in self._router.pop_all():
             self._deliveries.finish([record], Outcome(unsent or error))
         self._accumulator.fail_all(error, unsent)
 
@@ -192,7 +192,7 @@ class Sender(ClientLoop[Posted]):
 
     def fail_waiting(self, error: KafkaError) -> None:
         """Fail every record that is not on its way to a broker; the loop only."""
-        for record in self._router.take_all():
+        for record in self._router.pop_all():
             self._deliveries.finish([record], Outcome(error))
         self._accumulator.fail_waiting(error)
 
@@ -234,7 +234,7 @@ class Sender(ClientLoop[Posted]):
                 self._deliveries.accept(event)
                 self._deliveries.finish([event], Outcome(self._unsent_cause or over))
             else:
-                self._take_other(event)
+                self._apply_other(event)
         self._router.fail_waits(over)
         if self.transactions is not None:
             self.transactions.fail_calls(over)

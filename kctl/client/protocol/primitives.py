@@ -118,7 +118,7 @@ class Reader:
         """Bytes not read yet."""
         return self.end - self.pos
 
-    def take(self, size: int, what: str) -> bytes:
+    def read(self, size: int, what: str) -> bytes:
         """The next `size` bytes."""
         if size > self.left:
             raise Malformed(f"{what} of {size} bytes, {self.left} bytes left", self.pos)
@@ -129,7 +129,7 @@ class Reader:
     def fixed(self, kind: str) -> object:
         """The next value of a type with a fixed width."""
         packer = _PACKERS[kind]
-        value: object = packer.unpack(self.take(packer.size, kind))[0]
+        value: object = packer.unpack(self.read(packer.size, kind))[0]
         return value
 
     def uvarint(self) -> int:
@@ -151,7 +151,7 @@ class Reader:
             value = self.uvarint() - 1
         else:
             packer = _PACKERS[prefix]
-            (value,) = packer.unpack(self.take(packer.size, f"length of {what}"))
+            (value,) = packer.unpack(self.read(packer.size, f"length of {what}"))
         if value == -1 and nullable:
             return None
         if value < 0:
@@ -166,7 +166,7 @@ class Reader:
             return None
         if size > MAX_STRING_BYTES:
             raise Malformed(f"string of {size} bytes, {MAX_STRING_BYTES} are allowed", start)
-        raw = self.take(size, "string")
+        raw = self.read(size, "string")
         try:
             return raw.decode("utf-8", errors)
         except UnicodeDecodeError as error:
@@ -175,7 +175,7 @@ class Reader:
     def byte_string(self, compact: bool, nullable: bool) -> bytes | None:
         """The next byte string."""
         size = self.length("bytes", "uvarint" if compact else "int32", nullable)
-        return None if size is None else self.take(size, "bytes")
+        return None if size is None else self.read(size, "bytes")
 
     def count(self, compact: bool, nullable: bool, min_item_bytes: int) -> int | None:
         """The number of items of the next array; more than the bytes left can hold is refused here."""

@@ -151,7 +151,7 @@ class _Decode:
             if size > outer.left:
                 raise Malformed(f"tag {tag} of {size} bytes, {outer.left} bytes left", start)
             if tag not in tagged:
-                result.unknown_tagged_fields[tag] = outer.take(size, "tagged field")
+                result.unknown_tagged_fields[tag] = outer.read(size, "tagged field")
                 continue
             self.reader = Reader(outer.buf, outer.pos, outer.pos + size)
             self.field(result, tagged[tag])

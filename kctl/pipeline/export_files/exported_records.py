@@ -70,7 +70,7 @@ class _Head:
         offset: int = self.batch.column("offset")[0].as_py()
         return offset
 
-    def take_below(self, limit: int | None) -> pa.RecordBatch:
+    def pop_below(self, limit: int | None) -> pa.RecordBatch:
         """Take what is before an offset."""
         batch = self.batch
         assert batch is not None
@@ -86,7 +86,7 @@ def _merged(files: Sequence[Iterator[pa.RecordBatch]]) -> Iterator[pa.RecordBatc
     heads = [head for head in map(_Head, files) if head.batch is not None]
     while heads:
         heads.sort(key=lambda head: head.offset)
-        taken = heads[0].take_below(heads[1].offset if len(heads) > 1 else None)
+        taken = heads[0].pop_below(heads[1].offset if len(heads) > 1 else None)
         if taken.num_rows == 0:
             raise ExportDataError("an offset is in two files of a range")
         yield taken

@@ -130,7 +130,7 @@ class ExportFolder:
             raise failed(self.path, e) from e
         self._check_settings(self.read(), settings)
 
-    def take(self, run_id: str, settings: Mapping[str, str]) -> None:
+    def claim(self, run_id: str, settings: Mapping[str, str]) -> None:
         """Become the owner: end what an earlier run may still do, read the manifests, remove what is in none.
 
         Args: settings: format and layout, which all rounds of an export share.

@@ -169,7 +169,7 @@ def export(
         folder.read()
         plan = make_plan(request, planner, folder, tasks_at_once(session, options))
         planned_after = folder.last_number
-        folder.take(system_runtime().entropy.token_bytes(8).hex(), settings)
+        folder.claim(system_runtime().entropy.token_bytes(8).hex(), settings)
         stack.callback(folder.leave)
         if folder.last_number != planned_after:  # another run has added to it meanwhile
             plan = make_plan(request, planner, folder, tasks_at_once(session, options))
@@ -357,7 +357,7 @@ class _Export:
                 tasks,
                 export_range,
                 on_done=take,
-                on_tick=self._tell,
+                on_tick=self._report,
             )
         except BaseException:
             self._keep(folder, ranges, done)
@@ -372,7 +372,7 @@ class _Export:
             self._folder.commit(folder, self._settings, kept)
             self.result = self.result.plus(kept)
 
-    def _tell(self, counts: TaskCounts) -> None:
+    def _report(self, counts: TaskCounts) -> None:
         self._lost = max(self._lost, counts.failed)
         self._on_progress(
             Progress("exporting", counts.done, counts.active, counts.total, self._lost, self.done, self._lag)

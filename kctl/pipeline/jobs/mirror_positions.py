@@ -16,7 +16,7 @@ from kctl.client.admin import EARLIEST, LATEST, Admin, NewTopic, OffsetAndMetada
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import BrokerError
-from kctl.client.seams import Runtime
+from kctl.client.runtime import Runtime
 from kctl.pipeline.ranges import READ_COMMITTED, OffsetRange, Selection, plan_ranges
 from kctl.pipeline.resume_point import NO_LOG_END, ResumePoint
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kctl.client.admin import Admin
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer import GroupMetadata
-from kctl.client.seams import Runtime
+from kctl.client.runtime import Runtime
 from kctl.pipeline.jobs.mirror_positions import MirrorPosition, MirrorTarget, position_of, write_position
 from kctl.pipeline.ranges import READ_COMMITTED, OffsetRange
 from kctl.pipeline.references import resolve

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from kctl.pipeline.ranges import OffsetRange, plan_ranges
-from kctl.pipeline.source.failures import one_timeout, told_in_one_line
+from kctl.pipeline.source.failures import one_timeout, reported_in_one_line
 from kctl.pipeline.source.options import ReadOptions
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class KctlReader(DataSourceReader):
     def partitions(self) -> list[InputPartition]:
         """Return a range for each task, found out now."""
         options = self._options
-        with told_in_one_line():
+        with reported_in_one_line():
             ranges = plan_ranges(
                 options.client_properties(),
                 options.selection,
@@ -71,7 +71,7 @@ def read_partition(
     from kctl.pipeline.spark_archive import forget_spark_archive
 
     forget_spark_archive()
-    with told_in_one_line(), one_timeout():
+    with reported_in_one_line(), one_timeout():
         yield from read_range(
             options.client_properties(),
             partition.range,

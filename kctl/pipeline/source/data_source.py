@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, DataSourceStreamWriter
 
 from kctl.client.errors import ConfigError
-from kctl.pipeline.source.failures import SourceError, told_in_one_line
+from kctl.pipeline.source.failures import SourceError, reported_in_one_line
 from kctl.pipeline.source.options import ReadOptions, WriteOptions, read_options, write_options
 from kctl.pipeline.spark_archive import forget_spark_archive
 
@@ -75,7 +75,7 @@ class KctlDataSource(DataSource):
         from kctl.pipeline.source.writers import KctlWriter
 
         forget_spark_archive()
-        with told_in_one_line():
+        with reported_in_one_line():
             if overwrite:
                 raise ConfigError("mode overwrite: what is in a topic stays; use mode append", key="mode")
             options = write_options(self.options)
@@ -87,7 +87,7 @@ class KctlDataSource(DataSource):
         from kctl.pipeline.source.writers import stream_writer
 
         forget_spark_archive()
-        with told_in_one_line():
+        with reported_in_one_line():
             if overwrite:
                 raise ConfigError("output mode complete: what is in a topic stays; use append or update", key="mode")
             options = write_options(self.options)
@@ -95,7 +95,7 @@ class KctlDataSource(DataSource):
         return stream_writer(options, schema)
 
     def _read_plan(self, schema: "StructType", *, is_stream: bool) -> tuple[ReadOptions, list[str]]:
-        with told_in_one_line():
+        with reported_in_one_line():
             check_readable(schema)
             return read_options(self.options, is_stream=is_stream), list(schema.fieldNames())
 

@@ -31,7 +31,7 @@ def source_error(error: KafkaError) -> SourceError:
 
 
 @contextmanager
-def told_in_one_line() -> Iterator[None]:
+def reported_in_one_line() -> Iterator[None]:
     """Let an error of the client leave a process of Spark as one line.
 
     Spark shows the traceback unless this variable is set; it ends the process that an error came out of, so nothing

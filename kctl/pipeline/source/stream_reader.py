@@ -23,7 +23,7 @@ from kctl.client.errors import InvalidOffsetError
 from kctl.pipeline.ranges import OffsetRange, Offsets, Planner, cut_ranges
 from kctl.pipeline.resume_point import NO_LOG_END, ResumePoint
 from kctl.pipeline.source.batch_reader import RangePartition, read_partition
-from kctl.pipeline.source.failures import SourceError, told_in_one_line
+from kctl.pipeline.source.failures import SourceError, reported_in_one_line
 from kctl.pipeline.source.options import ReadOptions
 
 if TYPE_CHECKING:
@@ -91,12 +91,12 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
 
     def initialOffset(self) -> JsonOffsets:
         """Return where a new query starts."""
-        with told_in_one_line():
+        with reported_in_one_line():
             return as_json(self._first())
 
     def latestOffset(self, start: JsonOffsets | None = None, limit: Any = None) -> JsonOffsets:
         """Return where the next batch ends: what is there now, within the limit of a trigger."""
-        with told_in_one_line():
+        with reported_in_one_line():
             end = self._goal if self._goal is not None else self._latest()
             begin = as_offsets(start) if start is not None else self._planned
             if begin is None:
@@ -116,12 +116,12 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
 
     def prepareForTriggerAvailableNow(self) -> None:
         """Take what is there now as the end of the query."""
-        with told_in_one_line():
+        with reported_in_one_line():
             self._goal = self._latest()
 
     def reportLatestOffset(self) -> JsonOffsets:
         """Return what is there now, whatever the limits: Spark shows the lag."""
-        with told_in_one_line():
+        with reported_in_one_line():
             return as_json(self._latest())
 
     # --- ranges -------------------------------------------------------------------------------------------------------
@@ -130,7 +130,7 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
         """Return a range for each task of a batch; a partition that is new starts with its first record."""
         begin, until = as_offsets(start), as_offsets(end)
         self._planned = until
-        with told_in_one_line():
+        with reported_in_one_line():
             starts = self._starts(begin, until)
             whole = [
                 OffsetRange(*tp, starts[tp], offset, until.topic_id(tp.topic), until.point(tp).log_end)
@@ -233,7 +233,7 @@ class RefusedStreamReader(DataSourceStreamReader):
 
     def initialOffset(self) -> JsonOffsets:
         """Raise the error."""
-        with told_in_one_line():
+        with reported_in_one_line():
             raise self._error
 
     def latestOffset(self, *_asked: Any) -> JsonOffsets:

@@ -11,7 +11,7 @@ from pyspark.sql import datasource
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamWriter, WriterCommitMessage
 
 from kctl.pipeline.record_writer import write_batches
-from kctl.pipeline.source.failures import one_timeout, told_in_one_line
+from kctl.pipeline.source.failures import one_timeout, reported_in_one_line
 from kctl.pipeline.source.options import WriteOptions
 from kctl.pipeline.spark_archive import forget_spark_archive
 
@@ -74,7 +74,7 @@ def write_rows(options: WriteOptions, batches: "Iterable[pa.RecordBatch]") -> Wr
     from kctl.pipeline.client_pool import TASK_PRODUCERS
 
     forget_spark_archive()
-    with told_in_one_line(), one_timeout():
+    with reported_in_one_line(), one_timeout():
         write_batches(
             options.client_properties(),
             batches,

@@ -21,7 +21,7 @@ from kctl.sandbox.fetch_sessions import Answer, FetchContext, Wanted
 from kctl.sandbox.partition import NO_LEADER
 from kctl.sandbox.partition_read import Limits, missing, read, refused
 from kctl.sandbox.quotas import Quota
-from kctl.sandbox.seams import Handle
+from kctl.sandbox.runtime import Handle
 
 _NAMES_LEADERS_FROM = 16
 _OF_SESSIONS = (
@@ -146,7 +146,7 @@ def _response(fetch: _Asked, look: _Look) -> FetchResponse:
     else:
         answered = fetch.context.finish(look.answers)
         size_bytes = sum(len(data.records or b"") for _, data in answered.answers)
-        call.node.quotas.take(Quota.FETCH, call.client_id or "", size_bytes, call.cluster.scheduler.now_ms())
+        call.node.quotas.charge(Quota.FETCH, call.client_id or "", size_bytes, call.cluster.scheduler.now_ms())
     topics: list[FetchableTopicResponse] = []
     moved: dict[int, None] = {}
     for wanted, data in answered.answers:

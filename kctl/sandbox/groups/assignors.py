@@ -43,7 +43,7 @@ def uniform_assignor(situation: Situation) -> Assignment:
     takers = {
         topic_id: [member for member in members if topic_id in situation.wants[member]] for topic_id in situation.sizes
     }
-    homeless: dict[Slot, None] = {}
+    unassigned: dict[Slot, None] = {}
     holders = {slot: member for member, slots in situation.target.items() for slot in slots}
     for topic_id, size in situation.sizes.items():
         for slot in (Slot(topic_id, index) for index in range(size)):
@@ -52,8 +52,8 @@ def uniform_assignor(situation: Situation) -> Assignment:
                 assert holder is not None
                 shares[holder].append(slot)
             elif takers[topic_id]:
-                homeless[slot] = None
-    for slot in homeless:
+                unassigned[slot] = None
+    for slot in unassigned:
         poorest = min(takers[slot.topic_id], key=lambda member: len(shares[member]))
         shares[poorest].append(slot)
     _even_out(shares, takers)

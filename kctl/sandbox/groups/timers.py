@@ -6,7 +6,7 @@ Shown by tests/unit/sandbox/groups/test_coordinator.py.
 from collections.abc import Callable
 
 from kctl.sandbox.groups.outbox import Outbox
-from kctl.sandbox.seams import Handle, Scheduler
+from kctl.sandbox.runtime import Handle, Scheduler
 
 
 class GroupTimers:

@@ -41,16 +41,16 @@ class MemberWords:
         self._uncommitted.clear()
 
     def takes(self, partitions: Iterable[int]) -> None:
-        self._tell("takes", sorted(partitions))
+        self._report("takes", sorted(partitions))
 
     def gives(self, partitions: Iterable[int]) -> None:
         self.commit()
-        self._tell("gives", sorted(partitions))
+        self._report("gives", sorted(partitions))
 
     def loses(self, partitions: Iterable[int]) -> None:
-        self._tell("loses", sorted(partitions))
+        self._report("loses", sorted(partitions))
 
-    def _tell(self, what: str, partitions: list[int]) -> None:
+    def _report(self, what: str, partitions: list[int]) -> None:
         if partitions:
             _say(what, self._clock.now_ms(), *partitions)
         if what != "takes":

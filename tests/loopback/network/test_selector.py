@@ -13,7 +13,7 @@ import pytest
 
 from kctl.client.clock import SystemClock
 from kctl.client.network.selector import Selector
-from kctl.client.seams import Address, Connected, Disconnected, IoEvent, Received, SocketOptions
+from kctl.client.runtime import Address, Connected, Disconnected, IoEvent, Received, SocketOptions
 
 PATIENCE_MS = 10_000
 

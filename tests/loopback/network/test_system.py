@@ -8,7 +8,7 @@ import pytest
 from kctl.client.clock import FOREVER_MS, SystemClock
 from kctl.client.network.resolver import ThreadResolver, numeric_address
 from kctl.client.network.system import ThreadDriver, system_runtime
-from kctl.client.seams import Address, Lookup
+from kctl.client.runtime import Address, Lookup
 
 PATIENCE_S = 10
 

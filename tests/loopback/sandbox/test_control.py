@@ -18,7 +18,7 @@ PATIENCE_S = 10.0
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[ServedSandbox]:
     with Sandbox(nodes=2, topics={"t": 1}).serve() as served:
-        served.take_commands(tmp_path / "s")
+        served.serve_commands(tmp_path / "s")
         yield served
 
 
@@ -36,7 +36,7 @@ def test_a_refusal_says_why(served: ServedSandbox, tmp_path: Path) -> None:
 
 def test_only_its_user_may_connect_and_the_file_goes_with_it(tmp_path: Path) -> None:
     with Sandbox(nodes=1).serve() as served:
-        served.take_commands(tmp_path / "s")
+        served.serve_commands(tmp_path / "s")
         assert stat.S_IMODE(os.stat(tmp_path / "s").st_mode) == 0o600
     assert not (tmp_path / "s").exists()
     with pytest.raises(FileNotFoundError):
@@ -46,7 +46,7 @@ def test_only_its_user_may_connect_and_the_file_goes_with_it(tmp_path: Path) -> 
 def test_a_path_that_exists_is_left_alone(served: ServedSandbox, tmp_path: Path) -> None:
     (tmp_path / "other").write_text("mine")
     with pytest.raises(OSError, match="in use"):
-        served.take_commands(tmp_path / "other")
+        served.serve_commands(tmp_path / "other")
     assert (tmp_path / "other").read_text() == "mine"
 
 

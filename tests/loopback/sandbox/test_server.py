@@ -21,7 +21,7 @@ from kctl.sandbox.cluster import TopicRefused
 from kctl.sandbox.server import SandboxFailure, ServedSandbox
 from kctl.sandbox.socket_loop import SocketLoopError
 from tests.loopback.sandbox.peer import Peer
-from tests.unit.sandbox.bench import batch
+from tests.unit.sandbox.scenario import batch
 
 
 @pytest.fixture

@@ -129,7 +129,7 @@ def test_every_call_ends_at_its_deadline_and_says_where_the_time_went(fault: Fau
                 call()
             assert world.clock.now_ms() - before_ms == timeout_ms
             assert (caught.value.timeout_ms, caught.value.elapsed_ms) == (timeout_ms, timeout_ms)
-            assert sum(int(entry.split()[-2]) for entry in caught.value.ledger) == timeout_ms
+            assert sum(int(entry.split()[-2]) for entry in caught.value.time_breakdown) == timeout_ms
 
     with_admin(use, topics={"t": 1})
 

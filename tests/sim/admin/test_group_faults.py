@@ -59,7 +59,7 @@ def test_every_call_ends_at_its_deadline(name: str, fault: Fault, is_connected: 
                 CALLS[name](admin, timeout_ms / 1000)
             assert world.clock.now_ms() - before_ms == timeout_ms
             assert (caught.value.timeout_ms, caught.value.elapsed_ms) == (timeout_ms, timeout_ms)
-            assert sum(int(entry.split()[-2]) for entry in caught.value.ledger) == timeout_ms
+            assert sum(int(entry.split()[-2]) for entry in caught.value.time_breakdown) == timeout_ms
 
     with_groups(use)
 

@@ -3,7 +3,7 @@
 They poll, some polls are ended by Ctrl-C; or they loop over the consumer and leave the loop early.
 
 What they do is drawn from streams named after them, so that deleting a fault changes nothing else by itself. They
-write everything into the history and judge nothing. Shown by tests/sim/chaos/test_seeds.py.
+write everything into the history and check nothing. Shown by tests/sim/chaos/test_seeds.py.
 """
 
 import re
@@ -94,11 +94,11 @@ class Life:
         self.world = world
         self.plan = plan
         self.proc = f"{plan.name}.{number}"
-        self.chance = world.hub.rng(f"app.{self.proc}")
+        self.rng = world.hub.rng(f"app.{self.proc}")
         self.manners = world.hub.rng(f"manners.{self.proc}")
         """How it reads: by polls, in loops that end early, or interrupted by Ctrl-C."""
         # A group does not notice that a static member comes back with other topics (KIP-345): these want the same.
-        wants_all = self.chance.random() < 0.7 or world.phase is not Phase.CHAOS or plan.is_static
+        wants_all = self.rng.random() < 0.7 or world.phase is not Phase.CHAOS or plan.is_static
         self.topics: tuple[str, ...] = EVERYTHING if wants_all else ("t",)
         self.next: dict[TopicPartition, int] = {}
         """The next offset of each partition that delivered something or was positioned."""
@@ -144,7 +144,7 @@ class Life:
             told: dict[str, Any] = {"text": str(error)[:300]}
             if isinstance(error, KafkaTimeoutError):
                 told |= {"limit": error.limit, "timeout_ms": error.timeout_ms, "elapsed_ms": error.elapsed_ms}
-                told["spent_ms"] = error.account.ledger
+                told["spent_ms"] = error.account.time_breakdown
             self._ended("info", what, told, timeout_ms, error, stalled_ms)
             if isinstance(error, InvalidOffsetError):
                 self.seek_to_beginning([TopicPartition(*tp) for tp in error.partitions])
@@ -167,7 +167,7 @@ class Life:
     def poll(self, timeout_ms: int) -> list[ConsumerRecord]:
         polled = self.call("poll", lambda: self._polled(timeout_ms), timeout_ms, outcome=self._runs)
         if polled is None:  # an error that may come at once again
-            self.world.hub.sleep_ms(self.chance.choice([1, 1, 20, 200]))
+            self.world.hub.sleep_ms(self.rng.choice([1, 1, 20, 200]))
         records = polled or []
         for record in records:
             self.next[TopicPartition(record.topic, record.partition)] = record.offset + 1
@@ -256,8 +256,8 @@ class Life:
         self.next = {tp: offset for tp, offset in self.next.items() if tp in wanted}
         self.call("assign", lambda: self.consumer.assign(wanted), value=wanted)
         for tp in wanted:
-            if self.chance.random() < 0.5:
-                self.seek(tp, self.chance.randint(self.world.start(tp), self.world.end(tp)))
+            if self.rng.random() < 0.5:
+                self.seek(tp, self.rng.randint(self.world.start(tp), self.world.end(tp)))
 
     def seek(self, tp: TopicPartition, offset: int) -> None:
         self.next[tp] = offset
@@ -273,14 +273,14 @@ class Life:
 
     def step(self) -> None:
         """Do one thing, mostly poll."""
-        if self.chance.random() < 0.6:
-            timeout_ms = self.chance.choice(TIMEOUTS_MS)
+        if self.rng.random() < 0.6:
+            timeout_ms = self.rng.choice(TIMEOUTS_MS)
             if self.manners.random() < LOOPED:
                 self.loop(timeout_ms)
             else:
                 self.poll(timeout_ms)
             if timeout_ms == 0:
-                self.world.hub.sleep_ms(self.chance.randint(1, 100))
+                self.world.hub.sleep_ms(self.rng.randint(1, 100))
             return
         actions: list[tuple[int, Callable[[], None]]] = [
             (20, self._sleep),
@@ -299,24 +299,24 @@ class Life:
         else:
             actions += [(2, self._assign_otherwise)]
         weights = [weight for weight, _ in actions]
-        self.chance.choices([action for _, action in actions], weights)[0]()
+        self.rng.choices([action for _, action in actions], weights)[0]()
 
     def _sleep(self) -> None:
         """Work on what was read; once in a while for longer than max.poll.interval.ms."""
-        if self.chance.random() < 0.03:
-            self.world.hub.sleep_ms(self.chance.randint(1000, 30_000))
+        if self.rng.random() < 0.03:
+            self.world.hub.sleep_ms(self.rng.randint(1000, 30_000))
         else:
-            self.world.hub.sleep_ms(self.chance.randint(1, 300))
+            self.world.hub.sleep_ms(self.rng.randint(1, 300))
 
     def _some(self) -> TopicPartition | None:
         owned = self.consumer.assignment
-        return self.chance.choice(owned) if owned else None
+        return self.rng.choice(owned) if owned else None
 
     def _pause(self) -> None:
         tp = self._some()
         if tp is None:
             return
-        if tp in self.consumer.paused or self.chance.random() < 0.3:
+        if tp in self.consumer.paused or self.rng.random() < 0.3:
             paused = self.consumer.paused
             self.call("resume", lambda: self.consumer.resume(paused), value=paused)
         else:
@@ -327,15 +327,15 @@ class Life:
         tp = self._some()
         if tp is None:
             return
-        if self.chance.random() < 0.15:
+        if self.rng.random() < 0.15:
             self.seek_to_beginning([tp])
         elif not self.plan.is_member:
-            self.seek(tp, self.chance.randint(0, self.world.end(tp)))
+            self.seek(tp, self.rng.randint(0, self.world.end(tp)))
         elif self.next.get(tp):
-            self.seek(tp, self.chance.randint(0, self.next[tp]))
+            self.seek(tp, self.rng.randint(0, self.next[tp]))
 
     def _timeout_ms(self) -> int:
-        return self.chance.choice((*TIMEOUTS_MS, 5000))
+        return self.rng.choice((*TIMEOUTS_MS, 5000))
 
     def _position(self) -> None:
         tp = self._some()
@@ -350,9 +350,9 @@ class Life:
     def _ask_offsets(self) -> None:
         tps = self.world.partitions("t")
         ms = self._timeout_ms()
-        ask = self.chance.choice(["end_offsets", "beginning_offsets", "offsets_for_times"])
+        ask = self.rng.choice(["end_offsets", "beginning_offsets", "offsets_for_times"])
         if ask == "offsets_for_times":
-            wall_ms = self.world.hub.now_ms + self.world.hub.wall_offset_ms - self.chance.randint(0, OLDER_MS)
+            wall_ms = self.world.hub.now_ms + self.world.hub.wall_offset_ms - self.rng.randint(0, OLDER_MS)
             times = dict.fromkeys(tps, wall_ms)
             self.call(ask, lambda: self.consumer.offsets_for_times(times, ms / 1000), ms, outcome=len)
             return
@@ -361,13 +361,13 @@ class Life:
 
     def _ask_topics(self) -> None:
         ms = self._timeout_ms()
-        if self.chance.random() < 0.5:
+        if self.rng.random() < 0.5:
             self.call("list_topics", lambda: self.consumer.list_topics(ms / 1000), ms, outcome=list)
         else:
             self.call("partitions_for", lambda: self.consumer.partitions_for("t", ms / 1000), ms, outcome=len)
 
     def _wake_later(self) -> None:
-        self._wake_in(self.chance.randint(1, 500))
+        self._wake_in(self.rng.randint(1, 500))
 
     def _wake_in(self, delay_ms: int) -> None:
         consumer, proc, world = self.consumer, self.proc, self.world
@@ -386,10 +386,10 @@ class Life:
 
     def _offsets(self) -> dict[TopicPartition, int] | None:
         """Return what to commit: mostly everything, else something that was reached before."""
-        if self.chance.random() < 0.7 or not self.next:
+        if self.rng.random() < 0.7 or not self.next:
             return None
-        tp = self.chance.choice(list(self.next))
-        return {tp: self.chance.randint(0, self.next[tp])}
+        tp = self.rng.choice(list(self.next))
+        return {tp: self.rng.randint(0, self.next[tp])}
 
     def _commit_async(self) -> None:
         offsets = self._offsets()
@@ -415,17 +415,17 @@ class Life:
         self.call("enforce_rebalance", self.consumer.enforce_rebalance)
 
     def _subscribe_otherwise(self) -> None:
-        self.topics = self.chance.choice((EVERYTHING, ("t",)))
+        self.topics = self.rng.choice((EVERYTHING, ("t",)))
         self.subscribe()
 
     def _unsubscribe(self) -> None:
         self.call("unsubscribe", self.consumer.unsubscribe)
         self.next.clear()
-        self.world.hub.sleep_ms(self.chance.randint(1, 2000))
+        self.world.hub.sleep_ms(self.rng.randint(1, 2000))
         self.subscribe()
 
     def _assign_otherwise(self) -> None:
-        self.topics = self.chance.choice((EVERYTHING, ("t",)))
+        self.topics = self.rng.choice((EVERYTHING, ("t",)))
         self.assign()
 
     # --- calm -------------------------------------------------------------------------------------------------------
@@ -448,7 +448,7 @@ class Life:
         for tp in self.owned:
             if self.next.get(tp, 0) != self.world.end(tp):  # it may have begun at the end, or been moved there
                 self._ask_position(tp, CALM_POLL_MS)
-        if self.group and self.chance.random() < 0.1:
+        if self.group and self.rng.random() < 0.1:
             self.call("commit_sync", lambda: self.consumer.commit_sync(None, 10), 10_000)
 
     def has_arrived(self) -> bool:
@@ -458,8 +458,8 @@ class Life:
     # --- the end ----------------------------------------------------------------------------------------------------
 
     def close(self, timeout_ms: int) -> None:
-        if self.world.phase is Phase.CHAOS and self.chance.random() < 0.2:
-            on_close: Any = self.chance.choice(["leave", "remain"])
+        if self.world.phase is Phase.CHAOS and self.rng.random() < 0.2:
+            on_close: Any = self.rng.choice(["leave", "remain"])
         else:
             on_close = None
         self.call(

@@ -80,10 +80,10 @@ def rules(plan: Plan) -> tuple[Rule[Facts], ...]:
 
 def check(entries: Iterable[Entry], plan: Plan) -> list[Violation]:
     """Return the violations of a history, the earliest first, `MOST_VIOLATIONS` at most."""
-    return judge(entries, Facts(), rules(plan))
+    return violations(entries, Facts(), rules(plan))
 
 
-def judge(entries: Iterable[Entry], facts: M, rules: Sequence[Rule[M]]) -> list[Violation]:
+def violations(entries: Iterable[Entry], facts: M, rules: Sequence[Rule[M]]) -> list[Violation]:
     """Return what a history breaks of some rules, whatever model they share; the earliest first, not too many."""
     return list(islice(_all(entries, facts, rules), MOST_VIOLATIONS))
 

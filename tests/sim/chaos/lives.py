@@ -17,7 +17,7 @@ class Actor:
     def __init__(self, world: World, plan: ClientPlan) -> None:
         self.world = world
         self.plan = plan
-        self.chance = world.hub.rng(f"lives.{plan.name}")
+        self.rng = world.hub.rng(f"lives.{plan.name}")
         self.life: Life | None = None
         self.is_to_bounce = False
         """Close, and come back at once."""
@@ -33,7 +33,7 @@ class Actor:
     def _live(self) -> None:
         world = self.world
         life = self.life = Life(world, self.plan, self._lives)
-        end_ms = world.hub.now_ms + self.chance.randint(2000, 9000)
+        end_ms = world.hub.now_ms + self.rng.randint(2000, 9000)
         while world.phase is Phase.CHAOS and not (self.plan.is_restless and world.hub.now_ms >= end_ms):
             life.step()
             if life.is_fenced:
@@ -50,21 +50,21 @@ class Actor:
 
     def _end(self, life: Life) -> None:
         """Some are closed, with more or less time; some crash."""
-        if self.chance.random() < 0.5:
+        if self.rng.random() < 0.5:
             life.crash()
         elif life.manners.random() < FAILING:
             life.fail()
         else:
-            life.close(self.chance.choice([0, 1, 500, 5000, CLOSE_MS]))
+            life.close(self.rng.choice([0, 1, 500, 5000, CLOSE_MS]))
         self.life = None
-        self.world.hub.sleep_ms(self.chance.randint(1, 3000))
+        self.world.hub.sleep_ms(self.rng.randint(1, 3000))
 
 
 def write_steadily(world: World) -> None:
     """Append batches to random partitions until the end, more slowly once it is calm."""
-    chance = world.hub.rng("writer")
+    rng = world.hub.rng("writer")
     while world.phase in (Phase.CHAOS, Phase.HEAL):
         there = world.partitions()
         if world.phase is Phase.CHAOS and there:
-            world.write(chance.choice(there), chance.randint(1, 20))
-        world.hub.sleep_ms(chance.randint(20, 600))
+            world.write(rng.choice(there), rng.randint(1, 20))
+        world.hub.sleep_ms(rng.randint(20, 600))

@@ -60,24 +60,24 @@ class _Hour:
     def write(self) -> None:
         from kctl.client.records import RecordBatchBuilder
 
-        chance = self.hub.rng("writer")
+        rng = self.hub.rng("writer")
         while self.hub.now_ms < self.end_ms:
-            partition = self.sandbox.cluster.topics["t"].partitions[chance.randrange(6)]
+            partition = self.sandbox.cluster.topics["t"].partitions[rng.randrange(6)]
             builder = RecordBatchBuilder()
             builder.try_append(None, b"x" * 100, [], self.hub.now_ms)
             partition.log.append(builder.build(), partition.leader_epoch, self.hub.now_ms)
             partition.log.delete_records(max(0, partition.log.end_offset - KEPT_BATCHES))
-            self.hub.sleep_ms(chance.randint(100, 2000))
+            self.hub.sleep_ms(rng.randint(100, 2000))
 
     def disturb(self) -> None:
-        chance = self.hub.rng("faults")
+        rng = self.hub.rng("faults")
         while self.hub.now_ms < self.end_ms:
-            self.hub.sleep_ms(chance.randint(5000, 40_000))
+            self.hub.sleep_ms(rng.randint(5000, 40_000))
             number = self.network.faults.start(LinkFault.SLOW, value=SLOW_MS)
-            for connection in self.network.connections_of(ip=f"10.0.0.{chance.randint(1, NODES)}"):
+            for connection in self.network.connections_of(ip=f"10.0.0.{rng.randint(1, NODES)}"):
                 connection.cut()
-            self.sandbox.move_coordinator("g", chance.randint(1, NODES))
-            self.hub.sleep_ms(chance.randint(1, 3000))
+            self.sandbox.move_coordinator("g", rng.randint(1, NODES))
+            self.hub.sleep_ms(rng.randint(1, 3000))
             self.network.faults.stop(number)
 
 

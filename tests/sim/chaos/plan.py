@@ -217,11 +217,11 @@ def load(path: Path) -> Plan:
 
 def draw(seed: int) -> Plan:
     """Return the plan of a seed."""
-    chance = Random(f"plan {seed}")
-    kind, kinds = _kinds(chance)
-    chaos_ms = chance.randint(8_000, 40_000)
-    clients = _clients(chance, may_be_restless=kind != "calm")
-    faults = _faults(chance, kinds, chaos_ms, clients)
+    rng = Random(f"plan {seed}")
+    kind, kinds = _kinds(rng)
+    chaos_ms = rng.randint(8_000, 40_000)
+    clients = _clients(rng, may_be_restless=kind != "calm")
+    faults = _faults(rng, kinds, chaos_ms, clients)
     plan = Plan(seed, kind, chaos_ms, clients, tuple(faults))
     if plan.may_miss_partitions:
         faults = [fault for fault in faults if fault.kind != Kind.PARTITIONS.value]
@@ -237,78 +237,78 @@ def _with_old_metadata(plan: Plan) -> Plan:
     return plan._replace(clients=tuple(clients))
 
 
-def _kinds(chance: Random) -> tuple[str, dict[Kind, int]]:
+def _kinds(rng: Random) -> tuple[str, dict[Kind, int]]:
     """Return the class of the run, and the kinds of faults in it with their weights."""
-    choice = chance.random()
+    choice = rng.random()
     if choice < 0.05:
         return "calm", {}
     if choice < 0.15:
-        return "pair", dict.fromkeys(chance.sample(list(Kind), chance.choice([1, 2])), 1)
+        return "pair", dict.fromkeys(rng.sample(list(Kind), rng.choice([1, 2])), 1)
     if choice < 0.30:
         return "all", dict.fromkeys(Kind, 1)
-    off = chance.random()
-    on = {kind: chance.randint(1, 100) for kind in Kind if chance.random() >= off}
-    return "swarm", on or {chance.choice(list(Kind)): 1}
+    off = rng.random()
+    on = {kind: rng.randint(1, 100) for kind in Kind if rng.random() >= off}
+    return "swarm", on or {rng.choice(list(Kind)): 1}
 
 
-def _clients(chance: Random, *, may_be_restless: bool) -> tuple[ClientPlan, ...]:
+def _clients(rng: Random, *, may_be_restless: bool) -> tuple[ClientPlan, ...]:
     made: list[ClientPlan] = []
-    groups = chance.choice([["g"], ["g"], ["g"], ["k"], ["k"], ["g", "k"], []])
+    groups = rng.choice([["g"], ["g"], ["g"], ["k"], ["k"], ["g", "k"], []])
     for group in groups:
-        strategy = chance.choice(["range", "roundrobin", "sticky", "cooperative-sticky"])
-        reset = chance.choice(["earliest", "earliest", "earliest", "earliest", "latest", "none"])
-        pattern = chance.random() < 0.15
-        is_static = chance.random() < 0.25
-        for _ in range(chance.choice([1, 2, 2, 3])):
+        strategy = rng.choice(["range", "roundrobin", "sticky", "cooperative-sticky"])
+        reset = rng.choice(["earliest", "earliest", "earliest", "earliest", "latest", "none"])
+        pattern = rng.random() < 0.15
+        is_static = rng.random() < 0.25
+        for _ in range(rng.choice([1, 2, 2, 3])):
             name = f"c{len(made) + 1}"
             given: dict[str, str | int] = {"group.id": group, "auto.offset.reset": reset}
-            given |= _limits(chance) | _of_member(chance, group, strategy)
+            given |= _limits(rng) | _of_member(rng, group, strategy)
             if is_static:
                 given["group.instance.id"] = f"i-{name}"
-            made.append(ClientPlan(name, group, given, may_be_restless and chance.random() < 0.5, pattern))
-    for _ in range(chance.choice([0, 1] if made else [1, 2])):
+            made.append(ClientPlan(name, group, given, may_be_restless and rng.random() < 0.5, pattern))
+    for _ in range(rng.choice([0, 1] if made else [1, 2])):
         name = f"c{len(made) + 1}"
-        given = _limits(chance)
-        given["auto.offset.reset"] = chance.choice(["earliest", "earliest", "latest"])
-        if chance.random() < 0.5:
+        given = _limits(rng)
+        given["auto.offset.reset"] = rng.choice(["earliest", "earliest", "latest"])
+        if rng.random() < 0.5:
             given["group.id"] = f"own-{name}"
-            given["enable.auto.commit"] = chance.choice(["true", "false"])
-        made.append(ClientPlan(name, "", given, may_be_restless and chance.random() < 0.3))
+            given["enable.auto.commit"] = rng.choice(["true", "false"])
+        made.append(ClientPlan(name, "", given, may_be_restless and rng.random() < 0.3))
     return tuple(made)
 
 
-def _limits(chance: Random) -> dict[str, str | int]:
-    request_ms = chance.choice([1000, 5000, 30_000])
+def _limits(rng: Random) -> dict[str, str | int]:
+    request_ms = rng.choice([1000, 5000, 30_000])
     return {
         "request.timeout.ms": request_ms,
-        "default.api.timeout.ms": chance.choice([2000, 10_000, 60_000]),
-        "max.poll.records": chance.choice([2, 7, 50, 500]),
-        "max.partition.fetch.bytes": chance.choice([300, 5000, 1 << 20]),
-        "fetch.max.wait.ms": chance.choice([200, 500, 500]),
-        "isolation.level": chance.choice(["read_uncommitted", "read_committed"]),
-        "metadata.max.age.ms": chance.choice([1000, 5000]),
+        "default.api.timeout.ms": rng.choice([2000, 10_000, 60_000]),
+        "max.poll.records": rng.choice([2, 7, 50, 500]),
+        "max.partition.fetch.bytes": rng.choice([300, 5000, 1 << 20]),
+        "fetch.max.wait.ms": rng.choice([200, 500, 500]),
+        "isolation.level": rng.choice(["read_uncommitted", "read_committed"]),
+        "metadata.max.age.ms": rng.choice([1000, 5000]),
     }
 
 
-def _of_member(chance: Random, group: str, strategy: str) -> dict[str, str | int]:
-    is_auto = chance.random() < 0.5
+def _of_member(rng: Random, group: str, strategy: str) -> dict[str, str | int]:
+    is_auto = rng.random() < 0.5
     given: dict[str, str | int] = {
         "enable.auto.commit": "true" if is_auto else "false",
-        "auto.commit.interval.ms": chance.choice([300, 1000, 5000]),
+        "auto.commit.interval.ms": rng.choice([300, 1000, 5000]),
         "max.poll.interval.ms": MAX_POLL_MS,
     }
     if group == "k":
         return {**given, "group.protocol": "consumer"}
     classic: dict[str, str | int] = {
         "session.timeout.ms": SESSION_MS,
-        "heartbeat.interval.ms": chance.choice([300, 1000, 3000]),
+        "heartbeat.interval.ms": rng.choice([300, 1000, 3000]),
         "partition.assignment.strategy": strategy,
     }
     return {**given, **classic}
 
 
 def spread(
-    chance: Random,
+    rng: Random,
     kinds: Mapping[K, int],
     chaos_ms: int,
     gaps_ms: tuple[int, int],
@@ -323,56 +323,56 @@ def spread(
         make: gets a kind and its instant.
     """
     made: list[F] = []
-    mean_ms = math.exp(chance.uniform(*(math.log(gap_ms) for gap_ms in gaps_ms)))
+    mean_ms = math.exp(rng.uniform(*(math.log(gap_ms) for gap_ms in gaps_ms)))
     at_ms = 0.0
     names = list(kinds)
     while kinds and len(made) < most:
-        at_ms += chance.expovariate(1 / mean_ms)
+        at_ms += rng.expovariate(1 / mean_ms)
         if at_ms >= chaos_ms:
             break
-        made.append(make(chance.choices(names, list(kinds.values()))[0], int(at_ms)))
+        made.append(make(rng.choices(names, list(kinds.values()))[0], int(at_ms)))
     return made
 
 
-def _faults(chance: Random, kinds: dict[Kind, int], chaos_ms: int, clients: tuple[ClientPlan, ...]) -> list[Fault]:
+def _faults(rng: Random, kinds: dict[Kind, int], chaos_ms: int, clients: tuple[ClientPlan, ...]) -> list[Fault]:
     def make(kind: Kind, at_ms: int) -> Fault:
-        return _fault(chance, kind, at_ms, chance.choice(clients))
+        return _fault(rng, kind, at_ms, rng.choice(clients))
 
-    return spread(chance, kinds, chaos_ms, (200, 5000), 120, make)
+    return spread(rng, kinds, chaos_ms, (200, 5000), 120, make)
 
 
-def _fault(chance: Random, kind: Kind, at_ms: int, client: ClientPlan) -> Fault:
-    node = chance.randint(1, NODES)
+def _fault(rng: Random, kind: Kind, at_ms: int, client: ClientPlan) -> Fault:
+    node = rng.randint(1, NODES)
     whom = client.name if kind in LINK or kind is Kind.STALL else ""
-    if kind in LINK and chance.random() < 0.3:
+    if kind in LINK and rng.random() < 0.3:
         node = 0
-    number, word = size_of(chance, kind)
-    return Fault(at_ms, kind.value, node, whom, _duration_ms(chance, kind, client), number, word)
+    number, word = size_of(rng, kind)
+    return Fault(at_ms, kind.value, node, whom, _duration_ms(rng, kind, client), number, word)
 
 
-def _duration_ms(chance: Random, kind: Kind, client: ClientPlan) -> int:
+def _duration_ms(rng: Random, kind: Kind, client: ClientPlan) -> int:
     """Half of them log-uniform, half at the edge of a limit of the victim: bugs live there."""
-    if chance.random() < 0.5:
-        return int(math.exp(chance.uniform(0, math.log(40_000))))
+    if rng.random() < 0.5:
+        return int(math.exp(rng.uniform(0, math.log(40_000))))
     limits = [int(client.properties["request.timeout.ms"]), int(client.properties["default.api.timeout.ms"])]
     if client.is_member:
         limits += [SESSION_MS, MAX_POLL_MS]
     if kind is Kind.STALL:
         limits = [SESSION_MS, MAX_POLL_MS] if client.is_member else limits[:1]
-    return min(60_000, int(chance.choice(limits) * chance.choice([0.5, 0.999, 1, 1.001, 3])))
+    return min(60_000, int(rng.choice(limits) * rng.choice([0.5, 0.999, 1, 1.001, 3])))
 
 
-def size_of(chance: Random, kind: Kind) -> tuple[int, str]:
+def size_of(rng: Random, kind: Kind) -> tuple[int, str]:
     """Draw the number and the word of a fault."""
     if kind is Kind.ERRORS:
-        api = chance.choice(list(ERRORS))
-        times = chance.choice([1, 2, 5, 20, 20] if api in ("JoinGroup", "SyncGroup") else [1, 1, 2, 5])
-        return times, f"{api} {chance.choice(ERRORS[api])}"
+        api = rng.choice(list(ERRORS))
+        times = rng.choice([1, 2, 5, 20, 20] if api in ("JoinGroup", "SyncGroup") else [1, 1, 2, 5])
+        return times, f"{api} {rng.choice(ERRORS[api])}"
     if kind is Kind.TROUBLE:
         codes = ["NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE"]
-        return 0, chance.choice(codes)
+        return 0, rng.choice(codes)
     if kind is Kind.RESOLVER:
-        return 0, chance.choice(["fail", "slow"])
+        return 0, rng.choice(["fail", "slow"])
     sizes = {
         Kind.SLOW: [2, 20, 200, 1500],
         Kind.DELAY: [2, 20, 200, 1500],
@@ -384,4 +384,4 @@ def size_of(chance: Random, kind: Kind) -> tuple[int, str]:
         Kind.ORPHAN: [1, 100, 1000, 4000],
         Kind.PARTITIONS: [1, 2],
     }
-    return chance.choice(sizes[kind]) if kind in sizes else chance.randint(0, 99), ""
+    return rng.choice(sizes[kind]) if kind in sizes else rng.randint(0, 99), ""

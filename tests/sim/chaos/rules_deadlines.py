@@ -4,7 +4,7 @@
 |---|---|
 | D1 late | a call ends at or before start + timeout; one without a timeout takes no time |
 | D2 early | an empty poll and a timeout error come at the deadline, not before |
-| D3 wrong-account | a timeout error names this call's limit and what has elapsed, and its ledger has all of it |
+| D3 wrong-account | a timeout error names this call's limit and what elapsed; its time breakdown has all of it |
 | D4 slept-on-data | no poll ends empty while data has been there for a millisecond |
 | D5 close | once all is calm, close does everything and is done at once |
 | D7 slow | once all is calm, a commit is acknowledged within a quarter of a second |
@@ -99,8 +99,8 @@ class DeadlineRules:
             if told["timeout_ms"] != limit_ms or abs(told["elapsed_ms"] - elapsed_ms) > 1:
                 yield broken("D3 wrong-account", entry, f"{elapsed_ms} ms of {limit_ms} ms: {told}")
             asks_twice = entry.what == "position"
-            ledger = [line for line in told["spent_ms"] if asks_twice or not line.startswith(EARLIER_QUESTIONS)]
-            spent_ms = sum(int(line.split()[-2]) for line in ledger)
+            time_breakdown = [line for line in told["spent_ms"] if asks_twice or not line.startswith(EARLIER_QUESTIONS)]
+            spent_ms = sum(int(line.split()[-2]) for line in time_breakdown)
             if abs(spent_ms - elapsed_ms) > 1:
                 yield broken("D3 wrong-account", entry, f"{spent_ms} ms of {elapsed_ms} ms: {told['spent_ms']}")
         yield from self._error(entry)

@@ -160,7 +160,7 @@ def test_records_after_a_refused_commit_are_those_of_a_fenced_member() -> None:
     assert "G8" not in rules_broken(*START, own, *refused, lost, *polled(7, (0, 1)), **given)  # type: ignore[arg-type]
 
 
-def test_a_ledger_has_the_whole_time() -> None:
+def test_time_breakdown_has_the_whole_time() -> None:
     call: list[Line] = [(5, PROC, "invoke", "end_offsets", None)]
     told = {"timeout_ms": 10, "elapsed_ms": 10, "limit": "default.api.timeout.ms", "spent_ms": ["metadata 7 ms"]}
     end = (15, PROC, "info", "end_offsets", told)

@@ -1,7 +1,7 @@
 """The applications of a run: one producer after the other, used by several threads, at random while there is chaos.
 
 What they do is drawn from streams named after them, so that deleting a fault changes nothing else by itself. They
-write everything into the history and judge nothing. Shown by tests/sim/chaos_producer/test_seeds.py.
+write everything into the history and check nothing. Shown by tests/sim/chaos_producer/test_seeds.py.
 """
 
 from collections.abc import Callable
@@ -65,10 +65,10 @@ class Life:
         self._told = 0
         self._sent = 0
         self._is_accepted = False
-        chance = world.hub.rng(f"callbacks.{self.proc}")
-        self._chance = chance
+        rng = world.hub.rng(f"callbacks.{self.proc}")
+        self._rng = rng
         is_told_to_close = plan.closes_in_callback and world.phase is Phase.CHAOS
-        self._close_at = chance.randint(3, 150) if is_told_to_close else 0
+        self._close_at = rng.randint(3, 150) if is_told_to_close else 0
         """After how many callbacks one of them closes the producer."""
         properties = {"bootstrap.servers": BOOTSTRAP, "client.id": self.proc, **plan.properties}
         runtime = sim_runtime(world.hub, plan.name, world.network, world.resolver)
@@ -117,7 +117,7 @@ class Life:
             told["accepted"] = getattr(caught, "accepted", None)
             if isinstance(caught, KafkaTimeoutError):
                 told |= {"limit": caught.limit, "timeout_ms": caught.timeout_ms, "elapsed_ms": caught.elapsed_ms}
-                told["spent_ms"] = caught.account.ledger
+                told["spent_ms"] = caught.account.time_breakdown
         until_ms = hub.stalled_until_us(self.plan.name) // 1000
         name = "" if error is None else type(error).__name__
         world.coverage.called(what, name or "ok")
@@ -138,26 +138,26 @@ class Life:
     # --- records ----------------------------------------------------------------------------------------------------
 
     def send(
-        self, who: str, chance: Random, *, partition: int | None = None, is_in_callback: bool = False
+        self, who: str, rng: Random, *, partition: int | None = None, is_in_callback: bool = False
     ) -> KafkaError | None:
         """Send one record with whatever a record can have."""
         world = self.world
         self._sent += 1
         name = f"{self.proc}/{self._sent}"
-        key = f"k{chance.randint(0, 6)}".encode() if chance.random() < 0.3 else None
-        headers = [("h", name.encode()), ("n", None)] if chance.random() < 0.1 else []
+        key = f"k{rng.randint(0, 6)}".encode() if rng.random() < 0.3 else None
+        headers = [("h", name.encode()), ("n", None)] if rng.random() < 0.1 else []
         count = len(world.partitions("t"))
-        if partition is None and chance.random() < 0.5:
-            partition = chance.randrange(count)
+        if partition is None and rng.random() < 0.5:
+            partition = rng.randrange(count)
         is_chaos = world.phase is Phase.CHAOS
-        if is_chaos and chance.random() < 0.003:
+        if is_chaos and rng.random() < 0.003:
             partition = 99
-        size = chance.choice([0, 0, 0, 20, 300, 1500]) if is_chaos and chance.random() < 0.4 else 0
+        size = rng.choice([0, 0, 0, 20, 300, 1500]) if is_chaos and rng.random() < 0.4 else 0
         if not is_chaos and self._is_short_of_memory:
             size = 1200  # each third record waits until another is acknowledged, which takes no time to speak of
-        if is_chaos and chance.random() < 0.003:
+        if is_chaos and rng.random() < 0.003:
             size = 2500  # more than max.request.size
-        at_ms = chance.choice([None, None, 5, world.hub.now_ms])
+        at_ms = rng.choice([None, None, 5, world.hub.now_ms])
         value = name.encode() + b" " + bytes(size)
 
         def call() -> SendFuture:
@@ -180,10 +180,10 @@ class Life:
         memory, block_ms = (int(self.plan.properties[name]) for name in ("buffer.memory", "max.block.ms"))
         return memory <= SHORT_OF_MEMORY_BYTES and block_ms > SHORT_BLOCK_MS
 
-    def send_everywhere(self, who: str, chance: Random) -> KafkaError | None:
+    def send_everywhere(self, who: str, rng: Random) -> KafkaError | None:
         """Send one record to each partition, up to the first that is not accepted."""
         for tp in self.world.partitions("t"):
-            error = self.send(who, chance, partition=tp.partition)
+            error = self.send(who, rng, partition=tp.partition)
             if error is not None:
                 return error
         return None
@@ -193,19 +193,19 @@ class Life:
         outcome = future.outcome
         assert outcome is not None
         offset = future.result(0).offset if outcome.error is None else -1
-        self._tell(name, outcome, future.partition, offset)
+        self._report(name, outcome, future.partition, offset)
         self._told += 1
         is_chaos = self.world.phase is Phase.CHAOS
         if self._close_at and self._told >= self._close_at and is_chaos and not self.is_closing:
             self.is_closing = True
             self.call("callback", "close", lambda: self.producer.close(5), 0, None, _counts)
-        elif is_chaos and not self.is_closing and self._chance.random() < 0.01:
-            if self._chance.random() < 0.3:
-                self.send_columns("callback", self._chance, 3, is_in_callback=True)
+        elif is_chaos and not self.is_closing and self._rng.random() < 0.01:
+            if self._rng.random() < 0.3:
+                self.send_columns("callback", self._rng, 3, is_in_callback=True)
             else:
-                self.send("callback", self._chance, is_in_callback=True)
+                self.send("callback", self._rng, is_in_callback=True)
 
-    def _tell(self, name: str, outcome: Outcome, partition: int, offset: int) -> None:
+    def _report(self, name: str, outcome: Outcome, partition: int, offset: int) -> None:
         word = "ok" if outcome.error is None else "unknown" if outcome.is_unknown else "failed"
         error = "" if outcome.error is None else type(outcome.error).__name__
         self.world.history.add(
@@ -217,24 +217,24 @@ class Life:
 
     # --- records in columns -----------------------------------------------------------------------------------------
 
-    def send_columns(self, who: str, chance: Random, count: int, *, is_in_callback: bool = False) -> KafkaError | None:
+    def send_columns(self, who: str, rng: Random, count: int, *, is_in_callback: bool = False) -> KafkaError | None:
         """Send many records in one call, with whatever columns there can be."""
         world = self.world
         is_chaos = world.phase is Phase.CHAOS
         names = [f"{self.proc}/{self._sent + number}" for number in range(1, count + 1)]
         self._sent += count
-        sizes = [chance.choice([0, 0, 0, 20, 300, 1200]) if is_chaos else 0 for _ in names]
-        if names and is_chaos and chance.random() < 0.01:
-            sizes[chance.randrange(count)] = 2500  # more than max.request.size: no row is accepted
+        sizes = [rng.choice([0, 0, 0, 20, 300, 1200]) if is_chaos else 0 for _ in names]
+        if names and is_chaos and rng.random() < 0.01:
+            sizes[rng.randrange(count)] = 2500  # more than max.request.size: no row is accepted
         values = [name.encode() + b" " + bytes(size) for name, size in zip(names, sizes, strict=True)]
         keys: list[bytes | None] | None = None
-        if chance.random() < 0.4:
-            keys = [chance.choice([None, b"k1", b"k2", b"k3"]) for _ in names]
-        headers = [[("h", name.encode())] for name in names] if chance.random() < 0.2 else None
-        partition = chance.randrange(len(world.partitions("t"))) if chance.random() < 0.3 else None
-        if is_chaos and chance.random() < 0.003:
+        if rng.random() < 0.4:
+            keys = [rng.choice([None, b"k1", b"k2", b"k3"]) for _ in names]
+        headers = [[("h", name.encode())] for name in names] if rng.random() < 0.2 else None
+        partition = rng.randrange(len(world.partitions("t"))) if rng.random() < 0.3 else None
+        if is_chaos and rng.random() < 0.003:
             partition = 99
-        at_ms = chance.choice([None, None, 7, [chance.choice([None, number]) for number in range(count)]])
+        at_ms = rng.choice([None, None, 7, [rng.choice([None, number]) for number in range(count)]])
 
         def outcome(future: ColumnsFuture) -> int:
             if names:
@@ -264,7 +264,7 @@ class Life:
     def _on_rows(self, run: RecordRun, outcome: Outcome) -> None:
         for row, name in enumerate(names_of(run)):
             offset = outcome.base_offset + run.offset_in_batch + row if outcome.base_offset >= 0 else -1
-            self._tell(name, outcome, run.partition, offset)
+            self._report(name, outcome, run.partition, offset)
 
     # --- other calls ------------------------------------------------------------------------------------------------
 
@@ -273,41 +273,41 @@ class Life:
         timeout = None if timeout_ms is None else timeout_ms / 1000
         return self.call(who, "flush", lambda: self.producer.flush(timeout), limit_ms, timeout_ms)
 
-    def result(self, who: str, chance: Random, timeout_ms: int) -> None:
+    def result(self, who: str, rng: Random, timeout_ms: int) -> None:
         if self._recent:
-            future = chance.choice(self._recent)
+            future = rng.choice(self._recent)
             self.call(who, "result", lambda: future.result(timeout_ms / 1000), timeout_ms, None, lambda _: None)
 
     # --- a step at random -------------------------------------------------------------------------------------------
 
-    def step(self, who: str, chance: Random) -> None:
+    def step(self, who: str, rng: Random) -> None:
         """Do one thing, mostly send."""
-        choice = chance.random()
+        choice = rng.random()
         if choice < 0.08 and self._sent < MOST_RECORDS:
-            if self.send_columns(who, chance, chance.choice(ROWS)) is not None:
-                self.world.hub.sleep_ms(chance.randint(1, 100))
+            if self.send_columns(who, rng, rng.choice(ROWS)) is not None:
+                self.world.hub.sleep_ms(rng.randint(1, 100))
                 return
         elif choice < 0.55 and self._sent < MOST_RECORDS:
-            for _ in range(chance.choice([1, 1, 2, 5, 10])):
-                if self.send(who, chance) is not None:
-                    self.world.hub.sleep_ms(chance.randint(1, 100))  # an error that may come at once again
+            for _ in range(rng.choice([1, 1, 2, 5, 10])):
+                if self.send(who, rng) is not None:
+                    self.world.hub.sleep_ms(rng.randint(1, 100))  # an error that may come at once again
                     return
         elif choice < 0.65:
-            self.flush(who, chance.choice((*TIMEOUTS_MS, None)))
+            self.flush(who, rng.choice((*TIMEOUTS_MS, None)))
         elif choice < 0.70:
-            self.result(who, chance, chance.choice(TIMEOUTS_MS))
+            self.result(who, rng, rng.choice(TIMEOUTS_MS))
         elif choice < 0.72:
-            ms = chance.choice(TIMEOUTS_MS)
+            ms = rng.choice(TIMEOUTS_MS)
             self.call(who, "partitions_for", lambda: self.producer.partitions_for("t", ms / 1000), ms, None, len)
         elif choice < 0.74:
             self.producer.metrics()
-        self.world.hub.sleep_ms(chance.choice([0, 1, 1, 5, 40, 300]))
+        self.world.hub.sleep_ms(rng.choice([0, 1, 1, 5, 40, 300]))
 
     def run_thread(self, who: str) -> None:
         """Use the producer beside the thread that leads, until it is closed."""
-        chance = self.world.hub.rng(f"app.{self.proc}.{who}")
+        rng = self.world.hub.rng(f"app.{self.proc}.{who}")
         while self.world.phase is Phase.CHAOS and not self.is_closing:
-            self.step(who, chance)
+            self.step(who, rng)
         if self.closes_others_ms is not None:
             timeout_ms, self.closes_others_ms = self.closes_others_ms, None
             self.close(who, timeout_ms)
@@ -315,25 +315,23 @@ class Life:
 
     # --- transactions -----------------------------------------------------------------------------------------------
 
-    def end_call(
-        self, what: str, call: Callable[[float], None], chance: Random, value: Any = None
-    ) -> KafkaError | None:
+    def end_call(self, what: str, call: Callable[[float], None], rng: Random, value: Any = None) -> KafkaError | None:
         """Make a call that may be made again after a timeout, until it ends otherwise; return its error."""
         while True:
-            ms = chance.choice(END_TIMEOUTS_MS) if self.world.phase is Phase.CHAOS else CALM_MS
+            ms = rng.choice(END_TIMEOUTS_MS) if self.world.phase is Phase.CHAOS else CALM_MS
             error = self.call("main", what, lambda ms=ms: call(ms / 1000), ms, value)  # type: ignore[misc]  # a bound default
             if not isinstance(error, MaxBlockTimeout) or self.is_closing:
                 return error
-            if what == "offsets" and chance.random() < 0.3:
+            if what == "offsets" and rng.random() < 0.3:
                 return error  # given up, which an abort may do
-            if self.world.phase is Phase.CHAOS and chance.random() < 0.05:
+            if self.world.phase is Phase.CHAOS and rng.random() < 0.05:
                 return error
-            self.world.hub.sleep_ms(chance.choice([1, 20, 200]))
+            self.world.hub.sleep_ms(rng.choice([1, 20, 200]))
 
-    def initialise(self, chance: Random) -> bool:
+    def initialise(self, rng: Random) -> bool:
         """Return whether the producer has its id."""
         while not self.is_closing:
-            error = self.end_call("init", self.producer.init_transactions, chance)
+            error = self.end_call("init", self.producer.init_transactions, rng)
             if error is None:
                 return True
             if isinstance(error, FatalTransactionError | IllegalStateError | MaxBlockTimeout):
@@ -341,7 +339,7 @@ class Life:
             self.world.hub.sleep_ms(100)
         return False
 
-    def transact(self, chance: Random) -> bool:
+    def transact(self, rng: Random) -> bool:
         """Make one transaction; return whether the producer can go on."""
         is_calm = self.world.phase is not Phase.CHAOS
         begun = self.call("main", "begin", self.producer.begin_transaction, 0)
@@ -351,28 +349,28 @@ class Life:
         number = self.transactions
         error: KafkaError | None = None
         if self.world.phase is Phase.HEAL:
-            self.send_everywhere("main", chance)  # all is well again when every leader is reached
-        for _ in range(chance.randint(1, 8)):
-            if chance.random() < 0.15:
-                error = self.send_columns("main", chance, chance.choice(ROWS[:3] if is_calm else ROWS))
+            self.send_everywhere("main", rng)  # all is well again when every leader is reached
+        for _ in range(rng.randint(1, 8)):
+            if rng.random() < 0.15:
+                error = self.send_columns("main", rng, rng.choice(ROWS[:3] if is_calm else ROWS))
             else:
-                error = self.send("main", chance)
-            if error is not None and chance.random() < 0.5:
+                error = self.send("main", rng)
+            if error is not None and rng.random() < 0.5:
                 break
             if not is_calm:
-                self.world.hub.sleep_ms(chance.choice([0, 0, 1, 30, 300]))
-        if chance.random() < 0.5:
-            error = self.end_call("offsets", lambda s: self._send_offsets(number, s), chance, number)
-        is_kept = is_calm or (error is None and chance.random() < 0.85)
+                self.world.hub.sleep_ms(rng.choice([0, 0, 1, 30, 300]))
+        if rng.random() < 0.5:
+            error = self.end_call("offsets", lambda s: self._send_offsets(number, s), rng, number)
+        is_kept = is_calm or (error is None and rng.random() < 0.85)
         if is_kept:
-            error = self.end_call("commit", self.producer.commit_transaction, chance)
+            error = self.end_call("commit", self.producer.commit_transaction, rng)
             if error is None:
                 return True
             if isinstance(error, MaxBlockTimeout | FatalTransactionError):
                 return False
-        if chance.random() < 0.1:
+        if rng.random() < 0.1:
             self.call("main", "begin", self.producer.begin_transaction, 0)  # which is refused
-        return self.end_call("abort", self.producer.abort_transaction, chance) is None
+        return self.end_call("abort", self.producer.abort_transaction, rng) is None
 
     def _send_offsets(self, number: int, timeout_s: float) -> None:
         offsets = {INPUT: self._offset(number)}
@@ -418,7 +416,7 @@ class Actor:
     def __init__(self, world: ProducerWorld, plan: ProducerClient) -> None:
         self.world = world
         self.plan = plan
-        self.chance = world.hub.rng(f"lives.{plan.name}")
+        self.rng = world.hub.rng(f"lives.{plan.name}")
         self.life: Life | None = None
         self.is_settled = False
         """It has seen that the faults are over, and all goes well."""
@@ -438,17 +436,17 @@ class Actor:
         for number in range(self.plan.threads if world.phase is Phase.CHAOS else 0):
             life.threads += 1
             hub.spawn(f"{self.plan.name}.t{number}", lambda number=number: life.run_thread(f"t{number}"))  # type: ignore[misc]  # likewise
-        end_ms = hub.now_ms + self.chance.randint(500, 6000)
+        end_ms = hub.now_ms + self.rng.randint(500, 6000)
         goes_on = True
         if self.plan.transactional_id:
-            goes_on = life.initialise(self.chance)
+            goes_on = life.initialise(self.rng)
         while goes_on and world.phase is Phase.CHAOS and not life.is_closing:
             if self.plan.is_restless and hub.now_ms >= end_ms:
                 goes_on = False
             elif self.plan.transactional_id:
-                goes_on = life.transact(self.chance)
+                goes_on = life.transact(self.rng)
             else:
-                life.step("main", self.chance)
+                life.step("main", self.rng)
         if world.phase is Phase.CHAOS or life.is_closing or not goes_on or self.plan.is_rival:
             self._end(life)
             return
@@ -459,17 +457,17 @@ class Actor:
         world = self.world
         while world.phase is not Phase.OVER:
             if self.plan.transactional_id:
-                if not life.transact(self.chance):
+                if not life.transact(self.rng):
                     self._end(life)
                     return
                 self.is_settled = True
             else:
                 if world.phase is Phase.HEAL:
-                    life.send_everywhere("main", self.chance)  # all is well again when every leader is reached
+                    life.send_everywhere("main", self.rng)  # all is well again when every leader is reached
                 for _ in range(3):
-                    life.send("main", self.chance)
-                if self.chance.random() < 0.2:
-                    life.send_columns("main", self.chance, 7)
+                    life.send("main", self.rng)
+                if self.rng.random() < 0.2:
+                    life.send_columns("main", self.rng, 7)
                 self.is_settled = life.flush("main", CALM_MS) is None
             world.hub.sleep_ms(300)
         self._wait_for_threads(life)
@@ -477,15 +475,15 @@ class Actor:
         life.over()
 
     def _end(self, life: Life) -> None:
-        if life.threads and self.chance.random() < 0.5:
-            life.closes_others_ms = self.chance.choice(CLOSES_MS)
-        life.close("main", self.chance.choice(CLOSES_MS) if self.world.phase is Phase.CHAOS else CLOSE_MS)
-        if self.chance.random() < 0.2:
-            life.close("main", self.chance.choice(CLOSES_MS))
+        if life.threads and self.rng.random() < 0.5:
+            life.closes_others_ms = self.rng.choice(CLOSES_MS)
+        life.close("main", self.rng.choice(CLOSES_MS) if self.world.phase is Phase.CHAOS else CLOSE_MS)
+        if self.rng.random() < 0.2:
+            life.close("main", self.rng.choice(CLOSES_MS))
         self._wait_for_threads(life)
         life.over()
         self.life = None
-        self.world.hub.sleep_ms(self.chance.randint(1, 1500))
+        self.world.hub.sleep_ms(self.rng.randint(1, 1500))
 
     def _wait_for_threads(self, life: Life) -> None:
         while life.threads:

@@ -5,7 +5,7 @@ Shown by tests/sim/chaos_producer/test_checker.py, where each rule refuses a his
 
 from collections.abc import Iterable
 
-from tests.sim.chaos.checker import Rule, Violation, judge
+from tests.sim.chaos.checker import Rule, Violation, violations
 from tests.sim.chaos.history import Entry
 from tests.sim.chaos_producer.facts import Facts
 from tests.sim.chaos_producer.plan import ProducerPlan
@@ -25,4 +25,4 @@ def rules() -> tuple[Rule[Facts], ...]:
 
 def check(entries: Iterable[Entry], plan: ProducerPlan) -> list[Violation]:
     """Return the violations of a history, as tests/sim/chaos/checker.py does."""
-    return judge(entries, Facts(plan), rules())
+    return violations(entries, Facts(plan), rules())

@@ -30,8 +30,8 @@ class Record:
     """
 
     __slots__ = (
-        "accepted_ms", "at", "error", "life", "name", "number", "offset", "told_ms", "told_number", "transaction",
-        "word",
+        "accepted_ms", "at", "error", "life", "name", "number", "offset", "reported_ms", "reported_number",
+        "transaction", "word",
     )  # fmt: skip
 
     def __init__(self, name: str, life: str, number: int, accepted_ms: int, transaction: int) -> None:
@@ -44,8 +44,8 @@ class Record:
         self.error = ""
         self.at = TopicPartition("", -1)
         self.offset = -1
-        self.told_ms = -1
-        self.told_number = -1
+        self.reported_ms = -1
+        self.reported_number = -1
 
 
 class Transaction:
@@ -268,7 +268,7 @@ class Facts:
         if record is not None and not record.word:
             record.word, record.error, record.offset = word, error, offset
             record.at = TopicPartition(*at)
-            record.told_ms, record.told_number = entry.at_ms, entry.number
+            record.reported_ms, record.reported_number = entry.at_ms, entry.number
 
     def _offsets_sent(self, producer: Producing, entry: Entry) -> None:
         name = producer.name
@@ -282,7 +282,7 @@ class Facts:
     def is_cut(self, record: Record) -> bool:
         """Whether the end of a log was lost that may have had the record, since it was accepted."""
         cuts = self.cuts.get(record.at, ())
-        return any(end <= record.offset or record.offset < 0 for number, end in cuts if number > record.told_number)
+        return any(end <= record.offset or record.offset < 0 for number, end in cuts if number > record.reported_number)
 
     def is_repeated_unknown(self, found: Sequence[tuple[TopicPartition, int]]) -> bool:
         """Whether the copies of a record lie before and behind an instant in which their log forgot its producers."""

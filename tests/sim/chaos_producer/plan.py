@@ -160,136 +160,136 @@ def from_json(text: str) -> ProducerPlan:
 
 def draw(seed: int) -> ProducerPlan:
     """Return the plan of a seed."""
-    chance = Random(f"producer plan {seed}")
-    kind, kinds = _kinds(chance)
-    chaos_ms = chance.randint(4000, 20_000)
-    cluster = _cluster(chance)
-    clients = _clients(chance, is_calm=kind == "calm")
-    faults = _faults(chance, kinds, chaos_ms, clients)
+    rng = Random(f"producer plan {seed}")
+    kind, kinds = _kinds(rng)
+    chaos_ms = rng.randint(4000, 20_000)
+    cluster = _cluster(rng)
+    clients = _clients(rng, is_calm=kind == "calm")
+    faults = _faults(rng, kinds, chaos_ms, clients)
     return ProducerPlan(seed, kind, chaos_ms, cluster, clients, tuple(faults))
 
 
-def _kinds(chance: Random) -> tuple[str, dict[str, int]]:
+def _kinds(rng: Random) -> tuple[str, dict[str, int]]:
     """Return the class of the run, and the kinds of faults in it with their weights."""
-    choice = chance.random()
+    choice = rng.random()
     if choice < 0.05:
         return "calm", {}
     if choice < 0.15:
-        return "pair", dict.fromkeys(chance.sample(KINDS, chance.choice([1, 2])), 1)
+        return "pair", dict.fromkeys(rng.sample(KINDS, rng.choice([1, 2])), 1)
     if choice < 0.30:
         return "all", dict.fromkeys(KINDS, 1)
-    off = chance.random()
-    on = {kind: chance.randint(1, 100) for kind in KINDS if chance.random() >= off}
-    return "swarm", on or {chance.choice(KINDS): 1}
+    off = rng.random()
+    on = {kind: rng.randint(1, 100) for kind in KINDS if rng.random() >= off}
+    return "swarm", on or {rng.choice(KINDS): 1}
 
 
-def _cluster(chance: Random) -> ClusterPlan:
+def _cluster(rng: Random) -> ClusterPlan:
     return ClusterPlan(
-        transaction_version=chance.choice([1, 2, 2]),
-        replicas=chance.choice([1, 3, 3]),
-        min_insync=chance.choice([1, 2, 3]),
-        replication_ms=chance.choice([0, 0, 2, 30, 120]),
-        lag_ms=chance.choice([1000, 3000, 30_000]),
-        markers_ms=chance.choice([0, 0, 5, 200]),
+        transaction_version=rng.choice([1, 2, 2]),
+        replicas=rng.choice([1, 3, 3]),
+        min_insync=rng.choice([1, 2, 3]),
+        replication_ms=rng.choice([0, 0, 2, 30, 120]),
+        lag_ms=rng.choice([1000, 3000, 30_000]),
+        markers_ms=rng.choice([0, 0, 5, 200]),
     )
 
 
-def _clients(chance: Random, *, is_calm: bool) -> tuple[ProducerClient, ...]:
+def _clients(rng: Random, *, is_calm: bool) -> tuple[ProducerClient, ...]:
     made: list[ProducerClient] = []
 
     def add(properties: dict[str, str | int], *, is_rival: bool = False) -> None:
-        threads = chance.choice([0, 0, 1, 2])
-        is_restless = not is_calm and chance.random() < 0.6
-        in_callback = not is_calm and chance.random() < 0.3
+        threads = rng.choice([0, 0, 1, 2])
+        is_restless = not is_calm and rng.random() < 0.6
+        in_callback = not is_calm and rng.random() < 0.3
         made.append(
             ProducerClient(f"p{len(made) + 1}", properties, threads, is_restless, in_callback, is_rival=is_rival)
         )
 
-    for _ in range(chance.choice([0, 1, 1, 2])):
-        add(_limits(chance) | _guarantees(chance))
-    for number in range(chance.choice([0, 1, 1]) if made else 1):
-        properties = _limits(chance) | {
+    for _ in range(rng.choice([0, 1, 1, 2])):
+        add(_limits(rng) | _guarantees(rng))
+    for number in range(rng.choice([0, 1, 1]) if made else 1):
+        properties = _limits(rng) | {
             "transactional.id": f"x{number + 1}",
-            "transaction.timeout.ms": chance.choice([2000, 10_000, 30_000]),
+            "transaction.timeout.ms": rng.choice([2000, 10_000, 30_000]),
             "retries": 2**31 - 1,  # a few are over while a broker writes the markers of the transaction before
         }
         add(properties)
-        if not is_calm and chance.random() < 0.3:
+        if not is_calm and rng.random() < 0.3:
             add(
-                _limits(chance)
+                _limits(rng)
                 | {key: properties[key] for key in ("transactional.id", "transaction.timeout.ms", "retries")},
                 is_rival=True,
             )
     return tuple(made)
 
 
-def _guarantees(chance: Random) -> dict[str, str | int]:
-    acks = chance.choice(["all", "all", "all", "all", "1", "0"])
-    is_idempotent = acks == "all" and chance.random() < 0.75
+def _guarantees(rng: Random) -> dict[str, str | int]:
+    acks = rng.choice(["all", "all", "all", "all", "1", "0"])
+    is_idempotent = acks == "all" and rng.random() < 0.75
     return {"acks": acks, "enable.idempotence": "true" if is_idempotent else "false"}
 
 
-def _limits(chance: Random) -> dict[str, str | int]:
-    linger_ms = chance.choice([0, 5, 100, 1000])
-    request_ms = chance.choice([500, 1000, 5000])
-    block_ms = chance.choice([100, 2000, 10_000])
+def _limits(rng: Random) -> dict[str, str | int]:
+    linger_ms = rng.choice([0, 5, 100, 1000])
+    request_ms = rng.choice([500, 1000, 5000])
+    block_ms = rng.choice([100, 2000, 10_000])
     return {
         "request.timeout.ms": request_ms,
-        "delivery.timeout.ms": max(linger_ms + request_ms, chance.choice([1500, 2000, 8000, 20_000])),
+        "delivery.timeout.ms": max(linger_ms + request_ms, rng.choice([1500, 2000, 8000, 20_000])),
         "linger.ms": linger_ms,
-        "batch.size": chance.choice([0, 300, 16_384]),
-        "buffer.memory": chance.choice([3000, 3000, 50_000, 33_554_432]),
+        "batch.size": rng.choice([0, 300, 16_384]),
+        "buffer.memory": rng.choice([3000, 3000, 50_000, 33_554_432]),
         "max.request.size": 2000,
         "max.block.ms": block_ms,
-        "max.in.flight.requests.per.connection": chance.choice([1, 2, 5, 5]),
-        "retries": chance.choice([3, 2**31 - 1, 2**31 - 1, 2**31 - 1]),
-        "retry.backoff.ms": chance.choice([10, 100]),
-        "compression.type": chance.choice(["none", "none", "gzip", "lz4"]),
-        "socket.connection.setup.timeout.ms": min(block_ms, chance.choice([300, 1000, 10_000])),
-        "connections.max.idle.ms": chance.choice([400, 5000, 540_000]),
-        "metadata.max.age.ms": chance.choice([500, 5000, 300_000]),
-        "metadata.max.idle.ms": chance.choice([5000, 300_000]),
-        "partitioner.adaptive.partitioning.enable": chance.choice(["true", "false"]),
+        "max.in.flight.requests.per.connection": rng.choice([1, 2, 5, 5]),
+        "retries": rng.choice([3, 2**31 - 1, 2**31 - 1, 2**31 - 1]),
+        "retry.backoff.ms": rng.choice([10, 100]),
+        "compression.type": rng.choice(["none", "none", "gzip", "lz4"]),
+        "socket.connection.setup.timeout.ms": min(block_ms, rng.choice([300, 1000, 10_000])),
+        "connections.max.idle.ms": rng.choice([400, 5000, 540_000]),
+        "metadata.max.age.ms": rng.choice([500, 5000, 300_000]),
+        "metadata.max.idle.ms": rng.choice([5000, 300_000]),
+        "partitioner.adaptive.partitioning.enable": rng.choice(["true", "false"]),
     }
 
 
-def _faults(chance: Random, kinds: dict[str, int], chaos_ms: int, clients: Sequence[ProducerClient]) -> list[Fault]:
+def _faults(rng: Random, kinds: dict[str, int], chaos_ms: int, clients: Sequence[ProducerClient]) -> list[Fault]:
     def make(kind: str, at_ms: int) -> Fault:
-        return _fault(chance, kind, at_ms, chance.choice(clients))
+        return _fault(rng, kind, at_ms, rng.choice(clients))
 
-    return spread(chance, kinds, chaos_ms, (150, 3000), 80, make)
+    return spread(rng, kinds, chaos_ms, (150, 3000), 80, make)
 
 
-def _fault(chance: Random, kind: str, at_ms: int, client: ProducerClient) -> Fault:
-    node = chance.randint(1, NODES)
+def _fault(rng: Random, kind: str, at_ms: int, client: ProducerClient) -> Fault:
+    node = rng.randint(1, NODES)
     whom = client.name if kind in _OF_CLIENTS else ""
-    if whom and kind != Kind.STALL.value and chance.random() < 0.3:
+    if whom and kind != Kind.STALL.value and rng.random() < 0.3:
         node = 0
-    number, word = _size(chance, kind)
-    return Fault(at_ms, kind, node, whom, _duration_ms(chance, kind, client), number, word)
+    number, word = _size(rng, kind)
+    return Fault(at_ms, kind, node, whom, _duration_ms(rng, kind, client), number, word)
 
 
-def _size(chance: Random, kind: str) -> tuple[int, str]:
+def _size(rng: Random, kind: str) -> tuple[int, str]:
     """Draw the number and the word of a fault."""
     if kind == Kind.ERRORS.value:
-        api = chance.choice(list(ERRORS))
-        return chance.choice([1, 1, 2, 5]), f"{api} {chance.choice(ERRORS[api])}"
+        api = rng.choice(list(ERRORS))
+        return rng.choice([1, 1, 2, 5]), f"{api} {rng.choice(ERRORS[api])}"
     if kind == Extra.QUOTA.value:
-        return chance.choice([300, 3000, 30_000]), ""
+        return rng.choice([300, 3000, 30_000]), ""
     if kind == Extra.TOO_LARGE.value:
-        return chance.choice([150, 400, 1200]), ""
+        return rng.choice([150, 400, 1200]), ""
     if kind in {one.value for one in Extra}:
-        return chance.randint(0, 99), ""
-    return size_of(chance, Kind(kind))
+        return rng.randint(0, 99), ""
+    return size_of(rng, Kind(kind))
 
 
-def _duration_ms(chance: Random, kind: str, client: ProducerClient) -> int:
+def _duration_ms(rng: Random, kind: str, client: ProducerClient) -> int:
     """Half of them log-uniform, half at the edge of a limit of the victim: bugs live there."""
     longest_ms = _LASTING.get(kind, 30_000)
-    if chance.random() < 0.5:
-        return min(longest_ms, int(math.exp(chance.uniform(0, math.log(20_000)))))
+    if rng.random() < 0.5:
+        return min(longest_ms, int(math.exp(rng.uniform(0, math.log(20_000)))))
     names = ["request.timeout.ms", "delivery.timeout.ms", "max.block.ms", "linger.ms"]
     if client.transactional_id:
         names.append("transaction.timeout.ms")
-    limit_ms = int(client.properties[chance.choice(names)])
-    return min(longest_ms, int(limit_ms * chance.choice([0.5, 0.999, 1, 1.001, 3])))
+    limit_ms = int(client.properties[rng.choice(names)])
+    return min(longest_ms, int(limit_ms * rng.choice([0.5, 0.999, 1, 1.001, 3])))

@@ -4,7 +4,7 @@
 |---|---|
 | D1 late | a call ends at or before start + timeout; one without a timeout takes no time |
 | D2 early | a timeout error comes at the deadline, not before |
-| D3 wrong-account | a timeout error names this call's limit and what has elapsed, and its ledger has all of it |
+| D3 wrong-account | a timeout error names this call's limit and what elapsed; its time breakdown has all of it |
 | D5 close | once all is calm, close delivers everything and is done at once |
 | D7 slow | once all is calm, flush and transactions end within a quarter of a second |
 | D8 unexpected-error | a call raises nothing but what is its own to raise |
@@ -137,7 +137,7 @@ class CallRules:
             for record in failed:
                 self._reported_ms.setdefault(record.name, entry.at_ms)
             count = entry.value["undelivered"]
-            accepted_open = sum(not record.word or record.told_ms == entry.at_ms for record in producer.records)
+            accepted_open = sum(not record.word or record.reported_ms == entry.at_ms for record in producer.records)
             undelivered = sum(record.word not in ("ok", "") for record in producer.records)
             if not len(open_now) <= count <= accepted_open + undelivered or count <= 0:
                 yield broken(
@@ -155,7 +155,7 @@ class CallRules:
             yield broken("D7 slow", entry, f"{entry.what}: {elapsed_ms} ms, {entry.error or 'ok'} {entry.value or ''}")
         if entry.what == "close" and entry.kind == "ok":
             is_clean = not any(
-                record.told_ms >= entry.at_ms - elapsed_ms and record.word != "ok" for record in producer.records
+                record.reported_ms >= entry.at_ms - elapsed_ms and record.word != "ok" for record in producer.records
             )
             if elapsed_ms > CLOSE_LIMIT_MS or not is_clean or entry.value["transaction"] not in (None, "committed"):
                 yield broken("D5 close", entry, f"{elapsed_ms} ms: {entry.value}")

@@ -24,10 +24,10 @@ _PRODUCER_STATE_AT = 43
 """Where a batch of the present format has producer id, epoch and first sequence number."""
 
 Note = Callable[[str, Any], None]
-Told = Callable[[RecordRun, Outcome], None]
+LoggedEvent = Callable[[RecordRun, Outcome], None]
 
 
-def watch_rows(producer: Producer, accepted: Callable[[RecordRun], None], note: Note, told: Told) -> None:
+def watch_rows(producer: Producer, accepted: Callable[[RecordRun], None], note: Note, told: LoggedEvent) -> None:
     """Have the rows of send_columns noted.
 
     Args:
@@ -36,7 +36,7 @@ def watch_rows(producer: Producer, accepted: Callable[[RecordRun], None], note: 
         told: called with each run and what becomes of it.
     """
     mailbox, deliveries = producer._mailbox, producer._sender._deliveries
-    post, take_back, finish = mailbox.post_record, mailbox.take_back, deliveries.finish
+    post, withdraw, finish = mailbox.post_record, mailbox.withdraw, deliveries.finish
 
     def posting(record: SendFuture | RecordRun) -> None:
         if isinstance(record, RecordRun):
@@ -44,7 +44,7 @@ def watch_rows(producer: Producer, accepted: Callable[[RecordRun], None], note: 
         post(record)
 
     def taking_back(event: Posted) -> bool:
-        is_back = take_back(event)
+        is_back = withdraw(event)
         if is_back and isinstance(event, RecordRun):
             note("taken-back", names_of(event))
         return is_back
@@ -56,7 +56,7 @@ def watch_rows(producer: Producer, accepted: Callable[[RecordRun], None], note: 
         finish(runs, outcome)
 
     mailbox.post_record = posting  # type: ignore[method-assign]  # the seam is for this test alone
-    mailbox.take_back = taking_back  # type: ignore[method-assign]  # as above
+    mailbox.withdraw = taking_back  # type: ignore[method-assign]  # as above
     deliveries.finish = finishing  # type: ignore[method-assign]  # as above
 
 

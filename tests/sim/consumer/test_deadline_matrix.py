@@ -124,4 +124,4 @@ def check(error: ApiTimeout, wanted: Waits, timeout_ms: int) -> None:
     assert error.waiting_for.startswith("waiting for")
     if timeout_ms > 1:
         assert wanted.names in error.waiting_for
-        assert sum(int(entry.split()[-2]) for entry in error.ledger) == pytest.approx(timeout_ms, abs=1)
+        assert sum(int(entry.split()[-2]) for entry in error.time_breakdown) == pytest.approx(timeout_ms, abs=1)

@@ -50,8 +50,8 @@ def test_a_call_ends_on_its_deadline_with_every_node_broken(scene: Scene, fault:
                 error = caught.value
                 assert (error.timeout_ms, error.elapsed_ms) == (round(timeout * 1000),) * 2
                 assert error.waiting_for.startswith("waiting for")
-            spent = [int(entry.split()[-2]) for entry in error.ledger]
-            assert abs(sum(spent) - 12_345) <= 1, error.ledger
+            spent = [int(entry.split()[-2]) for entry in error.time_breakdown]
+            assert abs(sum(spent) - 12_345) <= 1, error.time_breakdown
             assert scene.elapsed_ms(lambda: consumer.poll(timeout=1.5)) == 1500
 
     scene.run(body)

@@ -20,7 +20,7 @@ from kctl.client.errors import (
     WakeupError,
 )
 from kctl.client.protocol.schema import Request, Response
-from kctl.client.seams import Task, Waiter
+from kctl.client.runtime import Task, Waiter
 from kctl.sandbox import Fault
 from kctl.sandbox.apis import HANDLERS, api_versions
 from kctl.sandbox.call import Call

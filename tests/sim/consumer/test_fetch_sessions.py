@@ -114,7 +114,7 @@ def test_close_without_time_leaves_the_sessions_to_the_nodes(scene: Scene) -> No
 
 
 def test_pauses_seeks_and_moves_in_one_session_lose_and_repeat_nothing(scene: Scene) -> None:
-    chance = scene.hub.rng("test")
+    rng = scene.hub.rng("test")
 
     def body() -> None:
         written = [0, 0, 0]
@@ -122,16 +122,16 @@ def test_pauses_seeks_and_moves_in_one_session_lose_and_repeat_nothing(scene: Sc
         with scene.consumer(max_poll_records=7) as consumer:
             consumer.assign(T)
             for _ in range(200):
-                i = chance.randrange(3)
-                match chance.randrange(6):
+                i = rng.randrange(3)
+                match rng.randrange(6):
                     case 0:
                         consumer.pause([T[i]])
                     case 1:
                         consumer.resume([T[i]])
                     case 2:
-                        scene.sandbox.move_leader("t", i, chance.randint(1, 3))
+                        scene.sandbox.move_leader("t", i, rng.randint(1, 3))
                     case 3:
-                        scene.sandbox.forget_fetch_sessions(chance.randint(1, 3))
+                        scene.sandbox.forget_fetch_sessions(rng.randint(1, 3))
                     case _:
                         scene.write(i, 5, first=written[i])
                         written[i] += 5

@@ -10,7 +10,7 @@ from kctl.client.consumer.consumer import Consumer
 from kctl.client.consumer.group.application_side import RebalanceListener
 from kctl.client.errors import CloseTimeout, IllegalStateError, KafkaError
 from kctl.client.events import Closed, Event, RequestSent
-from kctl.client.seams import Task, Waiter
+from kctl.client.runtime import Task, Waiter
 from kctl.sandbox import Fault
 from tests.sim.groups.scene import GROUP, GroupScene
 from tests.sim.virtual import Hub, sim_runtime

@@ -42,7 +42,7 @@ class Stage:
 
     def __init__(self, hub: Hub, seed: int) -> None:
         self.hub = hub
-        self.chance = Random(seed)
+        self.rng = Random(seed)
         self.network = SimNetwork(hub)
         settings = ClusterSettings(
             group_consumer_session_timeout_ms=SESSION_MS, group_consumer_heartbeat_interval_ms=INTERVAL_MS
@@ -145,9 +145,7 @@ class Member:
 
     def _on_report(self, event: GroupToApplication) -> None:
         if isinstance(event, AssignmentChanged) and not self.is_leaving:
-            self._pending.append(
-                (self._stage.hub.now_ms + self._stage.chance.choice([0, 0, 40, 300, SLOWEST_MS]), event)
-            )
+            self._pending.append((self._stage.hub.now_ms + self._stage.rng.choice([0, 0, 40, 300, SLOWEST_MS]), event))
         elif isinstance(event, MemberChanged):
             self.member_id = event.metadata.member_id
             if event.metadata.generation < 0:
@@ -248,26 +246,26 @@ def test_random_groups(seed: int) -> None:
     """Members come, go and crash while the coordinator moves, fails and freezes; then all is shared within limits."""
 
     def body(stage: Stage) -> None:
-        chance = stage.chance
-        for number in range(chance.randint(8, 25)):
-            what = chance.choice(["join", "join", "leave", "crash", "move", "trouble", "freeze", "heal"])
+        rng = stage.rng
+        for number in range(rng.randint(8, 25)):
+            what = rng.choice(["join", "join", "leave", "crash", "move", "trouble", "freeze", "heal"])
             live = stage.live()
             if what == "join" and len(live) < 6:
                 stage.member(f"m{number}", TOPICS)
             elif what == "leave" and live:
-                chance.choice(live).leave()
+                rng.choice(live).leave()
             elif what == "crash" and live:
-                chance.choice(live).crash()
+                rng.choice(live).crash()
             elif what == "move":
-                stage.sandbox.move_coordinator("g", chance.choice([1, 2, 3]))
+                stage.sandbox.move_coordinator("g", rng.choice([1, 2, 3]))
             elif what == "trouble":
                 codes = [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR, None]
-                stage.sandbox.trouble_coordinator("g", chance.choice(codes))
+                stage.sandbox.trouble_coordinator("g", rng.choice(codes))
             elif what == "freeze":
-                stage.sandbox.start_fault(chance.choice([1, 2, 3]), Fault.FREEZE)
+                stage.sandbox.start_fault(rng.choice([1, 2, 3]), Fault.FREEZE)
             elif what == "heal":
                 stage.sandbox.heal()
-            stage.hub.sleep_ms(chance.choice([0, 10, 200, 1500, 4000]))
+            stage.hub.sleep_ms(rng.choice([0, 10, 200, 1500, 4000]))
         stage.sandbox.heal()
         stage.sandbox.trouble_coordinator("g", None)
         if not stage.live():

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from kctl.sandbox.faults import NodeFaults, OnConnect
-from kctl.sandbox.seams import Wire
+from kctl.sandbox.runtime import Wire
 
 
 class EchoEnd:

@@ -2,7 +2,7 @@
 
 import sys
 
-from kctl.client.seams import Address, Received
+from kctl.client.runtime import Address, Received
 from kctl.sandbox.faults import Fault
 from tests.sim.hub.listeners import EchoListener
 from tests.sim.virtual import Hub, LinkProfile, SimDriver, SimNetwork, SimSelector
@@ -10,13 +10,13 @@ from tests.sim.virtual import Hub, LinkProfile, SimDriver, SimNetwork, SimSelect
 
 def _client(hub: Hub, network: SimNetwork, name: str, address: Address) -> None:
     selector = SimSelector(hub, network, name)
-    chance = hub.rng(f"app.{name}")
+    rng = hub.rng(f"app.{name}")
     selector.connect(1, address)
     heard = 0
     while hub.now_ms < 500:
-        selector.send(1, chance.randbytes(chance.randint(1, 50)))
-        hub.sleep_ms(chance.randint(1, 15))
-        for event in selector.poll(hub.now_ms + chance.randint(0, 5)):
+        selector.send(1, rng.randbytes(rng.randint(1, 50)))
+        hub.sleep_ms(rng.randint(1, 15))
+        for event in selector.poll(hub.now_ms + rng.randint(0, 5)):
             heard += len(event.data) if isinstance(event, Received) else 0
     hub.trace(name, f"heard {heard}")
     selector.shutdown()

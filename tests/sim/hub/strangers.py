@@ -1,7 +1,7 @@
 """Listeners that are no broker, at the address of one: what a balancer or a node under maintenance answers."""
 
 from kctl.sandbox.faults import OnConnect
-from kctl.sandbox.seams import Wire
+from kctl.sandbox.runtime import Wire
 
 UNAVAILABLE = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"
 TLS_ALERT = bytes.fromhex("15030300020228")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kctl.client.seams import Driver
+from kctl.client.runtime import Driver
 from tests.sim.virtual import Hub, SimDriver
 
 

@@ -2,7 +2,7 @@
 
 import errno
 
-from kctl.client.seams import Address, Connected, Disconnected, IoEvent, Received
+from kctl.client.runtime import Address, Connected, Disconnected, IoEvent, Received
 from tests.sim.hub.listeners import EchoListener
 from tests.sim.virtual import Hub, LinkFault, SimDriver, SimNetwork, SimSelector
 

@@ -1,6 +1,6 @@
 """Names in virtual time."""
 
-from kctl.client.seams import Address, Resolver
+from kctl.client.runtime import Address, Resolver
 from tests.sim.virtual import Hub, SimResolver
 
 

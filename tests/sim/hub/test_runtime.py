@@ -1,7 +1,7 @@
 """What a client takes from its surroundings, as one value."""
 
 from kctl.client.clock import Clock
-from kctl.client.seams import Runtime, SocketOptions
+from kctl.client.runtime import Runtime, SocketOptions
 from tests.sim.virtual import Hub, SimNetwork, sim_runtime
 
 

@@ -4,7 +4,7 @@ import errno
 
 import pytest
 
-from kctl.client.seams import Address, Connected, Disconnected, IoEvent, Received, Selectable
+from kctl.client.runtime import Address, Connected, Disconnected, IoEvent, Received, Selectable
 from kctl.sandbox.faults import Fault
 from tests.sim.hub.listeners import EchoListener
 from tests.sim.virtual import Hub, LinkProfile, SimNetwork, SimSelector, SimulationStuck

@@ -113,8 +113,8 @@ PRODUCER_MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "failed records keep their memory",
         f"{_PRODUCER}/delivery_tracker.py",
-        "        self._memory.give(size_bytes)",
-        "        self._memory.give(size_bytes if outcome.error is None else 0)",
+        "        self._memory.release(size_bytes)",
+        "        self._memory.release(size_bytes if outcome.error is None else 0)",
     ),
     Mutant(
         "a send that is refused at the end keeps its memory",

@@ -7,7 +7,7 @@ from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse
 from kctl.client.protocol.framing import FrameReader, RequestFrame, decode_request, encode_response
 from kctl.client.protocol.schema import Request, Response
 from kctl.sandbox.faults import NodeFaults, OnConnect, OnRequest
-from kctl.sandbox.seams import Wire
+from kctl.sandbox.runtime import Wire
 
 SPOKEN: tuple[type[Request], ...] = (ApiVersionsRequest, MetadataRequest)
 

@@ -11,7 +11,7 @@ from kctl.client.consumer.network_loop import NetworkLoop
 from kctl.client.errors import FlushTimeout
 from kctl.client.loop.close import TEARDOWN_MS
 from kctl.client.producer import Producer
-from kctl.client.seams import Runtime, Selectable, SocketOptions
+from kctl.client.runtime import Runtime, Selectable, SocketOptions
 from kctl.sandbox import Fault
 from tests.sim.producer.world import World, run
 

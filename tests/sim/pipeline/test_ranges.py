@@ -10,7 +10,7 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.errors import ApiTimeout, ConfigError, InvalidOffsetError, KafkaTimeoutError
 from kctl.client.events import Event, RequestSent
-from kctl.client.seams import Runtime
+from kctl.client.runtime import Runtime
 from kctl.pipeline import range_reader
 from kctl.pipeline.range_reader import LOOKS_BEFORE_SKIPPING, RECREATED_AFTER_MS, RangeReader, read_range
 from kctl.pipeline.ranges import Cut, OffsetRange, Place, Selection, plan_ranges
@@ -92,7 +92,7 @@ def test_planning_ends_on_its_limit(scene: Scene, fault: Fault) -> None:
         with pytest.raises(ApiTimeout) as caught:
             plan_ranges(properties(scene), Selection(("t",)), runtime=runtime(scene))
         assert scene.hub.now_ms - before_ms == LIMIT_MS
-        assert caught.value.ledger
+        assert caught.value.time_breakdown
 
     run(scene, body)
 
@@ -138,7 +138,7 @@ def test_first_data_has_the_whole_limit(scene: Scene, fault: Fault) -> None:
         with pytest.raises(ApiTimeout, match="--api-timeout") as caught:
             values(scene, OffsetRange("t", 0, 0, 10))
         assert scene.hub.now_ms - before_ms == LIMIT_MS
-        assert caught.value.ledger
+        assert caught.value.time_breakdown
 
     run(scene, body)
 

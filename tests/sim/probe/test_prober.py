@@ -15,7 +15,7 @@ from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse,
 from kctl.client.protocol.api.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from kctl.client.protocol.framing import RequestFrame
 from kctl.client.protocol.schema import Response
-from kctl.client.seams import Address
+from kctl.client.runtime import Address
 from kctl.sandbox import Sandbox
 from kctl.sandbox.faults import Fault
 from tests.sim.network.scripted_node import ScriptedNode, answer_well

@@ -41,7 +41,7 @@ def test_send_blocks_for_metadata_at_most_max_block_ms(fault: Fault, timeout_ms:
         error = caught.value
         assert (error.limit, error.timeout_ms, error.elapsed_ms) == ("max.block.ms", timeout_ms, timeout_ms)
         assert "metadata of topic t" in str(error)
-        assert sum(int(entry.split()[-2]) for entry in error.ledger) == timeout_ms
+        assert sum(int(entry.split()[-2]) for entry in error.time_breakdown) == timeout_ms
         assert producer.close(0) == CloseResult(partitions={})
         assert world.clock.now_ms() - before_ms == timeout_ms
 

@@ -288,7 +288,7 @@ def test_each_call_ends_by_its_deadline_and_goes_on_when_it_is_made_again(
         if error is not None:
             assert world.clock.now_ms() - before_ms == error.elapsed_ms == timeout_ms
             assert SAYS[call] in str(error)
-            assert sum(int(entry.split()[-2]) for entry in error.ledger) == timeout_ms
+            assert sum(int(entry.split()[-2]) for entry in error.time_breakdown) == timeout_ms
         else:
             assert fault is Fault.BLACKHOLE  # connections that are there live on
         world.sandbox.heal()

@@ -45,7 +45,7 @@ REFUSALS = {
 }
 
 
-def plan_faults(world: World, chance: Random) -> None:
+def plan_faults(world: World, rng: Random) -> None:
     """Break nodes, move leaders and coordinators and refuse requests until CHAOS_MS, then heal everything."""
     at_ms = 0
     sandbox = world.sandbox
@@ -53,11 +53,11 @@ def plan_faults(world: World, chance: Random) -> None:
     def do(action: Callable[[], None]) -> None:
         world.at(at_ms, action)
 
-    while (at_ms := at_ms + chance.randrange(50, 1500)) < CHAOS_MS:
-        node_id, partition, kind = chance.randrange(1, 4), chance.randrange(PARTITIONS), chance.random()
+    while (at_ms := at_ms + rng.randrange(50, 1500)) < CHAOS_MS:
+        node_id, partition, kind = rng.randrange(1, 4), rng.randrange(PARTITIONS), rng.random()
         if kind < 0.25:
-            api = chance.choice(list(REFUSALS))
-            code, times = chance.choice(REFUSALS[api]), chance.choice([1, 1, 2, 4])
+            api = rng.choice(list(REFUSALS))
+            code, times = rng.choice(REFUSALS[api]), rng.choice([1, 1, 2, 4])
             do(lambda a=api, c=code, t=times: sandbox.fail_requests(a, c, times=t))  # type: ignore[misc]  # a default has no type for mypy
         elif kind < 0.35:
             do(lambda p=partition, n=node_id: sandbox.move_leader("out", p, n))  # type: ignore[misc]  # a default has no type for mypy
@@ -66,10 +66,10 @@ def plan_faults(world: World, chance: Random) -> None:
         elif kind < 0.55:
             do(lambda n=node_id: sandbox.move_coordinator("g", n))  # type: ignore[misc]  # a default has no type for mypy
         else:
-            fault = chance.choice(list(Fault))
-            ms = chance.choice([20, 900, 1100]) if fault is Fault.DELAY else 0
+            fault = rng.choice(list(Fault))
+            ms = rng.choice([20, 900, 1100]) if fault is Fault.DELAY else 0
             do(lambda n=node_id, f=fault, m=ms: sandbox.start_fault(n, f, ms=m))  # type: ignore[misc]  # a default has no type for mypy
-            healed_ms = at_ms + chance.choice([1, 80, 1000, 1001, 4000])
+            healed_ms = at_ms + rng.choice([1, 80, 1000, 1001, 4000])
             world.at(healed_ms, lambda n=node_id, f=fault: sandbox.stop_fault(n, f))  # type: ignore[misc]  # a default has no type for mypy
     world.at(CHAOS_MS, sandbox.heal)
 
@@ -77,9 +77,9 @@ def plan_faults(world: World, chance: Random) -> None:
 class Copier:
     """Instances of one transactional.id, one after the other, which copy topic `in` to topic `out`."""
 
-    def __init__(self, world: World, chance: Random, properties: Mapping[str, object]) -> None:
+    def __init__(self, world: World, rng: Random, properties: Mapping[str, object]) -> None:
         self.world = world
-        self.chance = chance
+        self.rng = rng
         self.properties = properties
         self.done: dict[TopicPartition, int] = {}
         """Where the input is read on from after the last commit that succeeded."""
@@ -114,7 +114,7 @@ class Copier:
             except FatalTransactionError:
                 pass
             finally:
-                timeout_ms = self.chance.choice([0, 0, 100, 2000])
+                timeout_ms = self.rng.choice([0, 0, 100, 2000])
                 before_ms = self.world.clock.now_ms()
                 producer.close(timeout_ms / 1000)
                 assert self.world.clock.now_ms() - before_ms <= timeout_ms, "D1"
@@ -132,8 +132,8 @@ class Copier:
                 self.aborts += 1
                 self._call(producer.abort_transaction)
                 self._go_back(consumer)
-            self.world.hub.sleep_ms(self.chance.choice([0, 0, 300, 1000, 2000]))
-            if self.chance.random() < 0.03:
+            self.world.hub.sleep_ms(self.rng.choice([0, 0, 300, 1000, 2000]))
+            if self.rng.random() < 0.03:
                 return  # as if it were killed, or closed
 
     def _copy(self, producer: Producer, consumer: Consumer, records: list[ConsumerRecord]) -> bool:
@@ -146,13 +146,13 @@ class Copier:
                 assert record.value is not None
                 tagged = b"%d/%d %s" % (self.transactions, len(records), record.value)
                 producer.send("out", tagged, partition=number % PARTITIONS)
-                self.world.hub.sleep_ms(self.chance.choice([0, 0, 1, 30]))
+                self.world.hub.sleep_ms(self.rng.choice([0, 0, 1, 30]))
             member = consumer.group_metadata()
             try:
                 self._timed(lambda: producer.send_offsets_to_transaction(after, member))
             except MaxBlockTimeout:
                 return False  # given up: that is allowed for offsets
-            if self.chance.random() < 0.1:
+            if self.rng.random() < 0.1:
                 return False
             self._call(producer.commit_transaction)
         except (AbortableTransactionError, MaxBlockTimeout):
@@ -198,13 +198,13 @@ class Copier:
 
 def copy(seed: int) -> Copier:
     """Run one seed and check what it left behind."""
-    chance = Random(seed)
-    version = chance.choice([1, 2])
+    rng = Random(seed)
+    version = rng.choice([1, 2])
     properties: dict[str, object] = {
-        "linger.ms": chance.choice([0, 5, 100]),
-        "request.timeout.ms": chance.choice([800, 2000, 5000]),
+        "linger.ms": rng.choice([0, 5, 100]),
+        "request.timeout.ms": rng.choice([800, 2000, 5000]),
         "delivery.timeout.ms": 5100,
-        "transaction.timeout.ms": chance.choice([4000, 60_000]),
+        "transaction.timeout.ms": rng.choice([4000, 60_000]),
     }
     copiers: list[Copier] = []
 
@@ -212,8 +212,8 @@ def copy(seed: int) -> Copier:
         with world.producer() as filler:
             for number in range(RECORDS):
                 filler.send("in", b"%d" % number, partition=number % PARTITIONS)
-        plan_faults(world, chance)
-        copier = Copier(world, chance, properties)
+        plan_faults(world, rng)
+        copier = Copier(world, rng, properties)
         copiers.append(copier)
         copier.run()
         values = [value or b"" for value in seen(world, "out")]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from kctl.client.clock import Clock
 from kctl.client.producer import Producer
 from kctl.client.records import Record, decode_batches
-from kctl.client.seams import Runtime
+from kctl.client.runtime import Runtime
 from kctl.sandbox import ClusterSettings, Sandbox
 from tests.sim.virtual import Hub, SimNetwork, sim_runtime
 

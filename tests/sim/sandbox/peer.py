@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from kctl.client.protocol.framing import FrameReader, decode_response, encode_request
 from kctl.client.protocol.schema import Request, Response
-from kctl.client.seams import Address, Connected, Disconnected, IoEvent, Received
+from kctl.client.runtime import Address, Connected, Disconnected, IoEvent, Received
 from tests.sim.virtual import Hub, SimNetwork, SimSelector
 
 R = TypeVar("R", bound=Response)

@@ -13,24 +13,24 @@ from kctl.client.protocol.api.produce import (
 from kctl.sandbox import Fault, Sandbox
 from tests.sim.sandbox.peer import Lost, SimPeer
 from tests.sim.virtual import Hub, LinkProfile, SimNetwork
-from tests.unit.sandbox.bench import batch
+from tests.unit.sandbox.scenario import batch
 
 CHAOS_MS = 3_000
 
 
 def _client(hub: Hub, network: SimNetwork, name: str) -> None:
-    chance = hub.rng(f"app.{name}")
+    rng = hub.rng(f"app.{name}")
     peer = SimPeer(hub, network, name)
     channel = 0
     while hub.now_ms < CHAOS_MS:
         channel += 1
-        node_id = chance.randint(1, 3)
+        node_id = rng.randint(1, 3)
         try:
             if peer.connect(channel, node_id, limit_ms=200):
-                _talk(peer, channel, chance.randint(0, 2), f"{name}-{channel}".encode())
+                _talk(peer, channel, rng.randint(0, 2), f"{name}-{channel}".encode())
         except Lost as error:
             hub.trace(name, f"lost: {error}")
-        hub.sleep_ms(chance.randint(1, 50))
+        hub.sleep_ms(rng.randint(1, 50))
     peer.selector.shutdown()
 
 

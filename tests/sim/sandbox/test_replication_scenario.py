@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from kctl.client.protocol.schema import Request
 from kctl.sandbox import ClusterSettings, Fault
 from tests.support.scenarios.replication import R, replicas_in_trouble
-from tests.unit.sandbox.bench import Bench, Client
+from tests.unit.sandbox.scenario import Client, Scenario
 
 STEP_MS = 10
 PATIENCE_STEPS = 6_000
@@ -14,7 +14,7 @@ PATIENCE_STEPS = 6_000
 class BenchLine:
     """A connection; its answers come as time goes on."""
 
-    def __init__(self, bench: Bench, client: Client) -> None:
+    def __init__(self, bench: Scenario, client: Client) -> None:
         self._bench = bench
         self._client = client
         self._sent: list[int] = []
@@ -34,7 +34,7 @@ class BenchCluster:
     """The sandbox, with the elections that Kafka's controller would hold."""
 
     def __init__(self) -> None:
-        self._bench = Bench(nodes=3, settings=ClusterSettings(replication_delay_ms=STEP_MS))
+        self._bench = Scenario(nodes=3, settings=ClusterSettings(replication_delay_ms=STEP_MS))
         self._crashed: list[int] = []
 
     def number(self, node: int) -> int:

@@ -8,7 +8,7 @@ from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse
 from kctl.sandbox import Fault, Sandbox
 from tests.sim.sandbox.peer import Lost, SimPeer
 from tests.sim.virtual import Hub, LinkProfile, SimNetwork, SimResolver
-from tests.unit.sandbox.bench import batch
+from tests.unit.sandbox.scenario import batch
 
 LATENCY_MS = 5
 

@@ -1,12 +1,12 @@
 """SimDriver: the client's loops as actors, its waits as pauses of the hub.
 
-It fits `kctl.client.seams.Driver` by shape. No lock and no thread: exactly one actor runs at a time, so clear, look,
+It fits `kctl.client.runtime.Driver` by shape. No lock and no thread: exactly one actor runs at a time, so clear, look,
 wait is atomic here as it is with a condition variable. Shown by tests/sim/hub/test_driver.py.
 """
 
 from collections.abc import Callable
 
-from kctl.client.seams import Task, Waiter
+from kctl.client.runtime import Task, Waiter
 from tests.sim.virtual.hub import Actor, Hub, Pause
 from tests.sim.virtual.schedule import MS
 

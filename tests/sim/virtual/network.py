@@ -2,7 +2,7 @@
 
 TCP is honest here: bytes of a live connection arrive late, cut into segments, or not at all after a reset. A heap
 entry only means "deliver the head of this direction", so equal instants cannot reorder a connection.
-It knows listeners only by `kctl.sandbox.seams`. Shown by tests/sim/hub/test_selector.py.
+It knows listeners only by `kctl.sandbox.runtime`. Shown by tests/sim/hub/test_selector.py.
 """
 
 import errno
@@ -12,9 +12,9 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol
 from zlib import crc32
 
-from kctl.client.seams import Address
+from kctl.client.runtime import Address
 from kctl.sandbox.faults import OnConnect
-from kctl.sandbox.seams import Endpoint, Listener
+from kctl.sandbox.runtime import Endpoint, Listener
 from tests.sim.virtual.hub import Hub
 from tests.sim.virtual.link_faults import LinkFault, LinkFaults
 from tests.sim.virtual.schedule import MS
@@ -74,11 +74,11 @@ class _Direction:
         if most == 0:
             return [data] if data else []
         most = max(most, len(data) // MOST_PIECES)
-        chance = self._network.hub.rng(f"segments.{self._name}")
+        rng = self._network.hub.rng(f"segments.{self._name}")
         pieces = []
         at = 0
         while at < len(data):
-            size = chance.randint(1, most)
+            size = rng.randint(1, most)
             pieces.append(data[at : at + size])
             at += size
         return pieces

@@ -1,6 +1,6 @@
 """SimResolver: names to addresses at an instant of virtual time.
 
-It fits `kctl.client.seams.Resolver` by shape. Numeric addresses resolve to themselves. Shown by
+It fits `kctl.client.runtime.Resolver` by shape. Numeric addresses resolve to themselves. Shown by
 tests/sim/hub/test_resolver.py.
 """
 
@@ -8,7 +8,7 @@ import ipaddress
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from kctl.client.seams import Address
+from kctl.client.runtime import Address
 from tests.sim.virtual.hub import Hub
 
 

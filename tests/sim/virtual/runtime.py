@@ -5,7 +5,7 @@ Shown by tests/sim, where whole clients run on it.
 
 from collections.abc import Callable
 
-from kctl.client.seams import Runtime, SocketOptions
+from kctl.client.runtime import Runtime, SocketOptions
 from tests.sim.virtual.driver import SimDriver
 from tests.sim.virtual.hub import Hub
 from tests.sim.virtual.network import SimNetwork
@@ -49,13 +49,13 @@ class HubScheduler(HubClock):
 class SimEntropy:
     """Bytes drawn from a named stream: equal in each run of a seed, and so never for real secrets."""
 
-    __slots__ = ("_chance",)
+    __slots__ = ("_rng",)
 
     def __init__(self, hub: Hub, name: str) -> None:
-        self._chance = hub.rng(f"entropy.{name}")
+        self._rng = hub.rng(f"entropy.{name}")
 
     def token_bytes(self, count: int) -> bytes:
-        return self._chance.randbytes(count)
+        return self._rng.randbytes(count)
 
 
 def sim_runtime(hub: Hub, name: str, network: SimNetwork, resolver: SimResolver | None = None) -> Runtime:

@@ -1,4 +1,4 @@
-"""Virtual time: a heap of what will happen, seeded order of equal instants, named chance, and a trace to compare.
+"""Virtual time: a heap of what will happen, seeded order of equal instants, named random sources, a trace.
 
 Time is whole microseconds inside and whole milliseconds at the seams. Two runs with one seed are equal in every step;
 their `trace_hash` says so. It knows nothing of actors, bytes or brokers. Shown by tests/sim/hub/test_schedule.py and
@@ -71,7 +71,7 @@ class Schedule:
         self._heap: list[tuple[int, int, int, Entry]] = []
         self._made = 0
         self._owners: dict[str, list[int]] = {}
-        self._chances: dict[str, Random] = {}
+        self._rngs: dict[str, Random] = {}
         self._trace = blake2b(digest_size=16)
         self._thread = get_ident()
 
@@ -138,10 +138,10 @@ class Schedule:
 
     def rng(self, name: str) -> Random:
         """Return the chance called `name`: one stream a name, so that no draw shifts another's."""
-        chance = self._chances.get(name)
-        if chance is None:
-            chance = self._chances[name] = Random(_stable_number(f"chance/{self.seed}/{name}"))
-        return chance
+        rng = self._rngs.get(name)
+        if rng is None:
+            rng = self._rngs[name] = Random(_stable_number(f"chance/{self.seed}/{name}"))
+        return rng
 
     def trace(self, actor: str, event: str) -> None:
         """Add one line to the trace: who did what at this instant."""

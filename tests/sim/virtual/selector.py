@@ -1,10 +1,10 @@
 """SimSelector: the client's channels on the simulated network; its poll waits in the hub.
 
-It fits `kctl.client.seams.Selectable` by shape. What arrives is handed out in order within a channel; like the
+It fits `kctl.client.runtime.Selectable` by shape. What arrives is handed out in order within a channel; like the
 system's, it may hand bytes out in pieces (`LinkProfile.segment_bytes`). Shown by tests/sim/hub/test_selector.py.
 """
 
-from kctl.client.seams import Address, Connected, Disconnected, IoEvent, Received
+from kctl.client.runtime import Address, Connected, Disconnected, IoEvent, Received
 from tests.sim.virtual.hub import Hub, Pause
 from tests.sim.virtual.network import Connection, SimNetwork
 from tests.sim.virtual.schedule import MS

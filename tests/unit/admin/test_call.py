@@ -53,7 +53,7 @@ def call_with(answerer: Answerer, timeout_ms: int = 1000, retries: int = 2**31 -
     network.up = [-1, 1, 2]
     client.use(network)
     backoff = ExponentialBackoff(100, 1000, Random(), jitter=0.0)
-    span = Span(Timer(clock, timeout_ms), client.ledger_mark())
+    span = Span(Timer(clock, timeout_ms), client.time_mark())
     return Call(client, backoff, span, request_timeout_ms=400, retries=retries, what="creating")
 
 

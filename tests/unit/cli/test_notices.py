@@ -23,9 +23,9 @@ class Run:
         self.refusals = 0
         self.notices = WaitNotices("kctl topics", self.said.append, self.clock, limit_text(60_000, "--api-timeout"))
 
-    def take(self, *events: Event) -> None:
+    def on_event(self, *events: Event) -> None:
         for event in events:
-            self.notices.take(event)
+            self.notices.on_event(event)
 
     def passes(self, ms: int) -> list[str]:
         """Let time pass and return what was said meanwhile."""
@@ -43,10 +43,10 @@ class Run:
 
 def test_refused_connection_is_reported_after_a_second() -> None:
     run = Run()
-    run.take(run.refused())
+    run.on_event(run.refused())
     assert run.passes(900) == []
     assert run.passes(100) == [f"kctl topics: waiting: {PLACE}: connection refused, retrying until 60s (--api-timeout)"]
-    run.take(run.refused())
+    run.on_event(run.refused())
     assert run.passes(9_000) == [], "it is the same cause"
     assert len(run.passes(1_000)) == 1, "and is repeated after 10 s"
     assert len(run.passes(19_900)) == 0
@@ -55,39 +55,39 @@ def test_refused_connection_is_reported_after_a_second() -> None:
 
 def test_new_cause_is_reported_within_a_second_after_repetitions() -> None:
     run = Run()
-    run.take(run.refused())
+    run.on_event(run.refused())
     run.passes(32_000)
-    run.take(run.refused(port=9093))
+    run.on_event(run.refused(port=9093))
     assert len(run.passes(1_000)) == 1
 
 
 def test_fail_fast_is_the_limit_while_all_refuse() -> None:
     run = Run()
     run.notices.refused_limit = limit_text(5000, "--fail-fast")
-    run.take(run.refused())
+    run.on_event(run.refused())
     assert run.passes(1000)[0].endswith(", retrying until 5s (--fail-fast)")
-    run.take(Failed(1000, _target(port=1), Phase.APIVERSIONS, 0, ConnectionLost("127.0.0.1:1: closed")))
+    run.on_event(Failed(1000, _target(port=1), Phase.APIVERSIONS, 0, ConnectionLost("127.0.0.1:1: closed")))
     assert run.passes(1000)[0].endswith(", retrying until 60s (--api-timeout)")
 
 
 def test_request_that_expects_no_response_is_not_waited_for() -> None:
     run = Run()
-    run.take(Ready(0, _target(), 0), RequestSent(0, _target(), "Produce", 13, 5, 10, expects_response=False))
+    run.on_event(Ready(0, _target(), 0), RequestSent(0, _target(), "Produce", 13, 5, 10, expects_response=False))
     assert run.passes(5000) == []
 
 
 def test_request_without_a_response_is_reported() -> None:
     run = Run()
-    run.take(Ready(0, _target(), 0), RequestSent(0, _target(), "Metadata", 1, 5, 10))
+    run.on_event(Ready(0, _target(), 0), RequestSent(0, _target(), "Metadata", 1, 5, 10))
     [line] = run.passes(1000)
     assert f"waiting: {PLACE}: no response to Metadata, retrying" in line
-    run.take(ResponseReceived(1000, _target(), "Metadata", 1, 5, 10, 1000))
+    run.on_event(ResponseReceived(1000, _target(), "Metadata", 1, 5, 10, 1000))
     assert run.passes(60_000) == []
 
 
 def test_silent_connection_is_reported_with_its_phase() -> None:
     run = Run()
-    run.take(Started(0, _target(), Phase.TCP, 10_000))
+    run.on_event(Started(0, _target(), Phase.TCP, 10_000))
     [line] = run.passes(1000)
     assert f"{PLACE}: no progress in phase tcp of connecting" in line
 
@@ -95,22 +95,22 @@ def test_silent_connection_is_reported_with_its_phase() -> None:
 @pytest.mark.parametrize("api", ["Fetch", "JoinGroup"])
 def test_requests_that_brokers_hold_are_not_reported(api: str) -> None:
     run = Run()
-    run.take(Ready(0, _target(), 0), RequestSent(0, _target(), api, 1, 5, 10))
+    run.on_event(Ready(0, _target(), 0), RequestSent(0, _target(), api, 1, 5, 10))
     assert run.passes(60_000) == []
 
 
 def test_nothing_is_reported_while_responses_arrive() -> None:
     run = Run()
-    run.take(run.refused(port=1), Ready(0, _target(), 0))
+    run.on_event(run.refused(port=1), Ready(0, _target(), 0))
     for number in range(20):
-        run.take(ResponseReceived(run.clock.now_ms(), _target(), "Produce", 1, number, 10, 1))
+        run.on_event(ResponseReceived(run.clock.now_ms(), _target(), "Produce", 1, number, 10, 1))
         assert run.passes(500) == []
 
 
 def test_lost_connection_ends_its_requests() -> None:
     run = Run()
-    run.take(Ready(0, _target(), 0), RequestSent(0, _target(), "Metadata", 1, 5, 10))
-    run.take(Lost(0, _target(), ConnectionLost(f"{PLACE}: the connection was closed")))
+    run.on_event(Ready(0, _target(), 0), RequestSent(0, _target(), "Metadata", 1, 5, 10))
+    run.on_event(Lost(0, _target(), ConnectionLost(f"{PLACE}: the connection was closed")))
     [line] = run.passes(1000)
     assert "the connection was closed" in line
     assert "no response" not in line

@@ -7,7 +7,7 @@ from typing import cast
 from kctl.client.backoff import ExponentialBackoff
 from kctl.client.clock import ManualClock
 from kctl.client.cluster import Cluster, Node, PartitionInfo, TopicInfo, TopicPartition
-from kctl.client.cluster_client import ClusterClient, LedgerMark
+from kctl.client.cluster_client import ClusterClient, TimeMark
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.chunk import FetchedChunk
 from kctl.client.consumer.events import ToApplication, ToNetwork
@@ -52,7 +52,7 @@ def take_changes(subscription: Subscription, reset_policy_timestamp_ms: int | No
 
 def take(data: FetchedData, limit: int) -> list[Record]:
     """Take the next records as an application that polls, and comes back."""
-    result = data.take_records(limit)
+    result = data.pop_records(limit)
     if result is None:
         return []
     result.given = result.count
@@ -60,9 +60,9 @@ def take(data: FetchedData, limit: int) -> list[Record]:
     return result.records
 
 
-def take_chunk(data: FetchedData) -> FetchedChunk | None:
+def pop_chunk(data: FetchedData) -> FetchedChunk | None:
     """Take the next chunk as an application that polls, and comes back."""
-    result = data.take_chunk()
+    result = data.pop_chunk()
     if result is None:
         return None
     result.given = result.count
@@ -150,13 +150,13 @@ class FakeClient:
     def activity(self) -> str:
         return "idle"
 
-    def ledger_mark(self) -> LedgerMark:
-        return LedgerMark({}, 0)
+    def time_mark(self) -> TimeMark:
+        return TimeMark({}, 0)
 
-    def account_since(self, mark: LedgerMark) -> Account:
+    def account_since(self, mark: TimeMark) -> Account:
         return Account()
 
-    def spent_since(self, mark: LedgerMark) -> dict[str, int]:
+    def spent_since(self, mark: TimeMark) -> dict[str, int]:
         return {"connecting": 5}
 
     def last_error(self) -> KafkaError | None:
@@ -188,7 +188,7 @@ class Ones:
         return b"\1" * count
 
 
-def chance() -> Random:
+def rng() -> Random:
     return Random(1)
 
 

@@ -10,7 +10,7 @@ from kctl.client.protocol.api.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
-from tests.unit.consumer.fakes import FakeClient, Reports, answer, chance, config, fail
+from tests.unit.consumer.fakes import FakeClient, Reports, answer, config, fail, rng
 
 
 class TopicsCall:
@@ -19,7 +19,7 @@ class TopicsCall:
     def __init__(self, topics: tuple[str, ...] | None = ("t",)) -> None:
         self.client = FakeClient()
         self.reports = Reports()
-        self.manager = BrokerQueries(config(), self.client.as_client(), chance(), self.reports.append)
+        self.manager = BrokerQueries(config(), self.client.as_client(), rng(), self.reports.append)
         self.manager.ask_topics(AskTopics(1, topics, 1000))
 
     def request(self, now_ms: int = 0) -> Outgoing:

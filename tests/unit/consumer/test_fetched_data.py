@@ -17,10 +17,10 @@ from kctl.client.consumer.fetched_data import FetchedData
 from kctl.client.consumer.subscription import Stage, Subscription
 from kctl.client.errors import BrokerError, CorruptBatchError, InvalidOffsetError, LogTruncationError
 from kctl.client.events import ResetCause
-from tests.unit.consumer.fakes import T0, T1, batch, take, take_changes, take_chunk
+from tests.unit.consumer.fakes import T0, T1, batch, pop_chunk, take, take_changes
 
 
-class Desk:
+class Scenario:
     """Fetched data of T0 and T1, both being fetched from offset 0 on."""
 
     def __init__(self, *, has_reset_policy: bool = True) -> None:
@@ -53,245 +53,245 @@ class Desk:
 
 
 def test_positions_follow_what_is_delivered_and_room_is_made_at_the_end() -> None:
-    desk = Desk()
+    scenario = Scenario()
     data = batch(0, 4) + batch(4, 4, gap=2)
-    desk.bring(T0, data)
-    assert [record.offset for record in take(desk.data, 3)] == [0, 1, 2]
-    assert (desk.position(T0), desk.released) == (3, [])
-    assert [record.offset for record in take(desk.data, 3)] == [3, 4, 5]
-    assert [record.offset for record in take(desk.data, 100)] == [6, 7]
-    assert desk.position(T0) == 10
-    assert desk.released == [Consumed(T0, 3, 10)]
-    assert take(desk.data, 100) == []
+    scenario.bring(T0, data)
+    assert [record.offset for record in take(scenario.data, 3)] == [0, 1, 2]
+    assert (scenario.position(T0), scenario.released) == (3, [])
+    assert [record.offset for record in take(scenario.data, 3)] == [3, 4, 5]
+    assert [record.offset for record in take(scenario.data, 100)] == [6, 7]
+    assert scenario.position(T0) == 10
+    assert scenario.released == [Consumed(T0, 3, 10)]
+    assert take(scenario.data, 100) == []
 
 
 def test_a_record_knows_its_topic_and_partition() -> None:
-    desk = Desk()
-    desk.bring(T1, batch(0, 1))
-    [record] = take(desk.data, 9)
+    scenario = Scenario()
+    scenario.bring(T1, batch(0, 1))
+    [record] = take(scenario.data, 9)
     assert (record.topic, record.partition, record.offset, record.value) == ("t", 1, 0, b"00000")
 
 
 def test_partitions_take_turns_chunk_by_chunk() -> None:
-    desk = Desk()
-    desk.bring(T0, batch(0, 2))
-    desk.bring(T0, batch(2, 2), 2)
-    desk.bring(T1, batch(0, 2))
-    order = [(record.partition, record.offset) for record in take(desk.data, 100)]
+    scenario = Scenario()
+    scenario.bring(T0, batch(0, 2))
+    scenario.bring(T0, batch(2, 2), 2)
+    scenario.bring(T1, batch(0, 2))
+    order = [(record.partition, record.offset) for record in take(scenario.data, 100)]
     assert order == [(0, 0), (0, 1), (1, 0), (1, 1), (0, 2), (0, 3)]
 
 
 def test_seek_drops_data_that_was_fetched_before() -> None:
-    desk = Desk()
-    old = FetchedChunk(T0, desk.subscription.state(T0).epoch, 0, 2, batch(0, 2))
-    desk.subscription.seek(T0, 50)
-    desk.data.add_chunk(old)
-    assert take(desk.data, 100) == []
-    assert desk.position(T0) == 50
+    scenario = Scenario()
+    old = FetchedChunk(T0, scenario.subscription.state(T0).epoch, 0, 2, batch(0, 2))
+    scenario.subscription.seek(T0, 50)
+    scenario.data.add_chunk(old)
+    assert take(scenario.data, 100) == []
+    assert scenario.position(T0) == 50
 
 
 def test_a_paused_partition_keeps_its_data() -> None:
-    desk = Desk()
-    desk.bring(T0, batch(0, 2))
-    desk.bring(T1, batch(0, 1))
-    desk.subscription.set_paused(T0, True)
-    assert [record.partition for record in take(desk.data, 100)] == [1]
-    desk.subscription.set_paused(T0, False)
-    assert [record.offset for record in take(desk.data, 100)] == [0, 1]
+    scenario = Scenario()
+    scenario.bring(T0, batch(0, 2))
+    scenario.bring(T1, batch(0, 1))
+    scenario.subscription.set_paused(T0, True)
+    assert [record.partition for record in take(scenario.data, 100)] == [1]
+    scenario.subscription.set_paused(T0, False)
+    assert [record.offset for record in take(scenario.data, 100)] == [0, 1]
 
 
 def test_a_damaged_batch_is_raised_after_what_lies_before_it_and_names_the_way_past_it() -> None:
-    desk = Desk()
+    scenario = Scenario()
     bad = bytearray(batch(3, 2))
     bad[-1] ^= 1
-    desk.bring(T0, batch(0, 3) + bytes(bad) + batch(5, 1))
-    assert [record.offset for record in take(desk.data, 100)] == [0, 1, 2]
+    scenario.bring(T0, batch(0, 3) + bytes(bad) + batch(5, 1))
+    assert [record.offset for record in take(scenario.data, 100)] == [0, 1, 2]
     with pytest.raises(CorruptBatchError, match="t-0, batch at offset 3") as caught:
-        take(desk.data, 100)
+        take(scenario.data, 100)
     assert (caught.value.topic, caught.value.partition, caught.value.base_offset) == ("t", 0, 3)
     assert caught.value.resume_offset == 5
-    assert desk.position(T0) == 3
-    assert desk.subscription.state(T0).stage is Stage.POSITIONED, "the next poll fetches it again"
+    assert scenario.position(T0) == 3
+    assert scenario.subscription.state(T0).stage is Stage.POSITIONED, "the next poll fetches it again"
 
 
 def test_damage_in_one_partition_leaves_the_others_flowing() -> None:
-    desk = Desk()
+    scenario = Scenario()
     bad = bytearray(batch(0, 1))
     bad[-1] ^= 1
-    desk.bring(T0, bytes(bad))
-    desk.bring(T1, batch(0, 1))
+    scenario.bring(T0, bytes(bad))
+    scenario.bring(T1, batch(0, 1))
     with pytest.raises(CorruptBatchError):
-        take(desk.data, 100)
-    assert [record.partition for record in take(desk.data, 100)] == [1]
+        take(scenario.data, 100)
+    assert [record.partition for record in take(scenario.data, 100)] == [1]
 
 
 def test_out_of_range_resets_by_the_policy_without_an_error() -> None:
-    desk = Desk()
-    desk.fail(T0, ErrorCode.OFFSET_OUT_OF_RANGE)
-    assert take(desk.data, 100) == []
-    assert desk.position(T0) is None
-    assert desk.subscription.state(T0).stage is Stage.UNPOSITIONED
+    scenario = Scenario()
+    scenario.fail(T0, ErrorCode.OFFSET_OUT_OF_RANGE)
+    assert take(scenario.data, 100) == []
+    assert scenario.position(T0) is None
+    assert scenario.subscription.state(T0).stage is Stage.UNPOSITIONED
 
 
 def test_out_of_range_is_raised_without_a_policy() -> None:
-    desk = Desk(has_reset_policy=False)
-    desk.fail(T0, ErrorCode.OFFSET_OUT_OF_RANGE)
+    scenario = Scenario(has_reset_policy=False)
+    scenario.fail(T0, ErrorCode.OFFSET_OUT_OF_RANGE)
     with pytest.raises(InvalidOffsetError, match="t-0 has no offset 0") as caught:
-        take(desk.data, 100)
+        take(scenario.data, 100)
     assert caught.value.partitions == (T0,)
-    assert desk.position(T0) == 0
+    assert scenario.position(T0) == 0
 
 
 def test_an_error_comes_in_its_turn() -> None:
-    desk = Desk()
-    desk.bring(T0, batch(0, 2))
-    desk.fail(T0, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-    assert len(take(desk.data, 100)) == 2
+    scenario = Scenario()
+    scenario.bring(T0, batch(0, 2))
+    scenario.fail(T0, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    assert len(take(scenario.data, 100)) == 2
     with pytest.raises(BrokerError, match="TOPIC_AUTHORIZATION_FAILED"):
-        take(desk.data, 100)
-    assert take(desk.data, 100) == []
+        take(scenario.data, 100)
+    assert take(scenario.data, 100) == []
 
 
 def test_a_chunk_is_handed_over_whole_with_the_position_after_it() -> None:
-    desk = Desk()
-    desk.bring(T0, batch(0, 4))
-    take(desk.data, 1)
-    chunk = take_chunk(desk.data)
+    scenario = Scenario()
+    scenario.bring(T0, batch(0, 4))
+    take(scenario.data, 1)
+    chunk = pop_chunk(scenario.data)
     assert chunk is not None
     assert [record.offset for record in chunk.reader().records()] == [1, 2, 3]
-    assert desk.position(T0) == 4
-    assert take_chunk(desk.data) is None
+    assert scenario.position(T0) == 4
+    assert pop_chunk(scenario.data) is None
 
 
 # --- positions that move unasked ------------------------------------------------------------------------------------
 
 
 def test_a_position_that_does_not_exist_is_told_of_when_its_successor_is_found() -> None:
-    desk = Desk()
-    desk.bring(T0, batch(0, 3))
-    take(desk.data, 100)
-    desk.fail(T0, ErrorCode.OFFSET_OUT_OF_RANGE)
-    take(desk.data, 100)
-    [resolve] = desk.changes()
+    scenario = Scenario()
+    scenario.bring(T0, batch(0, 3))
+    take(scenario.data, 100)
+    scenario.fail(T0, ErrorCode.OFFSET_OUT_OF_RANGE)
+    take(scenario.data, 100)
+    [resolve] = scenario.changes()
     assert isinstance(resolve, ResolvePosition)
-    desk.subscription.resolved(T0, resolve.epoch, 40)
-    assert desk.changes() == [
+    scenario.subscription.resolved(T0, resolve.epoch, 40)
+    assert scenario.changes() == [
         PositionMoved(T0, 3, 40, ResetCause.OUT_OF_RANGE),
         StartFetch(T0, resolve.epoch, 40),
     ]
-    desk.subscription.reset(T0, EARLIEST_TIMESTAMP)
-    desk.changes()
-    desk.subscription.resolved(T0, desk.subscription.state(T0).epoch, 0)
-    assert [type(each) for each in desk.changes()] == [StartFetch], "asked for, so nothing to tell"
+    scenario.subscription.reset(T0, EARLIEST_TIMESTAMP)
+    scenario.changes()
+    scenario.subscription.resolved(T0, scenario.subscription.state(T0).epoch, 0)
+    assert [type(each) for each in scenario.changes()] == [StartFetch], "asked for, so nothing to tell"
 
 
 def test_a_seek_meanwhile_is_the_callers_wish_and_not_told() -> None:
-    desk = Desk()
-    desk.fail(T0, ErrorCode.OFFSET_OUT_OF_RANGE)
-    take(desk.data, 100)
-    desk.changes()
-    desk.subscription.seek(T0, 7)
-    assert [type(each) for each in desk.changes()] == [StartFetch]
+    scenario = Scenario()
+    scenario.fail(T0, ErrorCode.OFFSET_OUT_OF_RANGE)
+    take(scenario.data, 100)
+    scenario.changes()
+    scenario.subscription.seek(T0, 7)
+    assert [type(each) for each in scenario.changes()] == [StartFetch]
 
 
 def test_positions_know_the_epoch_of_the_record_before_them() -> None:
-    desk = Desk()
-    desk.bring(T0, batch(0, 4))
-    take(desk.data, 2)
-    assert desk.subscription.state(T0).leader_epoch == 7
-    desk.subscription.refetch(T0)
-    assert desk.changes() == [StartFetch(T0, desk.subscription.state(T0).epoch, 2, 7)]
-    desk.subscription.seek(T0, 1)
-    assert desk.subscription.state(T0).leader_epoch == -1
-    desk.bring(T0, batch(0, 4))
-    take_chunk(desk.data)
-    assert desk.subscription.state(T0).leader_epoch == 7
+    scenario = Scenario()
+    scenario.bring(T0, batch(0, 4))
+    take(scenario.data, 2)
+    assert scenario.subscription.state(T0).leader_epoch == 7
+    scenario.subscription.refetch(T0)
+    assert scenario.changes() == [StartFetch(T0, scenario.subscription.state(T0).epoch, 2, 7)]
+    scenario.subscription.seek(T0, 1)
+    assert scenario.subscription.state(T0).leader_epoch == -1
+    scenario.bring(T0, batch(0, 4))
+    pop_chunk(scenario.data)
+    assert scenario.subscription.state(T0).leader_epoch == 7
 
 
 # --- truncation -----------------------------------------------------------------------------------------------------
 
 
 def test_a_log_cut_behind_the_position_drops_what_was_fetched_and_goes_on() -> None:
-    desk = Desk(has_reset_policy=False)
-    desk.bring(T0, batch(0, 4))
-    desk.bring(T0, batch(4, 4), 4)
-    take(desk.data, 4)
-    desk.cut(6)
-    assert take(desk.data, 100) == []
-    assert desk.changes() == [StartFetch(T0, desk.subscription.state(T0).epoch, 4, 7)]
+    scenario = Scenario(has_reset_policy=False)
+    scenario.bring(T0, batch(0, 4))
+    scenario.bring(T0, batch(4, 4), 4)
+    take(scenario.data, 4)
+    scenario.cut(6)
+    assert take(scenario.data, 100) == []
+    assert scenario.changes() == [StartFetch(T0, scenario.subscription.state(T0).epoch, 4, 7)]
 
 
 def test_a_log_cut_before_the_position_takes_it_back_to_the_cut_and_says_so() -> None:
-    desk = Desk()
-    desk.bring(T0, batch(0, 4))
-    take(desk.data, 100)
-    desk.cut(2)
-    assert desk.position(T0) == 2
-    epoch = desk.subscription.state(T0).epoch
-    assert desk.changes() == [PositionMoved(T0, 4, 2, ResetCause.TRUNCATED), StartFetch(T0, epoch, 2, 6)]
+    scenario = Scenario()
+    scenario.bring(T0, batch(0, 4))
+    take(scenario.data, 100)
+    scenario.cut(2)
+    assert scenario.position(T0) == 2
+    epoch = scenario.subscription.state(T0).epoch
+    assert scenario.changes() == [PositionMoved(T0, 4, 2, ResetCause.TRUNCATED), StartFetch(T0, epoch, 2, 6)]
 
 
 def test_a_cut_that_nobody_can_place_is_left_to_the_policy() -> None:
-    desk = Desk()
-    desk.bring(T0, batch(0, 4))
-    take(desk.data, 100)
-    desk.cut(-1)
-    [resolve] = desk.changes()
+    scenario = Scenario()
+    scenario.bring(T0, batch(0, 4))
+    take(scenario.data, 100)
+    scenario.cut(-1)
+    [resolve] = scenario.changes()
     assert isinstance(resolve, ResolvePosition)
-    desk.subscription.resolved(T0, resolve.epoch, 0)
-    assert desk.changes()[0] == PositionMoved(T0, 4, 0, ResetCause.TRUNCATED)
+    scenario.subscription.resolved(T0, resolve.epoch, 0)
+    assert scenario.changes()[0] == PositionMoved(T0, 4, 0, ResetCause.TRUNCATED)
 
 
 def test_without_a_policy_truncation_is_raised_until_the_caller_seeks() -> None:
-    desk = Desk(has_reset_policy=False)
-    desk.bring(T0, batch(0, 4))
-    take(desk.data, 100)
+    scenario = Scenario(has_reset_policy=False)
+    scenario.bring(T0, batch(0, 4))
+    take(scenario.data, 100)
     for end_offset, divergent in ((2, 2), (-1, None)):
-        desk.cut(end_offset)
+        scenario.cut(end_offset)
         with pytest.raises(LogTruncationError, match="t-0 was read up to offset 4 of a log that was cut") as caught:
-            take(desk.data, 100)
+            take(scenario.data, 100)
         error = caught.value
         assert (error.topic, error.partition, error.offset, error.divergent_offset) == ("t", 0, 4, divergent)
         assert error.partitions == (T0,)
-        assert desk.changes() == [StartFetch(T0, desk.subscription.state(T0).epoch, 4, 7)], "and checked again"
-    desk.cut(2)
-    desk.subscription.seek(T0, 2)
-    desk.data.drop(T0)
-    assert take(desk.data, 100) == []
+        assert scenario.changes() == [StartFetch(T0, scenario.subscription.state(T0).epoch, 4, 7)], "and checked again"
+    scenario.cut(2)
+    scenario.subscription.seek(T0, 2)
+    scenario.data.drop(T0)
+    assert take(scenario.data, 100) == []
 
 
 def test_a_cut_of_an_earlier_decision_is_no_news() -> None:
-    desk = Desk()
-    event = Truncated(T0, desk.subscription.state(T0).epoch, 9, 2, 6)
-    desk.subscription.seek(T0, 50)
-    desk.data.truncated(event)
-    assert desk.position(T0) == 50
+    scenario = Scenario()
+    event = Truncated(T0, scenario.subscription.state(T0).epoch, 9, 2, 6)
+    scenario.subscription.seek(T0, 50)
+    scenario.data.truncated(event)
+    assert scenario.position(T0) == 50
 
 
 # --- room -----------------------------------------------------------------------------------------------------------
 
 
 def test_a_paused_partition_gives_back_what_is_unread() -> None:
-    desk = Desk()
-    desk.bring(T0, batch(0, 4))
-    desk.bring(T1, batch(0, 4))
-    take(desk.data, 2)
-    desk.subscription.set_paused(T0, True)
-    desk.changes()
+    scenario = Scenario()
+    scenario.bring(T0, batch(0, 4))
+    scenario.bring(T1, batch(0, 4))
+    take(scenario.data, 2)
+    scenario.subscription.set_paused(T0, True)
+    scenario.changes()
     for tp in (T0, T1):
-        desk.data.give_back(tp, desk.subscription.state(tp).epoch)
-    assert not desk.data.has(T0)
-    assert desk.data.has(T1), "not paused any more, or never"
-    [start, _] = desk.changes()
-    assert start == StartFetch(T0, desk.subscription.state(T0).epoch, 2, 7)
+        scenario.data.give_back(tp, scenario.subscription.state(tp).epoch)
+    assert not scenario.data.has(T0)
+    assert scenario.data.has(T1), "not paused any more, or never"
+    [start, _] = scenario.changes()
+    assert start == StartFetch(T0, scenario.subscription.state(T0).epoch, 2, 7)
 
 
 # --- past damage ----------------------------------------------------------------------------------------------------
 
 
-def raised(desk: Desk) -> CorruptBatchError:
+def raised(scenario: Scenario) -> CorruptBatchError:
     with pytest.raises(CorruptBatchError) as caught:
-        take(desk.data, 100)
+        take(scenario.data, 100)
     return caught.value
 
 
@@ -303,28 +303,28 @@ def damaged(base_offset: int, count: int) -> bytes:
 
 @pytest.mark.parametrize("offset", [4, 5, 6])
 def test_a_seek_into_a_damaged_batch_goes_past_it(offset: int) -> None:
-    desk = Desk()
-    desk.bring(T0, batch(0, 3) + damaged(3, 3) + batch(6, 1))
-    take(desk.data, 100)
-    raised(desk)
-    desk.bring(T0, damaged(3, 3), 3)
-    raised(desk)  # polling again tries again
-    desk.subscription.seek(T0, offset)
-    assert desk.position(T0) == 6
+    scenario = Scenario()
+    scenario.bring(T0, batch(0, 3) + damaged(3, 3) + batch(6, 1))
+    take(scenario.data, 100)
+    raised(scenario)
+    scenario.bring(T0, damaged(3, 3), 3)
+    raised(scenario)  # polling again tries again
+    scenario.subscription.seek(T0, offset)
+    assert scenario.position(T0) == 6
 
 
 def test_seek_skips_no_damaged_batch_that_is_not_in_front() -> None:
-    desk = Desk()
-    desk.bring(T0, damaged(0, 3))
-    raised(desk)
-    desk.subscription.seek(T0, 0)
-    assert desk.position(T0) == 0, "the batch itself may be wanted again"
-    desk.subscription.seek(T0, 1)
-    assert desk.position(T0) == 1, "this seek is not about the error"
-    desk.subscription.seek(T0, 0)
-    desk.bring(T0, damaged(0, 3))
-    raised(desk)
-    desk.bring(T0, batch(0, 3))
-    assert len(take(desk.data, 2)) == 2, "damaged on the way only"
-    desk.subscription.seek(T0, 1)
-    assert desk.position(T0) == 1
+    scenario = Scenario()
+    scenario.bring(T0, damaged(0, 3))
+    raised(scenario)
+    scenario.subscription.seek(T0, 0)
+    assert scenario.position(T0) == 0, "the batch itself may be wanted again"
+    scenario.subscription.seek(T0, 1)
+    assert scenario.position(T0) == 1, "this seek is not about the error"
+    scenario.subscription.seek(T0, 0)
+    scenario.bring(T0, damaged(0, 3))
+    raised(scenario)
+    scenario.bring(T0, batch(0, 3))
+    assert len(take(scenario.data, 2)) == 2, "damaged on the way only"
+    scenario.subscription.seek(T0, 1)
+    assert scenario.position(T0) == 1

@@ -24,7 +24,7 @@ from kctl.client.errors import (
 )
 from kctl.client.loop.close import TEARDOWN_MS, CloseRequest
 from kctl.client.loop.mailbox import LOOP_GRACE_MS, CallInterrupted
-from kctl.client.seams import Task, Waiter
+from kctl.client.runtime import Task, Waiter
 from tests.unit.consumer.fakes import T0
 
 
@@ -215,12 +215,12 @@ def test_post_without_events_leaves_the_network_thread_asleep() -> None:
 def test_close_leaves_time_for_the_sockets_and_waits_for_the_last_steps() -> None:
     scenario = Scenario()
     assert scenario.mailbox.close(Loop(), Timer(scenario.clock, 300)) is False
-    assert scenario.mailbox.take_close() == CloseRequest(1300 - TEARDOWN_MS, timeout_ms=300, at_ms=1000)
+    assert scenario.mailbox.pop_close() == CloseRequest(1300 - TEARDOWN_MS, timeout_ms=300, at_ms=1000)
     assert scenario.clock.now_ms() == 1300 + LOOP_GRACE_MS
 
 
 def test_close_with_no_time_waits_for_nothing() -> None:
     scenario = Scenario()
     assert scenario.mailbox.close(Loop(), Timer(scenario.clock, 0)) is False
-    assert scenario.mailbox.take_close() == CloseRequest(0, timeout_ms=0, at_ms=1000)
+    assert scenario.mailbox.pop_close() == CloseRequest(0, timeout_ms=0, at_ms=1000)
     assert scenario.clock.now_ms() == 1000

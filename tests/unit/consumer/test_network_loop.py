@@ -24,7 +24,7 @@ from kctl.client.errors import ApiTimeout, AuthenticationError, IllegalStateErro
 from kctl.client.loop.close import CloseRequest
 from kctl.client.loop.mailbox import Call, CallInterrupted
 from kctl.client.protocol.api.metadata import MetadataResponse
-from tests.unit.consumer.fakes import T0, FakeClient, Ones, answer, chance, config, topic
+from tests.unit.consumer.fakes import T0, FakeClient, Ones, answer, config, rng, topic
 from tests.unit.producer.records import NoDriver
 
 
@@ -43,7 +43,7 @@ class Scenario:
         self.mailbox = ConsumerMailbox(self.client.clock, NoDriver(self.client.clock), lambda: None, lambda _: None)
         self.mailbox.waiter = self.flag
         self.loop = NetworkLoop(
-            config(**properties), self.client.as_client(), self.mailbox, chance(), Ones(), prefetch_bytes=1 << 20
+            config(**properties), self.client.as_client(), self.mailbox, rng(), Ones(), prefetch_bytes=1 << 20
         )
 
     def query(self, question: Question, timeout_ms: int = 1000) -> Query:
@@ -129,7 +129,7 @@ def test_call_times_out_at_its_deadline_with_what_it_waits_for() -> None:
     assert isinstance(error, ApiTimeout)
     assert (error.timeout_ms, error.elapsed_ms) == (500, 500)
     assert error.waiting_for == "waiting for the metadata of all topics from host1:9092 (id 1)"
-    assert error.account.ledger == ("earlier requests 495 ms", "connecting 5 ms")
+    assert error.account.time_breakdown == ("earlier requests 495 ms", "connecting 5 ms")
     assert scenario.loop.open_calls == {}
 
 

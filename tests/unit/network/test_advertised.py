@@ -28,7 +28,7 @@ def _learnt() -> AdvertisedAddresses:
 
 
 def test_an_advertised_address_that_never_worked() -> None:
-    error = _learnt().judge(ADVERTISED, REFUSED)
+    error = _learnt().attribute(ADVERTISED, REFUSED)
     assert isinstance(error, AdvertisedAddressError)
     assert (error.node_id, error.cause, error.retriable) == (1, REFUSED, True)
     assert (error.phase, error.host, error.port) == ("tcp", "127.0.0.1", 9092)
@@ -38,30 +38,30 @@ def test_an_advertised_address_that_never_worked() -> None:
 
 def test_a_bootstrap_entry_is_never_judged_so_nor_a_broker_at_the_same_place() -> None:
     addresses = _learnt()
-    assert addresses.judge(BOOTSTRAP, REFUSED) is REFUSED
-    assert addresses.judge(Node(7, "kafka.example", 9092), REFUSED) is REFUSED
+    assert addresses.attribute(BOOTSTRAP, REFUSED) is REFUSED
+    assert addresses.attribute(Node(7, "kafka.example", 9092), REFUSED) is REFUSED
 
 
 def test_a_broker_that_worked_is_down_and_not_wrongly_advertised() -> None:
     addresses = _learnt()
-    addresses.judge(ADVERTISED, REFUSED)
+    addresses.attribute(ADVERTISED, REFUSED)
     addresses.worked(ADVERTISED)
     assert addresses.error(1) is None
-    assert addresses.judge(ADVERTISED, REFUSED) is REFUSED
+    assert addresses.attribute(ADVERTISED, REFUSED) is REFUSED
 
 
 @pytest.mark.parametrize("error", [AuthenticationError("no"), HostnameMismatch("for others")])
 def test_credentials_and_certificates_are_their_own_causes(error: KafkaError) -> None:
-    assert _learnt().judge(ADVERTISED, error) is error
+    assert _learnt().attribute(ADVERTISED, error) is error
 
 
 def test_a_wrong_peer_is_as_final_there_as_anywhere() -> None:
-    assert not _learnt().judge(ADVERTISED, WrongPeerError("the server is an HTTP server")).retriable
+    assert not _learnt().attribute(ADVERTISED, WrongPeerError("the server is an HTTP server")).retriable
 
 
 def test_advertised_address_is_remembered_while_the_client_rebootstraps() -> None:
     addresses = _learnt()
-    error = addresses.judge(ADVERTISED, REFUSED)
+    error = addresses.attribute(ADVERTISED, REFUSED)
     addresses.learn([BOOTSTRAP])
     assert addresses.error(1) is error
     assert addresses.errors == [error]
@@ -70,6 +70,6 @@ def test_advertised_address_is_remembered_while_the_client_rebootstraps() -> Non
 @pytest.mark.parametrize("now", [Node(1, "elsewhere", 9092), Node(2, "127.0.0.1", 9092)])
 def test_advertised_address_is_forgotten_when_the_cluster_no_longer_has_it(now: Node) -> None:
     addresses = _learnt()
-    addresses.judge(ADVERTISED, REFUSED)
+    addresses.attribute(ADVERTISED, REFUSED)
     addresses.learn([now])
     assert addresses.errors == []

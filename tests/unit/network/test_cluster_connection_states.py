@@ -9,11 +9,11 @@ from kctl.client.network.states import NodeState
 
 
 def make(seed: int = 0, *, setup_ms: int = 1000, setup_max_ms: int = 5000) -> ClusterConnectionStates:
-    chance = Random(seed)
-    backoff = ExponentialBackoff(50, 1000, chance)
-    refusal = ExponentialBackoff(1000, 10_000, chance)
+    rng = Random(seed)
+    backoff = ExponentialBackoff(50, 1000, rng)
+    refusal = ExponentialBackoff(1000, 10_000, rng)
     return ClusterConnectionStates(
-        backoff, refusal, setup_timeout_ms=setup_ms, setup_timeout_max_ms=setup_max_ms, rng=chance
+        backoff, refusal, setup_timeout_ms=setup_ms, setup_timeout_max_ms=setup_max_ms, rng=rng
     )
 
 

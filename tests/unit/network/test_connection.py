@@ -26,7 +26,7 @@ from kctl.client.protocol.api.sasl_authenticate import SaslAuthenticateRequest, 
 from kctl.client.protocol.api.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from kctl.client.protocol.framing import RequestFrame
 from kctl.client.protocol.schema import Response
-from kctl.client.seams import Address
+from kctl.client.runtime import Address
 from kctl.client.security.sasl.plain import PlainClient
 from tests.unit.network.wired import Wired, answer_well, api_versions
 
@@ -135,7 +135,7 @@ def test_answer_before_a_damaged_frame_is_not_lost() -> None:
     damaged[7] ^= 0x55  # its correlation id
     with pytest.raises(RemoteProtocolError, match="correlation id"):
         wired.connection.receive(good + damaged, 0)
-    assert [answer.request.correlation_id for answer in wired.connection.take_arrived()] == [first.correlation_id]
+    assert [answer.request.correlation_id for answer in wired.connection.pop_arrived()] == [first.correlation_id]
     assert [request.correlation_id for request in wired.connection.closed()] == [second.correlation_id]
 
 

@@ -2,7 +2,7 @@
 
 from kctl.client.clock import FOREVER_MS
 from kctl.client.network.races import AddressRace, CandidateRace, interleave
-from kctl.client.seams import Address
+from kctl.client.runtime import Address
 
 
 def test_candidates_are_staggered() -> None:
@@ -37,12 +37,12 @@ def test_families_take_turns_the_first_one_first() -> None:
 
 def test_each_further_address_waits_for_its_head_start() -> None:
     race = AddressRace(V4, 100, 1000)
-    assert race.take_due(1000) == V4[0]
-    assert race.take_due(1000) is None
+    assert race.pop_due(1000) == V4[0]
+    assert race.pop_due(1000) is None
     assert race.next_deadline_ms() == 1100
-    assert race.take_due(1099) is None
-    assert race.take_due(1100) == V4[1]
+    assert race.pop_due(1099) is None
+    assert race.pop_due(1100) == V4[1]
     race.all_failed(1105)
-    assert race.take_due(1105) == V4[2]
+    assert race.pop_due(1105) == V4[2]
     assert race.is_exhausted
     assert race.next_deadline_ms() == FOREVER_MS

@@ -58,7 +58,7 @@ class Wired:
 
     def sent(self) -> list[RequestFrame]:
         """Return the requests sent since the last call."""
-        return [decode_request(f) for data in self.connection.take_outgoing() if data for f in self._frames.feed(data)]
+        return [decode_request(f) for data in self.connection.pop_outgoing() if data for f in self._frames.feed(data)]
 
     def reply(self, request: RequestFrame, response: Response) -> bytes:
         """Return the frame of an answer; one with error 35 is of version 0, as brokers send it."""

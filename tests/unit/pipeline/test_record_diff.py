@@ -121,7 +121,7 @@ def test_memory_is_bounded_by_the_window() -> None:
     for number in range(10_000):
         side.wait(_Waiting(Entry(number, number, number), number))
         if number % 2:
-            side.take_equal(number)
+            side.pop_equal(number)
         list(side.evict(50))
         assert len(side._oldest) <= 102
     assert len(side.by_fingerprint) <= 51

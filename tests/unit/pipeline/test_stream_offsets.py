@@ -5,7 +5,7 @@ import pickle
 import pytest
 
 from kctl.client.cluster import TopicPartition
-from kctl.pipeline.source.failures import MARK, SourceError, reason, source_error, told_in_one_line
+from kctl.pipeline.source.failures import MARK, SourceError, reason, reported_in_one_line, source_error
 from kctl.pipeline.source.options import read_options
 from kctl.pipeline.source.stream_reader import (
     KctlStreamReader,
@@ -72,7 +72,7 @@ def test_an_error_is_one_line_and_found_again(monkeypatch: pytest.MonkeyPatch) -
     from kctl.client.errors import ConfigError
 
     monkeypatch.setenv("SPARK_HIDE_TRACEBACK", "")
-    with pytest.raises(SourceError) as caught, told_in_one_line():
+    with pytest.raises(SourceError) as caught, reported_in_one_line():
         raise ConfigError("two\nlines")
     assert str(caught.value) == f"{MARK} ConfigError: two lines"
     around = RuntimeError("[STREAM_FAILED] query")

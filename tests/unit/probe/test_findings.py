@@ -16,7 +16,7 @@ from kctl.client.errors import (
     WrongPeerError,
 )
 from kctl.client.events import Phase, Target
-from kctl.client.probe.findings import DAY_MS, Finding, Severity, is_for, judge
+from kctl.client.probe.findings import DAY_MS, Finding, Severity, diagnose, is_for
 from kctl.client.probe.idle import IdleReport
 from kctl.client.probe.report import AddressReport, ClusterView, CoordinatorReport, TlsReport
 from kctl.client.security.tls.certificates import PeerCertificate
@@ -48,7 +48,7 @@ def report(
 
 
 def found(*reports: AddressReport, **more: object) -> dict[str, Finding]:
-    return {finding.id: finding for finding in judge(reports, wall_ms=NOW_MS, **more)}  # type: ignore[arg-type]  # passed on
+    return {finding.id: finding for finding in diagnose(reports, wall_ms=NOW_MS, **more)}  # type: ignore[arg-type]  # passed on
 
 
 def timeout(phase: str = "tcp") -> ConnectTimeout:
@@ -58,7 +58,7 @@ def timeout(phase: str = "tcp") -> ConnectTimeout:
 
 
 def test_a_healthy_cluster_has_none() -> None:
-    assert judge([report(), report(node_id=1, advertised=True, answers_as=1)], wall_ms=NOW_MS) == []
+    assert diagnose([report(), report(node_id=1, advertised=True, answers_as=1)], wall_ms=NOW_MS) == []
 
 
 def test_dead_bootstrap_is_an_error_only_where_no_other_works() -> None:
@@ -204,20 +204,20 @@ def test_version_skew_names_the_api_and_both_offers() -> None:
 def test_version_skew_is_one_finding_however_many_apis_differ() -> None:
     first, second = report(), report("b.example", node_id=-2)
     first.versions, second.versions = dict.fromkeys(range(9), (0, 3)), dict.fromkeys(range(9), (0, 2))
-    findings = judge([first, second], wall_ms=NOW_MS)
+    findings = diagnose([first, second], wall_ms=NOW_MS)
     assert [finding.id for finding in findings] == ["version-skew"]
     assert findings[0].text.endswith("and 6 more")
 
 
 def test_the_gravest_come_first() -> None:
     first, second = report(controller_id=-1), report("b.example", node_id=-2, cluster_id="other", controller_id=-1)
-    assert [finding.severity for finding in judge([first, second], wall_ms=NOW_MS)] == [
+    assert [finding.severity for finding in diagnose([first, second], wall_ms=NOW_MS)] == [
         Severity.ERROR,
         Severity.WARNING,
     ]
 
 
 def test_brokers_that_were_not_tried_are_a_warning() -> None:
-    (finding,) = judge([report()], wall_ms=0, untried=7)
+    (finding,) = diagnose([report()], wall_ms=0, untried=7)
     assert (finding.id, finding.severity) == ("untried", Severity.WARNING)
     assert finding.text.startswith("7 advertised brokers were not tried")

@@ -8,7 +8,7 @@ from kctl.client.producer.mailbox import ProducerMailbox
 from kctl.client.producer.record import MEMORY_OVERHEAD_BYTES
 from kctl.client.producer.record_run import RecordRun
 from kctl.client.records import Rows
-from kctl.client.seams import Task, Waiter
+from kctl.client.runtime import Task, Waiter
 
 
 class Flag:

@@ -30,7 +30,7 @@ from tests.unit.producer.records import Maker, config
 TOPIC_ID = b"\7" * 16
 
 
-class Setup:
+class Scenario:
     """Topic t with partitions 0 and 1 on node 1, and 2 on node 2; both nodes are up."""
 
     def __init__(self, **properties: object) -> None:
@@ -40,7 +40,7 @@ class Setup:
         metadata = Metadata(max_age_ms=300_000, backoff=backoff)
         metadata.want_topics(["t"])
         metadata.begin(0)
-        metadata.take(answer(topic("t", leader(0, 1), leader(1, 1), leader(2, 2), topic_id=TOPIC_ID)), 0)
+        metadata.apply(answer(topic("t", leader(0, 1), leader(1, 1), leader(2, 2), topic_id=TOPIC_ID)), 0)
         self.client = FakeClient(settings, self.clock, metadata)
         self.network = self.client.fake
         self.network.up = [1, 2]

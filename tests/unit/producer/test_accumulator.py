@@ -15,7 +15,7 @@ from kctl.sandbox.batches import produced_batch
 from tests.unit.producer.records import Maker, config
 
 
-class Setup:
+class Scenario:
     def __init__(self, **properties: object) -> None:
         self.clock = ManualClock()
         self.maker = Maker(self.clock)
@@ -47,39 +47,39 @@ def values(data: bytes) -> list[bytes | None]:
 
 
 def test_a_batch_is_due_after_linger_or_when_it_is_full() -> None:
-    setup = Setup(linger_ms=50, batch_size=1000)
-    setup.clock.advance(7)
-    queue = setup.add(encoded(400))
-    assert setup.accumulator.due_at_ms(queue) == 57
-    setup.add(encoded(529))
-    assert setup.accumulator.due_at_ms(queue) == 57
-    setup.add(encoded(10))  # with the header of the batch that makes 1000
-    assert setup.accumulator.due_at_ms(queue) == 0
+    scenario = Scenario(linger_ms=50, batch_size=1000)
+    scenario.clock.advance(7)
+    queue = scenario.add(encoded(400))
+    assert scenario.accumulator.due_at_ms(queue) == 57
+    scenario.add(encoded(529))
+    assert scenario.accumulator.due_at_ms(queue) == 57
+    scenario.add(encoded(10))  # with the header of the batch that makes 1000
+    assert scenario.accumulator.due_at_ms(queue) == 0
 
 
 def test_room_is_what_the_fullest_batch_that_is_not_full_can_take() -> None:
-    setup = Setup(batch_size=1061)
-    assert setup.accumulator.room_bytes() == 1000
-    setup.add(encoded(300))
-    setup.add(encoded(400), partition=1)
-    setup.add(encoded(1000), partition=2)
-    assert setup.accumulator.room_bytes() == 600
+    scenario = Scenario(batch_size=1061)
+    assert scenario.accumulator.room_bytes() == 1000
+    scenario.add(encoded(300))
+    scenario.add(encoded(400), partition=1)
+    scenario.add(encoded(1000), partition=2)
+    assert scenario.accumulator.room_bytes() == 600
 
 
 def test_hurry_ends_lingering() -> None:
-    setup = Setup(linger_ms=50)
-    queue = setup.add()
-    setup.accumulator.is_linger_over = True
-    assert setup.accumulator.due_at_ms(queue) == 0
+    scenario = Scenario(linger_ms=50)
+    queue = scenario.add()
+    scenario.accumulator.is_linger_over = True
+    assert scenario.accumulator.due_at_ms(queue) == 0
 
 
 def test_a_batch_takes_records_in_order_until_it_is_full() -> None:
-    setup = Setup(batch_size=200)
+    scenario = Scenario(batch_size=200)
     for number in range(30):
-        queue = setup.add(b"%02d" % number + bytes(18))
-    first = setup.accumulator.freeze(queue)
+        queue = scenario.add(b"%02d" % number + bytes(18))
+    first = scenario.accumulator.freeze(queue)
     assert len(first.data) <= 200
-    second = setup.accumulator.freeze(queue)
+    second = scenario.accumulator.freeze(queue)
     taken = [value[:2] for value in values(first.data) + values(second.data) if value is not None]
     assert taken == [b"%02d" % number for number in range(len(taken))]
     assert [run.offset_in_batch for run in first.runs] == list(range(len(first.runs)))
@@ -87,59 +87,59 @@ def test_a_batch_takes_records_in_order_until_it_is_full() -> None:
 
 @pytest.mark.parametrize("codec", ["gzip", "lz4", "zstd", "snappy"])
 def test_compressed_batches_come_to_fill_batch_size(codec: str) -> None:
-    setup = Setup(compression_type=codec, batch_size=2000, linger_ms=50, max_request_size=100_000)
+    scenario = Scenario(compression_type=codec, batch_size=2000, linger_ms=50, max_request_size=100_000)
     value = b"abcd" * 50
-    queue = setup.add(value)
+    queue = scenario.add(value)
     sizes: list[int] = []
     counts: list[int] = []
     for _ in range(250):
-        while setup.accumulator.due_at_ms(queue) > 0:
-            setup.add(value)
-        batch = setup.accumulator.freeze(queue)
+        while scenario.accumulator.due_at_ms(queue) > 0:
+            scenario.add(value)
+        batch = scenario.accumulator.freeze(queue)
         sizes.append(len(batch.data))
         counts.append(batch.record_count)
         assert values(batch.data) == [value] * batch.record_count
         assert batch.plain_bytes >= 200 * batch.record_count
-        setup.accumulator.acknowledge(queue, batch, Outcome())
-        setup.add(value)
+        scenario.accumulator.acknowledge(queue, batch, Outcome())
+        scenario.add(value)
     assert counts[0] <= 10, "nothing is known of the first"
     assert counts[-1] > 4 * counts[0]
     assert max(sizes) <= 2000
     noise = Random(1).randbytes(200)
     for _ in range(counts[-1]):
-        setup.add(Random(noise).randbytes(200))
+        scenario.add(Random(noise).randbytes(200))
         noise = noise[1:]
-    setup.accumulator.freeze(queue)
+    scenario.accumulator.freeze(queue)
     before = queue.ratio
-    setup.accumulator.freeze(queue)
+    scenario.accumulator.freeze(queue)
     assert queue.ratio > before, "what compresses badly makes the next batch smaller"
 
 
 def test_batch_that_a_broker_finds_too_large_ends_the_expectation_of_compression() -> None:
-    setup = Setup(compression_type="zstd", batch_size=2000, max_request_size=100_000)
+    scenario = Scenario(compression_type="zstd", batch_size=2000, max_request_size=100_000)
     for _ in range(200):
-        setup.accumulator.ratios.observe("t", 0.1)
+        scenario.accumulator.ratios.observe("t", 0.1)
     for _ in range(60):
-        queue = setup.add(bytes(200))
-    batch = setup.accumulator.freeze(queue)
+        queue = scenario.add(bytes(200))
+    batch = scenario.accumulator.freeze(queue)
     assert batch.record_count > 40
     assert batch.plain_bytes > 8000
-    setup.accumulator.split(queue, batch)
+    scenario.accumulator.split(queue, batch)
     assert all(piece.plain_bytes <= 1000 for piece in queue.batches)
     assert sum(piece.record_count for piece in queue.batches) == batch.record_count
-    assert setup.accumulator.ratios.expected("t") == 1.0
+    assert scenario.accumulator.ratios.expected("t") == 1.0
 
 
 def test_splitting_makes_smaller_batches_of_the_same_records_and_numbers() -> None:
-    setup = Setup(batch_size=16_000)
+    scenario = Scenario(batch_size=16_000)
     for number in range(20):
-        queue = setup.add(b"%02d" % number + bytes(100))
+        queue = scenario.add(b"%02d" % number + bytes(100))
     queue.sequence.adopt(7, 3)
-    whole = setup.accumulator.freeze(queue)
-    setup.add(b"behind")
-    behind = setup.accumulator.freeze(queue)
+    whole = scenario.accumulator.freeze(queue)
+    scenario.add(b"behind")
+    behind = scenario.accumulator.freeze(queue)
     behind.sent(1)
-    setup.accumulator.split(queue, whole)
+    scenario.accumulator.split(queue, whole)
     pieces = list(queue.batches)[:-1]
     assert len(pieces) > 1
     assert all(len(piece.data) <= queue.batch_size_bytes <= len(whole.data) // 2 for piece in pieces)
@@ -151,20 +151,20 @@ def test_splitting_makes_smaller_batches_of_the_same_records_and_numbers() -> No
 
 
 def test_a_batch_cut_anew_leaves_out_what_is_done_and_those_behind_it_move_up() -> None:
-    setup = Setup(batch_size=16_000)
+    scenario = Scenario(batch_size=16_000)
     for number in range(3):
-        queue = setup.add(b"%d" % number)
+        queue = scenario.add(b"%d" % number)
     queue.sequence.adopt(7, 0)
-    first = setup.accumulator.freeze(queue)
-    setup.add(b"behind")
-    behind = setup.accumulator.freeze(queue)
+    first = scenario.accumulator.freeze(queue)
+    scenario.add(b"behind")
+    behind = scenario.accumulator.freeze(queue)
     first.runs[0].outcome = Outcome()
-    first.take_expired(0, 0)
+    first.pop_expired(0, 0)
     assert first.is_expired
     first = Batch(first.runs, first.data, 0, 0)
     queue.batches[0] = first
     first.retry_at_ms, first.failures = 70, 2
-    setup.accumulator._cut_again(queue, first)
+    scenario.accumulator._cut_again(queue, first)
     again = queue.batches[0]
     assert values(again.data) == [b"1", b"2"]
     assert (again.retry_at_ms, again.failures) == (70, 2)
@@ -174,17 +174,17 @@ def test_a_batch_cut_anew_leaves_out_what_is_done_and_those_behind_it_move_up() 
 
 
 def test_the_queue_served_last_is_asked_last() -> None:
-    setup = Setup()
-    queues = [setup.add(partition=number) for number in range(3)]
-    setup.accumulator.served(queues[0])
-    assert setup.accumulator.active() == [queues[1], queues[2], queues[0]]
+    scenario = Scenario()
+    queues = [scenario.add(partition=number) for number in range(3)]
+    scenario.accumulator.served(queues[0])
+    assert scenario.accumulator.active() == [queues[1], queues[2], queues[0]]
 
 
 def test_queue_whose_last_batch_is_acknowledged_is_no_longer_active() -> None:
-    setup = Setup()
-    queues = [setup.add(partition=number) for number in range(2)]
-    setup.accumulator.acknowledge(queues[0], setup.accumulator.freeze(queues[0]), Outcome())
-    assert setup.accumulator.active() == queues[1:]
+    scenario = Scenario()
+    queues = [scenario.add(partition=number) for number in range(2)]
+    scenario.accumulator.acknowledge(queues[0], scenario.accumulator.freeze(queues[0]), Outcome())
+    assert scenario.accumulator.active() == queues[1:]
 
 
 @pytest.mark.parametrize(("codec", "low", "high"), [("gzip", 1, 9), ("lz4", 1, 12), ("zstd", 1, 19)])
@@ -197,6 +197,6 @@ def test_the_default_level_of_lz4_is_its_fast_compressor_as_in_java() -> None:
 
 
 def frozen_bytes(codec: str, level: int) -> int:
-    setup = Setup(**{"compression_type": codec, f"compression_{codec}_level": level, "batch_size": 100_000})
-    queue = setup.add(b"".join(b"%d," % (number * 7919 % 10007) for number in range(9000)))
-    return len(setup.accumulator.freeze(queue).data)
+    scenario = Scenario(**{"compression_type": codec, f"compression_{codec}_level": level, "batch_size": 100_000})
+    queue = scenario.add(b"".join(b"%d," % (number * 7919 % 10007) for number in range(9000)))
+    return len(scenario.accumulator.freeze(queue).data)

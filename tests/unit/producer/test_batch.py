@@ -18,13 +18,13 @@ def batch_at(*created_at_ms: int) -> Batch:
 def test_each_record_expires_once_and_on_its_own_millisecond() -> None:
     batch = batch_at(0, 0, 40)
     assert batch.expires_at_ms(1000) == 1000
-    assert batch.take_expired(999, 1000) == []
-    assert batch.take_expired(1000, 1000) == batch.runs[:2]
-    assert batch.take_expired(1039, 1000) == []
+    assert batch.pop_expired(999, 1000) == []
+    assert batch.pop_expired(1000, 1000) == batch.runs[:2]
+    assert batch.pop_expired(1039, 1000) == []
     assert batch.expires_at_ms(1000) == 1040
     assert batch.pending() == batch.runs[2:]
     before = batch.is_expired
-    assert batch.take_expired(1040, 1000) == batch.runs[2:]
+    assert batch.pop_expired(1040, 1000) == batch.runs[2:]
     assert (before, batch.is_expired) == (False, True)
     assert batch.expires_at_ms(1000) == FOREVER_MS
 

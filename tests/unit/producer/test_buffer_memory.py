@@ -4,7 +4,7 @@ import pytest
 
 from kctl.client.clock import ManualClock
 from kctl.client.producer.buffer_memory import BufferMemory
-from kctl.client.seams import Waiter
+from kctl.client.runtime import Waiter
 from tests.sim.interrupts import Interrupted, each_boundary
 from tests.unit.producer.records import Flag, NoDriver
 
@@ -42,9 +42,9 @@ def test_take_waits_until_enough_is_given_back() -> None:
     clock = ManualClock()
     driver = ActingDriver(clock)
     memory = full_memory(driver)
-    driver.actions = [lambda: memory.give(100), lambda: memory.give(800)]
+    driver.actions = [lambda: memory.release(100), lambda: memory.release(800)]
     claim = Claim(800)
-    assert memory.take(claim, 500, lambda: memory.is_awaited)
+    assert memory.acquire(claim, 500, lambda: memory.is_awaited)
     assert claim.holds_memory
     assert (clock.now_ms(), memory.used_bytes, memory.is_awaited) == (0, 800, False)
 
@@ -53,9 +53,9 @@ def test_take_ends_at_its_deadline_and_withdraw_leaves_the_line() -> None:
     clock = ManualClock()
     driver = ActingDriver(clock)
     memory = full_memory(driver)
-    driver.actions = [lambda: memory.give(10)]
+    driver.actions = [lambda: memory.release(10)]
     claim = Claim(800)
-    assert not memory.take(claim, 500, lambda: True)
+    assert not memory.acquire(claim, 500, lambda: True)
     assert (clock.now_ms(), memory.used_bytes, memory.waiting) == (500, 890, 1)
     memory.withdraw(claim)
     assert (claim.holds_memory, memory.used_bytes, memory.waiting) == (False, 890, 0)
@@ -64,16 +64,16 @@ def test_take_ends_at_its_deadline_and_withdraw_leaves_the_line() -> None:
 def test_take_does_not_wait_for_a_loop_that_has_ended() -> None:
     clock = ManualClock()
     memory = full_memory(NoDriver(clock))
-    assert not memory.take(Claim(800), 500, lambda: False)
+    assert not memory.acquire(Claim(800), 500, lambda: False)
     assert clock.now_ms() == 0
 
 
 def test_try_take_fails_while_a_larger_record_waits() -> None:
     driver = ActingDriver(ManualClock())
     memory = full_memory(driver)
-    driver.actions = [lambda: refused.append(memory.try_take(Claim(1))), lambda: memory.give(700)]
+    driver.actions = [lambda: refused.append(memory.try_take(Claim(1))), lambda: memory.release(700)]
     refused: list[bool] = []
-    assert not memory.take(Claim(800), 500, lambda: True)
+    assert not memory.acquire(Claim(800), 500, lambda: True)
     assert refused == [False]
 
 
@@ -85,14 +85,14 @@ def test_senders_get_memory_in_the_order_in_which_they_asked() -> None:
 
     def second() -> None:
         """While the large one waits, a small one comes, and more is given back than the small one needs."""
-        memory.give(300)
+        memory.release(300)
         driver.present_caller = "another thread"
-        assert not memory.take(small, 0, lambda: True)
+        assert not memory.acquire(small, 0, lambda: True)
         order.append(small)
-        memory.give(600)
+        memory.release(600)
 
     driver.actions = [second, lambda: None]
-    assert memory.take(large, 500, lambda: True)
+    assert memory.acquire(large, 500, lambda: True)
     assert (small.holds_memory, large.holds_memory, memory.waiting) == (False, True, 1)
 
 
@@ -102,10 +102,10 @@ def test_give_wakes_the_first_and_withdraw_the_next() -> None:
     first, second = Claim(800), Claim(800)
     for claim in (first, second):
         driver.present_caller = claim
-        memory.take(claim, 0, lambda: True)
+        memory.acquire(claim, 0, lambda: True)
     flags = [waiting.waiter for waiting in memory._line]
     assert all(isinstance(flag, Flag) for flag in flags)
-    memory.give(1)
+    memory.release(1)
     assert [getattr(flag, "count", None) for flag in flags] == [1, 0]
     memory.withdraw(first)
     assert [getattr(flag, "count", None) for flag in flags] == [1, 1]
@@ -129,15 +129,15 @@ def test_signal_handler_that_sends_takes_the_place_of_the_call_that_it_interrupt
 
     def another_thread_comes_then_a_signal() -> None:
         driver.present_caller = "another thread"
-        assert not memory.take(other, 0, lambda: False)
+        assert not memory.acquire(other, 0, lambda: False)
         driver.present_caller = None
-        driver.actions = [lambda: memory.give(200)]
-        assert memory.take(inner, 400, lambda: True)
+        driver.actions = [lambda: memory.release(200)]
+        assert memory.acquire(inner, 400, lambda: True)
         assert (inner.holds_memory, outer.holds_memory) == (True, False)
-        driver.actions = [lambda: memory.give(300)]
+        driver.actions = [lambda: memory.release(300)]
 
     driver.actions = [another_thread_comes_then_a_signal]
-    assert memory.take(outer, 500, lambda: True)
+    assert memory.acquire(outer, 500, lambda: True)
     assert (inner.holds_memory, outer.holds_memory, other.holds_memory, memory.waiting) == (True, True, False, 1)
 
 
@@ -151,7 +151,7 @@ def test_signal_handlers_find_the_lock_free_at_every_point_where_they_may_run(na
         claim = Claim(100)
         calls: dict[str, Callable[[], object]] = {
             "try_take": lambda: memory.try_take(claim),
-            "take": lambda: memory.take(claim, 500, lambda: True),
+            "take": lambda: memory.acquire(claim, 500, lambda: True),
             "withdraw": lambda: memory.withdraw(claim),
         }
         interrupted.handler = lambda: locked.append(interrupted.at) if memory._lock.locked() else None

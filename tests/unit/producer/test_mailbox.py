@@ -7,7 +7,7 @@ from kctl.client.loop.mailbox import LOOP_GRACE_MS
 from kctl.client.producer.future import NO_PARTITION, Outcome, SendFuture
 from kctl.client.producer.mailbox import FlushMark, Posted, WatchFuture
 from kctl.client.producer.record_run import RecordRun
-from kctl.client.seams import Task, Waiter
+from kctl.client.runtime import Task, Waiter
 from tests.unit.producer.records import Flag, Maker, NoDriver, mailbox, values_of
 
 
@@ -18,7 +18,7 @@ def test_one_wake_up_for_all_that_is_posted_while_the_loop_sleeps() -> None:
     box.post(maker.record())
     assert wakes == []
     assert not box.may_sleep()  # there is something to take first
-    assert len(box.take_some(10)) == 1
+    assert len(box.pop_some(10)) == 1
     assert box.may_sleep()
     for _ in range(3):
         box.post(maker.record())
@@ -33,7 +33,7 @@ def test_record_that_may_linger_beyond_the_next_turn_wakes_the_loop_when_a_batch
     box, maker = mailbox(clock, wakes, linger_ms=5), Maker(clock)
 
     def wakes_after(next_turn_at_ms: int, room_bytes: int, records: int) -> int:
-        box.take_some(10)
+        box.pop_some(10)
         box.expect(next_turn_at_ms, room_bytes)
         assert box.may_sleep()
         before = len(wakes)
@@ -47,7 +47,7 @@ def test_record_that_may_linger_beyond_the_next_turn_wakes_the_loop_when_a_batch
     assert wakes_after(6, 10_000, 3) == 1
     assert wakes_after(5, 3 * size_bytes, 2) == 0
     assert wakes_after(5, 3 * size_bytes, 4) == 1
-    box.take_some(10)
+    box.pop_some(10)
     box.may_sleep()
     box.post(FlushMark(Timer(clock, 500), Flag()))
     assert len(wakes) == 4
@@ -75,7 +75,7 @@ def test_events_come_out_in_order_with_records_of_one_topic_partition_and_instan
         box.post(event)
     clock.advance(1)
     box.post(record(b"9"))
-    first = box.take_some(7)
+    first = box.pop_some(7)
     taken = [event.rows.values if isinstance(event, RecordRun) else event for event in first]
     assert taken == [[b"0", b"1"], mark, [b"2"], [b"3"], [b"4"], [b"7", b"8"]]
     assert first[-1] is columns
@@ -83,8 +83,8 @@ def test_events_come_out_in_order_with_records_of_one_topic_partition_and_instan
         ("t", NO_PARTITION), ("t", NO_PARTITION), ("u", NO_PARTITION), ("u", 1), ("t", NO_PARTITION)
     ]  # fmt: skip
     box.post(record(b"10"))
-    assert [values_of(run) for run in box.take_some(7) if isinstance(run, RecordRun)] == [[b"9", b"10"]]
-    assert box.take_some(7) == []
+    assert [values_of(run) for run in box.pop_some(7) if isinstance(run, RecordRun)] == [[b"9", b"10"]]
+    assert box.pop_some(7) == []
 
 
 def test_records_of_two_instants_are_two_runs() -> None:
@@ -93,7 +93,7 @@ def test_records_of_two_instants_are_two_runs() -> None:
     for _ in range(2):
         box.post(maker.record())
         clock.advance(1)
-    runs = box.take_some(10)
+    runs = box.pop_some(10)
     assert [run.created_at_ms for run in runs if isinstance(run, RecordRun)] == [0, 1]
 
 
@@ -139,7 +139,7 @@ def test_nobody_waits_for_a_loop_that_has_ended() -> None:
     with pytest.raises(IllegalStateError):
         box.ask(FlushMark(Timer(clock, 500), Flag()))
     assert clock.now_ms() == 0
-    assert box.take_some(1) == []
+    assert box.pop_some(1) == []
 
 
 def test_waiting_for_a_future_asks_the_loop_to_tell() -> None:
@@ -148,7 +148,7 @@ def test_waiting_for_a_future_asks_the_loop_to_tell() -> None:
     record = maker.record()
     with pytest.raises(ResultTimeout, match=r"timed out after 70ms"):
         box.wait_for(record, 70)
-    (event,) = box.take_some(10)
+    (event,) = box.pop_some(10)
     assert isinstance(event, WatchFuture)
     assert event.future is record
 
@@ -200,9 +200,9 @@ def test_a_close_overtakes_everything_and_keeps_the_loop_awake() -> None:
     box.post(maker.record())
     box.post_close(CloseRequest(5, 5))
     assert len(wakes) == 1
-    assert box.take_close() == CloseRequest(5, 5)
-    assert box.take_close() is None
+    assert box.pop_close() == CloseRequest(5, 5)
+    assert box.pop_close() is None
     was_empty = box.is_empty
-    box.take_some(1)
+    box.pop_some(1)
     box.post_close(CloseRequest(4, 4))
     assert (was_empty, box.is_empty, box.may_sleep()) == (False, True, False)

@@ -10,14 +10,14 @@ def sequence(next_sequence: int = 0, epoch: int = 0) -> PartitionSequence:
 
 def test_sequences_follow_each_other_and_start_over_after_the_last() -> None:
     made = sequence(SEQUENCES - 3)
-    assert [made.take(2), made.take(5), made.take(1)] == [SEQUENCES - 3, SEQUENCES - 1, 4]
+    assert [made.reserve(2), made.reserve(5), made.reserve(1)] == [SEQUENCES - 3, SEQUENCES - 1, 4]
 
 
 def test_sequence_numbers_given_back_are_used_again() -> None:
     made = sequence()
-    made.take(10)
+    made.reserve(10)
     made.give_back(0)
-    assert made.take(3) == 0
+    assert made.reserve(3) == 0
 
 
 def test_a_gap_raises_the_epoch_until_they_are_used_up() -> None:

@@ -14,8 +14,8 @@ MAKER = Maker(ManualClock())
 NOTHING_WAITS = Load(lambda *_: None, lambda _: 0)
 
 
-def partitioner_of(load: Load = NOTHING_WAITS, chance: Random | None = None, **properties: object) -> Partitioner:
-    return Partitioner(config(**properties), chance or Random(1), load)
+def partitioner_of(load: Load = NOTHING_WAITS, rng: Random | None = None, **properties: object) -> Partitioner:
+    return Partitioner(config(**properties), rng or Random(1), load)
 
 
 def choose(partitioner: Partitioner, run: RecordRun, info: TopicInfo) -> int:

@@ -23,7 +23,7 @@ from tests.unit.producer.records import Flag, Maker, config, values_of
 MAX_IDLE_MS = 60_000
 
 
-class Setup:
+class Scenario:
     def __init__(self, *, creates_topics: bool = True) -> None:
         self.clock = ManualClock()
         settings = config(metadata_max_idle_ms=MAX_IDLE_MS)
@@ -46,14 +46,14 @@ class Setup:
 
     def learn(self, entry: MetadataResponseTopic) -> None:
         self.metadata.begin(self.clock.now_ms())
-        self.metadata.take(answer(entry), self.clock.now_ms())
+        self.metadata.apply(answer(entry), self.clock.now_ms())
         self.router.refresh()
 
     def take(self, *events: Posted) -> list[Event]:
         """Post the events and route what the mailbox makes of them."""
         for event in events:
             self.maker.mailbox.post(event)
-        taken = self.maker.mailbox.take_some(1000)
+        taken = self.maker.mailbox.pop_some(1000)
         self.router.route(taken, self.other)
         return taken
 
@@ -68,140 +68,140 @@ class Setup:
 
 
 def test_a_wait_ends_with_the_first_answer_that_knows_the_topic() -> None:
-    setup = Setup()
-    wait = setup.ask()
-    setup.learn(topic("t", error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+    scenario = Scenario()
+    wait = scenario.ask()
+    scenario.learn(topic("t", error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
     was_done = wait.is_done
-    setup.learn(topic("t", leader(0, 1)))
+    scenario.learn(topic("t", leader(0, 1)))
     assert (was_done, wait.is_done, wait.error) == (False, True, None)
-    assert setup.ask().is_done
+    assert scenario.ask().is_done
 
 
 def test_a_wait_ends_at_once_when_the_topic_is_refused() -> None:
-    setup = Setup()
-    wait = setup.ask()
-    setup.learn(topic("t", error=ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+    scenario = Scenario()
+    wait = scenario.ask()
+    scenario.learn(topic("t", error=ErrorCode.TOPIC_AUTHORIZATION_FAILED))
     assert "TOPIC_AUTHORIZATION_FAILED" in str(wait.error)
 
 
 def test_a_missing_partition_is_looked_for_in_a_newer_answer() -> None:
-    setup = Setup()
-    setup.ask()
-    setup.learn(topic("t", leader(0, 1)))
-    wait = setup.ask(partition=1)
+    scenario = Scenario()
+    scenario.ask()
+    scenario.learn(topic("t", leader(0, 1)))
+    wait = scenario.ask(partition=1)
     was_done = wait.is_done
-    setup.learn(topic("t", leader(0, 1), leader(1, 1)))
+    scenario.learn(topic("t", leader(0, 1), leader(1, 1)))
     assert (was_done, wait.is_done, wait.error) == (False, True, None)
-    refused = setup.ask(partition=2)
-    setup.learn(topic("t", leader(0, 1), leader(1, 1)))
+    refused = scenario.ask(partition=2)
+    scenario.learn(topic("t", leader(0, 1), leader(1, 1)))
     assert "the topic has 2 partitions" in str(refused.error)
 
 
 def test_wait_for_a_missing_topic_fails_at_once_without_creation() -> None:
-    setup = Setup(creates_topics=False)
-    wait = setup.ask()
-    setup.learn(topic("t", error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+    scenario = Scenario(creates_topics=False)
+    wait = scenario.ask()
+    scenario.learn(topic("t", error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
     assert wait.is_done
     assert getattr(wait.error, "code", None) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def test_a_wait_ends_at_its_deadline_with_the_last_error() -> None:
-    setup = Setup()
-    wait = setup.ask(timeout_ms=1000)
-    setup.learn(topic("t", error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
-    assert setup.router.next_deadline_ms(120_000) == 1000
-    setup.clock.advance(1000)
-    setup.router.expire(1000)
+    scenario = Scenario()
+    wait = scenario.ask(timeout_ms=1000)
+    scenario.learn(topic("t", error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+    assert scenario.router.next_deadline_ms(120_000) == 1000
+    scenario.clock.advance(1000)
+    scenario.router.expire(1000)
     assert isinstance(wait.error, MaxBlockTimeout)
     assert "UNKNOWN_TOPIC_OR_PARTITION" in str(wait.error.cause)
-    assert not setup.router.has_waits
+    assert not scenario.router.has_waits
 
 
 def test_records_of_a_topic_that_vanished_wait_in_order_for_its_return() -> None:
-    setup = Setup()
-    setup.take(setup.maker.record(b"1"))
-    assert setup.queued() == []
-    setup.metadata.begin(0)
-    setup.metadata.take(answer(topic("t", leader(0, 1))), 0)
-    setup.take(setup.maker.record(b"2"))  # the topic is back, but 1 was first
-    setup.router.refresh()
-    setup.take(setup.maker.record(b"3"))
-    assert setup.queued() == [b"1", b"2", b"3"]
+    scenario = Scenario()
+    scenario.take(scenario.maker.record(b"1"))
+    assert scenario.queued() == []
+    scenario.metadata.begin(0)
+    scenario.metadata.apply(answer(topic("t", leader(0, 1))), 0)
+    scenario.take(scenario.maker.record(b"2"))  # the topic is back, but 1 was first
+    scenario.router.refresh()
+    scenario.take(scenario.maker.record(b"3"))
+    assert scenario.queued() == [b"1", b"2", b"3"]
 
 
 def test_runs_of_rows_wait_for_their_topic_as_records_do() -> None:
-    setup = Setup()
-    setup.take(setup.maker.run([b"1", b"2"]), setup.maker.record(b"3"), setup.maker.run([b"4"]))
-    assert setup.router.outstanding() == {TopicPartition("t", NO_PARTITION): (4, 0)}
-    assert setup.deliveries.outstanding == 4
-    setup.learn(topic("t", leader(0, 1)))
-    setup.take(setup.maker.run([b"5", b"6"], partition=0), setup.maker.run([b"lost", b"too"], partition=7))
-    assert setup.queued() == [b"1", b"2", b"3", b"4", b"5", b"6"]
-    assert (setup.deliveries.outstanding, setup.deliveries.result({}).failed) == (6, 2)
-    queue = setup.accumulator.queues("t")[0]
+    scenario = Scenario()
+    scenario.take(scenario.maker.run([b"1", b"2"]), scenario.maker.record(b"3"), scenario.maker.run([b"4"]))
+    assert scenario.router.outstanding() == {TopicPartition("t", NO_PARTITION): (4, 0)}
+    assert scenario.deliveries.outstanding == 4
+    scenario.learn(topic("t", leader(0, 1)))
+    scenario.take(scenario.maker.run([b"5", b"6"], partition=0), scenario.maker.run([b"lost", b"too"], partition=7))
+    assert scenario.queued() == [b"1", b"2", b"3", b"4", b"5", b"6"]
+    assert (scenario.deliveries.outstanding, scenario.deliveries.result({}).failed) == (6, 2)
+    queue = scenario.accumulator.queues("t")[0]
     assert (queue.queued_count, queue.queued_bytes) == (6, sum(run.size_bytes for run in queue.runs))
 
 
 def test_a_run_that_waits_for_its_topic_has_a_deadline_too() -> None:
-    setup = Setup()
-    run = setup.maker.run([b"1", b"2"])
-    setup.take(run)
-    assert setup.router.next_deadline_ms(500) == 500
-    assert setup.router.take_expired(500, 500) == [run]
+    scenario = Scenario()
+    run = scenario.maker.run([b"1", b"2"])
+    scenario.take(run)
+    assert scenario.router.next_deadline_ms(500) == 500
+    assert scenario.router.pop_expired(500, 500) == [run]
 
 
 def test_records_that_wait_for_their_topic_have_a_deadline_too() -> None:
-    setup = Setup()
-    taken = setup.take(setup.maker.record())
-    assert setup.router.next_deadline_ms(500) == 500
-    assert setup.router.take_expired(499, 500) == []
-    assert setup.router.take_expired(500, 500) == taken
+    scenario = Scenario()
+    taken = scenario.take(scenario.maker.record())
+    assert scenario.router.next_deadline_ms(500) == 500
+    assert scenario.router.pop_expired(499, 500) == []
+    assert scenario.router.pop_expired(500, 500) == taken
 
 
 def test_a_record_for_a_partition_that_is_gone_fails() -> None:
-    setup = Setup()
-    setup.ask()
-    setup.learn(topic("t", leader(0, 1)))
-    record = setup.maker.record(partition=3)
-    setup.take(record)
+    scenario = Scenario()
+    scenario.ask()
+    scenario.learn(topic("t", leader(0, 1)))
+    record = scenario.maker.record(partition=3)
+    scenario.take(record)
     assert "the topic has 1 partition" in str(record.exception(0))
 
 
 def test_a_flush_between_records_parts_those_before_it_from_those_after_it() -> None:
-    setup = Setup()
-    setup.ask()
-    setup.learn(topic("t", leader(0, 1)))
-    before, after = [setup.maker.record() for _ in range(3)], setup.maker.record()
-    mark = FlushMark(Timer(setup.clock, 1000), Flag())
-    setup.other = lambda _: setup.deliveries.flush(mark)
-    taken = setup.take(*before, mark, after)
-    assert setup.deliveries.outstanding == 4
+    scenario = Scenario()
+    scenario.ask()
+    scenario.learn(topic("t", leader(0, 1)))
+    before, after = [scenario.maker.record() for _ in range(3)], scenario.maker.record()
+    mark = FlushMark(Timer(scenario.clock, 1000), Flag())
+    scenario.other = lambda _: scenario.deliveries.flush(mark)
+    taken = scenario.take(*before, mark, after)
+    assert scenario.deliveries.outstanding == 4
     first = taken[0]
     assert isinstance(first, RecordRun)
-    setup.deliveries.finish([first], Outcome())
+    scenario.deliveries.finish([first], Outcome())
     assert mark.is_done
-    assert setup.deliveries.outstanding == 1
+    assert scenario.deliveries.outstanding == 1
 
 
 def test_a_topic_that_is_not_used_is_forgotten_and_one_with_records_on_their_way_is_not() -> None:
-    setup = Setup()
-    setup.ask()
-    setup.learn(topic("t", leader(0, 1)))
-    record = setup.maker.record()
-    setup.take(record)
+    scenario = Scenario()
+    scenario.ask()
+    scenario.learn(topic("t", leader(0, 1)))
+    record = scenario.maker.record()
+    scenario.take(record)
     for _ in range(3):
-        setup.clock.advance(MAX_IDLE_MS)
-        setup.router.forget_idle(setup.clock.now_ms())
-        assert "t" in setup.metadata.cluster.topics
-    setup.accumulator.fail_all(KafkaError("done"))
-    setup.clock.advance(MAX_IDLE_MS - 1)
-    setup.router.forget_idle(setup.clock.now_ms())
-    assert "t" in setup.metadata.cluster.topics
-    assert setup.router.next_deadline_ms(120_000) == setup.clock.now_ms() + 1
-    setup.clock.advance(1)
-    setup.router.forget_idle(setup.clock.now_ms())
-    assert "t" not in setup.metadata.cluster.topics
-    assert setup.router.next_deadline_ms(120_000) >= FOREVER_MS
-    setup.take(setup.maker.record(b"again"))
-    setup.learn(topic("t", leader(0, 1)))
-    assert setup.queued() == [b"again"]
+        scenario.clock.advance(MAX_IDLE_MS)
+        scenario.router.forget_idle(scenario.clock.now_ms())
+        assert "t" in scenario.metadata.cluster.topics
+    scenario.accumulator.fail_all(KafkaError("done"))
+    scenario.clock.advance(MAX_IDLE_MS - 1)
+    scenario.router.forget_idle(scenario.clock.now_ms())
+    assert "t" in scenario.metadata.cluster.topics
+    assert scenario.router.next_deadline_ms(120_000) == scenario.clock.now_ms() + 1
+    scenario.clock.advance(1)
+    scenario.router.forget_idle(scenario.clock.now_ms())
+    assert "t" not in scenario.metadata.cluster.topics
+    assert scenario.router.next_deadline_ms(120_000) >= FOREVER_MS
+    scenario.take(scenario.maker.record(b"again"))
+    scenario.learn(topic("t", leader(0, 1)))
+    assert scenario.queued() == [b"again"]

@@ -72,7 +72,7 @@ def test_a_future_of_no_rows_is_done() -> None:
 # --- in queues and batches --------------------------------------------------------------------------------------------
 
 
-class Setup:
+class Scenario:
     def __init__(self, batch_size: int) -> None:
         self.maker = Maker(ManualClock())
         counters = ProducerCounters()
@@ -104,7 +104,7 @@ def read(data: bytes) -> list[bytes | None]:
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=12), st.integers(61, 300))
 def test_batches_are_the_same_whether_rows_come_singly_or_in_runs(counts: list[int], batch_size: int) -> None:
     """A count of 0 is a single record between the runs."""
-    singly, mixed = Setup(batch_size), Setup(batch_size)
+    singly, mixed = Scenario(batch_size), Scenario(batch_size)
     number = 0
     for count in counts:
         values: list[bytes | None] = [b"%d" % each for each in range(number, number + max(count, 1))]
@@ -126,13 +126,13 @@ def test_batches_are_the_same_whether_rows_come_singly_or_in_runs(counts: list[i
 
 
 def test_a_run_in_a_batch_that_is_too_large_is_split_with_it() -> None:
-    setup = Setup(16_000)
+    scenario = Scenario(16_000)
     values: list[bytes | None] = [b"%02d" % number + bytes(100) for number in range(20)]
-    setup.accumulator.add(run_of(values))
-    setup.queue.sequence.adopt(7, 3)
-    whole = setup.accumulator.freeze(setup.queue)
-    setup.accumulator.split(setup.queue, whole)
-    pieces = list(setup.queue.batches)
+    scenario.accumulator.add(run_of(values))
+    scenario.queue.sequence.adopt(7, 3)
+    whole = scenario.accumulator.freeze(scenario.queue)
+    scenario.accumulator.split(scenario.queue, whole)
+    pieces = list(scenario.queue.batches)
     assert len(pieces) > 1
     assert [value for piece in pieces for value in read(piece.data)] == values
     assert [piece.base_sequence for piece in pieces] == [
@@ -142,14 +142,14 @@ def test_a_run_in_a_batch_that_is_too_large_is_split_with_it() -> None:
 
 
 def test_a_run_that_has_expired_in_a_batch_stays_expired_when_the_batch_is_split() -> None:
-    setup = Setup(16_000)
-    setup.accumulator.add(run_of([bytes(100)] * 20))
-    setup.accumulator.add(setup.maker.sent(bytes(100), partition=0))
-    setup.queue.sequence.adopt(7, 3)
-    whole = setup.accumulator.freeze(setup.queue)
+    scenario = Scenario(16_000)
+    scenario.accumulator.add(run_of([bytes(100)] * 20))
+    scenario.accumulator.add(scenario.maker.sent(bytes(100), partition=0))
+    scenario.queue.sequence.adopt(7, 3)
+    whole = scenario.accumulator.freeze(scenario.queue)
     whole.runs[0].outcome = Outcome(LATE)
-    setup.accumulator.split(setup.queue, whole)
-    pending = [record for batch in setup.queue.batches for record in batch.pending()]
+    scenario.accumulator.split(scenario.queue, whole)
+    pending = [record for batch in scenario.queue.batches for record in batch.pending()]
     assert [record.count for record in pending] == [1]
 
 

@@ -20,7 +20,7 @@ from kctl.client.protocol.api.txn_offset_commit import (
     TxnOffsetCommitRequestTopic,
     TxnOffsetCommitResponse,
 )
-from tests.unit.sandbox.bench import Client, batch
+from tests.unit.sandbox.scenario import Client, batch
 
 TRANSACTIONAL = 0x10
 TX = "tx"

@@ -9,7 +9,7 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.client.records.compression import compress
 from kctl.sandbox.batches import BatchRefused, appended, header_of, produced_batch
 from kctl.sandbox.record_walk import check_records, walk
-from tests.unit.sandbox.bench import WALL_MS, batch, records_of
+from tests.unit.sandbox.scenario import WALL_MS, batch, records_of
 
 
 def test_a_good_batch_is_read() -> None:

@@ -10,47 +10,47 @@ from kctl.client.protocol.api.fetch import FetchRequest, FetchResponse
 from kctl.sandbox.commands import COMMANDS, CommandRefused, carry_out
 from kctl.sandbox.faults import Fault
 from kctl.sandbox.quotas import Quota
-from tests.unit.sandbox.bench import WALL_MS, Bench, batch
 from tests.unit.sandbox.producer_side import ProducerSide
+from tests.unit.sandbox.scenario import WALL_MS, Scenario, batch
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "sandbox.md"
-Found = Callable[[Bench], object]
+Found = Callable[[Scenario], object]
 
 
 @pytest.fixture
-def bench() -> Bench:
-    bench = Bench(nodes=3)
-    bench.sandbox.create_topic("t", 1, replication_factor=3)
+def scenario() -> Scenario:
+    scenario = Scenario(nodes=3)
+    scenario.sandbox.create_topic("t", 1, replication_factor=3)
     for _ in range(3):
-        bench.cluster.topics["t"].partitions[0].log.append(batch(b"v"), 0, WALL_MS)
-    return bench
+        scenario.cluster.topics["t"].partitions[0].log.append(batch(b"v"), 0, WALL_MS)
+    return scenario
 
 
-def _faults(bench: Bench) -> list[tuple[Fault, ...]]:
-    return [node.faults.active for node in bench.cluster.nodes.values()]
+def _faults(scenario: Scenario) -> list[tuple[Fault, ...]]:
+    return [node.faults.active for node in scenario.cluster.nodes.values()]
 
 
-def _leader(bench: Bench) -> tuple[int, int, int]:
-    partition = bench.cluster.topics["t"].partitions[0]
+def _leader(scenario: Scenario) -> tuple[int, int, int]:
+    partition = scenario.cluster.topics["t"].partitions[0]
     return partition.leader_id, partition.leader_epoch, partition.log.end_offset
 
 
-def _in_sync(bench: Bench) -> list[int]:
-    return bench.cluster.topics["t"].partitions[0].in_sync
+def _in_sync(scenario: Scenario) -> list[int]:
+    return scenario.cluster.topics["t"].partitions[0].in_sync
 
 
-def _ended(bench: Bench) -> str:
-    side = ProducerSide(bench.connect(bench.cluster.transactions.node_of("tx").node_id))
+def _ended(scenario: Scenario) -> str:
+    side = ProducerSide(scenario.connect(scenario.cluster.transactions.node_of("tx").node_id))
     side.init()
     side.add()
     assert side.end() is ErrorCode.NONE
     return side.state()
 
 
-def _debts(bench: Bench) -> list[int]:
-    quotas = [node.quotas for node in bench.cluster.nodes.values()]
+def _debts(scenario: Scenario) -> list[int]:
+    quotas = [node.quotas for node in scenario.cluster.nodes.values()]
     for one in quotas:
-        one.take(Quota.PRODUCE, "c", 100, 0)
+        one.charge(Quota.PRODUCE, "c", 100, 0)
     return [one.debt_ms(Quota.PRODUCE, "c", 0) for one in quotas]
 
 
@@ -66,32 +66,32 @@ def _debts(bench: Bench) -> list[int]:
         (["lead-late t 0 3 500"], _leader, (-1, 1, 3)),
         (["hold t 0 2"], _in_sync, [1, 3]),
         (["hold t 0 2", "release t 0 2"], _in_sync, [1, 2, 3]),
-        (["delete-records t 0 2"], lambda bench: bench.cluster.topics["t"].partitions[0].log.start_offset, 2),
-        (["coordinate g 3"], lambda bench: bench.cluster.groups.node_of("g").node_id, 3),
+        (["delete-records t 0 2"], lambda scenario: scenario.cluster.topics["t"].partitions[0].log.start_offset, 2),
+        (["coordinate g 3"], lambda scenario: scenario.cluster.groups.node_of("g").node_id, 3),
         (
             ["trouble g COORDINATOR_NOT_AVAILABLE"],
-            lambda bench: bench.cluster.groups.lookup_error("g"),
+            lambda scenario: scenario.cluster.groups.lookup_error("g"),
             ErrorCode.COORDINATOR_NOT_AVAILABLE,
         ),
         (
             ["trouble g COORDINATOR_NOT_AVAILABLE", "trouble g none"],
-            lambda bench: bench.cluster.groups.lookup_error("g"),
+            lambda scenario: scenario.cluster.groups.lookup_error("g"),
             ErrorCode.NONE,
         ),
         (
             ["fail Fetch NOT_LEADER_OR_FOLLOWER 2 2"],
-            lambda bench: [node.faults.take_error(1) for node in bench.cluster.nodes.values()],
+            lambda scenario: [node.faults.pop_error(1) for node in scenario.cluster.nodes.values()],
             [None, ErrorCode.NOT_LEADER_OR_FOLLOWER, None],
         ),
-        (["coordinate-transaction x 3"], lambda bench: bench.cluster.transactions.node_of("x").node_id, 3),
+        (["coordinate-transaction x 3"], lambda scenario: scenario.cluster.transactions.node_of("x").node_id, 3),
         (
             ["trouble-transaction x COORDINATOR_NOT_AVAILABLE"],
-            lambda bench: bench.cluster.transactions.lookup_error("x"),
+            lambda scenario: scenario.cluster.transactions.lookup_error("x"),
             ErrorCode.COORDINATOR_NOT_AVAILABLE,
         ),
         (
             ["trouble-transaction x COORDINATOR_NOT_AVAILABLE", "trouble-transaction x none"],
-            lambda bench: bench.cluster.transactions.lookup_error("x"),
+            lambda scenario: scenario.cluster.transactions.lookup_error("x"),
             ErrorCode.NONE,
         ),
         (["hold-markers tx"], _ended, "PrepareCommit"),
@@ -99,13 +99,13 @@ def _debts(bench: Bench) -> list[int]:
         (["limit produce 10 2"], _debts, [0, 9_000, 0]),
         (["limit produce 10", "limit produce none 1"], _debts, [0, 9_000, 9_000]),
         (["limit fetch 10 all"], _debts, [0, 0, 0]),
-        (["forget-sessions all"], lambda bench: len(bench.cluster.nodes[1].fetch_sessions), 0),
+        (["forget-sessions all"], lambda scenario: len(scenario.cluster.nodes[1].fetch_sessions), 0),
     ],
 )
-def test_commands(bench: Bench, lines: list[str], look: Found, expected: object) -> None:
+def test_commands(scenario: Scenario, lines: list[str], look: Found, expected: object) -> None:
     for line in lines:
-        carry_out(bench.sandbox, line.split())
-    assert look(bench) == expected
+        carry_out(scenario.sandbox, line.split())
+    assert look(scenario) == expected
 
 
 @pytest.mark.parametrize(
@@ -136,25 +136,25 @@ def test_commands(bench: Bench, lines: list[str], look: Found, expected: object)
         ("limit fetch 10 9", "limit: no node 9"),
     ],
 )
-def test_words_that_make_no_sense(bench: Bench, line: str, why: str) -> None:
+def test_words_that_make_no_sense(scenario: Scenario, line: str, why: str) -> None:
     with pytest.raises(CommandRefused) as refusal:
-        carry_out(bench.sandbox, line.split())
+        carry_out(scenario.sandbox, line.split())
     assert str(refusal.value).startswith(why)
 
 
-def test_producers_are_forgotten(bench: Bench) -> None:
-    log = bench.cluster.topics["t"].partitions[0].log
+def test_producers_are_forgotten(scenario: Scenario) -> None:
+    log = scenario.cluster.topics["t"].partitions[0].log
     log.append(batch(b"v", producer=(7, 0, 0)), 0, WALL_MS)
     assert len(list(log.producers)) == 1
-    carry_out(bench.sandbox, ["expire-producers", "t", "0"])
+    carry_out(scenario.sandbox, ["expire-producers", "t", "0"])
     assert not list(log.producers)
 
 
-def test_sessions_are_forgotten(bench: Bench) -> None:
-    bench.connect(1).call(FetchRequest(session_epoch=0), FetchResponse, 12)
-    assert len(bench.cluster.nodes[1].fetch_sessions) == 1
-    carry_out(bench.sandbox, ["forget-sessions", "1"])
-    assert len(bench.cluster.nodes[1].fetch_sessions) == 0
+def test_sessions_are_forgotten(scenario: Scenario) -> None:
+    scenario.connect(1).call(FetchRequest(session_epoch=0), FetchResponse, 12)
+    assert len(scenario.cluster.nodes[1].fetch_sessions) == 1
+    carry_out(scenario.sandbox, ["forget-sessions", "1"])
+    assert len(scenario.cluster.nodes[1].fetch_sessions) == 0
 
 
 def test_the_manual_has_every_command_and_every_fault() -> None:

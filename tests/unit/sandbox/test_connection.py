@@ -8,11 +8,11 @@ from kctl.client.protocol.api.fetch import FetchPartition, FetchRequest, FetchRe
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse
 from kctl.client.protocol.framing import encode_request
 from kctl.sandbox.settings import ClusterSettings
-from tests.unit.sandbox.bench import Bench, Client
+from tests.unit.sandbox.scenario import Client, Scenario
 
 
-def _is_closed(bench: Bench, client: Client) -> bool:
-    return client.wire.is_closed and bench.sandbox.listeners[1].open_connections == 0
+def _is_closed(scenario: Scenario, client: Client) -> bool:
+    return client.wire.is_closed and scenario.sandbox.listeners[1].open_connections == 0
 
 
 def _long_poll() -> FetchRequest:
@@ -21,8 +21,8 @@ def _long_poll() -> FetchRequest:
 
 
 def test_requests_may_come_in_any_pieces() -> None:
-    bench = Bench()
-    client = bench.connect()
+    scenario = Scenario()
+    client = scenario.connect()
     data = encode_request(ApiVersionsRequest(), 0, 7, "c") + encode_request(MetadataRequest(), 9, 8, "c")
     for at in range(len(data)):
         client.end.receive(data[at : at + 1])
@@ -31,23 +31,23 @@ def test_requests_may_come_in_any_pieces() -> None:
 
 
 def test_answers_keep_the_order_of_requests() -> None:
-    bench = Bench(topics={"t": 1})
-    client = bench.connect()
+    scenario = Scenario(topics={"t": 1})
+    client = scenario.connect()
     first = client.send(_long_poll(), 12)
     second = client.send(MetadataRequest(), 9)
     assert not client.frames
-    bench.scheduler.advance(100)
+    scenario.scheduler.advance(100)
     client.take(FetchResponse, 12, first)
     client.take(MetadataResponse, 9, second)
 
 
 def test_a_client_that_sends_far_ahead_has_to_wait_in_its_socket() -> None:
-    bench = Bench(topics={"t": 1})
-    client = bench.connect()
+    scenario = Scenario(topics={"t": 1})
+    client = scenario.connect()
     client.send(_long_poll(), 12)
     ids = [client.send(ApiVersionsRequest(), 0) for _ in range(200)]
     assert client.wire.pauses == [True]
-    bench.scheduler.advance(100)
+    scenario.scheduler.advance(100)
     assert client.wire.pauses == [True, False]
     client.frames.pop(0)
     for correlation_id in ids:
@@ -55,8 +55,8 @@ def test_a_client_that_sends_far_ahead_has_to_wait_in_its_socket() -> None:
 
 
 def test_client_that_reads_nothing_is_not_answered_until_it_does() -> None:
-    bench = Bench()
-    client = bench.connect()
+    scenario = Scenario()
+    client = scenario.connect()
     client.wire.is_full = True
     ids = [client.send(ApiVersionsRequest(), 0) for _ in range(5)]
     assert not client.frames
@@ -70,18 +70,18 @@ def test_client_that_reads_nothing_is_not_answered_until_it_does() -> None:
 
 def test_unfinished_frames_of_all_connections_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kctl.sandbox.connection.MOST_UNFINISHED_BYTES", 2500)
-    bench = Bench()
-    clients = [bench.connect() for _ in range(3)]
+    scenario = Scenario()
+    clients = [scenario.connect() for _ in range(3)]
     for client in clients:
         client.end.receive((5000).to_bytes(4, "big") + bytes(1000))
     assert [client.wire.is_closed for client in clients] == [False, False, True]
     clients[0].end.disconnected()
-    another = bench.connect()
+    another = scenario.connect()
     another.end.receive((5000).to_bytes(4, "big") + bytes(1000))
     assert not another.wire.is_closed, "what a closed connection held is free again"
     clients[1].end.disconnected()
     another.end.disconnected()
-    assert bench.sandbox.cluster.unfinished_bytes == 0
+    assert scenario.sandbox.cluster.unfinished_bytes == 0
 
 
 @pytest.mark.parametrize(
@@ -97,38 +97,38 @@ def test_unfinished_frames_of_all_connections_are_bounded(monkeypatch: pytest.Mo
     ],
 )
 def test_garbage_closes_the_connection_and_nothing_else(data: bytes) -> None:
-    bench = Bench()
-    client, other = bench.connect(), bench.connect()
+    scenario = Scenario()
+    client, other = scenario.connect(), scenario.connect()
     client.end.receive(data)
     client.end.receive(data)
     assert client.wire.is_closed
-    assert len(bench.sandbox.listeners[1].refused) == 1
+    assert len(scenario.sandbox.listeners[1].refused) == 1
     other.call(ApiVersionsRequest(), ApiVersionsResponse)
 
 
 def test_a_request_cut_or_flipped_anywhere_closes_or_is_answered() -> None:
-    bench = Bench(topics={"t": 1})
+    scenario = Scenario(topics={"t": 1})
     body = encode_request(_long_poll(), 12, 1, "c")[4:]
     for at in range(len(body)):
         for wrong in (body[:at], body[:at] + bytes([body[at] ^ 0xA5]) + body[at + 1 :]):
-            client = bench.connect()
+            client = scenario.connect()
             client.end.receive(len(wrong).to_bytes(4, "big") + wrong)
-            bench.scheduler.advance(100)
+            scenario.scheduler.advance(100)
             client.end.disconnected()
-    assert bench.sandbox.listeners[1].open_connections == 0
-    bench.connect().call(ApiVersionsRequest(), ApiVersionsResponse)
+    assert scenario.sandbox.listeners[1].open_connections == 0
+    scenario.connect().call(ApiVersionsRequest(), ApiVersionsResponse)
 
 
 def test_frames_have_a_limit() -> None:
-    bench = Bench(settings=ClusterSettings(socket_request_max_bytes=100))
-    client = bench.connect()
+    scenario = Scenario(settings=ClusterSettings(socket_request_max_bytes=100))
+    client = scenario.connect()
     client.end.receive((101).to_bytes(4, "big"))
-    assert _is_closed(bench, client)
-    assert "frame of 101 bytes, 0 to 100 are allowed" in bench.sandbox.listeners[1].refused[0]
+    assert _is_closed(scenario, client)
+    assert "frame of 101 bytes, 0 to 100 are allowed" in scenario.sandbox.listeners[1].refused[0]
 
 
 def test_unknown_versions_of_api_versions_are_answered_in_version_0() -> None:
-    client = Bench().connect()
+    client = Scenario().connect()
     frame = encode_request(ApiVersionsRequest(), 4, 9, "c")
     client.end.receive(frame[:6] + b"\x00\x63" + frame[8:])
     response = client.take(ApiVersionsResponse, 0, 9)
@@ -138,18 +138,18 @@ def test_unknown_versions_of_api_versions_are_answered_in_version_0() -> None:
 
 
 def test_bytes_behind_the_last_field_do_not_matter() -> None:
-    client = Bench().connect()
+    client = Scenario().connect()
     frame = encode_request(MetadataRequest(), 13, 1, "c")[4:] + b"\x01\x00\x00"
     client.end.receive(len(frame).to_bytes(4, "big") + frame)
     client.take(MetadataResponse, 13, 1)
 
 
 def test_a_client_that_leaves_stops_what_waits_for_it() -> None:
-    bench = Bench(topics={"t": 1})
-    client = bench.connect()
+    scenario = Scenario(topics={"t": 1})
+    client = scenario.connect()
     client.send(_long_poll(), 12)
-    log = bench.cluster.topics["t"].partitions[0].log
-    assert (log.watchers, bench.scheduler.pending) == (1, 1)
+    log = scenario.cluster.topics["t"].partitions[0].log
+    assert (log.watchers, scenario.scheduler.pending) == (1, 1)
     client.end.disconnected()
     client.end.disconnected()
-    assert (log.watchers, bench.scheduler.pending) == (0, 0)
+    assert (log.watchers, scenario.scheduler.pending) == (0, 0)

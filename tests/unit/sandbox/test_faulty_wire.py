@@ -4,15 +4,15 @@ from kctl.client.protocol.api.api_versions import ApiVersionsRequest, ApiVersion
 from kctl.client.protocol.api.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataRequestTopic
 from kctl.sandbox.faults import Fault
-from tests.unit.sandbox.bench import Bench
+from tests.unit.sandbox.scenario import Scenario
 
 
 def test_silence_swallows_for_good() -> None:
-    bench = Bench()
-    client, other = bench.connect(), bench.connect()
-    bench.sandbox.start_fault(1, Fault.SILENCE)
+    scenario = Scenario()
+    client, other = scenario.connect(), scenario.connect()
+    scenario.sandbox.start_fault(1, Fault.SILENCE)
     client.send(ApiVersionsRequest(), 0)
-    bench.sandbox.heal()
+    scenario.sandbox.heal()
     client.send(ApiVersionsRequest(), 0)
     assert not client.frames
     other.call(ApiVersionsRequest(), ApiVersionsResponse, 0)
@@ -20,75 +20,75 @@ def test_silence_swallows_for_good() -> None:
 
 
 def test_reset_on_request() -> None:
-    bench = Bench()
-    client = bench.connect()
-    bench.sandbox.start_fault(1, Fault.RESET_ON_REQUEST)
+    scenario = Scenario()
+    client = scenario.connect()
+    scenario.sandbox.start_fault(1, Fault.RESET_ON_REQUEST)
     client.send(ApiVersionsRequest(), 0)
     assert client.wire.is_reset
     assert not client.frames
-    assert bench.sandbox.listeners[1].open_connections == 0
+    assert scenario.sandbox.listeners[1].open_connections == 0
 
 
 def test_a_frozen_node_answers_everything_late_and_in_order() -> None:
-    bench = Bench()
-    client = bench.connect()
-    bench.sandbox.start_fault(1, Fault.FREEZE)
+    scenario = Scenario()
+    client = scenario.connect()
+    scenario.sandbox.start_fault(1, Fault.FREEZE)
     ids = [client.send(ApiVersionsRequest(), version) for version in (0, 1, 2)]
-    bench.scheduler.advance(60_000)
+    scenario.scheduler.advance(60_000)
     assert not client.frames
     assert client.wire.pauses == [True]
-    bench.sandbox.stop_fault(1, Fault.FREEZE)
+    scenario.sandbox.stop_fault(1, Fault.FREEZE)
     assert client.wire.pauses == [True, False]
     for version, correlation_id in enumerate(ids):
         client.take(ApiVersionsResponse, version, correlation_id)
 
 
 def test_an_answer_that_falls_due_in_a_frozen_node_leaves_when_it_thaws() -> None:
-    bench = Bench(topics={"t": 1})
-    client = bench.connect()
+    scenario = Scenario(topics={"t": 1})
+    client = scenario.connect()
     topics = [FetchTopic(topic="t", partitions=[FetchPartition(partition=0, partition_max_bytes=100)])]
     correlation_id = client.send(FetchRequest(max_wait_ms=100, min_bytes=1, topics=topics), 12)
-    bench.sandbox.start_fault(1, Fault.FREEZE)
-    bench.scheduler.advance(500)
+    scenario.sandbox.start_fault(1, Fault.FREEZE)
+    scenario.scheduler.advance(500)
     assert not client.frames
-    bench.sandbox.heal(1)
+    scenario.sandbox.heal(1)
     client.take(FetchResponse, 12, correlation_id)
 
 
 def test_a_frozen_node_does_nothing_behind_the_scenes() -> None:
-    bench = Bench(topics={"t": 1})
-    client = bench.connect()
+    scenario = Scenario(topics={"t": 1})
+    client = scenario.connect()
     topics = [FetchTopic(topic="t", partitions=[FetchPartition(partition=0, partition_max_bytes=100)])]
     client.send(FetchRequest(max_wait_ms=100, min_bytes=1, topics=topics), 12)
     client.send(MetadataRequest(topics=[MetadataRequestTopic(name="new")]), 12)
-    bench.sandbox.start_fault(1, Fault.FREEZE)
-    bench.scheduler.advance(500)
-    assert list(bench.cluster.topics) == ["t"]
-    bench.sandbox.heal(1)
-    assert list(bench.cluster.topics) == ["t", "new"]
+    scenario.sandbox.start_fault(1, Fault.FREEZE)
+    scenario.scheduler.advance(500)
+    assert list(scenario.cluster.topics) == ["t"]
+    scenario.sandbox.heal(1)
+    assert list(scenario.cluster.topics) == ["t", "new"]
     assert len(client.frames) == 2
 
 
 def test_delay_is_exact_and_one_answer_after_the_other() -> None:
-    bench = Bench()
-    client = bench.connect()
-    bench.sandbox.start_fault(1, Fault.DELAY, ms=70)
+    scenario = Scenario()
+    client = scenario.connect()
+    scenario.sandbox.start_fault(1, Fault.DELAY, ms=70)
     ids = [client.send(ApiVersionsRequest(), 0) for _ in range(2)]
-    bench.scheduler.advance(69)
+    scenario.scheduler.advance(69)
     assert not client.frames
-    bench.scheduler.advance(1)
+    scenario.scheduler.advance(1)
     client.take(ApiVersionsResponse, 0, ids[0])
-    bench.scheduler.advance(69)
+    scenario.scheduler.advance(69)
     assert not client.frames
-    bench.scheduler.advance(1)
+    scenario.scheduler.advance(1)
     client.take(ApiVersionsResponse, 0, ids[1])
 
 
 def test_a_client_that_left_during_a_delay_is_forgotten() -> None:
-    bench = Bench()
-    client = bench.connect()
-    bench.sandbox.start_fault(1, Fault.DELAY, ms=70)
+    scenario = Scenario()
+    client = scenario.connect()
+    scenario.sandbox.start_fault(1, Fault.DELAY, ms=70)
     client.send(ApiVersionsRequest(), 0)
     client.end.disconnected()
-    bench.scheduler.advance(100)
+    scenario.scheduler.advance(100)
     assert not client.frames

@@ -8,7 +8,7 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.sandbox.batches import BatchRefused
 from kctl.sandbox.log import OffsetOutOfRange, PartitionLog
 from kctl.sandbox.settings import TopicSettings
-from tests.unit.sandbox.bench import WALL_MS, batch
+from tests.unit.sandbox.scenario import WALL_MS, batch
 
 SETTINGS = TopicSettings(max_message_bytes=1_000)
 

@@ -8,7 +8,7 @@ from kctl.sandbox.leader_epochs import EpochEnd
 from kctl.sandbox.log import OffsetOutOfRange, PartitionLog
 from kctl.sandbox.partition import NO_LEADER, Partition
 from kctl.sandbox.settings import TopicSettings
-from tests.unit.sandbox.bench import WALL_MS, Bench, batch
+from tests.unit.sandbox.scenario import WALL_MS, Scenario, batch
 
 
 def _partition() -> Partition:
@@ -91,22 +91,22 @@ def test_only_followers_are_held(node_id: int) -> None:
 
 
 def test_a_partition_without_a_leader_gets_one_in_time() -> None:
-    bench = Bench(nodes=2, topics={"t": 1})
-    bench.sandbox.elect_late("t", 0, 2, ms=400)
+    scenario = Scenario(nodes=2, topics={"t": 1})
+    scenario.sandbox.elect_late("t", 0, 2, ms=400)
 
     def told() -> tuple[int, int, int]:
-        (topic,) = bench.connect().call(MetadataRequest(topics=None), MetadataResponse, 12).topics
+        (topic,) = scenario.connect().call(MetadataRequest(topics=None), MetadataResponse, 12).topics
         return topic.partitions[0].error_code, topic.partitions[0].leader_id, topic.partitions[0].leader_epoch
 
-    bench.scheduler.advance(399)
+    scenario.scheduler.advance(399)
     assert told() == (ErrorCode.LEADER_NOT_AVAILABLE, NO_LEADER, 1)
-    bench.scheduler.advance(1)
+    scenario.scheduler.advance(1)
     assert told() == (ErrorCode.NONE, 2, 2)
 
 
 def test_a_late_election_does_not_undo_a_later_one() -> None:
-    bench = Bench(nodes=3, topics={"t": 1})
-    bench.sandbox.elect_late("t", 0, 2, ms=400)
-    bench.sandbox.move_leader("t", 0, 3)
-    bench.scheduler.advance(400)
-    assert bench.cluster.topics["t"].partitions[0].leader_id == 3
+    scenario = Scenario(nodes=3, topics={"t": 1})
+    scenario.sandbox.elect_late("t", 0, 2, ms=400)
+    scenario.sandbox.move_leader("t", 0, 3)
+    scenario.scheduler.advance(400)
+    assert scenario.cluster.topics["t"].partitions[0].leader_id == 3

@@ -5,7 +5,7 @@ import pytest
 from kctl.client.broker_errors import ErrorCode
 from kctl.sandbox.batches import BatchHeader, BatchRefused, header_of
 from kctl.sandbox.producers import Appended, ProducerStates
-from tests.unit.sandbox.bench import batch
+from tests.unit.sandbox.scenario import batch
 
 
 class _Partition:

@@ -12,7 +12,7 @@ from kctl.sandbox.apis import HANDLERS
 from kctl.sandbox.error_answers import error_answer, has_error_code
 from kctl.sandbox.faults import MAX_FAILURES, Fault
 from tests.unit.sandbox.apis.test_every_version import EVERY_VERSION, content_request
-from tests.unit.sandbox.bench import Bench, batch
+from tests.unit.sandbox.scenario import Scenario, batch
 
 CODE = ErrorCode.COORDINATOR_NOT_AVAILABLE
 FAILING = [(key, version) for key, version in EVERY_VERSION if has_error_code(HANDLERS[key].request)]
@@ -33,11 +33,11 @@ def _codes(message: Struct) -> Iterator[int]:
 
 @pytest.mark.parametrize(("key", "version"), FAILING)
 def test_every_api_says_so_for_all_that_was_asked(key: int, version: int) -> None:
-    bench = Bench(nodes=2, topics={"t": 2})
-    client = bench.connect()
-    request = content_request(bench, key, version)
+    scenario = Scenario(nodes=2, topics={"t": 2})
+    client = scenario.connect()
+    request = content_request(scenario, key, version)
     usual = client.call(request, request.RESPONSE, version) if key in BY_ITEM else None
-    bench.sandbox.fail_requests(request.NAME, CODE)
+    scenario.sandbox.fail_requests(request.NAME, CODE)
     failed = client.call(request, request.RESPONSE, version)
     codes = [code for code in _codes(failed) if code != ErrorCode.NONE]
     assert codes
@@ -48,65 +48,65 @@ def test_every_api_says_so_for_all_that_was_asked(key: int, version: int) -> Non
 
 
 def test_nothing_is_carried_out_and_then_all_is_as_before() -> None:
-    bench = Bench(topics={"t": 1})
-    client = bench.connect()
-    bench.sandbox.fail_requests("Produce", ErrorCode.NOT_LEADER_OR_FOLLOWER, times=2)
+    scenario = Scenario(topics={"t": 1})
+    client = scenario.connect()
+    scenario.sandbox.fail_requests("Produce", ErrorCode.NOT_LEADER_OR_FOLLOWER, times=2)
     data = [PartitionProduceData(index=0, records=batch(b"v"))]
     request = ProduceRequest(acks=-1, topic_data=[TopicProduceData(name="t", partition_data=data)])
     answers = [client.call(request, ProduceResponse, 9).responses[0].partition_responses[0] for _ in range(3)]
     assert [(answer.error_code, answer.base_offset) for answer in answers] == [
         (ErrorCode.NOT_LEADER_OR_FOLLOWER, -1), (ErrorCode.NOT_LEADER_OR_FOLLOWER, -1), (ErrorCode.NONE, 0),
     ]  # fmt: skip
-    assert bench.sandbox.end_offset("t", 0) == 1
+    assert scenario.sandbox.end_offset("t", 0) == 1
 
 
 def test_a_producer_that_wants_no_answer_gets_none() -> None:
-    bench = Bench(topics={"t": 1})
-    client = bench.connect()
-    bench.sandbox.fail_requests("Produce", CODE)
+    scenario = Scenario(topics={"t": 1})
+    client = scenario.connect()
+    scenario.sandbox.fail_requests("Produce", CODE)
     data = [PartitionProduceData(index=0, records=batch(b"v"))]
     client.send(ProduceRequest(acks=0, topic_data=[TopicProduceData(name="t", partition_data=data)]), 9)
     assert not client.frames
-    assert bench.sandbox.end_offset("t", 0) == 0
+    assert scenario.sandbox.end_offset("t", 0) == 0
 
 
 def test_a_fetch_that_waits_in_a_session_fails_for_each_of_its_partitions() -> None:
-    bench = Bench(topics={"t": 2})
-    client = bench.connect()
+    scenario = Scenario(topics={"t": 2})
+    client = scenario.connect()
     asked = [FetchPartition(partition=index, partition_max_bytes=100) for index in (0, 1)]
     opened = client.call(
         FetchRequest(session_epoch=0, topics=[FetchTopic(topic="t", partitions=asked)]), FetchResponse, 12
     )
     again = FetchRequest(session_id=opened.session_id, session_epoch=1, max_wait_ms=500, min_bytes=1)
-    bench.sandbox.fail_requests("Fetch", ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    scenario.sandbox.fail_requests("Fetch", ErrorCode.NOT_LEADER_OR_FOLLOWER)
     failed = client.call(again, FetchResponse, 12)
     assert (failed.error_code, [data.error_code for data in failed.responses[0].partitions]) == (
         ErrorCode.NONE, [ErrorCode.NOT_LEADER_OR_FOLLOWER] * 2,
     )  # fmt: skip
-    bench.sandbox.fail_requests("Fetch", ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+    scenario.sandbox.fail_requests("Fetch", ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
     again.session_epoch = 2
     assert client.call(again, FetchResponse, 12).error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
 
 
 def test_of_one_node_or_of_all_and_healed() -> None:
-    bench = Bench(nodes=3, topics={"t": 1})
-    bench.sandbox.fail_requests("OffsetFetch", CODE, times=5)
-    bench.sandbox.fail_requests("OffsetFetch", CODE, times=5, node_id=2)
-    bench.sandbox.heal(1)
-    taken = [sum(node.faults.take_error(9) is CODE for _ in range(20)) for node in bench.cluster.nodes.values()]
+    scenario = Scenario(nodes=3, topics={"t": 1})
+    scenario.sandbox.fail_requests("OffsetFetch", CODE, times=5)
+    scenario.sandbox.fail_requests("OffsetFetch", CODE, times=5, node_id=2)
+    scenario.sandbox.heal(1)
+    taken = [sum(node.faults.pop_error(9) is CODE for _ in range(20)) for node in scenario.cluster.nodes.values()]
     assert taken == [0, 10, 5]
 
 
 @pytest.mark.parametrize("api", ["Nothing", "fetch", ""])
 def test_only_apis_that_are_served_fail(api: str) -> None:
     with pytest.raises(ValueError, match="cannot be made to fail; AddOffsetsToTxn, "):
-        Bench().sandbox.fail_requests(api, CODE)
+        Scenario().sandbox.fail_requests(api, CODE)
 
 
 @pytest.mark.parametrize("times", [0, -1, MAX_FAILURES + 1])
 def test_counts_have_bounds(times: int) -> None:
     with pytest.raises(ValueError, match=f"1 to {MAX_FAILURES}"):
-        Bench().sandbox.fail_requests("Fetch", CODE, times=times)
+        Scenario().sandbox.fail_requests("Fetch", CODE, times=times)
 
 
 def test_an_api_without_error_codes_has_no_error_answer() -> None:
@@ -122,14 +122,14 @@ def test_an_api_without_error_codes_has_no_error_answer() -> None:
 
 
 def test_lost_answers_of_requests_that_were_carried_out() -> None:
-    bench = Bench(topics={"t": 1})
-    client = bench.connect()
+    scenario = Scenario(topics={"t": 1})
+    client = scenario.connect()
     data = [PartitionProduceData(index=0, records=batch(b"v"))]
     request = ProduceRequest(acks=-1, topic_data=[TopicProduceData(name="t", partition_data=data)])
-    bench.sandbox.start_fault(1, Fault.DROP_ANSWERS)
+    scenario.sandbox.start_fault(1, Fault.DROP_ANSWERS)
     client.send(request, 9)
-    assert (bench.sandbox.end_offset("t", 0), client.frames) == (1, [])
-    bench.sandbox.heal()
+    assert (scenario.sandbox.end_offset("t", 0), client.frames) == (1, [])
+    scenario.sandbox.heal()
     client.send(request, 9)
-    assert (bench.sandbox.end_offset("t", 0), client.frames) == (2, []), "answers stay in order: none follows"
-    assert bench.connect().call(request, ProduceResponse, 9).responses[0].partition_responses[0].base_offset == 2
+    assert (scenario.sandbox.end_offset("t", 0), client.frames) == (2, []), "answers stay in order: none follows"
+    assert scenario.connect().call(request, ProduceResponse, 9).responses[0].partition_responses[0].base_offset == 2

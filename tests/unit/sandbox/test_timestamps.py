@@ -5,7 +5,7 @@ import pytest
 from kctl.sandbox.log import PartitionLog
 from kctl.sandbox.settings import TopicSettings
 from kctl.sandbox.timestamps import first_at_or_after, greatest
-from tests.unit.sandbox.bench import WALL_MS, batch
+from tests.unit.sandbox.scenario import WALL_MS, batch
 
 
 @pytest.fixture

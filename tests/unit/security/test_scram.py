@@ -18,10 +18,10 @@ class Seeded:
     """Repeatable entropy."""
 
     def __init__(self, seed: int) -> None:
-        self._chance = Random(seed)
+        self._rng = Random(seed)
 
     def token_bytes(self, count: int) -> bytes:
-        return self._chance.randbytes(count)
+        return self._rng.randbytes(count)
 
 
 class Fixed:

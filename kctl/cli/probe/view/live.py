@@ -14,7 +14,7 @@ from kctl.cli.environment import Environment
 from kctl.cli.probe.view.frame import MOST_EVENTS, Scene, draw
 from kctl.cli.probe.view.result import ProbeResult
 from kctl.cli.probe.view.statistics import Statistics, table
-from kctl.cli.probe.view.text import event_line, fact_lines, finding_lines, is_told, summary
+from kctl.cli.probe.view.text import event_line, fact_lines, finding_lines, is_logged, summary
 from kctl.cli.view.painter import Line, Painter, Span, Style
 from kctl.client.clock import Timer
 from kctl.client.events import Event, Phase, PhaseDone, Started
@@ -35,10 +35,10 @@ class Painted:
         self._painted_at_ms = since_ms - REDRAW_MS
         self._events: deque[str] = deque(maxlen=MOST_EVENTS)
 
-    def take(self, event: Event) -> None:
+    def on_event(self, event: Event) -> None:
         """Note what the next frame tells: ends and expiries, and how far the others came."""
         is_noise = isinstance(event, Started) or (isinstance(event, PhaseDone) and event.phase is not Phase.METADATA)
-        if is_told(event) and not is_noise:
+        if is_logged(event) and not is_noise:
             self._events.append(event_line(event, self._since_ms))
 
     def _is_due(self) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 from kctl.cli.failures import exit_code
 from kctl.cli.probe.view.result import Outcome, ProbeResult, brokers, count, outcome
 from kctl.cli.probe.view.statistics import Latencies, Place
-from kctl.cli.probe.view.text import Told
+from kctl.cli.probe.view.text import LoggedEvent
 from kctl.client.cluster import Node
 from kctl.client.errors import KafkaError
 from kctl.client.events import Expired, Failed, Lost, PhaseDone, Ready, Started, Target
@@ -19,7 +19,7 @@ from kctl.version import VERSION
 
 SCHEMA_VERSION = 1
 
-_NAMES: dict[type[Told], str] = {
+_NAMES: dict[type[LoggedEvent], str] = {
     Started: "started",
     PhaseDone: "phase_done",
     Ready: "connected",
@@ -29,7 +29,7 @@ _NAMES: dict[type[Told], str] = {
 }
 
 
-def event_object(event: Told, since_ms: int, round_number: int = 1) -> dict[str, Any]:
+def event_object(event: LoggedEvent, since_ms: int, round_number: int = 1) -> dict[str, Any]:
     """Return an event as plain values; instants are milliseconds since `since_ms`."""
     fields: dict[str, Any] = {"v": SCHEMA_VERSION, "event": _NAMES[type(event)], "round": round_number}
     fields |= event._asdict()

@@ -16,7 +16,7 @@ from kctl.cli.options import Output
 from kctl.cli.probe.view.objects import address_object, event_object, summary_object
 from kctl.cli.probe.view.result import Outcome, ProbeResult, latency_ms, outcome
 from kctl.cli.probe.view.statistics import Latencies, Place, Statistics, table
-from kctl.cli.probe.view.text import blocked_by, event_line, fact_lines, finding_lines, is_told, name, state, summary
+from kctl.cli.probe.view.text import blocked_by, event_line, fact_lines, finding_lines, is_logged, name, state, summary
 from kctl.cli.probe.view.write_out import Template, fill
 from kctl.client.clock import Timer
 from kctl.client.events import Event, Started
@@ -26,7 +26,7 @@ from kctl.client.probe import Prober
 class Report(Protocol):
     """Takes what happens; a context, so that a terminal is put back whatever comes."""
 
-    def take(self, event: Event) -> None:
+    def on_event(self, event: Event) -> None:
         """Note one event."""
         ...
 
@@ -51,7 +51,7 @@ class Unpainted:
     def __init__(self, out: DataOut) -> None:
         self._out = out
 
-    def take(self, event: Event) -> None:
+    def on_event(self, event: Event) -> None:
         """Show nothing: what counts is how a round ended."""
 
     def draw(self, prober: Prober, timer: Timer) -> None:
@@ -74,8 +74,8 @@ class LinesReport(Unpainted):
         self._since_ms = since_ms
         self._verbose = verbose
 
-    def take(self, event: Event) -> None:
-        if is_told(event) and (self._verbose or not isinstance(event, Started)):
+    def on_event(self, event: Event) -> None:
+        if is_logged(event) and (self._verbose or not isinstance(event, Started)):
             self._out.write_line(event_line(event, self._since_ms))
 
     def ended(self, result: ProbeResult) -> None:
@@ -93,8 +93,8 @@ class ObjectsReport(Unpainted):
         self._output = output
         self._round = 1
 
-    def take(self, event: Event) -> None:
-        if self._output is Output.JSONL and is_told(event):
+    def on_event(self, event: Event) -> None:
+        if self._output is Output.JSONL and is_logged(event):
             self._write(event_object(event, self._since_ms, self._round))
 
     def ended(self, result: ProbeResult) -> None:

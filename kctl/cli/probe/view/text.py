@@ -13,21 +13,21 @@ from kctl.client.probe import DAY_MS, AddressReport, Finding, TlsReport
 from kctl.client.wording import harmless_text
 from kctl.grammar.durations import show_duration
 
-Told = Started | PhaseDone | Ready | Failed | Expired | Lost
+LoggedEvent = Started | PhaseDone | Ready | Failed | Expired | Lost
 """The events that a probe tells; frames and orderly closes are not among them."""
 
 
-def is_told(event: Event) -> TypeGuard[Told]:
+def is_logged(event: Event) -> TypeGuard[LoggedEvent]:
     """Return whether a probe says something about this event."""
-    return isinstance(event, Told)
+    return isinstance(event, LoggedEvent)
 
 
-def event_line(event: Told, since_ms: int) -> str:
+def event_line(event: LoggedEvent, since_ms: int) -> str:
     """Return the event as one line that starts with the milliseconds since `since_ms`."""
     return harmless_text(f"{event.at_ms - since_ms:>6} ms  {event.target}  {_words(event)}")
 
 
-def _words(event: Told) -> str:
+def _words(event: LoggedEvent) -> str:
     if isinstance(event, Started):
         return f"{event.phase.value} started, limit {show_duration(event.limit_ms)}"
     if isinstance(event, PhaseDone):

@@ -63,7 +63,7 @@ class FetchManager:
         self._config = config
         self._leaders = leaders
         self._reports = PartitionReports(config, leaders, rng, report)
-        self._check = PositionCheck(config, leaders, self._reports, self._take_back)
+        self._check = PositionCheck(config, leaders, self._reports, self._return_data)
         self._prefetch_bytes = prefetch_bytes
         self._isolation_level = int(config.isolation_level == "read_committed")
         self._partitions: dict[TopicPartition, FetchState] = {}
@@ -292,7 +292,7 @@ class FetchManager:
 
     # --- answers ----------------------------------------------------------------------------------------------------
 
-    def _take_back(self, epochs: Mapping[TopicPartition, int], node_id: int) -> dict[TopicPartition, FetchState]:
+    def _return_data(self, epochs: Mapping[TopicPartition, int], node_id: int) -> dict[TopicPartition, FetchState]:
         """Free the partitions of a request that has ended; return those of which its answer still counts."""
         self._is_all_waiting = False
         asked = {}
@@ -308,7 +308,7 @@ class FetchManager:
 
     def _on_answer(self, node_id: int, answer: Answer) -> None:
         fetch = self._in_flight.pop(node_id)
-        asked = self._take_back(fetch.epochs, node_id)
+        asked = self._return_data(fetch.epochs, node_id)
         session = self._sessions.of(node_id)
         response = answer.response
         if not isinstance(response, FetchResponse):

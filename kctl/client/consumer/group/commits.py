@@ -116,7 +116,7 @@ class CommitManager:
         while self._queue:
             each = self._queue.popleft()
             if isinstance(each, PendingCommit):
-                self._tell(each, error)
+                self._report_end(each, error)
 
     def progress(self, call_id: int) -> Progress | None:
         for each in self._queue:
@@ -265,7 +265,7 @@ class CommitManager:
                 limit_ms = each.event.timeout_ms
                 cause = each.error or self._coordinator.error
                 waiting_for = f"{self._coordinator.waiting_for} to take the offsets"
-                self._tell(each, ApiTimeout(waiting_for, timeout_ms=limit_ms, elapsed_ms=limit_ms, cause=cause))
+                self._report_end(each, ApiTimeout(waiting_for, timeout_ms=limit_ms, elapsed_ms=limit_ms, cause=cause))
 
     def _refuse_all(self, error: KafkaError) -> None:
         for each in list(self._queue):
@@ -274,10 +274,10 @@ class CommitManager:
 
     def _finish(self, commit: PendingCommit, error: KafkaError | None) -> None:
         self._queue.remove(commit)
-        self._tell(commit, error)
+        self._report_end(commit, error)
         self._run_actions()
 
-    def _tell(self, commit: PendingCommit, error: KafkaError | None) -> None:
+    def _report_end(self, commit: PendingCommit, error: KafkaError | None) -> None:
         if isinstance(commit.event, CommitAsync):
             self._report(CommitDone(commit.event.commit_id, error))
         elif not commit.is_abandoned:

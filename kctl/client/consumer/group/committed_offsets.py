@@ -132,7 +132,7 @@ class CommittedManager:
             self._fail(each, self._coordinator.refusal)
             return []
         if not self._coordinator.ready(PROMPT):
-            self._tell_waiting(each)
+            self._finish_waiting(each)
             return []
         each.is_in_flight = True
         wanted = tuple(each.wanted)
@@ -163,7 +163,7 @@ class CommittedManager:
         elif OFFSET_FETCH.is_retried(error):
             each.error = error
             each.pause.failed(answer.received_at_ms)
-            self._tell_waiting(each)
+            self._finish_waiting(each)
         else:
             self._fail(each, error)
 
@@ -211,7 +211,7 @@ class CommittedManager:
                 self.forget(tp)
                 self._report(PartitionFailed(tp, event.epoch, NOTHING, error))
 
-    def _tell_waiting(self, each: LookUp) -> None:
+    def _finish_waiting(self, each: LookUp) -> None:
         if each.call_id != POSITIONS:
             return
         error = each.error or self._coordinator.error

@@ -33,7 +33,7 @@ from kctl.client.protocol.primitives import uuid_text
 from kctl.client.requests.coordinator import PROMPT, Coordinator
 from kctl.client.requests.request import Poll
 from kctl.client.requests.retry import ELSEWHERE, MEMBERSHIP
-from kctl.client.seams import Entropy
+from kctl.client.runtime import Entropy
 
 UNKNOWN = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.GROUP_ID_NOT_FOUND})
 """Codes that mean that the group has given this member's partitions away."""

@@ -35,7 +35,7 @@ from kctl.client.network.in_flight import Outgoing
 from kctl.client.requests.coordinator import HELD, PROMPT, Coordinator
 from kctl.client.requests.request import RequestManager
 from kctl.client.requests.retry import FIND_COORDINATOR
-from kctl.client.seams import Entropy
+from kctl.client.runtime import Entropy
 
 logger = logging.getLogger("kctl.client.consumer")
 

@@ -12,13 +12,13 @@ from typing import NamedTuple, Protocol
 
 from kctl.client.clock import FOREVER_MS, Clock, Timer
 from kctl.client.cluster import TopicPartition
-from kctl.client.cluster_client import ClusterClient, LedgerMark
+from kctl.client.cluster_client import ClusterClient, TimeMark
 from kctl.client.errors import IllegalStateError, KafkaError, MaxBlockTimeout
 from kctl.client.loop.mailbox import Call
 from kctl.client.producer.mailbox import ProducerMailbox
 from kctl.client.producer.transactions.states import State, Step
 from kctl.client.requests.group_offsets import OffsetAndMetadata, checked_offsets
-from kctl.client.seams import Driver, Waiter
+from kctl.client.runtime import Driver, Waiter
 
 Offsets = Mapping[TopicPartition, OffsetAndMetadata]
 
@@ -80,7 +80,7 @@ class PendingCalls:
     def __init__(self, client: ClusterClient) -> None:
         self.operation: TransactionCall | None = None
         self._client = client
-        self._callers: list[tuple[TransactionCall, LedgerMark]] = []
+        self._callers: list[tuple[TransactionCall, TimeMark]] = []
         self._ended: EndedCall | None = None
 
     def admits(self, call: TransactionCall, state: State) -> bool:
@@ -88,7 +88,7 @@ class PendingCalls:
         operation = self.operation
         if operation is not None:
             if call.is_like(operation):
-                self._callers.append((call, self._client.ledger_mark()))
+                self._callers.append((call, self._client.time_mark()))
                 return False
             if _gives_up(operation, call):
                 return True
@@ -119,7 +119,7 @@ class PendingCalls:
         """Note that the work of a call begins."""
         self._ended = None
         self.operation = call
-        self._callers = [(call, self._client.ledger_mark())]
+        self._callers = [(call, self._client.time_mark())]
 
     def finish(self, error: KafkaError | None = None) -> None:
         """End the work and report the result to its callers; without any, to the same call made again."""

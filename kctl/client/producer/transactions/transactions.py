@@ -104,7 +104,7 @@ class Transactions:
             self.state = next_state
         return next_state is not None
 
-    def take(self, call: TransactionCall) -> None:
+    def start(self, call: TransactionCall) -> None:
         """Start a call, or raise why it cannot."""
         if self.state is State.FATAL_ERROR:
             call.finish(self._present_error())

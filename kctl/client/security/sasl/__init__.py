@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from kctl.client.clock import Clock, SystemClock
 from kctl.client.config import ClientConfig
 from kctl.client.errors import ConfigError
-from kctl.client.seams import Entropy
+from kctl.client.runtime import Entropy
 from kctl.client.security.jaas import KEY, JaasEntry, read_jaas
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from kctl.client.security.jaas import KEY, JaasEntry
 
 MAX_TOKEN_BYTES = 64 * 1024
 SEPARATOR = "\x01"
-FAREWELL = b"\x01"
+DUMMY_RESPONSE = b"\x01"
 """What a client answers to a refusal, so that the broker may end the exchange."""
 
 _TOKEN = re.compile(r"[A-Za-z0-9\-._~+/]+=*")
@@ -69,7 +69,7 @@ class OauthBearerClient:
             self.complete = True
             return None
         self._refusal = f"the token was refused: {_words(challenge)}"
-        return FAREWELL
+        return DUMMY_RESPONSE
 
 
 def _words(challenge: bytes) -> str:

@@ -15,7 +15,7 @@ from base64 import b64decode, b64encode
 from typing import NamedTuple
 
 from kctl.client.errors import AuthenticationError, ConfigError
-from kctl.client.seams import Entropy
+from kctl.client.runtime import Entropy
 
 HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 MIN_ITERATIONS = 4096

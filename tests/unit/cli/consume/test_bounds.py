@@ -57,7 +57,7 @@ def _bounds(*texts: str, exit_at_end: bool = False, notes: list[str] | None = No
     specs = [parse_offset(text, 0) for text in texts]
     ranges = {tp: range_of(specs, tp.partition) for tp in (T0, T1, T2)}
     note = (lambda _: None) if notes is None else notes.append
-    found = BoundsLookup(cast(Consumer, Answers()), ranges, note, exit_at_end=exit_at_end).take()
+    found = BoundsLookup(cast(Consumer, Answers()), ranges, note, exit_at_end=exit_at_end).pop_known()
     assert list(found) == [T0, T1, T2]
     return [(each.start, each.end) for each in found.values()]
 
@@ -108,7 +108,7 @@ def test_two_instants_a_partition_are_asked_for_together_over_partitions() -> No
     consumer = Answers()
     specs = [parse_offset("@0000000000060:0000000000080", 0), parse_offset("1=@0000000000000", 0)]
     ranges = {tp: range_of(specs, tp.partition) for tp in (T0, T1)}
-    found = BoundsLookup(cast(Consumer, consumer), ranges, lambda _: None).take()
+    found = BoundsLookup(cast(Consumer, consumer), ranges, lambda _: None).pop_known()
     assert found == {T0: Bounds(6, 8), T1: Bounds(0, 2)}
     assert len(consumer.asked_times) == 2
 
@@ -133,8 +133,8 @@ def test_silent_leader_delays_no_other_partition() -> None:
     consumer.silent = {T1}
     ranges = {tp: range_of([parse_offset("0:end", 0)], tp.partition) for tp in (T0, T1, T2)}
     lookup = BoundsLookup(cast(Consumer, consumer), ranges, lambda _: None)
-    assert lookup.take() == {T0: Bounds(5, 10), T2: Bounds(3, 3)}
-    assert lookup.take() == {}
+    assert lookup.pop_known() == {T0: Bounds(5, 10), T2: Bounds(3, 3)}
+    assert lookup.pop_known() == {}
     assert lookup.pending == list(lookup.waiting()) == [T1]
 
 
@@ -145,4 +145,4 @@ def test_partition_that_does_not_exist_is_an_error() -> None:
     error = broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "t-0")
     lookup._beginnings.on_news(LookupNews(1, T0, error))
     with pytest.raises(type(error)):
-        lookup.take()
+        lookup.pop_known()

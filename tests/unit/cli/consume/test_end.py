@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from kctl.cli.consume.end import tell_close
+from kctl.cli.consume.end import report_close
 from kctl.cli.environment import ClosingNotice, Environment, Secrets
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.options import Common
@@ -85,4 +85,4 @@ def _told(closed: CloseResult, protocol: str, error: KafkaError | None, *, close
     )
     common = Common(environment, Settings({}), close_ms, None, True, False)
     config = ConsumerConfig.parse({"bootstrap.servers": "a:1", "group.id": "g", "group.protocol": protocol})
-    return tell_close(common, config, closed, error), stderr.getvalue()
+    return report_close(common, config, closed, error), stderr.getvalue()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kctl.cli.groups.lag import judge, short
+from kctl.cli.groups.lag import partition_lag, short
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import (
@@ -40,7 +40,7 @@ def test_lag_of_each_kind_of_answer_has_its_figures_and_note(
     shown: tuple[int | None, ...],
     note: str,
 ) -> None:
-    lag = judge("g", TP, committed, start, end, None)
+    lag = partition_lag("g", TP, committed, start, end, None)
     assert (lag.committed, lag.end, lag.lag) == shown
     assert lag.note == note
     assert (lag.error is not None) == ("not known" in note)

@@ -3,7 +3,7 @@
 import pytest
 
 from kctl.cli.probe.resolve import parse_resolve
-from kctl.client.seams import Address
+from kctl.client.runtime import Address
 
 
 def test_addresses_of_both_families_and_several_of_one_name() -> None:

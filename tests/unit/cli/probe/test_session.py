@@ -25,7 +25,7 @@ def _written(output: Output | None) -> str:
         5, Target(1, -1, "h", 1, "127.0.0.1:1"), Phase.SASL, 5, AuthenticationError(f"no user with {SECRET}")
     )
     report = LinesReport(out, 0, verbose=True) if output is None else ObjectsReport(out, 0, None, output)
-    report.take(event)
+    report.on_event(event)
     out.flush()
     return stdout.getvalue().decode()
 

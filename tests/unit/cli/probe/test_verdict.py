@@ -16,7 +16,7 @@ from kctl.client.errors import (
     WrongPeerError,
 )
 from kctl.client.events import Phase, Target
-from kctl.client.probe.findings import judge
+from kctl.client.probe.findings import diagnose
 from kctl.client.probe.report import AddressReport, ClusterView, CoordinatorReport
 
 A, B = Node(1, "a.example", 9092), Node(2, "b.example", 9092)
@@ -43,7 +43,7 @@ def address(
 
 
 def code(*reports: AddressReport, coordinator: CoordinatorReport | None = None, strict: bool = False) -> ExitCode:
-    return verdict(reports, coordinator, judge(reports, coordinator, wall_ms=0), strict=strict)
+    return verdict(reports, coordinator, diagnose(reports, coordinator, wall_ms=0), strict=strict)
 
 
 GOOD = address("a.example", brokers=(A,))
@@ -59,10 +59,10 @@ def test_usable_is_0_and_with_strictness_only_when_nothing_is_wrong() -> None:
 def test_a_note_is_not_held_against_anybody() -> None:
     other = address("a.example", brokers=(A,))
     GOOD.versions, other.versions = {3: (0, 12)}, {3: (0, 13)}
-    assert [finding.id for finding in judge([GOOD, other], wall_ms=0)] == []  # the same place twice is one
+    assert [finding.id for finding in diagnose([GOOD, other], wall_ms=0)] == []  # the same place twice is one
     other = address("b.example", brokers=(A,))
     other.versions = {3: (0, 13)}
-    assert [finding.id for finding in judge([GOOD, other], wall_ms=0)] == ["version-skew"]
+    assert [finding.id for finding in diagnose([GOOD, other], wall_ms=0)] == ["version-skew"]
     assert code(GOOD, other, strict=True) is ExitCode.OK
 
 

@@ -7,7 +7,7 @@ import pytest
 from kctl.cli.environment import ClosingNotice, Environment, Secrets
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.options import Common
-from kctl.cli.produce.delivery_account import account_code, tell_account
+from kctl.cli.produce.delivery_account import account_code, report_account
 from kctl.cli.settings import Settings
 from kctl.client.clock import ManualClock
 from kctl.client.cluster import TopicPartition
@@ -26,7 +26,7 @@ def _told(partitions: dict[TopicPartition, PartitionResult], *, quiet: bool = Fa
         unknown=sum(part.unknown for part in partitions.values()),
         partitions=partitions,
     )
-    tell_account(Common(environment, Settings({}), 0, None, quiet, False), result)
+    report_account(Common(environment, Settings({}), 0, None, quiet, False), result)
     return stderr.getvalue()
 
 

@@ -19,15 +19,15 @@ def _rows(partition: int, first: int, end: int, error: KafkaError | None, *, is_
 def test_rows_are_counted_and_those_not_delivered_are_kept_in_order() -> None:
     announced: list[tuple[TopicPartition, str]] = []
     outcomes = Outcomes(lambda: 100, lambda partition, error: announced.append((partition, str(error))))
-    outcomes.take_rows(_rows(0, 0, 3, None))
+    outcomes.on_rows(_rows(0, 0, 3, None))
     assert (outcomes.delivered, outcomes.undelivered, outcomes.oldest_ms, outcomes.has_failed) == (3, 0, None, False)
-    outcomes.take_rows(_rows(0, 1, 3, KafkaError("no"), is_unknown=True))
-    outcomes.take_rows(_rows(0, 0, 1, KafkaError("again")))
-    outcomes.take_rows(_rows(-1, 0, 1, KafkaError("nowhere")))
+    outcomes.on_rows(_rows(0, 1, 3, KafkaError("no"), is_unknown=True))
+    outcomes.on_rows(_rows(0, 0, 1, KafkaError("again")))
+    outcomes.on_rows(_rows(-1, 0, 1, KafkaError("nowhere")))
     assert (outcomes.delivered, outcomes.undelivered, outcomes.oldest_ms, outcomes.has_failed) == (3, 4, 100, True)
     assert announced == [(TopicPartition("t", 0), "no"), (TopicPartition("t", -1), "nowhere")]
     kept: list[UndeliveredRecord] = []
-    outcomes.take_failed(kept.append)
+    outcomes.pop_failed(kept.append)
     assert kept == [
         UndeliveredRecord("t", 0, 7, b"k", None, (), "no", perhaps_written=True),
         UndeliveredRecord("t", 0, 7, None, b"c", [("h", None)], "no", perhaps_written=True),
@@ -39,5 +39,5 @@ def test_rows_are_counted_and_those_not_delivered_are_kept_in_order() -> None:
 
 def test_a_clock_that_is_a_millisecond_behind_makes_no_negative_age() -> None:
     outcomes = Outcomes(lambda: 9, lambda *_: None)
-    outcomes.take_rows(_rows(0, 1, 2, KafkaError("no")))  # accepted at 10
+    outcomes.on_rows(_rows(0, 1, 2, KafkaError("no")))  # accepted at 10
     assert outcomes.oldest_ms == 0

@@ -63,14 +63,14 @@ def test_no_more_than_the_rate_and_no_less(per_second: int, records: int) -> Non
     now_ms = start_ms = 12_345
     pace = Pace(per_second, now_ms)
     for number in range(records):
-        now_ms = max(now_ms, pace.take(now_ms))
+        now_ms = max(now_ms, pace.reserve(now_ms))
         assert abs(now_ms - start_ms - number * 1000 / per_second) <= 1
 
 
 def test_a_stall_does_not_end_in_a_burst() -> None:
     pace = Pace(10, 0)
-    pace.take(0)
-    behind = [pace.take(60_000) for _ in range(20)]
+    pace.reserve(0)
+    behind = [pace.reserve(60_000) for _ in range(20)]
     assert sum(at_ms <= 60_000 for at_ms in behind) == MOST_BEHIND_MS // 100 + 1
     assert behind[-1] > 60_000
 

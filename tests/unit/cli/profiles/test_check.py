@@ -14,7 +14,7 @@ CANARY = "canary-9917"
 LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required username='a' password='{}';"
 
 
-class Bench:
+class Scenario:
     """A folder with a profile file in it."""
 
     def __init__(self, folder: Path) -> None:
@@ -38,12 +38,12 @@ def _never(words: str) -> str:
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Bench:
-    return Bench(tmp_path)
+def scenario(tmp_path: Path) -> Scenario:
+    return Scenario(tmp_path)
 
 
-def test_nothing_to_say(bench: Bench) -> None:
-    assert bench.check({"acks": "all", "group.id": "g", "client.id": "${env:ME}"}, ME="me") == []
+def test_nothing_to_say(scenario: Scenario) -> None:
+    assert scenario.check({"acks": "all", "group.id": "g", "client.id": "${env:ME}"}, ME="me") == []
 
 
 @pytest.mark.parametrize(
@@ -63,8 +63,8 @@ def test_nothing_to_say(bench: Bench) -> None:
         ("ssl.keystore.location", "/none/k.pem", "error", "/none/k.pem cannot be read"),
     ],
 )
-def test_single_properties(bench: Bench, key: str, value: str, level: str, said: str) -> None:
-    found = bench.check({key: value})
+def test_single_properties(scenario: Scenario, key: str, value: str, level: str, said: str) -> None:
+    found = scenario.check({key: value})
     assert (found[0][0], found[0][1]) == (level, key)
     assert said in found[0][2]
 
@@ -86,18 +86,18 @@ def test_single_properties(bench: Bench, key: str, value: str, level: str, said:
         ({"security.protocol": "SSL"}, "note", "bootstrap.servers", "a:9092: a port that mostly speaks no TLS"),
     ],
 )  # fmt: skip
-def test_values_together(bench: Bench, properties: dict[str, str], level: str, key: str, said: str) -> None:
-    found = bench.check(properties, A="x")
+def test_values_together(scenario: Scenario, properties: dict[str, str], level: str, key: str, said: str) -> None:
+    found = scenario.check(properties, A="x")
     assert (level, key) in [each[:2] for each in found]
     assert any(said in each[2] for each in found if each[:2] == (level, key))
 
 
-def test_clouds_that_speak_tls_on_9092(bench: Bench) -> None:
+def test_clouds_that_speak_tls_on_9092(scenario: Scenario) -> None:
     servers = {"bootstrap.servers": "pkc-1.eu.aws.confluent.cloud:9092", "security.protocol": "SSL"}
-    assert bench.check(servers) == []
+    assert scenario.check(servers) == []
 
 
-def test_without_servers(bench: Bench) -> None:
+def test_without_servers(scenario: Scenario) -> None:
     file = ProfileFile(Path("f"), b"", 0o600, read_content(b"[profiles.p]\n", "f"))
     sources = Sources({}, Path("/"), SystemClock())
     assert check_profile("p", file, sources) == [
@@ -105,34 +105,34 @@ def test_without_servers(bench: Bench) -> None:
     ]
 
 
-def test_logins(bench: Bench) -> None:
+def test_logins(scenario: Scenario) -> None:
     plain = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN"}
-    assert bench.check({**plain, "sasl.jaas.config": LOGIN.format("${env:P}")}, P=CANARY) == []
-    assert bench.check({**plain, "sasl.jaas.config": LOGIN.format("${prompt:P}")}) == []
-    assert bench.check({**plain, "sasl.jaas.config": LOGIN.format("${cmd:touch ran; echo x}")}) == []
-    assert not (bench.folder / "ran").exists()
+    assert scenario.check({**plain, "sasl.jaas.config": LOGIN.format("${env:P}")}, P=CANARY) == []
+    assert scenario.check({**plain, "sasl.jaas.config": LOGIN.format("${prompt:P}")}) == []
+    assert scenario.check({**plain, "sasl.jaas.config": LOGIN.format("${cmd:touch ran; echo x}")}) == []
+    assert not (scenario.folder / "ran").exists()
     for broken in (LOGIN.format(CANARY).rstrip(";"), LOGIN.format(CANARY).replace("password", "passwort")):
-        found = bench.check({**plain, "sasl.jaas.config": broken})
+        found = scenario.check({**plain, "sasl.jaas.config": broken})
         assert found[0][:2] == ("error", "sasl.jaas.config")
     scram = {**plain, "sasl.mechanism": "SCRAM-SHA-256", "sasl.jaas.config": LOGIN.format("${env:P}")}
-    assert "needs the login module ScramLoginModule" in bench.check(scram, P="x")[0][2]
+    assert "needs the login module ScramLoginModule" in scenario.check(scram, P="x")[0][2]
 
 
-def test_who_may_read_and_write(bench: Bench) -> None:
+def test_who_may_read_and_write(scenario: Scenario) -> None:
     secret = {"security.protocol": "SSL", "bootstrap.servers": "a:9093", "ssl.truststore.password": CANARY}
-    assert bench.check(secret) == []
-    found = bench.check(secret, mode=0o644)
+    assert scenario.check(secret) == []
+    found = scenario.check(secret, mode=0o644)
     assert [each[:2] for each in found] == [("warning", "ssl.truststore.password")]
     assert "chmod 600" in found[0][2]
-    assert "a project's file" in bench.check(secret, project=True)[0][2]
-    assert bench.check({**secret, "ssl.truststore.password": "${env:P}"}, mode=0o644, P="x") == []
-    assert "may be written by everybody" in bench.check({}, mode=0o602)[0][2]
+    assert "a project's file" in scenario.check(secret, project=True)[0][2]
+    assert scenario.check({**secret, "ssl.truststore.password": "${env:P}"}, mode=0o644, P="x") == []
+    assert "may be written by everybody" in scenario.check({}, mode=0o602)[0][2]
 
 
-def test_key_files_are_tried(bench: Bench) -> None:
-    pem = Authority(bench.folder / "ca", "ca").issue("me")
+def test_key_files_are_tried(scenario: Scenario) -> None:
+    pem = Authority(scenario.folder / "ca", "ca").issue("me")
     at = pem.index("-----BEGIN CERTIFICATE")
-    key, certificate = bench.folder / "key.pem", bench.folder / "certificate.pem"
+    key, certificate = scenario.folder / "key.pem", scenario.folder / "certificate.pem"
     key.write_text(pem[:at])
     certificate.write_text(pem[at:])
     tls = {"security.protocol": "SSL", "bootstrap.servers": "a:9093"}
@@ -142,12 +142,12 @@ def test_key_files_are_tried(bench: Bench) -> None:
         "ssl.keystore.key": "${file:key.pem}",
     }
     key.chmod(0o600)
-    assert bench.check(inline) == []
+    assert scenario.check(inline) == []
     key.chmod(0o640)
-    assert [each[:2] for each in bench.check(inline)] == [("warning", "ssl.keystore.key")]
+    assert [each[:2] for each in scenario.check(inline)] == [("warning", "ssl.keystore.key")]
     key.chmod(0o600)
     certificate.write_text("-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n")
-    assert bench.check(inline)[0][0] == "error"
-    (bench.folder / "store").write_bytes(b"\xfe\xed\xfe\xed")
-    found = bench.check({**tls, "ssl.truststore.location": str(bench.folder / "store")})
+    assert scenario.check(inline)[0][0] == "error"
+    (scenario.folder / "store").write_bytes(b"\xfe\xed\xfe\xed")
+    found = scenario.check({**tls, "ssl.truststore.location": str(scenario.folder / "store")})
     assert "is JKS, which cannot be read here: convert it" in found[0][2]

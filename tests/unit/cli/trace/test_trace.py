@@ -29,7 +29,7 @@ ERROR = ConnectionLost("gone")
 def fold(*events: Event) -> list[tuple[str, int, int | None, End]]:
     spans = Spans()
     for event in events:
-        spans.take(event)
+        spans.on_event(event)
     return [(span.label, span.started_at_ms, span.ended_at_ms, span.end) for span in spans.shown]
 
 
@@ -79,7 +79,7 @@ def test_bars_lie_under_the_api_timer_on_its_scale() -> None:
         RequestSent(500, FIRST, "Metadata", 13, 2, 40),
         ResponseReceived(999, FIRST, "Metadata", 13, 2, 80, 499),
     ):
-        spans.take(event)
+        spans.on_event(event)
     lines = waterfall(spans.shown, started_at_ms=0, ended_at_ms=1000, limit_ms=5000, width=97)
     assert lines[0].endswith("1000 ms " + "=" * 41)
     assert lines[1].endswith("400 ms expired " + "-" * 16 + "T")
@@ -89,13 +89,13 @@ def test_bars_lie_under_the_api_timer_on_its_scale() -> None:
 
 def test_span_of_request_that_expects_no_response_ends_when_it_is_sent() -> None:
     spans = Spans()
-    spans.take(RequestSent(5, FIRST, "Produce", 13, 1, 40, expects_response=False))
+    spans.on_event(RequestSent(5, FIRST, "Produce", 13, 1, 40, expects_response=False))
     assert (spans.shown[0].ended_at_ms, spans.shown[0].end) == (5, End.DONE)
 
 
 def test_a_narrow_terminal_still_gets_a_bar() -> None:
     spans = Spans()
-    spans.take(RequestSent(0, FIRST, "Metadata", 13, 1, 40))
+    spans.on_event(RequestSent(0, FIRST, "Metadata", 13, 1, 40))
     lines = waterfall(spans.shown, started_at_ms=0, ended_at_ms=10, limit_ms=10, width=20, more=7)
     assert lines[1].endswith(">")
     assert "and 7 more" in lines
@@ -111,7 +111,7 @@ def test_a_line_has_time_direction_node_api_version_id_and_size() -> None:
 def test_spans_beyond_the_bound_are_counted_not_kept() -> None:
     spans = Spans(most=2)
     for number in range(5):
-        spans.take(RequestSent(0, FIRST, "Fetch", 17, number, 40))
+        spans.on_event(RequestSent(0, FIRST, "Fetch", 17, number, 40))
     assert (len(spans.shown), spans.not_shown) == (2, 3)
 
 
@@ -119,7 +119,7 @@ def test_a_tracer_says_each_event_and_then_the_picture() -> None:
     said: list[str] = []
     clock = ManualClock()
     tracer = Tracer(said.append, clock, limit_ms=1000)
-    tracer.take(Started(0, NAME._replace(host="evil\x1b[31m"), Phase.DNS, 1000))
+    tracer.on_event(Started(0, NAME._replace(host="evil\x1b[31m"), Phase.DNS, 1000))
     clock.advance(5)
     tracer.finish()
     assert "\x1b" not in "".join(said)

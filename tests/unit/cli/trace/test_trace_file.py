@@ -88,9 +88,9 @@ def test_a_file_is_whole_when_it_is_finished(tmp_path: Path) -> None:
     clock = ManualClock(START_MS, wall_ms=1_000_000)
     file = TraceFile(tmp_path / "trace.jsonl", clock, pytest.fail)
     clock.advance(7)
-    file.take(EVENTS[8])
+    file.on_event(EVENTS[8])
     file.finish()
-    file.take(EVENTS[8])
+    file.on_event(EVENTS[8])
     lines = [json.loads(line) for line in (tmp_path / "trace.jsonl").read_bytes().splitlines()]
     assert [line["event"] for line in lines] == ["trace", "response_received", "end"]
     assert (lines[0]["time_ms"], lines[1]["at_ms"], lines[2]["at_ms"]) == (1_000_000, 7, 7)
@@ -100,7 +100,7 @@ def test_a_file_is_whole_when_it_is_finished(tmp_path: Path) -> None:
 def test_a_full_disk_ends_the_trace_and_not_the_command() -> None:
     said: list[str] = []
     file = TraceFile(Path("/dev/full"), ManualClock(), said.append)
-    file.take(EVENTS[0])
+    file.on_event(EVENTS[0])
     file.finish()
     assert said == ["note: --trace-file /dev/full: not whole: No space left on device"]
 

@@ -65,11 +65,11 @@ def test_plain_lines_when_something_begins_and_then_now_and_then() -> None:
     clock = ManualClock()
     to = environment(clock)
     status = JobStatus(to, wanted=True)
-    status.take(Progress("planning"))
-    status.take(HALF)
+    status.on_progress(Progress("planning"))
+    status.on_progress(HALF)
     for second in range(1, PLAIN_EVERY_MS // 1000 + 1):
         clock.advance(1000)
-        status.take(HALF._replace(records=500 + 40 * second, lag=500 - 40 * second))
+        status.on_progress(HALF._replace(records=500 + 40 * second, lag=500 - 40 * second))
     status.close()
     assert isinstance(to.stderr, io.StringIO)
     assert [line.partition(", lag")[0] for line in to.stderr.getvalue().splitlines()] == [
@@ -82,7 +82,7 @@ def test_plain_lines_when_something_begins_and_then_now_and_then() -> None:
 def test_nothing_is_said_where_nothing_is_wanted() -> None:
     to = environment(ManualClock())
     status = JobStatus(to, wanted=False)
-    status.take(HALF)
+    status.on_progress(HALF)
     status.close()
     assert isinstance(to.stderr, io.StringIO)
     assert to.stderr.getvalue() == ""

@@ -12,7 +12,7 @@ from kctl.client.protocol.api.fetch import AbortedTransaction, PartitionData
 from kctl.client.records import control_batch
 from kctl.client.records.batch import TRANSACTIONAL, encode_batch
 from tests.unit.consumer.fakes import T0, FakeClient, answer, take, take_changes, topic
-from tests.unit.consumer.fetch.test_manager import Desk, asked, brings
+from tests.unit.consumer.fetch.test_manager import Scenario, asked, brings
 from tests.unit.records.handmade import batch, record
 
 
@@ -34,16 +34,16 @@ class Aborted(NamedTuple):
 class Log:
     """Three producers, transactions of theirs interleaved, about half aborted; then compacted."""
 
-    def __init__(self, chance: Random, batches: int = 60) -> None:
+    def __init__(self, rng: Random, batches: int = 60) -> None:
         self.stored: list[Stored] = []
         self.aborted: list[Aborted] = []
         self.end = 0
         self._open: dict[int, tuple[int, list[int]]] = {}
         """By producer: the first offset of its transaction, and where its batches are in the log."""
-        self._chance = chance
+        self._rng = rng
         for _ in range(batches):
-            producer_id = chance.randint(1, 3)
-            if producer_id in self._open and chance.random() < 0.4:
+            producer_id = rng.randint(1, 3)
+            if producer_id in self._open and rng.random() < 0.4:
                 self._finish(producer_id)
             else:
                 self._write(producer_id)
@@ -52,8 +52,8 @@ class Log:
         self._compact()
 
     def _write(self, producer_id: int) -> None:
-        count = self._chance.randint(1, 4)
-        in_transaction = self._chance.random() < 0.8
+        count = self._rng.randint(1, 4)
+        in_transaction = self._rng.random() < 0.8
         data = batch(
             *(record(number) for number in range(count)),
             base_offset=self.end,
@@ -67,7 +67,7 @@ class Log:
 
     def _finish(self, producer_id: int) -> None:
         first, written = self._open.pop(producer_id)
-        commit = self._chance.random() < 0.5
+        commit = self._rng.random() < 0.5
         if not commit:
             self.aborted.append(Aborted(producer_id, first, self.end))
             for at in written:
@@ -85,7 +85,7 @@ class Log:
         """Empty some batches of committed records, and take some away altogether; the last one stays."""
         kept = []
         for each in self.stored[:-1]:
-            fate = self._chance.random() if each.shown else 1.0
+            fate = self._rng.random() if each.shown else 1.0
             if fate < 0.1:
                 continue
             if fate < 0.2:
@@ -110,10 +110,10 @@ class Log:
     def read(self, offset: int) -> PartitionData:
         """Some batches from an offset on, the last perhaps cut, with the aborted transactions that touch them."""
         rest = [each for each in self.stored if each.last >= offset]
-        some = rest[: self._chance.randint(1, 6)]
+        some = rest[: self._rng.randint(1, 6)]
         data = b"".join(each.data for each in some)
         if len(rest) > len(some):
-            data += rest[len(some)].data[: self._chance.randint(0, 60)]
+            data += rest[len(some)].data[: self._rng.randint(0, 60)]
         end = some[-1].last if some else offset
         aborted = [each for each in self.aborted if each.marker >= offset and each.first <= end]
         return PartitionData(
@@ -129,10 +129,10 @@ class Log:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_exactly_what_was_committed_is_delivered_however_it_is_cut_into_fetches(seed: int) -> None:
-    chance = Random(seed)
-    log = Log(chance)
+    rng = Random(seed)
+    log = Log(rng)
     assert log.aborted, "or nothing is shown here"
-    desk = Desk(FakeClient(topic("t", [1])), isolation_level="read_committed")
+    scenario = Scenario(FakeClient(topic("t", [1])), isolation_level="read_committed")
     subscription = Subscription()
     subscription.assign([T0])
     subscription.seek(T0, 0)
@@ -140,21 +140,21 @@ def test_exactly_what_was_committed_is_delivered_however_it_is_cut_into_fetches(
     delivered = FetchedData(subscription, released.append)
     [start] = take_changes(subscription, None)
     assert isinstance(start, StartFetch)
-    desk.manager.start(start)
+    scenario.manager.start(start)
     offsets: list[int] = []
     while subscription.state(T0).position != log.end:
-        request = desk.request()
+        request = scenario.request()
         [(_, _, offset)] = asked(request)
         answer(request, brings(log.read(offset)))
-        for event in desk.reports.take():
+        for event in scenario.reports.take():
             if isinstance(event, Fetched):
                 delivered.add_chunk(event.chunk)
         while delivered.has(T0):
-            offsets += [each.offset for each in take(delivered, chance.randint(1, 5))]
+            offsets += [each.offset for each in take(delivered, rng.randint(1, 5))]
         while released:
-            desk.manager.consumed(*released.pop())
+            scenario.manager.consumed(*released.pop())
     assert offsets == log.shown
-    assert desk.requests() != [], "nothing is held any more"
+    assert scenario.requests() != [], "nothing is held any more"
 
 
 def test_chunks_without_any_record_move_the_position() -> None:
@@ -164,12 +164,12 @@ def test_chunks_without_any_record_move_the_position() -> None:
     take_changes(subscription, None)
     released: list[Consumed] = []
     delivered = FetchedData(subscription, released.append)
-    desk = Desk(FakeClient(topic("t", [1])), isolation_level="read_committed")
-    desk.manager.start(StartFetch(T0, subscription.state(T0).epoch, 0))
+    scenario = Scenario(FakeClient(topic("t", [1])), isolation_level="read_committed")
+    scenario.manager.start(StartFetch(T0, subscription.state(T0).epoch, 0))
     marker = control_batch(producer_id=1, producer_epoch=0, commit=True, timestamp_ms=5, base_offset=7)
     part = PartitionData(partition_index=0, high_watermark=8, last_stable_offset=8, records=marker)
-    answer(desk.request(), brings(part))
-    [fetched] = [each for each in desk.reports.take() if isinstance(each, Fetched)]
+    answer(scenario.request(), brings(part))
+    [fetched] = [each for each in scenario.reports.take() if isinstance(each, Fetched)]
     delivered.add_chunk(fetched.chunk)
     assert take(delivered, 10) == []
     assert subscription.state(T0).position == 8

@@ -20,7 +20,7 @@ from kctl.client.protocol.api.offset_commit import (
 from kctl.client.requests.coordinator import PROMPT, Coordinator
 from kctl.client.requests.group_offsets import OffsetAndMetadata
 from tests.unit.consumer.coordination import ReadyCoordinator
-from tests.unit.consumer.fakes import T0, T1, TOPIC_ID, Reports, answer, chance, config, fail
+from tests.unit.consumer.fakes import T0, T1, TOPIC_ID, Reports, answer, config, fail, rng
 
 OFFSETS = {T0: OffsetAndMetadata(5), T1: OffsetAndMetadata(7, "word", 3)}
 
@@ -36,14 +36,14 @@ class Member:
         self.fenced_with.append(error)
 
 
-class Desk:
+class Scenario:
     def __init__(self) -> None:
         self.coordinator, self.member, self.reports = ReadyCoordinator(), Member(), Reports()
         self.commits = CommitManager(
             config(group_id="g"),
             cast(Coordinator, self.coordinator),
             cast(Membership, self.member),
-            chance(),
+            rng(),
             self.reports.append,
         )
 
@@ -64,9 +64,9 @@ def response(*codes: int) -> OffsetCommitResponse:
 
 
 def test_a_commit_says_who_and_what() -> None:
-    desk = Desk()
-    desk.sync(deadline_at_ms=700)
-    sent = desk.sent()
+    scenario = Scenario()
+    scenario.sync(deadline_at_ms=700)
+    sent = scenario.sent()
     assert (sent.node_id, sent.timeout_ms, sent.max_version) == (PROMPT, 700, 9)
     assert isinstance(sent.request, OffsetCommitRequest)
     assert (sent.request.group_id, sent.request.member_id, sent.request.generation_id_or_member_epoch) == ("g", "m", 4)
@@ -75,147 +75,147 @@ def test_a_commit_says_who_and_what() -> None:
         (0, 5, ""), (1, 7, "word"),
     ]  # fmt: skip
     answer(sent, response(0, 0))
-    assert desk.reports == [CallDone(1, None, None)]
-    assert desk.commits.is_idle
+    assert scenario.reports == [CallDone(1, None, None)]
+    assert scenario.commits.is_idle
 
 
 def test_one_at_a_time_and_in_order() -> None:
-    desk = Desk()
-    desk.start(1)
-    desk.sync(2)
-    first = desk.sent()
-    assert desk.commits.poll(1).requests == []
+    scenario = Scenario()
+    scenario.start(1)
+    scenario.sync(2)
+    first = scenario.sent()
+    assert scenario.commits.poll(1).requests == []
     answer(first, response(0, 0))
-    answer(desk.sent(), response(0, 0))
-    assert desk.reports == [CommitDone(1, None), CallDone(2, None, None)]
+    answer(scenario.sent(), response(0, 0))
+    assert scenario.reports == [CommitDone(1, None), CallDone(2, None, None)]
 
 
 def test_confirmed_offset_is_not_committed_again() -> None:
-    desk = Desk()
-    desk.sync()
-    answer(desk.sent(), response(0, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS), at_ms=50)
-    assert desk.commits.poll(100).requests == []
-    again = desk.sent(150).request
+    scenario = Scenario()
+    scenario.sync()
+    answer(scenario.sent(), response(0, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS), at_ms=50)
+    assert scenario.commits.poll(100).requests == []
+    again = scenario.sent(150).request
     assert isinstance(again, OffsetCommitRequest)
     assert [p.partition_index for topic in again.topics for p in topic.partitions] == [1]
 
 
 @pytest.mark.parametrize(("codes", "what"), [((0,), "leaves out t-1"), ((), "leaves out t-0")])
 def test_response_that_leaves_out_partition_is_malformed(codes: tuple[int, ...], what: str) -> None:
-    desk = Desk()
-    desk.sync()
-    answer(desk.sent(), response(*codes))
-    [done] = desk.reports
+    scenario = Scenario()
+    scenario.sync()
+    answer(scenario.sent(), response(*codes))
+    [done] = scenario.reports
     assert isinstance(done, CallDone)
     assert isinstance(done.error, RemoteProtocolError)
     assert str(done.error) == f"OffsetCommit: the response of host1:9092 (id 1) {what}"
 
 
 def test_response_with_partition_twice_is_malformed() -> None:
-    desk = Desk()
-    desk.sync()
+    scenario = Scenario()
+    scenario.sync()
     twice = response(0, 0)
     twice.topics += response(0).topics
-    answer(desk.sent(), twice)
-    [done] = desk.reports
+    answer(scenario.sent(), twice)
+    [done] = scenario.reports
     assert isinstance(done, CallDone)
     assert str(done.error) == "OffsetCommit: the response of host1:9092 (id 1) has t-0 twice"
 
 
 def test_only_a_blocking_commit_is_tried_again() -> None:
     for may_retry in (False, True):
-        desk = Desk()
-        desk.start(may_retry=may_retry)
-        fail(desk.sent(), ConnectionLost("gone"))
-        assert desk.commits.is_idle is not may_retry
-        assert len(desk.reports) == (0 if may_retry else 1)
+        scenario = Scenario()
+        scenario.start(may_retry=may_retry)
+        fail(scenario.sent(), ConnectionLost("gone"))
+        assert scenario.commits.is_idle is not may_retry
+        assert len(scenario.reports) == (0 if may_retry else 1)
 
 
 @pytest.mark.parametrize("code", [ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID])
 def test_a_fenced_commit_fails_and_tells_the_membership(code: ErrorCode) -> None:
-    desk = Desk()
-    desk.sync()
-    answer(desk.sent(), response(code, code))
-    [done] = desk.reports
+    scenario = Scenario()
+    scenario.sync()
+    answer(scenario.sent(), response(code, code))
+    [done] = scenario.reports
     assert isinstance(done, CallDone)
     assert isinstance(done.error, CommitFailedError)
     assert code.name in str(done.error)
-    assert len(desk.member.fenced_with) == 1
+    assert len(scenario.member.fenced_with) == 1
 
 
 def test_a_new_generation_of_the_same_member_commits_again() -> None:
-    desk = Desk()
-    desk.sync()
-    sent = desk.sent()
-    desk.member.identity = MemberIdentity("m", 5, None, 1)
+    scenario = Scenario()
+    scenario.sync()
+    sent = scenario.sent()
+    scenario.member.identity = MemberIdentity("m", 5, None, 1)
     answer(sent, response(ErrorCode.ILLEGAL_GENERATION, ErrorCode.ILLEGAL_GENERATION))
-    again = desk.sent(1000).request
+    again = scenario.sent(1000).request
     assert isinstance(again, OffsetCommitRequest)
     assert again.generation_id_or_member_epoch == 5
 
 
 def test_no_commit_outlives_its_incarnation() -> None:
-    desk = Desk()
-    desk.sync()
-    desk.member.identity = MemberIdentity("m2", 5, None, 2)
-    assert desk.commits.poll(0).requests == []
-    [done] = desk.reports
+    scenario = Scenario()
+    scenario.sync()
+    scenario.member.identity = MemberIdentity("m2", 5, None, 2)
+    assert scenario.commits.poll(0).requests == []
+    [done] = scenario.reports
     assert isinstance(done, CallDone)
     assert isinstance(done.error, CommitFailedError)
 
 
 def test_without_a_subscription_nobody_has_to_be_a_member() -> None:
-    desk = Desk()
-    desk.member.identity = None
-    desk.sync(as_member=False)
-    request = desk.sent().request
+    scenario = Scenario()
+    scenario.member.identity = None
+    scenario.sync(as_member=False)
+    request = scenario.sent().request
     assert isinstance(request, OffsetCommitRequest)
     assert (request.member_id, request.generation_id_or_member_epoch) == ("", -1)
 
 
 def test_an_unknown_topic_ends_after_three_looks() -> None:
-    desk = Desk()
-    desk.sync(deadline_at_ms=60_000)
+    scenario = Scenario()
+    scenario.sync(deadline_at_ms=60_000)
     for look in range(3):
-        assert desk.reports == []
-        answer(desk.sent(look * 1000), response(0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), at_ms=look * 1000)
-    assert len(desk.reports) == 1
+        assert scenario.reports == []
+        answer(scenario.sent(look * 1000), response(0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), at_ms=look * 1000)
+    assert len(scenario.reports) == 1
 
 
 def test_actions_wait_for_the_commits_before_them() -> None:
-    desk = Desk()
+    scenario = Scenario()
     done: list[str] = []
-    desk.commits.after_pending(lambda: done.append("at once"))
-    desk.start()
-    desk.commits.after_pending(lambda: done.append("after"))
-    sent = desk.sent()
+    scenario.commits.after_pending(lambda: done.append("at once"))
+    scenario.start()
+    scenario.commits.after_pending(lambda: done.append("after"))
+    sent = scenario.sent()
     assert done == ["at once"]
     answer(sent, response(0, 0))
     assert done == ["at once", "after"]
 
 
 def test_expired_abandoned_and_aborted_commits() -> None:
-    desk = Desk()
-    desk.coordinator.is_ready = False
-    desk.start(1)
-    desk.sync(2)
-    assert desk.commits.poll(5).next_deadline_at_ms == 10_000
-    desk.commits.abandon(2)
-    desk.commits.poll(10_000)
-    [done] = desk.reports
+    scenario = Scenario()
+    scenario.coordinator.is_ready = False
+    scenario.start(1)
+    scenario.sync(2)
+    assert scenario.commits.poll(5).next_deadline_at_ms == 10_000
+    scenario.commits.abandon(2)
+    scenario.commits.poll(10_000)
+    [done] = scenario.reports
     assert isinstance(done, CommitDone)
     assert isinstance(done.error, ApiTimeout)
     assert done.error.timeout_ms == 10_000
-    desk.start(3)
-    desk.commits.abort(ConnectionLost("closed"))
-    assert desk.commits.is_idle
-    assert len(desk.reports) == 2
+    scenario.start(3)
+    scenario.commits.abort(ConnectionLost("closed"))
+    assert scenario.commits.is_idle
+    assert len(scenario.reports) == 2
 
 
 def test_topics_that_the_group_gave_by_id_are_committed_by_id() -> None:
-    desk = Desk()
-    desk.commits.commit(CommitSync(1, OFFSETS, 10_000, True, {"t": TOPIC_ID, "u": TOPIC_ID[::-1]}))
-    sent = desk.sent()
+    scenario = Scenario()
+    scenario.commits.commit(CommitSync(1, OFFSETS, 10_000, True, {"t": TOPIC_ID, "u": TOPIC_ID[::-1]}))
+    sent = scenario.sent()
     assert isinstance(sent.request, OffsetCommitRequest)
     assert (sent.max_version, [topic.topic_id for topic in sent.request.topics]) == (None, [TOPIC_ID])
     codes = (ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_ID)
@@ -224,20 +224,20 @@ def test_topics_that_the_group_gave_by_id_are_committed_by_id() -> None:
     for attempt in range(3):
         answer(sent, there_is_none)
         if attempt < 2:
-            sent = desk.sent(now_ms=1000)
+            sent = scenario.sent(now_ms=1000)
             [topic] = sent.request.topics  # type: ignore[attr-defined]  # an OffsetCommit, as before
             assert [partition.partition_index for partition in topic.partitions] == [1], "the other is committed"
-    [done] = desk.reports
+    [done] = scenario.reports
     assert isinstance(done, CallDone)
     assert "t-1" in str(done.error)
 
 
 @pytest.mark.parametrize("why", ["one is not known", "an old coordinator"])
 def test_without_all_ids_topics_are_committed_by_name(why: str) -> None:
-    desk = Desk()
-    desk.coordinator.newest = 9 if why == "an old coordinator" else 10
+    scenario = Scenario()
+    scenario.coordinator.newest = 9 if why == "an old coordinator" else 10
     topic_ids = {"t": TOPIC_ID} if why == "an old coordinator" else {"u": TOPIC_ID}
-    desk.commits.commit(CommitSync(1, OFFSETS, 10_000, True, topic_ids))
-    sent = desk.sent()
+    scenario.commits.commit(CommitSync(1, OFFSETS, 10_000, True, topic_ids))
+    sent = scenario.sent()
     assert isinstance(sent.request, OffsetCommitRequest)
     assert (sent.max_version, [topic.name for topic in sent.request.topics]) == (9, ["t"])

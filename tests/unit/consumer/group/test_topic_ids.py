@@ -4,13 +4,13 @@ from kctl.client.consumer.group.topic_ids import TopicIds
 from kctl.client.errors import ConnectionLost
 from kctl.client.network.in_flight import Outgoing
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse, MetadataResponseTopic
-from tests.unit.consumer.fakes import TOPIC_ID, FakeClient, answer, chance, config, fail, topic
+from tests.unit.consumer.fakes import TOPIC_ID, FakeClient, answer, config, fail, rng, topic
 
 OTHER_ID = TOPIC_ID[::-1]
 
 
 def names(client: FakeClient) -> TopicIds:
-    return TopicIds(config(), client.as_client(), chance())
+    return TopicIds(config(), client.as_client(), rng())
 
 
 def asked(request: Outgoing) -> list[bytes]:

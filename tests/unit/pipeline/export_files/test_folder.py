@@ -19,7 +19,7 @@ SETTINGS = {"format": "parquet", "layout": "topic"}
 
 def taken(path: Path, run_id: str = "run") -> ExportFolder:
     folder = ExportFolder(path)
-    folder.take(run_id, SETTINGS)
+    folder.claim(run_id, SETTINGS)
     return folder
 
 
@@ -163,7 +163,7 @@ def test_check_fails_as_taking_the_folder_would_and_makes_nothing(name: str) -> 
             ExportFolder(root / name).check(SETTINGS)
         assert sorted(root.rglob("*")) == before
         with pytest.raises(FolderError) as taken:
-            ExportFolder(root / name).take("run", SETTINGS)
+            ExportFolder(root / name).claim("run", SETTINGS)
         assert (str(checked.value), checked.value.hint) == (str(taken.value), taken.value.hint)
         assert name.partition("/")[0] in str(checked.value)
 
@@ -182,7 +182,7 @@ def test_an_export_keeps_its_layout(tmp_path: Path) -> None:
     folder = taken(tmp_path / "x")
     folder.commit(folder.begin_round(0), SETTINGS, [written(folder, 0, 10)])
     with pytest.raises(FolderError, match="export with layout topic, not date"):
-        ExportFolder(tmp_path / "x").take("second", SETTINGS | {"layout": "date"})
+        ExportFolder(tmp_path / "x").claim("second", SETTINGS | {"layout": "date"})
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def by_fours(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def taken(path: Path, run_id: str = "run") -> ExportFolder:
     folder = ExportFolder(path)
-    folder.take(run_id, SETTINGS)
+    folder.claim(run_id, SETTINGS)
     return folder
 
 

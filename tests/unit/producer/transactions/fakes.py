@@ -111,7 +111,7 @@ class FakeRecords:
         self.waiting = self.in_flight = 0
 
 
-class Setup:
+class Scenario:
     """A producer's transactions, driven by hand."""
 
     def __init__(self, transaction_version: int = 2, **properties: object) -> None:
@@ -145,7 +145,7 @@ class Setup:
             step, Timer(self.clock, timeout_ms), Flag(), offsets, member or (Member() if is_offsets else None)
         )
         self.calls.append(call)
-        self.transactions.take(call)
+        self.transactions.start(call)
         self.run()
         return call
 
@@ -196,18 +196,18 @@ class Setup:
 
     # --- ways to a state ----------------------------------------------------------------------------------------------
 
-    def initialized(self) -> "Setup":
+    def initialized(self) -> "Scenario":
         call = self.call(Step.INIT)
         self.answer(self.sent())
         assert (call.is_done, call.error) == (True, None)
         return self
 
-    def begun(self) -> "Setup":
+    def begun(self) -> "Scenario":
         self.initialized()
         assert self.call(Step.BEGIN).error is None
         return self
 
-    def with_partition(self) -> "Setup":
+    def with_partition(self) -> "Scenario":
         """A transaction that the coordinator knows of, or may."""
         self.begun()
         self.send_one()

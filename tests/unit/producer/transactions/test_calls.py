@@ -21,7 +21,7 @@ class Application:
         self.client = TransactionClient(name, self.clock, NoDriver(self.clock), self.mailbox)
 
     def posted(self) -> TransactionCall:
-        (event,) = self.mailbox.take_some(1)
+        (event,) = self.mailbox.pop_some(1)
         assert isinstance(event, TransactionCall)
         return event
 

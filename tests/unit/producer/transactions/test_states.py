@@ -13,34 +13,34 @@ from kctl.client.errors import (
     KafkaError,
 )
 from kctl.client.producer.transactions.states import CALLS, TRANSITIONS, State, Step
-from tests.unit.producer.transactions.fakes import Setup
+from tests.unit.producer.transactions.fakes import Scenario
 
 LOST = DeliveryTimeout("it waited", timeout_ms=1, elapsed_ms=1)
 FENCED = broker_error(ErrorCode.PRODUCER_FENCED, "Produce to t-0")
 
 
-def _in(state: State, version: int) -> Setup:
+def _in(state: State, version: int) -> Scenario:
     """Return a producer in that state."""
-    setup = Setup(version)
+    scenario = Scenario(version)
     match state:
         case State.UNINITIALIZED:
             pass
         case State.INITIALIZING:
-            setup.call(Step.INIT)
+            scenario.call(Step.INIT)
         case State.READY:
-            setup.initialized()
+            scenario.initialized()
         case State.IN_TRANSACTION:
-            setup.with_partition()
+            scenario.with_partition()
         case State.COMMITTING:
-            setup.with_partition().call(Step.COMMIT)
+            scenario.with_partition().call(Step.COMMIT)
         case State.ABORTING:
-            setup.with_partition().call(Step.ABORT)
+            scenario.with_partition().call(Step.ABORT)
         case State.ABORTABLE_ERROR:
-            setup.with_partition().transactions.record_lost(LOST)
+            scenario.with_partition().transactions.record_lost(LOST)
         case State.FATAL_ERROR:
-            setup.with_partition().transactions.record_lost(FENCED)
-    assert setup.state is state
-    return setup
+            scenario.with_partition().transactions.record_lost(FENCED)
+    assert scenario.state is state
+    return scenario
 
 
 _OUTCOMES: dict[type[KafkaError] | None, str] = {
@@ -85,15 +85,15 @@ def test_records_in_every_state(state: State) -> None:
     assert outcome == expected.get(state, "illegal")
 
 
-def _answered(setup: Setup) -> None:
-    setup.answer(setup.sent())
+def _answered(scenario: Scenario) -> None:
+    scenario.answer(scenario.sent())
 
 
-HAPPENINGS: dict[str, Callable[[Setup], None]] = {
-    "a record is lost": lambda setup: setup.transactions.record_lost(LOST),
-    "fenced": lambda setup: setup.transactions.record_lost(FENCED),
+HAPPENINGS: dict[str, Callable[[Scenario], None]] = {
+    "a record is lost": lambda scenario: scenario.transactions.record_lost(LOST),
+    "fenced": lambda scenario: scenario.transactions.record_lost(FENCED),
     "answered": _answered,
-    "refused": lambda setup: setup.answer(setup.sent(), ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
+    "refused": lambda scenario: scenario.answer(scenario.sent(), ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
 }
 _NOTHING = (State.UNINITIALIZED, State.READY, State.IN_TRANSACTION, State.ABORTABLE_ERROR, State.FATAL_ERROR)
 """States in which no request is on its way."""
@@ -116,12 +116,12 @@ HAPPENING_TABLE = {
 @pytest.mark.parametrize("state", list(State))
 @pytest.mark.parametrize("happening", list(HAPPENINGS))
 def test_every_happening_in_every_state(state: State, happening: str, version: int) -> None:
-    setup = _in(state, version)
+    scenario = _in(state, version)
     if happening in ("answered", "refused") and state in _NOTHING:
-        assert setup.names() == []
+        assert scenario.names() == []
         return
-    HAPPENINGS[happening](setup)
-    assert setup.state is HAPPENING_TABLE.get((state, happening), state)
+    HAPPENINGS[happening](scenario)
+    assert scenario.state is HAPPENING_TABLE.get((state, happening), state)
 
 
 def test_the_table_has_no_state_that_nothing_leads_to_or_out_of() -> None:
@@ -132,17 +132,17 @@ def test_the_table_has_no_state_that_nothing_leads_to_or_out_of() -> None:
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_record_refused_while_the_commit_is_in_flight_leaves_the_commit_to_succeed(version: int) -> None:
-    setup = Setup(version).with_partition()
-    call = setup.call(Step.COMMIT)
-    setup.transactions.record_lost(LOST)
-    assert (setup.state, call.is_done) == (State.COMMITTING, False)
-    setup.answer(setup.sent())
-    assert (setup.state, call.is_done, call.error) == (State.READY, True, None)
+    scenario = Scenario(version).with_partition()
+    call = scenario.call(Step.COMMIT)
+    scenario.transactions.record_lost(LOST)
+    assert (scenario.state, call.is_done) == (State.COMMITTING, False)
+    scenario.answer(scenario.sent())
+    assert (scenario.state, call.is_done, call.error) == (State.READY, True, None)
 
 
 def test_record_refused_before_the_commit_is_sent_fails_the_commit() -> None:
-    setup = Setup(2).with_partition()
-    setup.records.in_flight = 1
-    call = setup.call(Step.COMMIT)
-    setup.transactions.record_lost(LOST)
-    assert (setup.state, type(call.error)) == (State.ABORTABLE_ERROR, AbortableTransactionError)
+    scenario = Scenario(2).with_partition()
+    scenario.records.in_flight = 1
+    call = scenario.call(Step.COMMIT)
+    scenario.transactions.record_lost(LOST)
+    assert (scenario.state, type(call.error)) == (State.ABORTABLE_ERROR, AbortableTransactionError)

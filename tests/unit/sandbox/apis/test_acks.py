@@ -21,18 +21,20 @@ from kctl.client.protocol.api.produce import (
 from kctl.sandbox import ClusterSettings, Fault
 from kctl.sandbox.acks_all import Replicating
 from kctl.sandbox.partition import Partition
-from tests.unit.sandbox.bench import WALL_MS, Bench, Client, batch
 from tests.unit.sandbox.producer_side import ProducerSide, code_of, fetched
+from tests.unit.sandbox.scenario import WALL_MS, Client, Scenario, batch
 
 LEADER = 1
 VERSION = 11
 
 
-def replicated(**settings: Any) -> tuple[Bench, Client, Partition]:
-    bench = Bench(nodes=3, settings=ClusterSettings(default_replication_factor=3)._replace(**settings), topics={"t": 1})
-    partition = bench.sandbox.cluster.topics["t"].partitions[0]
+def replicated(**settings: Any) -> tuple[Scenario, Client, Partition]:
+    scenario = Scenario(
+        nodes=3, settings=ClusterSettings(default_replication_factor=3)._replace(**settings), topics={"t": 1}
+    )
+    partition = scenario.sandbox.cluster.topics["t"].partitions[0]
     assert partition.leader_id == LEADER
-    return bench, bench.connect(LEADER), partition
+    return scenario, scenario.connect(LEADER), partition
 
 
 def send(client: Client, value: bytes, *, acks: int = -1, timeout_ms: int = 5000) -> int:
@@ -47,14 +49,14 @@ def answer(client: Client, correlation_id: int) -> tuple[ErrorCode, int]:
 
 
 def test_acks_all_is_answered_when_the_followers_have_it() -> None:
-    bench, client, partition = replicated(replication_delay_ms=50)
+    scenario, client, partition = replicated(replication_delay_ms=50)
     asked = send(client, b"a")
-    bench.scheduler.advance(49)
+    scenario.scheduler.advance(49)
     assert client.frames == []
-    assert fetched(bench.connect(), isolation_level=0).high_watermark == 0
-    bench.scheduler.advance(1)
+    assert fetched(scenario.connect(), isolation_level=0).high_watermark == 0
+    scenario.scheduler.advance(1)
     assert answer(client, asked) == (ErrorCode.NONE, 0)
-    assert bench.scheduler.pending == 0, "its timer is gone"
+    assert scenario.scheduler.pending == 0, "its timer is gone"
     assert partition.log.watchers == 1, "the one that copies"
 
 
@@ -68,45 +70,45 @@ def test_other_acks_wait_for_nobody(acks: int) -> None:
 
 
 def test_acks_1_loses_with_its_leader_what_acks_all_would_not_have_acknowledged() -> None:
-    bench, client, partition = replicated(replication_delay_ms=50)
+    scenario, client, partition = replicated(replication_delay_ms=50)
     assert answer(client, send(client, b"a", acks=1)) == (ErrorCode.NONE, 0)
     waiting = send(client, b"b")
-    bench.sandbox.move_leader("t", 0, 2)
+    scenario.sandbox.move_leader("t", 0, 2)
     assert answer(client, waiting) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)
     assert partition.log.end_offset == 0
 
 
 def test_acks_all_waits_for_its_own_timeout_and_the_batch_is_written_all_the_same() -> None:
-    bench, client, partition = replicated()
-    bench.sandbox.lag_follower("t", 0, 2)
+    scenario, client, partition = replicated()
+    scenario.sandbox.lag_follower("t", 0, 2)
     asked = send(client, b"a", timeout_ms=800)
-    bench.scheduler.advance(799)
+    scenario.scheduler.advance(799)
     assert client.frames == []
-    bench.scheduler.advance(1)
+    scenario.scheduler.advance(1)
     assert answer(client, asked) == (ErrorCode.REQUEST_TIMED_OUT, -1)
-    bench.sandbox.release_follower("t", 0, 2)
+    scenario.sandbox.release_follower("t", 0, 2)
     assert (partition.log.end_offset, partition.high_watermark) == (1, 1)
 
 
 def test_acks_all_goes_on_when_a_follower_is_no_longer_in_sync() -> None:
-    bench, client, _ = replicated(replica_lag_time_max_ms=1000)
-    bench.sandbox.start_fault(3, Fault.FREEZE)
+    scenario, client, _ = replicated(replica_lag_time_max_ms=1000)
+    scenario.sandbox.start_fault(3, Fault.FREEZE)
     asked = send(client, b"a")
-    bench.scheduler.advance(999)
+    scenario.scheduler.advance(999)
     assert client.frames == []
-    bench.scheduler.advance(1)
+    scenario.scheduler.advance(1)
     assert answer(client, asked) == (ErrorCode.NONE, 0)
 
 
 def test_too_few_in_sync_before_and_after_the_batch_is_appended() -> None:
-    bench, client, _ = replicated(replica_lag_time_max_ms=1000, min_insync_replicas=3)
-    bench.sandbox.lag_follower("t", 0, 3)
+    scenario, client, _ = replicated(replica_lag_time_max_ms=1000, min_insync_replicas=3)
+    scenario.sandbox.lag_follower("t", 0, 3)
     asked = send(client, b"a")
-    bench.scheduler.advance(1000)
+    scenario.scheduler.advance(1000)
     assert client.frames == [], "nothing is committed with too few (KIP-966)"
-    bench.sandbox.release_follower("t", 0, 3)
+    scenario.sandbox.release_follower("t", 0, 3)
     assert answer(client, asked) == (ErrorCode.NONE, 0)
-    bench.sandbox.hold_follower("t", 0, 3)
+    scenario.sandbox.hold_follower("t", 0, 3)
     assert answer(client, send(client, b"b")) == (ErrorCode.NOT_ENOUGH_REPLICAS, -1)
 
 
@@ -122,8 +124,8 @@ def test_replicas_that_are_lost_after_all_had_the_batch() -> None:
 
 
 def test_a_client_that_is_gone_is_waited_for_no_more() -> None:
-    bench, client, partition = replicated()
-    bench.sandbox.lag_follower("t", 0, 2)
+    scenario, client, partition = replicated()
+    scenario.sandbox.lag_follower("t", 0, 2)
     send(client, b"a")
     assert partition.log.watchers == 1
     client.end.disconnected()
@@ -131,45 +133,45 @@ def test_a_client_that_is_gone_is_waited_for_no_more() -> None:
 
 
 def test_the_end_that_consumers_are_told_is_the_high_watermark() -> None:
-    bench, client, _ = replicated()
-    bench.sandbox.lag_follower("t", 0, 2)
+    scenario, client, _ = replicated()
+    scenario.sandbox.lag_follower("t", 0, 2)
     answer(client, send(client, b"a", acks=1))
     asked = ListOffsetsTopic(name="t", partitions=[ListOffsetsPartition(partition_index=0, timestamp=-1)])
     told = client.call(ListOffsetsRequest(topics=[asked]), ListOffsetsResponse, 7).topics[0].partitions[0]
     assert told.offset == 0
-    bench.sandbox.release_follower("t", 0, 2)
+    scenario.sandbox.release_follower("t", 0, 2)
     told = client.call(ListOffsetsRequest(topics=[asked]), ListOffsetsResponse, 7).topics[0].partitions[0]
     assert told.offset == 1
 
 
 def test_a_transaction_is_complete_when_its_markers_are_replicated() -> None:
-    bench, _, partition = replicated()
-    bench.sandbox.move_transaction_coordinator("tx", LEADER)
-    side = ProducerSide(bench.connect(LEADER))
+    scenario, _, partition = replicated()
+    scenario.sandbox.move_transaction_coordinator("tx", LEADER)
+    side = ProducerSide(scenario.connect(LEADER))
     assert side.init() is ErrorCode.NONE
     assert side.produce() is ErrorCode.NONE
-    bench.sandbox.lag_follower("t", 0, 2)
+    scenario.sandbox.lag_follower("t", 0, 2)
     assert side.end() is ErrorCode.NONE
-    transaction = bench.sandbox.cluster.transactions.get("tx")
+    transaction = scenario.sandbox.cluster.transactions.get("tx")
     assert transaction is not None
     assert transaction.state.name == "PREPARE_COMMIT"
     assert fetched(side.client).last_stable_offset == 1, "the record, and not the marker"
-    bench.sandbox.release_follower("t", 0, 2)
+    scenario.sandbox.release_follower("t", 0, 2)
     assert transaction.state.name == "COMPLETE_COMMIT"
     assert partition.log.last_stable_offset == 2
 
 
 def test_a_marker_that_is_lost_with_its_leader_is_written_again() -> None:
-    bench, _, partition = replicated()
-    bench.sandbox.move_transaction_coordinator("tx", LEADER)
-    side = ProducerSide(bench.connect(LEADER))
+    scenario, _, partition = replicated()
+    scenario.sandbox.move_transaction_coordinator("tx", LEADER)
+    side = ProducerSide(scenario.connect(LEADER))
     assert side.init() is ErrorCode.NONE
     assert side.produce() is ErrorCode.NONE
-    bench.sandbox.lag_follower("t", 0, 2)
+    scenario.sandbox.lag_follower("t", 0, 2)
     assert side.end(commit=False) is ErrorCode.NONE
     assert partition.log.end_offset == 2
-    bench.sandbox.move_leader("t", 0, 2)
-    transaction = bench.sandbox.cluster.transactions.get("tx")
+    scenario.sandbox.move_leader("t", 0, 2)
+    transaction = scenario.sandbox.cluster.transactions.get("tx")
     assert transaction is not None
     assert transaction.state.name == "COMPLETE_ABORT"
     assert (partition.log.end_offset, partition.log.last_stable_offset) == (2, 2)

@@ -21,49 +21,49 @@ from kctl.client.protocol.api.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
-from tests.unit.sandbox.bench import Bench
+from tests.unit.sandbox.scenario import Scenario
 
 TOPIC, BROKER, CLIENT_METRICS = 2, 4, 16
 SET, DELETE, APPEND, SUBTRACT = range(4)
 
 
-def describe(bench: Bench, kind: int, name: str, *keys: str) -> dict[str, DescribeConfigsResourceResult]:
+def describe(scenario: Scenario, kind: int, name: str, *keys: str) -> dict[str, DescribeConfigsResourceResult]:
     resource = DescribeConfigsResource(resource_type=kind, resource_name=name, configuration_keys=list(keys) or None)
     request = DescribeConfigsRequest(resources=[resource], include_synonyms=True)
-    [result] = bench.connect().call(request, DescribeConfigsResponse).results
+    [result] = scenario.connect().call(request, DescribeConfigsResponse).results
     assert result.error_code == 0
     return {entry.name: entry for entry in result.configs}
 
 
-def alter(bench: Bench, kind: int, name: str, *changes: tuple[str, int, str | None]) -> tuple[int, str | None]:
+def alter(scenario: Scenario, kind: int, name: str, *changes: tuple[str, int, str | None]) -> tuple[int, str | None]:
     entries = [
         AlterableConfig(name=each, config_operation=operation, value=value) for each, operation, value in changes
     ]
     resource = AlterConfigsResource(resource_type=kind, resource_name=name, configs=entries)
     request = IncrementalAlterConfigsRequest(resources=[resource])
-    [result] = bench.connect().call(request, IncrementalAlterConfigsResponse).responses
+    [result] = scenario.connect().call(request, IncrementalAlterConfigsResponse).responses
     return result.error_code, result.error_message
 
 
 def test_property_has_a_source_and_each_place_that_sets_it() -> None:
-    bench = Bench()
-    assert alter(bench, BROKER, "", ("log.retention.ms", SET, "1")) == (0, None)
-    assert alter(bench, BROKER, "1", ("log.retention.ms", SET, "2")) == (0, None)
-    entry = describe(bench, BROKER, "1")["log.retention.ms"]
+    scenario = Scenario()
+    assert alter(scenario, BROKER, "", ("log.retention.ms", SET, "1")) == (0, None)
+    assert alter(scenario, BROKER, "1", ("log.retention.ms", SET, "2")) == (0, None)
+    entry = describe(scenario, BROKER, "1")["log.retention.ms"]
     assert (entry.value, entry.config_source) == ("2", 2)
     assert [(each.value, each.source) for each in entry.synonyms] == [("2", 2), ("1", 3), ("604800000", 5)]
-    assert describe(bench, BROKER, "").keys() == {"log.retention.ms"}
+    assert describe(scenario, BROKER, "").keys() == {"log.retention.ms"}
 
 
 def test_lists_are_appended_to_and_subtracted_from() -> None:
-    bench = Bench(topics={"t": 1})
+    scenario = Scenario(topics={"t": 1})
     key = "cleanup.policy"
-    assert alter(bench, TOPIC, "t", (key, APPEND, "compact")) == (0, None)
-    assert describe(bench, TOPIC, "t", key)[key].value == "delete,compact"
-    assert alter(bench, TOPIC, "t", (key, SUBTRACT, "delete")) == (0, None)
-    assert describe(bench, TOPIC, "t", key)[key].value == "compact"
-    assert alter(bench, TOPIC, "t", (key, DELETE, None)) == (0, None)
-    assert describe(bench, TOPIC, "t", key)[key].value == "delete"
+    assert alter(scenario, TOPIC, "t", (key, APPEND, "compact")) == (0, None)
+    assert describe(scenario, TOPIC, "t", key)[key].value == "delete,compact"
+    assert alter(scenario, TOPIC, "t", (key, SUBTRACT, "delete")) == (0, None)
+    assert describe(scenario, TOPIC, "t", key)[key].value == "compact"
+    assert alter(scenario, TOPIC, "t", (key, DELETE, None)) == (0, None)
+    assert describe(scenario, TOPIC, "t", key)[key].value == "delete"
 
 
 @pytest.mark.parametrize(
@@ -82,28 +82,28 @@ def test_lists_are_appended_to_and_subtracted_from() -> None:
 def test_impossible_change_is_refused(
     kind: int, name: str, changes: list[tuple[str, int, str | None]], code: ErrorCode
 ) -> None:
-    bench = Bench(topics={"t": 1})
-    assert alter(bench, kind, name, *changes)[0] == code
-    assert describe(bench, TOPIC, "t", "retention.ms")["retention.ms"].value == "604800000"
+    scenario = Scenario(topics={"t": 1})
+    assert alter(scenario, kind, name, *changes)[0] == code
+    assert describe(scenario, TOPIC, "t", "retention.ms")["retention.ms"].value == "604800000"
 
 
 def test_changed_limit_is_in_force() -> None:
-    bench = Bench(topics={"t": 1})
-    alter(bench, TOPIC, "t", ("max.message.bytes", SET, "10"))
-    assert bench.sandbox.cluster.topics["t"].partitions[0].log.settings.max_message_bytes == 10
+    scenario = Scenario(topics={"t": 1})
+    alter(scenario, TOPIC, "t", ("max.message.bytes", SET, "10"))
+    assert scenario.sandbox.cluster.topics["t"].partitions[0].log.settings.max_message_bytes == 10
 
 
 def test_new_partitions_are_where_the_assignment_says() -> None:
-    bench = Bench(nodes=3, topics={"t": 1})
+    scenario = Scenario(nodes=3, topics={"t": 1})
 
     def grow(count: int, *nodes: list[int]) -> int:
         assignments = [CreatePartitionsAssignment(broker_ids=each) for each in nodes] or None
         topic = CreatePartitionsTopic(name="t", count=count, assignments=assignments)
-        response = bench.connect().call(CreatePartitionsRequest(topics=[topic]), CreatePartitionsResponse)
+        response = scenario.connect().call(CreatePartitionsRequest(topics=[topic]), CreatePartitionsResponse)
         return response.results[0].error_code
 
     assert grow(3, [2], [3]) == 0
-    assert [each.replicas for each in bench.sandbox.cluster.topics["t"].partitions.values()] == [(1,), (2,), (3,)]
+    assert [each.replicas for each in scenario.sandbox.cluster.topics["t"].partitions.values()] == [(1,), (2,), (3,)]
     assert grow(3) == ErrorCode.INVALID_PARTITIONS
     assert grow(5, [2]) == ErrorCode.INVALID_REPLICA_ASSIGNMENT
     assert grow(4, [9]) == ErrorCode.INVALID_REPLICA_ASSIGNMENT

@@ -56,14 +56,14 @@ from kctl.client.protocol.api.txn_offset_commit import (
 )
 from kctl.client.protocol.schema import Request
 from kctl.sandbox.apis import HANDLERS
-from tests.unit.sandbox.bench import Bench, batch
+from tests.unit.sandbox.scenario import Scenario, batch
 
 EVERY_VERSION = [(key, version) for key, api in HANDLERS.items() for version in range(api.first, api.last + 1)]
 
 
-def content_request(bench: Bench, key: int, version: int) -> Request:
+def content_request(scenario: Scenario, key: int, version: int) -> Request:
     """Return a request that is answered with content, in what the version can say."""
-    topic_id = bench.topic_id("t")
+    topic_id = scenario.topic_id("t")
     names = {
         0: {"topic_id": topic_id} if version >= 13 else {"name": "t"},
         1: {"topic_id": topic_id} if version >= 13 else {"topic": "t"},
@@ -171,17 +171,17 @@ def _transactions_request(key: int, version: int) -> Request:
 @pytest.mark.parametrize(("key", "version"), EVERY_VERSION)
 @pytest.mark.parametrize("node_id", [1, 2])
 def test_is_answered(key: int, version: int, node_id: int) -> None:
-    bench = Bench(nodes=2, topics={"t": 2})
-    client = bench.connect(node_id)
-    request = content_request(bench, key, version)
+    scenario = Scenario(nodes=2, topics={"t": 2})
+    client = scenario.connect(node_id)
+    request = content_request(scenario, key, version)
     correlation_id = client.send(request, version)
-    bench.scheduler.advance(0)
+    scenario.scheduler.advance(0)
     client.take(request.RESPONSE, version, correlation_id)
-    assert not bench.sandbox.listeners[node_id].refused
+    assert not scenario.sandbox.listeners[node_id].refused
 
 
 def test_exactly_these_are_advertised() -> None:
-    response = Bench().connect().call(ApiVersionsRequest(), ApiVersionsResponse, 0)
+    response = Scenario().connect().call(ApiVersionsRequest(), ApiVersionsResponse, 0)
     advertised = {api.api_key: (api.min_version, api.max_version) for api in response.api_keys}
     spoken = {key: (api.first, api.last) for key, api in HANDLERS.items()}
     assert advertised.pop(0) == (0, spoken.pop(0)[1])

@@ -22,22 +22,22 @@ from kctl.client.protocol.api.offset_fetch import (
     OffsetFetchRequestTopic,
     OffsetFetchResponse,
 )
-from tests.unit.sandbox.bench import WALL_MS, Bench, batch
+from tests.unit.sandbox.scenario import WALL_MS, Scenario, batch
 
 
-def _look_up(bench: Bench, timestamp: int, version: int = 11, epoch: int = -1) -> ListOffsetsPartitionResponse:
+def _look_up(scenario: Scenario, timestamp: int, version: int = 11, epoch: int = -1) -> ListOffsetsPartitionResponse:
     asked = ListOffsetsPartition(partition_index=0, timestamp=timestamp, current_leader_epoch=epoch)
     request = ListOffsetsRequest(topics=[ListOffsetsTopic(name="t", partitions=[asked])])
-    return bench.connect().call(request, ListOffsetsResponse, version).topics[0].partitions[0]
+    return scenario.connect().call(request, ListOffsetsResponse, version).topics[0].partitions[0]
 
 
-def _filled() -> Bench:
-    bench = Bench(nodes=2, topics={"t": 1})
-    log = bench.cluster.topics["t"].partitions[0].log
+def _filled() -> Scenario:
+    scenario = Scenario(nodes=2, topics={"t": 1})
+    log = scenario.cluster.topics["t"].partitions[0].log
     log.append(batch(b"a", b"b", timestamps_ms=[100, 300]), 0, WALL_MS)
     log.append(batch(b"c", timestamps_ms=[200]), 0, WALL_MS)
     log.delete_records(1)
-    return bench
+    return scenario
 
 
 @pytest.mark.parametrize(
@@ -56,13 +56,13 @@ def test_list_offsets_refuses_timestamps_of_later_versions(timestamp: int, versi
 
 
 def test_leaders_and_epochs() -> None:
-    bench = _filled()
-    assert _look_up(bench, -1, epoch=5).error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
-    bench.sandbox.move_leader("t", 0, 2)
-    assert _look_up(bench, -1).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    scenario = _filled()
+    assert _look_up(scenario, -1, epoch=5).error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
+    scenario.sandbox.move_leader("t", 0, 2)
+    assert _look_up(scenario, -1).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
-def _commit(bench: Bench, node_id: int, group_id: str, partition: int = 0, **more: object) -> int:
+def _commit(scenario: Scenario, node_id: int, group_id: str, partition: int = 0, **more: object) -> int:
     commit = OffsetCommitRequestPartition(
         partition_index=partition, committed_offset=42, committed_leader_epoch=3, committed_metadata="note"
     )
@@ -70,21 +70,21 @@ def _commit(bench: Bench, node_id: int, group_id: str, partition: int = 0, **mor
     request = OffsetCommitRequest(group_id=group_id, topics=topics)
     for name, value in more.items():
         setattr(request, name, value)
-    response = bench.connect(node_id).call(request, OffsetCommitResponse, 9)
+    response = scenario.connect(node_id).call(request, OffsetCommitResponse, 9)
     return response.topics[0].partitions[0].error_code
 
 
 def test_committed_offset_is_fetched_by_both_forms_of_the_request() -> None:
-    bench = Bench(nodes=2, topics={"t": 2})
-    node_id = bench.cluster.coordinator_of("g").node_id
-    assert _commit(bench, node_id, "g") == ErrorCode.NONE
+    scenario = Scenario(nodes=2, topics={"t": 2})
+    node_id = scenario.cluster.coordinator_of("g").node_id
+    assert _commit(scenario, node_id, "g") == ErrorCode.NONE
     topics = [OffsetFetchRequestTopic(name="t", partition_indexes=[0, 1])]
-    old = bench.connect(node_id).call(OffsetFetchRequest(group_id="g", topics=topics), OffsetFetchResponse, 7)
+    old = scenario.connect(node_id).call(OffsetFetchRequest(group_id="g", topics=topics), OffsetFetchResponse, 7)
     assert [
         (found.committed_offset, found.committed_leader_epoch, found.metadata) for found in old.topics[0].partitions
     ] == [(42, 3, "note"), (-1, -1, "")]
     groups = [OffsetFetchRequestGroup(group_id="g", topics=None), OffsetFetchRequestGroup(group_id="g", topics=[])]
-    new = bench.connect(node_id).call(OffsetFetchRequest(groups=groups), OffsetFetchResponse, 9)
+    new = scenario.connect(node_id).call(OffsetFetchRequest(groups=groups), OffsetFetchResponse, 9)
     assert [[part.partition_index for topic in group.topics for part in topic.partitions] for group in new.groups] == [
         [0],
         [],
@@ -92,18 +92,18 @@ def test_committed_offset_is_fetched_by_both_forms_of_the_request() -> None:
 
 
 def test_commits_that_are_refused() -> None:
-    bench = Bench(nodes=2, topics={"t": 1})
-    node_id = bench.cluster.coordinator_of("g").node_id
-    assert _commit(bench, 3 - node_id, "g") == ErrorCode.NOT_COORDINATOR
-    assert _commit(bench, node_id, "g", partition=1) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    assert _commit(bench, node_id, "g", generation_id_or_member_epoch=1) == ErrorCode.GROUP_ID_NOT_FOUND
-    assert not bench.cluster.groups.offsets
+    scenario = Scenario(nodes=2, topics={"t": 1})
+    node_id = scenario.cluster.coordinator_of("g").node_id
+    assert _commit(scenario, 3 - node_id, "g") == ErrorCode.NOT_COORDINATOR
+    assert _commit(scenario, node_id, "g", partition=1) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert _commit(scenario, node_id, "g", generation_id_or_member_epoch=1) == ErrorCode.GROUP_ID_NOT_FOUND
+    assert not scenario.cluster.groups.offsets
 
 
 @pytest.mark.parametrize("version", [1, 2, 7, 9])
 def test_the_wrong_coordinator_says_so(version: int) -> None:
-    bench = Bench(nodes=2, topics={"t": 1})
-    client = bench.connect(3 - bench.cluster.coordinator_of("g").node_id)
+    scenario = Scenario(nodes=2, topics={"t": 1})
+    client = scenario.connect(3 - scenario.cluster.coordinator_of("g").node_id)
     if version < 8:
         topics = [OffsetFetchRequestTopic(name="t", partition_indexes=[0])]
         response = client.call(OffsetFetchRequest(group_id="g", topics=topics), OffsetFetchResponse, version)

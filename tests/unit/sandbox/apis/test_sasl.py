@@ -12,7 +12,7 @@ from kctl.client.security.sasl.scram import ScramClient
 from kctl.sandbox.faults import Fault
 from kctl.sandbox.identity import MECHANISMS, SaslUsers
 from kctl.sandbox.node import ListenerSecurity
-from tests.unit.sandbox.bench import Bench, Client, NotRandom
+from tests.unit.sandbox.scenario import Client, NotRandom, Scenario
 
 USERS = ListenerSecurity(users=SaslUsers({"alice": "secret"}))
 
@@ -36,7 +36,7 @@ def _log_in(client: Client, mechanism: PlainClient | ScramClient) -> None:
 
 
 def test_plain() -> None:
-    client = Bench(security=USERS).connect()
+    client = Scenario(security=USERS).connect()
     client.call(ApiVersionsRequest(), ApiVersionsResponse, 0)
     _log_in(client, PlainClient("alice", "secret"))
     client.call(MetadataRequest(), MetadataResponse)
@@ -44,7 +44,7 @@ def test_plain() -> None:
 
 @pytest.mark.parametrize("name", ["SCRAM-SHA-256", "SCRAM-SHA-512"])
 def test_scram(name: str) -> None:
-    client = Bench(security=USERS).connect()
+    client = Scenario(security=USERS).connect()
     _log_in(client, ScramClient(name, "alice", "secret", NotRandom()))
     client.call(MetadataRequest(), MetadataResponse)
 
@@ -56,7 +56,7 @@ def _bare(client: Client, token: bytes) -> bytes | None:
 
 
 def test_behind_a_handshake_of_version_0_tokens_are_bare() -> None:
-    client = Bench(security=USERS).connect()
+    client = Scenario(security=USERS).connect()
     assert client.call(SaslHandshakeRequest(mechanism="SCRAM-SHA-256"), SaslHandshakeResponse, 0).error_code == 0
     mechanism = ScramClient("SCRAM-SHA-256", "alice", "secret", NotRandom())
     token: bytes | None = mechanism.first()
@@ -69,30 +69,30 @@ def test_behind_a_handshake_of_version_0_tokens_are_bare() -> None:
 
 
 def test_a_bare_token_that_is_refused_gets_no_bytes() -> None:
-    client = Bench(security=USERS).connect()
+    client = Scenario(security=USERS).connect()
     client.call(SaslHandshakeRequest(mechanism="PLAIN"), SaslHandshakeResponse, 0)
     assert _bare(client, b"\0alice\0wrong") is None
     assert client.wire.is_closed
 
 
 def test_bare_tokens_are_answered_in_order_and_late_where_answers_are() -> None:
-    bench = Bench(security=USERS)
-    bench.sandbox.start_fault(1, Fault.DELAY, ms=50)
-    client = bench.connect()
+    scenario = Scenario(security=USERS)
+    scenario.sandbox.start_fault(1, Fault.DELAY, ms=50)
+    client = scenario.connect()
     client.send(SaslHandshakeRequest(mechanism="PLAIN"), 0)
-    bench.scheduler.advance(50)
+    scenario.scheduler.advance(50)
     client.take(SaslHandshakeResponse, 0, 1)
     assert _bare(client, b"\0alice\0secret") is None
     late = client.send(MetadataRequest(), 9)
-    bench.scheduler.advance(50)
+    scenario.scheduler.advance(50)
     assert client.frames.pop(0) == b""
     assert not client.frames
-    bench.scheduler.advance(50)
+    scenario.scheduler.advance(50)
     client.take(MetadataResponse, 9, late)
 
 
 def test_another_request_amid_the_exchange_is_answered_and_ends_it() -> None:
-    client = Bench(security=USERS).connect()
+    client = Scenario(security=USERS).connect()
     _handshake(client, "PLAIN")
     answer = client.call(ApiVersionsRequest(), ApiVersionsResponse, 0)
     assert answer.error_code == ErrorCode.ILLEGAL_SASL_STATE
@@ -100,18 +100,18 @@ def test_another_request_amid_the_exchange_is_answered_and_ends_it() -> None:
 
 
 def test_a_wrong_password_is_told_and_ends_the_connection() -> None:
-    bench = Bench(security=USERS)
-    client = bench.connect()
+    scenario = Scenario(security=USERS)
+    client = scenario.connect()
     _handshake(client, "PLAIN")
     answer = _token(client, b"\0alice\0wrong")
     assert answer.error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
     assert answer.error_message == "Authentication failed: Invalid username or password"
     assert client.wire.is_closed
-    assert bench.sandbox.listeners[1].refused[-1] == "authentication failed"
+    assert scenario.sandbox.listeners[1].refused[-1] == "authentication failed"
 
 
 def test_an_unknown_mechanism_is_answered_with_the_known_ones() -> None:
-    client = Bench(security=USERS).connect()
+    client = Scenario(security=USERS).connect()
     answer = _handshake(client, "GSSAPI")
     assert answer.error_code == ErrorCode.UNSUPPORTED_SASL_MECHANISM
     assert answer.mechanisms == list(MECHANISMS)
@@ -119,26 +119,26 @@ def test_an_unknown_mechanism_is_answered_with_the_known_ones() -> None:
 
 
 def test_strangers_get_nothing_else() -> None:
-    bench = Bench(security=USERS)
-    client = bench.connect()
+    scenario = Scenario(security=USERS)
+    client = scenario.connect()
     client.send(MetadataRequest(), 9)
     assert client.wire.is_closed
-    assert bench.sandbox.listeners[1].refused[-1] == "Metadata before authentication"
-    other = bench.connect()
+    assert scenario.sandbox.listeners[1].refused[-1] == "Metadata before authentication"
+    other = scenario.connect()
     other.end.receive((524_289).to_bytes(4, "big"))
     assert other.wire.is_closed
 
 
 def test_steps_out_of_order() -> None:
-    bench = Bench(security=USERS)
-    client = bench.connect()
+    scenario = Scenario(security=USERS)
+    client = scenario.connect()
     client.send(SaslAuthenticateRequest(auth_bytes=b"\0alice\0secret"), 2)
     assert (client.frames, client.wire.is_closed) == ([], True)
-    client = bench.connect()
+    client = scenario.connect()
     _handshake(client, "PLAIN")
     assert _handshake(client, "PLAIN").error_code == ErrorCode.ILLEGAL_SASL_STATE
     assert client.wire.is_closed
-    open_one = Bench().connect()
+    open_one = Scenario().connect()
     assert _handshake(open_one, "PLAIN").error_code == ErrorCode.ILLEGAL_SASL_STATE
 
 

@@ -12,7 +12,7 @@ from kctl.client.protocol.api.get_telemetry_subscriptions import (
 from kctl.client.protocol.api.push_telemetry import PushTelemetryRequest, PushTelemetryResponse
 from kctl.client.protocol.schema import ZERO_UUID
 from kctl.sandbox.telemetry import MAX_BYTES, PUSH_INTERVAL_MS
-from tests.unit.sandbox.bench import Bench, Client
+from tests.unit.sandbox.scenario import Client, Scenario
 
 
 def _get(client: Client, client_id: bytes = ZERO_UUID) -> GetTelemetrySubscriptionsResponse:
@@ -29,7 +29,7 @@ def _push(client: Client, got: GetTelemetrySubscriptionsResponse, **more: Any) -
 
 
 def test_who_has_no_id_gets_one_and_is_asked_for_nothing() -> None:
-    client = Bench().connect()
+    client = Scenario().connect()
     first, second = _get(client), _get(client)
     assert ZERO_UUID != first.client_instance_id != second.client_instance_id != ZERO_UUID
     assert (first.error_code, first.requested_metrics, first.push_interval_ms) == (0, [], PUSH_INTERVAL_MS)
@@ -38,25 +38,25 @@ def test_who_has_no_id_gets_one_and_is_asked_for_nothing() -> None:
 
 
 def test_an_id_is_kept_and_asks_once_in_an_interval() -> None:
-    bench = Bench()
-    client = bench.connect()
+    scenario = Scenario()
+    client = scenario.connect()
     got = _get(client)
     assert _get(client, got.client_instance_id).error_code == ErrorCode.THROTTLING_QUOTA_EXCEEDED
-    bench.scheduler.advance(PUSH_INTERVAL_MS)
+    scenario.scheduler.advance(PUSH_INTERVAL_MS)
     again = _get(client, got.client_instance_id)
     assert (again.client_instance_id, again.subscription_id) == (got.client_instance_id, got.subscription_id)
 
 
 def test_pushes_come_once_in_an_interval_and_at_once_after_asking() -> None:
-    bench = Bench()
-    client = bench.connect()
+    scenario = Scenario()
+    client = scenario.connect()
     got = _get(client)
-    bench.scheduler.advance(1)
+    scenario.scheduler.advance(1)
     assert _push(client, got) == ErrorCode.NONE
     assert _push(client, got) == ErrorCode.THROTTLING_QUOTA_EXCEEDED
-    bench.scheduler.advance(PUSH_INTERVAL_MS)
+    scenario.scheduler.advance(PUSH_INTERVAL_MS)
     assert _push(client, got) == ErrorCode.NONE
-    bench.scheduler.advance(10)
+    scenario.scheduler.advance(10)
     assert _push(client, got, terminating=True) == ErrorCode.NONE, "the last push may come early"
     assert _push(client, got) == ErrorCode.INVALID_REQUEST
 
@@ -71,5 +71,5 @@ def test_pushes_come_once_in_an_interval_and_at_once_after_asking() -> None:
     ],
 )
 def test_invalid_push_telemetry_is_refused(wrong: dict[str, Any], code: ErrorCode) -> None:
-    client = Bench().connect()
+    client = Scenario().connect()
     assert _push(client, _get(client), **wrong) == code

@@ -17,14 +17,14 @@ from kctl.client.protocol.api.offset_for_leader_epoch import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,
 )
-from tests.unit.sandbox.bench import WALL_MS, Bench, batch
+from tests.unit.sandbox.scenario import WALL_MS, Scenario, batch
 
 
-def _bench() -> Bench:
+def _bench() -> Scenario:
     """Epoch 0 wrote offsets 0 to 3, of which 2 and 3 were lost; epoch 1 wrote 2 to 4, epoch 2 wrote 5."""
-    bench = Bench(nodes=2)
-    bench.sandbox.create_topic("t", 1, replication_factor=2)
-    partition = bench.cluster.topics["t"].partitions[0]
+    scenario = Scenario(nodes=2)
+    scenario.sandbox.create_topic("t", 1, replication_factor=2)
+    partition = scenario.cluster.topics["t"].partitions[0]
 
     def append(count: int) -> None:
         for _ in range(count):
@@ -32,17 +32,17 @@ def _bench() -> Bench:
             partition.log.append(records, partition.leader_epoch, WALL_MS)
 
     append(4)
-    bench.sandbox.move_leader("t", 0, 2, end_offset=2)
+    scenario.sandbox.move_leader("t", 0, 2, end_offset=2)
     append(3)
-    bench.sandbox.move_leader("t", 0, 1)
+    scenario.sandbox.move_leader("t", 0, 1)
     append(1)
-    return bench
+    return scenario
 
 
-def _end(bench: Bench, epoch: int, current: int = -1, *, node_id: int = 1, partition: int = 0) -> EpochEndOffset:
+def _end(scenario: Scenario, epoch: int, current: int = -1, *, node_id: int = 1, partition: int = 0) -> EpochEndOffset:
     asked = OffsetForLeaderPartition(partition=partition, leader_epoch=epoch, current_leader_epoch=current)
     request = OffsetForLeaderEpochRequest(topics=[OffsetForLeaderTopic(topic="t", partitions=[asked])])
-    return bench.connect(node_id).call(request, OffsetForLeaderEpochResponse, 4).topics[0].partitions[0]
+    return scenario.connect(node_id).call(request, OffsetForLeaderEpochResponse, 4).topics[0].partitions[0]
 
 
 @pytest.mark.parametrize(("epoch", "end"), [(0, (0, 2)), (1, (1, 5)), (2, (2, 6)), (3, (-1, -1)), (-1, (-1, -1))])
@@ -52,13 +52,13 @@ def test_the_end_of_an_epoch(epoch: int, end: tuple[int, int]) -> None:
 
 
 def test_who_does_not_say_where_an_epoch_ends() -> None:
-    bench = _bench()
+    scenario = _bench()
     codes = [
-        _end(bench, 0, 1).error_code,
-        _end(bench, 0, 3).error_code,
-        _end(bench, 0, 2, node_id=2).error_code,
-        _end(bench, 0, 1, node_id=2).error_code,
-        _end(bench, 0, 2, partition=9).error_code,
+        _end(scenario, 0, 1).error_code,
+        _end(scenario, 0, 3).error_code,
+        _end(scenario, 0, 2, node_id=2).error_code,
+        _end(scenario, 0, 1, node_id=2).error_code,
+        _end(scenario, 0, 2, partition=9).error_code,
     ]
     assert codes == [
         ErrorCode.FENCED_LEADER_EPOCH,
@@ -69,7 +69,7 @@ def test_who_does_not_say_where_an_epoch_ends() -> None:
     ]
 
 
-def _fetch(bench: Bench, offset: int, last_epoch: int, max_wait_ms: int = 500) -> PartitionData:
+def _fetch(scenario: Scenario, offset: int, last_epoch: int, max_wait_ms: int = 500) -> PartitionData:
     asked = FetchPartition(
         partition=0,
         fetch_offset=offset,
@@ -78,7 +78,7 @@ def _fetch(bench: Bench, offset: int, last_epoch: int, max_wait_ms: int = 500) -
         current_leader_epoch=2,
     )
     request = FetchRequest(max_wait_ms=max_wait_ms, min_bytes=1, topics=[FetchTopic(topic="t", partitions=[asked])])
-    return bench.connect().call(request, FetchResponse, 12).responses[0].partitions[0]
+    return scenario.connect().call(request, FetchResponse, 12).responses[0].partitions[0]
 
 
 @pytest.mark.parametrize(
@@ -99,9 +99,9 @@ def test_a_fetch_that_agrees_is_served(offset: int, epoch: int) -> None:
 
 
 def test_epochs_that_nobody_knows_and_offsets_that_are_gone() -> None:
-    bench = _bench()
-    bench.sandbox.delete_records("t", 0, 3)
-    codes = [_fetch(bench, 5, 3).error_code, _fetch(bench, 2, 0).error_code]
+    scenario = _bench()
+    scenario.sandbox.delete_records("t", 0, 3)
+    codes = [_fetch(scenario, 5, 3).error_code, _fetch(scenario, 2, 0).error_code]
     assert codes == [ErrorCode.OFFSET_OUT_OF_RANGE] * 2
 
 

@@ -24,28 +24,28 @@ from kctl.client.protocol.api.sync_group import SyncGroupRequest, SyncGroupReque
 from kctl.sandbox.groups.classic import ClassicGroup
 from kctl.sandbox.groups.consumer import ConsumerGroup
 from kctl.sandbox.settings import ClusterSettings
-from tests.unit.sandbox.bench import Bench
+from tests.unit.sandbox.scenario import Scenario
 
 SESSION_MS = 10_000
 REBALANCE_MS = 30_000
 CODES = {int(code): code for code in ErrorCode}
 
 
-def bench_of(nodes: int = 1, topics: dict[str, int] | None = None, **settings: Any) -> Bench:
+def bench_of(nodes: int = 1, topics: dict[str, int] | None = None, **settings: Any) -> Scenario:
     """Return a sandbox with a topic t of four partitions."""
-    return Bench(nodes, topics or {"t": 4}, ClusterSettings(**settings))
+    return Scenario(nodes, topics or {"t": 4}, ClusterSettings(**settings))
 
 
-def classic(bench: Bench) -> ClassicGroup:
+def classic(scenario: Scenario) -> ClassicGroup:
     """Return the group g."""
-    group = bench.cluster.groups.get("g")
+    group = scenario.cluster.groups.get("g")
     assert isinstance(group, ClassicGroup)
     return group
 
 
-def consumer(bench: Bench) -> ConsumerGroup:
+def consumer(scenario: Scenario) -> ConsumerGroup:
     """Return the group g."""
-    group = bench.cluster.groups.get("g")
+    group = scenario.cluster.groups.get("g")
     assert isinstance(group, ConsumerGroup)
     return group
 
@@ -58,10 +58,10 @@ def subscription(*topics: str) -> bytes:
 class ClassicPeer:
     """One member of the group g."""
 
-    def __init__(self, bench: Bench, instance_id: str | None = None, node_id: int = 1, version: int = 9) -> None:
-        self.bench = bench
-        self.waits = bench.connect(node_id)
-        self.talks = bench.connect(node_id)
+    def __init__(self, scenario: Scenario, instance_id: str | None = None, node_id: int = 1, version: int = 9) -> None:
+        self.scenario = scenario
+        self.waits = scenario.connect(node_id)
+        self.talks = scenario.connect(node_id)
         self.instance_id = instance_id
         self.version = version
         self.member_id = ""
@@ -141,12 +141,12 @@ class ClassicPeer:
         return CODES[self.talks.call(request, OffsetCommitResponse, 9).topics[0].partitions[0].error_code]
 
 
-def stable_group(bench: Bench, *instances: str | None) -> list[ClassicPeer]:
+def stable_group(scenario: Scenario, *instances: str | None) -> list[ClassicPeer]:
     """Return members that have joined and synced, the leader first; each assignment is the member's number."""
-    peers = [ClassicPeer(bench, instance) for instance in instances]
+    peers = [ClassicPeer(scenario, instance) for instance in instances]
     for peer in peers:
         peer.send_join()
-    bench.scheduler.advance(0)
+    scenario.scheduler.advance(0)
     for peer in peers:
         assert peer.joined().error_code == ErrorCode.NONE
     numbers = {peer.member_id: b"%d" % number for number, peer in enumerate(peers)}
@@ -159,9 +159,9 @@ def stable_group(bench: Bench, *instances: str | None) -> list[ClassicPeer]:
 class ConsumerPeer:
     """One member of the consumer group g that does what it is told at once, unless `is_slow`."""
 
-    def __init__(self, bench: Bench, member_id: str, instance_id: str | None = None, node_id: int = 1) -> None:
-        self.bench = bench
-        self.client = bench.connect(node_id)
+    def __init__(self, scenario: Scenario, member_id: str, instance_id: str | None = None, node_id: int = 1) -> None:
+        self.scenario = scenario
+        self.client = scenario.connect(node_id)
         self.member_id = member_id
         self.instance_id = instance_id
         self.epoch = 0

@@ -38,12 +38,12 @@ def test_uniform_moves_no_more_than_it_must() -> None:
 @pytest.mark.parametrize("name", ASSIGNORS)
 @pytest.mark.parametrize("seed", range(30))
 def test_each_partition_goes_to_one_who_wants_it(name: str, seed: int) -> None:
-    chance = Random(seed)
-    sizes = {A: chance.randrange(1, 9), B: chance.randrange(1, 9), C: chance.randrange(1, 9)}
-    members = [f"m{number}" for number in range(chance.randrange(1, 6))]
+    rng = Random(seed)
+    sizes = {A: rng.randrange(1, 9), B: rng.randrange(1, 9), C: rng.randrange(1, 9)}
+    members = [f"m{number}" for number in range(rng.randrange(1, 6))]
     target: Assignment = {}
     for _ in range(4):
-        wants = {member: tuple(chance.sample([A, B, C], chance.randrange(4))) for member in members}
+        wants = {member: tuple(rng.sample([A, B, C], rng.randrange(4))) for member in members}
         target = ASSIGNORS[name](Situation(wants, sizes, target))
         given = [slot for slots in target.values() for slot in slots]
         wanted = {topic_id for topics in wants.values() for topic_id in topics}
@@ -53,9 +53,9 @@ def test_each_partition_goes_to_one_who_wants_it(name: str, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(30))
 def test_uniform_is_as_even_as_subscriptions_allow(seed: int) -> None:
-    chance = Random(seed)
+    rng = Random(seed)
     sizes = {A: 5, B: 8, C: 3}
-    wants = {f"m{number}": tuple(chance.sample([A, B, C], chance.randrange(1, 4))) for number in range(4)}
+    wants = {f"m{number}": tuple(rng.sample([A, B, C], rng.randrange(1, 4))) for number in range(4)}
     found = uniform_assignor(Situation(wants, sizes, {}))
     for rich, slots in found.items():
         for slot in slots:

@@ -137,19 +137,19 @@ def test_a_cluster_without_the_feature_refuses() -> None:
 
 @pytest.mark.parametrize("seed", range(25))
 def test_no_partition_has_two_owners_whatever_members_do(seed: int) -> None:
-    chance = Random(seed)
+    rng = Random(seed)
     bench = bench_of(topics={"t": 7})
     peers = [ConsumerPeer(bench, f"m{number}") for number in range(5)]
     for step in range(300):
-        peer = chance.choice(peers)
-        action = chance.random()
+        peer = rng.choice(peers)
+        action = rng.random()
         if step < 200 and action < 0.05 and peer.epoch > 0:
             peer.leave()
             peer.epoch, peer.owned, peer.told = 0, set(), set()
         elif action < 0.3:
             peer.follow()
         else:
-            peer.is_slow = chance.random() < 0.5
+            peer.is_slow = rng.random() < 0.5
             assert peer.beat() is ErrorCode.NONE
         owned = [slot for one in peers for slot in one.owned]
         assert len(owned) == len(set(owned))

@@ -6,18 +6,18 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from kctl.sandbox import ClusterSettings
 from kctl.sandbox.faults import Fault
-from tests.unit.sandbox.bench import Bench, Client
 from tests.unit.sandbox.producer_side import TX, ProducerSide, fetched
+from tests.unit.sandbox.scenario import Client, Scenario
 
 LEVELS = pytest.mark.parametrize("level", [1, 2])
 
 
-def bench_of(level: int = 2, nodes: int = 1, **more: int) -> Bench:
-    return Bench(nodes, {"t": 2}, ClusterSettings(transaction_version=level, **more))  # type: ignore[arg-type]  # further settings have types of their own
+def bench_of(level: int = 2, nodes: int = 1, **more: int) -> Scenario:
+    return Scenario(nodes, {"t": 2}, ClusterSettings(transaction_version=level, **more))  # type: ignore[arg-type]  # further settings have types of their own
 
 
-def begun(bench: Bench, level: int = 2, timeout_ms: int = 60_000) -> ProducerSide:
-    side = ProducerSide(bench.connect(), level)
+def begun(scenario: Scenario, level: int = 2, timeout_ms: int = 60_000) -> ProducerSide:
+    side = ProducerSide(scenario.connect(), level)
     assert side.init(timeout_ms) is ErrorCode.NONE
     assert side.produce() is ErrorCode.NONE
     return side
@@ -31,120 +31,120 @@ def stable(client: Client, partition: int = 0) -> tuple[int, int, int]:
 
 @LEVELS
 def test_a_transaction_that_takes_too_long_is_aborted_and_its_producer_fenced(level: int) -> None:
-    bench = bench_of(level)
-    side = begun(bench, level, timeout_ms=5_000)
-    bench.scheduler.advance(4_999)
+    scenario = bench_of(level)
+    side = begun(scenario, level, timeout_ms=5_000)
+    scenario.scheduler.advance(4_999)
     assert side.state() == "Ongoing"
-    bench.scheduler.advance(1)
+    scenario.scheduler.advance(1)
     assert side.state() == "CompleteAbort"
     assert stable(side.client) == (2, 2, 1)
     codes = (side.produce(), side.end())
     fenced = (ErrorCode.PRODUCER_FENCED, ErrorCode.PRODUCER_FENCED)
     # In version 2 the timed out epoch is the one before: its end is taken for a repetition of another kind.
     assert codes == (fenced if level == 1 else (ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.INVALID_TXN_STATE))
-    assert bench.scheduler.pending == 0
+    assert scenario.scheduler.pending == 0
 
 
 @LEVELS
 def test_the_time_of_a_transaction_that_ends_is_not_counted_on(level: int) -> None:
-    bench = bench_of(level)
-    side = begun(bench, level, timeout_ms=5_000)
-    bench.scheduler.advance(4_000)
+    scenario = bench_of(level)
+    side = begun(scenario, level, timeout_ms=5_000)
+    scenario.scheduler.advance(4_000)
     assert side.end() is ErrorCode.NONE
-    assert bench.scheduler.pending == 0
+    assert scenario.scheduler.pending == 0
     assert side.produce() is ErrorCode.NONE
-    bench.scheduler.advance(4_999)
+    scenario.scheduler.advance(4_999)
     assert side.state() == "Ongoing"
 
 
 def test_a_coordinator_that_stands_still_ends_it_when_it_moves_again() -> None:
-    bench = bench_of(2, nodes=2)
-    coordinator = bench.cluster.transactions.node_of(TX).node_id
+    scenario = bench_of(2, nodes=2)
+    coordinator = scenario.cluster.transactions.node_of(TX).node_id
     other = 3 - coordinator
     for partition in (0, 1):
-        bench.sandbox.move_leader("t", partition, other)
-    side = ProducerSide(bench.connect(coordinator))
+        scenario.sandbox.move_leader("t", partition, other)
+    side = ProducerSide(scenario.connect(coordinator))
     side.init(timeout_ms=5_000)
-    leader = bench.connect(other)
+    leader = scenario.connect(other)
     assert side.produce(client=leader) is ErrorCode.NONE
-    bench.sandbox.start_fault(coordinator, Fault.FREEZE)
+    scenario.sandbox.start_fault(coordinator, Fault.FREEZE)
     assert side.produce(1, client=leader) is ErrorCode.NOT_ENOUGH_REPLICAS
-    bench.scheduler.advance(10_000)
+    scenario.scheduler.advance(10_000)
     assert stable(leader) == (1, 0, 0)
-    bench.sandbox.stop_fault(coordinator, Fault.FREEZE)
+    scenario.sandbox.stop_fault(coordinator, Fault.FREEZE)
     assert stable(leader) == (2, 2, 1)
 
 
 @pytest.mark.parametrize("commit", [True, False])
 def test_a_marker_waits_for_a_leader(commit: bool) -> None:
-    bench = bench_of()
-    side = begun(bench)
+    scenario = bench_of()
+    side = begun(scenario)
     assert side.produce(1) is ErrorCode.NONE
-    bench.sandbox.elect_late("t", 0, 1, ms=500)
+    scenario.sandbox.elect_late("t", 0, 1, ms=500)
     assert side.end(commit=commit) is ErrorCode.NONE
     assert side.state() == ("PrepareCommit" if commit else "PrepareAbort")
     assert stable(side.client, 1) == (2, 2, 0 if commit else 1)
     assert side.add() is ErrorCode.CONCURRENT_TRANSACTIONS
     assert side.init() is ErrorCode.CONCURRENT_TRANSACTIONS
-    bench.scheduler.advance(500)
+    scenario.scheduler.advance(500)
     assert side.state() == ("CompleteCommit" if commit else "CompleteAbort")
     assert stable(side.client) == (2, 2, 0 if commit else 1)
-    assert bench.cluster.topics["t"].partitions[0].log.watchers == 0
+    assert scenario.cluster.topics["t"].partitions[0].log.watchers == 0
 
 
 @LEVELS
 def test_markers_are_held_and_released(level: int) -> None:
-    bench = bench_of(level)
-    side = begun(bench, level)
-    bench.sandbox.hold_markers(TX)
+    scenario = bench_of(level)
+    side = begun(scenario, level)
+    scenario.sandbox.hold_markers(TX)
     assert side.end() is ErrorCode.NONE
     assert side.state() == "PrepareCommit"
     assert side.produce() is ErrorCode.CONCURRENT_TRANSACTIONS
     assert stable(side.client) == (1, 0, 0)
-    bench.sandbox.release_markers(TX)
+    scenario.sandbox.release_markers(TX)
     assert side.state() == "CompleteCommit"
     assert side.produce() is ErrorCode.NONE
 
 
 def test_markers_come_as_late_as_they_are_set_to() -> None:
-    bench = bench_of(transaction_marker_delay_ms=40)
-    side = begun(bench)
+    scenario = bench_of(transaction_marker_delay_ms=40)
+    side = begun(scenario)
     assert side.end() is ErrorCode.NONE
-    bench.scheduler.advance(39)
+    scenario.scheduler.advance(39)
     assert side.state() == "PrepareCommit"
-    bench.scheduler.advance(1)
+    scenario.scheduler.advance(1)
     assert side.state() == "CompleteCommit"
 
 
 def test_another_coordinator_goes_on_with_time_and_markers() -> None:
-    bench = bench_of(2, nodes=2)
+    scenario = bench_of(2, nodes=2)
     for partition in (0, 1):
-        bench.sandbox.move_leader("t", partition, 1)
-    bench.sandbox.move_transaction_coordinator(TX, 1)
-    side = begun(bench, timeout_ms=5_000)
-    bench.scheduler.advance(3_000)
-    bench.sandbox.move_transaction_coordinator(TX, 2)
+        scenario.sandbox.move_leader("t", partition, 1)
+    scenario.sandbox.move_transaction_coordinator(TX, 1)
+    side = begun(scenario, timeout_ms=5_000)
+    scenario.scheduler.advance(3_000)
+    scenario.sandbox.move_transaction_coordinator(TX, 2)
     assert side.add() is ErrorCode.NOT_COORDINATOR
-    bench.scheduler.advance(2_000)
+    scenario.scheduler.advance(2_000)
     assert stable(side.client) == (2, 2, 1)
-    there = ProducerSide(bench.connect(2))
+    there = ProducerSide(scenario.connect(2))
     assert there.init() is ErrorCode.NONE
     assert there.produce(client=side.client) is ErrorCode.NONE
-    bench.sandbox.hold_markers(TX)
+    scenario.sandbox.hold_markers(TX)
     assert there.end() is ErrorCode.NONE
-    bench.sandbox.move_transaction_coordinator(TX, 1)
-    bench.sandbox.release_markers(TX)
+    scenario.sandbox.move_transaction_coordinator(TX, 1)
+    scenario.sandbox.release_markers(TX)
     assert side.state() == "CompleteCommit"
     assert stable(side.client) == (4, 4, 1)
 
 
 def test_a_coordinator_in_trouble_writes_its_markers_later() -> None:
-    bench = bench_of()
-    side = begun(bench)
-    bench.sandbox.hold_markers(TX)
+    scenario = bench_of()
+    side = begun(scenario)
+    scenario.sandbox.hold_markers(TX)
     assert side.end() is ErrorCode.NONE
-    bench.sandbox.trouble_transaction_coordinator(TX, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
-    bench.sandbox.release_markers(TX)
+    scenario.sandbox.trouble_transaction_coordinator(TX, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+    scenario.sandbox.release_markers(TX)
     assert stable(side.client) == (1, 0, 0)
     assert [side.init(), side.add(), side.end(), side.produce(), side.commit_offset(1)] == [
         ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
@@ -153,13 +153,13 @@ def test_a_coordinator_in_trouble_writes_its_markers_later() -> None:
         ErrorCode.NOT_ENOUGH_REPLICAS,
         ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
     ]
-    bench.sandbox.trouble_transaction_coordinator(TX, None)
+    scenario.sandbox.trouble_transaction_coordinator(TX, None)
     assert side.state() == "CompleteCommit"
 
 
 def test_a_coordinator_that_is_not_available_is_not_found_either() -> None:
-    bench = bench_of()
-    client = bench.connect()
+    scenario = bench_of()
+    client = scenario.connect()
 
     def found() -> tuple[int, int]:
         request = FindCoordinatorRequest(key_type=1, coordinator_keys=[TX])
@@ -167,26 +167,26 @@ def test_a_coordinator_that_is_not_available_is_not_found_either() -> None:
         return one.error_code, one.node_id
 
     assert found() == (0, 1)
-    bench.sandbox.trouble_transaction_coordinator(TX, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    scenario.sandbox.trouble_transaction_coordinator(TX, ErrorCode.COORDINATOR_NOT_AVAILABLE)
     assert found() == (ErrorCode.COORDINATOR_NOT_AVAILABLE, -1)
     with pytest.raises(ValueError, match="NONE is no trouble"):
-        bench.sandbox.trouble_transaction_coordinator(TX, ErrorCode.NONE)
+        scenario.sandbox.trouble_transaction_coordinator(TX, ErrorCode.NONE)
 
 
 def test_a_topic_that_is_deleted_keeps_no_transaction_from_ending() -> None:
-    bench = bench_of()
-    side = begun(bench)
-    bench.cluster.delete_topic("t")
+    scenario = bench_of()
+    side = begun(scenario)
+    scenario.cluster.delete_topic("t")
     assert side.end() is ErrorCode.NONE
     assert side.state() == "CompleteCommit"
 
 
 def test_epochs_run_out_and_another_id_goes_on() -> None:
     for level in (1, 2):
-        bench = bench_of(level)
-        side = begun(bench, level)
+        scenario = bench_of(level)
+        side = begun(scenario, level)
         assert side.end() is ErrorCode.NONE
-        transaction = bench.cluster.transactions.get(TX)
+        transaction = scenario.cluster.transactions.get(TX)
         assert transaction is not None
         first_id = transaction.producer_id
         transaction.epoch = 2**15 - 2
@@ -207,16 +207,16 @@ def test_epochs_run_out_and_another_id_goes_on() -> None:
 
 @pytest.mark.parametrize("commit", [True, False])
 def test_a_marker_waits_for_a_leader_that_stands_still(commit: bool) -> None:
-    bench = bench_of(2, nodes=2)
-    bench.sandbox.move_transaction_coordinator(TX, 1)
+    scenario = bench_of(2, nodes=2)
+    scenario.sandbox.move_transaction_coordinator(TX, 1)
     for partition in (0, 1):
-        bench.sandbox.move_leader("t", partition, 2)
-    side, leader = ProducerSide(bench.connect(1)), bench.connect(2)
+        scenario.sandbox.move_leader("t", partition, 2)
+    side, leader = ProducerSide(scenario.connect(1)), scenario.connect(2)
     side.init()
     assert side.produce(client=leader) is ErrorCode.NONE
-    bench.sandbox.start_fault(2, Fault.FREEZE)
+    scenario.sandbox.start_fault(2, Fault.FREEZE)
     assert side.end(commit=commit) is ErrorCode.NONE
     assert side.state() == ("PrepareCommit" if commit else "PrepareAbort")
-    bench.sandbox.stop_fault(2, Fault.FREEZE)
+    scenario.sandbox.stop_fault(2, Fault.FREEZE)
     assert side.state() == ("CompleteCommit" if commit else "CompleteAbort")
     assert stable(leader) == (2, 2, 0 if commit else 1)

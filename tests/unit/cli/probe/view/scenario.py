@@ -16,7 +16,7 @@ from kctl.client.errors import (
     WrongPeerError,
 )
 from kctl.client.events import Event, Expired, Failed, Lost, Phase, PhaseDone, Ready, Started, Target
-from kctl.client.probe.findings import Finding, Severity, judge
+from kctl.client.probe.findings import Finding, Severity, diagnose
 from kctl.client.probe.idle import IdleReport
 from kctl.client.probe.prober import NextLimit
 from kctl.client.probe.report import AddressReport, ClusterView, CoordinatorReport, TlsReport
@@ -115,7 +115,7 @@ def result(number: int = 1, code: ExitCode = ExitCode.OK) -> ProbeResult:
     """Return it as a round that ended."""
     coordinator = CoordinatorReport("g", None, broker_error(15, "FindCoordinator of group g"), 23, -1)
     all_reports = reports()
-    findings = judge(all_reports, coordinator, wall_ms=WALL_MS)
+    findings = diagnose(all_reports, coordinator, wall_ms=WALL_MS)
     return ProbeResult(number, START_MS, 1800, WALL_MS, all_reports, coordinator, tuple(findings), code)
 
 

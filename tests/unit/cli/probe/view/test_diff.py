@@ -8,7 +8,7 @@ import pytest
 
 from kctl.cli.probe.view.diff import differences, read_summary
 from kctl.cli.probe.view.objects import event_object, summary_object
-from kctl.cli.probe.view.text import Told
+from kctl.cli.probe.view.text import LoggedEvent
 from tests.unit.cli.probe.view.scenario import EVENTS, START_MS, result
 
 BEFORE = summary_object(result(), START_MS)
@@ -40,13 +40,13 @@ def test_outcomes() -> None:
     assert changed(fail) == ["kafka-a.example:9092 [10.0.0.1]: ready -> expired in tcp (ConnectTimeout)"]
 
 
-@pytest.mark.parametrize(("after_ms", "is_told"), [(240, False), (241, True), (1, False)])
-def test_phases_that_became_much_slower(after_ms: int, is_told: bool) -> None:
+@pytest.mark.parametrize(("after_ms", "is_logged"), [(240, False), (241, True), (1, False)])
+def test_phases_that_became_much_slower(after_ms: int, is_logged: bool) -> None:
     def slow(after: Any) -> None:
         after["addresses"][GOOD]["phases_ms"]["tcp"] = after_ms
 
     wanted = f"kafka-a.example:9092 [10.0.0.1]: tcp is slower: 120 ms -> {after_ms} ms"
-    assert changed(slow) == ([wanted] if is_told else [])
+    assert changed(slow) == ([wanted] if is_logged else [])
 
 
 def test_a_few_milliseconds_are_noise() -> None:
@@ -92,7 +92,7 @@ def test_brokers_and_findings() -> None:
 
 
 def test_a_saved_result_is_its_last_summary() -> None:
-    events = [event_object(event, START_MS) for event in EVENTS if isinstance(event, Told)]
+    events = [event_object(event, START_MS) for event in EVENTS if isinstance(event, LoggedEvent)]
     first = summary_object(result()._replace(reports=[]), START_MS)
     text = "\n".join(json.dumps(one) for one in (*events, first, *events, BEFORE)) + "\n\n"
     assert read_summary(text) == BEFORE

@@ -1,12 +1,12 @@
 """Probe events as lines."""
 
-from kctl.cli.probe.view.text import Told, event_line, is_told
+from kctl.cli.probe.view.text import LoggedEvent, event_line, is_logged
 from kctl.client.events import Closed, RequestSent
 from tests.unit.cli.probe.view.scenario import EVENTS, GOOD, START_MS
 
 
 def test_lines() -> None:
-    assert [event_line(event, START_MS) for event in EVENTS if isinstance(event, Told)] == [
+    assert [event_line(event, START_MS) for event in EVENTS if isinstance(event, LoggedEvent)] == [
         "     0 ms  kafka-a.example:9092  dns started, limit 2s",
         "     4 ms  kafka-a.example:9092  dns done in 4 ms: 10.0.0.1:9092",
         "     4 ms  kafka-a.example:9092 [10.0.0.1]  tcp started, limit 2s",
@@ -19,6 +19,6 @@ def test_lines() -> None:
 
 
 def test_frames_and_orderly_closes_are_not_told() -> None:
-    assert all(is_told(event) for event in EVENTS)
-    assert not is_told(Closed(0, GOOD, "lost the race"))
-    assert not is_told(RequestSent(0, GOOD, "ApiVersions", 3, 1, 20))
+    assert all(is_logged(event) for event in EVENTS)
+    assert not is_logged(Closed(0, GOOD, "lost the race"))
+    assert not is_logged(RequestSent(0, GOOD, "ApiVersions", 3, 1, 20))

@@ -11,7 +11,7 @@ import pytest
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.probe.view.objects import SCHEMA_VERSION, event_object, summary_object
 from kctl.cli.probe.view.statistics import Statistics, add_round
-from kctl.cli.probe.view.text import Told
+from kctl.cli.probe.view.text import LoggedEvent
 from kctl.client.cluster import Node
 from kctl.client.probe.report import CoordinatorReport
 from tests.unit.cli.probe.view.scenario import EVENTS, START_MS, result
@@ -47,7 +47,7 @@ def objects() -> list[dict[str, Any]]:
     add_round(statistics, result().reports)
     found = result()._replace(coordinator=CoordinatorReport("g", Node(1, "a", 9092), None))
     return [
-        *(event_object(event, START_MS, 2) for event in EVENTS if isinstance(event, Told)),
+        *(event_object(event, START_MS, 2) for event in EVENTS if isinstance(event, LoggedEvent)),
         summary_object(result(code=ExitCode.NOT_ABLE_YET), START_MS),
         summary_object(found, START_MS, statistics),
         summary_object(result()._replace(coordinator=None, reports=[], findings=()), START_MS),

@@ -26,7 +26,7 @@ from tests.unit.cli.probe.view.scenario import EVENTS, GOOD, PLAN, START_MS, res
 def _written(report: Report, stdout: io.BytesIO, code: ExitCode = ExitCode.OK) -> list[str]:
     with report:
         for event in (*EVENTS, Closed(START_MS, GOOD, "close")):
-            report.take(event)
+            report.on_event(event)
         report.ended(result(code=code))
     return stdout.getvalue().decode().splitlines()
 
@@ -35,8 +35,8 @@ def test_lines_are_there_as_things_happen_and_starts_only_for_those_who_want_mor
     for verbose in (False, True):
         stdout = io.BytesIO()
         report = LinesReport(DataOut(stdout, flush_bytes=0), START_MS, verbose=verbose)
-        report.take(EVENTS[0])
-        report.take(EVENTS[1])
+        report.on_event(EVENTS[0])
+        report.on_event(EVENTS[1])
         assert stdout.getvalue().count(b"\n") == 1 + verbose
         assert (b"dns started" in stdout.getvalue()) is verbose
 
@@ -63,7 +63,7 @@ def test_events_tell_their_round() -> None:
     stdout = io.BytesIO()
     report = ObjectsReport(DataOut(stdout), START_MS, {}, Output.JSONL)
     for number in (1, 2):
-        report.take(EVENTS[0])
+        report.on_event(EVENTS[0])
         report.ended(result(number))
     report.__exit__(None, None, None)
     assert [json.loads(line)["round"] for line in stdout.getvalue().splitlines()] == [1, 1, 2, 2]

@@ -87,10 +87,10 @@ class NotRandom:
     """Entropy that repeats."""
 
     def __init__(self) -> None:
-        self._chance = Random(1)
+        self._rng = Random(1)
 
     def token_bytes(self, count: int) -> bytes:
-        return self._chance.randbytes(count)
+        return self._rng.randbytes(count)
 
 
 class Client:
@@ -131,7 +131,7 @@ class Client:
         return self.take(response, version, self.send(request, version))
 
 
-class Bench:
+class Scenario:
     """A sandbox of the core alone."""
 
     def __init__(

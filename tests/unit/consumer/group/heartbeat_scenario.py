@@ -22,7 +22,7 @@ from kctl.client.protocol.api.consumer_group_heartbeat import (
 )
 from kctl.client.protocol.schema import Request
 from kctl.client.requests.coordinator import PROMPT, Coordinator
-from tests.unit.consumer.fakes import TOPIC_ID, FakeClient, Ones, answer, chance, config, topic
+from tests.unit.consumer.fakes import TOPIC_ID, FakeClient, Ones, answer, config, rng, topic
 
 INTERVAL_MS = 5000
 MEMBER_ID = "AQEBAQEBAQEBAQEBAQEBAQ"
@@ -66,7 +66,7 @@ class ScriptedCoordinator:
         self.is_recheck_pending = True
 
 
-class Bench:
+class Scenario:
     """One membership and everything around it; time is what the test says."""
 
     def __init__(self, **properties: object) -> None:
@@ -78,7 +78,7 @@ class Bench:
             config(**given),
             cast(Coordinator, self.coordinator),
             self.client.as_client(),
-            chance(),
+            rng(),
             Ones(),
             self.reports.append,
         )
