@@ -107,9 +107,9 @@ class PartitionLog:
             commit: whether what it wrote counts.
             by_epoch: the epoch of the coordinator.
         Raises:
-            BatchRefused: a newer epoch of the producer has written since.
+            BatchRefused: a newer epoch of the producer has written since, or a newer coordinator.
         """
-        self.producers.check_marker(producer_id, producer_epoch)
+        self.producers.check_marker(producer_id, producer_epoch, by_epoch)
         data = marker_batch(producer_id, producer_epoch, commit=commit, coordinator_epoch=by_epoch, wall_ms=wall_ms)
         marker_offset = self.end_offset
         opened_at = self._store(data, header_of(data), leader_epoch, -1)

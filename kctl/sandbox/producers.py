@@ -162,15 +162,19 @@ class ProducerStates:
             producer.open_from = self._open[header.producer_id] = header.base_offset
         return None
 
-    def check_marker(self, producer_id: int, epoch: int) -> None:
+    def check_marker(self, producer_id: int, epoch: int, coordinator_epoch: int) -> None:
         """Return when a coordinator may end a transaction of the producer.
 
         Raises:
-            BatchRefused: a newer epoch has written since.
+            BatchRefused: a newer epoch has written since, or a newer coordinator.
         """
         producer = self._producers.get(producer_id)
-        if producer is not None:
-            check_epoch(epoch, producer.epoch)
+        if producer is None:
+            return
+        check_epoch(epoch, producer.epoch)
+        if coordinator_epoch < producer.coordinator_epoch:
+            text = f"coordinator epoch {coordinator_epoch} is older than {producer.coordinator_epoch}"
+            raise BatchRefused(ErrorCode.TRANSACTION_COORDINATOR_FENCED, text)
 
     def ended_by(self, producer_id: int, coordinator_epoch: int) -> None:
         """Take note of the coordinator's epoch in the marker that was stored last."""

@@ -246,6 +246,10 @@ class Sandbox:
         """Write the markers of a transactional id that were held back, and further ones at once."""
         self._do(lambda: self.cluster.transactions.release_markers(transactional_id))
 
+    def lose_markers(self, transactional_id: str) -> None:
+        """Let the transaction that ends next count as complete without its markers: it hangs on its partitions."""
+        self._do(lambda: self.cluster.transactions.lose_markers(transactional_id))
+
     def expire_producers(self, topic: str, partition: int) -> None:
         """Let a partition forget the producers that wrote to it, as Kafka does after producer.id.expiration.ms.
 

@@ -31,11 +31,16 @@ from kctl.client.admin.group_values import (
     MemberDescription,
     MemberToRemove,
 )
+from kctl.client.admin.hanging import OpenTransaction, OpenTransactions, Verdict
 from kctl.client.admin.log_dirs import LogDir
 from kctl.client.admin.offsets import EARLIEST, LATEST, MAX_TIMESTAMP
 from kctl.client.admin.operator_calls import OperatorCalls, Timeout
+from kctl.client.admin.producers import ActiveProducer
 from kctl.client.admin.quorum import QuorumDescription, QuorumReplica
+from kctl.client.admin.record_times import RecordTime
 from kctl.client.admin.topics import BROKER_DEFAULT, CreatedTopic, NewTopic, TopicListing
+from kctl.client.admin.transaction_calls import TransactionCalls
+from kctl.client.admin.transactions import TransactionDescription, TransactionList, TransactionListing
 from kctl.client.clock import Timer, to_timeout_ms
 from kctl.client.cluster import TopicInfo, TopicPartition
 from kctl.client.cluster_client import ClusterClient
@@ -58,6 +63,7 @@ __all__ = [
     "EARLIEST",
     "LATEST",
     "MAX_TIMESTAMP",
+    "ActiveProducer",
     "Admin",
     "ApiDescription",
     "ApiResponse",
@@ -76,18 +82,25 @@ __all__ = [
     "NewTopic",
     "OffsetAndMetadata",
     "OffsetAndTimestamp",
+    "OpenTransaction",
+    "OpenTransactions",
     "QuorumDescription",
     "QuorumReplica",
+    "RecordTime",
     "ResourceType",
     "Results",
     "TopicListing",
+    "TransactionDescription",
+    "TransactionList",
+    "TransactionListing",
+    "Verdict",
     "api_key_of",
     "api_name",
     "declared_apis",
 ]
 
 
-class Admin(OperatorCalls):
+class Admin(OperatorCalls, TransactionCalls):
     """Administers a cluster. Not thread-safe: it has no thread of its own and works inside the calls.
 
     Every call takes `timeout` in seconds; None is default.api.timeout.ms. Errors that may pass are asked again until

@@ -25,9 +25,18 @@ Read = Callable[[R, int], Items[TopicPartition, V]]
 
 
 def ask_leaders(
-    call: Call, partitions: Iterable[TopicPartition], build: Build, read: Read[R, V]
+    call: Call,
+    partitions: Iterable[TopicPartition],
+    build: Build,
+    read: Read[R, V],
+    *,
+    max_version: int | None = None,
+    is_retried: Callable[[KafkaError, int], bool] = ADMIN_OFFSETS.is_retried,
 ) -> Results[TopicPartition, V]:
-    """Return the fate of each partition."""
+    """Return the fate of each partition.
+
+    Args: is_retried: another rule than that of most requests to leaders.
+    """
     keys = list(partitions)
     leaders = Leaders(call.client)
     metadata = call.client.metadata
@@ -48,7 +57,7 @@ def ask_leaders(
             else:
                 by_leader.setdefault(info.leader_id, {})[key] = info
         builds = {node_id: partial(build, infos) for node_id, infos in by_leader.items()}
-        for node_id, answer in call.ask_nodes(builds).items():
+        for node_id, answer in call.ask_nodes(builds, max_version=max_version).items():
             of_node = call.items(answer, by_leader[node_id], partial(_read_of, read, node_id))
             errors = [each for each in of_node.values() if isinstance(each, KafkaError)]
             if isinstance(answer, KafkaError) or any(ADMIN_OFFSETS.decide(each) is Decision.LEADER for each in errors):
@@ -56,7 +65,7 @@ def ask_leaders(
             found.update(of_node)
         return found
 
-    return call.each(keys, attempt, ADMIN_OFFSETS.is_retried)
+    return call.each(keys, attempt, is_retried)
 
 
 def _read_of(read: Read[R, V], node_id: int, response: R) -> Items[TopicPartition, V]:

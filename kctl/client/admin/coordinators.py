@@ -1,4 +1,4 @@
-"""Coordinators: which node keeps each group, for one call; asks it, and looks again when the group has moved.
+"""Coordinators: which node keeps each group or transaction, for one call; asks it, and looks again when it has moved.
 
 Owns the look-up (FindCoordinator) and what an answer or a failure says about it; knows nothing of what is asked.
 Shown by tests/sim/admin/test_groups.py and test_group_faults.py.
@@ -30,10 +30,11 @@ Read = Callable[[Answer | KafkaError, list[str]], Mapping[str, V | KafkaError]]
 
 
 class Coordinators:
-    """The coordinators that one call has found."""
+    """The coordinators that one call has found: of groups, or of transactional ids in place of group ids."""
 
-    def __init__(self, call: Call) -> None:
+    def __init__(self, call: Call, key_type: KeyType = KeyType.GROUP) -> None:
         self._call = call
+        self._key_type = key_type
         self._found: dict[str, int] = {}
 
     def node(self, group_id: str) -> Node | None:
@@ -119,7 +120,7 @@ class Coordinators:
         failed: dict[str, KafkaError] = {}
         missing = [group_id for group_id in group_ids if group_id not in self._found]
         while missing:
-            answers = look_up(self._call, KeyType.GROUP, missing)
+            answers = look_up(self._call, self._key_type, missing)
             for group_id, found in answers.items():
                 if isinstance(found, Node):
                     self._found[group_id] = found.node_id

@@ -6,6 +6,7 @@ Shown by tests/unit/protocol/test_versions.py.
 
 from kctl.client.errors import UnsupportedVersionError
 from kctl.client.protocol.api.api_versions import ApiVersionsResponse
+from kctl.client.protocol.releases import FIRST_RELEASE
 from kctl.client.protocol.schema import Request, Versions
 
 
@@ -41,7 +42,7 @@ class NodeVersions:
             return version
         low, high = _spoken(request_cls, at_most)
         offer = self.ranges.get(request_cls.API_KEY)
-        offered = f"versions {offer[0]} to {offer[1]}" if offer else "no version of it"
+        offered = f"versions {offer[0]} to {offer[1]}" if offer else f"no version of it{_since(request_cls.NAME)}"
         raise UnsupportedVersionError(
             f"{request_cls.NAME} (api key {request_cls.API_KEY}): versions {low} to {high} are needed, "
             f"the node offers {offered}",
@@ -54,6 +55,12 @@ class NodeVersions:
         offered_low, offered_high = self.ranges.get(request_cls.API_KEY, (0, -1))
         best = min(high, offered_high)
         return best if best >= max(low, offered_low) else -1
+
+
+def _since(api: str) -> str:
+    """Return from which release on brokers have an API, where that is not all of them."""
+    release = FIRST_RELEASE.get(api)
+    return "" if release is None else f" (Kafka {release} and later have it)"
 
 
 def _spoken(request_cls: type[Request], at_most: int | None) -> Versions:

@@ -40,6 +40,7 @@ class Transactions:
         self._timers: dict[str, GroupTimers] = {}
         self._markers: dict[str, Markers] = {}
         self._held: dict[str, None] = {}
+        self._losing: dict[str, None] = {}
         self._moved: dict[str, int] = {}
         self._epochs: dict[str, int] = {}
         self._troubles: dict[str, ErrorCode] = {}
@@ -232,11 +233,13 @@ class Transactions:
         timers = self._timers_of(transactional_id)
         timers.cancel(_TIMEOUT)
         delay_ms = self._cluster.settings.transaction_marker_delay_ms
+        are_lost = transactional_id in self._losing
+        self._losing.pop(transactional_id, None)
         markers = self._markers[transactional_id] = Markers(
             self._cluster,
             self.offsets,
             transaction.identity,
-            list(transaction.partitions),
+            [] if are_lost else list(transaction.partitions),
             lambda: self._completed(transaction),
             commit=transaction.state is State.PREPARE_COMMIT,
             coordinator_epoch=self._epochs.get(transactional_id, 0),
@@ -260,6 +263,10 @@ class Transactions:
         self._held[transactional_id] = None
         if transactional_id in self._markers:
             self._markers[transactional_id].hold()
+
+    def lose_markers(self, transactional_id: str) -> None:
+        """Let the transaction that ends next count as complete without its markers: it hangs on its partitions."""
+        self._losing[transactional_id] = None
 
     def release_markers(self, transactional_id: str) -> None:
         """Write the markers that were held back, and further ones at once."""

@@ -3,10 +3,13 @@
 import pytest
 
 from kctl.client.errors import UnsupportedVersionError
+from kctl.client.protocol.api import api_key_of
 from kctl.client.protocol.api.api_versions import ApiVersion, ApiVersionsResponse, FinalizedFeatureKey
 from kctl.client.protocol.api.fetch import FetchRequest
 from kctl.client.protocol.api.init_producer_id import InitProducerIdRequest
+from kctl.client.protocol.api.list_transactions import ListTransactionsRequest
 from kctl.client.protocol.api.metadata import MetadataRequest
+from kctl.client.protocol.releases import FIRST_RELEASE
 from kctl.client.protocol.versions import NodeVersions
 
 
@@ -35,6 +38,16 @@ def test_no_common_version(low: int, high: int) -> None:
 def test_an_api_that_is_not_offered() -> None:
     with pytest.raises(UnsupportedVersionError, match="the node offers no version of it"):
         node(0, 12).choose(MetadataRequest)
+
+
+def test_an_api_that_is_not_offered_is_named_with_the_release_that_has_it() -> None:
+    reason = r"ListTransactions .* offers no version of it \(Kafka 3.0 and later have it\)"
+    with pytest.raises(UnsupportedVersionError, match=reason):
+        node(0, 12).choose(ListTransactionsRequest)
+
+
+def test_releases_are_of_declared_apis() -> None:
+    assert {name for name in FIRST_RELEASE if api_key_of(name) is None} == set()
 
 
 def test_a_ceiling_and_a_floor() -> None:

@@ -96,6 +96,7 @@ def _debts(scenario: Scenario) -> list[int]:
         ),
         (["hold-markers tx"], _ended, "PrepareCommit"),
         (["hold-markers tx", "release-markers tx"], _ended, "CompleteCommit"),
+        (["lose-markers tx"], _ended, "CompleteCommit"),
         (["limit produce 10 2"], _debts, [0, 9_000, 0]),
         (["limit produce 10", "limit produce none 1"], _debts, [0, 9_000, 9_000]),
         (["limit fetch 10 all"], _debts, [0, 0, 0]),

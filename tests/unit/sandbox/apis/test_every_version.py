@@ -54,6 +54,11 @@ from kctl.client.protocol.api.txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
+from kctl.client.protocol.api.write_txn_markers import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
+)
 from kctl.client.protocol.schema import Request
 from kctl.sandbox.apis import HANDLERS
 from tests.unit.sandbox.scenario import Scenario, batch
@@ -150,6 +155,9 @@ def _transactions_request(key: int, version: int) -> Request:
             named = [AddPartitionsToTxnTopic(name="t", partitions=[0, 1])]
             asked = [AddPartitionsToTxnTransaction(transactional_id="tx", topics=named)]
             return AddPartitionsToTxnRequest(transactions=asked)
+        case 27:
+            ended = [WritableTxnMarkerTopic(name="t", partition_indexes=[0, 1, 9])]
+            return WriteTxnMarkersRequest(markers=[WritableTxnMarker(producer_id=7, topics=ended)])
         case 28:
             offsets = [TxnOffsetCommitRequestPartition(partition_index=index) for index in (0, 1)]
             topics = [TxnOffsetCommitRequestTopic(name="t", partitions=offsets)]

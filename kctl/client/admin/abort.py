@@ -1,0 +1,76 @@
+"""Open transactions aborted at the partition leader, without a coordinator that knows them: WriteTxnMarkers.
+
+Before each marker the leader is asked whether the transaction is still open, so that a request whose response was lost
+is never repeated against the next transaction of the same producer. Shown by tests/sim/admin/test_hanging.py.
+Source: KIP-664.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+
+from kctl.client.admin.at_leaders import ask_leaders
+from kctl.client.admin.call import Call
+from kctl.client.admin.producers import ActiveProducer, describe_producers
+from kctl.client.broker_errors import ErrorCode, broker_error
+from kctl.client.cluster import PartitionInfo, TopicPartition
+from kctl.client.errors import KafkaError
+from kctl.client.protocol.api.write_txn_markers import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
+    WriteTxnMarkersResponse,
+)
+from kctl.client.requests.retry import ADMIN_OFFSETS
+
+
+def abort_transaction(call: Call, partition: TopicPartition, start_offset: int) -> ActiveProducer:
+    """Abort the transaction that begins at an offset of a partition; return its producer as it was.
+
+    Raises: KafkaError: no transaction that is open begins there (INVALID_TXN_STATE), or it cannot be aborted.
+    """
+    found: list[ActiveProducer] = []
+
+    def attempt(pending: list[TopicPartition]) -> dict[TopicPartition, ActiveProducer | KafkaError]:
+        producers = describe_producers(call, pending)[partition]
+        is_open = [each for each in producers if each.transaction_start_offset == start_offset]
+        if not is_open:
+            gone = broker_error(
+                ErrorCode.INVALID_TXN_STATE, f"{partition}: no open transaction begins at offset {start_offset}"
+            )
+            return {partition: found[0] if found else gone}
+        found[:] = is_open[:1]
+        marker = partial(_marker, is_open[0])
+        results = ask_leaders(call, pending, marker, partial(_read, call), is_retried=_never)
+        return {partition: results.failed.get(partition, is_open[0])}
+
+    return call.each([partition], attempt, ADMIN_OFFSETS.is_retried)[partition]
+
+
+def _marker(
+    producer: ActiveProducer, infos: dict[TopicPartition, PartitionInfo], _timeout_ms: int
+) -> WriteTxnMarkersRequest:
+    topics = [WritableTxnMarkerTopic(name=key.topic, partition_indexes=[key.partition]) for key in infos]
+    marker = WritableTxnMarker(
+        producer_id=producer.producer_id,
+        producer_epoch=producer.producer_epoch,
+        transaction_result=False,
+        topics=topics,
+        coordinator_epoch=producer.coordinator_epoch or 0,
+    )
+    return WriteTxnMarkersRequest(markers=[marker])
+
+
+def _read(
+    call: Call, response: WriteTxnMarkersResponse, node_id: int
+) -> Iterator[tuple[TopicPartition, KafkaError | None]]:
+    for marker in response.markers:
+        for topic in marker.topics:
+            for part in topic.partitions:
+                key = TopicPartition(topic.name, part.partition_index)
+                what = f"WriteTxnMarkers of {key} on {call.name_of(node_id)}"
+                yield key, broker_error(part.error_code, what) if part.error_code else None
+
+
+def _never(_error: KafkaError, _tries: int) -> bool:
+    """Nothing is repeated before the transaction was looked at again."""
+    return False

@@ -1,0 +1,169 @@
+"""Hanging transactions: open on a partition, and no coordinator will ever end them. Source: KIP-664.
+
+They hold back the last stable offset, so that read_committed consumers stop, and cleaning with it. A transaction that
+ends while this looks must not count, so the partitions are looked at before the coordinators and once more after: what
+a coordinator has completed has all its markers by then, unless they were lost. Where a coordinator may be missing the
+verdict is left open. Shown by tests/sim/admin/test_hanging.py.
+"""
+
+from collections.abc import Iterable, Mapping
+from enum import Enum
+from typing import NamedTuple
+
+from kctl.client.admin.call import Call, Results
+from kctl.client.admin.producers import ActiveProducer, Producers, describe_producers
+from kctl.client.admin.topics import describe_topics
+from kctl.client.admin.transactions import (
+    TransactionDescription,
+    TransactionFilter,
+    TransactionListing,
+    describe_transactions,
+    list_transactions,
+)
+from kctl.client.broker_errors import ErrorCode, broker_error
+from kctl.client.cluster import NO_NODE, TopicPartition
+from kctl.client.errors import BrokerError, KafkaError
+from kctl.client.requests.retry import UNKNOWN_TOPIC
+
+STATE_TOPIC = "__transaction_state"
+OVERDUE_MS = 60_000
+"""How long after its timeout an ongoing transaction is overdue: coordinators look every 10 s at theirs."""
+ONGOING = "Ongoing"
+
+
+class Verdict(Enum):
+    """What is known of an open transaction."""
+
+    RUNNING = "running"
+    """Its coordinator has it, and its time is not up."""
+    OVERDUE = "overdue"
+    """Its coordinator has it and has not aborted it long after the timeout of its producer."""
+    HANGING = "hanging"
+    """No coordinator has it: nothing will ever end it."""
+    UNDECIDED = "undecided"
+    """Its coordinator may be one of those that did not respond."""
+
+
+class OpenTransaction(NamedTuple):
+    """A transaction that is open on one partition.
+
+    Attributes:
+        transactional_id: of its producer; None where no coordinator knows the producer.
+        timeout_ms, started_at_ms: as the coordinator has them; None where it does not have this transaction.
+        reason: why the verdict is what it is.
+    """
+
+    partition: TopicPartition
+    producer: ActiveProducer
+    verdict: Verdict
+    transactional_id: str | None
+    timeout_ms: int | None
+    started_at_ms: int | None
+    reason: str
+
+    @property
+    def start_offset(self) -> int:
+        """Where it begins."""
+        assert self.producer.transaction_start_offset is not None
+        return self.producer.transaction_start_offset
+
+
+class OpenTransactions(NamedTuple):
+    """The open transactions of partitions, and what could not be looked at.
+
+    Attributes:
+        failed: partitions whose leader did not respond, with the reason.
+        missing: names of brokers, and of partitions of __transaction_state, whose transactions no coordinator reported.
+    """
+
+    transactions: tuple[OpenTransaction, ...]
+    failed: Mapping[TopicPartition, KafkaError]
+    missing: Mapping[str, KafkaError]
+
+
+class _Coordinators(NamedTuple):
+    """What all coordinators know of some producers."""
+
+    by_producer: Mapping[int, TransactionListing]
+    described: Results[str, TransactionDescription]
+    missing: Mapping[str, KafkaError]
+
+
+def open_transactions(call: Call, partitions: Iterable[TopicPartition]) -> OpenTransactions:
+    """Return the open transactions of partitions, each with its verdict."""
+    first = describe_producers(call, partitions)
+    candidates = {tp: found for tp, producers in first.done.items() if (found := _open(producers))}
+    if not candidates:
+        return OpenTransactions((), first.failed, {})
+    known = _ask_coordinators(call, {each.producer_id for of in candidates.values() for each in of})
+    wall_ms = call.client.clock.wall_ms()
+    verdicts = [_judge(tp, producer, known, wall_ms) for tp, producers in candidates.items() for producer in producers]
+    doubtful = {each.partition for each in verdicts if each.verdict is not Verdict.RUNNING}
+    again = describe_producers(call, doubtful) if doubtful else Results[TopicPartition, Producers]({}, {})
+    still = {
+        (tp, each.producer_id, each.transaction_start_offset)
+        for tp, producers in again.done.items()
+        for each in _open(producers)
+    }
+    kept = [
+        each
+        for each in verdicts
+        if each.verdict is Verdict.RUNNING or (each.partition, each.producer.producer_id, each.start_offset) in still
+    ]
+    return OpenTransactions(tuple(kept), {**first.failed, **again.failed}, known.missing)
+
+
+def _open(producers: Iterable[ActiveProducer]) -> list[ActiveProducer]:
+    return [each for each in producers if each.transaction_start_offset is not None]
+
+
+def _ask_coordinators(call: Call, producer_ids: Iterable[int]) -> _Coordinators:
+    missing = _leaderless(call)
+    listed = list_transactions(call, TransactionFilter(producer_ids=sorted(producer_ids)))
+    missing |= {f"broker {node}": error for node, error in listed.failed.items()}
+    names = list(listed.transactions)
+    described = describe_transactions(call, names) if names else Results[str, TransactionDescription]({}, {})
+    return _Coordinators({each.producer_id: each for each in listed.transactions.values()}, described, missing)
+
+
+def _leaderless(call: Call) -> dict[str, KafkaError]:
+    """Return the partitions of the coordinators' topic that no broker leads: those transactions nobody reports."""
+    results = describe_topics(call, [STATE_TOPIC])
+    error = results.failed.get(STATE_TOPIC)
+    if error is not None:
+        is_none = isinstance(error, BrokerError) and error.code in UNKNOWN_TOPIC
+        return {} if is_none else {STATE_TOPIC: error}
+    return {
+        f"{STATE_TOPIC}-{index}": broker_error(ErrorCode.LEADER_NOT_AVAILABLE, f"{STATE_TOPIC}-{index}")
+        for index, info in results[STATE_TOPIC].partitions.items()
+        if info.leader_id == NO_NODE
+    }
+
+
+def _judge(tp: TopicPartition, producer: ActiveProducer, known: _Coordinators, wall_ms: int) -> OpenTransaction:
+    listing = known.by_producer.get(producer.producer_id)
+    if listing is None:
+        if known.missing:
+            return OpenTransaction(
+                tp, producer, Verdict.UNDECIDED, None, None, None, "its coordinator may be one that did not respond"
+            )
+        reason = "no coordinator knows its producer"
+        return OpenTransaction(tp, producer, Verdict.HANGING, None, None, None, reason)
+    name = listing.transactional_id
+    error = known.described.failed.get(name)
+    is_gone = isinstance(error, BrokerError) and error.code == ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
+    if error is not None and not is_gone:
+        return OpenTransaction(tp, producer, Verdict.UNDECIDED, name, None, None, f"its coordinator: {error}")
+    found = known.described.done.get(name)
+    if found is None or found.producer_id != producer.producer_id:
+        reason = f"its coordinator has another producer for {name} by now"
+        return OpenTransaction(tp, producer, Verdict.HANGING, name, None, None, reason)
+    if tp not in found.partitions:
+        reason = f"its coordinator has {name} in state {found.state} without this partition"
+        return OpenTransaction(tp, producer, Verdict.HANGING, name, None, None, reason)
+    started_at_ms, timeout_ms = found.started_at_ms, found.timeout_ms
+    if found.state == ONGOING and started_at_ms is not None and wall_ms - started_at_ms > timeout_ms + OVERDUE_MS:
+        verdict, reason = Verdict.OVERDUE, "its coordinator has not aborted it after its timeout"
+    else:
+        verdict, reason = Verdict.RUNNING, f"its coordinator has it in state {found.state}"
+    return OpenTransaction(tp, producer, verdict, name, timeout_ms, started_at_ms, reason)

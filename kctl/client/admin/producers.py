@@ -1,0 +1,77 @@
+"""Producers that partitions remember, with the transactions that are open there. Source: KIP-664.
+
+Shown by tests/sim/admin/test_transactions.py.
+"""
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import NamedTuple
+
+from kctl.client.admin.at_leaders import ask_leaders
+from kctl.client.admin.call import Call, Results
+from kctl.client.broker_errors import broker_error
+from kctl.client.cluster import PartitionInfo, TopicPartition, by_topic
+from kctl.client.errors import KafkaError
+from kctl.client.protocol.api.describe_producers import (
+    DescribeProducersRequest,
+    DescribeProducersResponse,
+    TopicRequest,
+)
+from kctl.client.protocol.schema import Request
+
+
+class ActiveProducer(NamedTuple):
+    """A producer as the leader of one partition remembers it.
+
+    Attributes:
+        last_sequence: of its latest record; -1 when there is none in this epoch.
+        last_timestamp_ms: of its latest record or marker; -1 where it is not known.
+        coordinator_epoch: of the latest marker; None where no transaction of it has ended here yet.
+        transaction_start_offset: where its open transaction begins; None while none is open.
+    """
+
+    producer_id: int
+    producer_epoch: int
+    last_sequence: int
+    last_timestamp_ms: int
+    coordinator_epoch: int | None
+    transaction_start_offset: int | None
+
+
+Producers = tuple[ActiveProducer, ...]
+
+
+def describe_producers(call: Call, partitions: Iterable[TopicPartition]) -> Results[TopicPartition, Producers]:
+    """Return the producers of each partition as its leader has them."""
+    return ask_leaders(call, partitions, _build, partial(_read, call))
+
+
+def _build(infos: dict[TopicPartition, PartitionInfo], _timeout_ms: int) -> Request:
+    topics = [TopicRequest(name=name, partition_indexes=indexes) for name, indexes in by_topic(infos).items()]
+    return DescribeProducersRequest(topics=topics)
+
+
+def _read(
+    call: Call, response: DescribeProducersResponse, node_id: int
+) -> Iterator[tuple[TopicPartition, Producers | KafkaError]]:
+    for topic in response.topics:
+        for part in topic.partitions:
+            key = TopicPartition(topic.name, part.partition_index)
+            if part.error_code:
+                what = f"DescribeProducers of {key} on {call.name_of(node_id)}"
+                yield key, broker_error(part.error_code, what, part.error_message or None)
+                continue
+            yield (
+                key,
+                tuple(
+                    ActiveProducer(
+                        each.producer_id,
+                        each.producer_epoch,
+                        each.last_sequence,
+                        each.last_timestamp,
+                        None if each.coordinator_epoch < 0 else each.coordinator_epoch,
+                        None if each.current_txn_start_offset < 0 else each.current_txn_start_offset,
+                    )
+                    for each in part.active_producers
+                ),
+            )

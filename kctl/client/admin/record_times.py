@@ -1,0 +1,114 @@
+"""First record at or after an offset, read from the log itself: a Fetch of one batch a partition.
+
+Interpolating between offsets by time would be wrong wherever the rate changes; the record itself has the time.
+Shown by tests/sim/admin/test_record_times.py.
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Final, NamedTuple
+
+from kctl.client.admin.at_leaders import ask_leaders
+from kctl.client.admin.call import Call, Results
+from kctl.client.broker_errors import broker_error
+from kctl.client.cluster import PartitionInfo, TopicPartition
+from kctl.client.errors import CorruptBatchError, KafkaError
+from kctl.client.protocol.api.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from kctl.client.protocol.schema import Request
+from kctl.client.records import decode_batches
+from kctl.client.requests.items import malformed
+
+FIRST_BYTES: Final = 16 << 10
+"""What is asked of each partition first: most batches are smaller. Those that are larger are asked for again."""
+GROWTH: Final = 8
+MOST_BYTES: Final = 8 << 20
+"""Of one response. The first partition of a request gets its batch whole, however large it is (KIP-74)."""
+MOST_FRUITLESS_ROUNDS: Final = 8
+"""A broker that has records, and returns none so often in a row, is at fault."""
+LAST_VERSION_WITH_NAMES: Final = 12
+
+
+class RecordTime(NamedTuple):
+    """The place of a record; `timestamp_ms` is None where the record has none (before Kafka 0.10)."""
+
+    offset: int
+    timestamp_ms: int | None
+
+
+class _Further(NamedTuple):
+    """There are records, and none of them came; the next fetch starts at `offset`."""
+
+    offset: int
+
+
+def find_records(call: Call, offsets: Mapping[TopicPartition, int]) -> Results[TopicPartition, RecordTime | None]:
+    """Return the first record at or after each offset, None where there is none yet.
+
+    Records of transactions count whether these were aborted or not, and markers do not.
+    """
+    at = dict(offsets)
+    done: dict[TopicPartition, RecordTime | None] = {}
+    failed: dict[TopicPartition, KafkaError] = {}
+    max_bytes, fruitless = FIRST_BYTES, 0
+    while at:
+        found = ask_leaders(
+            call, at, partial(_build, at, max_bytes), partial(_read, call, at), max_version=LAST_VERSION_WITH_NAMES
+        )
+        failed |= found.failed
+        further: dict[TopicPartition, int] = {}
+        for key, record in found.done.items():
+            if isinstance(record, _Further):
+                further[key] = record.offset
+            else:
+                done[key] = record
+        is_fruitless = bool(further) and len(further) == len(at) and all(at[key] == further[key] for key in further)
+        fruitless = fruitless + 1 if is_fruitless else 0
+        if fruitless == MOST_FRUITLESS_ROUNDS:
+            failed |= {key: malformed("Fetch", "the leader", f"never has the records of {key}") for key in further}
+            break
+        at = further
+        max_bytes = min(max_bytes * GROWTH, MOST_BYTES)
+    return Results(done, failed)
+
+
+def _build(
+    offsets: Mapping[TopicPartition, int], max_bytes: int, infos: dict[TopicPartition, PartitionInfo], _timeout_ms: int
+) -> Request:
+    topics: dict[str, FetchTopic] = {}
+    for key, info in infos.items():
+        asked = FetchPartition(
+            partition=key.partition,
+            current_leader_epoch=info.leader_epoch,
+            fetch_offset=offsets[key],
+            partition_max_bytes=max_bytes,
+        )
+        topics.setdefault(key.topic, FetchTopic(topic=key.topic)).partitions.append(asked)
+    return FetchRequest(max_wait_ms=0, min_bytes=0, max_bytes=MOST_BYTES, topics=list(topics.values()))
+
+
+def _read(
+    call: Call, offsets: Mapping[TopicPartition, int], response: FetchResponse, node_id: int
+) -> Iterator[tuple[TopicPartition, RecordTime | _Further | KafkaError | None]]:
+    if response.error_code:
+        error = broker_error(response.error_code, f"Fetch from {call.name_of(node_id)}")
+        yield from ((key, error) for key in offsets)
+        return
+    for topic in response.responses:
+        for part in topic.partitions:
+            key = TopicPartition(topic.topic, part.partition_index)
+            if part.error_code:
+                yield key, broker_error(part.error_code, f"Fetch of {key} from {call.name_of(node_id)}")
+            elif key in offsets:
+                yield key, _first(key, offsets[key], part.records or b"", part.high_watermark)
+
+
+def _first(key: TopicPartition, offset: int, data: bytes, end: int) -> RecordTime | _Further | KafkaError | None:
+    reader = decode_batches(data, topic=key.topic, partition=key.partition, fetch_offset=offset, aborted=None)
+    try:
+        records = reader.records(1)
+    except CorruptBatchError as error:
+        return error
+    if not records:
+        return None if reader.next_offset >= end else _Further(reader.next_offset)
+    [record] = records
+    return RecordTime(record.offset, record.timestamp_ms if record.timestamp_ms >= 0 else None)

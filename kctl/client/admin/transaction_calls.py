@@ -1,0 +1,97 @@
+"""TransactionCalls: the methods of `Admin` about transactions, their producers, and records by offset.
+
+Owns their arguments; one file per request does the work. Shown by tests/sim/admin.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
+
+from kctl.client.admin import abort, hanging, producers, record_times, transactions
+from kctl.client.admin.call import Call, Results
+from kctl.client.admin.hanging import OpenTransactions
+from kctl.client.admin.producers import ActiveProducer, Producers
+from kctl.client.admin.record_times import RecordTime
+from kctl.client.admin.transactions import TransactionDescription, TransactionFilter, TransactionList
+from kctl.client.cluster import TopicPartition
+
+Timeout = float | timedelta | None
+
+
+class TransactionCalls:
+    """What `Admin` has about transactions."""
+
+    def _call(self, what: str, timeout: Timeout, partial_timeout: Timeout = None) -> Call:
+        raise NotImplementedError
+
+    def list_transactions(
+        self,
+        *,
+        states: Sequence[str] = (),
+        producer_ids: Sequence[int] = (),
+        longer_than_ms: int | None = None,
+        pattern: str | None = None,
+        timeout: Timeout = None,
+    ) -> TransactionList:
+        """Return the transactional.ids of every broker, and the brokers that did not answer.
+
+        Args:
+            states: only these: `Ongoing`, `PrepareCommit`, `CompleteAbort`, ...
+            producer_ids: only of these producers.
+            longer_than_ms: only transactions that are ongoing for longer (Kafka 3.8).
+            pattern: only ids that match this regular expression (Kafka 4.1).
+        Raises:
+            UnsupportedVersionError: a broker is older than Kafka 3.0, or than what a filter needs.
+            KafkaError: no broker answered.
+        """
+        wanted = TransactionFilter(states, producer_ids, longer_than_ms, pattern)
+        return transactions.list_transactions(self._call("listing transactions", timeout), wanted)
+
+    def describe_transactions(
+        self, transactional_ids: Sequence[str], *, timeout: Timeout = None
+    ) -> Results[str, TransactionDescription]:
+        """Return transactions with state, producer and partitions; TRANSACTIONAL_ID_NOT_FOUND where there is none.
+
+        Raises: UnsupportedVersionError: the coordinator is older than Kafka 3.0.
+        """
+        call = self._call("describing transactions", timeout)
+        return transactions.describe_transactions(call, transactional_ids)
+
+    def describe_producers(
+        self, partitions: Iterable[TopicPartition], *, timeout: Timeout = None
+    ) -> Results[TopicPartition, Producers]:
+        """Return the producers that the leader of each partition remembers, and where their transactions begin.
+
+        Raises: UnsupportedVersionError: a leader is older than Kafka 2.8.
+        """
+        return producers.describe_producers(self._call("describing producers", timeout), partitions)
+
+    def open_transactions(self, partitions: Iterable[TopicPartition], *, timeout: Timeout = None) -> OpenTransactions:
+        """Return the transactions that are open on partitions, each with a verdict: running, overdue, hanging, ...
+
+        Raises: UnsupportedVersionError: a broker is older than Kafka 3.0.
+        """
+        return hanging.open_transactions(self._call("looking for open transactions", timeout), partitions)
+
+    def abort_transaction(
+        self, partition: TopicPartition, start_offset: int, *, timeout: Timeout = None
+    ) -> ActiveProducer:
+        """Abort the open transaction that begins at an offset of a partition, whatever its coordinator has of it.
+
+        For hanging transactions: records of one that goes on would be torn apart.
+
+        Returns: its producer, as it was before.
+        Raises:
+            BrokerError: INVALID_TXN_STATE: no open transaction begins there. CLUSTER_AUTHORIZATION_FAILED.
+            UnsupportedVersionError: the leader is older than Kafka 2.8.
+        """
+        call = self._call(f"aborting the transaction at offset {start_offset} of {partition}", timeout)
+        return abort.abort_transaction(call, partition, start_offset)
+
+    def find_records(
+        self, offsets: Mapping[TopicPartition, int], *, timeout: Timeout = None
+    ) -> Results[TopicPartition, RecordTime | None]:
+        """Return offset and time of the first record at or after each offset, None where there is none yet.
+
+        The record itself is read, one batch a partition. OFFSET_OUT_OF_RANGE outside of the log.
+        """
+        return record_times.find_records(self._call("reading records", timeout), offsets)

@@ -1,0 +1,169 @@
+"""Transactions as their coordinators know them: listed by all brokers, described by the coordinator of each.
+
+Shown by tests/sim/admin/test_transactions.py. Source: KIP-664, KIP-994 (duration), KIP-1152 (pattern).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from kctl.client.admin.call import Call, Results
+from kctl.client.admin.coordinators import Coordinators
+from kctl.client.admin.every_broker import ask_every_broker
+from kctl.client.broker_errors import broker_error
+from kctl.client.cluster import Node, TopicPartition
+from kctl.client.errors import KafkaError, UnsupportedVersionError
+from kctl.client.network.in_flight import Answer
+from kctl.client.protocol.api.describe_transactions import (
+    DescribeTransactionsRequest,
+    DescribeTransactionsResponse,
+    TransactionState,
+)
+from kctl.client.protocol.api.list_transactions import ListTransactionsRequest, ListTransactionsResponse
+from kctl.client.protocol.schema import Request
+from kctl.client.requests.find_coordinator import KeyType
+
+FIRST_VERSION_WITH_DURATION = 1
+FIRST_VERSION_WITH_PATTERN = 2
+
+
+class TransactionFilter(NamedTuple):
+    """Which transactions to list.
+
+    Attributes:
+        states: only these, as Kafka spells them: `Ongoing`, `PrepareCommit`, `CompleteAbort`, ...; empty: all.
+        producer_ids: only of these producers; empty: all.
+        longer_than_ms: only those that are ongoing for longer; None: all (Kafka 3.8).
+        pattern: only where the transactional.id matches this regular expression; None: all (Kafka 4.1).
+    """
+
+    states: Sequence[str] = ()
+    producer_ids: Sequence[int] = ()
+    longer_than_ms: int | None = None
+    pattern: str | None = None
+
+
+class TransactionListing(NamedTuple):
+    """One transactional.id of the list; `coordinator` is the broker that reported it."""
+
+    transactional_id: str
+    producer_id: int
+    state: str
+    coordinator: Node
+
+
+class TransactionList(NamedTuple):
+    """The transactional.ids that brokers reported, by id and sorted; and the brokers that did not respond, with why.
+
+    With anything in `failed` the list is not complete. Brokers leave out what the principal may not describe.
+    """
+
+    transactions: Mapping[str, TransactionListing]
+    failed: Mapping[Node, KafkaError]
+
+
+class TransactionDescription(NamedTuple):
+    """A transactional.id and its latest transaction.
+
+    Attributes:
+        state: `Empty`, `Ongoing`, `PrepareCommit`, `PrepareAbort`, `CompleteCommit`, `CompleteAbort`, ...
+        timeout_ms: transaction.timeout.ms of the producer.
+        started_at_ms: when the transaction began; None while none has.
+        partitions: those that take part and whose marker is not written yet.
+    """
+
+    transactional_id: str
+    state: str
+    timeout_ms: int
+    started_at_ms: int | None
+    producer_id: int
+    producer_epoch: int
+    partitions: tuple[TopicPartition, ...]
+    coordinator: Node | None
+
+
+Listings = dict[str, TransactionListing]
+
+
+def list_transactions(call: Call, wanted: TransactionFilter) -> TransactionList:
+    """Return the transactions of every broker that answered, and who did not.
+
+    Raises: KafkaError: of the first broker, when none answered.
+    """
+    results = ask_every_broker(
+        call, lambda node_id: _list_request(call, node_id, wanted), lambda node, answer: _listed(call, node, answer)
+    )
+    merged: Listings = {}
+    for listings in results.done.values():
+        merged |= listings
+    return TransactionList({name: merged[name] for name in sorted(merged)}, results.failed)
+
+
+def _list_request(call: Call, node_id: int, wanted: TransactionFilter) -> ListTransactionsRequest:
+    speaks = call.client.network.supports
+    if not speaks(node_id, ListTransactionsRequest):
+        raise _too_old(call, node_id, "listing transactions", 0, "3.0")
+    request = ListTransactionsRequest(state_filters=list(wanted.states), producer_id_filters=list(wanted.producer_ids))
+    if wanted.longer_than_ms is not None:
+        if not speaks(node_id, ListTransactionsRequest, FIRST_VERSION_WITH_DURATION):
+            raise _too_old(call, node_id, "a filter by duration", FIRST_VERSION_WITH_DURATION, "3.8")
+        request.duration_filter = wanted.longer_than_ms
+    if wanted.pattern is not None:
+        if not speaks(node_id, ListTransactionsRequest, FIRST_VERSION_WITH_PATTERN):
+            raise _too_old(call, node_id, "a filter by pattern", FIRST_VERSION_WITH_PATTERN, "4.1")
+        request.transactional_id_pattern = wanted.pattern
+    return request
+
+
+def _too_old(call: Call, node_id: int, what: str, version: int, release: str) -> UnsupportedVersionError:
+    needed = f"needs ListTransactions version {version} (Kafka {release})"
+    return UnsupportedVersionError(
+        f"{what} {needed}, which broker {call.name_of(node_id)} lacks", api="ListTransactions"
+    )
+
+
+def _listed(call: Call, node: Node, answer: Answer) -> Listings | KafkaError:
+    def read(response: ListTransactionsResponse) -> Iterator[tuple[str, TransactionListing]]:
+        for each in response.transaction_states:
+            name = each.transactional_id
+            yield name, TransactionListing(name, each.producer_id, each.transaction_state, node)
+
+    assert isinstance(answer.response, ListTransactionsResponse)
+    if answer.response.error_code:
+        return broker_error(answer.response.error_code, f"ListTransactions on {node}")
+    listings: Listings = {}
+    for name, listing in call.items(answer, None, read).items():
+        if isinstance(listing, KafkaError):
+            return listing
+        listings[name] = listing
+    return listings
+
+
+def describe_transactions(call: Call, transactional_ids: Sequence[str]) -> Results[str, TransactionDescription]:
+    """Return the transaction of each id, or why it cannot be described; TRANSACTIONAL_ID_NOT_FOUND without one."""
+    coordinators = Coordinators(call, KeyType.TRANSACTION)
+
+    def build(_node_id: int, names: list[str]) -> Request:
+        return DescribeTransactionsRequest(transactional_ids=names)
+
+    def read(response: DescribeTransactionsResponse) -> Iterator[tuple[str, TransactionDescription | KafkaError]]:
+        for each in response.transaction_states:
+            yield each.transactional_id, _described(each, coordinators.node(each.transactional_id))
+
+    return coordinators.each_group(transactional_ids, build, read)
+
+
+def _described(found: TransactionState, coordinator: Node | None) -> TransactionDescription | KafkaError:
+    name = found.transactional_id
+    if found.error_code:
+        return broker_error(found.error_code, f"DescribeTransactions of transactional.id {name}")
+    started_at_ms = found.transaction_start_time_ms
+    return TransactionDescription(
+        name,
+        found.transaction_state,
+        found.transaction_timeout_ms,
+        started_at_ms if started_at_ms >= 0 else None,
+        found.producer_id,
+        found.producer_epoch,
+        tuple(sorted(TopicPartition(topic.topic, index) for topic in found.topics for index in topic.partitions)),
+        coordinator,
+    )

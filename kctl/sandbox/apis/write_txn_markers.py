@@ -1,0 +1,59 @@
+"""WriteTxnMarkers: transactions ended at the leaders of their partitions. Source: KIP-98, KIP-664."""
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.protocol.api.write_txn_markers import (
+    WritableTxnMarker,
+    WritableTxnMarkerPartitionResult,
+    WritableTxnMarkerResult,
+    WritableTxnMarkerTopicResult,
+    WriteTxnMarkersRequest,
+    WriteTxnMarkersResponse,
+)
+from kctl.sandbox.batches import BatchRefused
+from kctl.sandbox.call import Call, Handler
+from kctl.sandbox.transactions.group_offsets import OFFSETS_TOPIC
+from kctl.sandbox.transactions.transaction import ProducerIdentity, TopicPartition
+
+
+def _answer(call: Call, request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
+    return WriteTxnMarkersResponse(markers=[_marker(call, marker) for marker in request.markers])
+
+
+def _marker(call: Call, marker: WritableTxnMarker) -> WritableTxnMarkerResult:
+    topics = [
+        WritableTxnMarkerTopicResult(
+            name=topic.name,
+            partitions=[
+                WritableTxnMarkerPartitionResult(
+                    partition_index=index, error_code=_write(call, marker, topic.name, index)
+                )
+                for index in topic.partition_indexes
+            ],
+        )
+        for topic in marker.topics
+    ]
+    return WritableTxnMarkerResult(producer_id=marker.producer_id, topics=topics)
+
+
+def _write(call: Call, marker: WritableTxnMarker, topic: str, index: int) -> ErrorCode:
+    producer = ProducerIdentity(marker.producer_id, marker.producer_epoch)
+    if topic == OFFSETS_TOPIC:
+        call.cluster.transactions.offsets.end(TopicPartition(topic, index), producer, commit=marker.transaction_result)
+        return ErrorCode.NONE
+    partition = call.led_partition(topic, index)
+    if isinstance(partition, ErrorCode):
+        return partition
+    try:
+        partition.log.append_marker(
+            *producer,
+            partition.leader_epoch,
+            call.cluster.scheduler.wall_ms(),
+            commit=marker.transaction_result,
+            by_epoch=marker.coordinator_epoch,
+        )
+    except BatchRefused as refusal:
+        return refusal.code
+    return ErrorCode.NONE
+
+
+HANDLER = Handler(WriteTxnMarkersRequest, 1, 2, _answer)

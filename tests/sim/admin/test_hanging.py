@@ -1,0 +1,178 @@
+"""Hanging transactions: which are, which are not, what is left open, and their abort; in virtual time."""
+
+import pytest
+
+from kctl.client.admin import Admin, Verdict
+from kctl.client.broker_errors import ErrorCode, error_class
+from kctl.client.cluster import TopicPartition
+from kctl.client.producer import Producer
+from kctl.sandbox import ClusterSettings, Fault
+from tests.sim.admin.test_admin import with_admin
+from tests.sim.admin.test_transactions import PARTITIONS, begin, coordinator
+from tests.sim.producer.world import World, run
+
+T0 = PARTITIONS[0]
+
+
+def hang(world: World, transactional_id: str, *partitions: int) -> None:
+    """Leave a transaction behind that its coordinator takes for complete."""
+    world.sandbox.lose_markers(transactional_id)
+    with begin(world, transactional_id, *partitions) as producer:
+        producer.commit_transaction(timeout=10)
+
+
+def stable_end(world: World, partition: int) -> int:
+    return world.sandbox.cluster.topics["t"].partitions[partition].log.last_stable_offset
+
+
+def test_running_transaction_is_not_hanging() -> None:
+    def use(world: World, admin: Admin) -> None:
+        producer = begin(world, "alpha", 0, 1)
+        found = admin.open_transactions(PARTITIONS)
+        assert [(each.partition, each.verdict, each.transactional_id) for each in found.transactions] == [
+            (PARTITIONS[0], Verdict.RUNNING, "alpha"),
+            (PARTITIONS[1], Verdict.RUNNING, "alpha"),
+        ]
+        assert (found.failed, found.missing) == ({}, {})
+        producer.commit_transaction(timeout=10)
+        assert admin.open_transactions(PARTITIONS).transactions == ()
+        producer.close(0)
+
+    with_admin(use, topics={"t": 3})
+
+
+def test_transaction_whose_marker_was_lost_is_hanging_and_can_be_aborted() -> None:
+    def use(world: World, admin: Admin) -> None:
+        hang(world, "alpha", 0)
+        with world.producer() as plain:
+            plain.send("t", b"behind", partition=0)
+        assert stable_end(world, 0) == 0
+        [found] = admin.open_transactions(PARTITIONS).transactions
+        assert (found.partition, found.verdict, found.start_offset, found.transactional_id) == (
+            T0, Verdict.HANGING, 0, "alpha",
+        )  # fmt: skip
+        assert "CompleteCommit without this partition" in found.reason
+        assert admin.abort_transaction(T0, 0).producer_id == found.producer.producer_id
+        assert stable_end(world, 0) == 3
+        assert admin.open_transactions(PARTITIONS).transactions == ()
+        with pytest.raises(error_class(ErrorCode.INVALID_TXN_STATE), match="no open transaction begins at offset 0"):
+            admin.abort_transaction(T0, 0)
+
+    with_admin(use, topics={"t": 3})
+
+
+def test_producer_that_no_coordinator_knows_is_hanging() -> None:
+    def use(world: World, admin: Admin) -> None:
+        hang(world, "alpha", 0)
+        del world.sandbox.cluster.transactions._by_id["alpha"]
+        [found] = admin.open_transactions([T0]).transactions
+        assert (found.verdict, found.transactional_id) == (Verdict.HANGING, None)
+        assert found.reason == "no coordinator knows its producer"
+
+    with_admin(use, topics={"t": 3})
+
+
+def test_verdict_is_left_open_while_a_broker_does_not_report_its_transactions() -> None:
+    def use(world: World, admin: Admin) -> None:
+        producer = begin(world, "alpha", 0)
+        down = coordinator(world, "alpha")
+        for index in range(3):
+            if world.leader("t", index) == down:
+                world.sandbox.move_leader("t", index, 1 + down % 3)
+        world.sandbox.start_fault(down, Fault.REFUSE)
+        found = admin.open_transactions([T0], timeout=10)
+        assert [each.verdict for each in found.transactions] == [Verdict.UNDECIDED]
+        assert [name.endswith(f"(id {down})") for name in found.missing] == [True]
+        world.sandbox.heal()
+        assert [each.verdict for each in admin.open_transactions([T0]).transactions] == [Verdict.RUNNING]
+        producer.close(0)
+
+    with_admin(use, topics={"t": 3})
+
+
+def test_transaction_that_ends_during_the_look_is_none() -> None:
+    """The coordinator has completed it when it is asked; the second look at the partition shows that it is over."""
+
+    def use(world: World, admin: Admin) -> None:
+        for delay_ms in range(12):
+            producer = begin(world, "alpha", 0)
+            world.at(delay_ms, lambda: _end(world))
+            found = admin.open_transactions([T0])
+            assert [each for each in found.transactions if each.verdict is not Verdict.RUNNING] == [], delay_ms
+            producer.close(0)
+
+    with_admin(use, topics={"t": 3})
+
+
+def _end(world: World) -> None:
+    transactions = world.sandbox.cluster.transactions
+    found = transactions.get("alpha")
+    assert found is not None
+    transactions.end("alpha", found.identity, commit=True, has_own_epoch=False)
+
+
+def test_transaction_that_its_coordinator_does_not_time_out_is_overdue() -> None:
+    def app(world: World) -> None:
+        with Admin({"bootstrap.servers": world.bootstrap}, world.runtime) as admin:
+            producer = begin(world, "alpha", 0)
+            found = world.sandbox.cluster.transactions.get("alpha")
+            assert found is not None
+            found.started_at_ms -= found.timeout_ms + 59_000
+            assert [each.verdict for each in admin.open_transactions([T0]).transactions] == [Verdict.RUNNING]
+            found.started_at_ms -= 2_000
+            [overdue] = admin.open_transactions([T0]).transactions
+            assert (overdue.verdict, overdue.timeout_ms) == (Verdict.OVERDUE, found.timeout_ms)
+            producer.close(0)
+
+    run(app, topics={"t": 1}, settings=ClusterSettings(transaction_version=1))
+
+
+@pytest.mark.parametrize("fault", [Fault.RESET, Fault.SILENCE])
+def test_marker_whose_response_was_lost_is_not_written_again(fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would end the next transaction of the same producer."""
+
+    def use(world: World, admin: Admin) -> None:
+        hang(world, "alpha", 0)
+        log = world.sandbox.cluster.topics["t"].partitions[0].log
+        append = log.append_marker
+        written: list[int] = []
+
+        def append_and_lose_the_response(producer_id: int, *rest: int, commit: bool, by_epoch: int) -> None:
+            append(producer_id, *rest, commit=commit, by_epoch=by_epoch)
+            written.append(producer_id)
+            if len(written) == 1:
+                world.sandbox.start_fault(world.leader("t", 0), fault)
+                world.at(500, world.sandbox.heal)
+
+        monkeypatch.setattr(log, "append_marker", append_and_lose_the_response)
+        assert admin.abort_transaction(T0, 0, timeout=60).producer_id == written[0]
+        assert len(written) == 1
+
+    with_admin(use, topics={"t": 3})
+
+
+def test_leader_that_has_moved_gets_the_marker() -> None:
+    def use(world: World, admin: Admin) -> None:
+        hang(world, "alpha", 0)
+        admin.describe_producers([T0])
+        world.sandbox.move_leader("t", 0, 1 + world.leader("t", 0) % 3)
+        admin.abort_transaction(T0, 0)
+        assert stable_end(world, 0) == 2
+
+    with_admin(use, topics={"t": 3})
+
+
+def test_several_transactions_of_a_partition_have_a_verdict_each() -> None:
+    def use(world: World, admin: Admin) -> None:
+        hang(world, "alpha", 0)
+        running: Producer = begin(world, "beta", 0)
+        found = admin.open_transactions([T0, TopicPartition("t", 9)])
+        assert sorted((each.start_offset, each.verdict.value) for each in found.transactions) == [
+            (0, "hanging"),
+            (1, "running"),
+        ]
+        assert list(found.failed) == [TopicPartition("t", 9)]
+        running.abort_transaction(timeout=10)
+        running.close(0)
+
+    with_admin(use, topics={"t": 3})
