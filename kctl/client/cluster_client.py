@@ -103,6 +103,11 @@ class ClusterClient:
         errors = self.network.errors()
         return errors[0] if errors else self.network.unfinished()
 
+    def metadata_sources(self) -> str:
+        """Return ` from` and the brokers that have not answered a request for metadata; empty where none was asked."""
+        asked = self._updater.asked
+        return f" from {', '.join(asked)}" if asked else ""
+
     def activity(self) -> str:
         """Return in a few words what the client is waiting for now."""
         return "metadata" if self._updater.is_in_flight else self.network.activity()

@@ -41,15 +41,17 @@ class HedgedRequests:
         self._open: dict[int, HedgedRequest] = {}
         self._last_number = 0
 
-    def send(self, outgoing: Outgoing) -> None:
+    def send(self, outgoing: Outgoing) -> HedgedRequest:
         """Send to a ready node, and to others while it is silent; `on_done` gets the first response or last failure.
 
         `timeout_ms` is for all of them together, from now; after `wanted_until_ms` it is sent to no other node.
+        Returns the request in flight, or one that has failed already.
         """
         self._last_number += 1
         request = HedgedRequest(outgoing, self._clock.start_ms() + outgoing.timeout_ms)
         self._open[self._last_number] = request
         self._send_to(self._last_number, request, outgoing.node_id, outgoing.timeout_ms)
+        return request
 
     def run(self, now_ms: int) -> int:
         """Send to other nodes what the first have not answered; return when to run again at the latest."""

@@ -1,7 +1,7 @@
 """Metadata: what is known of the cluster, which topics are of interest, and when to ask again.
 
 Owns the merging of answers into snapshots, leader epochs and the waits between refreshes. Does no I/O: the caller sends
-the request (metadata_updater.py) asks `due_at_ms`, then `begin`, and reports with `take` or `failed`.
+the request (metadata_updater.py) asks `due_at_ms`, then `begin`, and reports with `apply` or `failed`.
 Shown by tests/unit/test_metadata.py.
 """
 

@@ -11,7 +11,7 @@ from kctl.client.clock import FOREVER_MS, Clock
 from kctl.client.cluster import Node
 from kctl.client.config import ClientConfig
 from kctl.client.errors import BrokerError, KafkaError, RemoteProtocolError
-from kctl.client.hedged_requests import HedgedRequests
+from kctl.client.hedged_requests import HedgedRequest, HedgedRequests
 from kctl.client.metadata import Metadata
 from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.network.network_client import NetworkClient
@@ -38,8 +38,17 @@ class MetadataUpdater:
         self._bootstrap = bootstrap_nodes(config)
         self._nodes: Sequence[Node] = self._bootstrap
         self._seen_failures = 0
-        self.is_in_flight = False
+        self._request: HedgedRequest | None = None
         network.set_nodes(self._bootstrap)
+
+    @property
+    def is_in_flight(self) -> bool:
+        return self._request is not None
+
+    @property
+    def asked(self) -> list[str]:
+        """The brokers that the request in flight was sent to."""
+        return [] if self._request is None else [str(self._network.node(node_id)) for node_id in self._request.asked]
 
     def run(self, now_ms: int) -> int:
         """Do what is due, and return the instant at which to run again; I/O may come earlier."""
@@ -69,12 +78,11 @@ class MetadataUpdater:
         self._seen_failures = failures
 
     def _send(self, node: Node, now_ms: int) -> None:
-        self.is_in_flight = True
         request = self._metadata.begin(now_ms)
-        self._hedged.send(Outgoing(node.node_id, request, self._request_timeout_ms, self._on_done))
+        self._request = self._hedged.send(Outgoing(node.node_id, request, self._request_timeout_ms, self._on_done))
 
     def _on_done(self, answer: Answer) -> None:
-        self.is_in_flight = False
+        self._request = None
         now_ms = self._clock.now_ms()
         if isinstance(answer.response, MetadataResponse):
             if self._metadata.apply(answer.response, now_ms):

@@ -32,7 +32,7 @@ PATIENCE_S = 150
 """More than delivery.timeout.ms, after which every record's fate is known."""
 
 
-class LoggedEvent(NamedTuple):
+class ProduceReport(NamedTuple):
     """What a writer was told of the numbers below `sent`: all are acknowledged but those that are `lost`.
 
     Attributes:
@@ -49,7 +49,7 @@ class LoggedEvent(NamedTuple):
         return f"{self.sent} records, {len(self.lost) - unknown} told as lost, {unknown} as perhaps written"
 
 
-def check_log(told: LoggedEvent, log: Sequence[ForeignRecord]) -> None:
+def check_log(told: ProduceReport, log: Sequence[ForeignRecord]) -> None:
     """Hold what a topic has, in log order, against what its only writer was told."""
     places: dict[int, int | None] = {}
     for partition in range(PARTITIONS):
@@ -137,7 +137,7 @@ class CommandRun(Background):
         with contextlib.suppress(BrokenPipeError):  # what it was fed last has nobody to read it
             self._process.stdin.close()
 
-    def stop(self) -> LoggedEvent:
+    def stop(self) -> ProduceReport:
         """Close the pipe, and return what the process told when every record's fate was known."""
         self.finish()
         assert self._process.stdin is not None
@@ -150,7 +150,7 @@ class CommandRun(Background):
         assert len(lost) == len(kept), "kept twice"
         assert code == (ExitCode.UNDELIVERED if lost else ExitCode.OK), said
         assert _delivered(said) == self.sent - len(lost), said
-        return LoggedEvent(self.sent, lost, {})
+        return ProduceReport(self.sent, lost, {})
 
 
 def _delivered(said: str) -> int:
@@ -184,7 +184,7 @@ class LibraryRun(Background):
         """Close the producer."""
         self._producer.close(0)
 
-    def stop(self) -> LoggedEvent:
+    def stop(self) -> ProduceReport:
         """Return what the callbacks and the close told."""
         self.finish()
         result = self._producer.close(PATIENCE_S)
@@ -199,4 +199,4 @@ class LibraryRun(Background):
                 lost[number] = future.outcome.is_unknown
         unknown = sum(lost.values())
         assert result[:3] == (len(offsets), len(lost) - unknown, unknown)
-        return LoggedEvent(self.sent, lost, offsets)
+        return ProduceReport(self.sent, lost, offsets)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import pytest
 
 from kctl.cli.exit_codes import ExitCode
-from tests.broker.producing import PARTITIONS, CommandRun, LibraryRun, LoggedEvent, check_log
+from tests.broker.producing import PARTITIONS, CommandRun, LibraryRun, ProduceReport, check_log
 from tests.broker.transacting import Copier, TransactionEnd, Transactions, check_transactions
 from tests.conformance.foreign import CONFLUENT, JAVA
 from tests.support.kafka.cluster import KafkaCluster
@@ -48,9 +48,9 @@ class Story(NamedTuple):
 
     kafka: KafkaCluster
     topics: tuple[str, ...]
-    patient: LoggedEvent
-    hasty: LoggedEvent
-    library: LoggedEvent
+    patient: ProduceReport
+    hasty: ProduceReport
+    library: ProduceReport
     transactions: list[TransactionEnd]
 
 
@@ -92,7 +92,8 @@ def story(request: pytest.FixtureRequest, kafka_three: KafkaCluster, tmp_path_fa
     library_properties: dict[str, object] = {"bootstrap.servers": bootstrap, "request.timeout.ms": 2_000}
     with ExitStack() as stack:
         patient = stack.enter_context(CommandRun(folder, bootstrap, topics[0], "--request-timeout", "3s"))
-        limits = ("--request-timeout", "1s", "--delivery-timeout", "1500ms")
+        # less than the 6 s after which a frozen leader loses its partitions, enough for the first metadata under load
+        limits = ("--request-timeout", "1s", "--delivery-timeout", "4s")
         hasty = stack.enter_context(CommandRun(folder, bootstrap, topics[1], *limits))
         library = stack.enter_context(LibraryRun(topics[2], library_properties))
         transactions = stack.enter_context(Transactions(bootstrap, topics[3]))

@@ -136,10 +136,10 @@ class Call:
         self._last_error: KafkaError | None = None
         client.network.clear_refusals()
 
-    def wait_until(self, condition: Callable[[], bool], waiting_for: str) -> None:
+    def wait_until(self, condition: Callable[[], bool], waiting_for: str | Callable[[], str]) -> None:
         """Drive the network until `condition` holds: an admin client has no thread that would (docs/decisions/0017).
 
-        Args: waiting_for: completes "timed out after ... while" in the error.
+        Args: waiting_for: completes "timed out after ... while" in the error; a function says it at the deadline.
         Raises:
             ApiTimeout: with the time breakdown and what went wrong: earlier in the call, else with metadata or nodes.
             TransportError: at once, when no wait can help (credentials refused, not a Kafka broker).
@@ -152,7 +152,7 @@ class Call:
             timer.update()
             if timer.is_expired:
                 raise ApiTimeout(
-                    f"{self.what}: {waiting_for}",
+                    f"{self.what}: {waiting_for if isinstance(waiting_for, str) else waiting_for()}",
                     timeout_ms=timer.timeout_ms,
                     elapsed_ms=timer.elapsed_ms,
                     cause=self._last_error or client.last_error(),

@@ -66,5 +66,7 @@ def _brokers(call: Call) -> tuple[Node, ...]:
     metadata = call.client.metadata
     metadata.request_update()
     seen = metadata.version
-    call.wait_until(lambda: metadata.version > seen, "waiting for the list of brokers")
+    call.wait_until(
+        lambda: metadata.version > seen, lambda: f"waiting for the list of brokers{call.client.metadata_sources()}"
+    )
     return metadata.cluster.nodes

@@ -446,16 +446,13 @@ class Consumer:
     def _poll(self, timeout: Timeout) -> PollResult | None:
         timer = self._timer(timeout)
         self._check_assigned()
-        return self._side.poll(self._pop_records, timer)
+        return self._side.poll(lambda: self._side.data.pop_records(self._config.max_poll_records, timer), timer)
 
     @for_one_user
     def _poll_chunk(self, timeout: Timeout) -> PollResult | None:
         timer = self._timer(timeout)
         self._check_assigned()
         return self._side.poll(self._side.data.pop_chunk, timer)
-
-    def _pop_records(self) -> PollResult | None:
-        return self._side.data.pop_records(self._config.max_poll_records)
 
     def _check_open(self) -> None:
         if self._side.close_result is not None:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from kctl.client.broker_errors import ErrorCode
+from kctl.client.clock import Timer
 from kctl.client.cluster import NO_EPOCH, TopicPartition
 from kctl.client.consumer.chunk import FetchedChunk, offset_after
 from kctl.client.consumer.events import Consumed, PartitionFailed, Truncated
@@ -47,7 +48,7 @@ class Delivery:
         return self.chunk.epoch
 
     def fill(self, limit: int) -> None:
-        """Decode until `decoded` has `limit` records or the chunk has no more.
+        """Decode until `decoded` has `limit` records, fewer of large batches, or the chunk has no more.
 
         Raises: CorruptBatchError: what comes next is damaged, and `decoded` is empty.
         """
@@ -60,6 +61,8 @@ class Delivery:
                 if error.base_offset is not None:
                     error.resume_offset = offset_after(self.chunk.data, error.base_offset)
                 raise
+            if self.decoded:
+                return
 
     def _decode(self, limit: int) -> None:
         """Decode at most `limit` more records; a reader that was interrupted is opened again where `decoded` ends."""
@@ -189,8 +192,10 @@ class FetchedData:
 
     # --- delivery ---------------------------------------------------------------------------------------------------
 
-    def pop_records(self, limit: int) -> PollResult | None:
+    def pop_records(self, limit: int, timer: Timer) -> PollResult | None:
         """Return up to `limit` records, or None; the positions move past them once they are given.
+
+        Fetched data without records to deliver is passed until the timer expires: the next call continues behind it.
 
         Raises: the error of a partition whose turn it is, when no record comes before it.
         """
@@ -208,13 +213,16 @@ class FetchedData:
                     break
                 runs.append(run)
                 records = records + some if records else some
-                if not run.is_last or len(records) >= limit:
+                timer.update()
+                if not run.is_last or len(records) >= limit or (timer.is_expired and not records):
                     break
             if runs:
                 self.result = result = PollResult(records, runs)
                 if records:
                     return result
                 self.settle()  # control batches and aborted records are not delivered
+                if timer.is_expired:
+                    return None
             elif failed is None:
                 return None
             else:

@@ -14,7 +14,7 @@ from kctl.client.protocol import walker
 from kctl.client.protocol.decoder import compile_decoder
 from kctl.client.protocol.encoder import compile_encoder
 from kctl.client.protocol.primitives import Malformed
-from kctl.client.protocol.schema import Message
+from kctl.client.protocol.schema import Message, Struct
 
 M = TypeVar("M", bound=Message)
 
@@ -23,6 +23,7 @@ FAILURES = (Malformed, struct.error, IndexError, AttributeError, TypeError, Valu
 
 WALKED_USES = 2
 WALKED_BYTES = 1024
+WALKED_ITEMS = 50
 """The first uses of a small message are walked, because compiling costs more than they do: most messages of a short
 command come once or twice."""
 
@@ -113,7 +114,7 @@ def encode(message: Message, version: int) -> bytes:
 
 def encode_parts(message: Message, version: int) -> list[bytes]:
     """Like `encode`, as pieces to be joined once with what comes before them."""
-    if _is_rare(type(message), version, "encode"):
+    if _items(message) <= WALKED_ITEMS and _is_rare(type(message), version, "encode"):
         return [walker.encode(message, version)]
     function = encoder(type(message), version)
     parts: list[bytes] = []
@@ -122,6 +123,19 @@ def encode_parts(message: Message, version: int) -> list[bytes]:
     except FAILURES:
         parts = [walker.encode(message, version)]
     return parts
+
+
+def _items(message: Struct) -> int:
+    """How many structs a message has in its arrays, as far as WALKED_ITEMS and a few more."""
+    count = 0
+    for field in message.FIELDS:
+        items = getattr(message, field.name) if field.is_array and isinstance(field.kind, type) else None
+        if isinstance(items, list):
+            for item in items:
+                count += 1 + (_items(item) if isinstance(item, Struct) else 0)
+                if count > WALKED_ITEMS:
+                    return count
+    return count
 
 
 def _is_rare(cls: type[Message], version: int, direction: str) -> bool:

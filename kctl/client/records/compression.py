@@ -18,6 +18,8 @@ DEFAULT_MAX_DECOMPRESSED_BYTES: Final = 256 * 1024 * 1024
 _XERIAL_MAGIC: Final = b"\x82SNAPPY\x00"
 _XERIAL_HEADER: Final = _XERIAL_MAGIC + (1).to_bytes(4, "big") + (1).to_bytes(4, "big")
 _XERIAL_BLOCK_BYTES: Final = 32 * 1024
+_FIRST_PIECE_BYTES: Final = 512
+"""Of a gzip member; zlib copies what follows the member, so that many small ones in one piece would take forever."""
 _SNAPPY_MAX_RATIO: Final = 22
 """The densest snappy element writes 64 bytes and takes 3."""
 _CAPACITY_TOO_SMALL: Final = "failed to write whole buffer"
@@ -87,20 +89,24 @@ def _gunzip(data: memoryview, max_bytes: int) -> bytes:
 
     parts: list[bytes] = []
     left = max_bytes
-    rest: bytes | memoryview = data
-    while len(rest):
+    pos = 0
+    while pos < len(data):
         member = zlib.decompressobj(wbits=31)
-        try:
-            part = member.decompress(rest, left + 1)
-        except zlib.error as error:
-            raise DecompressionError(f"gzip: {error}") from None
-        if len(part) > left:
-            raise _too_large("gzip", max_bytes)
-        if not member.eof:
-            raise DecompressionError("gzip: the compressed bytes end early")
-        left -= len(part)
-        parts.append(part)
-        rest = member.unused_data
+        size = _FIRST_PIECE_BYTES
+        while not member.eof:
+            piece = data[pos : pos + size]
+            if not piece:
+                raise DecompressionError("gzip: the compressed bytes end early")
+            try:
+                part = member.decompress(piece, left + 1)
+            except zlib.error as error:
+                raise DecompressionError(f"gzip: {error}") from None
+            if len(part) > left:
+                raise _too_large("gzip", max_bytes)
+            left -= len(part)
+            parts.append(part)
+            pos += len(piece) - len(member.unused_data)
+            size *= 8
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 

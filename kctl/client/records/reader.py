@@ -20,7 +20,7 @@ from kctl.client.records.transactions import AbortedFilter, AbortedTransaction, 
 MAX_OFFSET: Final = (1 << 63) - 1
 CHUNK_RECORDS: Final = 500
 OUTPUT_BYTES: Final = 8 * 1024 * 1024
-"""Decompressed bytes after which `output` returns what it has."""
+"""Decompressed bytes after which `output` and `records` return what they have."""
 _SHORTEST_BATCH_BYTES: Final = FRAME_BYTES + 14
 
 
@@ -90,12 +90,12 @@ class BatchReader:
         return len(self._cursor.buf)
 
     def records(self, max_records: int = CHUNK_RECORDS) -> list[Record]:
-        """The next records, at most `max_records`; empty when exhausted.
+        """The next records, at most `max_records`; fewer after OUTPUT_BYTES of decompressed batches.
 
         Raises: CorruptBatchError for damaged bytes, UnsupportedCodecError for an unknown codec.
         """
         out: list[Record] = []
-        self._read(max_records, lambda cursor, room: read_records(cursor, out, room))
+        self._read(max_records, lambda cursor, room: read_records(cursor, out, room), self._decompressed_enough())
         return out
 
     def output(self, plan: OutputPlan, max_records: int = CHUNK_RECORDS) -> bytes:
@@ -107,11 +107,7 @@ class BatchReader:
         """
         out: list[bytes] = []
         separator = plan.value_separator
-        enough = self._decompressed_bytes + OUTPUT_BYTES
-
-        def is_full() -> bool:
-            return self._decompressed_bytes >= enough
-
+        is_full = self._decompressed_enough()
         if separator is None:
             self._read(max_records, lambda cursor, room: read_output(cursor, plan, out, room, self.count), is_full)
             return b"".join(out)
@@ -128,8 +124,14 @@ class BatchReader:
 
     def __iter__(self) -> Iterator[list[Record]]:
         """Chunks of records until exhausted."""
-        while chunk := self.records():
-            yield chunk
+        while not self.exhausted:
+            if chunk := self.records():
+                yield chunk
+
+    def _decompressed_enough(self) -> Callable[[], bool]:
+        """Return what says when OUTPUT_BYTES more are decompressed."""
+        enough = self._decompressed_bytes + OUTPUT_BYTES
+        return lambda: self._decompressed_bytes >= enough
 
     def _read(
         self,
@@ -185,9 +187,8 @@ class BatchReader:
             self.exhausted = True
             return None
         self.whole_batches += 1
-        cursor = self._open(frame)
+        batch, message = self._head(frame)
         self._at = frame.end
-        batch = cursor.batch
         if batch.base_offset <= self._last_offset:
             # No CRC covers the offset; taken as it is, the batch would be left out as one already read.
             raise self._source.damaged(f"it follows offset {self._last_offset}", batch.base_offset, frame.at)
@@ -197,25 +198,31 @@ class BatchReader:
             return None
         hidden = self._aborted is not None and self._aborted.hides(batch)
         if batch.is_control:
-            self._read_markers(cursor)
+            self._read_markers(self._open(frame, batch, message))
         elif hidden:
             self.aborted_records += batch.record_count
         elif batch.last_offset >= self.next_offset:
-            return cursor
+            return self._open(frame, batch, message)
         self._pass(batch)
         return None
 
-    def _open(self, frame: Frame) -> RecordCursor:
+    def _head(self, frame: Frame) -> tuple[BatchInfo, bytes | None]:
+        """What the header in the frame says; of an old message its records, too: only they have the first offset."""
+        data, source, limit = self._data, self._source, self._max_decompressed_bytes
+        if data[frame.at + MAGIC_AT] == 2:
+            return read_batch(source, data, frame.at, frame.end, check_crcs=self._check_crcs), None
+        message = read_message(
+            source, data, frame.at, frame.end, check_crcs=self._check_crcs, max_decompressed_bytes=limit
+        )
+        if message.info.compression != "none":
+            self._decompressed_bytes += len(message.records)
+        return message.info, message.records
+
+    def _open(self, frame: Frame, info: BatchInfo, message: bytes | None) -> RecordCursor:
         """A cursor over the batch in the frame, decompressed."""
         data, source, limit = self._data, self._source, self._max_decompressed_bytes
-        if data[frame.at + MAGIC_AT] != 2:
-            message = read_message(
-                source, data, frame.at, frame.end, check_crcs=self._check_crcs, max_decompressed_bytes=limit
-            )
-            if message.info.compression != "none":
-                self._decompressed_bytes += len(message.records)
-            return self._cursor_over(message.info, message.records)
-        info = read_batch(source, data, frame.at, frame.end, check_crcs=self._check_crcs)
+        if message is not None:
+            return self._cursor_over(info, message)
         records_at = frame.at + BATCH_OVERHEAD_BYTES
         if info.compression == "none" or info.record_count == 0:
             return RecordCursor(info, data, records_at, frame.end, self.next_offset, self._stop_offset, False)

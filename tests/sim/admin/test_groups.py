@@ -7,12 +7,27 @@ import pytest
 from kctl.client.admin import Admin, MemberToRemove
 from kctl.client.broker_errors import ErrorCode, error_class
 from kctl.client.cluster import TopicPartition
-from kctl.client.errors import BrokerError
+from kctl.client.errors import ApiTimeout, BrokerError
+from kctl.sandbox import Fault
 from tests.sim.admin.group_world import GroupWorld, settle, with_groups
 
 
 def partitions(*indexes: int, topic: str = "t") -> tuple[TopicPartition, ...]:
     return tuple(TopicPartition(topic, index) for index in indexes)
+
+
+def test_list_groups_names_the_brokers_that_stopped_responding() -> None:
+    def use(world: GroupWorld, admin: Admin, _stack: ExitStack) -> None:
+        admin.list_groups()
+        for node_id in (1, 2, 3):
+            world.sandbox.start_fault(node_id, Fault.FREEZE)
+        with pytest.raises(
+            ApiTimeout, match=r"waiting for the list of brokers from (.+ \(id \d\)(, )?){1,3} "
+        ) as caught:
+            admin.list_groups(timeout=5)
+        assert caught.value.elapsed_ms == 5000
+
+    with_groups(use)
 
 
 def test_the_groups_of_all_brokers_are_listed() -> None:

@@ -24,10 +24,10 @@ _PRODUCER_STATE_AT = 43
 """Where a batch of the present format has producer id, epoch and first sequence number."""
 
 Note = Callable[[str, Any], None]
-LoggedEvent = Callable[[RecordRun, Outcome], None]
+OnOutcome = Callable[[RecordRun, Outcome], None]
 
 
-def watch_rows(producer: Producer, accepted: Callable[[RecordRun], None], note: Note, told: LoggedEvent) -> None:
+def watch_rows(producer: Producer, accepted: Callable[[RecordRun], None], note: Note, told: OnOutcome) -> None:
     """Have the rows of send_columns noted.
 
     Args:

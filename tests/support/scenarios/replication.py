@@ -90,7 +90,7 @@ class ReplicatedCluster(Protocol):
         """Let a node lead partition 0 of a topic, though it is not in sync and nobody else lives."""
 
 
-class LoggedEvent(NamedTuple):
+class ProduceReport(NamedTuple):
     """How a produce request ended."""
 
     code: ErrorCode
@@ -171,20 +171,22 @@ class Partition:
 
     # --- requests ---------------------------------------------------------------------------------------------------
 
-    def begin_produce(self, node: int, acks: int, limit_ms: int, records: bytes = RECORDS) -> Callable[[], LoggedEvent]:
+    def begin_produce(
+        self, node: int, acks: int, limit_ms: int, records: bytes = RECORDS
+    ) -> Callable[[], ProduceReport]:
         """Send one record and return what waits for the answer."""
         data = [PartitionProduceData(index=0, records=records)]
         topics = [TopicProduceData(name=self.name, partition_data=data)]
         line = self._cluster.line(node)
         line.send(ProduceRequest(acks=acks, timeout_ms=limit_ms, topic_data=topics), 9)
 
-        def told() -> LoggedEvent:
+        def told() -> ProduceReport:
             (part,) = line.answer(ProduceResponse, 9).responses[0].partition_responses
-            return LoggedEvent(_CODES[part.error_code], part.base_offset)
+            return ProduceReport(_CODES[part.error_code], part.base_offset)
 
         return told
 
-    def produce(self, node: int, acks: int, limit_ms: int = LONG_MS) -> LoggedEvent:
+    def produce(self, node: int, acks: int, limit_ms: int = LONG_MS) -> ProduceReport:
         """Send one record and return how that ended."""
         return self.begin_produce(node, acks, limit_ms)()
 
@@ -234,7 +236,7 @@ def replicas_in_trouble(cluster: ReplicatedCluster, prefix: str) -> None:
         three,
         pair,
     ):  # Kafka takes a node that stands still out of sync of all, the sandbox where it lacks some
-        assert lacking.produce(A, LEADER_ONLY) == LoggedEvent(ErrorCode.NONE, 1)
+        assert lacking.produce(A, LEADER_ONLY) == ProduceReport(ErrorCode.NONE, 1)
     _in_sync_though_it_copies_nothing(two)
     _a_leader_moves_under_acks_all(cluster, moved, beside)
     _out_of_sync(two, three, pair, moved)
@@ -249,7 +251,7 @@ def replicas_in_trouble(cluster: ReplicatedCluster, prefix: str) -> None:
 
 def _in_sync_though_it_copies_nothing(two: Partition) -> None:
     """For a while a follower counts that lacks records: they are not committed, and acks=all waits for it."""
-    assert two.produce(A, LEADER_ONLY) == LoggedEvent(ErrorCode.NONE, 1)
+    assert two.produce(A, LEADER_ONLY) == ProduceReport(ErrorCode.NONE, 1)
     assert two.produce(A, ALL, SHORT_MS).code == ErrorCode.REQUEST_TIMED_OUT
     assert len(two.now.isr_nodes) == 3
     assert two.latest(A) == 1
@@ -287,18 +289,18 @@ def _out_of_sync(two: Partition, three: Partition, pair: Partition, moved: Parti
     two.wait_for_latest(A, 3)
     moved.wait_for_latest(B, 2)
     three.wait_until_short(A)
-    assert two.produce(A, ALL) == LoggedEvent(ErrorCode.NONE, 3)
+    assert two.produce(A, ALL) == ProduceReport(ErrorCode.NONE, 3)
     assert three.produce(A, ALL).code == ErrorCode.NOT_ENOUGH_REPLICAS
-    assert three.produce(A, LEADER_ONLY) == LoggedEvent(ErrorCode.NONE, 2)
+    assert three.produce(A, LEADER_ONLY) == ProduceReport(ErrorCode.NONE, 2)
     assert three.latest(A) == 1
-    assert pair.produce(A, ALL) == LoggedEvent(ErrorCode.NONE, 2)
+    assert pair.produce(A, ALL) == ProduceReport(ErrorCode.NONE, 2)
     assert pair.latest(A) == 3
 
 
 def _a_clean_election(two: Partition, moved: Partition) -> None:
     """A replica in sync leads on: nothing that was acknowledged to acks=all is lost."""
     two.wait_for(leader=B, in_sync=[B, STILL])
-    assert two.produce(B, ALL) == LoggedEvent(ErrorCode.NONE, 4)
+    assert two.produce(B, ALL) == ProduceReport(ErrorCode.NONE, 4)
     assert two.latest(B) == 5
     assert two.now.leader_epoch > two.epoch
     assert two.end_of_epoch(B, two.epoch) == (two.epoch, 4)
@@ -316,7 +318,7 @@ def _an_unclean_election(cluster: ReplicatedCluster, pair: Partition) -> None:
     assert pair.fetch(STILL, 3).error_code == ErrorCode.OFFSET_OUT_OF_RANGE
     found = pair.fetch(STILL, 3, last_epoch=pair.epoch)
     assert (found.diverging_epoch.epoch, found.diverging_epoch.end_offset) == (pair.epoch, 1)
-    assert pair.produce(STILL, ALL) == LoggedEvent(ErrorCode.NONE, 1)
+    assert pair.produce(STILL, ALL) == ProduceReport(ErrorCode.NONE, 1)
 
 
 def _all_are_back(
@@ -327,8 +329,8 @@ def _all_are_back(
         partition.wait_for(in_sync=[A, B, STILL])
     pair.wait_for(in_sync=[A, STILL])
     three.wait_for_latest(B, 3)
-    assert three.produce(B, ALL) == LoggedEvent(ErrorCode.NONE, 3)
+    assert three.produce(B, ALL) == ProduceReport(ErrorCode.NONE, 3)
     assert (two.latest(B), moved.latest(B), pair.latest(STILL)) == (5, 2, 2)
     cluster.move_leader(pair.name, (A, STILL))
     pair.wait_for(leader=A)
-    assert pair.produce(A, ALL) == LoggedEvent(ErrorCode.NONE, 2)
+    assert pair.produce(A, ALL) == ProduceReport(ErrorCode.NONE, 2)

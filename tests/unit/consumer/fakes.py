@@ -5,7 +5,7 @@ from random import Random
 from typing import cast
 
 from kctl.client.backoff import ExponentialBackoff
-from kctl.client.clock import ManualClock
+from kctl.client.clock import ManualClock, Timer
 from kctl.client.cluster import Cluster, Node, PartitionInfo, TopicInfo, TopicPartition
 from kctl.client.cluster_client import ClusterClient, TimeMark
 from kctl.client.config import ConsumerConfig
@@ -52,7 +52,7 @@ def take_changes(subscription: Subscription, reset_policy_timestamp_ms: int | No
 
 def take(data: FetchedData, limit: int) -> list[Record]:
     """Take the next records as an application that polls, and comes back."""
-    result = data.pop_records(limit)
+    result = data.pop_records(limit, Timer(ManualClock(), 1))
     if result is None:
         return []
     result.given = result.count

@@ -1,6 +1,7 @@
 import pytest
 
 from kctl.client.broker_errors import ErrorCode, broker_error
+from kctl.client.clock import ManualClock, Timer
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.chunk import FetchedChunk, walk_batches
 from kctl.client.consumer.events import (
@@ -18,6 +19,7 @@ from kctl.client.consumer.subscription import Stage, Subscription
 from kctl.client.errors import BrokerError, CorruptBatchError, InvalidOffsetError, LogTruncationError
 from kctl.client.events import ResetCause
 from tests.unit.consumer.fakes import T0, T1, batch, pop_chunk, take, take_changes
+from tests.unit.records import handmade
 
 
 class Scenario:
@@ -79,6 +81,18 @@ def test_partitions_take_turns_chunk_by_chunk() -> None:
     scenario.bring(T1, batch(0, 2))
     order = [(record.partition, record.offset) for record in take(scenario.data, 100)]
     assert order == [(0, 0), (0, 1), (1, 0), (1, 1), (0, 2), (0, 3)]
+
+
+def test_poll_passes_data_without_records_until_its_deadline() -> None:
+    scenario = Scenario()
+    for offset in range(3):
+        marker = handmade.record(key=bytes((0, 0, 0, 1)), value=bytes(6))
+        scenario.bring(T0, handmade.batch(marker, attributes=0x30, base_offset=offset, producer_id=7), offset)
+    expired = Timer(ManualClock(), 0)
+    assert scenario.data.pop_records(10, expired) is None
+    assert scenario.position(T0) == 1
+    assert scenario.data.pop_records(10, Timer(ManualClock(), 1)) is None
+    assert scenario.position(T0) == 3
 
 
 def test_seek_drops_data_that_was_fetched_before() -> None:

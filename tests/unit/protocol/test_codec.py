@@ -28,7 +28,7 @@ from kctl.client.protocol.api.metadata import (
 )
 from kctl.client.protocol.api.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from kctl.client.protocol.primitives import uvarint
-from kctl.client.protocol.schema import Message, field
+from kctl.client.protocol.schema import Message, Struct, field
 
 
 def compiled(message: Message, version: int) -> bytes:
@@ -249,6 +249,37 @@ def test_a_large_message_is_compiled_at_once() -> None:
     raw = walker.encode(Large(text="x" * codec.WALKED_BYTES), 0)
     codec.decode(Large, raw, 0)
     assert "<kctl decode Large_v0 bytes>" in linecache.cache
+
+
+def test_message_of_many_items_is_encoded_by_compiled_code_at_once() -> None:
+    few = Nested(outer=[Outer(inner=[Inner()]) for _ in range(codec.WALKED_ITEMS // 2)])
+    codec.encode(few, 0)
+    assert "<kctl encode Nested_v0>" not in linecache.cache
+    many = Nested(outer=[*few.outer, Outer(inner=[Inner()])])
+    assert codec.encode(many, 0) == walker.encode(many, 0)
+    assert "<kctl encode Nested_v0>" in linecache.cache
+
+
+class Inner(Struct):
+    """An item of an item."""
+
+    number: int = field("int32", "0+", default=0)
+
+
+class Outer(Struct):
+    """An item."""
+
+    inner: list[Inner] = field([Inner], "0+", factory=list)
+
+
+class Nested(Message):
+    """Declared here for the same reason."""
+
+    NAME = "Nested"
+    VALID_VERSIONS = (0, 0)
+    FLEXIBLE_FROM = 0
+
+    outer: list[Outer] = field([Outer], "0+", factory=list)
 
 
 class Large(Message):

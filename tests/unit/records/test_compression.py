@@ -120,6 +120,27 @@ def test_gzip_members_follow_each_other() -> None:
         plain("gzip", packed, 5)
 
 
+def test_gzip_of_many_small_members_is_not_copied_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[int] = []
+
+    class Counting:
+        def __init__(self, wbits: int) -> None:
+            self._member = decompressobj(wbits=wbits)
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(self._member, name)
+
+        def decompress(self, data: bytes, limit: int) -> bytes:
+            given.append(len(data))
+            return self._member.decompress(data, limit)
+
+    decompressobj = zlib.decompressobj
+    packed = compress("gzip", b"") * 20_000
+    monkeypatch.setattr(zlib, "decompressobj", Counting)
+    assert plain("gzip", packed + compress("gzip", b"end")) == b"end"
+    assert sum(given) < 100 * len(packed)
+
+
 def test_the_frames_of_streaming_writers_are_read() -> None:
     compressor = cramjam.zstd.Compressor(3)
     compressor.compress(b"abc" * 1_000)

@@ -6,7 +6,10 @@ import sys
 import pytest
 
 from kctl.client.errors import CorruptBatchError
-from kctl.client.records import BatchReader, OutputField, OutputPlan
+from kctl.client.records import AbortedTransaction, BatchReader, OutputField, OutputPlan
+from kctl.client.records import reader as reader_module
+from kctl.client.records.compression import compress
+from kctl.client.records.reader import OUTPUT_BYTES
 from tests.unit.records.handmade import batch, message, record
 
 VALUES = OutputPlan([OutputField("value"), b"\n"])
@@ -135,6 +138,25 @@ def test_damaged_headers_in_output_do_not_count_as_given() -> None:
     assert (reader.count, reader.next_offset) == (1, 1)
     with pytest.raises(CorruptBatchError, match="headers"):
         reader.output(plan)
+
+
+def test_aborted_batches_are_not_decompressed(monkeypatch: pytest.MonkeyPatch) -> None:
+    body = compress("gzip", record(value=b"no"))
+    aborted = batch(body=body, count=1, last_offset_delta=0, attributes=0x11, producer_id=7, base_sequence=0)
+    good = batch(record(value=b"yes"), base_offset=1)
+    monkeypatch.setattr(reader_module, "decompress", None)
+    reader = BatchReader(aborted + good, aborted=[AbortedTransaction(7, 0)])
+    assert [found.value for found in reader.records()] == [b"yes"]
+    assert reader.aborted_records == 1
+
+
+def test_records_are_given_after_enough_bytes_were_decompressed() -> None:
+    large = b"x" * (OUTPUT_BYTES // 2)
+    body = compress("gzip", record(value=large))
+    data = b"".join(batch(body=body, count=1, last_offset_delta=0, base_offset=i, attributes=1) for i in range(5))
+    reader = BatchReader(data)
+    assert [len(reader.records()) for _ in range(3)] == [2, 2, 1]
+    assert sum(len(chunk) for chunk in BatchReader(data)) == 5
 
 
 def test_records_outlive_the_fetched_bytes() -> None:
